@@ -1,0 +1,34 @@
+//! gbench-ci: the regression gate for GPU code.
+//!
+//! One direction, and only [`cli`] knows the whole route:
+//!
+//! ```text
+//! suite -> plan -> run -> RunRecord -> store -> compare -> report
+//! ```
+//!
+//! | level | rooms | may import |
+//! |---|---|---|
+//! | 0 | [`model`], [`stats`] | nothing of ours |
+//! | 1 | [`suite`], [`micro`], [`machine`], [`supervise`] | `model` |
+//! | 1 | [`compare`] | `model`, `stats` |
+//! | 2 | [`plan`] | `model`, `suite` |
+//! | 2 | [`store`] | `model` |
+//! | 2 | [`report`] | `model`, `compare` |
+//! | 3 | [`run`] | `model`, `stats`, `plan`, `suite`, `supervise` |
+//! | 4 | [`cli`] | any |
+//!
+//! `tests/arrows.rs` holds this table as data and reads the imports. `model`, `stats`, `plan`, `compare` and
+//! `report` do no I/O. NVML is reached from one file, process control from one room.
+
+pub mod cli;
+pub mod compare;
+pub mod machine;
+pub mod micro;
+pub mod model;
+pub mod plan;
+pub mod report;
+pub mod run;
+pub mod stats;
+pub mod store;
+pub mod suite;
+pub mod supervise;

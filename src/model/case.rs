@@ -1,0 +1,236 @@
+//! What one verdict is about.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::BenchmarkId;
+
+/// Parameter name to value, sorted by name so that two spellings of one point are one case.
+pub type Params = BTreeMap<String, ParamValue>;
+
+/// The whole identity of a case. Two records are compared case by case on equality of this, and on
+/// nothing less: 10 iterations against 30, cold against warm, or a CPU fallback against a GPU are
+/// different cases, not a regression.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaseId {
+    pub benchmark: BenchmarkId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<Variant>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub params: Params,
+    pub timing: Timing,
+    pub thermal: Thermal,
+    /// The device that really ran, as the child named it (`cuda:NVIDIA H100`), else `host`.
+    #[serde(default = "host")]
+    pub device: String,
+}
+
+fn host() -> String {
+    "host".into()
+}
+
+impl fmt::Display for CaseId {
+    /// `suite/name[dtype=fp16,n=1024] (cold, cuda:...)`; the parts that are as usual stay unsaid.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.benchmark)?;
+        if let Some(variant) = self.variant {
+            write!(f, ":{}", variant.word())?;
+        }
+        if !self.params.is_empty() {
+            let pairs: Vec<_> = self.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            write!(f, "[{}]", pairs.join(","))?;
+        }
+        let mut notes = Vec::new();
+        if self.thermal == Thermal::Cold {
+            notes.push("cold");
+        }
+        if self.device != "host" {
+            notes.push(&self.device);
+        }
+        match notes.is_empty() {
+            true => Ok(()),
+            false => write!(f, " ({})", notes.join(", ")),
+        }
+    }
+}
+
+/// A member of a baseline/optimized pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Variant {
+    Baseline,
+    Optimized,
+}
+
+impl Variant {
+    fn word(self) -> &'static str {
+        match self {
+            Variant::Baseline => "baseline",
+            Variant::Optimized => "optimized",
+        }
+    }
+}
+
+/// Where the numbers come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Timing {
+    /// The program speaks the child protocol and sends samples.
+    Protocol,
+    /// The gate times the whole process.
+    Process,
+    /// The gate extracts numbers from the program's stdout as declared.
+    Stdout,
+}
+
+/// Whether caches and warm-up were left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Thermal {
+    Warm,
+    Cold,
+}
+
+/// One parameter's value. `8` and `8.0` differ; text never needs quotes to be told from a number.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ParamValue {
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
+
+impl ParamValue {
+    /// Total order over finite and non-finite values alike, so that maps of parameters can be keys.
+    fn rank(&self) -> (u8, i64, &str) {
+        match self {
+            ParamValue::Bool(value) => (0, i64::from(*value), ""),
+            ParamValue::Int(value) => (1, *value, ""),
+            // The bits, flipped for negatives, order as the numbers do.
+            ParamValue::Float(value) => {
+                let bits = value.to_bits() as i64;
+                (2, bits ^ (((bits >> 63) as u64) >> 1) as i64, "")
+            }
+            ParamValue::Text(value) => (3, 0, value),
+        }
+    }
+}
+
+impl PartialEq for ParamValue {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+impl Eq for ParamValue {}
+impl PartialOrd for ParamValue {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for ParamValue {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+impl std::hash::Hash for ParamValue {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.rank().hash(state);
+    }
+}
+
+impl fmt::Display for ParamValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParamValue::Bool(value) => write!(f, "{value}"),
+            ParamValue::Int(value) => write!(f, "{value}"),
+            ParamValue::Float(value) => write!(f, "{value:?}"),
+            ParamValue::Text(value) => f.write_str(value),
+        }
+    }
+}
+
+/// What a benchmark exercises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Component {
+    Cpu,
+    Gpu,
+    Ram,
+    Storage,
+    Network,
+    System,
+}
+
+impl Component {
+    pub const ALL: [(Component, &'static str); 6] = [
+        (Component::Cpu, "cpu"),
+        (Component::Gpu, "gpu"),
+        (Component::Ram, "ram"),
+        (Component::Storage, "storage"),
+        (Component::Network, "network"),
+        (Component::System, "system"),
+    ];
+
+    pub fn word(self) -> &'static str {
+        // Every component stands in ALL exactly once, in the order of the enum.
+        Self::ALL[self as usize].1
+    }
+
+    pub fn from_word(word: &str) -> Option<Self> {
+        let (component, _) = Self::ALL.iter().find(|(_, name)| *name == word)?;
+        Some(*component)
+    }
+}
+
+/// How close a benchmark is to a user's work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    #[default]
+    Synthetic,
+    Application,
+    Domain,
+}
+
+impl Kind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Synthetic => "synthetic",
+            Kind::Application => "application",
+            Kind::Domain => "domain",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_order_as_numbers_do() {
+        let values = [-2.5, -1.0, 0.0, 1.0e-5, 3.0].map(ParamValue::Float);
+        assert!(values.is_sorted());
+        assert_ne!(ParamValue::Int(1), ParamValue::Float(1.0));
+    }
+
+    #[test]
+    fn the_usual_parts_of_a_case_stay_unsaid() {
+        let mut case = CaseId {
+            benchmark: "s/gemm".parse().unwrap(),
+            variant: None,
+            params: Params::from([("n".into(), ParamValue::Int(8))]),
+            timing: Timing::Protocol,
+            thermal: Thermal::Warm,
+            device: "host".into(),
+        };
+        assert_eq!(case.to_string(), "s/gemm[n=8]");
+        case.thermal = Thermal::Cold;
+        case.device = "cuda:H100".into();
+        assert_eq!(case.to_string(), "s/gemm[n=8] (cold, cuda:H100)");
+    }
+}

@@ -1,0 +1,49 @@
+//! The exit codes: one enum, because a CI job, a script and the README must agree on them.
+
+/// What the process says to its caller. Quoted by README.md; a test holds the two together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything asked for was done, and nothing regressed.
+    Pass = 0,
+    /// At least one case is slower (or larger, or less) by more than its threshold.
+    Regression = 1,
+    /// The command line, the suite file or a record cannot be understood.
+    Usage = 2,
+    /// Too noisy or too few processes to decide, where policy says that it matters.
+    Inconclusive = 3,
+    /// A benchmark failed, timed out, was invalid or is missing; or nothing was measured at all.
+    Failed = 4,
+    /// The machine cannot do this: no GPU where one is required, or incomparable machines.
+    Machine = 5,
+    /// A defect of gbench-ci itself.
+    Internal = 70,
+    /// Ctrl-C ended the run; the record holds what was measured until then.
+    Interrupted = 130,
+    /// SIGTERM ended the run; the record holds what was measured until then.
+    Terminated = 143,
+}
+
+impl Exit {
+    /// Every code, in order, with the words that README.md quotes.
+    pub const ALL: [(Exit, &'static str); 9] = [
+        (Exit::Pass, "pass"),
+        (Exit::Regression, "regression"),
+        (Exit::Usage, "usage or configuration error"),
+        (Exit::Inconclusive, "inconclusive, where policy says it matters"),
+        (Exit::Failed, "a benchmark failed, timed out, was invalid or is missing, or nothing was compared"),
+        (Exit::Machine, "the machine cannot do this: no GPU where one is required, or incomparable machines"),
+        (Exit::Internal, "internal error"),
+        (Exit::Interrupted, "interrupted (Ctrl-C); the record holds what was measured"),
+        (Exit::Terminated, "terminated (SIGTERM); the record holds what was measured"),
+    ];
+
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        std::process::ExitCode::from(exit.code())
+    }
+}

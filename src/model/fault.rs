@@ -1,0 +1,119 @@
+//! An error as the user meets it. Three questions, always answered: where, what, and what next.
+//!
+//! One type for all rooms: a room that cannot say what to do next has not finished its error.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Exit;
+
+pub type Result<T, E = Fault> = std::result::Result<T, E>;
+
+/// An error with its place, its cause, its next step and its exit code.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    pub place: Place,
+    pub what: String,
+    /// An instruction to the reader, in the imperative, without a trailing period.
+    pub next: String,
+    pub exit: Exit,
+}
+
+/// Where something went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A part of a text file: byte range within `text`, which is the whole file.
+    Text { path: PathBuf, text: Arc<str>, span: Range<usize> },
+    /// A whole file or folder.
+    Path(PathBuf),
+    /// A command-line flag or argument, as typed: `--param n=3`.
+    Flag(String),
+    /// Anything else that has a name: a benchmark, a field of the machine.
+    Named(String),
+}
+
+impl Fault {
+    fn new(place: Place, what: impl fmt::Display, next: impl fmt::Display, exit: Exit) -> Self {
+        Self { place, what: what.to_string(), next: next.to_string(), exit }
+    }
+
+    /// A mistake in a text file, shown with its line. Exit code 2.
+    pub fn in_text(
+        path: &Path,
+        text: &Arc<str>,
+        span: Range<usize>,
+        what: impl fmt::Display,
+        next: impl fmt::Display,
+    ) -> Self {
+        let place = Place::Text { path: path.into(), text: text.clone(), span };
+        Self::new(place, what, next, Exit::Usage)
+    }
+
+    /// A file or folder that is missing, unreadable or not what it should be. Exit code 2.
+    pub fn at_path(path: impl Into<PathBuf>, what: impl fmt::Display, next: impl fmt::Display) -> Self {
+        Self::new(Place::Path(path.into()), what, next, Exit::Usage)
+    }
+
+    /// A flag or argument that cannot be followed. Exit code 2.
+    pub fn at_flag(flag: impl Into<String>, what: impl fmt::Display, next: impl fmt::Display) -> Self {
+        Self::new(Place::Flag(flag.into()), what, next, Exit::Usage)
+    }
+
+    /// Anything else with a name. Exit code 2 unless changed by [`Fault::exits`].
+    pub fn at(name: impl Into<String>, what: impl fmt::Display, next: impl fmt::Display) -> Self {
+        Self::new(Place::Named(name.into()), what, next, Exit::Usage)
+    }
+
+    /// The same fault with another exit code.
+    pub fn exits(self, exit: Exit) -> Self {
+        Self { exit, ..self }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Text { path, text, span } => {
+                let (line, column) = line_and_column(text, span.start);
+                write!(f, "{}:{line}:{column}", path.display())
+            }
+            Place::Path(path) => write!(f, "{}", path.display()),
+            Place::Flag(name) | Place::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} (next: {})", self.place, self.what, self.next)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// One-based line and column (in characters) of a byte offset; an offset past the end counts as the end.
+fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let mut end = offset.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let before = &text[..end];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    (line, column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_in_a_text_counts_lines_and_columns_from_one() {
+        assert_eq!(line_and_column("ab\ncd", 0), (1, 1));
+        assert_eq!(line_and_column("ab\ncd", 4), (2, 2));
+        assert_eq!(line_and_column("é\nü=1", 5), (2, 2));
+        assert_eq!(line_and_column("ab", 99), (1, 3));
+    }
+}

@@ -1,0 +1,44 @@
+//! The nouns of gbench-ci. No I/O happens here; every other room speaks in these words.
+//!
+//! | word | meaning |
+//! |---|---|
+//! | [`BenchmarkId`] | `suite/name`: one runnable workload; has components, a kind, parameters |
+//! | [`CaseId`] | benchmark x variant x parameters x timing x cold or warm x device: what one verdict is about |
+//! | [`Variant`] | `Baseline` or `Optimized` member of a pair; nothing else is called so |
+//! | [`Side`] | `Base` or `Head` of a comparison |
+//! | [`BaselineName`] | a stored record promoted as a reference |
+//! | process | one fresh child process: the statistical unit. Iterations inside it only estimate it |
+//! | round | one turn of interleaving: base and head each get a process, in an order decided by a coin |
+//! | [`Metric`] | repeated measurements of one quantity, by process, in order |
+//! | [`Stage`], [`Deadlines`] | build, start, setup, warm-up, measure, verify, profile, teardown |
+//! | [`Outcome`] | measured, invalid, failed, timed out, skipped, not run: each with its why |
+//! | [`RunRecord`] | one run, whole: configuration, manifest, outcomes, samples; versioned JSON |
+//! | [`Fault`] | an error as the user meets it: where, what, what next, and the exit code |
+
+mod case;
+mod exit;
+mod fault;
+mod id;
+pub mod line;
+mod manifest;
+mod outcome;
+mod record;
+mod samples;
+mod settings;
+mod stage;
+mod unit;
+
+pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Variant};
+pub use exit::Exit;
+pub use fault::{Fault, Place, Result};
+pub use id::{BaselineName, BenchmarkId, RunId};
+pub use manifest::*;
+pub use outcome::{FailureKind, Outcome};
+pub use record::{
+    CaseRecord, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, RunRecord, RunSource,
+    SCHEMA_RECORD, Side, ToolInfo,
+};
+pub use samples::{Metric, ProcessSamples, Stated, Summary};
+pub use settings::{Origin, Setting, Settings, Shown};
+pub use stage::{Deadlines, Stage, StageReport, StageStatus};
+pub use unit::{Better, direction_of_unit, format_duration};

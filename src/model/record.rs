@@ -1,0 +1,183 @@
+//! One run, whole: the contract between machines and between years.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Better, CaseId, Component, Kind, Manifest, Metric, Outcome, RunId, Shown, StageReport};
+
+/// Written into every record, refused if it is another one. A change that old readers cannot take
+/// makes a new version; fixtures of old ones stay as they are and stay readable.
+pub const SCHEMA_RECORD: &str = "gbench-ci/record/v1";
+
+/// Everything that one run selected, tried, measured and knew about its machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunRecord {
+    /// `gbench-ci/record/v1`.
+    pub schema: String,
+    pub run_id: RunId,
+    pub tool: ToolInfo,
+    pub state: RecordState,
+    /// UTC, RFC 3339 with milliseconds.
+    pub started: String,
+    /// Absent in a record recovered from a run that was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished: Option<String>,
+    /// Present when the run was one side of an interleaved comparison.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<Side>,
+    pub source: RunSource,
+    /// The command line, for reproducing; values of secret-looking names are cut.
+    pub command: Vec<String>,
+    /// Suite-wide settings by name, with their origins.
+    pub config: BTreeMap<String, Shown>,
+    pub manifest: Manifest,
+    /// Every selected case, also those that did not run.
+    pub cases: Vec<CaseRecord>,
+    /// What the reader should know before trusting the numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// Who wrote the record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolInfo {
+    pub name: String,
+    pub version: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordState {
+    /// Every selected case has an outcome of its own.
+    Complete,
+    /// Ctrl-C, SIGTERM or the suite's deadline came first; the cases say which did not run.
+    Interrupted,
+    /// Read back from the journal of a run that was killed.
+    Recovered,
+}
+
+/// Which side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    Base,
+    Head,
+}
+
+impl Side {
+    pub fn word(self) -> &'static str {
+        match self {
+            Side::Base => "base",
+            Side::Head => "head",
+        }
+    }
+}
+
+/// Where the suite came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunSource {
+    pub suite: String,
+    /// Absent for the built-in suite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// SHA-256 of the suite file, hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+/// One selected case and all that is known of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaseRecord {
+    pub id: CaseId,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<Component>,
+    pub kind: Kind,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// The effective settings, each with its origin.
+    pub config: BTreeMap<String, Shown>,
+    pub outcome: Outcome,
+    /// One entry for every process that was started, in order.
+    pub processes: Vec<ProcessRecord>,
+    /// Sorted by name.
+    pub metrics: Vec<Metric>,
+    /// What the suite file declares for each metric that was seen: how it is to be judged.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub declared: BTreeMap<String, MetricDeclaration>,
+    /// What the benchmark said of its work: `bytes`, `flops`, notes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// How the suite file wants a metric judged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MetricDeclaration {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Better>,
+    /// Least relative change that matters for this metric; absent: the case's `threshold`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
+    /// `false`: shown, never judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<bool>,
+}
+
+/// One child process of a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessRecord {
+    /// Index within the case, from 0.
+    pub index: u32,
+    /// UTC, RFC 3339 with milliseconds.
+    pub started: String,
+    /// Seconds from spawn to exit, by a monotonic clock.
+    pub seconds: f64,
+    pub outcome: Outcome,
+    /// Absent where the process could not be started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<ProcessEnd>,
+    pub stages: Vec<StageReport>,
+    /// Largest resident set of the child or of one of its descendants, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_rss_bytes: Option<u64>,
+    /// What the child reported as its device's peak, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_peak_bytes: Option<u64>,
+    /// CPU seconds of the child and its descendants, user and system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_seconds: Option<f64>,
+    /// Descendants that were still alive after the child and had to be killed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub leftovers: u32,
+    /// Bytes of stdout and stderr together, before the cap.
+    pub output_bytes: u64,
+    /// In an interleaved run: the round, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
+    /// In an interleaved run: 0 if this side went first in its round, else 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<u8>,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessEnd {
+    Exit(i32),
+    Signal(i32),
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}

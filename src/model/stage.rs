@@ -1,0 +1,99 @@
+//! The stages of a benchmark's life and how long each may take.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A stage of a case. `Build` happens once a benchmark; the others in every process, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    Build,
+    /// From the process's birth to its first event: the interpreter's start and its imports.
+    Start,
+    Setup,
+    Warmup,
+    Measure,
+    Verify,
+    Profile,
+    Teardown,
+}
+
+impl Stage {
+    pub const ALL: [Stage; 8] = [
+        Stage::Build,
+        Stage::Start,
+        Stage::Setup,
+        Stage::Warmup,
+        Stage::Measure,
+        Stage::Verify,
+        Stage::Profile,
+        Stage::Teardown,
+    ];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Stage::Build => "build",
+            Stage::Start => "start",
+            Stage::Setup => "setup",
+            Stage::Warmup => "warmup",
+            Stage::Measure => "measure",
+            Stage::Verify => "verify",
+            Stage::Profile => "profile",
+            Stage::Teardown => "teardown",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|stage| stage.word() == word)
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// Seconds that each stage may take; indexed by [`Stage`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deadlines([f64; 8]);
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        //     build  start setup warmup measure verify profile teardown
+        Self([600.0, 60.0, 60.0, 60.0, 300.0, 60.0, 180.0, 15.0])
+    }
+}
+
+impl Deadlines {
+    pub fn get(&self, stage: Stage) -> f64 {
+        self.0[stage as usize]
+    }
+
+    pub fn set(&mut self, stage: Stage, seconds: f64) {
+        self.0[stage as usize] = seconds;
+    }
+}
+
+/// What became of one stage of one process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StageReport {
+    pub stage: Stage,
+    pub status: StageStatus,
+    /// Seconds spent, by the gate's monotonic clock.
+    pub seconds: f64,
+    /// Seconds allowed, after the multiplier.
+    pub limit: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StageStatus {
+    Completed,
+    TimedOut,
+    /// The process failed, was stopped or declared a skip while in this stage.
+    Ended,
+}

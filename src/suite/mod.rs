@@ -1,0 +1,245 @@
+//! What can be measured: `gbench.toml` and the built-in suite become one [`Suite`].
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::model::{
+    BenchmarkId, Better, Component, Kind, MetricDeclaration, Origin, Params, Setting, Settings, Timing,
+};
+
+/// Everything a suite file says, checked; or the built-in suite.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    pub name: String,
+    pub source: Source,
+    /// In the file's order. Never empty after loading.
+    pub benchmarks: Vec<Benchmark>,
+    pub gate: Gate,
+    pub run: RunOptions,
+}
+
+/// Where a suite came from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// `path` as opened, SHA-256 in hexadecimal.
+    File {
+        path: PathBuf,
+        sha256: String,
+    },
+    Builtin,
+}
+
+/// One benchmark before its parameters are multiplied out into cases.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Benchmark {
+    pub id: BenchmarkId,
+    /// `gbench.toml:12`, or `built-in`.
+    pub place: String,
+    pub description: String,
+    pub components: Vec<Component>,
+    pub kind: Kind,
+    pub tags: Vec<String>,
+    pub action: Action,
+    /// Absolute; the suite file's folder where none is given.
+    pub dir: PathBuf,
+    pub env: BTreeMap<String, String>,
+    /// Names that the scrubbing of secrets must leave alone.
+    pub keep_env: Vec<String>,
+    pub build: Option<Build>,
+    pub requires: Requires,
+    pub timing: Timing,
+    /// Non-empty exactly if `timing` is [`Timing::Stdout`].
+    pub extract: Vec<Extract>,
+    /// Own rules first, then the suite's: the first whose glob matches a metric's name speaks, field by field.
+    pub metrics: Vec<MetricRule>,
+    /// Every combination of parameters that the constraints leave. One empty point where there are none.
+    pub points: Vec<Params>,
+    /// Combinations that a constraint removed.
+    pub excluded: usize,
+    pub settings: Settings,
+}
+
+/// What a child process is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Program and arguments; `{name}` stands for a parameter's value, `{{` and `}}` for braces.
+    Command(Vec<String>),
+    /// A line for `sh -c`; parameters arrive as `GBENCH_PARAM_*` only, never spliced into the line.
+    Shell(String),
+    /// A member of the micro suite, by name.
+    Builtin(String),
+}
+
+/// Runs once a benchmark, before its first process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Build {
+    /// [`Action::Command`] or [`Action::Shell`].
+    pub action: Action,
+    /// Absolute.
+    pub dir: PathBuf,
+}
+
+/// What must be there before anything is started.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Requires {
+    /// Names looked up on PATH, or paths.
+    pub binaries: Vec<String>,
+    /// Paths relative to the suite file.
+    pub files: Vec<PathBuf>,
+    pub gpus: u32,
+    /// Bytes on every GPU that counts.
+    pub gpu_memory: u64,
+    /// Least compute capability: (9, 0).
+    pub compute_capability: Option<(u32, u32)>,
+    pub env: Vec<String>,
+}
+
+/// One number taken from stdout.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extract {
+    pub metric: String,
+    pub unit: String,
+    pub better: Option<Better>,
+    pub from: ExtractFrom,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExtractFrom {
+    /// RFC 9535 path over stdout as one JSON document, or over each line of JSON lines; every number selected
+    /// is a sample.
+    JsonPath(String),
+    /// The first capture group of every match is a sample.
+    Regex(String),
+    /// The named column of a CSV with a header row; every row is a sample.
+    CsvColumn(String),
+}
+
+/// How metrics whose name matches are judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricRule {
+    pub glob: String,
+    pub unit: Option<String>,
+    pub declaration: MetricDeclaration,
+}
+
+/// `[gate]`: when two records may be compared and what the verdicts mean for the exit code.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    /// Chance of any false red or green in a whole suite.
+    pub alpha: Setting<f64>,
+    /// Inconclusive cases make the exit code 3.
+    pub inconclusive_fails: Setting<bool>,
+    /// Missing, failed or invalid cases make the exit code 4.
+    pub failed_fails: Setting<bool>,
+    /// Field of the match key to strictness; fields that are not named keep their default.
+    pub match_key: BTreeMap<String, Setting<Strictness>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// A difference refuses the comparison.
+    Strict,
+    /// A difference is shown.
+    Annotate,
+    Ignore,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            alpha: Setting::default(0.05),
+            inconclusive_fails: Setting::default(false),
+            failed_fails: Setting::default(true),
+            match_key: BTreeMap::new(),
+        }
+    }
+}
+
+/// `[run]`: suite-wide matters of carrying a run out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOptions {
+    /// Seconds for the whole run; 0: none.
+    pub deadline: Setting<f64>,
+    /// Folder that run folders are written into, absolute or relative to the suite file.
+    pub artifacts: Setting<PathBuf>,
+    /// Address of the store: `dir:.gbench`.
+    pub store: Setting<String>,
+    /// Records that a stored baseline keeps.
+    pub keep: Setting<u32>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            deadline: Setting::default(4.0 * 3600.0),
+            artifacts: Setting::default("artifacts".into()),
+            store: Setting::default("dir:.gbench".into()),
+            keep: Setting::default(10),
+        }
+    }
+}
+
+impl Benchmark {
+    /// A benchmark that runs a command and has nothing else set.
+    pub fn new(id: BenchmarkId, action: Action, dir: PathBuf) -> Self {
+        Self {
+            id,
+            place: "built-in".into(),
+            description: String::new(),
+            components: Vec::new(),
+            kind: Kind::default(),
+            tags: Vec::new(),
+            action,
+            dir,
+            env: BTreeMap::new(),
+            keep_env: Vec::new(),
+            build: None,
+            requires: Requires::default(),
+            timing: Timing::Process,
+            extract: Vec::new(),
+            metrics: Vec::new(),
+            points: vec![Params::new()],
+            excluded: 0,
+            settings: Settings::default(),
+        }
+    }
+}
+
+/// Values that the command line sets for every benchmark, above all files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    pub processes: Option<u32>,
+    pub iterations: Option<u32>,
+    pub warmup: Option<u32>,
+    pub duration: Option<f64>,
+    pub burnin: Option<f64>,
+    pub cold: bool,
+    pub deadline_multiplier: Option<f64>,
+    pub threshold: Option<f64>,
+    pub seed: Option<u64>,
+}
+
+impl Overrides {
+    /// Sets each given value in every benchmark, with its flag as the origin.
+    pub fn apply(&self, suite: &mut Suite) {
+        fn set<T: Clone>(setting: &mut Setting<T>, value: &Option<T>, flag: &str) {
+            if let Some(value) = value {
+                setting.set(value.clone(), Origin::Cli(flag.into()));
+            }
+        }
+        for benchmark in &mut suite.benchmarks {
+            let settings = &mut benchmark.settings;
+            set(&mut settings.processes, &self.processes, "--processes");
+            set(&mut settings.iterations, &self.iterations, "--iterations");
+            set(&mut settings.warmup, &self.warmup, "--warmup");
+            set(&mut settings.duration, &self.duration, "--duration");
+            set(&mut settings.burnin, &self.burnin, "--burnin-seconds");
+            set(&mut settings.threshold, &self.threshold, "--threshold");
+            set(&mut settings.seed, &self.seed, "--seed");
+            let multiplier = &self.deadline_multiplier;
+            set(&mut settings.deadline_multiplier, multiplier, "--timeout-multiplier");
+            let cold = self.cold.then_some(crate::model::Thermal::Cold);
+            set(&mut settings.thermal, &cold, "--cold-start");
+        }
+    }
+}
