@@ -1,1 +1,18 @@
-//! (room under construction)
+//! Process control: a small supervisor between the gate and every child.
+//!
+//! ```text
+//! gate --socket--> supervisor (own session, subreaper) --> child (own process group) --> whatever it starts
+//! ```
+//!
+//! Why a process of its own: as a subreaper it inherits every orphan of the child, also those that changed
+//! their session, so that "kill everything" is a walk over its own descendants; and it lives on when the
+//! gate is killed with SIGKILL, sees the socket close, and takes the child down. It is the same binary,
+//! started with a hidden first argument. All `unsafe` of process control is in this room.
+
+mod descendants;
+mod supervisor;
+mod wire;
+
+pub use descendants::{adopt_orphans, kill_descendants};
+pub use supervisor::main;
+pub use wire::{Assignment, Report, ARGUMENT};

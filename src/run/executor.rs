@@ -1,0 +1,89 @@
+//! The one trait between a session and the processes it starts, so that tests can script the edge.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crate::model::line::{Event, LineError};
+use crate::model::{ProcessEnd, Setting, Stage, StageReport};
+
+use super::capture::Capture;
+
+/// Starts one process, sees it through to its end, and leaves nothing of it behind.
+pub trait Executor {
+    fn execute(&mut self, launch: &Launch) -> Execution;
+}
+
+/// One process to start.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    pub argv: Vec<String>,
+    pub dir: PathBuf,
+    /// The whole environment of the child; nothing else is inherited.
+    pub env: Vec<(OsString, OsString)>,
+    pub stages: StagePlan,
+    /// Bytes; 0: no limit.
+    pub memory_limit: u64,
+    /// Bytes of stdout to keep; likewise of stderr.
+    pub stdout_limit: usize,
+    pub stderr_limit: usize,
+    /// The moment at which the whole run must end.
+    pub until: Option<Instant>,
+}
+
+/// Which stages a process goes through and how long each may take.
+#[derive(Clone, Debug)]
+pub struct StagePlan {
+    /// True: stages are taken from protocol events, beginning with `start`. False: all is one stage.
+    pub follows_events: bool,
+    /// The first, or only, stage.
+    pub first: Stage,
+    /// Seconds before the multiplier.
+    pub deadlines: BTreeMap<Stage, Setting<f64>>,
+    pub multiplier: f64,
+}
+
+/// Everything that was seen of one process.
+#[derive(Debug)]
+pub struct Execution {
+    pub end: End,
+    /// From spawn to exit, monotonic.
+    pub seconds: f64,
+    /// Why the gate ended it, if it did.
+    pub stopped: Option<Stop>,
+    /// Protocol lines in order; reading stops at the first that cannot be understood.
+    pub events: Vec<Event>,
+    /// The first bad line: its number from 1, and what is wrong with it.
+    pub bad_line: Option<(usize, LineError)>,
+    pub stages: Vec<StageReport>,
+    pub stdout: Capture,
+    pub stderr: Capture,
+    pub peak_rss_bytes: Option<u64>,
+    pub cpu_seconds: Option<f64>,
+    pub leftovers: u32,
+    /// Processes that even SIGKILL did not end.
+    pub survivors: u32,
+    /// The kernel's out-of-memory killer was at work on this machine meanwhile.
+    pub oom_killer: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    NotStarted { cause: String, not_found: bool },
+    Process(ProcessEnd),
+    /// The supervisor was killed, and the child with it.
+    Lost,
+}
+
+/// Why the gate ended a process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stop {
+    Stage { stage: Stage, limit: f64, spent: f64 },
+    /// The run's own deadline.
+    RunDeadline,
+    /// Number of the signal that the gate got.
+    Interrupt(i32),
+    /// More came over the channel than a benchmark can mean.
+    Flood,
+}

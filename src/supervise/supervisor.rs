@@ -1,0 +1,202 @@
+//! The supervisor's own life: start one child, wait, leave nothing of it behind, report.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
+use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::stat::Mode;
+use nix::unistd::Pid;
+
+use super::wire::{Assignment, KILL, Report, STOP};
+use super::{adopt_orphans, kill_descendants};
+use crate::model::{ProcessEnd, line};
+
+/// How long SIGKILL may take before a process counts as stuck in the kernel.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Runs as the supervisor: the socket to the gate is standard input; standard output and error are the
+/// child's. Never returns early without a word: what goes wrong becomes a [`Report`], or the socket's end.
+pub fn main() -> ExitCode {
+    match supervise() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gbench-ci supervisor: {error}");
+            ExitCode::from(70)
+        }
+    }
+}
+
+fn supervise() -> std::io::Result<()> {
+    // SAFETY: descriptor 0 is open (the gate made it a socket) and nothing else in this process uses it.
+    let gate = UnixStream::from(unsafe { OwnedFd::from_raw_fd(0) });
+    // The child must not inherit the socket: its copy would hide the gate's death from us.
+    nix::fcntl::fcntl(&gate, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC))?;
+    let mut reader = BufReader::new(gate.try_clone()?);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let assignment: Assignment = serde_json::from_str(&line)?;
+    let mut environment = vec![0; assignment.env_bytes];
+    reader.read_exact(&mut environment)?;
+    let told_to_stop_already = !reader.buffer().is_empty();
+
+    adopt_orphans()?;
+    // A session of its own: the terminal's Ctrl-C reaches the gate alone, which then stops us in order.
+    nix::unistd::setsid()?;
+    let signals = block_signals()?;
+
+    let started = Instant::now();
+    let report = match spawn(&assignment, environment) {
+        Err(error) => Report::NotStarted {
+            not_found: error.kind() == std::io::ErrorKind::NotFound,
+            cause: error.to_string(),
+        },
+        Ok(mut child) => {
+            let (end, seconds) =
+                attend(&mut child, started, &gate, &signals, assignment.grace, told_to_stop_already);
+            let (leftovers, survivors) = kill_descendants(PATIENCE);
+            let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+            let cpu = [usage.user_time(), usage.system_time()];
+            Report::Ended {
+                end,
+                seconds,
+                // Linux counts in KiB.
+                peak_rss_bytes: usage.max_rss().max(0) as u64 * 1024,
+                cpu_seconds: cpu.iter().map(|t| t.tv_sec() as f64 + t.tv_usec() as f64 * 1e-6).sum(),
+                leftovers,
+                survivors,
+            }
+        }
+    };
+    let mut text = serde_json::to_string(&report)?;
+    text.push('\n');
+    // A gate that is gone does not read this; there is nobody left to tell.
+    let _ = (&gate).write_all(text.as_bytes());
+    Ok(())
+}
+
+/// Signals that matter here arrive as reads instead of interruptions.
+fn block_signals() -> nix::Result<SignalFd> {
+    let mut set = SigSet::empty();
+    for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        set.add(signal);
+    }
+    set.thread_block()?;
+    SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+}
+
+fn spawn(assignment: &Assignment, environment: Vec<u8>) -> std::io::Result<Child> {
+    let (program, arguments) = assignment.argv.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&assignment.dir).stdin(Stdio::null()).env_clear().process_group(0);
+    for pair in environment.split(|byte| *byte == 0) {
+        if let Some(equals) = pair.iter().position(|byte| *byte == b'=') {
+            let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+            command.env(text(&pair[..equals]), text(&pair[equals + 1..]));
+        }
+    }
+    // Opened without CLOEXEC, so that the child has it too; ours closes when `events` goes out of scope.
+    let events = match &assignment.events {
+        Some(path) => Some(open(path, OFlag::O_WRONLY, Mode::empty())?),
+        None => None,
+    };
+    if let Some(descriptor) = &events {
+        command.env(line::env::FD, descriptor.as_raw_fd().to_string());
+    }
+    // SAFETY: between fork and exec only async-signal-safe calls are made: one prctl.
+    unsafe {
+        // Second net below the socket: if this supervisor is killed, the child goes with it.
+        command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?));
+    }
+    // The child inherits the soft limit; ours goes back up right after.
+    let before = getrlimit(Resource::RLIMIT_AS)?;
+    if assignment.memory_limit > 0 {
+        setrlimit(Resource::RLIMIT_AS, assignment.memory_limit.min(before.1), before.1)?;
+    }
+    let child = command.spawn();
+    setrlimit(Resource::RLIMIT_AS, before.0, before.1)?;
+    child
+}
+
+/// Waits until the child has ended, stopping it when told to. Returns how and after how many seconds.
+fn attend(
+    child: &mut Child,
+    started: Instant,
+    gate: &UnixStream,
+    signals: &SignalFd,
+    grace: f64,
+    stop_now: bool,
+) -> (ProcessEnd, f64) {
+    let pid = Pid::from_raw(child.id() as i32);
+    let mut kill_at: Option<Instant> = None;
+    let mut gate_is_there = true;
+    if stop_now {
+        let _ = killpg(pid, Signal::SIGTERM);
+        kill_at = Some(Instant::now() + Duration::from_secs_f64(grace.clamp(0.0, 3600.0)));
+    }
+    loop {
+        // The standard library's wait keeps real-time signals, which nix' status cannot name.
+        if let Ok(Some(status)) = child.try_wait() {
+            let end = match (status.code(), status.signal()) {
+                (Some(code), _) => ProcessEnd::Exit(code),
+                (None, signal) => ProcessEnd::Signal(signal.unwrap_or(0)),
+            };
+            return (end, started.elapsed().as_secs_f64());
+        }
+        let timeout = match kill_at {
+            None => PollTimeout::NONE,
+            Some(at) => {
+                let left = at.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    // The group first; the rest of the tree follows once the child has been reaped.
+                    let _ = killpg(pid, Signal::SIGKILL);
+                    kill_at = Some(Instant::now() + PATIENCE);
+                }
+                PollTimeout::try_from(left.as_millis().min(60_000) as u32 + 1).unwrap_or(PollTimeout::MAX)
+            }
+        };
+        let mut fds = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        if gate_is_there {
+            fds.push(PollFd::new(gate.as_fd(), PollFlags::POLLIN));
+        }
+        match poll(&mut fds, timeout) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(_) => kill_at = Some(Instant::now()),
+        }
+        let gate_spoke = fds.get(1).and_then(|fd| fd.any()).unwrap_or(false);
+        let mut stop = |grace: f64| {
+            // SIGTERM goes to the group, because frameworks leave workers behind.
+            let _ = killpg(pid, Signal::SIGTERM);
+            let at = Instant::now() + Duration::from_secs_f64(grace.clamp(0.0, 3600.0));
+            kill_at = Some(kill_at.map_or(at, |before| before.min(at)));
+        };
+        while let Ok(Some(info)) = signals.read_signal() {
+            if info.ssi_signo != Signal::SIGCHLD as u32 {
+                stop(grace);
+            }
+        }
+        if gate_spoke {
+            let mut byte = [0];
+            match (&mut &*gate).read(&mut byte) {
+                Ok(1) if byte[0] == STOP => stop(grace),
+                Ok(1) if byte[0] == KILL => stop(0.0),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                // The gate is gone: nobody will read a result, and nothing may go on without it.
+                _ => {
+                    gate_is_there = false;
+                    stop(0.0);
+                }
+            }
+        }
+    }
+}
