@@ -102,7 +102,11 @@ impl Lane {
             let cases: Vec<_> = benchmark
                 .points
                 .iter()
-                .map(|point| PlannedCase { lane, benchmark: benchmark.clone(), id: case_id(&benchmark, point) })
+                .map(|point| PlannedCase {
+                    lane,
+                    benchmark: benchmark.clone(),
+                    id: case_id(&benchmark, point),
+                })
                 .collect();
             cases
         };

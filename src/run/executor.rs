@@ -70,7 +70,10 @@ pub struct Execution {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
-    NotStarted { cause: String, not_found: bool },
+    NotStarted {
+        cause: String,
+        not_found: bool,
+    },
     Process(ProcessEnd),
     /// The supervisor was killed, and the child with it.
     Lost,
@@ -79,7 +82,11 @@ pub enum End {
 /// Why the gate ended a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stop {
-    Stage { stage: Stage, limit: f64, spent: f64 },
+    Stage {
+        stage: Stage,
+        limit: f64,
+        spent: f64,
+    },
     /// The run's own deadline.
     RunDeadline,
     /// Number of the signal that the gate got.

@@ -15,4 +15,4 @@ mod wire;
 
 pub use descendants::{adopt_orphans, kill_descendants};
 pub use supervisor::main;
-pub use wire::{Assignment, Report, ARGUMENT};
+pub use wire::{ARGUMENT, Assignment, KILL, Report, STOP};

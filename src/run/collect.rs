@@ -1,0 +1,264 @@
+//! Events and output become samples, by metric and process.
+
+use std::collections::BTreeMap;
+
+use crate::model::line::Event;
+use crate::model::{Better, Metric, ProcessSamples, Stated, Timing};
+use crate::suite::{Benchmark, MetricRule};
+
+use super::executor::Execution;
+use super::extract::{self, ExtractError};
+
+/// What one process gave.
+#[derive(Debug, Default)]
+pub struct Harvest {
+    /// By name. `values` holds finite numbers only.
+    pub metrics: BTreeMap<String, Gathered>,
+    /// Metrics that sent NaN, an infinity or nothing in place of a number.
+    pub not_finite: Vec<String>,
+    /// `sent as ms and as s`: a metric whose unit changed on the way.
+    pub unit_conflict: Option<String>,
+    pub extract_error: Option<ExtractError>,
+    pub metadata: BTreeMap<String, serde_json::Value>,
+    pub device: Option<String>,
+    pub device_peak_bytes: Option<u64>,
+    /// The first failed validation's message.
+    pub invalid: Option<String>,
+    pub skip: Option<String>,
+    /// The first error: message, kind.
+    pub error: Option<(String, Option<String>)>,
+    pub config: Vec<ConfigSaid>,
+    per_iteration: BTreeMap<&'static str, f64>,
+}
+
+/// What a benchmark said of its own settings.
+#[derive(Clone, Debug, Default)]
+pub struct ConfigSaid {
+    pub iterations: Option<u32>,
+    pub warmup: Option<u32>,
+    pub deadlines: BTreeMap<crate::model::Stage, f64>,
+    pub threshold: Option<f64>,
+}
+
+/// One metric of one process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Gathered {
+    pub unit: Option<String>,
+    pub better: Option<Better>,
+    pub values: Vec<f64>,
+    pub first_iteration: u64,
+    pub stated: Option<Stated>,
+    /// Computed by the gate from another metric: shown, never judged a second time.
+    pub derived: bool,
+}
+
+impl Harvest {
+    /// Everything that a process gave, whatever became of it.
+    pub fn of(execution: &Execution, benchmark: &Benchmark) -> Self {
+        let mut harvest = Self::default();
+        for event in &execution.events {
+            harvest.take(event);
+        }
+        match benchmark.timing {
+            Timing::Protocol => harvest.derive_rates(),
+            Timing::Process => {
+                // Whatever a process-timed program sends is not what the suite file says to judge.
+                harvest.metrics.clear();
+                let ended = matches!(execution.end, super::executor::End::Process(_));
+                if ended && execution.stopped.is_none() {
+                    harvest.add("wall_time", Some("s"), Some(Better::Lower), [Some(execution.seconds)]);
+                }
+            }
+            Timing::Stdout => {
+                harvest.metrics.clear();
+                match extract::all(&benchmark.extract, &execution.stdout) {
+                    Ok(found) => {
+                        for (rule, values) in found {
+                            let values = values.into_iter().map(Some);
+                            harvest.add(&rule.metric, Some(&rule.unit), rule.better, values);
+                        }
+                    }
+                    Err(error) => harvest.extract_error = Some(error),
+                }
+            }
+        }
+        harvest
+    }
+
+    fn take(&mut self, event: &Event) {
+        match event.clone() {
+            Event::Stage { .. } | Event::End {} => {}
+            Event::Sample { metric, value, unit, iteration, better } => {
+                let gathered = self.add(&metric, unit.as_deref(), better, [value]);
+                if let (Some(iteration), 1) = (iteration, gathered.values.len()) {
+                    gathered.first_iteration = iteration;
+                }
+            }
+            Event::Samples { metric, values, unit, better } => {
+                self.add(&metric, unit.as_deref(), better, values);
+            }
+            Event::Summary { metric, value, stddev, count, unit, better } => {
+                let finite = value.filter(|value| value.is_finite());
+                let gathered = self.add(&metric, unit.as_deref(), better, []);
+                gathered.stated = finite.map(|value| Stated { value, stddev, count });
+                if finite.is_none() {
+                    self.not_finite.push(metric);
+                }
+            }
+            Event::Metadata { items, bytes, flops, tokens, device, notes } => {
+                let units = [("items", items), ("bytes", bytes), ("flops", flops), ("tokens", tokens)];
+                for (name, amount) in units {
+                    if let Some(amount) = amount {
+                        self.per_iteration.insert(name, amount);
+                        self.metadata.insert(name.into(), amount.into());
+                    }
+                }
+                self.device = device.or(self.device.take());
+                self.metadata.extend(notes);
+            }
+            Event::Config { iterations, warmup, deadlines, threshold } => {
+                self.config.push(ConfigSaid { iterations, warmup, deadlines, threshold });
+            }
+            Event::Memory { host_peak_bytes, device_peak_bytes } => {
+                self.device_peak_bytes = self.device_peak_bytes.max(device_peak_bytes);
+                if let Some(bytes) = host_peak_bytes {
+                    self.metadata.insert("host_peak_bytes".into(), bytes.into());
+                }
+            }
+            Event::Validation { passed, message, errors } => {
+                for (name, error) in errors {
+                    self.metadata.insert(format!("error.{name}"), error.into());
+                    if error.is_none() && passed {
+                        let message = format!("the accuracy figure `{name}` is not a number");
+                        self.invalid.get_or_insert(message);
+                    }
+                }
+                if !passed {
+                    self.invalid
+                        .get_or_insert(message.unwrap_or("the benchmark says its answer is wrong".into()));
+                }
+            }
+            Event::Skip { reason } => {
+                self.skip.get_or_insert(reason);
+            }
+            Event::Error { message, kind, trace: _ } => {
+                self.error.get_or_insert((message, kind));
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        metric: &str,
+        unit: Option<&str>,
+        better: Option<Better>,
+        values: impl IntoIterator<Item = Option<f64>>,
+    ) -> &mut Gathered {
+        let gathered = self.metrics.entry(metric.to_owned()).or_default();
+        match (&gathered.unit, unit) {
+            (Some(before), Some(now)) if before != now => {
+                self.unit_conflict
+                    .get_or_insert(format!("metric `{metric}` was sent in `{before}` and in `{now}`"));
+            }
+            (None, Some(now)) => gathered.unit = Some(now.to_owned()),
+            _ => {}
+        }
+        gathered.better = gathered.better.or(better);
+        for value in values {
+            match value.filter(|value| value.is_finite()) {
+                Some(value) => gathered.values.push(value),
+                None if self.not_finite.iter().any(|name| name == metric) => {}
+                None => self.not_finite.push(metric.to_owned()),
+            }
+        }
+        gathered
+    }
+
+    /// Units per iteration over the time of each iteration: `items` and `time` give `items_rate` in items/s.
+    fn derive_rates(&mut self) {
+        let Some(time) = self.metrics.get("time") else { return };
+        let unit = time.unit.as_deref().unwrap_or("s");
+        let scale = match unit {
+            "s" => 1.0,
+            "ms" => 1e-3,
+            "us" | "µs" => 1e-6,
+            "ns" => 1e-9,
+            _ => return,
+        };
+        let times = time.values.clone();
+        for (name, unit) in
+            [("items", "items/s"), ("bytes", "B/s"), ("flops", "FLOP/s"), ("tokens", "tokens/s")]
+        {
+            let metric = format!("{name}_rate");
+            let Some(amount) = self.per_iteration.get(name) else { continue };
+            if self.metrics.contains_key(&metric) || times.iter().any(|time| *time <= 0.0) {
+                continue;
+            }
+            let values = times.iter().map(|time| amount / (time * scale)).collect();
+            let better = Some(Better::Higher);
+            let gathered =
+                Gathered { unit: Some(unit.into()), better, values, derived: true, ..Gathered::default() };
+            self.metrics.insert(metric, gathered);
+        }
+    }
+
+    pub fn has_samples(&self) -> bool {
+        self.metrics.values().any(|metric| !metric.values.is_empty() || metric.stated.is_some())
+    }
+}
+
+/// The rules' word on one metric, field by field: the first rule that matches and speaks of a field wins.
+pub fn declared<'a>(rules: &'a [MetricRule], metric: &str) -> impl Iterator<Item = &'a MetricRule> {
+    let matching = |rule: &&MetricRule| {
+        // The suite's reader has compiled every glob once; one that fails here matches nothing.
+        globset::Glob::new(&rule.glob).is_ok_and(|glob| glob.compile_matcher().is_match(metric))
+    };
+    rules.iter().filter(matching).collect::<Vec<_>>().into_iter()
+}
+
+/// Adds what a process gave to the case's metrics. Errors: the metric whose unit differs from what the suite file
+/// declares or from what an earlier process sent.
+pub fn merge(
+    metrics: &mut BTreeMap<String, Metric>,
+    harvest: &Harvest,
+    rules: &[MetricRule],
+    process: u32,
+    partial: bool,
+) -> Result<(), String> {
+    for (name, gathered) in &harvest.metrics {
+        let said = declared(rules, name).find_map(|rule| rule.unit.clone());
+        let unit = match (&gathered.unit, said) {
+            (Some(sent), Some(said)) if *sent != said => {
+                return Err(format!(
+                    "metric `{name}` came in `{sent}`, and the suite file declares `{said}`"
+                ));
+            }
+            (Some(sent), _) => sent.clone(),
+            (None, Some(said)) => said,
+            (None, None) if name == "time" => "s".into(),
+            (None, None) => String::new(),
+        };
+        let metric = metrics.entry(name.clone()).or_insert_with(|| Metric {
+            name: name.clone(),
+            unit: unit.clone(),
+            better: gathered.better,
+            processes: Vec::new(),
+            summary: None,
+        });
+        if metric.unit != unit {
+            return Err(format!(
+                "metric `{name}` came in `{unit}`, and from an earlier process in `{}`",
+                metric.unit
+            ));
+        }
+        metric.better = metric.better.or(gathered.better);
+        metric.processes.push(ProcessSamples {
+            process,
+            values: gathered.values.clone(),
+            first_iteration: gathered.first_iteration,
+            partial,
+            stated: gathered.stated.clone().filter(|_| gathered.values.is_empty()),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! Ctrl-C and SIGTERM as something to wait for: a pipe that becomes readable.
+
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+/// Set once a signal has come; stays set.
+#[derive(Debug)]
+pub struct Interrupt {
+    int: UnixStream,
+    term: UnixStream,
+    /// Signal number of the first that came.
+    seen: Option<i32>,
+}
+
+impl Interrupt {
+    /// Takes SIGINT and SIGTERM (and SIGHUP as SIGTERM) for this process from now on.
+    pub fn install() -> std::io::Result<Self> {
+        let pipe = |signals: &[i32]| -> std::io::Result<UnixStream> {
+            let (read, write) = UnixStream::pair()?;
+            read.set_nonblocking(true)?;
+            write.set_nonblocking(true)?;
+            for signal in signals {
+                signal_hook::low_level::pipe::register(*signal, write.try_clone()?)?;
+            }
+            Ok(read)
+        };
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        Ok(Self { int: pipe(&[SIGINT])?, term: pipe(&[SIGTERM, SIGHUP])?, seen: None })
+    }
+
+    /// What to poll for.
+    pub fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
+        [self.int.as_fd(), self.term.as_fd()]
+    }
+
+    /// The signal that came first, if any came. `fresh` is true when one has come since the last call.
+    pub fn check(&mut self) -> (Option<i32>, bool) {
+        let mut fresh = false;
+        for (stream, number) in [(&mut self.int, 2), (&mut self.term, 15)] {
+            let mut buffer = [0; 64];
+            if matches!(stream.read(&mut buffer), Ok(count) if count > 0) {
+                fresh = true;
+                self.seen.get_or_insert(number);
+            }
+        }
+        (self.seen, fresh)
+    }
+}

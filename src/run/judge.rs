@@ -1,0 +1,227 @@
+//! From what was seen of a process to its outcome: one pure function, so that every ending has one meaning.
+
+use crate::model::{FailureKind, Outcome, ProcessEnd, Stage, Timing, format_duration};
+use crate::suite::Benchmark;
+
+use super::collect::Harvest;
+use super::executor::{End, Execution, Stop};
+
+/// What became of one process. The order of the questions is the order of trust: what the kernel says, then what
+/// the child says, then what is missing.
+pub fn judge(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) -> Outcome {
+    stopped(execution)
+        .or_else(|| not_started(execution, benchmark))
+        .or_else(|| killed(execution))
+        .or_else(|| said(harvest))
+        .or_else(|| exit_code(execution))
+        .or_else(|| bad_data(execution, harvest, benchmark))
+        .unwrap_or(Outcome::Measured)
+}
+
+fn stopped(execution: &Execution) -> Option<Outcome> {
+    Some(match execution.stopped? {
+        Stop::Stage { stage, limit, spent } => {
+            Outcome::TimedOut { stage, limit, spent, advice: timeout_advice(stage, limit) }
+        }
+        Stop::RunDeadline => Outcome::NotRun {
+            cause: "the run's deadline came while it ran".into(),
+            advice: "raise `deadline` in [run], or select less".into(),
+        },
+        Stop::Interrupt(signal) => Outcome::NotRun {
+            cause: format!("{} came while it ran", signal_name(signal)),
+            advice: "run again".into(),
+        },
+        Stop::Flood => failed(
+            FailureKind::Protocol,
+            "it sent more than 256 MiB over the channel".into(),
+            "send fewer samples, or send them as one `samples` event",
+        ),
+    })
+}
+
+fn timeout_advice(stage: Stage, limit: f64) -> String {
+    let double = format_duration((limit * 2.0).max(1.0));
+    match stage {
+        Stage::Start => format!(
+            "check that it speaks the protocol, or raise it: deadlines.start = \"{double}\" (imports count as start)"
+        ),
+        _ => format!("look for a hang in {stage}, or raise it: deadlines.{stage} = \"{double}\""),
+    }
+}
+
+fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
+    let (cause, not_found) = match &execution.end {
+        End::NotStarted { cause, not_found } => (cause.clone(), *not_found),
+        _ => return None,
+    };
+    let advice = match not_found {
+        true => format!("check `command` at {}: program and `dir` must exist", benchmark.place),
+        false => format!("check `command` at {}", benchmark.place),
+    };
+    Some(failed(FailureKind::Spawn, format!("the command could not be started: {cause}"), &advice))
+}
+
+/// Ended by a signal that the gate did not send.
+fn killed(execution: &Execution) -> Option<Outcome> {
+    let signal = match execution.end {
+        End::Process(ProcessEnd::Signal(signal)) => signal,
+        End::Lost => {
+            return Some(failed(
+                FailureKind::Signal,
+                "its supervisor was killed, and it went with it".into(),
+                "look for what kills processes on this machine (the kernel's log, other jobs)",
+            ));
+        }
+        _ => return None,
+    };
+    if let Some(sign) = out_of_memory_sign(execution) {
+        return Some(out_of_memory(format!("ended by {}, and {sign}", signal_name(signal))));
+    }
+    // SIGKILL from nowhere while the kernel's killer was at work: the only trace that it leaves.
+    if signal == 9 && execution.oom_killer {
+        return Some(out_of_memory("killed while the kernel was ending processes for lack of memory".into()));
+    }
+    let advice = match signal {
+        9 => "look in the kernel's log and at other jobs for who sent it",
+        _ => "run it by hand under a debugger; its stderr is in the run's logs",
+    };
+    Some(failed(FailureKind::Signal, format!("ended by {}", signal_name(signal)), advice))
+}
+
+/// What the child reported itself.
+fn said(harvest: &Harvest) -> Option<Outcome> {
+    if let Some((message, kind)) = &harvest.error {
+        let cause = first_line(message);
+        return Some(match kind.as_deref() {
+            Some("out_of_memory") => out_of_memory(cause),
+            Some("import") => {
+                failed(FailureKind::Error, format!("import failed: {cause}"), "install the missing module")
+            }
+            _ => failed(FailureKind::Error, cause, "read its stderr in the run's logs"),
+        });
+    }
+    let reason = harvest.skip.as_ref()?;
+    Some(Outcome::Skipped {
+        cause: first_line(reason),
+        advice: "nothing to do if this machine is not meant to run it".into(),
+    })
+}
+
+fn exit_code(execution: &Execution) -> Option<Outcome> {
+    let End::Process(ProcessEnd::Exit(code)) = execution.end else { return None };
+    if code == 0 {
+        return None;
+    }
+    if let Some(sign) = out_of_memory_sign(execution) {
+        return Some(out_of_memory(format!("exit code {code}, and {sign}")));
+    }
+    let last = execution.stderr.end(4096);
+    let last = last.lines().rev().find(|line| !line.trim().is_empty()).map(first_line);
+    let shell = match code {
+        126 => " (a shell's word for: found, but not executable)".into(),
+        127 => " (a shell's word for: command not found)".into(),
+        129..=192 => format!(" (a shell's word for: ended by {})", signal_name(code - 128)),
+        _ => String::new(),
+    };
+    let cause = match last {
+        Some(line) => format!("exit code {code}{shell}; stderr ends: {line}"),
+        None => format!("exit code {code}{shell}"),
+    };
+    Some(failed(FailureKind::ExitCode, cause, "run the command by hand; its output is in the run's logs"))
+}
+
+/// It ended well; is what it gave a measurement?
+fn bad_data(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) -> Option<Outcome> {
+    if let Some((number, error)) = &execution.bad_line {
+        let cause = format!("line {number} of its protocol: {error}");
+        return Some(failed(FailureKind::Protocol, cause, &error.advice()));
+    }
+    if let Some(conflict) = &harvest.unit_conflict {
+        return Some(failed(FailureKind::Protocol, conflict.clone(), "send one unit for a metric"));
+    }
+    if let Some(message) = &harvest.invalid {
+        return Some(Outcome::Invalid {
+            cause: format!("validation failed: {}", first_line(message)),
+            advice: "a wrong answer is not measured: mend the benchmark or the code under it".into(),
+        });
+    }
+    if let Some(metric) = harvest.not_finite.first() {
+        return Some(Outcome::Invalid {
+            cause: format!("metric `{metric}` has a sample that is not a finite number"),
+            advice: "look for a division by zero or an empty timing in the benchmark".into(),
+        });
+    }
+    if let Some(error) = &harvest.extract_error {
+        let advice = match error {
+            super::extract::ExtractError::NotKept(_) => "raise `log_limit`, or print less",
+            _ => "compare the rule in `extract` with the stdout in the run's logs",
+        };
+        return Some(failed(FailureKind::Extraction, error.to_string(), advice));
+    }
+    if !harvest.has_samples() {
+        let advice = match benchmark.timing {
+            Timing::Protocol => "send at least one `sample` event, or set timing = \"process\"",
+            Timing::Process | Timing::Stdout => "look at its output in the run's logs",
+        };
+        return Some(failed(
+            FailureKind::NoSamples,
+            "it ended well and sent no sample".into(),
+            advice,
+        ));
+    }
+    None
+}
+
+/// The trace that running out of memory leaves in stderr, by the words of the usual runtimes.
+fn out_of_memory_sign(execution: &Execution) -> Option<String> {
+    const SIGNS: [&str; 9] = [
+        "out of memory",
+        "outofmemoryerror",
+        "memoryerror",
+        "std::bad_alloc",
+        "cannot allocate memory",
+        "cudaerrormemoryallocation",
+        "cuda_error_out_of_memory",
+        "failed to allocate memory",
+        "bytes failed",
+    ];
+    let text = execution.stderr.end(8192);
+    let mut lines = text.lines().rev();
+    let line = lines.find(|line| {
+        let lower = line.to_lowercase();
+        SIGNS.iter().any(|sign| match *sign {
+            // Rust: `memory allocation of 123 bytes failed`.
+            "bytes failed" => lower.contains("memory allocation of") && lower.contains(sign),
+            sign => lower.contains(sign),
+        })
+    })?;
+    Some(format!("stderr says: {}", first_line(line)))
+}
+
+fn out_of_memory(cause: String) -> Outcome {
+    let advice = "make the problem smaller, raise `memory_limit`, or free the device or the machine";
+    failed(FailureKind::OutOfMemory, cause, advice)
+}
+
+pub fn failed(kind: FailureKind, cause: String, advice: &str) -> Outcome {
+    Outcome::Failed { kind, cause, advice: advice.to_owned() }
+}
+
+/// At most one line of 200 characters, without control characters: causes stand in tables.
+pub fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(empty)");
+    let mut line: String = line.chars().filter(|c| !c.is_control()).collect();
+    if let Some((end, _)) = line.char_indices().nth(200) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}
+
+/// `SIGSEGV`, or `signal 37` for those without a name.
+pub fn signal_name(number: i32) -> String {
+    match nix::sys::signal::Signal::try_from(number) {
+        Ok(signal) => signal.as_str().to_owned(),
+        Err(_) => format!("signal {number}"),
+    }
+}

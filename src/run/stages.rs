@@ -1,0 +1,140 @@
+//! Which stage a process is in, since when, and until when it may stay there.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::model::line::Event;
+use crate::model::{Origin, Setting, Stage, StageReport, StageStatus};
+
+use super::executor::StagePlan;
+
+/// Follows one process through its stages by the gate's own clock: a hung child needs to help with nothing.
+pub struct StageClock {
+    plan: StagePlan,
+    current: Stage,
+    since: Instant,
+    done: Vec<StageReport>,
+}
+
+impl StageClock {
+    pub fn start(plan: &StagePlan, now: Instant) -> Self {
+        Self { current: plan.first, plan: plan.clone(), since: now, done: Vec::new() }
+    }
+
+    pub fn current(&self) -> Stage {
+        self.current
+    }
+
+    /// Seconds that the current stage may take.
+    pub fn limit(&self) -> f64 {
+        self.plan
+            .deadlines
+            .get(&self.current)
+            .map_or(f64::MAX, |setting| setting.value * self.plan.multiplier)
+    }
+
+    /// When the current stage is over its time; absent where that is beyond any clock.
+    pub fn deadline(&self) -> Option<Instant> {
+        let limit = Duration::try_from_secs_f64(self.limit()).ok()?;
+        self.since.checked_add(limit)
+    }
+
+    pub fn spent(&self, now: Instant) -> f64 {
+        now.saturating_duration_since(self.since).as_secs_f64()
+    }
+
+    /// Takes what an event says about stages: any event ends `start`, `stage` begins a new one, `config` changes
+    /// limits, `end` begins the teardown.
+    pub fn on_event(&mut self, event: &Event, now: Instant) {
+        if !self.plan.follows_events {
+            return;
+        }
+        match event {
+            Event::Stage { stage } => self.enter(*stage, now),
+            Event::End {} => self.enter(Stage::Teardown, now),
+            Event::Config { deadlines, .. } => self.set_limits(deadlines),
+            Event::Sample { .. } | Event::Samples { .. } if self.current == Stage::Start => {
+                self.enter(Stage::Measure, now);
+            }
+            _ if self.current == Stage::Start => self.enter(Stage::Setup, now),
+            _ => {}
+        }
+    }
+
+    fn set_limits(&mut self, deadlines: &BTreeMap<Stage, f64>) {
+        for (stage, seconds) in deadlines {
+            let setting = self.plan.deadlines.entry(*stage).or_insert_with(|| Setting::default(*seconds));
+            setting.set(*seconds, Origin::Benchmark);
+        }
+    }
+
+    fn enter(&mut self, stage: Stage, now: Instant) {
+        if stage != self.current {
+            self.close(StageStatus::Completed, now);
+            self.current = stage;
+            self.since = now;
+        }
+    }
+
+    fn close(&mut self, status: StageStatus, now: Instant) {
+        self.done.push(StageReport {
+            stage: self.current,
+            status,
+            seconds: self.spent(now),
+            // The longest time that JSON and a reader can make sense of.
+            limit: self.limit().min(1e9),
+        });
+    }
+
+    /// The reports of all stages, the last one closed with `status`.
+    pub fn finish(mut self, status: StageStatus, now: Instant) -> Vec<StageReport> {
+        self.close(status, now);
+        self.done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Settings;
+
+    fn plan() -> StagePlan {
+        StagePlan {
+            follows_events: true,
+            first: Stage::Start,
+            deadlines: Settings::default().deadlines,
+            multiplier: 2.0,
+        }
+    }
+
+    #[test]
+    fn stages_follow_the_events_and_keep_their_times() {
+        let t0 = Instant::now();
+        let at = |seconds| t0 + Duration::from_secs(seconds);
+        let mut clock = StageClock::start(&plan(), t0);
+        clock.on_event(&Event::Stage { stage: Stage::Setup }, at(3));
+        clock.on_event(&Event::Stage { stage: Stage::Measure }, at(4));
+        clock.on_event(&Event::Stage { stage: Stage::Measure }, at(5));
+        let reports = clock.finish(StageStatus::TimedOut, at(10));
+        let seen: Vec<_> = reports.iter().map(|r| (r.stage, r.seconds, r.status)).collect();
+        assert_eq!(
+            seen,
+            [
+                (Stage::Start, 3.0, StageStatus::Completed),
+                (Stage::Setup, 1.0, StageStatus::Completed),
+                (Stage::Measure, 6.0, StageStatus::TimedOut),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_benchmark_may_set_its_own_limits_and_the_multiplier_reaches_them() {
+        let now = Instant::now();
+        let mut clock = StageClock::start(&plan(), now);
+        let deadlines = BTreeMap::from([(Stage::Setup, 7.0)]);
+        let config = Event::Config { iterations: None, warmup: None, deadlines, threshold: None };
+        clock.on_event(&config, now);
+        clock.on_event(&Event::Stage { stage: Stage::Setup }, now);
+        assert_eq!(clock.limit(), 14.0);
+    }
+}
