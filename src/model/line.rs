@@ -19,6 +19,9 @@ pub const MAX_LINE: usize = 1 << 20;
 /// Version that the request carries and this module speaks.
 pub const PROTOCOL: u32 = 1;
 
+/// First argument that makes the binary run a member of the micro suite.
+pub const MICRO_ARGUMENT: &str = "__micro";
+
 /// Names of the environment variables through which a child learns of the gate.
 pub mod env {
     /// Number of an inherited file descriptor, open for writing.

@@ -1,14 +1,14 @@
 //! What a child may know: the user's environment without secrets, and the gate's request.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
 use crate::model::line::{self, PROTOCOL, Request};
-use crate::model::{Origin, PlannedProcess, Thermal, scrubbed};
+use crate::model::{CaseId, Origin, Params, Settings, Thermal, scrubbed};
 use crate::suite::Benchmark;
 
-/// Folders that hold compiled kernels and other things that make a second run faster than the first.
+/// Folders that hold compiled kernels and whatever else makes a second run faster than the first. A cold process
+/// gets an empty one for each.
 const CACHES: [&str; 6] = [
     "CUDA_CACHE_PATH",
     "TRITON_CACHE_DIR",
@@ -17,3 +17,109 @@ const CACHES: [&str; 6] = [
     "NUMBA_CACHE_DIR",
     "XDG_CACHE_HOME",
 ];
+
+/// The whole environment of one process, later entries winning: the gate's own without secrets, the benchmark's,
+/// the request.
+///
+/// `cold`: an empty folder for caches, given exactly for cold processes.
+pub fn of_process(
+    benchmark: &Benchmark,
+    id: &CaseId,
+    process: u32,
+    cold: Option<&Path>,
+) -> Vec<(OsString, OsString)> {
+    let mut env = of_benchmark(benchmark);
+    let mut set = |name: &str, value: String| env.push((name.into(), value.into()));
+    if let Some(folder) = cold {
+        for name in CACHES {
+            set(name, folder.join(name).to_string_lossy().into_owned());
+        }
+    }
+    for (name, value) in parameters(&id.params) {
+        set(&name, value);
+    }
+    let request = request(&benchmark.settings, id, process);
+    set(line::env::ITERATIONS, request.iterations.to_string());
+    set(line::env::WARMUP, request.warmup.to_string());
+    set(line::env::DURATION, request.duration.to_string());
+    set(line::env::SEED, request.seed.to_string());
+    // Serializing plain numbers and text into memory cannot fail; an empty request would be refused by the child.
+    set(line::env::REQUEST, serde_json::to_string(&request).unwrap_or_default());
+    env
+}
+
+/// The environment of a build step: as of a process, without a request.
+pub fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
+    let kept = |name: &str| benchmark.keep_env.iter().any(|keep| keep == name);
+    let inherited = std::env::vars_os().filter(|(name, _)| {
+        let name = name.to_string_lossy();
+        // Ours is written anew below: a gate inside a gate must not pass on the outer one's channel.
+        !name.starts_with("GBENCH_") && (kept(&name) || !scrubbed(&name))
+    });
+    let own = benchmark.env.iter().map(|(name, value)| (name.into(), value.into()));
+    inherited.chain(own).collect()
+}
+
+fn parameters(params: &Params) -> impl Iterator<Item = (String, String)> {
+    params.iter().map(|(name, value)| {
+        let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+        let name: String = name.chars().map(word).collect();
+        (format!("{}{name}", line::env::PARAM_PREFIX), value.to_string())
+    })
+}
+
+fn request(settings: &Settings, id: &CaseId, process: u32) -> Request {
+    let cold = id.thermal == Thermal::Cold;
+    let origins = [
+        ("iterations", &settings.iterations.origin),
+        ("warmup", &settings.warmup.origin),
+        ("duration", &settings.duration.origin),
+        ("burnin", &settings.burnin.origin),
+        ("seed", &settings.seed.origin),
+    ];
+    let pinned = origins.into_iter().filter(|(_, origin)| matches!(origin, Origin::Cli(_)));
+    Request {
+        protocol: PROTOCOL,
+        benchmark: id.benchmark.to_string(),
+        process,
+        params: id.params.clone(),
+        iterations: settings.iterations.value,
+        warmup: if cold { 0 } else { settings.warmup.value },
+        duration: settings.duration.value,
+        burnin: if cold { 0.0 } else { settings.burnin.value },
+        cold,
+        seed: settings.seed.value,
+        pinned: pinned.map(|(name, _)| name.to_owned()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ParamValue;
+    use crate::suite::Action;
+
+    #[test]
+    fn parameters_arrive_under_names_that_a_shell_can_read() {
+        let params = Params::from([("block-size".to_owned(), ParamValue::Int(64))]);
+        assert_eq!(
+            parameters(&params).collect::<Vec<_>>(),
+            [("GBENCH_PARAM_BLOCK_SIZE".to_owned(), "64".to_owned())]
+        );
+    }
+
+    #[test]
+    fn a_cold_process_gets_no_warmup_and_empty_caches() {
+        let action = Action::Command(vec!["true".into()]);
+        let mut benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
+        benchmark.settings.thermal.value = Thermal::Cold;
+        benchmark.settings.iterations.set(3, Origin::Cli("--iterations".into()));
+        let id = crate::plan::case_id(&benchmark, &Params::new());
+        let env = of_process(&benchmark, &id, 0, Some(Path::new("/empty")));
+        let get = |name: &str| env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value);
+        assert_eq!(get("GBENCH_WARMUP").unwrap(), "0");
+        assert_eq!(get("TRITON_CACHE_DIR").unwrap(), "/empty/TRITON_CACHE_DIR");
+        let request: Request = serde_json::from_str(get("GBENCH_REQUEST").unwrap().to_str().unwrap()).unwrap();
+        assert_eq!(request.pinned, ["iterations"]);
+    }
+}

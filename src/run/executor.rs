@@ -94,3 +94,24 @@ pub enum Stop {
     /// More came over the channel than a benchmark can mean.
     Flood,
 }
+
+impl Execution {
+    /// Nothing came of it: the gate could not even try.
+    pub fn not_started(cause: String) -> Self {
+        Self {
+            end: End::NotStarted { cause, not_found: false },
+            seconds: 0.0,
+            stopped: None,
+            events: Vec::new(),
+            bad_line: None,
+            stages: Vec::new(),
+            stdout: Capture::new(0),
+            stderr: Capture::new(0),
+            peak_rss_bytes: None,
+            cpu_seconds: None,
+            leftovers: 0,
+            survivors: 0,
+            oom_killer: false,
+        }
+    }
+}

@@ -2,13 +2,22 @@
 
 mod capture;
 mod collect;
+mod draft;
+mod environment;
+mod event;
 mod executor;
 mod extract;
 mod interrupt;
+mod judge;
 mod lines;
+mod requires;
+mod session;
 mod stages;
 mod supervised;
 
 pub use executor::{End, Execution, Executor, Launch, StagePlan, Stop};
+pub use event::{Observer, Progress, Silent};
 pub use interrupt::Interrupt;
+pub use requires::has_binary;
+pub use session::{Finished, Session, side_word};
 pub use supervised::Supervised;

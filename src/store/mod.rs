@@ -1,1 +1,9 @@
-//! (room under construction)
+//! Keeps run records: a folder for each run, and named baselines.
+
+mod baselines;
+mod folder;
+mod read;
+
+pub use baselines::{BaselineEntry, Store};
+pub use folder::{RunFolder, latest_run};
+pub use read::{read_record, write_atomically};

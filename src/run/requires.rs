@@ -1,0 +1,158 @@
+//! Whether this machine has what a benchmark declares to need, asked before anything is started.
+
+use std::path::Path;
+
+use crate::model::{Gpu, Manifest, Probe};
+use crate::suite::{Benchmark, Requires};
+
+/// One requirement that is not met.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Missing {
+    pub what: String,
+    pub next: String,
+    /// It is the GPU, or something about it, that is missing.
+    pub gpu: bool,
+}
+
+/// Every requirement that is not met, in the order in which the suite file lists its keys.
+pub fn missing(benchmark: &Benchmark, manifest: &Manifest) -> Vec<Missing> {
+    let requires = &benchmark.requires;
+    let mut missing = Vec::new();
+    let mut miss = |what: String, next: String, gpu| missing.push(Missing { what, next, gpu });
+    for binary in requires.binaries.iter().filter(|binary| !has_binary(binary, &benchmark.dir)) {
+        miss(
+            format!("the program `{binary}` is not on PATH"),
+            format!("install `{binary}` or add its folder to PATH"),
+            false,
+        );
+    }
+    for file in requires.files.iter().filter(|file| !file.exists()) {
+        miss(format!("{} is not there", file.display()), "fetch or build it".into(), false);
+    }
+    for name in requires.env.iter().filter(|name| std::env::var_os(name).is_none()) {
+        miss(format!("the environment variable `{name}` is not set"), format!("set `{name}`"), false);
+    }
+    if let Some((what, next)) = missing_gpu(requires, &manifest.gpu) {
+        miss(what, next, true);
+    }
+    missing
+}
+
+fn missing_gpu(requires: &Requires, gpu: &Probe<crate::model::GpuFacts>) -> Option<(String, String)> {
+    let wanted = match requires.gpus {
+        0 if requires.gpu_memory > 0 || requires.compute_capability.is_some() => 1,
+        count => count,
+    };
+    if wanted == 0 {
+        return None;
+    }
+    let facts = match gpu {
+        Probe::Known(facts) => facts,
+        Probe::Absent(reason) | Probe::Failed(reason) => {
+            let next = "run on a machine with a GPU; `gbench-ci doctor` says what was looked for".into();
+            return Some((format!("no GPU can be used here: {reason}"), next));
+        }
+    };
+    let able = |gpu: &&Gpu| {
+        let memory = gpu.memory_total.known().copied().unwrap_or(0);
+        memory >= requires.gpu_memory && has_capability(gpu, requires.compute_capability)
+    };
+    let count = facts.devices.iter().filter(able).count() as u32;
+    (count < wanted).then(|| {
+        let mut with = Vec::new();
+        if requires.gpu_memory > 0 {
+            with.push(format!("{:.1} GiB", requires.gpu_memory as f64 / (1u64 << 30) as f64));
+        }
+        if let Some((major, minor)) = requires.compute_capability {
+            with.push(format!("compute capability {major}.{minor}"));
+        }
+        let with = if with.is_empty() { String::new() } else { format!(" with {}", with.join(" and ")) };
+        (
+            format!("{count} of the {wanted} GPUs needed{with} are here"),
+            "run on a machine that has them, or lower `requires`".into(),
+        )
+    })
+}
+
+fn has_capability(gpu: &Gpu, least: Option<(u32, u32)>) -> bool {
+    let Some(least) = least else { return true };
+    let text = gpu.compute_capability.known().map_or("", String::as_str);
+    let mut numbers = text.split('.').map(|part| part.parse::<u32>().ok());
+    match (numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(major), Some(minor)) => (major, minor) >= least,
+        _ => false,
+    }
+}
+
+/// Whether a program is an executable file: by path if it holds a slash, relative to `dir`; else on PATH.
+pub fn has_binary(name: &str, dir: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let executable = |path: &Path| {
+        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return executable(&dir.join(name));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| executable(&folder.join(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::GpuFacts;
+
+    fn gpu(memory: u64, capability: &str) -> Gpu {
+        let none = || Probe::Absent(String::new());
+        Gpu {
+            index: 0,
+            model: none(),
+            uuid: Probe::Absent(String::new()),
+            compute_capability: Probe::Known(capability.into()),
+            memory_total: Probe::Known(memory),
+            memory_used: Probe::Absent(String::new()),
+            sm_clock: Probe::Absent(String::new()),
+            sm_clock_max: Probe::Absent(String::new()),
+            memory_clock: Probe::Absent(String::new()),
+            memory_clock_max: Probe::Absent(String::new()),
+            clocks_locked: Probe::Absent(String::new()),
+            power_limit: Probe::Absent(String::new()),
+            power_limit_default: Probe::Absent(String::new()),
+            power: Probe::Absent(String::new()),
+            persistence: Probe::Absent(String::new()),
+            ecc: Probe::Absent(String::new()),
+            mig: Probe::Absent(String::new()),
+            pcie_generation: Probe::Absent(String::new()),
+            pcie_width: Probe::Absent(String::new()),
+            temperature: Probe::Absent(String::new()),
+            throttle_reasons: Probe::Absent(String::new()),
+            processes: Probe::Absent(String::new()),
+        }
+    }
+
+    #[test]
+    fn only_gpus_that_can_do_it_count() {
+        let devices = vec![gpu(8 << 30, "8.6"), gpu(80 << 30, "9.0")];
+        let unknown = || Probe::Absent(String::new());
+        let facts =
+            Probe::Known(GpuFacts { driver: unknown(), cuda: unknown(), nvml: unknown(), devices });
+        let requires = |gpus, gpu_memory, compute_capability| Requires {
+            gpus,
+            gpu_memory,
+            compute_capability,
+            ..Requires::default()
+        };
+        assert_eq!(missing_gpu(&requires(2, 0, None), &facts), None);
+        assert_eq!(missing_gpu(&requires(0, 40 << 30, Some((9, 0))), &facts), None);
+        assert!(missing_gpu(&requires(2, 0, Some((9, 0))), &facts).unwrap().0.starts_with("1 of the 2"));
+        assert!(missing_gpu(&requires(1, 0, None), &Probe::Absent("no driver".into())).is_some());
+    }
+
+    #[test]
+    fn a_program_is_found_on_path_and_by_path() {
+        assert!(has_binary("sh", Path::new("/")));
+        assert!(has_binary("./sh", Path::new("/bin")));
+        assert!(!has_binary("no-such-program", Path::new("/")));
+        assert!(!has_binary("/etc/passwd", Path::new("/")));
+    }
+}

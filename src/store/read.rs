@@ -1,0 +1,181 @@
+//! Reading records back, whole or recovered, and writing files so that nobody sees half of one.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::folder::{Entry, JOURNAL, RECORD};
+use crate::model::{Fault, RecordState, Result, RunRecord, SCHEMA_RECORD};
+
+/// Reads a record from its JSON file, from its run's folder, or from the journal of a run that was killed.
+///
+/// Errors say where the text stops being a record: exit code 2.
+pub fn read_record(path: &Path) -> Result<RunRecord> {
+    if path.is_dir() {
+        let (whole, journal) = (path.join(RECORD), path.join(JOURNAL));
+        return match (whole.is_file(), journal.is_file()) {
+            (true, _) => read_record(&whole),
+            (false, true) => recover(&journal),
+            (false, false) => Err(Fault::at_path(
+                path,
+                "the folder holds no run record",
+                format!("give a run's folder, one with {RECORD}"),
+            )),
+        };
+    }
+    if path.extension().is_some_and(|extension| extension == "jsonl") {
+        return recover(path);
+    }
+    let text = read_text(path)?;
+    let record = serde_json::from_str::<RunRecord>(&text).map_err(|error| not_a_record(path, &text, &error))?;
+    check(path, record)
+}
+
+fn read_text(path: &Path) -> Result<String> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        let next = match error.kind() {
+            std::io::ErrorKind::NotFound => "check the path; `gbench-ci run` prints where its record lies",
+            _ => "make the file readable",
+        };
+        Fault::at_path(path, format!("the record cannot be read: {error}"), next)
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Fault::at_path(path, format!("byte {at} is not UTF-8"), "give a record that gbench-ci wrote")
+    })
+}
+
+/// Finds the reason that helps most: another version, another document, a broken text.
+fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
+    #[derive(serde::Deserialize)]
+    struct Schema {
+        schema: Option<String>,
+    }
+    if let Ok(Schema { schema }) = serde_json::from_str::<Schema>(text)
+        && schema.as_deref() != Some(SCHEMA_RECORD)
+    {
+        return wrong_schema(path, schema.as_deref());
+    }
+    let line_start: usize =
+        text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let at = (line_start + error.column().saturating_sub(1)).min(text.len());
+    let cause = error.to_string();
+    let cause = cause.split(" at line ").next().unwrap_or_default();
+    let next = match error.classify() {
+        serde_json::error::Category::Eof if text.trim().is_empty() => "the file is empty: give a record",
+        serde_json::error::Category::Eof => "the file ends too early: copy it again, whole",
+        serde_json::error::Category::Syntax => "the file is not JSON: copy it again, or give another",
+        _ => "records are not meant to be edited; docs/schema/record-v1.json describes them",
+    };
+    // A record may be one line of megabytes: only the neighbourhood is shown.
+    let (excerpt, span) = excerpt(text, at);
+    match text.len() > 4096 {
+        true => Fault::at_path(path, format!("not a record, near byte {at}: {cause}: {excerpt}"), next),
+        false => Fault::in_text(path, &Arc::from(text), span, format!("not a record: {cause}"), next),
+    }
+}
+
+/// Up to 60 bytes around `at`, cut at characters, and the span of the character at `at`.
+fn excerpt(text: &str, at: usize) -> (String, std::ops::Range<usize>) {
+    let boundary = |mut index: usize| {
+        while !text.is_char_boundary(index) {
+            index -= 1;
+        }
+        index
+    };
+    let start = boundary(at.saturating_sub(30));
+    let end = boundary((at + 30).min(text.len()));
+    let at = boundary(at);
+    let length = text[at..].chars().next().map_or(0, char::len_utf8);
+    (text[start..end].replace('\n', " "), at..at + length)
+}
+
+fn wrong_schema(path: &Path, schema: Option<&str>) -> Fault {
+    match schema {
+        Some(other) if other.starts_with("gbench-ci/record/") => Fault::at_path(
+            path,
+            format!("the record's version is `{other}`, and this gbench-ci reads `{SCHEMA_RECORD}`"),
+            "use the gbench-ci that wrote it, or a newer one",
+        ),
+        Some(other) => Fault::at_path(
+            path,
+            format!("this is a `{other}`, not a run record"),
+            "give the record that `gbench-ci run` wrote: results/record.json",
+        ),
+        None => Fault::at_path(
+            path,
+            "the JSON has no `schema`, so it is no run record",
+            "give the record that `gbench-ci run` wrote: results/record.json",
+        ),
+    }
+}
+
+/// What types alone cannot promise.
+fn check(path: &Path, record: RunRecord) -> Result<RunRecord> {
+    if record.schema != SCHEMA_RECORD {
+        return Err(wrong_schema(path, Some(&record.schema)));
+    }
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = record.cases.iter().find(|case| !seen.insert(&case.id)) {
+        return Err(Fault::at_path(
+            path,
+            format!("the case {} stands in it twice", twice.id),
+            "give a record that gbench-ci wrote, unedited",
+        ));
+    }
+    Ok(record)
+}
+
+/// Puts a record together from a journal. A half last line, which is what a kill leaves, is left out.
+fn recover(path: &Path) -> Result<RunRecord> {
+    let bytes = std::fs::read(path)
+        .map_err(|error| Fault::at_path(path, format!("cannot be read: {error}"), "make the file readable"))?;
+    let mut record: Option<RunRecord> = None;
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate().peekable();
+    while let Some((number, line)) = lines.next() {
+        let half = !line.ends_with(b"\n") && lines.peek().is_none();
+        match (serde_json::from_slice::<Entry>(line), &mut record) {
+            (Ok(Entry::Header(header)), None) => record = Some(*header),
+            (Ok(Entry::Case { index, case }), Some(record)) if index < record.cases.len() => {
+                record.cases[index] = *case;
+            }
+            (Err(_), _) if half => {}
+            _ => {
+                return Err(Fault::at_path(
+                    path,
+                    format!("line {} of the journal is damaged", number + 1),
+                    "delete the lines from there on: those before it are whole",
+                ));
+            }
+        }
+    }
+    let mut record = record.ok_or_else(|| {
+        Fault::at_path(
+            path,
+            "the journal is empty: the run was killed before it began",
+            "run again; nothing had been measured",
+        )
+    })?;
+    record.state = RecordState::Recovered;
+    record.warnings.push("recovered from the journal of a run that was killed".into());
+    check(path, record)
+}
+
+/// Writes a file so that readers see the old one or the new one, whole, also across a crash. Errors: exit code 2.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || -> std::io::Result<()> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(bytes)?;
+        // Temporary files are private; a report is as readable as any file of its folder.
+        let mode = nix::sys::stat::Mode::from_bits_truncate(0o644);
+        nix::sys::stat::fchmod(file.as_file(), mode)?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        std::fs::File::open(folder)?.sync_all()
+    };
+    write().map_err(|error| {
+        Fault::at_path(path, format!("cannot be written: {error}"), "check that the folder exists and has space")
+    })
+}
