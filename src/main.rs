@@ -1,5 +1,17 @@
 //! Parse, dispatch, exit. Everything else is in the library.
 
-fn main() -> std::process::ExitCode {
-    gbench_ci::cli::main()
+use std::process::ExitCode;
+
+use gbench_ci::{cli, micro, model, supervise};
+
+fn main() -> ExitCode {
+    // The two hidden roles come before the command line is parsed: a child's start is part of every measurement.
+    let mut arguments = std::env::args_os().skip(1);
+    match arguments.next() {
+        Some(role) if role == supervise::ARGUMENT => supervise::main(),
+        Some(role) if role == model::line::MICRO_ARGUMENT => {
+            micro::main(&arguments.next().unwrap_or_default().to_string_lossy())
+        }
+        _ => cli::main(),
+    }
 }

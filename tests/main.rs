@@ -1,1 +1,4 @@
+//! The tests that go through the public door. One binary, so that the project links once.
 
+mod runner;
+mod support;

@@ -152,7 +152,7 @@ pub fn case_id(benchmark: &Benchmark, point: &Params) -> CaseId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Action, Gate, RunOptions, Source};
+    use crate::suite::{Action, Source};
 
     fn suite(names: &[&str], processes: u32) -> Suite {
         let benchmark = |name: &&str| {
@@ -161,13 +161,7 @@ mod tests {
             benchmark.settings.processes.value = processes;
             benchmark
         };
-        Suite {
-            name: "s".into(),
-            source: Source::Builtin,
-            benchmarks: names.iter().map(benchmark).collect(),
-            gate: Gate::default(),
-            run: RunOptions::default(),
-        }
+        Suite::new("s", Source::Builtin, names.iter().map(benchmark).collect())
     }
 
     #[test]

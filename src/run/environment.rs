@@ -119,7 +119,8 @@ mod tests {
         let get = |name: &str| env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value);
         assert_eq!(get("GBENCH_WARMUP").unwrap(), "0");
         assert_eq!(get("TRITON_CACHE_DIR").unwrap(), "/empty/TRITON_CACHE_DIR");
-        let request: Request = serde_json::from_str(get("GBENCH_REQUEST").unwrap().to_str().unwrap()).unwrap();
+        let request: Request =
+            serde_json::from_str(get("GBENCH_REQUEST").unwrap().to_str().unwrap()).unwrap();
         assert_eq!(request.pinned, ["iterations"]);
     }
 }

@@ -6,12 +6,35 @@ use crate::model::{CaseId, Outcome, Side};
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
     /// Before anything is started: how many cases and processes there will be.
-    Planned { cases: usize, processes: usize },
-    BuildStarted { benchmark: &'a str, side: Option<Side> },
-    ProcessStarted { id: &'a CaseId, side: Option<Side>, process: u32, of: u32, done: usize, total: usize },
+    Planned {
+        cases: usize,
+        processes: usize,
+    },
+    BuildStarted {
+        benchmark: &'a str,
+        side: Option<Side>,
+    },
+    ProcessStarted {
+        id: &'a CaseId,
+        side: Option<Side>,
+        process: u32,
+        of: u32,
+        done: usize,
+        total: usize,
+    },
     /// The processes of the case that are left out because it failed count as done.
-    ProcessEnded { seconds: f64, done: usize, total: usize },
-    CaseEnded { id: &'a CaseId, side: Option<Side>, outcome: &'a Outcome, done: usize, total: usize },
+    ProcessEnded {
+        seconds: f64,
+        done: usize,
+        total: usize,
+    },
+    CaseEnded {
+        id: &'a CaseId,
+        side: Option<Side>,
+        outcome: &'a Outcome,
+        done: usize,
+        total: usize,
+    },
 }
 
 /// Somebody who listens.

@@ -163,11 +163,7 @@ fn bad_data(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) -> 
             Timing::Protocol => "send at least one `sample` event, or set timing = \"process\"",
             Timing::Process | Timing::Stdout => "look at its output in the run's logs",
         };
-        return Some(failed(
-            FailureKind::NoSamples,
-            "it ended well and sent no sample".into(),
-            advice,
-        ));
+        return Some(failed(FailureKind::NoSamples, "it ended well and sent no sample".into(), advice));
     }
     None
 }

@@ -15,8 +15,8 @@ mod session;
 mod stages;
 mod supervised;
 
-pub use executor::{End, Execution, Executor, Launch, StagePlan, Stop};
 pub use event::{Observer, Progress, Silent};
+pub use executor::{End, Execution, Executor, Launch, StagePlan, Stop};
 pub use interrupt::Interrupt;
 pub use requires::has_binary;
 pub use session::{Finished, Session, side_word};

@@ -134,8 +134,7 @@ mod tests {
     fn only_gpus_that_can_do_it_count() {
         let devices = vec![gpu(8 << 30, "8.6"), gpu(80 << 30, "9.0")];
         let unknown = || Probe::Absent(String::new());
-        let facts =
-            Probe::Known(GpuFacts { driver: unknown(), cuda: unknown(), nvml: unknown(), devices });
+        let facts = Probe::Known(GpuFacts { driver: unknown(), cuda: unknown(), nvml: unknown(), devices });
         let requires = |gpus, gpu_memory, compute_capability| Requires {
             gpus,
             gpu_memory,

@@ -108,7 +108,12 @@ impl Session<'_> {
     }
 
     /// Runs each build step of a lane once. A failed build settles its benchmark's cases.
-    fn build_all(&mut self, index: usize, lane: &mut LaneRun, until: Option<Instant>) -> Result<Option<Stop>> {
+    fn build_all(
+        &mut self,
+        index: usize,
+        lane: &mut LaneRun,
+        until: Option<Instant>,
+    ) -> Result<Option<Stop>> {
         let mut built: Vec<(crate::suite::Build, Option<Outcome>)> = Vec::new();
         for benchmark in &self.plan.lanes[index].benchmarks {
             let id = benchmark.id.to_string();
@@ -219,7 +224,11 @@ impl Session<'_> {
             },
             memory_limit: settings.memory_limit.value,
             // What numbers are extracted from must be there whole.
-            stdout_limit: if benchmark.timing == Timing::Stdout { log_limit.max(16 << 20) } else { log_limit },
+            stdout_limit: if benchmark.timing == Timing::Stdout {
+                log_limit.max(16 << 20)
+            } else {
+                log_limit
+            },
             stderr_limit: log_limit,
             until,
         };
@@ -283,7 +292,11 @@ fn argv(action: &Action, params: &crate::model::Params, binary: &Path) -> Vec<St
         Action::Command(argv) => substitute(argv, params),
         Action::Shell(line) => vec!["sh".into(), "-c".into(), line.clone()],
         Action::Builtin(name) => {
-            vec![binary.to_string_lossy().into_owned(), crate::model::line::MICRO_ARGUMENT.into(), name.clone()]
+            vec![
+                binary.to_string_lossy().into_owned(),
+                crate::model::line::MICRO_ARGUMENT.into(),
+                name.clone(),
+            ]
         }
     }
 }

@@ -75,9 +75,7 @@ impl Store {
             None => {
                 let names = self.names();
                 let next = match names.is_empty() {
-                    true => format!(
-                        "save one first: `gbench-ci run`, then `gbench-ci baseline save {name}`"
-                    ),
+                    true => format!("save one first: `gbench-ci run`, then `gbench-ci baseline save {name}`"),
                     false => format!("use one of: {}", names.join(", ")),
                 };
                 Err(Fault::at(
@@ -105,7 +103,11 @@ impl Store {
 
     /// Every saved record, by name, oldest first.
     pub fn list(&self) -> Vec<BaselineEntry> {
-        self.names().iter().filter_map(|name| name.parse().ok()).flat_map(|name| self.entries(&name)).collect()
+        self.names()
+            .iter()
+            .filter_map(|name| name.parse().ok())
+            .flat_map(|name| self.entries(&name))
+            .collect()
     }
 
     fn names(&self) -> Vec<String> {

@@ -54,7 +54,8 @@ impl RunFolder {
         for name in ["results", "profiles", "reports", "logs"] {
             std::fs::create_dir(root.join(name)).map_err(fault)?;
         }
-        let journal = File::options().create_new(true).append(true).open(root.join(JOURNAL)).map_err(fault)?;
+        let journal =
+            File::options().create_new(true).append(true).open(root.join(JOURNAL)).map_err(fault)?;
         let mut folder = Self { root, journal };
         let manifest = serde_json::to_string_pretty(&record.manifest).map_err(std::io::Error::from);
         let manifest = manifest.map_err(|error| folder.fault(error))?;

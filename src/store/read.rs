@@ -28,7 +28,8 @@ pub fn read_record(path: &Path) -> Result<RunRecord> {
         return recover(path);
     }
     let text = read_text(path)?;
-    let record = serde_json::from_str::<RunRecord>(&text).map_err(|error| not_a_record(path, &text, &error))?;
+    let record =
+        serde_json::from_str::<RunRecord>(&text).map_err(|error| not_a_record(path, &text, &error))?;
     check(path, record)
 }
 
@@ -129,8 +130,9 @@ fn check(path: &Path, record: RunRecord) -> Result<RunRecord> {
 
 /// Puts a record together from a journal. A half last line, which is what a kill leaves, is left out.
 fn recover(path: &Path) -> Result<RunRecord> {
-    let bytes = std::fs::read(path)
-        .map_err(|error| Fault::at_path(path, format!("cannot be read: {error}"), "make the file readable"))?;
+    let bytes = std::fs::read(path).map_err(|error| {
+        Fault::at_path(path, format!("cannot be read: {error}"), "make the file readable")
+    })?;
     let mut record: Option<RunRecord> = None;
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate().peekable();
     while let Some((number, line)) = lines.next() {
@@ -176,6 +178,10 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
         std::fs::File::open(folder)?.sync_all()
     };
     write().map_err(|error| {
-        Fault::at_path(path, format!("cannot be written: {error}"), "check that the folder exists and has space")
+        Fault::at_path(
+            path,
+            format!("cannot be written: {error}"),
+            "check that the folder exists and has space",
+        )
     })
 }

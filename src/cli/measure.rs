@@ -1,0 +1,181 @@
+//! The measuring half of the route, shared by `run`, `compare` and `demo`: plan in, finished records out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::machine;
+use crate::model::{
+    Exit, Fault, Manifest, RecordState, Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Setting, Shown, Side,
+    ToolInfo, looks_secret,
+};
+use crate::plan::Plan;
+use crate::run::{Finished, Interrupt, Session, Supervised};
+use crate::suite::{Source, Suite};
+
+use super::progress::Teller;
+
+/// Where and how a plan is carried out.
+pub struct Measuring<'a> {
+    pub artifacts: &'a Path,
+    pub quiet: bool,
+}
+
+impl Measuring<'_> {
+    /// Carries out a plan of one suite, or of two: base and head. Each suite comes with the folder whose repository
+    /// it belongs to.
+    pub fn carry_out(&self, plan: &Plan, suites: &[(&Suite, &Path)]) -> Result<Vec<Finished>> {
+        let started = SystemTime::now();
+        let salt: u32 = rand::random();
+        let mut headers = Vec::new();
+        for (index, (suite, folder)) in suites.iter().enumerate() {
+            let side = plan.lanes.get(index).and_then(|lane| lane.side);
+            let run_id = RunId::new(started, salt.wrapping_add(index as u32));
+            headers.push(header(run_id, started, suite, side, machine::manifest(folder), plan.seed));
+        }
+        let interrupt = Interrupt::install().map_err(|error| {
+            Fault::at("signals", format!("cannot be taken: {error}"), "report this as a defect of gbench-ci")
+                .exits(Exit::Internal)
+        })?;
+        let binary = own_binary()?;
+        let mut executor = Supervised::new(binary.clone(), Some(interrupt), true).map_err(|error| {
+            Fault::at_path(
+                std::env::temp_dir(),
+                format!("no temporary folder can be made: {error}"),
+                "set TMPDIR to a writable folder",
+            )
+        })?;
+        let mut observer = Teller::new(self.quiet);
+        let deadline = suites.iter().map(|(suite, _)| suite.run.deadline.value).fold(0.0, f64::max);
+        let session = Session {
+            plan,
+            executor: &mut executor,
+            observer: &mut observer,
+            binary,
+            deadline,
+            artifacts: self.artifacts,
+        };
+        session.run(headers)
+    }
+}
+
+/// The path of the running binary, which is also its own supervisor and micro suite.
+pub fn own_binary() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|error| {
+        Fault::at("the gbench-ci binary", format!("its path is not known: {error}"), "mount /proc, and run again")
+            .exits(Exit::Internal)
+    })
+}
+
+fn header(
+    run_id: RunId,
+    started: SystemTime,
+    suite: &Suite,
+    side: Option<Side>,
+    manifest: Manifest,
+    seed: u64,
+) -> RunRecord {
+    let (path, sha256) = match &suite.source {
+        Source::File { path, sha256 } => (Some(path.display().to_string()), Some(sha256.clone())),
+        Source::Builtin => (None, None),
+    };
+    let mut config = suite_config(suite);
+    if side.is_some() {
+        let origin = crate::model::Origin::Default;
+        config.insert("coin_seed".into(), Shown { value: seed.into(), origin });
+    }
+    RunRecord {
+        schema: SCHEMA_RECORD.into(),
+        run_id,
+        tool: ToolInfo { name: "gbench-ci".into(), version: env!("CARGO_PKG_VERSION").into() },
+        state: RecordState::Interrupted,
+        started: humantime::format_rfc3339_millis(started).to_string(),
+        finished: None,
+        side,
+        source: RunSource { suite: suite.name.clone(), path, sha256 },
+        command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
+        config,
+        manifest,
+        cases: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// The suite-wide settings by their names in the file.
+pub fn suite_config(suite: &Suite) -> BTreeMap<String, Shown> {
+    fn show<T>(setting: &Setting<T>, value: impl Into<serde_json::Value>) -> Shown {
+        Shown { value: value.into(), origin: setting.origin.clone() }
+    }
+    let (run, gate) = (&suite.run, &suite.gate);
+    let word = |fails: bool| if fails { "fail" } else { "pass" };
+    let mut rows = BTreeMap::from([
+        ("run.deadline".into(), show(&run.deadline, crate::model::format_duration(run.deadline.value))),
+        ("run.artifacts".into(), show(&run.artifacts, run.artifacts.value.display().to_string())),
+        ("run.store".into(), show(&run.store, run.store.value.clone())),
+        ("run.keep".into(), show(&run.keep, run.keep.value)),
+        ("gate.alpha".into(), show(&gate.alpha, gate.alpha.value)),
+        (
+            "gate.inconclusive".into(),
+            show(&gate.inconclusive_fails, word(gate.inconclusive_fails.value)),
+        ),
+        ("gate.failed".into(), show(&gate.failed_fails, word(gate.failed_fails.value))),
+    ]);
+    for (field, strictness) in &gate.match_key {
+        rows.insert(format!("gate.match.{field}"), show(strictness, strictness.value.word()));
+    }
+    rows
+}
+
+/// The words of a command line, without the values of names that look secret.
+fn command_line(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut hide_next = false;
+    let cut = |word: String| {
+        let hidden = std::mem::take(&mut hide_next);
+        match word.split_once('=') {
+            _ if hidden => "***".into(),
+            Some((name, _)) if looks_secret(name.trim_start_matches('-')) => format!("{name}=***"),
+            Some(_) => word,
+            None => {
+                hide_next = word.strip_prefix("--").is_some_and(looks_secret);
+                word
+            }
+        }
+    };
+    words.map(cut).collect()
+}
+
+/// The exit code of one finished run, without any comparison.
+pub fn exit_of(finished: &Finished) -> Exit {
+    let cases = &finished.record.cases;
+    let measured = cases.iter().any(|case| case.outcome.is_measured());
+    let failed = cases.iter().any(|case| case.outcome.is_failure());
+    match finished.interrupted {
+        Some(2) => Exit::Interrupted,
+        Some(_) => Exit::Terminated,
+        None if failed && finished.gpu_missing && only_missing_dependencies(finished) => Exit::Machine,
+        None if failed || finished.record.state != RecordState::Complete => Exit::Failed,
+        None if measured => Exit::Pass,
+        // Nothing was measured: never green. The reason decides what to call it.
+        None if finished.gpu_missing => Exit::Machine,
+        None => Exit::Failed,
+    }
+}
+
+fn only_missing_dependencies(finished: &Finished) -> bool {
+    use crate::model::{FailureKind, Outcome};
+    let missing =
+        |outcome: &Outcome| matches!(outcome, Outcome::Failed { kind: FailureKind::MissingDependency, .. });
+    finished.record.cases.iter().all(|case| !case.outcome.is_failure() || missing(&case.outcome))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_on_a_command_line_are_not_recorded() {
+        let words = ["gbench-ci", "--api-token", "abc", "--param", "hf_token=xyz", "--param", "n=1"];
+        let kept = command_line(words.iter().map(|word| word.to_string()));
+        assert_eq!(kept, ["gbench-ci", "--api-token", "***", "--param", "hf_token=***", "--param", "n=1"]);
+    }
+}

@@ -1,0 +1,133 @@
+//! What a long run says while it works: a bar on a terminal, a line per case in a log.
+//!
+//! Nothing is drawn while a child measures: the bar moves between processes, without a timer of its own.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::model::{CaseId, Outcome, Side};
+use crate::run::{Observer, Progress, side_word};
+
+/// Writes to standard error, so that standard output holds results alone.
+pub enum Teller {
+    Bar { bar: ProgressBar, started: Instant },
+    Lines { started: Instant, cases: usize, ended: usize },
+    Silent,
+}
+
+impl Teller {
+    /// A bar on a terminal, lines elsewhere, nothing with `quiet`.
+    pub fn new(quiet: bool) -> Self {
+        let started = Instant::now();
+        match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Self::Silent,
+            (false, true) => {
+                let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+                // The template is a constant that the test below parses.
+                if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}") {
+                    bar.set_style(style);
+                }
+                Self::Bar { bar, started }
+            }
+            (false, false) => Self::Lines { started, cases: 0, ended: 0 },
+        }
+    }
+}
+
+impl Observer for Teller {
+    fn on(&mut self, progress: &Progress<'_>) {
+        match self {
+            Self::Silent => {}
+            Self::Bar { bar, started } => on_bar(bar, *started, progress),
+            Self::Lines { started, cases, ended } => on_lines(*started, cases, ended, progress),
+        }
+    }
+}
+
+fn on_bar(bar: &ProgressBar, started: Instant, progress: &Progress<'_>) {
+    match progress {
+        Progress::Planned { processes, .. } => bar.set_length(*processes as u64),
+        Progress::BuildStarted { benchmark, side } => {
+            bar.set_message(format!("building {benchmark}{}", suffix(*side)));
+            bar.tick();
+        }
+        Progress::ProcessStarted { id, side, process, of, done, total } => {
+            let left = left(started, *done, *total);
+            bar.set_message(format!("{left}{id} process {}/{of}{}", process + 1, suffix(*side)));
+            bar.set_position(*done as u64);
+        }
+        Progress::ProcessEnded { done, .. } => bar.set_position(*done as u64),
+        Progress::CaseEnded { id, side, outcome, done, total } => {
+            bar.set_position(*done as u64);
+            if !outcome.is_measured() {
+                bar.println(trouble(id, *side, outcome));
+            }
+            if done == total {
+                bar.finish_and_clear();
+            }
+        }
+    }
+}
+
+fn on_lines(started: Instant, cases: &mut usize, ended: &mut usize, progress: &Progress<'_>) {
+    let line = match progress {
+        Progress::Planned { cases: planned, processes } => {
+            *cases = *planned;
+            format!("measuring {planned} cases in {processes} processes")
+        }
+        Progress::BuildStarted { benchmark, side } => format!("building {benchmark}{}", suffix(*side)),
+        Progress::ProcessStarted { .. } | Progress::ProcessEnded { .. } => return,
+        Progress::CaseEnded { id, side, outcome, done, total } => {
+            // The head's turn ends a case of two lanes; an ordinary run has no side at all.
+            *ended += usize::from(*side != Some(Side::Base));
+            let at = format!("[{}/{cases}] {}", (*ended).clamp(1, *cases), left(started, *done, *total));
+            match outcome.is_measured() {
+                true => format!("{at}{id}: measured{}", suffix(*side)),
+                false => format!("{at}{}", trouble(id, *side, outcome)),
+            }
+        }
+    };
+    // Somebody who closes standard error does not want to know.
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+fn trouble(id: &CaseId, side: Option<Side>, outcome: &Outcome) -> String {
+    format!("{id}: {}{}: {}", outcome.word(), suffix(side), outcome.cause())
+}
+
+fn suffix(side: Option<Side>) -> String {
+    match side {
+        None => String::new(),
+        side => format!(" ({})", side_word(side)),
+    }
+}
+
+/// `about 40s left: `, from the pace so far; nothing before the first process has ended.
+fn left(started: Instant, done: usize, total: usize) -> String {
+    if done == 0 || done >= total {
+        return String::new();
+    }
+    let seconds = started.elapsed().as_secs_f64() / done as f64 * (total - done) as f64;
+    let rounded = Duration::from_secs(seconds.ceil() as u64);
+    format!("about {} left: ", humantime::format_duration(rounded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_has_a_template_that_parses() {
+        assert!(ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}").is_ok());
+    }
+
+    #[test]
+    fn the_time_left_follows_the_pace() {
+        let started = Instant::now() - Duration::from_secs(10);
+        assert_eq!(left(started, 0, 4), "");
+        assert_eq!(left(started, 4, 4), "");
+        assert!(left(started, 1, 4).starts_with("about 3"), "{}", left(started, 1, 4));
+    }
+}

@@ -1,0 +1,126 @@
+//! What several test files need: the fixture program, folders with suites, runs without a command line.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use gbench_ci::model::{
+    CaseRecord, HostFacts, Manifest, Probe, RecordState, RunId, RunRecord, RunSource, SCHEMA_RECORD, ToolInfo,
+};
+use gbench_ci::plan::Plan;
+use gbench_ci::run::{Executor, Finished, Session, Silent, Supervised};
+use gbench_ci::suite::Suite;
+
+/// The binary under test.
+pub fn gbench() -> PathBuf {
+    env!("CARGO_BIN_EXE_gbench-ci").into()
+}
+
+/// A file or folder under `fixtures/`.
+pub fn fixture(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path)
+}
+
+/// `fixtures/programs/child.rs`, compiled once by the same `rustc` that built the tests.
+pub fn child() -> &'static Path {
+    static CHILD: OnceLock<PathBuf> = OnceLock::new();
+    CHILD.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let program = folder.join(format!("child-{}", std::process::id()));
+        let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+        let status = Command::new(rustc)
+            .args(["--edition", "2024", "-O", "-o"])
+            .arg(&program)
+            .arg(fixture("programs/child.rs"))
+            .status()
+            .expect("rustc starts");
+        assert!(status.success(), "the fixture program does not compile");
+        // Under its final name only when whole: another test process may be compiling it too.
+        let shared = folder.join("child");
+        std::fs::rename(&program, &shared).expect("the program gets its name");
+        shared
+    })
+}
+
+/// A temporary folder with a suite file and the fixture program as `./child`.
+pub fn folder_with(suite: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("gbench.toml"), suite).unwrap();
+    std::fs::copy(child(), folder.path().join("child")).unwrap();
+    folder
+}
+
+/// A manifest that knows nothing, for runs whose machine does not matter.
+pub fn blank_manifest() -> Manifest {
+    fn none<T>() -> Probe<T> {
+        Probe::Absent("a test".into())
+    }
+    Manifest {
+        host: HostFacts {
+            hostname: none(),
+            os: none(),
+            kernel: none(),
+            architecture: "x86_64".into(),
+            cpu_model: none(),
+            cores: none(),
+            last_level_cache: none(),
+            governor: none(),
+            memory_total: none(),
+            memory_available: none(),
+            load: none(),
+            container: none(),
+            virtualization: none(),
+        },
+        gpu: none(),
+        git: none(),
+        tools: Default::default(),
+        environment: Default::default(),
+    }
+}
+
+/// A record without cases, as a session wants it.
+pub fn header() -> RunRecord {
+    RunRecord {
+        schema: SCHEMA_RECORD.into(),
+        run_id: RunId::new(SystemTime::now(), std::process::id()),
+        tool: ToolInfo { name: "gbench-ci".into(), version: "test".into() },
+        state: RecordState::Interrupted,
+        started: "2026-01-01T00:00:00.000Z".into(),
+        finished: None,
+        side: None,
+        source: RunSource { suite: "test".into(), path: None, sha256: None },
+        command: Vec::new(),
+        config: Default::default(),
+        manifest: blank_manifest(),
+        cases: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// Runs the suite of a folder through the library, with real processes.
+pub fn run_suite(folder: &Path) -> Finished {
+    let mut executor = Supervised::new(gbench(), None, false).unwrap();
+    run_suite_with(folder, &mut executor)
+}
+
+pub fn run_suite_with(folder: &Path, executor: &mut dyn Executor) -> Finished {
+    let suite = Suite::load(&folder.join("gbench.toml"), &[]).unwrap();
+    let plan = Plan::single(&suite);
+    let artifacts = folder.join("artifacts");
+    let session = Session {
+        plan: &plan,
+        executor,
+        observer: &mut Silent,
+        binary: gbench(),
+        deadline: suite.run.deadline.value,
+        artifacts: &artifacts,
+    };
+    session.run(vec![header()]).unwrap().remove(0)
+}
+
+/// The case whose name, as reports print it, is `name`.
+pub fn case<'a>(record: &'a RunRecord, name: &str) -> &'a CaseRecord {
+    let found = record.cases.iter().find(|case| case.id.to_string() == name);
+    found.unwrap_or_else(|| panic!("no case {name}"))
+}
