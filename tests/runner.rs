@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use gbench_ci::model::{FailureKind, Outcome, Stage};
+use gbench_ci::model::{FailureKind, Outcome, ProcessEnd, Stage};
 use gbench_ci::run::Finished;
 
 use crate::support::{case, fixture, folder_with, run_suite};
@@ -69,6 +69,9 @@ fn every_way_to_misbehave_has_its_own_outcome_and_leaves_nothing_behind() {
     }
     assert!(matches!(outcome("hang-start"), Outcome::TimedOut { stage: Stage::Start, .. }));
     assert!(matches!(outcome("stubborn"), Outcome::TimedOut { stage: Stage::Measure, .. }));
+    let end = |name: &str| case(record, &format!("bad/{name}")).processes[0].end;
+    assert_eq!(end("hang-start"), Some(ProcessEnd::Signal(15)), "a willing child goes at SIGTERM");
+    assert_eq!(end("stubborn"), Some(ProcessEnd::Signal(9)), "an unwilling one at SIGKILL");
 
     let failures = [
         ("segv", FailureKind::Signal, "SIGSEGV"),

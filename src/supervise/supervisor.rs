@@ -113,10 +113,14 @@ fn spawn(assignment: &Assignment, environment: Vec<u8>) -> std::io::Result<Child
     if let Some(descriptor) = &events {
         command.env(line::env::FD, descriptor.as_raw_fd().to_string());
     }
-    // SAFETY: between fork and exec only async-signal-safe calls are made: one prctl.
+    // SAFETY: between fork and exec only async-signal-safe calls are made: one pthread_sigmask, one prctl.
     unsafe {
-        // Second net below the socket: if this supervisor is killed, the child goes with it.
-        command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?));
+        command.pre_exec(|| {
+            // What this supervisor blocks for itself would otherwise stay blocked in the child: no SIGTERM.
+            SigSet::empty().thread_set_mask()?;
+            // Second net below the socket: if this supervisor is killed, the child goes with it.
+            Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)
+        });
     }
     // The child inherits the soft limit; ours goes back up right after.
     let before = getrlimit(Resource::RLIMIT_AS)?;
