@@ -1,1 +1,51 @@
-//! (room under construction)
+//! What we ran on: host, GPUs, repository, tools and telling environment variables, each probe for itself.
+//!
+//! | file | asks |
+//! |---|---|
+//! | `host/` | the kernel's files: processor, memory, quota, container, hypervisor |
+//! | `nvml` | the NVIDIA driver's library; the only file that does |
+//! | `git` | the repository of the measured folder |
+//! | `tools` | every compiler and profiler for its version |
+//! | `environment` | an allow-list of variables |
+//! | `readings`, `checks` | what else `doctor` looks at, and what it makes of it |
+
+mod checks;
+mod diff;
+mod environment;
+mod git;
+mod host;
+mod nvml;
+mod readings;
+mod tools;
+
+use std::path::Path;
+use std::thread;
+
+use crate::model::{Manifest, Probe};
+
+pub use checks::{Check, Part, State, checks, gpu_obstacle};
+pub use diff::{Change, diff, flat};
+pub use nvml::NVML_LIBRARY;
+pub use readings::{Noise, Readings, TempFolder, readings};
+
+/// The facts of this machine, of the repository that holds `folder` and of the tools on the path. Never fails:
+/// what cannot be found out stands in its field as a reason. Takes as long as the slowest tool that is asked for
+/// its version, two seconds at most, and longer only where the GPU's driver does.
+pub fn manifest(folder: &Path) -> Manifest {
+    thread::scope(|scope| {
+        let tools = scope.spawn(tools::tools);
+        let gpu = scope.spawn(nvml::gpus);
+        let host = host::host(&host::Root::new("/"), &|name| std::env::var(name).ok());
+        let git = git::git(folder);
+        // `vars` panics on text that is not UTF-8.
+        let variables = std::env::vars_os()
+            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()));
+        Manifest {
+            host,
+            gpu: gpu.join().unwrap_or_else(|_| Probe::Failed("the probe broke off".into())),
+            git,
+            tools: tools.join().unwrap_or_default(),
+            environment: environment::allowed(variables),
+        }
+    })
+}

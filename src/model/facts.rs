@@ -14,6 +14,9 @@ const TELLING_PREFIXES: [&str; 8] =
     ["CUDA_", "NCCL_", "NVIDIA_", "OMP_", "MKL_", "TORCH", "PYTORCH_", "TRITON_"];
 const TELLING_NAMES: [&str; 3] = ["LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH"];
 
+/// One fact of one GPU.
+type OfGpu = fn(&Gpu) -> String;
+
 impl Manifest {
     /// Field name to text, for every fact that stays put between two runs on one machine. What does not apply
     /// reads `none`, what could not be found out `unknown (reason)`; several GPUs that agree read as one, and
@@ -52,7 +55,7 @@ impl Manifest {
         put("driver", driver);
         put("cuda", cuda);
         put("gpu_count", devices.map_or_else(|reason| unknown(reason), |gpus| gpus.len().to_string()));
-        let per_gpu: [(&str, fn(&Gpu) -> String); 10] = [
+        let per_gpu: [(&str, OfGpu); 10] = [
             ("gpu_models", |gpu| text(&gpu.model)),
             ("clocks_locked", |gpu| text(&gpu.clocks_locked)),
             ("compute_capability", |gpu| text(&gpu.compute_capability)),

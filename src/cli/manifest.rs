@@ -1,0 +1,167 @@
+//! `gbench-ci manifest`: what this machine is, and what changed between two records' machines.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args as ClapArgs, Subcommand};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::output_fault;
+use super::table::columns;
+use crate::machine::{self, Change};
+use crate::model::{Exit, Fault, Manifest};
+
+#[derive(ClapArgs, Clone, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Clone, Debug)]
+enum Command {
+    /// Show what a record written here and now would say of machine, repository and tools
+    Show {
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List what differs between two manifests
+    Diff {
+        /// A manifest, a record, or the folder of a run
+        a: PathBuf,
+        /// The other one
+        b: PathBuf,
+        /// Print the differences as JSON
+        #[arg(long)]
+        json: bool,
+        /// Show also what changes by the minute, such as load and temperature
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+/// Where a run's folder keeps its manifest, the likeliest first.
+const IN_FOLDER: [&str; 4] = ["manifest.json", "results/record.json", "record.json", "results/manifest.json"];
+
+pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit, Fault> {
+    let text = match &args.command {
+        Command::Show { json } => {
+            let manifest = machine::manifest(&super::current_folder()?);
+            if *json { json_text(&manifest)? } else { shown(&manifest) }
+        }
+        Command::Diff { a, b, json, all } => {
+            let changes = machine::diff(&read(a)?, &read(b)?);
+            if *json { json_text(&changes)? } else { listed(a, b, &changes, *all) }
+        }
+    };
+    out.write_all(text.as_bytes()).map_err(output_fault)?;
+    Ok(Exit::Pass)
+}
+
+fn json_text(value: &impl serde::Serialize) -> Result<String, Fault> {
+    let text = serde_json::to_string_pretty(value).map_err(io::Error::from).map_err(output_fault)?;
+    Ok(text + "\n")
+}
+
+fn shown(manifest: &Manifest) -> String {
+    columns(machine::flat(manifest).into_iter().map(|(field, value)| [field, value]))
+}
+
+fn listed(a: &Path, b: &Path, changes: &[Change], all: bool) -> String {
+    let (volatile, lasting): (Vec<&Change>, Vec<&Change>) =
+        changes.iter().partition(|change| change.volatile);
+    let mut text = match lasting.len() {
+        0 => "Nothing lasting differs.\n".to_owned(),
+        1 => "1 field differs.\n".to_owned(),
+        some => format!("{some} fields differ.\n"),
+    };
+    let shown: Vec<&Change> = if all { changes.iter().collect() } else { lasting };
+    if !shown.is_empty() {
+        let head = ["field".to_owned(), a.display().to_string(), b.display().to_string()];
+        let rows = shown.iter().map(|change| [change.field.clone(), change.a.clone(), change.b.clone()]);
+        text.push('\n');
+        text.push_str(&columns(std::iter::once(head).chain(rows)));
+    }
+    if !all && !volatile.is_empty() {
+        let count = volatile.len();
+        text.push_str(&format!("\n{count} more change by the minute or by the job; --all shows them.\n"));
+    }
+    text
+}
+
+/// The manifest of a file or of a run's folder: the document itself, or its member `manifest`.
+fn read(path: &Path) -> Result<Manifest, Fault> {
+    const NEXT: &str = "name a manifest.json, a record, or the folder of a run";
+    let file = if path.is_dir() {
+        let found = IN_FOLDER.iter().map(|name| path.join(name)).find(|file| file.is_file());
+        found.ok_or_else(|| Fault::at_path(path, "the folder holds neither a manifest nor a record", NEXT))?
+    } else {
+        path.to_owned()
+    };
+    let bytes = std::fs::read(&file).map_err(|error| Fault::at_path(&file, error, NEXT))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| Fault::at_path(&file, "the file is not UTF-8 text", NEXT))?;
+    let text: Arc<str> = text.into();
+    let fault = |error: serde_json::Error| {
+        let start = offset(&text, error.line(), error.column());
+        let end = text[start..].chars().next().map_or(start, |first| start + first.len_utf8());
+        let what = match error.classify() {
+            serde_json::error::Category::Data => format!("this is no manifest of this version: {error}"),
+            _ => format!("this is not JSON: {error}"),
+        };
+        Fault::in_text(&file, &text, start..end, what, NEXT)
+    };
+    let holder: MaybeHolder = serde_json::from_str(&text).map_err(fault)?;
+    match holder.manifest {
+        Some(_) => serde_json::from_str::<Holder>(&text).map(|holder| holder.manifest).map_err(fault),
+        None => serde_json::from_str(&text).map_err(fault),
+    }
+}
+
+#[derive(Deserialize)]
+struct MaybeHolder {
+    #[serde(default)]
+    manifest: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Holder {
+    manifest: Manifest,
+}
+
+/// Byte offset of a one-based line and column as `serde_json` counts them: columns in bytes, 0 for the line's end.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let mut offset = (before + column.saturating_sub(1)).min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_is_within_the_text_and_between_characters() {
+        assert_eq!(offset("ab\ncd", 2, 2), 4);
+        assert_eq!(offset("é", 1, 2), 0);
+        assert_eq!(offset("ab", 9, 9), 2);
+    }
+
+    #[test]
+    fn lasting_changes_are_shown_and_fleeting_ones_counted() {
+        let change =
+            |field: &str, volatile| Change { field: field.into(), a: "1".into(), b: "2".into(), volatile };
+        let changes = [change("host.kernel", false), change("host.load", true)];
+        let (a, b) = (Path::new("a.json"), Path::new("b.json"));
+        let some = listed(a, b, &changes, false);
+        assert!(some.starts_with("1 field differs.") && some.contains("host.kernel"), "{some}");
+        assert!(!some.contains("host.load") && some.contains("1 more"), "{some}");
+        assert!(listed(a, b, &changes, true).contains("host.load"));
+        assert_eq!(listed(a, b, &[], false), "Nothing lasting differs.\n");
+    }
+}

@@ -1,0 +1,252 @@
+//! The GPU checks. One line a topic, however many GPUs there are: those that say the same are named together.
+
+use super::{Check, Part, State, gibibytes, shown};
+use crate::machine::Readings;
+use crate::model::{Gpu, GpuFacts, Manifest, Probe};
+
+/// What one GPU says to one topic: how much it matters, the finding, the advice.
+type Said = (State, String, &'static str);
+
+type Topic = fn(&Gpu) -> Said;
+
+const TOPICS: [(&str, Topic); 8] = [
+    ("clocks", clocks),
+    ("persistence", persistence),
+    ("processes", processes),
+    ("throttling", throttling),
+    ("temperature", temperature),
+    ("power limit", power_limit),
+    ("MIG", mig),
+    ("ECC", ecc),
+];
+
+/// Degrees Celsius at which data-centre GPUs are near the point where they slow themselves down.
+const HOT: u32 = 80;
+
+/// Memory in use that no visible process explains.
+const UNEXPLAINED_BYTES: u64 = 1 << 30;
+
+pub(super) fn checks(manifest: &Manifest, readings: &Readings) -> Vec<Check> {
+    let gpus = match &manifest.gpu {
+        Probe::Known(gpus) => gpus,
+        Probe::Absent(reason) => {
+            let advice = "nothing, unless this machine has a GPU: then install its driver, or start the container \
+                          with the GPUs";
+            return vec![Check::new(Part::Gpu, "GPU", State::Warning, reason.as_str(), advice)];
+        }
+        Probe::Failed(reason) => {
+            let advice = "make `nvidia-smi` work first; then run `gbench-ci doctor` again";
+            return vec![Check::new(Part::Gpu, "GPU", State::Problem, reason.as_str(), advice)];
+        }
+    };
+    let mut checks = vec![devices(manifest, gpus)];
+    if !gpus.devices.is_empty() {
+        checks.extend(TOPICS.iter().map(|(name, topic)| combined(name, &gpus.devices, *topic)));
+        checks.push(profilers(manifest, readings));
+    }
+    checks
+}
+
+/// Why no GPU can be measured here.
+pub(super) fn obstacle(manifest: &Manifest) -> Option<String> {
+    let gpus = match &manifest.gpu {
+        Probe::Known(gpus) => gpus,
+        Probe::Absent(reason) | Probe::Failed(reason) => return Some(reason.clone()),
+    };
+    if gpus.devices.is_empty() {
+        return Some("the driver lists no GPU".into());
+    }
+    if let Some(visible) = manifest.environment.get("CUDA_VISIBLE_DEVICES") {
+        // CUDA stops at the first name it does not know, so that these hide every GPU.
+        let first = visible.split(',').next().unwrap_or("").trim();
+        if first.is_empty() || first == "-1" || first == "NoDevFiles" || first == "void" {
+            return Some(format!("CUDA_VISIBLE_DEVICES=`{visible}` hides every GPU"));
+        }
+    }
+    match gpus.devices.iter().find(|gpu| gpu.uuid.known().is_some() || gpu.model.known().is_some()) {
+        Some(_) => None,
+        None => Some(format!("no GPU can be opened: {}", shown(&gpus.devices[0].model))),
+    }
+}
+
+fn devices(manifest: &Manifest, gpus: &GpuFacts) -> Check {
+    let mut models: Vec<(String, usize)> = vec![];
+    for gpu in &gpus.devices {
+        let model = shown(&gpu.model);
+        match models.iter_mut().find(|(known, _)| *known == model) {
+            Some((_, count)) => *count += 1,
+            None => models.push((model, 1)),
+        }
+    }
+    let models: Vec<String> = models.iter().map(|(model, count)| format!("{count} x {model}")).collect();
+    let found = format!("{}, driver {}, CUDA {}", models.join(", "), shown(&gpus.driver), shown(&gpus.cuda));
+    match obstacle(manifest) {
+        None => Check::new(Part::Gpu, "GPU", State::Ok, found, ""),
+        Some(reason) => {
+            let advice = "make `nvidia-smi` list a GPU, and let CUDA_VISIBLE_DEVICES name one or unset it";
+            Check::new(Part::Gpu, "GPU", State::Problem, reason, advice)
+        }
+    }
+}
+
+/// The worst state of all GPUs, with each GPU's finding, and the advice of the worst.
+fn combined(name: &str, gpus: &[Gpu], topic: Topic) -> Check {
+    let mut findings: Vec<(String, Vec<String>)> = vec![];
+    let mut worst = (State::Ok, "");
+    for gpu in gpus {
+        let (state, finding, advice) = topic(gpu);
+        if state > worst.0 {
+            worst = (state, advice);
+        }
+        match findings.iter_mut().find(|(known, _)| *known == finding) {
+            Some((_, indices)) => indices.push(gpu.index.to_string()),
+            None => findings.push((finding, vec![gpu.index.to_string()])),
+        }
+    }
+    let finding = match findings.as_slice() {
+        [(finding, _)] => finding.clone(),
+        several => several
+            .iter()
+            .map(|(finding, indices)| format!("GPU {}: {finding}", indices.join(" ")))
+            .collect::<Vec<_>>()
+            .join("; "),
+    };
+    Check::new(Part::Gpu, name, worst.0, finding, worst.1)
+}
+
+/// A probe that is in order, absent, or a warning because it should have worked.
+fn said<T>(probe: &Probe<T>, known: impl FnOnce(&T) -> Said) -> Said {
+    match probe {
+        Probe::Known(value) => known(value),
+        Probe::Absent(reason) => (State::Ok, reason.clone(), ""),
+        Probe::Failed(reason) => {
+            (State::Warning, format!("unknown: {reason}"), "check the driver with `nvidia-smi -q`")
+        }
+    }
+}
+
+fn clocks(gpu: &Gpu) -> Said {
+    said(&gpu.clocks_locked, |locked| {
+        if *locked {
+            return (State::Ok, "held by a setting".into(), "");
+        }
+        let most = gpu.sm_clock_max.known().map_or_else(String::new, |mhz| format!(", free up to {mhz} MHz"));
+        let advice = "lock them with `sudo nvidia-smi -lgc <MHz>` before measuring and free them with `-rgc` after; \
+                      where that is not allowed, compare runs made side by side";
+        (State::Warning, format!("no sign of a lock{most}"), advice)
+    })
+}
+
+fn persistence(gpu: &Gpu) -> Said {
+    said(&gpu.persistence, |on| match on {
+        true => (State::Ok, "on".into(), ""),
+        false => (
+            State::Warning,
+            "off: the driver unloads between processes and every start pays for it".into(),
+            "switch it on with `sudo nvidia-smi -pm 1`",
+        ),
+    })
+}
+
+fn processes(gpu: &Gpu) -> Said {
+    let advice = "end them, or choose another GPU with CUDA_VISIBLE_DEVICES";
+    said(&gpu.processes, |processes| {
+        let used = gpu.memory_used.known().copied().unwrap_or(0);
+        if processes.is_empty() && used > UNEXPLAINED_BYTES {
+            let finding = format!("none visible, but {} are in use (another container?)", gibibytes(used));
+            return (State::Warning, finding, advice);
+        }
+        let names: Vec<String> = processes
+            .iter()
+            .map(|process| match process.name.known() {
+                Some(name) => format!("{} (pid {})", name.rsplit('/').next().unwrap_or(name), process.pid),
+                None => format!("pid {}", process.pid),
+            })
+            .collect();
+        match names.as_slice() {
+            [] => (State::Ok, "none".into(), ""),
+            some => (State::Warning, some.join(", "), advice),
+        }
+    })
+}
+
+fn throttling(gpu: &Gpu) -> Said {
+    // Idling and a chosen clock limit the clock too, and are as they should be.
+    const HARMLESS: [&str; 2] = ["gpu_idle", "applications_clocks_setting"];
+    said(&gpu.throttle_reasons, |reasons| {
+        let bad: Vec<&str> =
+            reasons.iter().map(String::as_str).filter(|reason| !HARMLESS.contains(reason)).collect();
+        let halved = bad.iter().any(|reason| reason.starts_with("hw_") || reason.contains("thermal"));
+        match (bad.is_empty(), halved) {
+            (true, _) => (State::Ok, "none now".into(), ""),
+            (_, true) => (
+                State::Problem,
+                bad.join(", "),
+                "let it cool and look after its fans and power supply: numbers from now are worthless",
+            ),
+            (_, false) => (
+                State::Warning,
+                bad.join(", "),
+                "wait for other work to end, or lock a lower clock that it can hold",
+            ),
+        }
+    })
+}
+
+fn temperature(gpu: &Gpu) -> Said {
+    said(&gpu.temperature, |degrees| {
+        let finding = format!("{degrees} °C");
+        match *degrees >= HOT {
+            true => (State::Warning, finding, "let it cool before measuring"),
+            false => (State::Ok, finding, ""),
+        }
+    })
+}
+
+fn power_limit(gpu: &Gpu) -> Said {
+    said(&gpu.power_limit, |limit| match gpu.power_limit_default.known() {
+        Some(default) if (limit - default).abs() >= 1.0 => (
+            State::Warning,
+            format!("{limit:.0} W, by default {default:.0} W"),
+            "set it back with `sudo nvidia-smi -pl <W>`, or keep it the same for every run that is compared",
+        ),
+        _ => (State::Ok, format!("{limit:.0} W"), ""),
+    })
+}
+
+fn mig(gpu: &Gpu) -> Said {
+    said(&gpu.mig, |on| match on {
+        true => (
+            State::Warning,
+            "on: a benchmark gets a slice, and its neighbours share power and heat".into(),
+            "name one slice in CUDA_VISIBLE_DEVICES, and compare only with runs on the same slice",
+        ),
+        false => (State::Ok, "off".into(), ""),
+    })
+}
+
+fn ecc(gpu: &Gpu) -> Said {
+    said(&gpu.ecc, |on| (State::Ok, if *on { "on" } else { "off" }.into(), ""))
+}
+
+fn profilers(manifest: &Manifest, readings: &Readings) -> Check {
+    let missing: Vec<&str> = ["nsys", "ncu"]
+        .into_iter()
+        .filter(|tool| manifest.tools.get(*tool).is_none_or(|line| line.known().is_none()))
+        .collect();
+    let restricted = readings.gpu_counters_restricted == Probe::Known(true);
+    let (state, finding, advice) = match (missing.as_slice(), restricted) {
+        ([], false) => (State::Ok, "nsys and ncu are here".to_owned(), ""),
+        ([], true) => (
+            State::Warning,
+            "nsys and ncu are here; the driver keeps its counters to the administrator".to_owned(),
+            "load the driver with NVreg_RestrictProfilingToAdminUsers=0 to let ncu count",
+        ),
+        (some, _) => (
+            State::Warning,
+            format!("{} not on the PATH", some.join(" and ")),
+            "install Nsight Systems and Nsight Compute where regressions are to be explained",
+        ),
+    };
+    Check::new(Part::Gpu, "profilers", state, finding, advice)
+}

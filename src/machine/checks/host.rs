@@ -1,0 +1,289 @@
+//! The host's and the repository's checks.
+
+use super::{Check, Part, State, gibibytes, shown};
+use crate::machine::Readings;
+use crate::model::{GitFacts, HostFacts, Probe};
+
+/// Share of the processors that other work may keep busy before it shows in the numbers.
+const BUSY: f64 = 0.25;
+
+const LITTLE_MEMORY: u64 = 1 << 30;
+const LITTLE_DISK: u64 = 1 << 30;
+
+/// Steps of the clock above which short samples are mostly rounding, in nanoseconds.
+const COARSE_TIMER_NS: u64 = 1_000;
+
+/// Spread of a fixed spin, relative: below it changes of a few percent can be seen.
+const QUIET: f64 = 0.02;
+
+/// Sources that the processor answers without asking the kernel or a slow chip.
+const FAST_CLOCKS: [&str; 6] =
+    ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "tod"];
+
+pub(super) fn checks(host: &HostFacts, readings: &Readings) -> Vec<Check> {
+    vec![
+        processor(host),
+        governor(&host.governor),
+        turbo(&readings.turbo),
+        load(host),
+        quota(readings.cpu_quota),
+        hypervisor(&host.virtualization),
+        container(&host.container),
+        memory(host),
+        timer(&readings.timer_step_ns),
+        clocksource(&readings.clocksource),
+        randomization(&readings.address_randomization),
+        temp_folder(readings),
+        counters(&readings.perf_event_paranoid),
+        noise(readings),
+    ]
+}
+
+fn host(name: &str, state: State, finding: impl Into<String>, advice: &str) -> Check {
+    Check::new(Part::Host, name, state, finding, advice)
+}
+
+fn processor(facts: &HostFacts) -> Check {
+    let finding = format!("{}, {} to use", shown(&facts.cpu_model), cores(facts));
+    match (&facts.cpu_model, &facts.cores) {
+        (Probe::Failed(_), _) | (_, Probe::Failed(_)) => host(
+            "processor",
+            State::Warning,
+            finding,
+            "run where /proc is mounted: records name the processor by it",
+        ),
+        _ => host("processor", State::Ok, finding, ""),
+    }
+}
+
+fn cores(facts: &HostFacts) -> String {
+    match &facts.cores {
+        Probe::Known(1) => "1 core".into(),
+        other => format!("{} cores", shown(other)),
+    }
+}
+
+fn governor(governor: &Probe<String>) -> Check {
+    match governor {
+        Probe::Known(name) if name != "performance" => host(
+            "governor",
+            State::Warning,
+            format!("{name}: the clock follows the load"),
+            "fix it with `sudo cpupower frequency-set -g performance`",
+        ),
+        other => host("governor", State::Ok, shown(other), ""),
+    }
+}
+
+fn turbo(turbo: &Probe<bool>) -> Check {
+    match turbo {
+        Probe::Known(true) => host(
+            "turbo",
+            State::Warning,
+            "on: the clock depends on heat and on what the neighbours do",
+            "switch it off for steadier numbers: 1 into intel_pstate/no_turbo, or 0 into cpufreq/boost, below \
+             /sys/devices/system/cpu",
+        ),
+        Probe::Known(false) => host("turbo", State::Ok, "off", ""),
+        other => host("turbo", State::Ok, shown(other), ""),
+    }
+}
+
+fn load(facts: &HostFacts) -> Check {
+    let (Probe::Known(load), Probe::Known(cores)) = (&facts.load, &facts.cores) else {
+        return host("load", State::Warning, shown(&facts.load), "run where /proc is mounted");
+    };
+    let finding = format!("{load:.2} on {} over the last minute", self::cores(facts));
+    match load / f64::from((*cores).max(1)) > BUSY {
+        true => host("load", State::Warning, finding, "wait for other work to end, or stop it"),
+        false => host("load", State::Ok, finding, ""),
+    }
+}
+
+fn quota(quota: Option<f64>) -> Check {
+    match quota {
+        Some(quota) => host(
+            "CPU quota",
+            State::Warning,
+            format!("{quota:.2} processors: what goes beyond is stopped until the next period"),
+            "give the container whole processors (`--cpuset-cpus`) instead of a share (`--cpus`)",
+        ),
+        None => host("CPU quota", State::Ok, "none", ""),
+    }
+}
+
+fn hypervisor(virtualization: &Probe<String>) -> Check {
+    match virtualization {
+        Probe::Known(name) if name != "none" => host(
+            "hypervisor",
+            State::Warning,
+            format!("{name}: another guest can take the processor away unseen"),
+            "compare runs made side by side, with more processes for each case",
+        ),
+        other => host("hypervisor", State::Ok, shown(other), ""),
+    }
+}
+
+fn container(container: &Probe<String>) -> Check {
+    host("container", State::Ok, shown(container), "")
+}
+
+fn memory(facts: &HostFacts) -> Check {
+    let (Probe::Known(available), Probe::Known(total)) = (&facts.memory_available, &facts.memory_total)
+    else {
+        return host("memory", State::Warning, shown(&facts.memory_available), "run where /proc is mounted");
+    };
+    let finding = format!("{} of {} free", gibibytes(*available), gibibytes(*total));
+    match *available < LITTLE_MEMORY || *available < total / 10 {
+        true => {
+            host("memory", State::Warning, finding, "free some: a benchmark that swaps measures the disk")
+        }
+        false => host("memory", State::Ok, finding, ""),
+    }
+}
+
+fn timer(step: &Probe<u64>) -> Check {
+    match step {
+        Probe::Known(step) if *step > COARSE_TIMER_NS => host(
+            "timer",
+            State::Warning,
+            format!("steps of {step} ns"),
+            "let every sample do work of at least a thousand steps",
+        ),
+        Probe::Known(step) => host("timer", State::Ok, format!("steps of {step} ns"), ""),
+        other => host(
+            "timer",
+            State::Problem,
+            shown(other),
+            "measure on another machine: nothing can be timed here",
+        ),
+    }
+}
+
+fn clocksource(source: &Probe<String>) -> Check {
+    match source {
+        Probe::Known(name) if !FAST_CLOCKS.contains(&name.as_str()) => host(
+            "clock source",
+            State::Warning,
+            format!("{name}: every look at the clock is slow"),
+            "boot with `clocksource=tsc` if the processor's counter is reliable",
+        ),
+        other => host("clock source", State::Ok, shown(other), ""),
+    }
+}
+
+/// Never a warning: fresh processes each draw a layout, and the statistics take the process as their unit.
+fn randomization(level: &Probe<u32>) -> Check {
+    let finding = match level {
+        Probe::Known(0) => "off: every process has the same layout, lucky or not".into(),
+        Probe::Known(_) => "on: every fresh process draws its layout".into(),
+        other => shown(other),
+    };
+    host("ASLR", State::Ok, finding, "")
+}
+
+fn temp_folder(readings: &Readings) -> Check {
+    let temp = &readings.temp;
+    let (direct, free) = match (&temp.direct, &temp.free) {
+        (Probe::Known(direct), Probe::Known(free)) => (*direct, *free),
+        (Probe::Known(_), reason) => {
+            return host("temp folder", State::Warning, shown(reason), "name another folder in TMPDIR");
+        }
+        (reason, _) => {
+            let advice = "name a folder in TMPDIR that can be written: logs and results go through it";
+            return host("temp folder", State::Problem, shown(reason), advice);
+        }
+    };
+    let way = if direct { "O_DIRECT works" } else { "no O_DIRECT" };
+    let finding = format!("{}: {} free, {way}", temp.path.display(), gibibytes(free));
+    match (free < LITTLE_DISK, direct) {
+        (true, _) => {
+            host("temp folder", State::Warning, finding, "free some space, or name another folder in TMPDIR")
+        }
+        (_, false) => host(
+            "temp folder",
+            State::Warning,
+            finding,
+            "name a folder on a disk in TMPDIR to measure the disk and not the page cache",
+        ),
+        _ => host("temp folder", State::Ok, finding, ""),
+    }
+}
+
+fn counters(paranoid: &Probe<i32>) -> Check {
+    match paranoid {
+        Probe::Known(level) if *level > 2 => host(
+            "counters",
+            State::Warning,
+            format!("perf_event_paranoid is {level}: `perf` sees nothing"),
+            "allow one's own processes with `sudo sysctl kernel.perf_event_paranoid=2`",
+        ),
+        Probe::Known(level) => host("counters", State::Ok, format!("perf_event_paranoid is {level}"), ""),
+        other => host("counters", State::Ok, shown(other), ""),
+    }
+}
+
+fn noise(readings: &Readings) -> Check {
+    let noise = &readings.noise;
+    let finding = format!(
+        "{} equal spins of {:.1} ms spread over {:.1} %, the worst {:.2} times the median",
+        noise.repeats,
+        noise.median_seconds * 1e3,
+        noise.spread * 100.0,
+        noise.worst
+    );
+    match noise.spread > QUIET {
+        true => host(
+            "noise",
+            State::Warning,
+            finding,
+            "quieten the machine first, or take more processes and wider thresholds",
+        ),
+        false => host("noise", State::Ok, finding, ""),
+    }
+}
+
+pub(super) fn repository(git: &Probe<GitFacts>) -> Check {
+    let check = |state, finding: String, advice: &str| {
+        Check::new(Part::Project, "repository", state, finding, advice)
+    };
+    let facts = match git {
+        Probe::Known(facts) => facts,
+        Probe::Absent(reason) => {
+            return check(
+                State::Warning,
+                reason.clone(),
+                "work in a git repository, so that records name a commit",
+            );
+        }
+        Probe::Failed(reason) => {
+            let advice = "make `git status` work here; `git config --global --add safe.directory <folder>` helps where \
+                          the folder belongs to another user";
+            return check(State::Warning, reason.clone(), advice);
+        }
+    };
+    let Some(commit) = &facts.commit else {
+        return check(
+            State::Warning,
+            "no commit yet".into(),
+            "commit, so that records name what they measured",
+        );
+    };
+    let short: String = commit.chars().take(12).collect();
+    let mut finding = match &facts.branch {
+        Some(branch) => format!("{short} on {branch}"),
+        None => format!("{short}, detached"),
+    };
+    if facts.shallow {
+        finding.push_str(", shallow");
+    }
+    if !facts.dirty.any() {
+        return check(State::Ok, finding, "");
+    }
+    let dirty = facts.dirty;
+    let counts = [(dirty.tracked, "changed"), (dirty.staged, "staged"), (dirty.untracked, "untracked")];
+    for (count, word) in counts.iter().filter(|(count, _)| *count > 0) {
+        finding.push_str(&format!(", {count} {word}"));
+    }
+    check(State::Warning, finding, "commit or stash, so that the numbers belong to a commit")
+}

@@ -1,0 +1,85 @@
+//! What the facts mean for measuring: each check a pure function from facts to a finding and an advice.
+
+mod gpu;
+mod host;
+
+use serde::Serialize;
+
+use super::Readings;
+use crate::model::{Manifest, Probe};
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Ok,
+    /// Measuring works, and its numbers deserve less trust than they could.
+    Warning,
+    /// Something cannot be measured, or not in earnest.
+    Problem,
+}
+
+impl State {
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Ok => "ok",
+            State::Warning => "warning",
+            State::Problem => "problem",
+        }
+    }
+}
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    Gpu,
+    Host,
+    Project,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub part: Part,
+    /// `clocks`, `governor`, `noise`.
+    pub name: String,
+    pub state: State,
+    /// What was found.
+    pub finding: String,
+    /// What to do about it, in the imperative, without a trailing period; empty where nothing is.
+    pub advice: String,
+}
+
+impl Check {
+    fn new(part: Part, name: &str, state: State, finding: impl Into<String>, advice: &str) -> Self {
+        Self { part, name: name.to_owned(), state, finding: finding.into(), advice: advice.to_owned() }
+    }
+}
+
+/// All checks: GPU, host, project.
+pub fn checks(manifest: &Manifest, readings: &Readings) -> Vec<Check> {
+    let mut checks = gpu::checks(manifest, readings);
+    checks.extend(host::checks(&manifest.host, readings));
+    checks.push(host::repository(&manifest.git));
+    checks
+}
+
+/// Why no GPU can be measured here; absent where one can.
+pub fn gpu_obstacle(manifest: &Manifest) -> Option<String> {
+    gpu::obstacle(manifest)
+}
+
+/// The text of a fact, or why it is not known.
+fn shown<T: ToString>(probe: &Probe<T>) -> String {
+    match probe {
+        Probe::Known(value) => value.to_string(),
+        Probe::Absent(reason) => reason.clone(),
+        Probe::Failed(reason) => format!("unknown: {reason}"),
+    }
+}
+
+/// `1.5 GiB`.
+fn gibibytes(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1u32 << 30))
+}
