@@ -122,3 +122,54 @@ fn plain(value: &Value) -> String {
         other => other.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{devices, manifest};
+    use super::*;
+    use crate::model::Probe;
+
+    #[test]
+    fn a_manifest_does_not_differ_from_itself() {
+        assert_eq!(diff(&manifest(), &manifest()), []);
+    }
+
+    #[test]
+    fn lasting_changes_come_before_fleeting_ones() {
+        let (a, mut b) = (manifest(), manifest());
+        b.host.load = Probe::Known(3.0);
+        b.host.kernel = Probe::Failed("gone".into());
+        devices(&mut b)[1].power = Probe::Known(300.0);
+        devices(&mut b)[1].power_limit = Probe::Known(500.0);
+        b.environment.insert("GITHUB_RUN_ID".into(), "7".into());
+        let changes: Vec<(String, String, String, bool)> = diff(&a, &b)
+            .into_iter()
+            .map(|change| (change.field, change.a, change.b, change.volatile))
+            .collect();
+        let expected = [
+            ("gpu.devices[1].power_limit", "700.0", "500.0", false),
+            ("host.kernel", "6.12", "unknown (gone)", false),
+            ("environment.GITHUB_RUN_ID", "-", "7", true),
+            ("gpu.devices[1].power", "90.0", "300.0", true),
+            ("host.load", "0.1", "3.0", true),
+        ]
+        .map(|(field, a, b, volatile)| (field.to_owned(), a.to_owned(), b.to_owned(), volatile));
+        assert_eq!(changes, expected);
+    }
+
+    #[test]
+    fn a_gpu_less_is_every_field_of_it() {
+        let (a, mut b) = (manifest(), manifest());
+        devices(&mut b).truncate(1);
+        let changes = diff(&a, &b);
+        assert!(changes.iter().all(|change| change.field.starts_with("gpu.devices[1].") && change.b == "-"));
+        assert!(changes.iter().any(|change| change.field == "gpu.devices[1].model" && change.a == "H100"));
+    }
+
+    #[test]
+    fn lists_read_as_text() {
+        let fields = flat(&manifest());
+        assert_eq!(fields["gpu.devices[0].throttle_reasons"], "gpu_idle");
+        assert_eq!(fields["gpu.devices[0].processes"], "none");
+    }
+}

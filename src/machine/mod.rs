@@ -16,6 +16,8 @@ mod git;
 mod host;
 mod nvml;
 mod readings;
+#[cfg(test)]
+mod sample;
 mod tools;
 
 use std::path::Path;

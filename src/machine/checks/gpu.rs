@@ -30,8 +30,8 @@ pub(super) fn checks(manifest: &Manifest, readings: &Readings) -> Vec<Check> {
     let gpus = match &manifest.gpu {
         Probe::Known(gpus) => gpus,
         Probe::Absent(reason) => {
-            let advice = "nothing, unless this machine has a GPU: then install its driver, or start the container \
-                          with the GPUs";
+            let advice =
+                "install the NVIDIA driver if this machine has a GPU, or start the container with its GPUs";
             return vec![Check::new(Part::Gpu, "GPU", State::Warning, reason.as_str(), advice)];
         }
         Probe::Failed(reason) => {
@@ -249,4 +249,107 @@ fn profilers(manifest: &Manifest, readings: &Readings) -> Check {
         ),
     };
     Check::new(Part::Gpu, "profilers", state, finding, advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{check, readings};
+    use super::*;
+    use crate::machine::sample::{devices, manifest};
+    use crate::model::GpuProcess;
+
+    /// The check of that name after one thing of the second GPU was spoilt.
+    fn spoilt(name: &str, spoil: impl FnOnce(&mut Gpu)) -> Check {
+        let mut manifest = manifest();
+        spoil(&mut devices(&mut manifest)[1]);
+        check(&checks(&manifest, &readings()), name)
+    }
+
+    #[test]
+    fn a_machine_in_order_has_nothing_to_say() {
+        let checks = checks(&manifest(), &readings());
+        assert!(
+            checks.iter().all(|check| check.state == State::Ok && check.advice.is_empty()),
+            "{checks:#?}"
+        );
+        assert_eq!(checks[0].finding, "2 x H100, driver 550.54, CUDA 12.4");
+        assert_eq!(check(&checks, "temperature").finding, "40 °C");
+    }
+
+    #[test]
+    fn gpus_that_differ_are_named_and_the_worst_one_decides() {
+        let temperature = spoilt("temperature", |gpu| gpu.temperature = Probe::Known(85));
+        assert_eq!(temperature.state, State::Warning);
+        assert_eq!(temperature.finding, "GPU 0: 40 °C; GPU 1: 85 °C");
+        assert!(!temperature.advice.is_empty());
+    }
+
+    #[test]
+    fn each_topic_warns_of_what_disturbs_a_measurement() {
+        let process =
+            GpuProcess { pid: 77, name: Probe::Known("/usr/bin/python3".into()), memory: Probe::Known(1) };
+        let cases: [(&str, Check); 8] = [
+            ("no sign of a lock", spoilt("clocks", |gpu| gpu.clocks_locked = Probe::Known(false))),
+            ("off", spoilt("persistence", |gpu| gpu.persistence = Probe::Known(false))),
+            ("python3 (pid 77)", spoilt("processes", |gpu| gpu.processes = Probe::Known(vec![process]))),
+            ("another container", spoilt("processes", |gpu| gpu.memory_used = Probe::Known(9 << 30))),
+            (
+                "sw_power_cap",
+                spoilt("throttling", |gpu| {
+                    gpu.throttle_reasons = Probe::Known(vec!["sw_power_cap".into()]);
+                }),
+            ),
+            ("500 W, by default 700 W", spoilt("power limit", |gpu| gpu.power_limit = Probe::Known(500.0))),
+            ("slice", spoilt("MIG", |gpu| gpu.mig = Probe::Known(true))),
+            ("unknown: gone", spoilt("ECC", |gpu| gpu.ecc = Probe::Failed("gone".into()))),
+        ];
+        for (word, check) in cases {
+            assert_eq!(check.state, State::Warning, "{check:?}");
+            assert!(check.finding.contains(word) && !check.advice.is_empty(), "{check:?}");
+        }
+    }
+
+    #[test]
+    fn clocks_halved_by_heat_are_a_problem_and_an_unsupported_topic_is_none() {
+        let hot = spoilt("throttling", |gpu| {
+            gpu.throttle_reasons = Probe::Known(vec!["gpu_idle".into(), "hw_thermal_slowdown".into()]);
+        });
+        assert_eq!((hot.state, hot.finding.contains("gpu_idle")), (State::Problem, false));
+        let ecc = spoilt("ECC", |gpu| gpu.ecc = Probe::Absent("not supported by this GPU".into()));
+        assert_eq!(ecc.state, State::Ok);
+    }
+
+    #[test]
+    fn an_obstacle_is_named_wherever_it_is() {
+        assert_eq!(obstacle(&manifest()), None);
+        let mut hidden = manifest();
+        hidden.environment.insert("CUDA_VISIBLE_DEVICES".into(), "-1".into());
+        assert!(obstacle(&hidden).unwrap().contains("CUDA_VISIBLE_DEVICES"));
+        hidden.environment.insert("CUDA_VISIBLE_DEVICES".into(), "1".into());
+        assert_eq!(obstacle(&hidden), None);
+        let mut empty = manifest();
+        devices(&mut empty).clear();
+        assert!(obstacle(&empty).is_some());
+        assert_eq!(checks(&empty, &readings()).len(), 1);
+        let mut lost = manifest();
+        for gpu in devices(&mut lost) {
+            gpu.model = Probe::Failed("fell off".into());
+            gpu.uuid = Probe::Failed("fell off".into());
+        }
+        assert!(obstacle(&lost).unwrap().contains("fell off"));
+        let none = Manifest { gpu: Probe::Absent("no driver".into()), ..manifest() };
+        assert_eq!(obstacle(&none).as_deref(), Some("no driver"));
+        assert_eq!(checks(&none, &readings())[0].state, State::Warning);
+        let broken = Manifest { gpu: Probe::Failed("no driver".into()), ..manifest() };
+        assert_eq!(checks(&broken, &readings())[0].state, State::Problem);
+    }
+
+    #[test]
+    fn profilers_are_missed_and_their_counters_may_be_locked() {
+        let mut manifest = manifest();
+        let restricted = Readings { gpu_counters_restricted: Probe::Known(true), ..readings() };
+        assert!(check(&checks(&manifest, &restricted), "profilers").finding.contains("administrator"));
+        manifest.tools.remove("ncu");
+        assert_eq!(check(&checks(&manifest, &readings()), "profilers").finding, "ncu not on the PATH");
+    }
 }

@@ -287,3 +287,88 @@ pub(super) fn repository(git: &Probe<GitFacts>) -> Check {
     }
     check(State::Warning, finding, "commit or stash, so that the numbers belong to a commit")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{check, readings};
+    use super::*;
+    use crate::machine::sample::manifest;
+    use crate::model::DirtyFacts;
+
+    fn state(name: &str, spoil: impl FnOnce(&mut HostFacts, &mut Readings)) -> State {
+        let (mut host, mut readings) = (manifest().host, readings());
+        spoil(&mut host, &mut readings);
+        check(&checks(&host, &readings), name).state
+    }
+
+    #[test]
+    fn a_host_in_order_has_nothing_to_say() {
+        let checks = checks(&manifest().host, &readings());
+        assert!(
+            checks.iter().all(|check| check.state == State::Ok && check.advice.is_empty()),
+            "{checks:#?}"
+        );
+    }
+
+    #[test]
+    fn each_disturbance_warns_at_its_own_check() {
+        let states = [
+            state("governor", |host, _| host.governor = Probe::Known("powersave".into())),
+            state("turbo", |_, readings| readings.turbo = Probe::Known(true)),
+            state("load", |host, _| host.load = Probe::Known(2.1)),
+            state("CPU quota", |_, readings| readings.cpu_quota = Some(1.5)),
+            state("hypervisor", |host, _| host.virtualization = Probe::Known("kvm".into())),
+            state("memory", |host, _| host.memory_available = Probe::Known(6 << 30)),
+            state("timer", |_, readings| readings.timer_step_ns = Probe::Known(1_000_000)),
+            state("clock source", |_, readings| readings.clocksource = Probe::Known("hpet".into())),
+            state("temp folder", |_, readings| readings.temp.direct = Probe::Known(false)),
+            state("temp folder", |_, readings| readings.temp.free = Probe::Known(1 << 20)),
+            state("counters", |_, readings| readings.perf_event_paranoid = Probe::Known(4)),
+            state("noise", |_, readings| readings.noise.spread = 0.03),
+        ];
+        assert_eq!(states, [State::Warning; 12]);
+    }
+
+    #[test]
+    fn load_is_judged_against_the_cores() {
+        assert_eq!(state("load", |host, _| host.load = Probe::Known(1.9)), State::Ok);
+        assert_eq!(
+            state("load", |host, _| {
+                host.load = Probe::Known(1.9);
+                host.cores = Probe::Known(2);
+            }),
+            State::Warning
+        );
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_and_a_folder_that_takes_no_file_are_problems() {
+        assert_eq!(
+            state("timer", |_, readings| readings.timer_step_ns = Probe::Failed("no step".into())),
+            State::Problem
+        );
+        assert_eq!(
+            state("temp folder", |_, readings| readings.temp.direct = Probe::Failed("read-only".into())),
+            State::Problem
+        );
+    }
+
+    #[test]
+    fn a_repository_is_in_order_when_its_numbers_belong_to_a_commit() {
+        let facts = manifest().git.known().unwrap().clone();
+        let clean = repository(&Probe::Known(facts.clone()));
+        assert_eq!((clean.state, clean.finding.as_str()), (State::Ok, "0123456789ab on main"));
+        let dirty = GitFacts {
+            branch: None,
+            shallow: true,
+            dirty: DirtyFacts { tracked: 2, staged: 0, untracked: 1 },
+            ..facts.clone()
+        };
+        let dirty = repository(&Probe::Known(dirty));
+        assert_eq!(dirty.state, State::Warning);
+        assert_eq!(dirty.finding, "0123456789ab, detached, shallow, 2 changed, 1 untracked");
+        assert_eq!(repository(&Probe::Known(GitFacts { commit: None, ..facts })).state, State::Warning);
+        assert_eq!(repository(&Probe::Absent("none".into())).state, State::Warning);
+        assert_eq!(repository(&Probe::Failed("owner".into())).state, State::Warning);
+    }
+}

@@ -83,3 +83,41 @@ fn shown<T: ToString>(probe: &Probe<T>) -> String {
 fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1u32 << 30))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Noise, TempFolder, sample};
+    use super::*;
+
+    /// Readings of a machine in order.
+    pub(super) fn readings() -> Readings {
+        Readings {
+            timer_step_ns: Probe::Known(20),
+            clocksource: Probe::Known("tsc".into()),
+            address_randomization: Probe::Known(2),
+            turbo: Probe::Known(false),
+            cpu_quota: None,
+            temp: TempFolder { path: "/tmp".into(), free: Probe::Known(9 << 30), direct: Probe::Known(true) },
+            perf_event_paranoid: Probe::Known(2),
+            gpu_counters_restricted: Probe::Known(false),
+            noise: Noise { repeats: 100, median_seconds: 0.004, spread: 0.01, worst: 1.1 },
+        }
+    }
+
+    pub(super) fn check(checks: &[Check], name: &str) -> Check {
+        checks.iter().find(|check| check.name == name).unwrap().clone()
+    }
+
+    #[test]
+    fn whatever_is_not_ok_says_what_to_do() {
+        let mut manifest = sample::manifest();
+        manifest.gpu = Probe::Failed("driver".into());
+        manifest.git = Probe::Failed("owner".into());
+        manifest.host.cpu_model = Probe::Failed("no /proc".into());
+        manifest.host.load = Probe::Failed("no /proc".into());
+        for check in checks(&manifest, &readings()) {
+            assert_eq!(check.advice.is_empty(), check.state == State::Ok, "{check:?}");
+            assert!(!check.finding.is_empty() && !check.advice.ends_with('.'), "{check:?}");
+        }
+    }
+}
