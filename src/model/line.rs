@@ -7,6 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{Better, Params, Stage};
 
+mod non_finite;
+mod parse;
+mod shape;
+
+pub use parse::{LineError, parse};
+
+/// Bytes that a line may have, its end not counted: the gate keeps no more of one in memory.
+pub const MAX_LINE: usize = 1 << 20;
+
 /// Version that the request carries and this module speaks.
 pub const PROTOCOL: u32 = 1;
 
@@ -60,6 +69,9 @@ pub enum Event {
     Sample {
         #[serde(default = "time")]
         metric: String,
+        /// Null: measured, but not a number. The key itself must be there.
+        #[serde(deserialize_with = "Option::deserialize")]
+        #[schemars(required, extend("type" = ["number", "null"]))]
         value: Option<f64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
@@ -82,7 +94,9 @@ pub enum Event {
     Summary {
         #[serde(default = "time")]
         metric: String,
-        /// Median where known, else mean.
+        /// Median where known, else mean. Null: not a number. The key itself must be there.
+        #[serde(deserialize_with = "Option::deserialize")]
+        #[schemars(required, extend("type" = ["number", "null"]))]
         value: Option<f64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stddev: Option<f64>,

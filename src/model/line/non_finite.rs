@@ -1,0 +1,92 @@
+//! `NaN`, `Infinity`, `-Infinity`: no JSON, but what Python's `json.dumps` and JavaScript's habits write.
+//!
+//! They are made marked strings before serde_json reads the line, so that a measurement that is not a number
+//! is told from a line that is not JSON.
+
+use serde_json::Value;
+
+/// Stands in front of a non-finite literal once it is made a string; nobody's text begins so.
+const MARK: &str = "\u{7f}non-finite:";
+
+/// A text that serde_json can read, and how its columns relate to the original's.
+pub(super) struct Quoted {
+    pub text: String,
+    /// Column (bytes, from 1) in the original where each literal stood.
+    pub literals: Vec<usize>,
+}
+
+impl Quoted {
+    /// Maps a column of the changed text to the original's.
+    pub fn column_before(&self, column: usize) -> usize {
+        // The mark and two quotation marks were added for each literal.
+        const GROWTH: usize = MARK.len() + 2;
+        let mut shift = 0;
+        for literal in &self.literals {
+            if literal + shift + GROWTH > column {
+                break;
+            }
+            shift += GROWTH;
+        }
+        column.saturating_sub(shift).max(1)
+    }
+}
+
+/// Makes every `NaN`, `Infinity` and `-Infinity` outside strings a marked string.
+pub(super) fn quote_non_finite(text: &str) -> Quoted {
+    let mut quoted = Quoted { text: String::with_capacity(text.len()), literals: Vec::new() };
+    let (mut in_string, mut escaped) = (false, false);
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        let literal = ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| rest.starts_with(word));
+        if let (false, Some(word)) = (in_string, literal) {
+            quoted.literals.push(text.len() - rest.len() + 1);
+            quoted.text.extend(["\"", MARK, word, "\""]);
+            rest = &rest[word.len()..];
+            continue;
+        }
+        match next {
+            _ if escaped => escaped = false,
+            '\\' => escaped = in_string,
+            '"' => in_string = !in_string,
+            _ => {}
+        }
+        quoted.text.push(next);
+        rest = &rest[next.len_utf8()..];
+    }
+    quoted
+}
+
+/// `NaN`, `Infinity` or `-Infinity`, if that is what stood here.
+pub(super) fn literal_of(value: &Value) -> Option<&str> {
+    value.as_str()?.strip_prefix(MARK)
+}
+
+/// Makes a literal null.
+pub(super) fn absent_if_non_finite(value: &mut Value) {
+    if literal_of(value).is_some() {
+        *value = Value::Null;
+    }
+}
+
+/// Makes every literal null, however deep.
+pub(super) fn absent_everywhere(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(absent_everywhere),
+        Value::Object(values) => values.values_mut().for_each(absent_everywhere),
+        value => absent_if_non_finite(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_those_of_the_line_as_written() {
+        let quoted = quote_non_finite("[NaN,\"NaN\",-Infinity,?]");
+        assert_eq!(quoted.literals, [2, 12]);
+        let column = quoted.text.find('?').unwrap() + 1;
+        assert_eq!(quoted.column_before(column), 22);
+        assert_eq!(quoted.column_before(1), 1);
+    }
+}
