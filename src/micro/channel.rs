@@ -1,0 +1,272 @@
+//! The child's side of the protocol: reads the request, writes events.
+//!
+//! Samples are kept in memory while they are taken and leave between timed regions only.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use serde_json::Value;
+
+use super::{Member, MetricSpec, MicroError};
+use crate::model::line::{self, Event, PROTOCOL, Request};
+use crate::model::{Fault, ParamValue, Params, Stage};
+
+/// Samples are kept back for this long at most, so that a process that is stopped loses little.
+const KEEP_BACK: Duration = Duration::from_secs(1);
+
+/// Writes events, one line and one `write` each.
+pub struct Channel {
+    out: Box<dyn Write>,
+    /// In the order of each metric's first sample.
+    pending: Vec<(&'static MetricSpec, Vec<Option<f64>>)>,
+    sent: Instant,
+}
+
+impl Channel {
+    /// The channel that the gate named; stdout when run by hand. Errors: it is named and cannot be opened.
+    pub fn open() -> io::Result<Self> {
+        let path = match (env::var(line::env::FD), env::var_os(line::env::EVENTS)) {
+            // Opening the descriptor's name gives an owned file without having to claim, unsafely, that
+            // nobody else owns the number.
+            (Ok(fd), _) => Some(format!("/dev/fd/{fd}").into()),
+            (Err(_), Some(path)) => Some(path),
+            (Err(_), None) => None,
+        };
+        Ok(match path {
+            // Appending, because the gate may have handed out a plain file, and others may write to it too.
+            Some(path) => Self::to(OpenOptions::new().append(true).open(path)?),
+            None => Self::to(io::stdout()),
+        })
+    }
+
+    /// A channel that writes to `out`.
+    pub fn to(out: impl Write + 'static) -> Self {
+        Self { out: Box::new(out), pending: Vec::new(), sent: Instant::now() }
+    }
+
+    /// Sends one event as one line.
+    pub fn send(&mut self, event: &Event) -> Result<(), MicroError> {
+        let mut line = serde_json::to_vec(event).map_err(|error| MicroError::Channel(error.into()))?;
+        line.push(b'\n');
+        self.out.write_all(&line).and_then(|()| self.out.flush()).map_err(MicroError::Channel)
+    }
+
+    /// Sends what samples there are, then says that `stage` begins.
+    pub fn stage(&mut self, stage: Stage) -> Result<(), MicroError> {
+        self.flush()?;
+        self.send(&Event::Stage { stage })
+    }
+
+    /// Keeps one sample until the stage ends or [`Channel::send_if_due`].
+    pub fn record(&mut self, metric: &'static MetricSpec, value: f64) {
+        let value = Some(value).filter(|value| value.is_finite());
+        match self.pending.iter_mut().find(|(known, _)| known.name == metric.name) {
+            Some((_, values)) => values.push(value),
+            None => self.pending.push((metric, vec![value])),
+        }
+    }
+
+    /// Between iterations: sends what samples there are once the last were sent long ago.
+    pub fn send_if_due(&mut self) -> Result<(), MicroError> {
+        if self.sent.elapsed() >= KEEP_BACK { self.flush() } else { Ok(()) }
+    }
+
+    /// One `samples` event a metric.
+    fn flush(&mut self) -> Result<(), MicroError> {
+        for (metric, values) in std::mem::take(&mut self.pending) {
+            let (name, unit, better) = (metric.name.into(), Some(metric.unit.into()), Some(metric.better));
+            self.send(&Event::Samples { metric: name, values, unit, better })?;
+        }
+        self.sent = Instant::now();
+        Ok(())
+    }
+
+    /// Sends `notes` as metadata.
+    pub fn notes<const N: usize>(&mut self, notes: [(&str, Value); N]) -> Result<(), MicroError> {
+        self.metadata(None, None, notes)
+    }
+
+    /// Sends the work of one iteration, where it has such a figure, and `notes`.
+    pub fn metadata<const N: usize>(
+        &mut self,
+        bytes: Option<f64>,
+        flops: Option<f64>,
+        notes: [(&str, Value); N],
+    ) -> Result<(), MicroError> {
+        let notes = notes.map(|(name, value)| (name.to_owned(), value)).into();
+        self.send(&Event::Metadata { items: None, bytes, flops, tokens: None, device: None, notes })
+    }
+
+    /// Says whether the answer is right, with the error that was found and the one that is allowed.
+    pub fn validation(&mut self, check: &str, error: f64, allowed: f64) -> Result<(), MicroError> {
+        let passed = error <= allowed;
+        let message = match passed {
+            true => check.to_owned(),
+            false => format!("{check}: off by {error:e}, where {allowed:e} is allowed"),
+        };
+        let errors =
+            BTreeMap::from([("max_error".to_owned(), Some(error).filter(|error| error.is_finite()))]);
+        self.send(&Event::Validation { passed, message: Some(message), errors })
+    }
+
+    /// The last events: peak memory, where the system says it, and the end.
+    pub fn end(&mut self) -> Result<(), MicroError> {
+        self.flush()?;
+        if let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) {
+            // Linux counts in KiB.
+            let host_peak_bytes = u64::try_from(usage.max_rss()).ok().map(|kib| kib * 1024);
+            self.send(&Event::Memory { host_peak_bytes, device_peak_bytes: None })?;
+        }
+        self.send(&Event::End {})
+    }
+
+    /// Sends what samples there are, then that this machine cannot run the benchmark.
+    pub fn skip(&mut self, reason: &str) -> Result<(), MicroError> {
+        self.flush()?;
+        self.send(&Event::Skip { reason: reason.into() })?;
+        self.send(&Event::End {})
+    }
+
+    /// Sends what samples there are, then what went wrong.
+    pub fn error(&mut self, message: &str, kind: Option<&str>) -> Result<(), MicroError> {
+        self.flush()?;
+        self.send(&Event::Error { message: message.into(), kind: kind.map(str::to_owned), trace: None })
+    }
+}
+
+/// What the gate asks for; the member's defaults when run by hand, with the plain variables
+/// (`GBENCH_ITERATIONS=3`) above them.
+pub fn request(member: &Member, variable: impl Fn(&str) -> Option<String>) -> Result<Request, Fault> {
+    if let Some(text) = variable(line::env::REQUEST) {
+        let request: Request = serde_json::from_str(&text).map_err(|error| {
+            Fault::at(line::env::REQUEST, error, "let gbench-ci itself start the built-in benchmarks")
+        })?;
+        return match request.protocol {
+            PROTOCOL => Ok(request),
+            other => Err(Fault::at(
+                line::env::REQUEST,
+                format!("the gate speaks protocol {other}, this program {PROTOCOL}"),
+                "start the built-in benchmarks with the gbench-ci that asks for them",
+            )),
+        };
+    }
+    let params = member.params.iter().map(|(name, values)| {
+        let given = variable(&format!("{}{}", line::env::PARAM_PREFIX, name.to_uppercase()));
+        let value = given.unwrap_or_else(|| values.first().copied().unwrap_or_default().to_owned());
+        (name.to_string(), ParamValue::Text(value))
+    });
+    Ok(Request {
+        protocol: PROTOCOL,
+        benchmark: format!("micro/{}", member.name),
+        process: 0,
+        params: Params::from_iter(params),
+        iterations: number(&variable, line::env::ITERATIONS, member.defaults.iterations)?,
+        warmup: number(&variable, line::env::WARMUP, member.defaults.warmup)?,
+        duration: number(&variable, line::env::DURATION, 0.0)?,
+        burnin: 0.0,
+        cold: false,
+        seed: number(&variable, line::env::SEED, 1337)?,
+        pinned: Vec::new(),
+    })
+}
+
+fn number<T: std::str::FromStr>(
+    variable: &impl Fn(&str) -> Option<String>,
+    name: &str,
+    default: T,
+) -> Result<T, Fault> {
+    let Some(text) = variable(name) else { return Ok(default) };
+    text.parse().map_err(|_| Fault::at(name, format!("`{text}` is not a number"), format!("unset {name}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::micro::catalog;
+    use crate::model::Better;
+
+    /// Keeps every write apart, to see that a line is one write.
+    #[derive(Clone, Default)]
+    struct Writes(Rc<RefCell<Vec<Vec<u8>>>>);
+
+    impl Write for Writes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().push(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    static SPEED: MetricSpec =
+        MetricSpec { name: "speed", unit: "GB/s", better: Better::Higher, threshold: 0.05 };
+
+    #[test]
+    fn samples_leave_together_when_the_stage_ends_and_one_line_is_one_write() {
+        let writes = Writes::default();
+        let mut channel = Channel::to(writes.clone());
+        channel.stage(Stage::Measure).unwrap();
+        channel.record(&SPEED, 1.5);
+        channel.record(&SPEED, f64::NAN);
+        channel.send_if_due().unwrap();
+        assert_eq!(writes.0.borrow().len(), 1);
+        channel.stage(Stage::Verify).unwrap();
+        let lines: Vec<_> = writes.0.borrow().iter().map(|line| line::parse(line).unwrap()).collect();
+        assert_eq!(lines.len(), 3);
+        let Event::Samples { metric, values, unit, better } = &lines[1] else { panic!("{:?}", lines[1]) };
+        assert_eq!(
+            (metric.as_str(), unit.as_deref(), *better),
+            ("speed", Some("GB/s"), Some(Better::Higher))
+        );
+        assert_eq!(values, &[Some(1.5), None]);
+    }
+
+    #[test]
+    fn a_slow_benchmark_s_samples_leave_before_its_end() {
+        let writes = Writes::default();
+        let mut channel = Channel::to(writes.clone());
+        channel.sent = Instant::now().checked_sub(2 * KEEP_BACK).unwrap();
+        channel.record(&SPEED, 1.5);
+        channel.send_if_due().unwrap();
+        assert_eq!(writes.0.borrow().len(), 1);
+        channel.record(&SPEED, 1.5);
+        channel.send_if_due().unwrap();
+        assert_eq!(writes.0.borrow().len(), 1);
+    }
+
+    #[test]
+    fn by_hand_the_defaults_hold_and_the_plain_variables_go_above_them() {
+        let member = catalog().into_iter().find(|member| member.name == "cpu_flops").unwrap();
+        let by_hand = request(&member, |_| None).unwrap();
+        assert_eq!(by_hand.iterations, member.defaults.iterations);
+        assert_eq!(by_hand.params["dtype"], ParamValue::Text("f64".into()));
+        let set = request(&member, |name| match name {
+            "GBENCH_ITERATIONS" => Some("3".into()),
+            "GBENCH_PARAM_DTYPE" => Some("f32".into()),
+            _ => None,
+        });
+        let set = set.unwrap();
+        assert_eq!((set.iterations, &set.params["dtype"]), (3, &ParamValue::Text("f32".into())));
+        let wrong = request(&member, |name| (name == "GBENCH_SEED").then(|| "x".into())).unwrap_err();
+        assert_eq!(wrong.to_string(), "GBENCH_SEED: `x` is not a number (next: unset GBENCH_SEED)");
+    }
+
+    #[test]
+    fn another_protocol_is_refused() {
+        let member = catalog()[0];
+        let mut asked = request(&member, |_| None).unwrap();
+        asked.protocol = 9;
+        let text = serde_json::to_string(&asked).unwrap();
+        let fault = request(&member, |name| (name == "GBENCH_REQUEST").then(|| text.clone())).unwrap_err();
+        assert!(fault.what.contains("protocol 9"), "{fault}");
+    }
+}

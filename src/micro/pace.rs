@@ -1,0 +1,208 @@
+//! When to stop, and how long a sample must be to mean anything.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use super::channel::Channel;
+use super::{MetricSpec, MicroError, allocate, host};
+use crate::model::Stage;
+use crate::model::line::Request;
+
+/// Clock ticks that a sample spans at least: the clock then adds no more than 0.1 %.
+const LEAST_TICKS: u32 = 1000;
+
+/// Says "once more" until the request is met. Always at least once where something is to be measured.
+pub struct Pace {
+    limit: Limit,
+    begun: Option<Instant>,
+    turns: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Limit {
+    Turns(u32),
+    Seconds(f64),
+}
+
+impl Pace {
+    /// No warm-up where the request wants the machine cold.
+    pub fn warmup(request: &Request) -> Self {
+        Self::new(match request {
+            _ if request.cold => Limit::Turns(0),
+            _ if request.burnin > 0.0 => Limit::Seconds(request.burnin),
+            _ => Limit::Turns(request.warmup),
+        })
+    }
+
+    pub fn measure(request: &Request) -> Self {
+        Self::new(match request.duration > 0.0 {
+            true => Limit::Seconds(request.duration),
+            false => Limit::Turns(request.iterations.max(1)),
+        })
+    }
+
+    fn new(limit: Limit) -> Self {
+        Self { limit, begun: None, turns: 0 }
+    }
+
+    fn another(&mut self, now: Instant) -> bool {
+        let begun = *self.begun.get_or_insert(now);
+        match self.limit {
+            Limit::Turns(turns) => self.turns < turns,
+            Limit::Seconds(_) if self.turns == 0 => true,
+            // Ends at the turn that is nearest to the limit, which may lie before it.
+            Limit::Seconds(seconds) => {
+                let spent = (now - begun).as_secs_f64();
+                spent + 0.5 * spent / f64::from(self.turns) <= seconds
+            }
+        }
+    }
+}
+
+impl Iterator for Pace {
+    type Item = ();
+
+    fn next(&mut self) -> Option<()> {
+        let another = self.another(Instant::now());
+        self.turns += u32::from(another);
+        another.then_some(())
+    }
+}
+
+/// Warms up, then measures: `turn` does one iteration and returns a value for each metric, in their order.
+pub fn measure<const N: usize>(
+    request: &Request,
+    channel: &mut Channel,
+    metrics: &'static [MetricSpec; N],
+    mut turn: impl FnMut() -> Result<[f64; N], MicroError>,
+) -> Result<(), MicroError> {
+    channel.stage(Stage::Warmup)?;
+    for () in Pace::warmup(request) {
+        turn()?;
+    }
+    channel.stage(Stage::Measure)?;
+    for () in Pace::measure(request) {
+        for (metric, value) in metrics.iter().zip(turn()?) {
+            channel.record(metric, value);
+        }
+        channel.send_if_due()?;
+    }
+    Ok(())
+}
+
+/// Times work that may be too short for the clock.
+pub struct Stopwatch {
+    least: Duration,
+}
+
+impl Stopwatch {
+    pub fn new() -> Self {
+        Self { least: tick() * LEAST_TICKS }
+    }
+
+    /// Seconds of one call of `work`, which is called until 1,000 clock ticks have passed.
+    pub fn seconds_per_call(&self, mut work: impl FnMut()) -> f64 {
+        let begun = Instant::now();
+        let mut calls = 0.0;
+        loop {
+            work();
+            calls += 1.0;
+            let spent = begun.elapsed();
+            if spent >= self.least {
+                return spent.as_secs_f64() / calls;
+            }
+        }
+    }
+}
+
+/// The smallest step that the clock is seen to make, which includes the cost of reading it.
+fn tick() -> Duration {
+    let mut last = Instant::now();
+    let mut smallest = Duration::MAX;
+    for _ in 0..1000 {
+        let now = Instant::now();
+        if now > last {
+            smallest = smallest.min(now - last);
+            last = now;
+        }
+    }
+    // A clock that never moved in a thousand readings steps in something like a jiffy.
+    smallest.min(Duration::from_millis(1))
+}
+
+/// Empties the processor's caches between samples where the request wants the machine cold.
+pub struct Evictor {
+    /// Twice the last-level cache; empty: nothing to do.
+    buffer: Vec<u64>,
+}
+
+impl Evictor {
+    pub fn new(request: &Request) -> Result<Self, MicroError> {
+        let length = if request.cold { 2 * host::cache().bytes / size_of::<u64>() } else { 0 };
+        Ok(Self { buffer: allocate("a buffer that empties the caches", length, 0)? })
+    }
+
+    pub fn evict(&mut self) {
+        const LINE: usize = 8;
+        for word in self.buffer.iter_mut().step_by(LINE) {
+            *word = word.wrapping_add(1);
+        }
+        black_box(&mut self.buffer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::micro::{catalog, channel};
+
+    fn request() -> Request {
+        channel::request(&catalog()[0], |_| None).unwrap()
+    }
+
+    /// Turns that a pace of `limit` asks for when each takes `seconds`, by a scripted clock.
+    fn turns(limit: Limit, seconds: f64) -> u32 {
+        let begun = Instant::now();
+        let mut pace = Pace::new(limit);
+        while pace.another(begun + Duration::from_secs_f64(seconds * f64::from(pace.turns))) {
+            pace.turns += 1;
+        }
+        pace.turns
+    }
+
+    #[test]
+    fn a_time_bound_run_ends_at_the_turn_nearest_to_its_limit() {
+        assert_eq!(turns(Limit::Seconds(1.0), 0.011), 91);
+        assert_eq!(turns(Limit::Seconds(1.0), 0.3), 3);
+        assert_eq!(turns(Limit::Seconds(1.0), 0.28), 4);
+        assert_eq!(turns(Limit::Seconds(1.0), 7.0), 1);
+        assert_eq!(turns(Limit::Turns(5), 7.0), 5);
+    }
+
+    #[test]
+    fn cold_means_no_warm_up_and_no_iterations_still_means_one() {
+        let mut request = request();
+        request.warmup = 4;
+        assert_eq!(Pace::warmup(&request).count(), 4);
+        request.cold = true;
+        assert_eq!(Pace::warmup(&request).count(), 0);
+        request.iterations = 0;
+        assert_eq!(Pace::measure(&request).count(), 1);
+    }
+
+    #[test]
+    fn burn_in_counts_seconds_instead_of_turns() {
+        let mut request = request();
+        request.burnin = 2.0;
+        assert_eq!(Pace::warmup(&request).limit, Limit::Seconds(2.0));
+    }
+
+    #[test]
+    fn short_work_is_repeated_until_the_clock_can_see_it() {
+        let mut calls = 0;
+        let watch = Stopwatch { least: Duration::from_millis(2) };
+        let seconds = watch.seconds_per_call(|| calls += 1);
+        assert!(calls > 100, "{calls} calls of nothing took 2 ms");
+        assert!(seconds * f64::from(calls) >= 0.002);
+    }
+}
