@@ -42,7 +42,7 @@ fn child(name: &str) -> Result<(), Fault> {
         let next = "unset GBENCH_FD and GBENCH_EVENTS to see the events on stdout";
         Fault::at("the channel to the gate", error, next)
     })?;
-    let ended = match (member.run)(&request, &mut channel) {
+    let ended = match member.run(&request, &mut channel) {
         Ok(()) => channel.end(),
         Err(MicroError::Skip(reason)) => channel.skip(&reason),
         Err(error) => Err(error),
@@ -60,6 +60,91 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::micro::channel::tests::Writes;
+    use crate::model::line::{self, Event};
+    use crate::model::{ParamValue, Params, Stage};
+
+    /// What `member` says when asked for two iterations at `params`; none if this machine cannot run it.
+    fn events(member: &Member, params: Params, cold: bool) -> Option<Vec<Event>> {
+        let mut request = channel::request(member, |_| None).unwrap();
+        (request.iterations, request.warmup, request.cold) = (2, 1, cold);
+        request.params = params;
+        let writes = Writes::default();
+        let mut channel = Channel::to(writes.clone());
+        match member.run(&request, &mut channel) {
+            Ok(()) => channel.end().unwrap(),
+            Err(MicroError::Skip(reason)) => {
+                eprintln!("skipped: {}: {reason}", member.name);
+                return None;
+            }
+            Err(error) => panic!("{}: {error}", member.name),
+        }
+        let lines = writes.0.borrow();
+        Some(lines.iter().map(|line| line::parse(line).unwrap()).collect())
+    }
+
+    /// The stages in their order, the samples that the catalogue promises, a right answer and an end.
+    fn check(member: &Member, events: &[Event]) {
+        let stages = events.iter().filter_map(|event| match event {
+            Event::Stage { stage } => Some(*stage),
+            _ => None,
+        });
+        let expected = [Stage::Setup, Stage::Warmup, Stage::Measure, Stage::Verify, Stage::Teardown];
+        assert_eq!(stages.collect::<Vec<_>>(), expected, "{}", member.name);
+        for spec in member.metrics {
+            let mut taken: Vec<Option<f64>> = Vec::new();
+            for event in events {
+                let Event::Samples { metric, values, unit, better } = event else { continue };
+                if metric == spec.name {
+                    assert_eq!((unit.as_deref(), *better), (Some(spec.unit), Some(spec.better)));
+                    taken.extend(values);
+                }
+            }
+            assert_eq!(taken.len(), 2, "{} {}", member.name, spec.name);
+            assert!(taken.iter().all(|value| value.is_some_and(|value| value > 0.0)), "{taken:?}");
+        }
+        let right = events.iter().any(|event| matches!(event, Event::Validation { passed: true, .. }));
+        assert!(right, "{}: {events:?}", member.name);
+        assert_eq!(events.last(), Some(&Event::End {}), "{}", member.name);
+    }
+
+    #[test]
+    fn every_member_measures_what_the_catalogue_promises_and_finds_its_answer_right() {
+        for member in catalog() {
+            let points = member.params.iter().flat_map(|(name, values)| {
+                values
+                    .iter()
+                    .map(|value| Params::from([(name.to_string(), ParamValue::Text(value.to_string()))]))
+            });
+            let mut points: Vec<_> = points.collect();
+            if points.is_empty() {
+                points.push(Params::new());
+            }
+            for params in points {
+                if let Some(events) = events(&member, params, false) {
+                    check(&member, &events);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn cold_processes_measure_without_warming_up() {
+        for member in [cpu::FLOPS, network::BANDWIDTH] {
+            let params = channel::request(&member, |_| None).unwrap().params;
+            if let Some(events) = events(&member, params, true) {
+                check(&member, &events);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_an_error_that_lists_the_known() {
+        let mut request = channel::request(&cpu::FLOPS, |_| None).unwrap();
+        request.params = Params::from([("dtype".into(), ParamValue::Text("f16".into()))]);
+        let error = cpu::FLOPS.run(&request, &mut Channel::to(Vec::new())).unwrap_err();
+        assert_eq!(error.to_string(), "parameter dtype=f16 is not one of f32, f64");
+    }
 
     #[test]
     fn every_member_can_be_listed_and_judged() {

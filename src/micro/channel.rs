@@ -184,7 +184,7 @@ fn number<T: std::str::FromStr>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
@@ -194,7 +194,7 @@ mod tests {
 
     /// Keeps every write apart, to see that a line is one write.
     #[derive(Clone, Default)]
-    struct Writes(Rc<RefCell<Vec<Vec<u8>>>>);
+    pub struct Writes(pub Rc<RefCell<Vec<Vec<u8>>>>);
 
     impl Write for Writes {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

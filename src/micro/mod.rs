@@ -36,6 +36,13 @@ pub struct Member {
     run: fn(&Request, &mut Channel) -> Result<(), MicroError>,
 }
 
+impl Member {
+    /// Does the whole work in this process and sends every event but the last. Errors: see [`MicroError`].
+    pub fn run(&self, request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
+        (self.run)(request, channel)
+    }
+}
+
 /// A metric that a member sends with every iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MetricSpec {

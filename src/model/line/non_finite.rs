@@ -1,4 +1,4 @@
-//! `NaN`, `Infinity`, `-Infinity`: no JSON, but what Python's `json.dumps` and JavaScript's habits write.
+//! `NaN`, `-Infinity`, `inf`: no JSON, but what Python's `json.dumps`, C's `printf` and C++ streams write.
 //!
 //! They are made marked strings before serde_json reads the line, so that a measurement that is not a number
 //! is told from a line that is not JSON.
@@ -31,13 +31,16 @@ impl Quoted {
     }
 }
 
-/// Makes every `NaN`, `Infinity` and `-Infinity` outside strings a marked string.
+/// The spellings of Python and of C.
+const LITERALS: [&str; 7] = ["NaN", "Infinity", "-Infinity", "nan", "-nan", "inf", "-inf"];
+
+/// Makes every non-finite literal outside strings a marked string.
 pub(super) fn quote_non_finite(text: &str) -> Quoted {
     let mut quoted = Quoted { text: String::with_capacity(text.len()), literals: Vec::new() };
     let (mut in_string, mut escaped) = (false, false);
     let mut rest = text;
     while let Some(next) = rest.chars().next() {
-        let literal = ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| rest.starts_with(word));
+        let literal = LITERALS.into_iter().find(|word| rest.starts_with(word));
         if let (false, Some(word)) = (in_string, literal) {
             quoted.literals.push(text.len() - rest.len() + 1);
             quoted.text.extend(["\"", MARK, word, "\""]);
@@ -56,7 +59,7 @@ pub(super) fn quote_non_finite(text: &str) -> Quoted {
     quoted
 }
 
-/// `NaN`, `Infinity` or `-Infinity`, if that is what stood here.
+/// The non-finite literal that stood here, if one did.
 pub(super) fn literal_of(value: &Value) -> Option<&str> {
     value.as_str()?.strip_prefix(MARK)
 }

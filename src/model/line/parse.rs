@@ -63,9 +63,9 @@ fn did_you_mean(near: &Option<&'static str>) -> String {
 
 /// Reads one line, with or without its line end.
 ///
-/// `NaN`, `Infinity` and `-Infinity`, which JSON lacks and Python's `json.dumps` writes, become an absent
-/// number where a measurement stands (`value`, `values`, `stddev`, `errors`) and null in `notes`: the case is
-/// then invalid, but the protocol is not broken. Anywhere else they are a wrong type.
+/// `NaN` and `Infinity`, which JSON lacks and Python's `json.dumps` writes, and C's `nan` and `inf` become an
+/// absent number where a measurement stands (`value`, `values`, `stddev`, `errors`) and null in `notes`: the case
+/// is then invalid, but the protocol is not broken. Anywhere else they are a wrong type.
 pub fn parse(line: &[u8]) -> Result<Event, LineError> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -259,9 +259,11 @@ mod tests {
     }
 
     #[test]
-    fn python_s_non_finite_numbers_are_absent_measurements() {
-        let sample = parse(br#"{"event": "sample", "value": NaN}"#).unwrap();
-        assert!(matches!(sample, Event::Sample { value: None, .. }));
+    fn non_finite_numbers_of_python_and_c_are_absent_measurements() {
+        for number in ["NaN", "Infinity", "-Infinity", "nan", "-nan", "inf", "-inf"] {
+            let line = format!("{{\"event\": \"sample\", \"value\": {number}}}");
+            assert!(matches!(parse(line.as_bytes()), Ok(Event::Sample { value: None, .. })), "{number}");
+        }
         let samples = parse(br#"{"event": "samples", "values": [1, -Infinity, Infinity, 2.5]}"#).unwrap();
         assert!(
             matches!(samples, Event::Samples { values, .. } if values == [Some(1.0), None, None, Some(2.5)])
@@ -375,7 +377,7 @@ mod tests {
 
         #[test]
         fn arbitrary_pieces_of_events_never_panic(pieces in proptest::collection::vec(prop::sample::select(vec![
-            "{", "}", "[", "]", ",", ":", "\"", "\\", "NaN", "-Infinity", "Infinity", "1", "-", "e9", "null", "true",
+            "{", "}", "[", "]", ",", ":", "\"", "\\", "NaN", "inf", "-nan", "-Infinity", "Infinity", "1", "-", "e9", "null", "true",
             "\"event\"", "\"sample\"", "\"value\"", "\"samples\"", "\"values\"", "\"errors\"", "\"config\"", "\"é\"",
             "\"deadlines\"", "\"stage\"", " ", "{\"event\":\"sample\",\"value\":", "\"notes\"", "\"metadata\"",
         ]), 0..20)) {
