@@ -17,6 +17,7 @@
 
 mod case;
 mod exit;
+mod facts;
 mod fault;
 mod id;
 pub mod line;
@@ -24,6 +25,7 @@ mod manifest;
 mod outcome;
 mod record;
 mod samples;
+mod secret;
 mod settings;
 mod stage;
 mod unit;
@@ -39,6 +41,7 @@ pub use record::{
     SCHEMA_RECORD, Side, ToolInfo,
 };
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
+pub use secret::{looks_secret, scrubbed};
 pub use settings::{Origin, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
 pub use unit::{Better, direction_of_unit, format_duration};

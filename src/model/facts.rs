@@ -1,0 +1,231 @@
+//! The manifest as a flat list of comparable facts: what must agree, or be mentioned, before two records are
+//! set side by side. Nothing that changes by the minute (load, temperature, used memory) is among them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+
+use super::{Gpu, Manifest, Probe};
+
+/// Where nothing is, and that is in order: no GPU, no governor, no such tool.
+const NONE: &str = "none";
+
+/// Environment variables that change what a program does, rather than say where it runs.
+const TELLING_PREFIXES: [&str; 8] =
+    ["CUDA_", "NCCL_", "NVIDIA_", "OMP_", "MKL_", "TORCH", "PYTORCH_", "TRITON_"];
+const TELLING_NAMES: [&str; 3] = ["LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH"];
+
+impl Manifest {
+    /// Field name to text, for every fact that stays put between two runs on one machine. What does not apply
+    /// reads `none`, what could not be found out `unknown (reason)`; several GPUs that agree read as one, and
+    /// otherwise as their values in order, joined by commas.
+    ///
+    /// | keys | of |
+    /// |---|---|
+    /// | `architecture` `container` `cores` `cpu_model` `governor` `kernel` `last_level_cache` `memory_total` `os` `virtualization` | host |
+    /// | `cuda` `driver` `gpu_count` `gpu_models` | all GPUs |
+    /// | `clocks_locked` `compute_capability` `ecc` `gpu_memory` `mig` `pcie_width` `persistence` `power_limit` `sm_clock_max` | each GPU |
+    /// | `tools.<name>` | every tool looked for |
+    /// | `environment.<name>` | variables that change what a program does |
+    pub fn facts(&self) -> BTreeMap<String, String> {
+        let mut facts = BTreeMap::new();
+        let mut put = |key: &str, text: String| {
+            facts.insert(key.to_owned(), text);
+        };
+
+        let host = &self.host;
+        put("architecture", host.architecture.clone());
+        put("container", text(&host.container));
+        put("cores", text(&host.cores));
+        put("cpu_model", text(&host.cpu_model));
+        put("governor", text(&host.governor));
+        put("kernel", text(&host.kernel));
+        put("last_level_cache", bytes(&host.last_level_cache));
+        put("memory_total", bytes(&host.memory_total));
+        put("os", text(&host.os));
+        put("virtualization", text(&host.virtualization));
+
+        let (driver, cuda, devices) = match &self.gpu {
+            Probe::Known(gpu) => (text(&gpu.driver), text(&gpu.cuda), Ok(gpu.devices.as_slice())),
+            Probe::Absent(_) => (NONE.to_owned(), NONE.to_owned(), Ok([].as_slice())),
+            Probe::Failed(reason) => (unknown(reason), unknown(reason), Err(reason)),
+        };
+        put("driver", driver);
+        put("cuda", cuda);
+        put("gpu_count", devices.map_or_else(|reason| unknown(reason), |gpus| gpus.len().to_string()));
+        let per_gpu: [(&str, fn(&Gpu) -> String); 10] = [
+            ("gpu_models", |gpu| text(&gpu.model)),
+            ("clocks_locked", |gpu| text(&gpu.clocks_locked)),
+            ("compute_capability", |gpu| text(&gpu.compute_capability)),
+            ("ecc", |gpu| text(&gpu.ecc)),
+            ("gpu_memory", |gpu| bytes(&gpu.memory_total)),
+            ("mig", |gpu| text(&gpu.mig)),
+            ("pcie_width", |gpu| text(&gpu.pcie_width)),
+            ("persistence", |gpu| text(&gpu.persistence)),
+            ("power_limit", |gpu| with_unit(&gpu.power_limit, "W")),
+            ("sm_clock_max", |gpu| with_unit(&gpu.sm_clock_max, "MHz")),
+        ];
+        for (key, of) in per_gpu {
+            put(key, devices.map_or_else(|reason| unknown(reason), |gpus| agreed(gpus.iter().map(of))));
+        }
+
+        for (tool, line) in &self.tools {
+            put(&format!("tools.{tool}"), text(line));
+        }
+        for (name, value) in &self.environment {
+            let telling = TELLING_NAMES.contains(&name.as_str())
+                || TELLING_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+            if telling {
+                put(&format!("environment.{name}"), value.clone());
+            }
+        }
+        facts
+    }
+}
+
+fn unknown(reason: &str) -> String {
+    format!("unknown ({reason})")
+}
+
+fn text<T: Display>(probe: &Probe<T>) -> String {
+    match probe {
+        Probe::Known(value) => value.to_string(),
+        Probe::Absent(_) => NONE.to_owned(),
+        Probe::Failed(reason) => unknown(reason),
+    }
+}
+
+fn with_unit<T: Display>(probe: &Probe<T>, unit: &str) -> String {
+    match probe {
+        Probe::Known(value) => format!("{value} {unit}"),
+        other => text(other),
+    }
+}
+
+/// Rounded to a tenth of a GiB or MiB: two boots of one machine differ by some pages.
+fn bytes(probe: &Probe<u64>) -> String {
+    const GIB: f64 = (1u64 << 30) as f64;
+    const MIB: f64 = (1u64 << 20) as f64;
+    match probe {
+        Probe::Known(bytes) if *bytes as f64 >= GIB => format!("{:.1} GiB", *bytes as f64 / GIB),
+        Probe::Known(bytes) => format!("{:.1} MiB", *bytes as f64 / MIB),
+        other => text(other),
+    }
+}
+
+fn agreed(texts: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = texts.collect();
+    let different: BTreeSet<&String> = all.iter().collect();
+    match (different.len(), all.first()) {
+        (1, Some(only)) => only.clone(),
+        (0, _) | (_, None) => NONE.to_owned(),
+        _ => all.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{GpuFacts, HostFacts};
+    use super::*;
+
+    fn manifest(gpu: Probe<GpuFacts>) -> Manifest {
+        Manifest {
+            host: HostFacts {
+                hostname: Probe::Known("box".into()),
+                os: Probe::Known("Debian 13".into()),
+                kernel: Probe::Known("6.12".into()),
+                architecture: "x86_64".into(),
+                cpu_model: Probe::Known("EPYC".into()),
+                cores: Probe::Known(8),
+                last_level_cache: Probe::Known(32 << 20),
+                governor: Probe::Absent("no frequency scaling".into()),
+                memory_total: Probe::Known((15 << 30) + (600 << 20)),
+                memory_available: Probe::Known(1),
+                load: Probe::Known(0.5),
+                container: Probe::Known("none".into()),
+                virtualization: Probe::Failed("no /proc".into()),
+            },
+            gpu,
+            git: Probe::Absent("no repository".into()),
+            tools: [("nvcc".to_owned(), Probe::Absent("not found".to_owned()))].into(),
+            environment: [("CUDA_VISIBLE_DEVICES", "0"), ("GITHUB_RUN_ID", "77")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+        }
+    }
+
+    fn gpu(index: u32, model: &str, power_limit: f64) -> Gpu {
+        Gpu {
+            index,
+            model: Probe::Known(model.into()),
+            uuid: Probe::Known(format!("GPU-{index}")),
+            compute_capability: Probe::Known("9.0".into()),
+            memory_total: Probe::Known(80 << 30),
+            memory_used: Probe::Known(0),
+            sm_clock: Probe::Known(1980),
+            sm_clock_max: Probe::Known(1980),
+            memory_clock: Probe::Known(2619),
+            memory_clock_max: Probe::Known(2619),
+            clocks_locked: Probe::Known(true),
+            power_limit: Probe::Known(power_limit),
+            power_limit_default: Probe::Known(700.0),
+            power: Probe::Known(90.0),
+            persistence: Probe::Known(true),
+            ecc: Probe::Known(true),
+            mig: Probe::Absent("not supported".into()),
+            pcie_generation: Probe::Known(5),
+            pcie_width: Probe::Known(16),
+            temperature: Probe::Known(40),
+            throttle_reasons: Probe::Known(vec![]),
+            processes: Probe::Known(vec![]),
+        }
+    }
+
+    fn gpus(devices: Vec<Gpu>) -> Probe<GpuFacts> {
+        Probe::Known(GpuFacts {
+            driver: Probe::Known("550.54".into()),
+            cuda: Probe::Known("12.4".into()),
+            nvml: Probe::Known("12.550.54".into()),
+            devices,
+        })
+    }
+
+    #[test]
+    fn a_machine_without_a_gpu_says_none_in_every_gpu_field() {
+        let facts = manifest(Probe::Absent("no library".into())).facts();
+        assert_eq!(facts["gpu_count"], "0");
+        for key in ["gpu_models", "driver", "cuda", "power_limit", "mig", "clocks_locked"] {
+            assert_eq!(facts[key], "none", "{key}");
+        }
+    }
+
+    #[test]
+    fn a_failed_probe_is_unknown_and_says_why() {
+        let facts = manifest(Probe::Failed("driver not loaded".into())).facts();
+        assert_eq!(facts["gpu_models"], "unknown (driver not loaded)");
+        assert_eq!(facts["gpu_count"], "unknown (driver not loaded)");
+        assert_eq!(facts["virtualization"], "unknown (no /proc)");
+    }
+
+    #[test]
+    fn gpus_that_agree_read_as_one_and_others_in_order() {
+        let facts = manifest(gpus(vec![gpu(0, "H100", 700.0), gpu(1, "H100", 500.0)])).facts();
+        assert_eq!(facts["gpu_count"], "2");
+        assert_eq!(facts["gpu_models"], "H100");
+        assert_eq!(facts["power_limit"], "700 W, 500 W");
+        assert_eq!(facts["clocks_locked"], "true");
+        assert_eq!(facts["mig"], "none");
+        assert_eq!(facts["gpu_memory"], "80.0 GiB");
+    }
+
+    #[test]
+    fn host_tools_and_telling_variables_are_facts_and_a_job_number_is_not() {
+        let facts = manifest(gpus(vec![])).facts();
+        assert_eq!(facts["cpu_model"], "EPYC");
+        assert_eq!(facts["memory_total"], "15.6 GiB");
+        assert_eq!(facts["last_level_cache"], "32.0 MiB");
+        assert_eq!(facts["governor"], "none");
+        assert_eq!(facts["tools.nvcc"], "none");
+        assert_eq!(facts["environment.CUDA_VISIBLE_DEVICES"], "0");
+        assert!(!facts.keys().any(|key| key.contains("GITHUB") || key.contains("load")));
+    }
+}

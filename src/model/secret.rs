@@ -1,0 +1,219 @@
+//! Which environment variables are nobody's business: one rule, read by the manifest (which must not record
+//! them) and by the runner (which must not hand them to a benchmark).
+//!
+//! The rule looks at names alone and errs on the safe side: a harmless variable kept back costs a line in the
+//! suite file, a leaked token costs a repository.
+
+/// Words that give a name away wherever they stand, also glued to another word: `PGPASSWORD`, `githubToken`.
+const SECRET_ENDINGS: [&str; 21] = [
+    "accesskey",
+    "apikey",
+    "authtoken",
+    "cookie",
+    "cookies",
+    "credential",
+    "credentials",
+    "creds",
+    "jwt",
+    "oauth",
+    "passcode",
+    "passphrase",
+    "passwd",
+    "password",
+    "passwords",
+    "privatekey",
+    "secret",
+    "secretkey",
+    "secrets",
+    "signingkey",
+    "token",
+];
+
+/// Words that do so only when they stand alone: `auth` is in `AUTHOR`, and that is nobody's password.
+const SECRET_WORDS: [&str; 6] = ["auth", "authorization", "bearer", "dsn", "netrc", "webhook"];
+
+/// Words that do so only as the last of several: `MYSQL_PWD` is one, `PWD` is the working folder.
+const SECRET_LAST_WORDS: [&str; 6] = ["key", "keys", "pass", "pat", "pwd", "session"];
+
+/// Pairs of neighbours: `AWS_ACCESS_KEY_ID`.
+const SECRET_PAIRS: [(&str, &str); 9] = [
+    ("access", "key"),
+    ("api", "key"),
+    ("connection", "string"),
+    ("database", "url"),
+    ("encryption", "key"),
+    ("private", "key"),
+    ("service", "key"),
+    ("session", "id"),
+    ("signing", "key"),
+];
+
+/// A language model's tokens are counted, not hidden: `MAX_TOKENS`.
+const COUNTERS: [&str; 13] = [
+    "batch",
+    "batched",
+    "completion",
+    "input",
+    "max",
+    "min",
+    "n",
+    "new",
+    "num",
+    "output",
+    "per",
+    "prompt",
+    "total",
+];
+
+/// Channels by which a child could act in the job's name, and the agents that hold keys. Their names do not
+/// look secret.
+const CHANNELS: [&str; 13] = [
+    "CI_REPOSITORY_URL",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DOCKER_CONFIG",
+    "GITHUB_ENV",
+    "GITHUB_OUTPUT",
+    "GITHUB_PATH",
+    "GITHUB_STATE",
+    "GITHUB_STEP_SUMMARY",
+    "GITHUB_TOKEN",
+    "GIT_ASKPASS",
+    "GPG_AGENT_INFO",
+    "KRB5CCNAME",
+    "SSH_AUTH_SOCK",
+];
+
+/// Whether the value behind this name must never be written down. Case does not matter; `_`, `-` and `.`
+/// part words. `ACTIONS_*` (the runner's own credentials) and `INPUT_*` (an action's inputs, tokens among
+/// them) count whole.
+pub fn looks_secret(name: &str) -> bool {
+    let name = name.to_lowercase();
+    if name.starts_with("actions_") || name.starts_with("input_") {
+        return true;
+    }
+    let words: Vec<&str> = name
+        .split(['_', '-', '.'])
+        .map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let Some(last) = words.last() else { return false };
+    let anywhere = |word: &&str| {
+        SECRET_WORDS.contains(word) || SECRET_ENDINGS.iter().any(|ending| word.ends_with(ending))
+    };
+    words.iter().any(anywhere)
+        || counted_or_secret_tokens(&words)
+        || SECRET_LAST_WORDS.contains(last) && (words.len() > 1 || *last == "key")
+        || words.windows(2).any(|pair| SECRET_PAIRS.contains(&(pair[0], pair[1])))
+}
+
+/// `API_TOKENS` is a secret, `MAX_TOKENS` and `TOKENS_PER_BATCH` are numbers.
+fn counted_or_secret_tokens(words: &[&str]) -> bool {
+    words.contains(&"tokens") && !words.iter().any(|word| COUNTERS.contains(word))
+}
+
+/// Whether a benchmark's process must not see this variable unless its suite file sets it: secrets, and the
+/// files and sockets by which a process speaks for the whole job.
+pub fn scrubbed(name: &str) -> bool {
+    looks_secret(name) || CHANNELS.iter().any(|channel| channel.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_hold_credentials_look_secret() {
+        for name in [
+            "GITHUB_TOKEN",
+            "GH_TOKEN",
+            "HF_TOKEN",
+            "githubToken",
+            "CI_JOB_TOKEN",
+            "API_TOKENS",
+            "TOKEN2",
+            "TORCH_TOKEN_FILE",
+            "CLIENT_SECRET",
+            "SECRETS",
+            "PGPASSWORD",
+            "DB_PASS",
+            "MYSQL_PWD",
+            "RSYNC_PASSWD",
+            "SSH_PASSPHRASE",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SECRET_ACCESS_KEY",
+            "SYSTEM_ACCESSTOKEN",
+            "WANDB_API_KEY",
+            "wandb-api-key",
+            "OPENAI_APIKEY",
+            "KEY",
+            "DEPLOY_KEY",
+            "SSH_PRIVATE_KEY_PATH",
+            "npm_config__auth",
+            "NODE_AUTH_TOKEN",
+            "HTTP_AUTHORIZATION",
+            "OAUTH",
+            "CI_JOB_JWT_V2",
+            "SESSION_COOKIE",
+            "BW_SESSION",
+            "PHP_SESSION_ID",
+            "GH_PAT",
+            "SENTRY_DSN",
+            "SLACK_WEBHOOK_URL",
+            "DATABASE_URL",
+            "AZURE_STORAGE_CONNECTION_STRING",
+            "ACTIONS_RUNTIME_URL",
+            "ACTIONS_ID_TOKEN_REQUEST_URL",
+            "INPUT_GITHUB-TOKEN",
+            "CUDA_LICENSE_KEY",
+        ] {
+            assert!(looks_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn ordinary_names_do_not() {
+        for name in [
+            "",
+            "_",
+            "PATH",
+            "PWD",
+            "OLDPWD",
+            "KEYBOARD",
+            "MONKEY",
+            "TOKENIZERS_PARALLELISM",
+            "TOKENIZER",
+            "MAX_TOKENS",
+            "TOKENS_PER_BATCH",
+            "AUTHOR",
+            "GIT_AUTHOR_NAME",
+            "COMPASS",
+            "BYPASS_CACHE",
+            "PATTERN",
+            "SESSION_MANAGER_OFF",
+            "SSL_CERT_FILE",
+            "CUDA_VISIBLE_DEVICES",
+            "CUDA_DEVICE_ORDER",
+            "OMP_NUM_THREADS",
+            "LD_LIBRARY_PATH",
+            "GITHUB_SHA",
+            "GITHUB_ACTIONS",
+            "INPUTS",
+            "HOME",
+        ] {
+            assert!(!looks_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_child_sees_neither_secrets_nor_the_jobs_channels() {
+        for name in
+            ["GITHUB_TOKEN", "GITHUB_ENV", "github_output", "SSH_AUTH_SOCK", "ACTIONS_CACHE_URL", "X_KEY"]
+        {
+            assert!(scrubbed(name), "{name}");
+        }
+        for name in ["GITHUB_SHA", "GITHUB_WORKSPACE", "HOME", "PATH", "CUDA_VISIBLE_DEVICES"] {
+            assert!(!scrubbed(name), "{name}");
+        }
+    }
+}
