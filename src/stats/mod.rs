@@ -1,1 +1,45 @@
-//! (room under construction)
+//! Numbers in, numbers out: the statistics of the gate, free of any noun of ours.
+//!
+//! | file | what |
+//! |---|---|
+//! | `order` | mean, deviation, median, quantiles, the description of a metric |
+//! | `student` | tails and quantiles of Student's t |
+//! | `welch` | two groups of unequal variance: interval and tests of a difference |
+//! | `multiple` | Holm's correction for many comparisons |
+//!
+//! Every figure is held against NumPy, SciPy or statsmodels in `fixtures/statistics`.
+
+mod multiple;
+mod order;
+mod student;
+mod welch;
+
+pub use multiple::{HolmStep, holm};
+pub use order::{Description, describe, mean, median, quantile, sample_stddev};
+pub use student::{TQuantiles, t_tail};
+pub use welch::{Group, Welch};
+
+/// Reference figures for the tests of this room.
+#[cfg(test)]
+mod figures {
+    use serde::de::DeserializeOwned;
+
+    #[derive(serde::Deserialize)]
+    struct Figures<T> {
+        cases: Vec<T>,
+    }
+
+    pub fn read<T: DeserializeOwned>(name: &str) -> Vec<T> {
+        let path = format!("{}/fixtures/statistics/{name}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let figures: Figures<T> = serde_json::from_str(&text).unwrap();
+        assert!(!figures.cases.is_empty());
+        figures.cases
+    }
+
+    /// Fails unless `ours` is within `tolerance` of `theirs`, relative to it.
+    pub fn close(ours: f64, theirs: f64, tolerance: f64, what: &str) {
+        let off = (ours - theirs).abs();
+        assert!(off <= tolerance * theirs.abs(), "{what}: {ours:e} is not {theirs:e} (off by {off:e})");
+    }
+}

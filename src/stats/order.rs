@@ -1,0 +1,233 @@
+//! Descriptive statistics. Inputs are finite; what cannot be said of too few values is `None`.
+
+use std::collections::BTreeMap;
+
+/// What is said of all samples of a metric, in its unit. The runner stores it as `model::Summary`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    pub samples: u64,
+    /// Processes with at least one sample.
+    pub processes: u32,
+    pub mean: f64,
+    pub median: f64,
+    /// Sample standard deviation (n - 1); `None` for a single sample.
+    pub stddev: Option<f64>,
+    pub min: f64,
+    pub max: f64,
+    /// `p25 p50 p75 p90 p95 p99` and those asked for (`p99.9`), by type-7 quantiles.
+    pub percentiles: BTreeMap<String, f64>,
+}
+
+/// Percentiles that every description holds.
+const PERCENTILES: [f64; 6] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
+
+/// Describes the samples of all processes taken together, for the reader; decisions rest on processes.
+///
+/// `extra`: further percentiles in percent; those outside 0 to 100 are left out. `None` where there is no
+/// sample or one of them is not finite.
+pub fn describe<'a>(processes: impl IntoIterator<Item = &'a [f64]>, extra: &[f64]) -> Option<Description> {
+    let mut sorted = Vec::new();
+    let mut count = 0;
+    for values in processes {
+        sorted.extend_from_slice(values);
+        count += u32::from(!values.is_empty());
+    }
+    if !sorted.iter().all(|value| value.is_finite()) {
+        return None;
+    }
+    sorted.sort_unstable_by(f64::total_cmp);
+    let percentiles = PERCENTILES.iter().chain(extra).filter_map(|percent| {
+        let in_range = (0.0..=100.0).contains(percent);
+        Some((format!("p{percent}"), quantile(&sorted, percent / 100.0).filter(|_| in_range)?))
+    });
+    Some(Description {
+        samples: sorted.len() as u64,
+        processes: count,
+        mean: mean(&sorted)?,
+        median: quantile(&sorted, 0.5)?,
+        stddev: sample_stddev(&sorted),
+        min: *sorted.first()?,
+        max: *sorted.last()?,
+        percentiles: percentiles.collect(),
+    })
+}
+
+/// Arithmetic mean; `None` of nothing. Compensated, so that a large offset costs no digits.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let total = sum(values.iter().copied());
+    match values.is_empty() {
+        true => None,
+        false if total.is_finite() => Some(total / count),
+        // The sum left the range of a double; the mean cannot.
+        false => Some(sum(values.iter().map(|value| value / count))),
+    }
+}
+
+/// Neumaier's variant of Kahan summation (Neumaier 1974): exact to the last digits whatever the order.
+fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut total, mut lost) = (0.0_f64, 0.0);
+    for value in values {
+        let next = total + value;
+        let (large, small) = if total.abs() >= value.abs() { (total, value) } else { (value, total) };
+        lost += (large - next) + small;
+        total = next;
+    }
+    total + lost
+}
+
+/// Sample standard deviation (n - 1), two passes; `None` of fewer than two values, or where it exceeds the
+/// range of a double.
+pub fn sample_stddev(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    let centre = mean(values)?;
+    // Deviations are scaled by the largest, so that their squares neither overflow nor vanish.
+    let largest = values.iter().map(|value| (value - centre).abs()).fold(0.0, f64::max);
+    if largest == 0.0 {
+        return Some(0.0);
+    }
+    let scaled = |value: &f64| (value - centre) / largest;
+    let squares = sum(values.iter().map(|value| scaled(value).powi(2)));
+    // The mean was rounded to a double; what that added to the squares is known and taken off again.
+    let offset = sum(values.iter().map(scaled)).powi(2) / values.len() as f64;
+    let deviation = largest * ((squares - offset) / (values.len() - 1) as f64).max(0.0).sqrt();
+    deviation.is_finite().then_some(deviation)
+}
+
+/// Median of `values`, in any order; reorders them. `None` of nothing.
+pub fn median(values: &mut [f64]) -> Option<f64> {
+    let half = values.len() / 2;
+    if values.is_empty() {
+        return None;
+    }
+    let even = values.len().is_multiple_of(2);
+    let (below, upper, _) = values.select_nth_unstable_by(half, f64::total_cmp);
+    let upper = *upper;
+    let lower = below.iter().copied().max_by(f64::total_cmp);
+    Some(lower.filter(|_| even).map_or(upper, |lower| between(lower, upper, 0.5)))
+}
+
+/// Quantile of ascending `sorted` at `p` in 0 to 1, type 7 (Hyndman & Fan 1996): NumPy's and R's default.
+/// `None` of nothing.
+pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let position = p.clamp(0.0, 1.0) * last as f64;
+    let index = (position.floor() as usize).min(last);
+    let upper = sorted[(index + 1).min(last)];
+    Some(between(sorted[index], upper, position - index as f64))
+}
+
+/// The point at `share` of the way from `low` to `high`, never outside them.
+fn between(low: f64, high: f64, share: f64) -> f64 {
+    let span = high - low;
+    let point = if !span.is_finite() {
+        low * (1.0 - share) + high * share
+    } else if share < 0.5 {
+        low + span * share
+    } else {
+        high - span * (1.0 - share)
+    };
+    point.clamp(low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figures;
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(serde::Deserialize)]
+    struct Case {
+        name: String,
+        values: Vec<f64>,
+        mean: f64,
+        stddev: Option<f64>,
+        median: f64,
+        percentiles: BTreeMap<String, f64>,
+    }
+
+    #[test]
+    fn every_figure_agrees_with_numpy_to_twelve_digits() {
+        for case in figures::read::<Case>("order.json") {
+            let extra = [0.0, 1.0, 99.9, 100.0];
+            let ours = describe([case.values.as_slice()], &extra).unwrap();
+            figures::close(ours.mean, case.mean, 1e-12, &case.name);
+            figures::close(ours.median, case.median, 1e-12, &case.name);
+            figures::close(median(&mut case.values.clone()).unwrap(), case.median, 1e-12, &case.name);
+            assert_eq!(ours.stddev.is_some(), case.stddev.is_some(), "{}", case.name);
+            if let (Some(ours), Some(theirs)) = (ours.stddev, case.stddev) {
+                figures::close(ours, theirs, 1e-12, &case.name);
+            }
+            assert!(ours.percentiles.keys().eq(case.percentiles.keys()), "{}", case.name);
+            for (name, theirs) in &case.percentiles {
+                figures::close(ours.percentiles[name], *theirs, 1e-12, &format!("{} {name}", case.name));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_of_nothing_or_of_numbers_that_are_none() {
+        assert_eq!(describe([[].as_slice()], &[]), None);
+        assert_eq!(describe([[1.0, f64::NAN].as_slice()], &[]), None);
+        assert_eq!((mean(&[]), sample_stddev(&[1.0]), quantile(&[], 0.5)), (None, None, None));
+    }
+
+    #[test]
+    fn empty_processes_do_not_count_and_percentiles_out_of_range_are_left_out() {
+        let parts: [&[f64]; 3] = [&[1.0, 2.0], &[], &[3.0]];
+        let ours = describe(parts, &[101.0, -1.0, f64::NAN, 99.9]).unwrap();
+        assert_eq!((ours.samples, ours.processes, ours.percentiles.len()), (3, 2, 7));
+    }
+
+    #[test]
+    fn the_ends_of_the_range_of_doubles_stay_finite() {
+        let ours = describe([[f64::MAX, f64::MAX, -f64::MAX].as_slice()], &[]).unwrap();
+        assert!(ours.mean.is_finite() && ours.median == f64::MAX);
+        assert!(ours.percentiles.values().all(|value| value.is_finite()));
+    }
+
+    fn values() -> impl Strategy<Value = Vec<f64>> {
+        prop::collection::vec(-1e6..1e6_f64, 1..40)
+    }
+
+    proptest! {
+        #[test]
+        fn a_shift_moves_the_centre_and_leaves_the_spread(values in values(), shift in -1e6..1e6_f64) {
+            let moved: Vec<f64> = values.iter().map(|value| value + shift).collect();
+            let (was, is) = (describe([&values[..]], &[]).unwrap(), describe([&moved[..]], &[]).unwrap());
+            prop_assert!((is.mean - was.mean - shift).abs() < 1e-8);
+            prop_assert!((is.median - was.median - shift).abs() < 1e-8);
+            prop_assert!((is.stddev.unwrap_or(0.0) - was.stddev.unwrap_or(0.0)).abs() < 1e-8);
+        }
+
+        #[test]
+        fn a_scale_scales_everything(values in values(), power in -20..20_i32) {
+            // Powers of two scale without rounding, so the figures must be equal, not merely close.
+            let scale = 2.0_f64.powi(power);
+            let scaled: Vec<f64> = values.iter().map(|value| value * scale).collect();
+            let (was, is) = (describe([&values[..]], &[]).unwrap(), describe([&scaled[..]], &[]).unwrap());
+            prop_assert_eq!(is.mean, was.mean * scale);
+            prop_assert_eq!(is.stddev, was.stddev.map(|stddev| stddev * scale));
+            prop_assert_eq!(is.percentiles["p90"], was.percentiles["p90"] * scale);
+        }
+
+        #[test]
+        fn the_order_of_samples_does_not_matter(values in values()) {
+            let mut reversed = values.clone();
+            reversed.reverse();
+            prop_assert_eq!(describe([&values[..]], &[]), describe([&reversed[..]], &[]));
+            prop_assert_eq!(median(&mut values.clone()), median(&mut reversed));
+        }
+
+        #[test]
+        fn quantiles_rise_and_stay_within_the_extremes(mut values in values(), p in 0.0..1.0, q in 0.0..1.0) {
+            values.sort_by(f64::total_cmp);
+            let (low, high) = (f64::min(p, q), f64::max(p, q));
+            let (below, above) = (quantile(&values, low).unwrap(), quantile(&values, high).unwrap());
+            prop_assert!(below <= above + 1e-9);
+            prop_assert!(values[0] <= below && above <= values[values.len() - 1]);
+        }
+    }
+}

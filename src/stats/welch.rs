@@ -1,0 +1,157 @@
+//! Two groups whose variances need not agree: Welch's t with Satterthwaite's degrees of freedom (Welch 1947,
+//! Satterthwaite 1946).
+
+use super::order::{mean, sample_stddev};
+use super::student::{TQuantiles, t_tail};
+
+/// One group of values, as far as the test needs it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Group {
+    pub count: u32,
+    pub mean: f64,
+    /// Sample standard deviation (n - 1).
+    pub stddev: f64,
+}
+
+impl Group {
+    /// `None` of fewer than two values, or where the deviation exceeds a double.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        Some(Self {
+            count: u32::try_from(values.len()).ok()?,
+            mean: mean(values)?,
+            stddev: sample_stddev(values)?,
+        })
+    }
+
+    /// Squared standard error of the mean.
+    fn error2(&self) -> f64 {
+        self.stddev.powi(2) / f64::from(self.count)
+    }
+}
+
+/// The difference of two means, head - base, and how well it is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Welch {
+    pub difference: f64,
+    /// Standard error of the difference; 0 where neither group varies.
+    pub error: f64,
+    /// Satterthwaite's; of no meaning where the error is 0.
+    pub freedom: f64,
+}
+
+impl Welch {
+    /// Both groups hold at least two values, as [`Group::of`] sees to.
+    pub fn new(base: Group, head: Group) -> Self {
+        let (b, h) = (base.error2(), head.error2());
+        let total = b + h;
+        // Shares, not squares of squares: variances of 1e-200 are as good as any.
+        let share = if total > 0.0 { b / total } else { 0.5 };
+        let spread =
+            share.powi(2) / f64::from(base.count - 1) + (1.0 - share).powi(2) / f64::from(head.count - 1);
+        Self { difference: head.mean - base.mean, error: total.sqrt(), freedom: 1.0 / spread }
+    }
+
+    /// Two-sided interval with error rate `level`: 0.05 gives the 95 % interval. A point where nothing varies.
+    pub fn interval(&self, level: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
+        if self.error == 0.0 {
+            return (self.difference, self.difference);
+        }
+        let half = quantiles.upper(level / 2.0, self.freedom) * self.error;
+        (self.difference - half, self.difference + half)
+    }
+
+    /// One-sided p-value against "the difference is at most `limit`".
+    pub fn p_above(&self, limit: f64) -> f64 {
+        self.p(self.difference - limit)
+    }
+
+    /// One-sided p-value against "the difference is at least `limit`".
+    pub fn p_below(&self, limit: f64) -> f64 {
+        self.p(limit - self.difference)
+    }
+
+    fn p(&self, excess: f64) -> f64 {
+        match self.error > 0.0 {
+            true => t_tail(excess / self.error, self.freedom),
+            // Nothing varies, so the difference is known: beyond the limit, or not.
+            false if excess > 0.0 => 0.0,
+            false => 1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figures;
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(serde::Deserialize)]
+    struct Case {
+        base: Vec<f64>,
+        head: Vec<f64>,
+        shift: f64,
+        freedom: f64,
+        interval_95: (f64, f64),
+        interval_999: (f64, f64),
+        p_above: f64,
+        p_below: f64,
+    }
+
+    fn welch(base: &[f64], head: &[f64]) -> Welch {
+        Welch::new(Group::of(base).unwrap(), Group::of(head).unwrap())
+    }
+
+    #[test]
+    fn intervals_and_shifted_tests_agree_with_scipy() {
+        let mut quantiles = TQuantiles::default();
+        for case in figures::read::<Case>("welch.json") {
+            let ours = welch(&case.base, &case.head);
+            figures::close(ours.freedom, case.freedom, 1e-11, "freedom");
+            for (level, theirs) in [(0.05, case.interval_95), (0.001, case.interval_999)] {
+                let (low, high) = ours.interval(level, &mut quantiles);
+                figures::close(low, theirs.0, 1e-10, "low");
+                figures::close(high, theirs.1, 1e-10, "high");
+            }
+            figures::close(ours.p_above(case.shift), case.p_above, 1e-10, "p above");
+            figures::close(ours.p_below(-case.shift), case.p_below, 1e-10, "p below");
+        }
+    }
+
+    #[test]
+    fn groups_that_do_not_vary_are_compared_exactly() {
+        let ours = welch(&[2.0, 2.0], &[3.0, 3.0, 3.0]);
+        assert_eq!(ours.interval(0.05, &mut TQuantiles::default()), (1.0, 1.0));
+        assert_eq!((ours.p_above(0.5), ours.p_above(1.0), ours.p_below(0.0)), (0.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn one_group_that_does_not_vary_leaves_the_freedom_of_the_other() {
+        assert_eq!(welch(&[2.0, 2.0, 2.0], &[1.0, 2.0, 4.0, 3.0]).freedom, 3.0);
+    }
+
+    proptest! {
+        #[test]
+        fn the_interval_excludes_a_limit_exactly_when_the_test_rejects_it(
+            base in prop::collection::vec(0.9..1.1_f64, 2..8),
+            head in prop::collection::vec(0.9..1.3_f64, 2..8),
+            limit in -0.1..0.3_f64,
+        ) {
+            let ours = welch(&base, &head);
+            let (low, high) = ours.interval(0.1, &mut TQuantiles::default());
+            prop_assume!((low - limit).abs() > 1e-9 && (high - limit).abs() > 1e-9);
+            prop_assert_eq!(low > limit, ours.p_above(limit) < 0.05);
+            prop_assert_eq!(high < limit, ours.p_below(limit) < 0.05);
+        }
+
+        #[test]
+        fn swapping_the_groups_mirrors_the_answer(
+            base in prop::collection::vec(0.9..1.1_f64, 2..8),
+            head in prop::collection::vec(0.9..1.3_f64, 2..8),
+        ) {
+            let (one, other) = (welch(&base, &head), welch(&head, &base));
+            prop_assert_eq!(one.difference, -other.difference);
+            prop_assert!((one.p_above(0.02) - other.p_below(-0.02)).abs() < 1e-12);
+        }
+    }
+}
