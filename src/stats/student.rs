@@ -9,8 +9,10 @@ use statrs::function::gamma::ln_gamma;
 /// nine digits, and the incomplete beta function begins to lose more than that.
 const NORMAL_FROM: f64 = 1e6;
 
-/// First term by which the t quantile exceeds the normal quantile `z` (Fisher & Cornish 1960).
+/// First term by which the t quantile exceeds the normal quantile `z` (Fisher & Cornish 1960). A `z` of 100 has
+/// no tail left that a double could hold, so that the cube may stop there.
 fn excess(z: f64, freedom: f64) -> f64 {
+    let z = z.clamp(-100.0, 100.0);
     (z.powi(3) + z) / (4.0 * freedom)
 }
 

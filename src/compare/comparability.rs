@@ -1,0 +1,70 @@
+//! Whether two machines may be set side by side. A number of one GPU says nothing about another.
+
+use std::collections::BTreeMap;
+
+use crate::model::{MATCH_FIELDS, RunRecord, Strictness};
+
+use super::Difference;
+
+/// Every fact in which the two records differ and that is not ignored; strict ones first, then by name.
+///
+/// Unknown on one side is a difference, since nothing shows that the fact agrees; unknown on both is none,
+/// since no machine could ever be compared with itself otherwise.
+pub fn differences(
+    base: &RunRecord,
+    head: &RunRecord,
+    match_key: &BTreeMap<String, Strictness>,
+) -> Vec<Difference> {
+    let (base, head) = (facts(base), facts(head));
+    let mut found = Vec::new();
+    for field in base.keys().chain(head.keys().filter(|field| !base.contains_key(*field))) {
+        let strictness = strictness(field, match_key);
+        let texts = [&base, &head].map(|facts| facts.get(field).map_or("not recorded", String::as_str));
+        let same = texts[0] == texts[1] || texts.iter().all(|text| is_unknown(text));
+        if !same && strictness != Strictness::Ignore {
+            found.push(Difference {
+                field: field.clone(),
+                base: texts[0].to_owned(),
+                head: texts[1].to_owned(),
+                strict: strictness == Strictness::Strict,
+            });
+        }
+    }
+    found.sort_by(|a, b| b.strict.cmp(&a.strict).then_with(|| a.field.cmp(&b.field)));
+    found
+}
+
+/// The machine's facts, and the version of the tool that measured.
+fn facts(record: &RunRecord) -> BTreeMap<String, String> {
+    let mut facts = record.manifest.facts();
+    facts.insert("tools.gbench-ci".into(), record.tool.version.clone());
+    facts
+}
+
+fn is_unknown(text: &str) -> bool {
+    text.starts_with("unknown (") || text == "not recorded"
+}
+
+fn strictness(field: &str, match_key: &BTreeMap<String, Strictness>) -> Strictness {
+    let group = field.split('.').next().unwrap_or(field);
+    let default = || MATCH_FIELDS.iter().find(|(name, _)| *name == field).map(|(_, strictness)| *strictness);
+    match_key
+        .get(field)
+        .or_else(|| match_key.get(group))
+        .copied()
+        .or_else(default)
+        .unwrap_or(Strictness::Annotate)
+}
+
+/// What to do about a strict difference, in the imperative.
+pub fn advice(differences: &[Difference]) -> String {
+    let settings: Vec<String> = differences
+        .iter()
+        .filter(|difference| difference.strict)
+        .map(|difference| match difference.field.contains('.') {
+            true => format!("\"{}\" = \"annotate\"", difference.field),
+            false => format!("{} = \"annotate\"", difference.field),
+        })
+        .collect();
+    format!("measure both sides on one machine, or set `{}` under `[gate.match]`", settings.join("`, `"))
+}

@@ -1,0 +1,115 @@
+//! What a rule decides on: the complete samples of one metric on both sides, by process, not copied.
+
+use crate::model::{Better, CaseRecord, Metric};
+use crate::stats;
+
+use super::RowSide;
+
+/// One row's question to the rule: is head worse than base by more than the threshold?
+#[derive(Clone, Debug)]
+pub struct Evidence<'a> {
+    pub better: Better,
+    /// Least relative change that matters: 0.05 is 5 %. Finite, 0 or more.
+    pub threshold: f64,
+    pub base: Measured<'a>,
+    pub head: Measured<'a>,
+}
+
+/// One side: never without a process, and every number finite.
+#[derive(Clone, Debug)]
+pub struct Measured<'a> {
+    /// In the order in which they ran.
+    pub processes: Vec<ProcessValues<'a>>,
+    /// The median of each process, in the same order: the statistical unit.
+    pub centres: Vec<f64>,
+}
+
+/// What one process gave.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessValues<'a> {
+    /// Index within the case, from 0.
+    pub process: u32,
+    /// Round and slot of an interleaved run.
+    pub round: Option<u32>,
+    pub slot: Option<u8>,
+    /// In order of measuring; one number where the process stated a summary only. Never empty.
+    pub samples: &'a [f64],
+    pub stated: bool,
+}
+
+/// Why a metric of a measured case offers no evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    NoCompleteSamples,
+    NotFinite,
+}
+
+impl<'a> Measured<'a> {
+    /// The complete processes of a metric; those that did not end well are left out.
+    /// `scratch` is overwritten: 10,000 cases need one buffer, not 100,000.
+    pub fn of(case: &'a CaseRecord, metric: &'a Metric, scratch: &mut Vec<f64>) -> Result<Self, Unusable> {
+        let mut processes = Vec::with_capacity(metric.processes.len());
+        let mut centres = Vec::with_capacity(metric.processes.len());
+        for entry in metric.processes.iter().filter(|entry| !entry.partial) {
+            let stated = entry.stated.as_ref().filter(|_| entry.values.is_empty());
+            let samples =
+                stated.map_or(entry.values.as_slice(), |stated| std::slice::from_ref(&stated.value));
+            if !samples.iter().all(|value| value.is_finite()) {
+                return Err(Unusable::NotFinite);
+            }
+            scratch.clear();
+            scratch.extend_from_slice(samples);
+            let Some(centre) = stats::median(scratch) else { continue };
+            let run = case.processes.get(entry.process as usize).filter(|run| run.index == entry.process);
+            processes.push(ProcessValues {
+                process: entry.process,
+                round: run.and_then(|run| run.round),
+                slot: run.and_then(|run| run.slot),
+                samples,
+                stated: stated.is_some(),
+            });
+            centres.push(centre);
+        }
+        match centres.is_empty() {
+            true => Err(Unusable::NoCompleteSamples),
+            false => Ok(Self { processes, centres }),
+        }
+    }
+
+    /// How the document shows this side.
+    pub fn row_side(&self, case: &CaseRecord) -> RowSide {
+        let samples = self.processes.iter().filter(|process| !process.stated);
+        RowSide {
+            outcome: case.outcome.clone(),
+            processes: self.centres.len() as u32,
+            samples: samples.map(|process| process.samples.len() as u64).sum(),
+            median: stats::median(&mut self.centres.clone()),
+            spread: spread(&self.centres),
+        }
+    }
+
+    /// Whether both sides hold the very same numbers, process by process.
+    pub fn same_samples(&self, other: &Self) -> bool {
+        self.processes.len() == other.processes.len()
+            && self.processes.iter().zip(&other.processes).all(|(a, b)| a.samples == b.samples)
+    }
+}
+
+/// Sample standard deviation of the logarithms; `None` of fewer than two values or where one has no logarithm.
+pub fn spread(centres: &[f64]) -> Option<f64> {
+    let all_positive = centres.iter().all(|centre| *centre > 0.0);
+    let logarithms: Vec<f64> = centres.iter().filter(|_| all_positive).map(|centre| centre.ln()).collect();
+    stats::sample_stddev(&logarithms)
+}
+
+/// One side of a row that is about a case as a whole.
+pub fn case_side(case: &CaseRecord) -> RowSide {
+    let complete = case.metrics.iter().flat_map(|metric| &metric.processes).filter(|entry| !entry.partial);
+    RowSide {
+        outcome: case.outcome.clone(),
+        processes: case.processes.iter().filter(|process| process.outcome.is_measured()).count() as u32,
+        samples: complete.map(|entry| entry.values.len() as u64).sum(),
+        median: None,
+        spread: None,
+    }
+}

@@ -1,0 +1,94 @@
+//! What the user decides about a comparison, as opposed to what the numbers say.
+
+use std::collections::BTreeMap;
+
+use crate::model::{CaseRecord, Fault, Metric, MetricDeclaration, Result, RunRecord, Strictness};
+
+/// One side: a record and how the user named it.
+#[derive(Clone, Debug)]
+pub struct SideInput<'a> {
+    pub record: &'a RunRecord,
+    /// `main`, `a.json`, `this run`.
+    pub name: String,
+}
+
+/// How to judge, and what the verdicts mean for the exit code.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// Chance of any false red or green in the whole suite, above 0 and below 1.
+    pub alpha: f64,
+    /// Any inconclusive row makes the exit code 3.
+    pub inconclusive_fails: bool,
+    /// Missing, failed or invalid rows make the exit code 4.
+    pub failed_fails: bool,
+    /// From the command line: stands above every declared threshold.
+    pub threshold: Option<f64>,
+    /// Strictness by field; fields that are not named keep that of `model::MATCH_FIELDS`, and all others are
+    /// annotated. `tools` speaks for every `tools.nvcc` that is not named itself.
+    pub match_key: BTreeMap<String, Strictness>,
+    /// The command that gives the same comparison again.
+    pub reproduce: String,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            alpha: 0.05,
+            inconclusive_fails: false,
+            failed_fails: true,
+            threshold: None,
+            match_key: BTreeMap::new(),
+            reproduce: String::new(),
+        }
+    }
+}
+
+/// Where neither command line, declaration nor configuration gives a usable threshold.
+const DEFAULT_THRESHOLD: f64 = 0.05;
+
+impl Policy {
+    /// Refuses an error rate or a threshold that no comparison can follow.
+    pub fn check(&self) -> Result<()> {
+        if !(self.alpha > 0.0 && self.alpha < 1.0) {
+            let what = format!("the error rate is {}, not between 0 and 1", self.alpha);
+            return Err(Fault::at("gate.alpha", what, "set `alpha` to a small share such as 0.05"));
+        }
+        match self.threshold {
+            Some(threshold) if !is_threshold(threshold) => Err(Fault::at_flag(
+                "--threshold",
+                format!("{threshold} is not a relative change"),
+                "give a number from 0 up, such as 0.05 for 5 %",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The least relative change that matters: command line, else the declaration of the metric, else the
+    /// case's own `threshold` setting.
+    pub fn threshold_for(&self, case: &CaseRecord, declared: Option<&MetricDeclaration>) -> f64 {
+        let configured = case.config.get("threshold").and_then(|shown| shown.value.as_f64());
+        let declared = declared.and_then(|declared| declared.threshold);
+        let candidates = [self.threshold, declared, configured];
+        candidates.into_iter().flatten().find(|value| is_threshold(*value)).unwrap_or(DEFAULT_THRESHOLD)
+    }
+}
+
+/// Whether the record states a threshold that cannot be followed, as a hand-edited one may.
+pub fn has_bad_threshold(case: &CaseRecord) -> bool {
+    let configured = case.config.get("threshold").map(|shown| shown.value.as_f64());
+    let declared = case.declared.values().filter_map(|declared| declared.threshold.map(Some));
+    configured.into_iter().chain(declared).any(|value| !value.is_some_and(is_threshold))
+}
+
+fn is_threshold(value: f64) -> bool {
+    value.is_finite() && value >= 0.0
+}
+
+/// How a metric is declared: by the head's suite file, else by the base's.
+pub fn declaration<'a>(
+    base: Option<&'a CaseRecord>,
+    head: Option<&'a CaseRecord>,
+    metric: &Metric,
+) -> Option<&'a MetricDeclaration> {
+    [head, base].into_iter().flatten().find_map(|case| case.declared.get(&metric.name))
+}

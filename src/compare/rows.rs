@@ -1,0 +1,270 @@
+//! From pairs of cases to rows: what can be judged becomes evidence, all else a verdict of its own. Nothing
+//! that was selected disappears: it is a row, or it is named in a warning.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::model::{Better, CaseId, CaseRecord, Metric, Outcome, direction_of_unit};
+
+use super::evidence::{Evidence, Measured, Unusable, case_side};
+use super::pairing::{Pair, loosely, near_miss};
+use super::policy::{Policy, declaration};
+use super::{Change, Decision, Row, Verdict};
+
+/// All rows of a comparison, some still without their decision.
+#[derive(Default)]
+pub struct Draft<'a> {
+    pub rows: Vec<Row>,
+    /// What the rule decides on, each with the index of its row.
+    pub open: Vec<usize>,
+    pub evidence: Vec<Evidence<'a>>,
+    /// `case metric` that are shown and never judged.
+    pub ungated: Vec<String>,
+    /// Cases without a measurement on either side, with the reason.
+    pub unmeasured: Vec<String>,
+    /// `case metric` whose two sides were declared with opposite directions.
+    pub turned: Vec<String>,
+}
+
+/// Sorts pairs into rows. `same_run`: both records carry one run id.
+pub fn draft<'a>(pairs: &[Pair<'a>], policy: &Policy, same_run: bool) -> Draft<'a> {
+    let only_base = pairs.iter().filter(|pair| pair.head.is_none()).map(|pair| pair.id);
+    let only_head = pairs.iter().filter(|pair| pair.base.is_none()).map(|pair| pair.id);
+    let loners = (loosely(only_base), loosely(only_head));
+    let mut drafter = Drafter { draft: Draft::default(), policy, same_run, scratch: Vec::new() };
+    for pair in pairs {
+        drafter.pair(pair, &loners);
+    }
+    drafter.draft
+}
+
+struct Drafter<'a, 'p> {
+    draft: Draft<'a>,
+    policy: &'p Policy,
+    same_run: bool,
+    scratch: Vec<f64>,
+}
+
+type Loners<'a> = (HashMap<CaseId, &'a CaseId>, HashMap<CaseId, &'a CaseId>);
+
+impl<'a> Drafter<'a, '_> {
+    fn pair(&mut self, pair: &Pair<'a>, loners: &Loners) {
+        match (pair.base, pair.head) {
+            (Some(base), Some(head)) if base.outcome.is_measured() && head.outcome.is_measured() => {
+                self.metrics(pair.id, base, head);
+            }
+            (_, Some(head)) if head.outcome.is_failure() => {
+                let reason = format!("{} on head: {}", head.outcome.word(), head.outcome.cause());
+                self.case(pair, Verdict::Invalid, reason, head.outcome.advice());
+            }
+            (Some(base), Some(head)) if base.outcome.is_measured() => {
+                let word = head.outcome.word();
+                let reason = format!("{word} on head, measured on base: {}", head.outcome.cause());
+                self.case(pair, Verdict::Missing, reason, head.outcome.advice());
+            }
+            (Some(base), Some(head)) if head.outcome.is_measured() => {
+                let reason = format!(
+                    "base has no valid measurement: {} there: {}",
+                    base.outcome.word(),
+                    base.outcome.cause()
+                );
+                self.case(pair, Verdict::New, reason, "measure the base again, or save a new baseline");
+            }
+            (None, Some(head)) if head.outcome.is_measured() => {
+                let reason = match near_miss(pair.id, &loners.0) {
+                    Some(how) => format!("base has no such case; it ran {how}"),
+                    None => "base has no such case".to_owned(),
+                };
+                self.case(
+                    pair,
+                    Verdict::New,
+                    reason,
+                    "save a new baseline, so that it is compared from now on",
+                );
+            }
+            (Some(base), None) if base.outcome.is_measured() => {
+                let (reason, next) = match near_miss(pair.id, &loners.1) {
+                    Some(how) => (
+                        format!("measured on base; on head it ran {how}, which is another case"),
+                        "measure both sides in the same way",
+                    ),
+                    None => (
+                        "measured on base, not selected or no longer there on head".to_owned(),
+                        "select it on both sides, or save a new baseline without it",
+                    ),
+                };
+                self.case(pair, Verdict::Missing, reason, next);
+            }
+            (base, head) => {
+                let sides = [("base", base), ("head", head)];
+                let outcomes = sides.into_iter().filter_map(|(side, case)| Some((side, &case?.outcome)));
+                let why: Vec<String> = outcomes.map(|(side, outcome)| unmeasured(side, outcome)).collect();
+                self.draft.unmeasured.push(format!("{} ({})", pair.id, why.join("; ")));
+            }
+        }
+    }
+
+    /// A row about a case as a whole.
+    fn case(&mut self, pair: &Pair<'a>, verdict: Verdict, reason: String, next: &str) {
+        let of = pair.head.or(pair.base);
+        self.draft.rows.push(Row {
+            case: pair.id.clone(),
+            metric: String::new(),
+            unit: String::new(),
+            better: None,
+            verdict,
+            reason,
+            next: next.to_owned(),
+            base: pair.base.map(case_side),
+            head: pair.head.map(case_side),
+            change: None,
+            threshold: of.map_or(0.0, |case| self.policy.threshold_for(case, None)),
+        });
+    }
+
+    fn metrics(&mut self, id: &'a CaseId, base: &'a CaseRecord, head: &'a CaseRecord) {
+        let before = (self.draft.rows.len(), self.draft.ungated.len());
+        let of_base: HashMap<&str, &Metric> =
+            base.metrics.iter().map(|metric| (metric.name.as_str(), metric)).collect();
+        let of_head: HashSet<&str> = head.metrics.iter().map(|metric| metric.name.as_str()).collect();
+        let gone = base.metrics.iter().filter(|metric| !of_head.contains(metric.name.as_str()));
+        let both =
+            head.metrics.iter().map(|metric| (of_base.get(metric.name.as_str()).copied(), Some(metric)));
+        for (base_metric, head_metric) in both.chain(gone.map(|metric| (Some(metric), None))) {
+            // At least one side holds the metric.
+            let Some(metric) = head_metric.or(base_metric) else { continue };
+            let declared = declaration(Some(base), Some(head), metric);
+            if declared.and_then(|declared| declared.gate) == Some(false) {
+                self.draft.ungated.push(format!("{id} {}", metric.name));
+                continue;
+            }
+            let mut row = Row {
+                case: id.clone(),
+                metric: metric.name.clone(),
+                unit: metric.unit.clone(),
+                better: None,
+                verdict: Verdict::Inconclusive,
+                reason: String::new(),
+                next: String::new(),
+                base: None,
+                head: None,
+                change: None,
+                threshold: self.policy.threshold_for(head, declared),
+            };
+            let direction = |metric: &Metric| {
+                declared.and_then(|d| d.better).or(metric.better).or(direction_of_unit(&metric.unit))
+            };
+            row.better = direction(metric);
+            if let (Some(b), Some(h)) = (base_metric.and_then(direction), head_metric.and_then(direction))
+                && b != h
+            {
+                self.draft.turned.push(format!("{id} {}", metric.name));
+            }
+            self.metric(row, (base, base_metric), (head, head_metric));
+        }
+        if (self.draft.rows.len(), self.draft.ungated.len()) == before {
+            let pair = Pair { id, base: Some(base), head: Some(head) };
+            let next = "let the benchmark send samples, or declare what to extract from its output";
+            self.case(&pair, Verdict::Invalid, "measured on both sides without a single metric".into(), next);
+        }
+    }
+
+    /// One metric of a case that was measured on both sides.
+    fn metric(
+        &mut self,
+        mut row: Row,
+        (base_case, base): (&'a CaseRecord, Option<&'a Metric>),
+        (head_case, head): (&'a CaseRecord, Option<&'a Metric>),
+    ) {
+        let base_values = base.map(|metric| Measured::of(base_case, metric, &mut self.scratch));
+        let head_values = head.map(|metric| Measured::of(head_case, metric, &mut self.scratch));
+        let side = |values: &Option<Result<Measured, Unusable>>, case: &CaseRecord| {
+            values
+                .as_ref()
+                .map(|values| values.as_ref().map_or_else(|_| case_side(case), |v| v.row_side(case)))
+        };
+        row.base = side(&base_values, base_case);
+        row.head = side(&head_values, head_case);
+        let settle = |verdict, reason: &str, next: &str| Decision {
+            verdict,
+            reason: reason.to_owned(),
+            next: next.to_owned(),
+            change: None,
+            tested: false,
+        };
+        let decision = match (base_values, head_values) {
+            (_, Some(Err(Unusable::NotFinite))) => settle(
+                Verdict::Invalid,
+                "head holds numbers that are none",
+                "correct what the benchmark sends",
+            ),
+            (_, Some(Err(Unusable::NoCompleteSamples))) => settle(
+                Verdict::Invalid,
+                "head has no complete samples of it",
+                "read the logs of its processes, and measure again",
+            ),
+            (_, None) => settle(
+                Verdict::Missing,
+                "measured on base, not sent on head",
+                "let the benchmark send it again, or save a new baseline without it",
+            ),
+            (None | Some(Err(_)), Some(Ok(_))) => settle(
+                Verdict::New,
+                "base has no valid measurement of it",
+                "save a new baseline, so that it is compared from now on",
+            ),
+            (Some(Ok(base_values)), Some(Ok(head_values))) => {
+                let units = [base, head].map(|metric| metric.map_or("", |metric| metric.unit.as_str()));
+                let Some(better) = row.better else {
+                    let next = "declare `better = \"lower\"` or `\"higher\"` for it, or `gate = false`";
+                    let reason = "neither its unit nor a declaration says which way is better";
+                    return self.settled(row, settle(Verdict::Invalid, reason, next));
+                };
+                if units[0] != units[1] {
+                    let reason = format!("its unit is `{}` on base and `{}` on head", units[0], units[1]);
+                    let next = "send it in one unit, or save a new baseline";
+                    return self.settled(row, settle(Verdict::Invalid, &reason, next));
+                }
+                if self.same_run && base_values.same_samples(&head_values) {
+                    return self.settled(row, the_same());
+                }
+                return self.ask(row, better, base_values, head_values);
+            }
+        };
+        self.settled(row, decision);
+    }
+
+    fn settled(&mut self, mut row: Row, decision: Decision) {
+        decision.settle(&mut row);
+        self.draft.rows.push(row);
+    }
+
+    fn ask(&mut self, row: Row, better: Better, base: Measured<'a>, head: Measured<'a>) {
+        self.draft.open.push(self.draft.rows.len());
+        self.draft.evidence.push(Evidence { better, threshold: row.threshold, base, head });
+        self.draft.rows.push(row);
+    }
+}
+
+fn unmeasured(side: &str, outcome: &Outcome) -> String {
+    format!("{} on {side}: {}", outcome.word(), outcome.cause())
+}
+
+/// One measurement compared with itself: no chance is involved.
+fn the_same() -> Decision {
+    let change = Change {
+        ratio: 1.0,
+        slowdown: 0.0,
+        low: 0.0,
+        high: 0.0,
+        confidence: 1.0,
+        adjusted_p: None,
+        detectable: None,
+    };
+    Decision {
+        verdict: Verdict::Unchanged,
+        reason: String::new(),
+        next: String::new(),
+        change: Some(change),
+        tested: false,
+    }
+}

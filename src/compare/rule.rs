@@ -1,0 +1,38 @@
+//! The seam between evidence and verdict. A rule sees the whole suite at once, because the chance of a false
+//! alarm belongs to the suite and not to a row.
+
+use super::{Change, Evidence, Row, Verdict};
+
+/// Decides every row of a suite.
+pub trait Rule {
+    /// As the document names it: `process-welch-holm`.
+    fn name(&self) -> &str;
+
+    /// One decision for each piece of evidence, in the same order. Pure: the same evidence gives the same
+    /// decisions, bit for bit.
+    fn decide(&self, evidence: &[Evidence]) -> Vec<Decision>;
+}
+
+/// What a rule says of one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// Regressed, improved, unchanged or inconclusive.
+    pub verdict: Verdict,
+    /// Why, in one sentence; empty where there is nothing to explain.
+    pub reason: String,
+    /// What to do about it, in the imperative; empty where nothing is.
+    pub next: String,
+    pub change: Option<Change>,
+    /// The row took part in the correction for many comparisons.
+    pub tested: bool,
+}
+
+impl Decision {
+    /// Writes the decision into its row.
+    pub(super) fn settle(self, row: &mut Row) {
+        row.verdict = self.verdict;
+        row.reason = self.reason;
+        row.next = self.next;
+        row.change = self.change;
+    }
+}

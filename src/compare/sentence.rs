@@ -1,0 +1,126 @@
+//! The one sentence: what a reader should know if they read nothing else.
+
+use std::collections::BTreeSet;
+
+use super::words::{count, list, percent};
+use super::{Conclusion, Difference, Row, Verdict};
+
+/// Names that a sentence holds before it says how many more there are.
+const MOST_NAMED: usize = 3;
+
+/// `rows` in the order of the report; `differences` and `advice` speak for an incomparable pair only.
+pub fn sentence(conclusion: Conclusion, rows: &[Row], differences: &[Difference], advice: &str) -> String {
+    let of = |verdict| rows.iter().filter(move |row| row.verdict == verdict);
+    let compared = rows.iter().filter(|row| was_compared(row)).count();
+    match conclusion {
+        Conclusion::Incomparable => {
+            let strict = differences.iter().filter(|difference| difference.strict);
+            let fields: Vec<String> = strict
+                .map(|field| {
+                    format!("`{}` is {} on base and {} on head", field.field, field.base, field.head)
+                })
+                .collect();
+            format!(
+                "Nothing was compared, because the machines differ: {}; {advice}.",
+                list(&fields, MOST_NAMED)
+            )
+        }
+        Conclusion::Regressed => {
+            let regressed: Vec<&Row> = of(Verdict::Regressed).collect();
+            let names: Vec<String> = regressed.iter().map(|row| with_change(row)).collect();
+            let cases = |rows: &mut dyn Iterator<Item = &Row>| {
+                rows.map(|row| &row.case).collect::<BTreeSet<_>>().len()
+            };
+            let all = cases(&mut rows.iter().filter(|row| was_compared(row)));
+            let some = cases(&mut regressed.iter().copied());
+            let rest = rest(rows, &[Verdict::Invalid, Verdict::Missing, Verdict::Inconclusive]);
+            format!("{some} of {} regressed: {}{rest}.", count(all, "case"), list(&names, MOST_NAMED))
+        }
+        _ if compared == 0 => match rows.is_empty() {
+            true => "Nothing was compared: neither side holds a measurement that can be judged.".into(),
+            false => {
+                let verdicts = [Verdict::Invalid, Verdict::Missing, Verdict::New];
+                format!("Nothing was compared{}.", rest(rows, &verdicts))
+            }
+        },
+        Conclusion::Failed => {
+            let rest = rest(rows, &[Verdict::Invalid, Verdict::Missing, Verdict::Inconclusive]);
+            format!("Nothing regressed in {}, but the comparison has gaps{rest}.", compared_rows(compared))
+        }
+        Conclusion::Inconclusive => {
+            let names: Vec<String> = of(Verdict::Inconclusive).map(label).collect();
+            let verb = if names.len() == 1 { "is" } else { "are" };
+            match names.len() == compared {
+                true => format!(
+                    "Nothing could be decided: {} {verb} inconclusive: {}.",
+                    compared_rows(compared),
+                    list(&names, MOST_NAMED)
+                ),
+                false => format!(
+                    "Nothing regressed, but {} of {} {verb} inconclusive: {}.",
+                    names.len(),
+                    compared_rows(compared),
+                    list(&names, MOST_NAMED)
+                ),
+            }
+        }
+        Conclusion::Pass => {
+            let verb = if compared == 1 { "is" } else { "are" };
+            let what = match of(Verdict::Improved).count() {
+                0 => "unchanged",
+                improved if improved == compared => "improved",
+                _ => "unchanged or improved",
+            };
+            let new = rest(rows, &[Verdict::New]);
+            format!("Nothing regressed: {compared} of {} {verb} {what}{new}.", compared_rows(compared))
+        }
+    }
+}
+
+/// Whether both sides of a row were set against each other.
+pub fn was_compared(row: &Row) -> bool {
+    use Verdict::{Improved, Inconclusive, Regressed, Unchanged};
+    matches!(row.verdict, Regressed | Improved | Unchanged | Inconclusive)
+}
+
+fn compared_rows(rows: usize) -> String {
+    count(rows, "compared row")
+}
+
+/// `; 2 are missing: a, b; 1 is inconclusive: c` for those of `verdicts` that occur.
+fn rest(rows: &[Row], verdicts: &[Verdict]) -> String {
+    let mut text = String::new();
+    for verdict in verdicts {
+        let names: Vec<String> = rows.iter().filter(|row| row.verdict == *verdict).map(label).collect();
+        if !names.is_empty() {
+            let verb = if names.len() == 1 { "is" } else { "are" };
+            let names_listed = list(&names, MOST_NAMED);
+            text += &format!("; {} {verb} {}: {names_listed}", names.len(), verdict.word());
+        }
+    }
+    text
+}
+
+fn label(row: &Row) -> String {
+    match row.metric.is_empty() {
+        true => row.case.to_string(),
+        false => format!("{} {}", row.case, row.metric),
+    }
+}
+
+/// `kernels/gemm[n=1024] time 10.2 % worse (8.1 % to 12.3 %)`.
+fn with_change(row: &Row) -> String {
+    match &row.change {
+        None => format!("{} worse than zero", label(row)),
+        Some(change) if change.low == change.high => {
+            format!("{} {} worse", label(row), percent(change.slowdown))
+        }
+        Some(change) => format!(
+            "{} {} worse ({} to {})",
+            label(row),
+            percent(change.slowdown),
+            percent(change.low),
+            percent(change.high)
+        ),
+    }
+}

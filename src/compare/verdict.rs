@@ -1,0 +1,165 @@
+//! The comparison as a whole: rows by weight, one conclusion, one exit code.
+
+use crate::model::{Exit, Manifest, Probe, Result, Side};
+
+use super::comparability::{advice, differences};
+use super::pairing::pair;
+use super::policy::{Policy, SideInput};
+use super::rows::draft;
+use super::sentence::{sentence, was_compared};
+use super::warnings::{of_comparison, of_side};
+use super::{
+    Conclusion, Method, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
+};
+
+/// Compares head with base by the rule `process-welch-holm`.
+///
+/// The conclusion says what is the case, the exit code what follows from it under the policy. From the strongest
+/// down, the first that applies gives the exit code:
+///
+/// | what is the case | exit code |
+/// |---|---|
+/// | the machines differ in a strict field | 5 |
+/// | a row regressed | 1 |
+/// | a row is invalid or missing | 4, if `failed_fails` |
+/// | nothing was compared | 4 |
+/// | every compared row is inconclusive | 3 |
+/// | a row is inconclusive | 3, if `inconclusive_fails` |
+/// | none of these | 0 |
+///
+/// Errors: a case that stands twice in a record; an error rate or threshold in the policy that cannot be followed.
+pub fn compare(base: &SideInput, head: &SideInput, policy: &Policy) -> Result<VerdictDocument> {
+    compare_by(&ProcessWelchHolm { alpha: policy.alpha }, base, head, policy)
+}
+
+/// [`compare`] by another rule.
+pub fn compare_by(
+    rule: &dyn Rule,
+    base: &SideInput,
+    head: &SideInput,
+    policy: &Policy,
+) -> Result<VerdictDocument> {
+    policy.check()?;
+    let pairs = pair(base, head)?;
+    let differences = differences(base.record, head.record, &policy.match_key);
+    let comparable = !differences.iter().any(|difference| difference.strict);
+
+    let mut warnings = Vec::new();
+    let mut rows = Vec::new();
+    let mut tested = 0;
+    if comparable {
+        let mut draft = draft(&pairs, policy, base.record.run_id == head.record.run_id);
+        for (index, decision) in draft.open.iter().zip(rule.decide(&draft.evidence)) {
+            tested += u32::from(decision.tested);
+            decision.settle(&mut draft.rows[*index]);
+        }
+        warnings = of_comparison(base, head, &pairs, &draft);
+        rows = draft.rows;
+    }
+    warnings.extend(of_side(Side::Base, base));
+    warnings.extend(of_side(Side::Head, head));
+    rows.sort_by(by_weight);
+
+    let counts = Verdict::ALL
+        .map(|verdict| (verdict, rows.iter().filter(|row| row.verdict == verdict).count() as u32));
+    let (conclusion, exit) = conclude(comparable, &rows, policy);
+    Ok(VerdictDocument {
+        schema: SCHEMA_VERDICT.to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        conclusion,
+        exit_code: exit.code(),
+        sentence: sentence(conclusion, &rows, &differences, &advice(&differences)),
+        counts: counts.into(),
+        base: side_summary(base),
+        head: side_summary(head),
+        method: Method {
+            rule: rule.name().to_owned(),
+            alpha: policy.alpha,
+            tested,
+            inconclusive_fails: policy.inconclusive_fails,
+            failed_fails: policy.failed_fails,
+        },
+        differences,
+        rows,
+        warnings,
+        reproduce: policy.reproduce.clone(),
+    })
+}
+
+fn conclude(comparable: bool, rows: &[Row], policy: &Policy) -> (Conclusion, Exit) {
+    let any = |verdict| rows.iter().any(|row| row.verdict == verdict);
+    let compared = rows.iter().filter(|row| was_compared(row)).count();
+    let doubtful = rows.iter().filter(|row| row.verdict == Verdict::Inconclusive).count();
+    let gaps = any(Verdict::Invalid) || any(Verdict::Missing);
+    let conclusion = if !comparable {
+        Conclusion::Incomparable
+    } else if any(Verdict::Regressed) {
+        Conclusion::Regressed
+    } else if gaps || compared == 0 {
+        Conclusion::Failed
+    } else if doubtful > 0 {
+        Conclusion::Inconclusive
+    } else {
+        Conclusion::Pass
+    };
+    let exit = if !comparable {
+        Exit::Machine
+    } else if any(Verdict::Regressed) {
+        Exit::Regression
+    } else if gaps && policy.failed_fails || compared == 0 {
+        Exit::Failed
+    } else if doubtful > 0 && (policy.inconclusive_fails || doubtful == compared) {
+        Exit::Inconclusive
+    } else {
+        Exit::Pass
+    };
+    (conclusion, exit)
+}
+
+/// By verdict, then the larger change first, then by identity.
+fn by_weight(a: &Row, b: &Row) -> std::cmp::Ordering {
+    let size = |row: &Row| row.change.as_ref().map_or(f64::INFINITY, |change| change.slowdown.abs());
+    a.verdict
+        .cmp(&b.verdict)
+        .then_with(|| size(b).total_cmp(&size(a)))
+        .then_with(|| a.case.cmp(&b.case))
+        .then_with(|| a.metric.cmp(&b.metric))
+}
+
+fn side_summary(side: &SideInput) -> SideSummary {
+    let record = side.record;
+    let git = record.manifest.git.known();
+    SideSummary {
+        run_id: record.run_id.clone(),
+        name: side.name.clone(),
+        started: record.started.clone(),
+        commit: git.and_then(|git| git.commit.clone()),
+        branch: git.and_then(|git| git.branch.clone()),
+        dirty: git.is_some_and(|git| git.dirty.any()),
+        cases: record.cases.len() as u32,
+        measured: record.cases.iter().filter(|case| case.outcome.is_measured()).count() as u32,
+        machine: machine(&record.manifest),
+    }
+}
+
+/// GPU models, each with its number; the CPU model where there is no GPU.
+fn machine(manifest: &Manifest) -> String {
+    let mut models: Vec<(String, usize)> = Vec::new();
+    for gpu in manifest.gpu.known().into_iter().flat_map(|gpus| &gpus.devices) {
+        let model = gpu.model.known().map_or("unknown GPU", String::as_str);
+        match models.iter_mut().find(|(name, _)| name == model) {
+            Some((_, number)) => *number += 1,
+            None => models.push((model.to_owned(), 1)),
+        }
+    }
+    let names = models.into_iter().map(|(model, number)| match number {
+        1 => model,
+        _ => format!("{number} x {model}"),
+    });
+    let names: Vec<String> = names.collect();
+    match (&manifest.host.cpu_model, names.is_empty()) {
+        (_, false) => names.join(", "),
+        (Probe::Known(model), true) => model.clone(),
+        (_, true) => "unknown CPU".to_owned(),
+    }
+}

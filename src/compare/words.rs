@@ -1,0 +1,70 @@
+//! Numbers and lists as they stand in reasons and sentences.
+
+/// `0.1023` -> `10.2 %`, `0.0004` -> `0.04 %`, `-0.05` -> `-5 %`: three digits at most, no idle zeros.
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value.abs() >= 1e6 {
+        return if value > 0.0 { "over 1000000 %".into() } else { "under -1000000 %".into() };
+    }
+    let decimals = match value.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 0.95 => 1,
+        _ => 2,
+    };
+    let text = format!("{value:.decimals$}");
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{} %", if text == "-0" { "0" } else { text })
+}
+
+/// `1 row`, `3 rows`, `2 processes`.
+pub fn count(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ if noun.ends_with('s') => format!("{number} {noun}es"),
+        _ => format!("{number} {noun}s"),
+    }
+}
+
+/// `a, b, c and 4 more`: the first `most` of `items`.
+pub fn list(items: &[String], most: usize) -> String {
+    let shown = items[..items.len().min(most)].join(", ");
+    match items.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_hold_three_digits_at_most() {
+        let cases = [
+            (0.1023, "10.2 %"),
+            (0.05, "5 %"),
+            (-0.05, "-5 %"),
+            (0.0004, "0.04 %"),
+            (-0.000_01, "0 %"),
+            (0.999_6, "100 %"),
+            (12.0, "1200 %"),
+            (1e9, "over 1000000 %"),
+            (0.0, "0 %"),
+        ];
+        for (share, text) in cases {
+            assert_eq!(percent(share), text);
+        }
+    }
+
+    #[test]
+    fn long_lists_say_how_many_they_left_out() {
+        let items = ["a", "b", "c"].map(String::from);
+        assert_eq!(list(&items, 3), "a, b, c");
+        assert_eq!(list(&items, 1), "a and 2 more");
+        assert_eq!((count(1, "row"), count(0, "row")), ("1 row".into(), "0 rows".into()));
+        assert_eq!((count(1, "process"), count(2, "process")), ("1 process".into(), "2 processes".into()));
+    }
+}
