@@ -1,1 +1,3 @@
-
+mod compare_documents;
+mod compare_rule;
+mod support;
