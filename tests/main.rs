@@ -1,3 +1,4 @@
 mod compare_documents;
 mod compare_rule;
+mod schema;
 mod support;
