@@ -1,4 +1,5 @@
 mod compare_documents;
+mod compare_pairing;
 mod compare_rule;
 mod schema;
 mod support;
