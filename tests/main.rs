@@ -1,5 +1,9 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
+mod compare_documents;
+mod compare_pairing;
+mod compare_rule;
 mod protocol;
 mod runner;
+mod schema;
 mod support;

@@ -36,6 +36,13 @@ pub struct VerdictDocument {
     pub reproduce: String,
 }
 
+impl VerdictDocument {
+    /// The JSON Schema of a verdict; `docs/schema/verdict-v1.json` is this.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(VerdictDocument).into()
+    }
+}
+
 /// The comparison as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

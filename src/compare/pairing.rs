@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::model::{CaseId, CaseRecord, Fault, Result};
+use crate::model::{CaseId, CaseRecord, Fault, Result, Thermal, Timing};
 
 use super::SideInput;
 
@@ -96,7 +96,10 @@ pub fn near_miss(id: &CaseId, others: &HashMap<CaseId, &CaseId>) -> Option<Strin
         parts.push(format!("on {} instead of {}", other.device, id.device));
     }
     if other.thermal != id.thermal {
-        parts.push("warm instead of cold, or cold instead of warm".to_owned());
+        parts.push(
+            if other.thermal == Thermal::Cold { "cold instead of warm" } else { "warm instead of cold" }
+                .into(),
+        );
     }
     if other.timing != id.timing {
         parts.push("timed in another way".to_owned());
@@ -110,6 +113,5 @@ pub fn loosely<'a>(ids: impl Iterator<Item = &'a CaseId>) -> HashMap<CaseId, &'a
 }
 
 fn loose(id: &CaseId) -> CaseId {
-    use crate::model::{Thermal, Timing};
     CaseId { thermal: Thermal::Warm, timing: Timing::Protocol, ..without_device(id) }
 }

@@ -71,7 +71,7 @@ impl<'a> Drafter<'a, '_> {
             }
             (None, Some(head)) if head.outcome.is_measured() => {
                 let reason = match near_miss(pair.id, &loners.0) {
-                    Some(how) => format!("base has no such case; it ran {how}"),
+                    Some(how) => format!("base has no such case; there it ran {how}"),
                     None => "base has no such case".to_owned(),
                 };
                 self.case(

@@ -41,6 +41,13 @@ pub struct RunRecord {
     pub warnings: Vec<String>,
 }
 
+impl RunRecord {
+    /// The JSON Schema of a record; `docs/schema/record-v1.json` is this.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(RunRecord).into()
+    }
+}
+
 /// Who wrote the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,5 +1,8 @@
 //! What several test files need: the fixture program, folders with suites, runs without a command line.
 
+pub mod json;
+pub mod records;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;

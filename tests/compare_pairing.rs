@@ -1,0 +1,297 @@
+//! Which cases belong together, which machines may be compared, and what the policy makes of it.
+
+use std::collections::BTreeMap;
+
+use gbench_ci::compare::*;
+use gbench_ci::model::*;
+
+use crate::support::fixture;
+use crate::support::records::*;
+
+fn side<'a>(record: &'a RunRecord, name: &str) -> SideInput<'a> {
+    SideInput { record, name: name.into() }
+}
+
+fn compared(base: &RunRecord, head: &RunRecord, policy: &Policy) -> VerdictDocument {
+    compare(&side(base, "base.json"), &side(head, "head.json"), policy).unwrap()
+}
+
+fn row<'a>(document: &'a VerdictDocument, benchmark: &str) -> &'a Row {
+    let mut rows = document.rows.iter().filter(|row| row.case.benchmark.as_str() == benchmark);
+    let row = rows.next().unwrap();
+    assert!(rows.next().is_none(), "{benchmark} has more than one row");
+    row
+}
+
+#[test]
+fn a_crash_before_the_device_is_known_is_one_invalid_row_and_not_a_case_gone_and_one_come() {
+    let (base, mut head) = (standard(1), standard(2));
+    crash(&mut head, "kernels/gemm");
+    let forth = compared(&base, &head, &Policy::default());
+    assert_eq!(row(&forth, "kernels/gemm").verdict, Verdict::Invalid);
+    assert!(row(&forth, "kernels/gemm").case.device.starts_with("cuda:"));
+    let back = compared(&head, &base, &Policy::default());
+    assert_eq!(row(&back, "kernels/gemm").verdict, Verdict::New);
+}
+
+#[test]
+fn a_crash_that_could_belong_to_two_devices_is_given_to_neither() {
+    let (mut base, mut head) = (standard(1), standard(2));
+    let mut second = base.cases[0].clone();
+    second.id.device = "cuda:NVIDIA L4".into();
+    base.cases.push(second);
+    crash(&mut head, "kernels/gemm");
+    let document = compared(&base, &head, &Policy::default());
+    assert_eq!((document.counts[&Verdict::Missing], document.counts[&Verdict::Invalid]), (2, 1));
+}
+
+#[test]
+fn a_run_that_fell_back_to_the_cpu_is_another_case_and_the_reason_says_so() {
+    let (base, mut head) = (standard(1), standard(2));
+    case_of(&mut head, "kernels/gemm").id.device = "host".into();
+    let document = compared(&base, &head, &Policy::default());
+    let missing = document.rows.iter().find(|row| row.verdict == Verdict::Missing).unwrap();
+    assert!(missing.reason.contains("on host instead of cuda:"), "{}", missing.reason);
+    let new = document.rows.iter().find(|row| row.verdict == Verdict::New).unwrap();
+    assert!(new.reason.contains("instead of host"), "{}", new.reason);
+}
+
+#[test]
+fn another_parameter_or_a_cold_start_is_another_case() {
+    let changes: [fn(&mut CaseId); 4] = [
+        |id| drop(id.params.insert("n".into(), ParamValue::Int(2048))),
+        |id| id.thermal = Thermal::Cold,
+        |id| id.timing = Timing::Process,
+        |id| id.variant = Some(Variant::Optimized),
+    ];
+    for change in changes {
+        let (base, mut head) = (standard(1), standard(2));
+        change(&mut case_of(&mut head, "kernels/gemm").id);
+        let document = compared(&base, &head, &Policy::default());
+        assert_eq!((document.counts[&Verdict::Missing], document.counts[&Verdict::New]), (1, 1));
+        assert_eq!(document.exit_code, Exit::Failed.code());
+    }
+}
+
+#[test]
+fn a_case_or_metric_that_stands_twice_is_a_fault_of_its_record() {
+    for name in ["duplicate_case.json", "duplicate_metric.json"] {
+        let text = std::fs::read_to_string(fixture("errors_records").join(name)).unwrap();
+        let bad: RunRecord = serde_json::from_str(&text).unwrap();
+        let good = standard(1);
+        for (base, head) in [(&bad, &good), (&good, &bad)] {
+            let fault =
+                compare(&side(base, "a.json"), &side(head, "b.json"), &Policy::default()).unwrap_err();
+            assert_eq!(fault.exit, Exit::Usage);
+            assert!(fault.what.contains("stands twice"), "{fault}");
+        }
+    }
+}
+
+#[test]
+fn every_bad_record_is_refused_by_its_types_its_schema_name_or_the_comparison() {
+    let mut seen = 0;
+    for entry in std::fs::read_dir(fixture("errors_records")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            continue;
+        }
+        seen += 1;
+        let Ok(record) = serde_json::from_slice::<RunRecord>(&std::fs::read(&path).unwrap()) else {
+            continue;
+        };
+        let good = standard(1);
+        let compares = compare(&side(&good, "base"), &side(&record, "head"), &Policy::default()).is_ok();
+        assert!(!compares || record.schema != SCHEMA_RECORD, "{} passes", path.display());
+    }
+    assert_eq!(seen, 20);
+}
+
+#[test]
+fn partial_samples_are_never_compared() {
+    let (base, mut head) = (standard(1), standard(2));
+    let metric = &mut case_of(&mut head, "kernels/gemm").metrics[0];
+    metric.processes[5].values = vec![9.0; 5];
+    metric.processes[5].partial = true;
+    let document = compared(&base, &head, &Policy::default());
+    let row = row(&document, "kernels/gemm");
+    assert_eq!((row.verdict, row.head.as_ref().unwrap().processes), (Verdict::Unchanged, 5));
+
+    for process in &mut case_of(&mut head, "kernels/gemm").metrics[0].processes {
+        process.partial = true;
+    }
+    assert_eq!(compared(&base, &head, &Policy::default()).counts[&Verdict::Invalid], 1);
+}
+
+#[test]
+fn processes_that_state_a_summary_only_are_compared_by_it() {
+    let stated = |seed| {
+        let mut record = standard(seed);
+        for process in &mut case_of(&mut record, "kernels/gemm").metrics[0].processes {
+            let value = process.values[0];
+            process.values.clear();
+            process.stated = Some(Stated { value, stddev: None, count: Some(30) });
+        }
+        record
+    };
+    let document = compared(&stated(1), &stated(2), &Policy::default());
+    let row = row(&document, "kernels/gemm");
+    assert_eq!(row.verdict, Verdict::Unchanged);
+    let head = row.head.as_ref().unwrap();
+    assert_eq!((head.processes, head.samples), (6, 0));
+}
+
+#[test]
+fn a_fact_unknown_on_one_side_differs_and_unknown_on_both_does_not() {
+    let (mut base, mut head) = (standard(1), standard(2));
+    head.manifest.host.cpu_model = Probe::Failed("no /proc".into());
+    let one = compared(&base, &head, &Policy::default());
+    assert_eq!(one.conclusion, Conclusion::Incomparable);
+    assert_eq!(one.differences[0].field, "cpu_model");
+    assert!(one.rows.is_empty() && one.sentence.contains("cpu_model = \"annotate\""), "{}", one.sentence);
+
+    base.manifest.host.cpu_model = Probe::Failed("permission denied".into());
+    assert_eq!(compared(&base, &head, &Policy::default()).conclusion, Conclusion::Pass);
+}
+
+#[test]
+fn the_match_key_decides_what_a_difference_means() {
+    let (base, mut head) = (standard(1), standard(2));
+    head.manifest.tools.insert("nvcc".into(), Probe::Known("release 13.0".into()));
+    let with = |field: &str, strictness| {
+        let match_key = BTreeMap::from([(field.to_owned(), strictness)]);
+        compared(&base, &head, &Policy { match_key, ..Default::default() })
+    };
+    let noted = compared(&base, &head, &Policy::default());
+    assert_eq!((noted.differences[0].field.as_str(), noted.differences[0].strict), ("tools.nvcc", false));
+    assert!(with("tools", Strictness::Ignore).differences.is_empty());
+    assert_eq!(with("tools.nvcc", Strictness::Strict).exit_code, Exit::Machine.code());
+}
+
+#[test]
+fn the_nearest_threshold_counts_command_line_then_declaration_then_setting() {
+    let (base, mut head) = (standard(1), standard(2));
+    scale(&mut head, "kernels/gemm", 1.2);
+    let verdict = |head: &RunRecord, threshold| {
+        let policy = Policy { threshold, ..Default::default() };
+        let document = compared(&base, head, &policy);
+        (row(&document, "kernels/gemm").verdict, row(&document, "kernels/gemm").threshold)
+    };
+    assert_eq!(verdict(&head, None), (Verdict::Regressed, 0.05));
+    let declared = MetricDeclaration { threshold: Some(0.3), ..Default::default() };
+    case_of(&mut head, "kernels/gemm").declared.insert("time".into(), declared);
+    assert_eq!(verdict(&head, None), (Verdict::Unchanged, 0.3));
+    assert_eq!(verdict(&head, Some(0.1)), (Verdict::Regressed, 0.1));
+}
+
+#[test]
+fn a_declared_direction_stands_above_that_of_the_unit() {
+    let (base, mut head) = (standard(1), standard(2));
+    scale(&mut head, "kernels/gemm", 1.2);
+    let declared = MetricDeclaration { better: Some(Better::Higher), ..Default::default() };
+    case_of(&mut head, "kernels/gemm").declared.insert("time".into(), declared);
+    assert_eq!(row(&compared(&base, &head, &Policy::default()), "kernels/gemm").verdict, Verdict::Improved);
+}
+
+#[test]
+fn policies_that_cannot_be_followed_are_refused() {
+    let record = standard(1);
+    let bad = [
+        Policy { alpha: 0.0, ..Default::default() },
+        Policy { alpha: f64::NAN, ..Default::default() },
+        Policy { threshold: Some(-0.1), ..Default::default() },
+        Policy { threshold: Some(f64::INFINITY), ..Default::default() },
+    ];
+    for policy in bad {
+        let fault = compare(&side(&record, "a"), &side(&record, "b"), &policy).unwrap_err();
+        assert_eq!(fault.exit, Exit::Usage, "{fault}");
+    }
+}
+
+#[test]
+fn a_regression_outweighs_a_failure_and_a_failure_outweighs_doubt() {
+    let base = standard(1);
+    let mut head = standard(2);
+    let strict = Policy { inconclusive_fails: true, ..Default::default() };
+    for process in &mut case_of(&mut head, "io/read").metrics[0].processes[1..] {
+        process.partial = true;
+    }
+    let doubtful = compared(&base, &head, &strict);
+    assert_eq!((doubtful.conclusion, doubtful.exit_code), (Conclusion::Inconclusive, 3));
+    assert_eq!(compared(&base, &head, &Policy::default()).exit_code, 0);
+    crash(&mut head, "kernels/softmax");
+    assert_eq!(compared(&base, &head, &strict).exit_code, 4);
+    let lenient = Policy { failed_fails: false, ..strict.clone() };
+    assert_eq!(compared(&base, &head, &lenient).exit_code, 3);
+    scale(&mut head, "kernels/gemm", 1.2);
+    let regressed = compared(&base, &head, &strict);
+    assert_eq!((regressed.conclusion, regressed.exit_code), (Conclusion::Regressed, 1));
+    assert!(regressed.sentence.contains("1 is invalid") && regressed.sentence.contains("1 is inconclusive"));
+}
+
+#[test]
+fn rows_stand_by_verdict_and_then_by_the_size_of_the_change() {
+    let base = standard(1);
+    let mut head = standard(2);
+    scale(&mut head, "kernels/gemm", 1.2);
+    scale(&mut head, "kernels/softmax", 0.6);
+    scale(&mut head, "io/read", 1.5);
+    let document = compared(&base, &head, &Policy::default());
+    let order: Vec<&str> = document.rows.iter().map(|row| row.case.benchmark.name()).collect();
+    assert_eq!(order, ["softmax", "gemm", "read", "module"]);
+    assert!(
+        document.sentence.starts_with("2 of 4 cases regressed: kernels/softmax"),
+        "{}",
+        document.sentence
+    );
+}
+
+/// The seam holds for a rule that knows nothing of ours.
+#[test]
+fn another_rule_decides_behind_the_same_seam() {
+    struct Larger;
+    impl Rule for Larger {
+        fn name(&self) -> &str {
+            "larger"
+        }
+        fn decide(&self, evidence: &[Evidence]) -> Vec<Decision> {
+            let verdict = |row: &Evidence| match row.head.centres[0] > row.base.centres[0] {
+                true => Verdict::Regressed,
+                false => Verdict::Improved,
+            };
+            let decision = |row| Decision {
+                verdict: verdict(row),
+                reason: String::new(),
+                next: String::new(),
+                change: None,
+                tested: true,
+            };
+            evidence.iter().map(decision).collect()
+        }
+    }
+    let (base, mut head) = (standard(1), standard(2));
+    scale(&mut head, "kernels/gemm", 1.2);
+    let document = compare_by(&Larger, &side(&base, "a"), &side(&head, "b"), &Policy::default()).unwrap();
+    assert_eq!((document.method.rule.as_str(), document.method.tested), ("larger", 4));
+    assert_eq!(row(&document, "kernels/gemm").verdict, Verdict::Regressed);
+}
+
+#[test]
+fn what_the_records_say_of_themselves_reaches_the_verdict() {
+    let (base, mut head) = (standard(1), standard(2));
+    head.state = RecordState::Interrupted;
+    head.warnings.push("the load was 3.5 at the start".into());
+    case_of(&mut head, "io/read").warnings.push("the governor is powersave".into());
+    case_of(&mut head, "io/read")
+        .config
+        .insert("iterations".into(), Shown { value: 30.into(), origin: Origin::Default });
+    let warnings = compared(&base, &head, &Policy::default()).warnings.join("\n");
+    for part in [
+        "head was interrupted",
+        "head: the load was 3.5",
+        "head: io/read[n=64]: the governor",
+        "`iterations` is 5 on base and 30 on head",
+    ] {
+        assert!(warnings.contains(part), "{part} is not in {warnings}");
+    }
+}

@@ -1,0 +1,170 @@
+//! The rule `process-welch-holm` at its seam: evidence in, decisions out.
+
+use gbench_ci::compare::*;
+use gbench_ci::model::Better;
+
+use crate::support::records::noise;
+
+/// Evidence of processes with one sample each.
+fn evidence<'a>(better: Better, threshold: f64, base: &'a [f64], head: &'a [f64]) -> Evidence<'a> {
+    let measured = |values: &'a [f64]| Measured {
+        processes: values.chunks(1).enumerate().map(one_sample).collect(),
+        centres: values.to_vec(),
+    };
+    Evidence { better, threshold, base: measured(base), head: measured(head) }
+}
+
+fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
+    ProcessValues { process: process as u32, round: None, slot: None, samples, stated: false }
+}
+
+fn decide(evidence: &[Evidence]) -> Vec<Decision> {
+    ProcessWelchHolm { alpha: 0.05 }.decide(evidence)
+}
+
+fn verdict(better: Better, threshold: f64, base: &[f64], head: &[f64]) -> Verdict {
+    decide(&[evidence(better, threshold, base, head)])[0].verdict
+}
+
+const QUIET: [f64; 5] = [1.0, 1.001, 0.999, 1.002, 0.998];
+
+fn times(values: &[f64], factor: f64) -> Vec<f64> {
+    values.iter().map(|value| value * factor).collect()
+}
+
+#[test]
+fn slower_and_faster_trade_places_with_the_direction() {
+    let more = times(&QUIET, 1.2);
+    assert_eq!(verdict(Better::Lower, 0.05, &QUIET, &more), Verdict::Regressed);
+    assert_eq!(verdict(Better::Higher, 0.05, &QUIET, &more), Verdict::Improved);
+    assert_eq!(verdict(Better::Lower, 0.05, &more, &QUIET), Verdict::Improved);
+    assert_eq!(verdict(Better::Higher, 0.05, &more, &QUIET), Verdict::Regressed);
+}
+
+#[test]
+fn a_rate_and_its_time_get_the_same_numbers() {
+    let head = times(&QUIET, 1.1);
+    let inverse = |values: &[f64]| values.iter().map(|value| 1.0 / value).collect::<Vec<_>>();
+    let (base_rate, head_rate) = (inverse(&QUIET), inverse(&head));
+    let time = &decide(&[evidence(Better::Lower, 0.05, &QUIET, &head)])[0];
+    let rate = &decide(&[evidence(Better::Higher, 0.05, &base_rate, &head_rate)])[0];
+    let (time, rate) = (time.change.as_ref().unwrap(), rate.change.as_ref().unwrap());
+    assert!((time.slowdown - rate.slowdown).abs() < 1e-12 && (time.high - rate.high).abs() < 1e-12);
+    assert!((time.ratio * rate.ratio - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_small_change_below_the_threshold_is_unchanged_however_certain_it_is() {
+    assert_eq!(verdict(Better::Lower, 0.05, &QUIET, &times(&QUIET, 1.02)), Verdict::Unchanged);
+    assert_eq!(verdict(Better::Lower, 0.01, &QUIET, &times(&QUIET, 1.02)), Verdict::Regressed);
+}
+
+#[test]
+fn an_interval_astride_the_threshold_is_inconclusive_and_says_what_would_help() {
+    let head = [1.04, 1.10, 1.02, 1.09, 1.05];
+    let decision = &decide(&[evidence(Better::Lower, 0.05, &QUIET, &head)])[0];
+    assert_eq!(decision.verdict, Verdict::Inconclusive);
+    let change = decision.change.as_ref().unwrap();
+    assert!(change.low < 0.05 && change.high > 0.05 && change.detectable.unwrap() > 0.05);
+    assert!(decision.reason.contains("5 and 5 processes"), "{}", decision.reason);
+    assert!(decision.next.contains("--processes"), "{}", decision.next);
+}
+
+#[test]
+fn one_process_a_side_decides_nothing_unless_the_values_are_equal() {
+    assert_eq!(verdict(Better::Lower, 0.05, &[1.0], &[2.0]), Verdict::Inconclusive);
+    assert_eq!(verdict(Better::Lower, 0.05, &[1.0, 1.1], &[2.0]), Verdict::Inconclusive);
+    assert_eq!(verdict(Better::Lower, 0.05, &[7.0], &[7.0]), Verdict::Unchanged);
+}
+
+#[test]
+fn values_that_never_vary_are_compared_exactly_and_the_threshold_itself_is_not_beyond_it() {
+    let exact = |head: f64| verdict(Better::Lower, 0.05, &[100.0; 2], &[head; 2]);
+    assert_eq!(exact(105.0), Verdict::Unchanged);
+    assert_eq!(exact(105.001), Verdict::Regressed);
+    assert_eq!(exact(95.2), Verdict::Improved);
+    assert_eq!(verdict(Better::Lower, 0.0, &[100.0; 2], &[101.0; 2]), Verdict::Regressed);
+}
+
+#[test]
+fn one_side_that_never_varies_is_still_left_to_chance() {
+    assert_eq!(verdict(Better::Lower, 0.05, &[1.0; 5], &times(&QUIET, 1.2)), Verdict::Regressed);
+    assert_eq!(verdict(Better::Lower, 0.05, &[1.0; 2], &[1.0, 1.2]), Verdict::Inconclusive);
+}
+
+#[test]
+fn zero_and_negative_values_are_compared_by_their_differences() {
+    let cases: [(Better, &[f64], &[f64], Verdict); 7] = [
+        (Better::Lower, &[0.0, 0.0], &[0.0, 0.0], Verdict::Unchanged),
+        (Better::Lower, &[0.0, 0.0], &[3.0, 3.0], Verdict::Regressed),
+        (Better::Higher, &[0.0, 0.0], &[3.0, 3.0], Verdict::Improved),
+        (Better::Lower, &[0.0, 0.0, 0.0], &[3.0, 3.1, 2.9], Verdict::Regressed),
+        (Better::Lower, &[-1.0, -1.01, -0.99], &[-2.0, -2.01, -1.99], Verdict::Improved),
+        (Better::Higher, &[-1.0, -1.0], &[-2.0, -2.0], Verdict::Regressed),
+        (Better::Lower, &[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0], Verdict::Inconclusive),
+    ];
+    for (better, base, head, expected) in cases {
+        assert_eq!(verdict(better, 0.05, base, head), expected, "{better:?} {base:?} {head:?}");
+    }
+}
+
+#[test]
+fn no_number_leaves_the_range_of_json() {
+    let extremes = [1e-300, 1.0, 1e300, -1e300, 0.0, f64::MAX, f64::MIN_POSITIVE, -0.5];
+    for a in extremes {
+        for b in extremes {
+            for (base, head) in [([a, b], [b, b]), ([a, a], [b, b]), ([b, a], [a, b]), ([a, a], [a, b])] {
+                for better in [Better::Lower, Better::Higher] {
+                    let decision = &decide(&[evidence(better, 0.05, &base, &head)])[0];
+                    let Some(change) = &decision.change else { continue };
+                    let numbers = [change.ratio, change.slowdown, change.low, change.high, change.confidence];
+                    assert!(numbers.iter().all(|number| number.is_finite()), "{base:?} {head:?} {change:?}");
+                    assert!(change.detectable.is_none_or(f64::is_finite), "{base:?} {head:?} {change:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_needs_more_evidence_among_many_than_alone() {
+    let head = [1.058, 1.066, 1.054, 1.069, 1.062];
+    let alone = evidence(Better::Lower, 0.05, &QUIET, &head);
+    assert_eq!(decide(std::slice::from_ref(&alone))[0].verdict, Verdict::Regressed);
+    let mut suite = vec![evidence(Better::Lower, 0.05, &QUIET, &QUIET); 200];
+    suite.push(alone);
+    let last = decide(&suite).pop().unwrap();
+    assert_eq!(last.verdict, Verdict::Inconclusive);
+    assert!(last.change.unwrap().confidence > 0.999);
+}
+
+#[test]
+fn rows_in_another_order_get_the_same_decisions() {
+    let heads: Vec<Vec<f64>> =
+        [1.0, 1.2, 1.06, 0.8, 1.04].iter().map(|factor| times(&QUIET, *factor)).collect();
+    let rows: Vec<Evidence> = heads.iter().map(|head| evidence(Better::Lower, 0.05, &QUIET, head)).collect();
+    let reversed: Vec<Evidence> = rows.iter().rev().cloned().collect();
+    let mut decisions = decide(&reversed);
+    decisions.reverse();
+    assert_eq!(decide(&rows), decisions);
+}
+
+/// The promise of `alpha`: of suites in which nothing changed by more than the threshold, at most 5 % may hold
+/// a false red or green. The threshold of 0 is the hardest, since every row then lies on it.
+#[test]
+fn suites_without_a_change_are_seldom_called_changed() {
+    let (suites, rows, processes) = (400, 12, 5);
+    let false_alarms = (0..suites).filter(|suite| {
+        let values = |row: u32, side: u32| -> Vec<f64> {
+            (0..processes).map(|process| 1.0 + 0.02 * noise([*suite, row, side, process])).collect()
+        };
+        let data: Vec<_> = (0..rows).map(|row| (values(row, 0), values(row, 1))).collect();
+        let evidence: Vec<_> =
+            data.iter().map(|(base, head)| evidence(Better::Lower, 0.0, base, head)).collect();
+        decide(&evidence).iter().any(|decision| decision.verdict != Verdict::Inconclusive)
+    });
+    // 5 % of 400 are 20; the seeds are fixed, and 30 is two deviations above.
+    let false_alarms = false_alarms.count();
+    assert!(false_alarms <= 30, "{false_alarms} of {suites} suites");
+    assert!(false_alarms > 0, "a rule that never speaks would pass, too");
+}

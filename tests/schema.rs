@@ -1,0 +1,102 @@
+//! The public documents keep to their checked-in schemas, and the schemas to the types.
+
+use std::path::{Path, PathBuf};
+
+use gbench_ci::compare::{Policy, SideInput, VerdictDocument, compare};
+use gbench_ci::model::RunRecord;
+use serde_json::Value;
+
+use crate::support::fixture;
+
+fn schema_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema").join(name)
+}
+
+fn read(path: &Path) -> Value {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Fails with every complaint of the validator.
+fn valid(schema: &jsonschema::Validator, document: &Value, name: &str) {
+    let complaints: Vec<String> =
+        schema.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(complaints.is_empty(), "{name}: {complaints:#?}");
+}
+
+/// Every JSON file below a folder of `fixtures/`, in order.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_below(&path));
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn the_checked_in_schemas_are_those_of_the_types() {
+    let schemas = [("record-v1.json", RunRecord::schema()), ("verdict-v1.json", VerdictDocument::schema())];
+    for (name, schema) in schemas {
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+            std::fs::create_dir_all(schema_path("")).unwrap();
+            std::fs::write(schema_path(name), &text).unwrap();
+        }
+        let found = std::fs::read_to_string(schema_path(name)).unwrap();
+        assert!(found == text, "docs/schema/{name} differs from the types: run with UPDATE_SCHEMAS=1");
+    }
+}
+
+#[test]
+fn every_record_among_the_fixtures_keeps_to_the_schema() {
+    let schema = jsonschema::validator_for(&RunRecord::schema()).unwrap();
+    let mut files = files_below(&fixture("comparisons"));
+    if fixture("records").is_dir() {
+        files.extend(files_below(&fixture("records")));
+    }
+    assert!(files.len() >= 48);
+    for file in files {
+        valid(&schema, &read(&file), &file.display().to_string());
+    }
+}
+
+#[test]
+fn the_verdict_on_every_pair_keeps_to_the_schema() {
+    let schema = jsonschema::validator_for(&VerdictDocument::schema()).unwrap();
+    let folders = std::fs::read_dir(fixture("comparisons")).unwrap();
+    let folders: Vec<PathBuf> = folders.map(|entry| entry.unwrap().path()).collect();
+    assert!(folders.len() >= 24);
+    for folder in folders {
+        let record = |name| -> RunRecord { serde_json::from_value(read(&folder.join(name))).unwrap() };
+        let (base, head) = (record("base.json"), record("head.json"));
+        let side = |record, name: &str| SideInput { record, name: name.into() };
+        let document = compare(&side(&base, "base"), &side(&head, "head"), &Policy::default()).unwrap();
+        valid(&schema, &serde_json::to_value(&document).unwrap(), &folder.display().to_string());
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_the_reader_would_refuse() {
+    let schema = jsonschema::validator_for(&RunRecord::schema()).unwrap();
+    let good = read(&fixture("comparisons/same/base.json"));
+    let changes: [(&str, fn(&mut Value)); 4] = [
+        ("a field that does not exist", |record| record["surprise"] = 1.into()),
+        ("a missing field", |record| drop(record.as_object_mut().unwrap().remove("manifest"))),
+        ("an unknown outcome", |record| record["cases"][0]["outcome"]["status"] = "fine".into()),
+        ("a value that is text", |record| {
+            record["cases"][0]["metrics"][0]["processes"][0]["values"][0] = "fast".into();
+        }),
+    ];
+    for (what, change) in changes {
+        let mut bad = good.clone();
+        change(&mut bad);
+        assert!(!schema.is_valid(&bad), "{what}");
+        assert!(serde_json::from_value::<RunRecord>(bad).is_err(), "{what}");
+    }
+}
