@@ -6,7 +6,7 @@ use std::io;
 
 use super::escape::{markdown as prose, markdown_block, markdown_code as code};
 use super::number;
-use super::rows::{Digest, Group, Line, conclusion_word, plural};
+use super::rows::{Digest, Group, Line, Side, conclusion_word, plural};
 use super::terminal::capitalized;
 use crate::compare::{Conclusion, Difference, Verdict};
 
@@ -71,24 +71,22 @@ fn section(group: &Group, limit: usize) -> String {
 }
 
 fn table(lines: &[Line], limit: usize) -> String {
-    let figures = lines.iter().any(|line| line.base != line.head || !line.change.is_empty());
-    let mut out = String::from(match figures {
+    let changes = lines.iter().any(|line| !line.change.is_empty());
+    let mut out = String::from(match changes {
         true => "| case, metric | base | head | change |\n|:--|--:|--:|:--|\n",
-        false => "| case |\n|:--|\n",
+        false => "| case, metric | base | head |\n|:--|--:|--:|\n",
     });
     for line in lines.iter().take(limit) {
+        let side = |side: &Side| stacked(&prose(&side.value), &prose(&side.spread));
         let name = stacked(&code(&line.name), &prose(&line.row.metric));
-        let _ = match figures {
-            true => {
-                let side = |side: &super::rows::Side| stacked(&prose(&side.value), &prose(&side.spread));
-                let strong = !matches!(line.row.verdict, Verdict::Unchanged | Verdict::Inconclusive);
-                let mark = if strong && !line.change.is_empty() { "**" } else { "" };
-                let change =
-                    stacked(&format!("{mark}{}{mark}", prose(&line.change)), &prose(&line.evidence()));
-                writeln!(out, "| {name} | {} | {} | {change} |", side(&line.base), side(&line.head))
-            }
-            false => writeln!(out, "| {name} |"),
-        };
+        let _ = write!(out, "| {name} | {} | {} |", side(&line.base), side(&line.head));
+        if changes {
+            let decided = !matches!(line.row.verdict, Verdict::Unchanged | Verdict::Inconclusive);
+            let mark = if decided && !line.change.is_empty() { "**" } else { "" };
+            let change = format!("{mark}{}{mark}", prose(&line.change));
+            let _ = write!(out, " {} |", stacked(&change, &prose(&line.evidence())));
+        }
+        out.push('\n');
     }
     if lines.len() > limit {
         let more = lines.len() - limit;

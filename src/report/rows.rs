@@ -39,10 +39,10 @@ pub struct Line<'a> {
     pub p: String,
 }
 
-/// One side of a row as text; all empty where the side has nothing to say.
+/// One side of a row as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Side {
-    /// The median with its unit, or the outcome's word where nothing was measured.
+    /// The median with its unit, the outcome's word where there is none, `absent` where the side lacks the row.
     pub value: String,
     /// `±0.8 %`, the spread between processes.
     pub spread: String,
@@ -130,15 +130,26 @@ impl<'a> Digest<'a> {
         format!("{text}: {measured}{machine}{}", side.machine)
     }
 
-    /// What the verdict rests on, in two sentences.
+    /// What the verdict rests on, and how to read the figures.
     pub fn method(&self) -> String {
         let method = &self.document.method;
         if method.tested == 0 {
             return format!("Rule {}; no row was tested.", method.rule);
         }
+        let mut thresholds: Vec<f64> = self.document.rows.iter().map(|row| row.threshold).collect();
+        thresholds.sort_by(f64::total_cmp);
+        thresholds.dedup();
+        let threshold = match thresholds.as_slice() {
+            [] => String::new(),
+            [one] => format!(" A change matters from {} on.", number::percent(*one)),
+            [least, .., most] => {
+                let [least, most] = [least, most].map(|threshold| number::percent(*threshold));
+                format!(" A change matters from {least} to {most} on, as the suite sets it for each row.")
+            }
+        };
         format!(
-            "Rule {}: over {} tested together, the chance of any false verdict is at most {}. The figures are \
-             medians over processes, ± is the spread between processes, and the range is the interval of the \
+            "Rule {}: over {} tested together, the chance of any false verdict is at most {}.{threshold} Figures \
+             are medians over processes, ± is the spread between processes, and the range is the interval of the \
              change on which the verdict rests.",
             method.rule,
             plural(method.tested as usize, "row"),
@@ -166,8 +177,13 @@ impl<'a> Line<'a> {
         }
         let p =
             row.change.as_ref().and_then(|change| change.adjusted_p).map_or(String::new(), number::p_value);
-        let base = Side::new(row.base.as_ref(), base);
-        let head = Side::new(row.head.as_ref(), head);
+        let mut base = Side::new(row.base.as_ref(), base);
+        let mut head = Side::new(row.head.as_ref(), head);
+        for side in [&mut base, &mut head] {
+            if side.value.is_empty() {
+                side.value = "absent".into();
+            }
+        }
         Self { row, name, base, head, change: change.trim_end().to_owned(), interval, p }
     }
 

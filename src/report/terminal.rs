@@ -73,7 +73,7 @@ fn title(group: &Group) -> String {
 
 /// A table of rows with their notes. Notes that all rows share are said once, below.
 fn lines<W: io::Write + ?Sized>(page: &mut Page<W>, lines: &[Line]) -> io::Result<()> {
-    let figures = lines.iter().any(|line| line.base != line.head || !line.change.is_empty());
+    let changes = lines.iter().any(|line| !line.change.is_empty());
     let shared: Vec<_> = match lines {
         [first, _, ..] => {
             let shared = |note: &(_, _)| lines.iter().all(|line| line.notes().contains(note));
@@ -82,18 +82,18 @@ fn lines<W: io::Write + ?Sized>(page: &mut Page<W>, lines: &[Line]) -> io::Resul
         _ => Vec::new(),
     };
     let rows = lines.iter().map(|line| GridRow {
-        cells: match figures {
-            true => vec![
-                stacked(&line.name, &line.row.metric),
-                stacked(&line.base.value, &line.base.spread),
-                stacked(&line.head.value, &line.head.spread),
-                stacked(&line.change, &line.interval),
-            ],
-            false => vec![stacked(&line.name, &line.row.metric)],
-        },
+        cells: [
+            stacked(&line.name, &line.row.metric),
+            stacked(&line.base.value, &line.base.spread),
+            stacked(&line.head.value, &line.head.spread),
+        ]
+        .into_iter()
+        .chain(changes.then(|| stacked(&line.change, &line.interval)))
+        .collect(),
         notes: line.notes().into_iter().filter(|note| !shared.contains(note)).collect(),
     });
-    let header = if figures { vec!["case, metric", "base", "head", "change"] } else { vec!["case"] };
+    let mut header = vec!["case, metric", "base", "head"];
+    header.extend(changes.then_some("change"));
     page.grid(&Grid { header, rows: rows.collect() })?;
     for (label, text) in &shared {
         page.note(label, &format!("(for each) {text}"))?;
