@@ -38,7 +38,9 @@ const IN_NAMES: &[char] = &[' ', '/', ',', '[', '_', '-'];
 /// Lines of at most `limit` columns, broken at spaces; a word longer than a line is broken where a name may be,
 /// or where it must be. At least one line.
 pub fn fold(text: &str, limit: usize) -> Vec<String> {
-    fold_at(text, limit, &[&[' '], IN_NAMES])
+    // A percent sign stays with its figure: the space between them is made unbreakable meanwhile.
+    let lines = fold_at(&text.replace(" %", "\u{a0}%"), limit, &[&[' '], IN_NAMES]);
+    lines.into_iter().map(|line| line.replace("\u{a0}%", " %")).collect()
 }
 
 /// As [`fold`], for names: they fill their lines.
@@ -134,6 +136,7 @@ mod tests {
         assert_eq!(fold("one two three", 8), ["one two", "three"]);
         assert_eq!(fold_name("kernels/gemm[n=1024]", 13), ["kernels/gemm[", "n=1024]"]);
         assert_eq!(fold("", 8), [""]);
+        assert_eq!(fold("more than 5 % of it", 11), ["more than", "5 % of it"]);
     }
 
     #[test]

@@ -6,8 +6,7 @@ use std::io;
 
 use super::escape::{markdown as prose, markdown_block, markdown_code as code};
 use super::number;
-use super::rows::{Digest, Group, Line, Side, conclusion_word, plural};
-use super::terminal::capitalized;
+use super::rows::{Digest, Group, Line, Side, capitalized, conclusion_word, plural};
 use crate::compare::{Conclusion, Difference, Verdict};
 
 /// Rows of one table before the rest is only counted: a comment has a limit of 65,536 characters.

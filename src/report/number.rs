@@ -1,16 +1,18 @@
 //! Figures as people read them: scaled units, four significant digits, signed percentages.
 //!
-//! One convention for changes, in every format: the percentage is that of the metric itself, head against
-//! base, so that it agrees with the two figures beside it, and a word says what it means:
+//! One convention for changes, in every format: the slowdown of the verdict document, in which the sentence,
+//! the thresholds and the intervals count too. Plus is worse and minus is better whatever the metric, and a word
+//! says what a decided change means:
 //!
 //! ```text
-//! time       12.31 ms  13.57 ms  +10.2 % slower   (+8.1 % to +12.4 %)
-//! bandwidth  820 GB/s  745 GB/s   -9.1 % slower  (-11.0 % to -7.5 %)
+//! time       12.31 ms  13.57 ms  +10.2 % slower    +8.1 % to +12.4 %
+//! bandwidth  820 GB/s  745 GB/s  +10.1 % slower    +7.9 % to +12.2 %
+//! time       88.00 µs  60.72 µs  -31.0 % faster   -32.2 % to -29.8 %
 //! ```
 //!
-//! Nobody has to know which way a metric is better, and no sign has two meanings.
+//! For a rate that is base / head - 1: how much longer the same work takes.
 
-use crate::compare::{Change, Row, Verdict};
+use crate::compare::{Row, Verdict};
 use crate::model::{Better, direction_of_unit};
 
 /// Units that are one quantity at different scales, ascending, each with its size in the first one's base.
@@ -208,38 +210,6 @@ pub fn p_value(p: f64) -> String {
     }
 }
 
-/// A change of the metric itself, as fractions: 0.10 is 10 % more than base.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shift {
-    pub center: f64,
-    pub low: f64,
-    pub high: f64,
-}
-
-impl Shift {
-    /// Undoes the accounting for direction that [`Change`] carries: its interval is one of slowdown, which
-    /// for a higher-is-better metric is base / head - 1.
-    pub fn of(change: &Change, better: Option<Better>) -> Self {
-        let center = change.ratio - 1.0;
-        match better {
-            Some(Better::Higher) => Self { center, low: inverted(change.high), high: inverted(change.low) },
-            Some(Better::Lower) | None => Self { center, low: change.low, high: change.high },
-        }
-    }
-
-    /// `+8.1 % to +12.4 %`.
-    pub fn interval(&self) -> String {
-        format!("{} to {}", signed_percent(self.low), signed_percent(self.high))
-    }
-}
-
-fn inverted(slowdown: f64) -> f64 {
-    match 1.0 + slowdown {
-        ratio if ratio > 0.0 => 1.0 / ratio - 1.0,
-        _ => f64::INFINITY,
-    }
-}
-
 /// What a decided change is called: slower, larger, worse, ... Empty where the verdict does not speak.
 pub fn word(row: &Row) -> &'static str {
     let worse = match row.verdict {
@@ -248,15 +218,12 @@ pub fn word(row: &Row) -> &'static str {
         _ => return "",
     };
     let usual = direction_of_unit(&row.unit) == row.better;
-    match (kind_of(&row.unit), row.better) {
-        (_, None) => match row.change.as_ref().is_some_and(|change| change.ratio > 1.0) {
-            true => "higher",
-            false => "lower",
-        },
-        (Some(Kind::Time | Kind::Rate), _) if usual => ["faster", "slower"][usize::from(worse)],
-        (Some(Kind::Size), _) if usual => ["smaller", "larger"][usize::from(worse)],
-        _ => ["better", "worse"][usize::from(worse)],
-    }
+    let [better, worse_word] = match kind_of(&row.unit).filter(|_| usual) {
+        Some(Kind::Time | Kind::Rate) => ["faster", "slower"],
+        Some(Kind::Size) => ["smaller", "larger"],
+        None => ["better", "worse"],
+    };
+    if worse { worse_word } else { better }
 }
 
 #[cfg(test)]
@@ -299,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn percentages_carry_the_sign_of_the_metric_itself() {
+    fn percentages_carry_their_sign_unless_they_are_nothing() {
         for (fraction, text) in [
             (0.1018, "+10.2 %"),
             (-0.0909, "-9.1 %"),
@@ -325,24 +292,6 @@ mod tests {
     }
 
     #[test]
-    fn a_slower_bandwidth_shrinks_and_its_interval_turns_around() {
-        let change = Change {
-            ratio: 1.0 / 1.1,
-            slowdown: 0.1,
-            low: 0.08,
-            high: 0.12,
-            confidence: 0.95,
-            adjusted_p: None,
-            detectable: None,
-        };
-        let shift = Shift::of(&change, Some(Better::Higher));
-        assert!(shift.low < shift.center && shift.center < shift.high);
-        assert_eq!(signed_percent(shift.center), "-9.1 %");
-        assert_eq!(shift.interval(), "-10.7 % to -7.4 %");
-        assert_eq!(Shift::of(&change, Some(Better::Lower)).interval(), "+8.0 % to +12.0 %");
-    }
-
-    #[test]
     fn the_word_follows_the_quantity_and_speaks_only_with_the_verdict() {
         let cases = [
             ("s", Some(Better::Lower), Verdict::Regressed, "slower"),
@@ -351,14 +300,13 @@ mod tests {
             ("MiB", Some(Better::Lower), Verdict::Regressed, "larger"),
             ("J", Some(Better::Lower), Verdict::Improved, "better"),
             ("s", Some(Better::Higher), Verdict::Regressed, "worse"),
-            ("", None, Verdict::Regressed, "higher"),
+            ("", None, Verdict::Regressed, "worse"),
             ("s", Some(Better::Lower), Verdict::Inconclusive, ""),
         ];
         for (unit, better, verdict, expected) in cases {
             let mut row = row("s/a", verdict);
             row.unit = unit.into();
             row.better = better;
-            row.change = Some(crate::report::test_support::change(0.1, 0.08, 0.12));
             assert_eq!(word(&row), expected, "{unit} {better:?} {verdict:?}");
         }
     }

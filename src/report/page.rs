@@ -122,6 +122,12 @@ impl<'a, W: io::Write + ?Sized> Page<'a, W> {
         self.labelled("", text, 0)
     }
 
+    /// Labels and texts in two columns.
+    pub fn facts(&mut self, facts: &[(&'static str, String)]) -> io::Result<()> {
+        let widest = facts.iter().map(|(label, _)| width(label)).max().unwrap_or(0);
+        facts.iter().try_for_each(|(label, text)| self.hanging(label, text, INDENT, widest + GAP))
+    }
+
     /// An indented paragraph whose first line carries the label, a short word; the others stand below its text.
     pub fn note(&mut self, label: &'static str, text: &str) -> io::Result<()> {
         self.labelled(label, text, INDENT)
@@ -139,6 +145,10 @@ impl<'a, W: io::Write + ?Sized> Page<'a, W> {
             1 => 2,
             width => width.max(5) + 1,
         };
+        self.hanging(label, text, indent, hang)
+    }
+
+    fn hanging(&mut self, label: &str, text: &str, indent: usize, hang: usize) -> io::Result<()> {
         let lines = fold(&self.style.text(text), self.style.columns() - indent - hang);
         for (index, line) in lines.iter().enumerate() {
             let label = if index == 0 { label } else { "" };

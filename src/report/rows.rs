@@ -33,7 +33,7 @@ pub struct Line<'a> {
     pub head: Side,
     /// `+10.2 % slower`; empty where there is nothing to compare.
     pub change: String,
-    /// `+8.1 % to +12.4 %`; empty likewise.
+    /// `+8.1 % to +12.4 %`; empty likewise, and where no chance is involved.
     pub interval: String,
     /// `p < 0.001`, corrected over the suite; empty where the rule gives none.
     pub p: String,
@@ -149,8 +149,8 @@ impl<'a> Digest<'a> {
         };
         format!(
             "Rule {}: over {} tested together, the chance of any false verdict is at most {}.{threshold} Figures \
-             are medians over processes, ± is the spread between processes, and the range is the interval of the \
-             change on which the verdict rests.",
+             are medians over processes, and ± is the spread between processes. Of a change, plus is worse and \
+             minus is better, and the range is the interval on which the verdict rests.",
             method.rule,
             plural(method.tested as usize, "row"),
             number::percent(method.alpha),
@@ -171,12 +171,15 @@ impl<'a> Line<'a> {
         let [base, head] = values;
         let (mut change, mut interval) = (String::new(), String::new());
         if let Some(measured) = &row.change {
-            let shift = number::Shift::of(measured, row.better);
-            change = format!("{} {}", number::signed_percent(shift.center), number::word(row));
-            interval = shift.interval();
+            let percent = number::signed_percent;
+            change = format!("{} {}", percent(measured.slowdown), number::word(row));
+            if measured.low != measured.high {
+                interval = format!("{} to {}", percent(measured.low), percent(measured.high));
+            }
         }
-        let p =
-            row.change.as_ref().and_then(|change| change.adjusted_p).map_or(String::new(), number::p_value);
+        // Of rows that stay within their threshold a p-value says nothing that the interval does not.
+        let p = row.change.as_ref().filter(|_| row.verdict != Verdict::Unchanged);
+        let p = p.and_then(|change| change.adjusted_p).map_or(String::new(), number::p_value);
         let mut base = Side::new(row.base.as_ref(), base);
         let mut head = Side::new(row.head.as_ref(), head);
         for side in [&mut base, &mut head] {
@@ -189,7 +192,9 @@ impl<'a> Line<'a> {
 
     /// The interval, with the p-value where there is one.
     pub fn evidence(&self) -> String {
-        if self.p.is_empty() { self.interval.clone() } else { format!("{}, {}", self.interval, self.p) }
+        let parts: Vec<&str> =
+            [&*self.interval, &*self.p].into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join(", ")
     }
 
     /// Why and what next, where the row says so.
@@ -312,9 +317,23 @@ pub fn conclusion_mark(conclusion: Conclusion) -> char {
     }
 }
 
-/// `1 row`, `2 rows`.
+/// `1 row`, `2 rows`, `2 processes`.
 pub fn plural(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    let end = match count {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{count} {noun}{end}")
+}
+
+/// With a capital first letter, unless the first word is a name such as `kernels/gemm`.
+pub fn capitalized(text: &str) -> String {
+    let word = text.split(' ').next().unwrap_or("");
+    match word.chars().all(|c| c.is_ascii_lowercase()) && !word.is_empty() {
+        true => text[..1].to_ascii_uppercase() + &text[1..],
+        false => text.to_owned(),
+    }
 }
 
 pub fn short_commit(commit: &str) -> String {

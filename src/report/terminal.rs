@@ -5,7 +5,7 @@ use std::io;
 
 use super::number;
 use super::page::{Grid, GridRow, Page, Style, Tint};
-use super::rows::{Digest, Group, Line, conclusion_mark, conclusion_word};
+use super::rows::{Digest, Group, Line, capitalized, conclusion_mark, conclusion_word};
 use crate::compare::{Conclusion, Difference, Verdict};
 
 /// Writes the report. `all`: unchanged rows are shown too, not only counted.
@@ -145,11 +145,6 @@ fn suites<W: io::Write + ?Sized>(page: &mut Page<W>, digest: &Digest) -> io::Res
         page.note("best", &format!("{} {}", number::times(speedup.best), speedup.best_name))?;
     }
     Ok(())
-}
-
-pub fn capitalized(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 fn tint_of(conclusion: Conclusion) -> Tint {

@@ -144,7 +144,12 @@ fn unchanged(count: usize) -> impl Iterator<Item = Row> {
 }
 
 pub fn all_unchanged() -> VerdictDocument {
-    document(Conclusion::Pass, 0, "all 8 rows are unchanged within their thresholds.", unchanged(8).collect())
+    document(
+        Conclusion::Pass,
+        0,
+        "Nothing regressed: 8 of 8 compared rows are unchanged.",
+        unchanged(8).collect(),
+    )
 }
 
 pub fn one_regressed() -> VerdictDocument {
@@ -168,7 +173,7 @@ pub fn one_regressed() -> VerdictDocument {
     let mut document = document(
         Conclusion::Regressed,
         1,
-        "kernels/gemm[dtype=fp16,n=1024] is 10.2 % slower, and 1 further row of 15 regressed.",
+        "2 of 15 cases regressed: kernels/gemm[dtype=fp16,n=1024] time 10.2 % worse (8.1 % to 12.3 %), memory/copy bandwidth 10 % worse (8 % to 12 %).",
         rows,
     );
     document.differences.push(Difference {
@@ -190,14 +195,19 @@ pub fn inconclusive() -> VerdictDocument {
         row
     });
     let rows = rows.chain(unchanged(3)).collect();
-    document(Conclusion::Inconclusive, 0, "2 of 5 rows are too noisy to decide; nothing regressed.", rows)
+    document(
+        Conclusion::Inconclusive,
+        0,
+        "Nothing regressed, but 2 of 5 compared rows are inconclusive: kernels/scan time, kernels/sort time.",
+        rows,
+    )
 }
 
 pub fn incomparable() -> VerdictDocument {
     let mut document = document(
         Conclusion::Incomparable,
         5,
-        "the machines differ in gpu_model, so nothing was compared.",
+        "Nothing was compared, because the machines differ: `gpu_model` is NVIDIA H100 80GB HBM3 on base and NVIDIA A100-SXM4-80GB on head; measure both sides on one machine.",
         Vec::new(),
     );
     for (field, base, head, strict) in [
@@ -255,7 +265,7 @@ pub fn failed_and_missing() -> VerdictDocument {
     document(
         Conclusion::Failed,
         4,
-        "2 cases failed and 1 is missing; of the 2 rows compared none regressed.",
+        "Nothing regressed in 2 compared rows, but the comparison has gaps; 2 are invalid: kernels/conv, loading/warm; 1 is missing: kernels/fft.",
         rows,
     )
 }

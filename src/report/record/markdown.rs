@@ -6,8 +6,7 @@ use std::io;
 use super::{Digest, Standing};
 use crate::report::escape::{markdown as prose, markdown_block, markdown_code as code};
 use crate::report::markdown::details;
-use crate::report::rows::plural;
-use crate::report::terminal::capitalized;
+use crate::report::rows::{capitalized, plural};
 
 /// Rows of the table before the rest is only counted.
 const ROWS: usize = 100;
@@ -59,9 +58,8 @@ fn text(digest: &Digest, all: bool) -> String {
 }
 
 fn table(digest: &Digest, limit: usize) -> String {
-    let mut out = String::from(
-        "| case | metric | median | spread | processes × samples | memory |\n|:--|:--|--:|--:|--:|--:|\n",
-    );
+    let mut out =
+        String::from("| case | metric | median | spread | samples | memory |\n|:--|:--|--:|--:|--:|--:|\n");
     for line in digest.lines.iter().take(limit) {
         let _ = writeln!(
             out,
@@ -78,7 +76,7 @@ fn table(digest: &Digest, limit: usize) -> String {
         let more = digest.lines.len() - limit;
         let _ = writeln!(out, "\nand {} more, in the JSON document.", plural(more, "metric"));
     }
-    out + "\nMedian over processes; spread between processes; memory is the largest resident set.\n"
+    out + "\nMedian over processes, spread between processes, processes × samples of each, largest resident set.\n"
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ impl<'a> Digest<'a> {
             "{}, started {}, {} in {}",
             record.run_id,
             record.started,
-            plural(processes, "process").replace("processs", "processes"),
+            plural(processes, "process"),
             format_duration(seconds),
         );
         let mut rows = vec![("suite", source), ("run", run), ("machine", self.machine())];
@@ -262,9 +262,9 @@ fn findings(lines: &[Line]) -> Vec<Finding> {
         .iter()
         .map(|(spread, line)| Finding {
             fact: format!(
-                "{}: processes differ by {}, more than the change of {} that is to be found",
+                "{}: processes vary by {}, more than the change of {} that is to be found",
                 line.title(),
-                number::spread(*spread),
+                number::percent(*spread),
                 number::percent(line.threshold()),
             ),
             next: "raise --processes, or see `gbench-ci doctor` for what disturbs this machine".into(),

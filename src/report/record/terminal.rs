@@ -20,9 +20,7 @@ pub fn render(
     };
     page.headline(mark, word, &format!("{}.", digest.sentence()), tint)?;
     page.blank()?;
-    for (label, text) in digest.context() {
-        page.note(label, &text)?;
-    }
+    page.facts(&digest.context())?;
     if !digest.troubled.is_empty() {
         page.heading("Not measured", Tint::Bad)?;
         for (case, name) in &digest.troubled {
@@ -37,7 +35,7 @@ pub fn render(
     if !digest.lines.is_empty() {
         page.heading("Measured", Tint::Good)?;
         page.grid(&table(digest, all))?;
-        page.note("", "Median over processes; spread between processes.")?;
+        page.note("", "Median over processes, spread between processes, processes x samples of each.")?;
     }
     if !digest.findings.is_empty() {
         page.heading("To know before trusting these figures", Tint::Doubt)?;
@@ -61,7 +59,7 @@ pub fn render(
 }
 
 fn table(digest: &Digest, all: bool) -> Grid {
-    let mut header = vec!["case, metric", "median", "spread", "processes x samples"];
+    let mut header = vec!["case, metric", "median", "spread", "samples"];
     if all {
         header.push("memory");
     }
