@@ -1,1 +1,100 @@
-//! (room under construction)
+//! Verdicts and records into bytes. Every report is rendered from the JSON document alone, into any
+//! [`io::Write`]; nothing here opens a file, asks a terminal or reads a clock.
+//!
+//! All formats say the same things, worked out once in `rows` and `record`: the verdict as a sentence, the
+//! counts, what changed, how to see it again, and then the rest. Text from outside passes through `escape` on
+//! its way out, each destination with its own rule.
+//!
+//! | format | for | notes |
+//! |---|---|---|
+//! | terminal | a person, a CI log | fits the width; colour and Unicode only where the caller says so |
+//! | markdown | a pull request, a summary page | GitHub-flavoured; long parts folded |
+//! | json | programs | the document itself |
+//! | csv | spreadsheets | RFC 4180, stable columns |
+//! | junit | CI systems' test views | one test case a row |
+
+mod csv;
+mod escape;
+mod fit;
+mod input;
+mod json;
+mod junit;
+mod markdown;
+mod number;
+mod page;
+mod record;
+mod rows;
+mod terminal;
+#[cfg(test)]
+mod test_support;
+
+use std::io;
+
+pub use input::Input;
+pub use page::Style;
+
+use crate::compare::VerdictDocument;
+use crate::model::RunRecord;
+
+/// A way to write a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Terminal,
+    Markdown,
+    Json,
+    Csv,
+    Junit,
+}
+
+impl Format {
+    pub const ALL: [(Format, &'static str); 5] = [
+        (Format::Terminal, "terminal"),
+        (Format::Markdown, "markdown"),
+        (Format::Json, "json"),
+        (Format::Csv, "csv"),
+        (Format::Junit, "junit"),
+    ];
+
+    pub fn word(self) -> &'static str {
+        // Every format stands in ALL exactly once, in the order of the enum.
+        Self::ALL[self as usize].1
+    }
+}
+
+/// How a report is to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    pub format: Format,
+    /// For [`Format::Terminal`]; the other formats do not look at it.
+    pub style: Style,
+    /// Show unchanged rows in full where the format would only count or cap them.
+    pub all: bool,
+}
+
+/// Writes the verdict of a comparison. Errors: only those of `out`.
+pub fn verdict(
+    document: &VerdictDocument,
+    options: &Options,
+    out: &mut (impl io::Write + ?Sized),
+) -> io::Result<()> {
+    let digest = rows::Digest::new(document);
+    match options.format {
+        Format::Terminal => terminal::render(&digest, options.style, options.all, out),
+        Format::Markdown => markdown::render(&digest, options.all, out),
+        Format::Json => json::render(document, out),
+        Format::Csv => csv::render(&digest, out),
+        Format::Junit => junit::render(&digest, out),
+    }
+}
+
+/// Writes what one run measured, compared with nothing. Errors: only those of `out`.
+pub fn record(record: &RunRecord, options: &Options, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    let digest = record::Digest::new(record);
+    match options.format {
+        Format::Terminal => record::terminal::render(&digest, options.style, options.all, out),
+        Format::Markdown => record::markdown::render(&digest, options.all, out),
+        Format::Json => json::render(record, out),
+        Format::Csv => record::csv::render(&digest, out),
+        Format::Junit => record::junit::render(&digest, out),
+    }
+}

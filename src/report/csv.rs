@@ -1,0 +1,167 @@
+//! A verdict as a table for spreadsheets: RFC 4180, one line a row of the document, the columns below in this
+//! order for as long as the verdict's schema is v1. Numbers are exact and unscaled, in the metric's unit;
+//! absent ones are empty. A text that would read as a formula has an apostrophe in front (see `escape`).
+
+use std::io;
+
+use super::escape::csv as cell;
+use super::rows::{Digest, Line, timing_word};
+use crate::compare::{Change, RowSide};
+use crate::model::{CaseId, Thermal, Variant};
+
+const COLUMNS: [&str; 31] = [
+    "suite",
+    "benchmark",
+    "variant",
+    "params",
+    "timing",
+    "thermal",
+    "device",
+    "case",
+    "metric",
+    "unit",
+    "better",
+    "verdict",
+    "base_outcome",
+    "base_median",
+    "base_spread",
+    "base_processes",
+    "base_samples",
+    "head_outcome",
+    "head_median",
+    "head_spread",
+    "head_processes",
+    "head_samples",
+    "ratio",
+    "slowdown",
+    "slowdown_low",
+    "slowdown_high",
+    "confidence",
+    "adjusted_p",
+    "threshold",
+    "reason",
+    "next",
+];
+
+/// Writes the header and one line a row, in the document's order.
+pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    let mut writer = writer(out);
+    writer.write_record(COLUMNS)?;
+    let mut lines: Vec<&Line> = digest.groups.iter().flat_map(|group| &group.lines).collect();
+    lines.extend(&digest.unchanged);
+    for line in lines {
+        let row = line.row;
+        let mut cells = case_cells(&row.case, &line.name);
+        cells.extend([
+            cell(&row.metric),
+            cell(&row.unit),
+            row.better.map_or(String::new(), |better| better.word().to_owned()),
+            row.verdict.word().to_owned(),
+        ]);
+        cells.extend(side(row.base.as_ref()));
+        cells.extend(side(row.head.as_ref()));
+        let change = row.change.as_ref();
+        let of = |part: fn(&Change) -> f64| optional(change.map(part));
+        cells.extend([
+            of(|change| change.ratio),
+            of(|change| change.slowdown),
+            of(|change| change.low),
+            of(|change| change.high),
+            of(|change| change.confidence),
+            optional(change.and_then(|change| change.adjusted_p)),
+            number(row.threshold),
+            cell(&row.reason),
+            cell(&row.next),
+        ]);
+        writer.write_record(&cells)?;
+    }
+    writer.flush()
+}
+
+/// RFC 4180 asks for CRLF.
+pub fn writer<W: io::Write + ?Sized>(out: &mut W) -> ::csv::Writer<&mut W> {
+    ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(out)
+}
+
+/// The eight columns that name a case: `suite` to `case`.
+pub fn case_cells(case: &CaseId, name: &str) -> Vec<String> {
+    let params: Vec<_> = case.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let variant = match case.variant {
+        None => "",
+        Some(Variant::Baseline) => "baseline",
+        Some(Variant::Optimized) => "optimized",
+    };
+    let thermal = match case.thermal {
+        Thermal::Warm => "warm",
+        Thermal::Cold => "cold",
+    };
+    vec![
+        cell(case.benchmark.suite()),
+        cell(case.benchmark.name()),
+        variant.to_owned(),
+        cell(&params.join(",")),
+        timing_word(case.timing).to_owned(),
+        thermal.to_owned(),
+        cell(&case.device),
+        cell(name),
+    ]
+}
+
+fn side(side: Option<&RowSide>) -> [String; 5] {
+    let Some(side) = side else { return Default::default() };
+    [
+        side.outcome.word().to_owned(),
+        optional(side.median),
+        optional(side.spread),
+        side.processes.to_string(),
+        side.samples.to_string(),
+    ]
+}
+
+/// The shortest text that reads back as the same number.
+pub fn number(value: f64) -> String {
+    format!("{value:?}")
+}
+
+pub fn optional(value: Option<f64>) -> String {
+    value.map_or(String::new(), number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::test_support as documents;
+
+    fn text(document: &crate::compare::VerdictDocument) -> String {
+        let mut out = Vec::new();
+        render(&Digest::new(document), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_columns_are_stable() {
+        insta::assert_snapshot!("failed_and_missing", text(&documents::failed_and_missing()));
+        insta::assert_snapshot!("one_regressed", text(&documents::one_regressed()));
+    }
+
+    #[test]
+    fn every_line_has_every_column_and_no_cell_is_a_formula() {
+        for (name, document) in documents::all() {
+            let text = text(&document);
+            let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+            assert_eq!(reader.headers().unwrap().len(), COLUMNS.len());
+            let records: Vec<_> = reader.records().collect::<Result<_, _>>().unwrap();
+            assert_eq!(records.len(), document.rows.len(), "{name}");
+            for cell in records.iter().flatten() {
+                assert!(cell.parse::<f64>().is_ok() || !cell.starts_with(['=', '+', '-', '@']), "{cell}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_read_back_exactly() {
+        for value in [0.1 + 0.2, 1e300, -1.5e-320, 3.0] {
+            assert_eq!(number(value).parse::<f64>().unwrap(), value);
+        }
+    }
+}

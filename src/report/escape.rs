@@ -1,0 +1,196 @@
+//! Text from elsewhere made harmless, one function for each destination. Names, messages and commands in a
+//! document may come from a fork's pull request: they must not break a table, run a terminal's escape
+//! sequence, reverse the reading order, mention a person, link anywhere or become a spreadsheet's formula.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Control and invisible characters that change how their surroundings read.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{fffe}'..='\u{ffff}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// One line of text in which every character can be seen: line breaks and tabs become a space, other
+/// control, bidirectional and zero-width characters their code (`\u{1b}`).
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_invisible) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        match c {
+            '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => out.push(' '),
+            c if is_invisible(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// [`visible`] text in ASCII: our own signs by their usual substitutes, all else by its code.
+pub fn ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        match c {
+            '…' => out.push_str("..."),
+            'µ' | 'μ' => out.push('u'),
+            '±' => out.push_str("+-"),
+            '✓' => out.push('+'),
+            '✗' => out.push('x'),
+            '–' | '—' => out.push('-'),
+            '‘' | '’' => out.push('\''),
+            '“' | '”' => out.push('"'),
+            c if c.is_ascii() => out.push(c),
+            c => out.extend(c.escape_unicode()),
+        }
+    }
+    out
+}
+
+/// Prose for Markdown. What Markdown or HTML would read as markup becomes a numeric entity; a zero-width
+/// space keeps the host from turning `@name`, `#12`, `GH-12` and addresses into mentions and links, which it
+/// seeks in the rendered text, where an entity alone would not help.
+pub fn markdown(text: &str) -> String {
+    const BREAK: &str = "&#8203;";
+    let text = visible(text);
+    let mut out = String::with_capacity(text.len() + 16);
+    for (index, c) in text.char_indices() {
+        let (before, after) = text.split_at(index);
+        if c == '.' && ends_in_www(before) {
+            out.push_str(BREAK);
+        }
+        entity(&mut out, c);
+        if "@#".contains(c) || c == ':' && after.starts_with("://") || c == '-' && before.ends_with("GH") {
+            out.push_str(BREAK);
+        }
+    }
+    out
+}
+
+fn ends_in_www(text: &str) -> bool {
+    text.len() >= 3 && text.as_bytes()[text.len() - 3..].eq_ignore_ascii_case(b"www")
+}
+
+/// A name for Markdown, as inline code: hosts seek no mentions in code, and a copied name stays exact.
+/// HTML and not backticks, because a name may hold backticks and, within a table, pipes.
+pub fn markdown_code(text: &str) -> String {
+    let text = visible(text);
+    let mut out = String::from("<code>");
+    for (index, c) in text.char_indices() {
+        match c {
+            // Addresses would become links even inside a code element.
+            ':' if text[index..].starts_with("://") => out.push_str("&#58;"),
+            '.' if ends_in_www(&text[..index]) => out.push_str("&#46;"),
+            c => entity(&mut out, c),
+        }
+    }
+    out.push_str("</code>");
+    out
+}
+
+/// Letters, digits and harmless punctuation as they are; all other ASCII as a numeric entity.
+fn entity(out: &mut String, c: char) {
+    match c.is_ascii_alphanumeric() || !c.is_ascii() || " -./=,:;()%+'?".contains(c) {
+        true => out.push(c),
+        // Writing to a String cannot fail.
+        false => drop(write!(out, "&#{};", c as u32)),
+    }
+}
+
+/// A fenced block whose fence is longer than any run of backticks inside. Line breaks stay; other control
+/// characters are shown by their code.
+pub fn markdown_block(language: &str, text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let lines: Vec<_> = text.lines().map(visible).collect();
+    format!("{fence}{language}\n{}\n{fence}\n", lines.join("\n"))
+}
+
+/// A text cell for CSV. One that starts with a character by which a spreadsheet knows a formula gets an
+/// apostrophe in front; numbers never pass through here. The exact text stands in the JSON document.
+pub fn csv(text: &str) -> String {
+    let text = visible(text);
+    match text.starts_with(['=', '+', '-', '@']) {
+        true => format!("'{text}"),
+        false => text.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_can_speak_to_the_terminal_or_turn_the_text_around() {
+        assert_eq!(visible("a\u{1b}[31mb\u{202e}c"), "a\\u{1b}[31mb\\u{202e}c");
+        assert_eq!(visible("two\r\nlines\tand"), "two lines and");
+        assert_eq!(ascii("1 µs ±2 % … ü"), "1 us +-2 % ... \\u{fc}");
+    }
+
+    #[test]
+    fn markdown_prose_neither_marks_up_nor_mentions_nor_links() {
+        assert_eq!(markdown("a|b `c` <d>"), "a&#124;b &#96;c&#96; &#60;d&#62;");
+        assert_eq!(markdown("ask @octo in #12"), "ask &#64;&#8203;octo in &#35;&#8203;12");
+        assert_eq!(markdown("see https://x.y or www.x.y"), "see https:&#8203;//x.y or www&#8203;.x.y");
+        assert_eq!(markdown("*b* _i_ [l](u)"), "&#42;b&#42; &#95;i&#95; &#91;l&#93;(u)");
+    }
+
+    #[test]
+    fn a_name_in_code_is_exact_once_its_entities_are_read() {
+        assert_eq!(markdown_code("s/gemm[n=8]"), "<code>s/gemm&#91;n=8&#93;</code>");
+        assert_eq!(markdown_code("http://www.x"), "<code>http&#58;//www&#46;x</code>");
+    }
+
+    #[test]
+    fn a_block_cannot_be_closed_from_inside() {
+        assert_eq!(markdown_block("sh", "echo ```\nb"), "````sh\necho ```\nb\n````\n");
+    }
+
+    #[test]
+    fn a_cell_is_never_a_formula() {
+        for name in ["=1+1", "+x", "-x", "@x"] {
+            assert_eq!(csv(name), format!("'{name}"));
+        }
+        assert_eq!(csv("\t=1"), " =1");
+        assert_eq!(csv("kernels/gemm"), "kernels/gemm");
+    }
+
+    /// Reads back the entities that [`entity`] writes.
+    fn decoded(text: &str) -> String {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(start) = rest.find("&#") {
+            let end = start + rest[start..].find(';').expect("an entity ends");
+            out.push_str(&rest[..start]);
+            out.push(char::from_u32(rest[start + 2..end].parse().unwrap()).unwrap());
+            rest = &rest[end + 1..];
+        }
+        out + rest
+    }
+
+    proptest! {
+        #[test]
+        fn escaped_markdown_holds_no_special_character(text in "(\\PC|[|`@<>#*_~\\[\\]\\\\&!$\n\r\u{202e}\u{1b}]|://|www\\.){0,40}") {
+            for escaped in [markdown(&text), markdown_code(&text)] {
+                let inner = escaped.strip_prefix("<code>").and_then(|s| s.strip_suffix("</code>")).unwrap_or(&escaped);
+                let bare = inner.replace("&#", "");
+                prop_assert!(!bare.contains(|c| "|`@<>#*_~[]\\&!${}\"^".contains(c)), "{inner}");
+                prop_assert!(!inner.chars().any(is_invisible), "{inner:?}");
+                prop_assert!(!inner.contains("://") && !inner.to_lowercase().contains("www."), "{inner}");
+                prop_assert_eq!(decoded(inner).replace('\u{200b}', ""), visible(&text).into_owned());
+            }
+        }
+
+        #[test]
+        fn ascii_text_is_ascii_and_visible(text in ".{0,40}") {
+            prop_assert!(ascii(&text).chars().all(|c| c.is_ascii() && !c.is_ascii_control()));
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! A verdict for a pull request or a summary page, in GitHub-flavoured Markdown. The same order as in a
+//! terminal; what most readers skip is folded. Every text from the document passes through `escape`.
+
+use std::fmt::Write;
+use std::io;
+
+use super::escape::{markdown as prose, markdown_block, markdown_code as code};
+use super::number;
+use super::rows::{Digest, Group, Line, Side, capitalized, conclusion_word, plural};
+use crate::compare::{Conclusion, Difference, Verdict};
+
+/// Rows of one table before the rest is only counted: a comment has a limit of 65,536 characters.
+const ROWS: usize = 60;
+
+/// Writes the report. `all`: no table is cut.
+pub fn render(digest: &Digest, all: bool, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    out.write_all(text(digest, all).as_bytes())
+}
+
+fn text(digest: &Digest, all: bool) -> String {
+    let document = digest.document;
+    let limit = if all { usize::MAX } else { ROWS };
+    let mut page = format!("## {} {}\n\n", sign(document.conclusion), conclusion_word(document.conclusion));
+    let mut say = |block: String| {
+        if !block.is_empty() {
+            page += &block;
+            page += "\n";
+        }
+    };
+    say(format!("**{}**\n", prose(&capitalized(&document.sentence))));
+    say(format!("{}.\n", prose(&capitalized(&digest.counts()))));
+    say(format!(
+        "- **base**: {}\n- **head**: {}\n",
+        prose(&Digest::side(&document.base)),
+        prose(&Digest::side(&document.head))
+    ));
+    let (strict, noted): (Vec<_>, Vec<_>) =
+        document.differences.iter().partition(|difference| difference.strict);
+    if !strict.is_empty() {
+        say(format!("### Differs, and must agree for a comparison\n\n{}", differences(&strict)));
+    }
+    for group in &digest.groups {
+        say(section(group, limit));
+    }
+    if !document.reproduce.is_empty() {
+        say(format!("### Compare again with\n\n{}", markdown_block("sh", &document.reproduce)));
+    }
+    if !document.warnings.is_empty() {
+        let warnings: String =
+            document.warnings.iter().map(|warning| format!("- {}\n", prose(warning))).collect();
+        say(format!("### Warnings\n\n{warnings}"));
+    }
+    if !digest.unchanged.is_empty() {
+        let title = format!("Unchanged: {}", digest.unchanged.len());
+        say(details(&title, &table(&digest.unchanged, limit)));
+    }
+    if !digest.suites.is_empty() {
+        say(details("Suites and speed", &suites(digest)));
+    }
+    if !noted.is_empty() {
+        say(details(&format!("Environment: {}", plural(noted.len(), "difference")), &differences(&noted)));
+    }
+    say(details("How it was decided", &format!("{}\n", prose(&digest.method()))));
+    page.trim_end().to_owned() + "\n"
+}
+
+fn section(group: &Group, limit: usize) -> String {
+    let title = format!("### {}: {}\n\n", capitalized(group.verdict.word()), group.lines.len());
+    format!("{title}{}{}", table(&group.lines, limit), notes(&group.lines, limit))
+}
+
+fn table(lines: &[Line], limit: usize) -> String {
+    let changes = lines.iter().any(|line| !line.change.is_empty());
+    let mut out = String::from(match changes {
+        true => "| case, metric | base | head | change |\n|:--|--:|--:|:--|\n",
+        false => "| case, metric | base | head |\n|:--|--:|--:|\n",
+    });
+    for line in lines.iter().take(limit) {
+        let side = |side: &Side| stacked(&prose(&side.value), &prose(&side.spread));
+        let name = stacked(&code(&line.name), &prose(&line.row.metric));
+        let _ = write!(out, "| {name} | {} | {} |", side(&line.base), side(&line.head));
+        if changes {
+            let decided = !matches!(line.row.verdict, Verdict::Unchanged | Verdict::Inconclusive);
+            let mark = if decided && !line.change.is_empty() { "**" } else { "" };
+            let change = format!("{mark}{}{mark}", prose(&line.change));
+            let _ = write!(out, " {} |", stacked(&change, &prose(&line.evidence())));
+        }
+        out.push('\n');
+    }
+    if lines.len() > limit {
+        let more = lines.len() - limit;
+        let _ = writeln!(out, "\nand {} more, in the JSON document.", plural(more, "row"));
+    }
+    out
+}
+
+fn stacked(above: &str, below: &str) -> String {
+    if below.is_empty() { above.to_owned() } else { format!("{above}<br>{below}") }
+}
+
+/// Why and what next, once for all rows where it is the same for all.
+fn notes(lines: &[Line], limit: usize) -> String {
+    let told: Vec<(String, &Line)> = lines
+        .iter()
+        .take(limit)
+        .map(|line| (sentence(line), line))
+        .filter(|(text, _)| !text.is_empty())
+        .collect();
+    match told.as_slice() {
+        [] => String::new(),
+        [(text, _)] => format!("\n{text}\n"),
+        [(first, _), ..] if told.len() == lines.len() && told.iter().all(|(text, _)| text == first) => {
+            format!("\nFor each: {first}\n")
+        }
+        _ => {
+            let item = |(text, line): &(String, &Line)| {
+                let metric = if line.row.metric.is_empty() { "" } else { " " };
+                format!("- {}{metric}{}: {text}\n", code(&line.name), prose(&line.row.metric))
+            };
+            format!("\n{}", told.iter().map(item).collect::<String>())
+        }
+    }
+}
+
+fn sentence(line: &Line) -> String {
+    let end = |text: &str| prose(&capitalized(text.trim_end_matches('.')));
+    match (line.row.reason.as_str(), line.row.next.as_str()) {
+        ("", "") => String::new(),
+        (reason, "") => format!("{}.", end(reason)),
+        ("", next) => format!("**Next:** {}.", end(next)),
+        (reason, next) => format!("{}. **Next:** {}.", end(reason), end(next)),
+    }
+}
+
+fn differences(differences: &[&Difference]) -> String {
+    let mut out = String::from("| field | base | head |\n|:--|:--|:--|\n");
+    for difference in differences {
+        let shown = |value: &str| if value.is_empty() { "(none)".to_owned() } else { code(value) };
+        let (base, head) = (shown(&difference.base), shown(&difference.head));
+        let _ = writeln!(out, "| {} | {base} | {head} |", code(&difference.field));
+    }
+    out
+}
+
+fn suites(digest: &Digest) -> String {
+    let mut out = String::from(
+        "| suite | status | rows | regressed | improved | unchanged | inconclusive | failed | new | speedup | worst | best |\n\
+         |:--|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for suite in &digest.suites {
+        let count = |verdict| suite.count(verdict);
+        let speed = suite.speedup.as_ref().map_or(["", "", ""].map(str::to_owned), |speedup| {
+            [speedup.geometric_mean, speedup.worst, speedup.best].map(number::times)
+        });
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            code(&suite.name),
+            conclusion_word(suite.conclusion()),
+            suite.rows(),
+            count(Verdict::Regressed),
+            count(Verdict::Improved),
+            count(Verdict::Unchanged),
+            count(Verdict::Inconclusive),
+            suite.failed(),
+            count(Verdict::New),
+            speed.join(" | "),
+        );
+    }
+    if let Some(speedup) = &digest.speedup {
+        let _ = write!(
+            out,
+            "\nSpeed of head against base, above 1 is faster: {} in the geometric mean over {}, worst {} ({}), best {} ({}).\n",
+            number::times(speedup.geometric_mean),
+            plural(speedup.rows as usize, "row"),
+            number::times(speedup.worst),
+            code(&speedup.worst_name),
+            number::times(speedup.best),
+            code(&speedup.best_name),
+        );
+    }
+    out
+}
+
+/// A folded part. The blank lines make the inside Markdown again.
+pub fn details(title: &str, inside: &str) -> String {
+    format!("<details><summary>{title}</summary>\n\n{inside}\n</details>\n")
+}
+
+fn sign(conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Pass => "✅",
+        Conclusion::Regressed | Conclusion::Failed => "❌",
+        Conclusion::Inconclusive | Conclusion::Incomparable => "⚠️",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::test_support as documents;
+
+    #[test]
+    fn every_kind_of_document_has_its_page() {
+        for (name, document) in documents::all() {
+            insta::assert_snapshot!(name, text(&Digest::new(&document), false));
+        }
+    }
+
+    #[test]
+    fn a_hostile_document_adds_no_cell_and_no_mention() {
+        let page = text(&Digest::new(&documents::hostile()), true);
+        assert!(!page.contains('\u{1b}') && !page.contains('\u{202e}'));
+        assert!(!page.contains("@octo") && !page.contains("<img") && !page.contains("http://"));
+        for line in page.lines().filter(|line| line.starts_with("| <code>s/x")) {
+            assert_eq!(line.matches('|').count(), 5, "{line}");
+        }
+    }
+
+    #[test]
+    fn ten_thousand_rows_stay_below_the_limit_of_a_comment() {
+        let mut document = documents::long_names();
+        document.rows = document.rows.iter().cycle().take(10_000).cloned().collect();
+        let digest = Digest::new(&document);
+        assert!(text(&digest, false).len() < 200_000);
+        assert!(text(&digest, true).len() > 1_000_000);
+    }
+}

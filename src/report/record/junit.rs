@@ -1,0 +1,72 @@
+//! One run for the test views of CI systems: one test case a case. Failed and timed out are failures, invalid
+//! is an error, skipped and never started are skipped. A run without a case is an error.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use quick_junit::{TestCase, TestCaseStatus};
+
+use super::Digest;
+use crate::model::{CaseRecord, Outcome};
+use crate::report::escape::visible;
+use crate::report::junit::{error, failure, skipped, write};
+
+pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    let mut suites: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
+    for (case, name) in &digest.cases {
+        suites.entry(case.id.benchmark.suite()).or_default().push(test_case(case, name));
+    }
+    if suites.is_empty() {
+        let status = error(&digest.sentence(), "nothing-measured");
+        suites.insert("gbench-ci", vec![TestCase::new("run", status)]);
+    }
+    write(suites, out)
+}
+
+fn test_case(case: &CaseRecord, name: &str) -> TestCase {
+    let outcome = &case.outcome;
+    let message = match outcome.advice() {
+        "" => outcome.cause(),
+        advice => format!("{}; next: {advice}", outcome.cause()),
+    };
+    let status = match outcome {
+        Outcome::Measured => TestCaseStatus::success(),
+        Outcome::Failed { .. } | Outcome::TimedOut { .. } => failure(&message, outcome.word()),
+        Outcome::Invalid { .. } => error(&message, outcome.word()),
+        Outcome::Skipped { .. } | Outcome::NotRun { .. } => skipped(&message),
+    };
+    let mut test = TestCase::new(visible(name), status);
+    test.set_classname(case.id.benchmark.as_str());
+    let seconds: f64 = case.processes.iter().map(|process| process.seconds).sum();
+    // A record may hold anything; a time that is none is left out.
+    if let Ok(time) = Duration::try_from_secs_f64(seconds) {
+        test.set_time(time);
+    }
+    test
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::record::test_support as records;
+
+    fn text(record: &crate::model::RunRecord) -> String {
+        let mut out = Vec::new();
+        render(&Digest::new(record), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn each_outcome_has_its_status() {
+        insta::assert_snapshot!("mixed", text(&records::record()));
+    }
+
+    #[test]
+    fn a_run_of_nothing_is_not_green() {
+        let mut record = records::quiet();
+        record.cases.clear();
+        let report = quick_junit::Report::deserialize_from_str(&text(&record)).unwrap();
+        assert_eq!((report.tests, report.errors), (1, 1));
+    }
+}

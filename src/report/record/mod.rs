@@ -1,0 +1,362 @@
+//! One run by itself, compared with nothing: what was measured, how far it can be trusted, and what failed.
+//! Worked out once here; the formats of this folder lay it out.
+
+pub mod csv;
+pub mod junit;
+pub mod markdown;
+pub mod terminal;
+#[cfg(test)]
+pub mod test_support;
+
+use super::number;
+use super::rows::{Names, plural, short_commit};
+use crate::model::{CaseRecord, Metric, Probe, RecordState, RunRecord, format_duration};
+
+/// The record, sorted for reading.
+pub struct Digest<'a> {
+    pub record: &'a RunRecord,
+    /// Each case with its name, in the record's order.
+    pub cases: Vec<(&'a CaseRecord, String)>,
+    /// Cases without a good end: failures first, then what was skipped or never started.
+    pub troubled: Vec<(&'a CaseRecord, String)>,
+    /// One line a metric, in the record's order, also those of cases that failed later.
+    pub lines: Vec<Line<'a>>,
+    /// What to know before trusting the figures, each with what to do.
+    pub findings: Vec<Finding>,
+}
+
+/// One metric as text.
+pub struct Line<'a> {
+    pub case: &'a CaseRecord,
+    pub metric: &'a Metric,
+    pub name: String,
+    /// Median over the processes' medians, with its unit; empty without complete samples.
+    pub median: String,
+    /// Relative standard deviation between processes; absent below two processes.
+    pub spread: Option<f64>,
+    /// `5 x 30`: processes and samples of each, or the total where processes differ.
+    pub effort: String,
+    /// Largest resident set: `1.2 GiB`, or `not measured`.
+    pub memory: String,
+}
+
+/// A fact that weakens a figure, and the way out.
+#[derive(Debug, PartialEq)]
+pub struct Finding {
+    pub fact: String,
+    pub next: String,
+}
+
+/// What the run came to, in the order of severity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// A case failed, timed out or is invalid; or nothing was measured.
+    Failed,
+    /// Stopped before the end.
+    Incomplete,
+    Measured,
+}
+
+impl<'a> Digest<'a> {
+    pub fn new(record: &'a RunRecord) -> Self {
+        let names = Names::new(record.cases.iter().map(|case| &case.id));
+        let cases: Vec<_> = record.cases.iter().map(|case| (case, names.of(&case.id))).collect();
+        let mut troubled: Vec<_> =
+            cases.iter().filter(|(case, _)| !case.outcome.is_measured()).cloned().collect();
+        troubled.sort_by_key(|(case, _)| !case.outcome.is_failure());
+        let lines: Vec<_> = cases
+            .iter()
+            .flat_map(|(case, name)| case.metrics.iter().map(|metric| Line::new(case, metric, name)))
+            .collect();
+        let findings = findings(&lines);
+        Self { record, cases, troubled, lines, findings }
+    }
+
+    pub fn standing(&self) -> Standing {
+        let failures = self.troubled.iter().any(|(case, _)| case.outcome.is_failure());
+        match self.record.state {
+            _ if failures || self.measured() == 0 => Standing::Failed,
+            RecordState::Interrupted | RecordState::Recovered => Standing::Incomplete,
+            RecordState::Complete => Standing::Measured,
+        }
+    }
+
+    fn measured(&self) -> usize {
+        self.cases.len() - self.troubled.len()
+    }
+
+    /// `3 of 5 cases measured: 1 failed, 1 skipped`.
+    pub fn sentence(&self) -> String {
+        let total = plural(self.cases.len(), "case");
+        let mut text = match self.measured() {
+            0 if self.cases.is_empty() => "no case was selected".to_owned(),
+            count if count == self.cases.len() => format!("{total} measured"),
+            count => format!("{count} of {total} measured"),
+        };
+        let mut words: Vec<(&str, usize)> = Vec::new();
+        for (case, _) in &self.troubled {
+            let word = case.outcome.word();
+            match words.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, count)) => *count += 1,
+                None => words.push((word, 1)),
+            }
+        }
+        let words: Vec<_> = words.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        if !words.is_empty() {
+            text += &format!(": {}", words.join(", "));
+        }
+        match self.record.state {
+            RecordState::Complete => {}
+            RecordState::Interrupted => text += "; the run was stopped before its end",
+            RecordState::Recovered => text += "; read back from a run that was killed",
+        }
+        text
+    }
+
+    /// Label and text: what was run, on what, when, how long.
+    pub fn context(&self) -> Vec<(&'static str, String)> {
+        let record = self.record;
+        let mut source = record.source.suite.clone();
+        match &record.source.path {
+            Some(path) => source += &format!(" ({path})"),
+            None => source += " (built in)",
+        }
+        let seconds = self.cases.iter().flat_map(|(case, _)| &case.processes).map(|p| p.seconds).sum();
+        let processes = self.cases.iter().map(|(case, _)| case.processes.len()).sum::<usize>();
+        let run = format!(
+            "{}, started {}, {} in {}",
+            record.run_id,
+            record.started,
+            plural(processes, "process"),
+            format_duration(seconds),
+        );
+        let mut rows = vec![("suite", source), ("run", run), ("machine", self.machine())];
+        if let Some(commit) = self.commit() {
+            rows.push(("commit", commit));
+        }
+        rows
+    }
+
+    fn machine(&self) -> String {
+        let manifest = &self.record.manifest;
+        let gpus = manifest.gpu.known().map_or(&[][..], |gpu| &gpu.devices);
+        let mut parts: Vec<String> = gpus.iter().filter_map(|gpu| gpu.model.known().cloned()).collect();
+        parts.push(match &manifest.host.cpu_model {
+            Probe::Known(model) => model.clone(),
+            Probe::Absent(reason) | Probe::Failed(reason) => format!("CPU unknown ({reason})"),
+        });
+        if let Some(cores) = manifest.host.cores.known() {
+            parts.push(plural(*cores as usize, "core"));
+        }
+        parts.join(", ")
+    }
+
+    fn commit(&self) -> Option<String> {
+        let git = self.record.manifest.git.known()?;
+        let mut text = short_commit(git.commit.as_deref()?);
+        if let Some(branch) = &git.branch {
+            text += &format!(" (branch {branch})");
+        }
+        if git.dirty.any() {
+            text += " with uncommitted changes";
+        }
+        Some(text)
+    }
+
+    /// Warnings of the run and of its cases, the latter with their name.
+    pub fn warnings(&self) -> Vec<String> {
+        let of_cases = self
+            .cases
+            .iter()
+            .flat_map(|(case, name)| case.warnings.iter().map(move |warning| format!("{name}: {warning}")));
+        self.record.warnings.iter().cloned().chain(of_cases).collect()
+    }
+
+    /// The command line for a shell.
+    pub fn command(&self) -> String {
+        self.record.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl<'a> Line<'a> {
+    fn new(case: &'a CaseRecord, metric: &'a Metric, name: &str) -> Self {
+        let centers = centers(metric);
+        let median = match median(&mut centers.clone()) {
+            Some(median) => number::value(median, &metric.unit),
+            None => String::new(),
+        };
+        let counts: Vec<usize> =
+            metric.processes.iter().filter(|p| !p.partial).map(|p| p.values.len()).collect();
+        let effort = match counts.as_slice() {
+            [] => "partial".to_owned(),
+            [first, ..] if counts.iter().all(|count| count == first) => format!("{} x {first}", counts.len()),
+            _ => format!("{}, {} in all", counts.len(), counts.iter().sum::<usize>()),
+        };
+        let peak = case.processes.iter().filter_map(|process| process.peak_rss_bytes).max();
+        let memory = peak.map_or("not measured".into(), |bytes| number::value(bytes as f64, "B"));
+        Self { case, metric, name: name.to_owned(), median, spread: spread(&centers), effort, memory }
+    }
+
+    pub fn spread_text(&self) -> String {
+        match self.spread {
+            Some(spread) => number::spread(spread),
+            None if self.median.is_empty() => String::new(),
+            None => "unknown".into(),
+        }
+    }
+
+    /// The least change that matters for this metric.
+    fn threshold(&self) -> f64 {
+        let declared = self.case.declared.get(&self.metric.name).and_then(|metric| metric.threshold);
+        let of_case = || self.case.config.get("threshold").and_then(|shown| shown.value.as_f64());
+        declared.or_else(of_case).unwrap_or(0.05)
+    }
+
+    fn title(&self) -> String {
+        format!("{} {}", self.name, self.metric.name)
+    }
+}
+
+/// The centre of each complete process, in the metric's unit: its median, or what it stated.
+fn centers(metric: &Metric) -> Vec<f64> {
+    let complete = metric.processes.iter().filter(|process| !process.partial);
+    complete
+        .filter_map(|process| match &process.stated {
+            Some(stated) if process.values.is_empty() => Some(stated.value),
+            _ => median(&mut process.values.clone()),
+        })
+        .collect()
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(values[n / 2]),
+        n => Some((values[n / 2 - 1] + values[n / 2]) / 2.0),
+    }
+}
+
+/// Sample standard deviation of the logarithms, as the comparison will see it; `None` for fewer than two
+/// centres or where one has no logarithm.
+fn spread(centers: &[f64]) -> Option<f64> {
+    let logs: Vec<f64> = centers.iter().filter(|c| **c > 0.0 && c.is_finite()).map(|c| c.ln()).collect();
+    if logs.len() < 2 || logs.len() < centers.len() {
+        return None;
+    }
+    let count = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / count;
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    Some((squares / (count - 1.0)).sqrt())
+}
+
+/// Noisy metrics, noisiest first; then single processes, whose spread nobody knows; then lone outliers.
+fn findings(lines: &[Line]) -> Vec<Finding> {
+    let mut noisy: Vec<_> = lines
+        .iter()
+        .filter_map(|line| Some((line.spread?, line)))
+        .filter(|(spread, line)| *spread > line.threshold())
+        .collect();
+    noisy.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut findings: Vec<_> = noisy
+        .iter()
+        .map(|(spread, line)| Finding {
+            fact: format!(
+                "{}: processes vary by {}, more than the change of {} that is to be found",
+                line.title(),
+                number::percent(*spread),
+                number::percent(line.threshold()),
+            ),
+            next: "raise --processes, or see `gbench-ci doctor` for what disturbs this machine".into(),
+        })
+        .collect();
+    let single = lines.iter().filter(|line| centers(line.metric).len() == 1).count();
+    if single > 0 {
+        findings.push(Finding {
+            fact: format!("{} measured by one process only: the spread is unknown", plural(single, "metric")),
+            next: "use --processes 5 or more before comparing".into(),
+        });
+    }
+    findings.extend(lines.iter().filter_map(outlier));
+    findings
+}
+
+/// One process that stands apart while the others agree: four times as far from the median as the next, and
+/// farther than the threshold.
+fn outlier(line: &Line) -> Option<Finding> {
+    let centers = centers(line.metric);
+    let middle = median(&mut centers.clone()).filter(|middle| *middle > 0.0 && centers.len() >= 4)?;
+    let mut distances: Vec<(f64, usize)> =
+        centers.iter().enumerate().map(|(index, center)| ((center / middle - 1.0).abs(), index)).collect();
+    distances.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let ((far, index), (next, _)) = (distances[0], distances[1]);
+    (far > line.threshold() && far > 4.0 * next).then(|| Finding {
+        fact: format!(
+            "{}: process {} of {} measured {}, the others agree on {}",
+            line.title(),
+            index + 1,
+            centers.len(),
+            number::value(centers[index], &line.metric.unit),
+            line.median,
+        ),
+        next: "look for what ran beside it; its log is in the run's logs folder".into(),
+    })
+}
+
+/// A word for a POSIX shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spread_is_between_processes_and_not_between_samples() {
+        let record = test_support::record();
+        let digest = Digest::new(&record);
+        let steady = digest.lines.iter().find(|line| line.name.contains("gemm")).unwrap();
+        assert!(steady.spread.unwrap() < 0.01);
+        assert_eq!(steady.effort, "5 x 3");
+    }
+
+    #[test]
+    fn logarithms_give_the_relative_spread() {
+        // exp(mean of logs) is 1; the deviations are ln 1.1 to either side: sd = ln 1.1 * sqrt 2.
+        let spread = spread(&[1.1, 1.0 / 1.1]).unwrap();
+        assert!((spread - 1.1f64.ln() * 2f64.sqrt()).abs() < 1e-12);
+        assert_eq!(super::spread(&[1.0]), None);
+        assert_eq!(super::spread(&[1.0, -1.0]), None);
+    }
+
+    #[test]
+    fn noise_single_processes_and_lone_outliers_are_found() {
+        let record = test_support::record();
+        let facts: Vec<_> = Digest::new(&record).findings.into_iter().map(|finding| finding.fact).collect();
+        insta::assert_snapshot!("findings", facts.join("\n"));
+    }
+
+    #[test]
+    fn failures_outrank_skips_and_make_the_run_failed() {
+        let record = test_support::record();
+        let digest = Digest::new(&record);
+        assert!(digest.troubled[0].0.outcome.is_failure());
+        assert!(!digest.troubled.last().unwrap().0.outcome.is_failure());
+        assert_eq!(digest.standing(), Standing::Failed);
+        let mut empty = record.clone();
+        empty.cases.clear();
+        assert_eq!(Digest::new(&empty).standing(), Standing::Failed);
+    }
+
+    #[test]
+    fn a_command_can_be_pasted() {
+        assert_eq!(quoted("--param"), "--param");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

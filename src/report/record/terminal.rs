@@ -1,0 +1,111 @@
+//! One run for a terminal or a CI log: what failed first, then what was measured, then what to mistrust.
+
+use std::io;
+
+use super::{Digest, Standing};
+use crate::report::page::{Grid, GridRow, Page, Style, Tint};
+
+/// Writes the report. `all`: with the memory that each case took and the command that was run.
+pub fn render(
+    digest: &Digest,
+    style: Style,
+    all: bool,
+    out: &mut (impl io::Write + ?Sized),
+) -> io::Result<()> {
+    let mut page = Page::new(out, style);
+    let (mark, word, tint) = match digest.standing() {
+        Standing::Failed => ('✗', "FAILED", Tint::Bad),
+        Standing::Incomplete => ('?', "INCOMPLETE", Tint::Doubt),
+        Standing::Measured => ('✓', "MEASURED", Tint::Good),
+    };
+    page.headline(mark, word, &format!("{}.", digest.sentence()), tint)?;
+    page.blank()?;
+    page.facts(&digest.context())?;
+    if !digest.troubled.is_empty() {
+        page.heading("Not measured", Tint::Bad)?;
+        for (case, name) in &digest.troubled {
+            page.note("", &format!("{name} - {}", case.outcome.word()))?;
+            for (label, text) in [("why", case.outcome.cause()), ("next", case.outcome.advice().to_owned())] {
+                if !text.is_empty() {
+                    page.inner_note(label, &text)?;
+                }
+            }
+        }
+    }
+    if !digest.lines.is_empty() {
+        page.heading("Measured", Tint::Good)?;
+        page.grid(&table(digest, all))?;
+        page.note("", "Median over processes, spread between processes, processes x samples of each.")?;
+    }
+    if !digest.findings.is_empty() {
+        page.heading("To know before trusting these figures", Tint::Doubt)?;
+        for finding in &digest.findings {
+            page.note("-", &finding.fact)?;
+            page.note("next", &finding.next)?;
+        }
+    }
+    let warnings = digest.warnings();
+    if !warnings.is_empty() {
+        page.heading("Warnings", Tint::Doubt)?;
+        for warning in &warnings {
+            page.note("-", warning)?;
+        }
+    }
+    if all && !digest.record.command.is_empty() {
+        page.heading("Run again with", Tint::Plain)?;
+        page.command(&digest.command())?;
+    }
+    Ok(())
+}
+
+fn table(digest: &Digest, all: bool) -> Grid {
+    let mut header = vec!["case, metric", "median", "spread", "samples"];
+    if all {
+        header.push("memory");
+    }
+    let rows = digest.lines.iter().map(|line| {
+        let name = line.title().replace('\n', " ");
+        let mut cells = vec![name, line.median.clone(), line.spread_text(), line.effort.clone()];
+        if all {
+            cells.push(line.memory.clone());
+        }
+        GridRow { cells, notes: Vec::new() }
+    });
+    Grid { header, rows: rows.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fit::width;
+    use crate::report::record::test_support as records;
+
+    fn rendered(record: &crate::model::RunRecord, style: Style, all: bool) -> String {
+        let mut out = Vec::new();
+        render(&Digest::new(record), style, all, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_run_reads_well_at_eighty_columns() {
+        insta::assert_snapshot!("mixed", rendered(&records::record(), Style::PLAIN, false));
+        insta::assert_snapshot!("mixed_all", rendered(&records::record(), Style::PLAIN, true));
+        insta::assert_snapshot!("quiet", rendered(&records::quiet(), Style::PLAIN, false));
+        insta::assert_snapshot!("killed", rendered(&records::killed(), Style::PLAIN, false));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_ascii_stays_ascii() {
+        for record in [records::record(), records::quiet(), records::killed(), records::hostile()] {
+            for columns in [60, 80, 120] {
+                let style = Style { width: columns, color: false, unicode: columns != 80 };
+                let text = rendered(&record, style, true);
+                assert!(!text.contains('\u{1b}'));
+                assert!(style.unicode || text.is_ascii(), "{text}");
+                for line in text.lines() {
+                    assert!(width(line) <= usize::from(columns), "at {columns}: {line}");
+                }
+            }
+        }
+    }
+}

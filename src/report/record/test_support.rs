@@ -1,0 +1,195 @@
+//! Records for the tests of this room.
+
+use std::collections::BTreeMap;
+
+use crate::model::{
+    Better, CaseRecord, Component, DirtyFacts, FailureKind, GitFacts, HostFacts, Kind, Manifest, Metric,
+    Outcome, Probe, ProcessEnd, ProcessRecord, ProcessSamples, RecordState, RunRecord, RunSource,
+    SCHEMA_RECORD, Stage, ToolInfo,
+};
+use crate::report::test_support::case;
+
+fn manifest() -> Manifest {
+    let absent = || Probe::Absent("not needed here".to_owned());
+    let host = HostFacts {
+        hostname: Probe::Known("bench-1".into()),
+        os: Probe::Known("Debian GNU/Linux 12".into()),
+        kernel: Probe::Known("6.1.0".into()),
+        architecture: "x86_64".into(),
+        cpu_model: Probe::Known("AMD EPYC 9554 64-Core Processor".into()),
+        cores: Probe::Known(64),
+        last_level_cache: Probe::Known(256 << 20),
+        governor: absent(),
+        memory_total: Probe::Known(768 << 30),
+        memory_available: Probe::Known(700 << 30),
+        load: Probe::Known(0.1),
+        container: Probe::Known("none".into()),
+        virtualization: Probe::Known("none".into()),
+    };
+    let git = GitFacts {
+        commit: Some("02ab45cd66778899aabbccddeeff00112233aabb".into()),
+        commit_time: None,
+        branch: Some("faster-gemm".into()),
+        detached: false,
+        shallow: false,
+        worktree: false,
+        dirty: DirtyFacts { tracked: 1, ..DirtyFacts::default() },
+        merge_parents: Vec::new(),
+        submodules: BTreeMap::new(),
+    };
+    Manifest {
+        host,
+        gpu: Probe::Absent("libnvidia-ml.so.1 is not installed".into()),
+        git: Probe::Known(git),
+        tools: BTreeMap::new(),
+        environment: BTreeMap::new(),
+    }
+}
+
+fn process(index: u32, outcome: Outcome) -> ProcessRecord {
+    ProcessRecord {
+        index,
+        started: "2026-11-21T11:01:02.345Z".into(),
+        seconds: 1.25,
+        outcome,
+        end: Some(ProcessEnd::Exit(0)),
+        stages: Vec::new(),
+        peak_rss_bytes: Some(87_654_400),
+        device_peak_bytes: None,
+        cpu_seconds: Some(1.2),
+        leftovers: 0,
+        output_bytes: 120,
+        round: None,
+        slot: None,
+    }
+}
+
+fn record_of(cases: Vec<CaseRecord>) -> RunRecord {
+    RunRecord {
+        schema: SCHEMA_RECORD.into(),
+        run_id: "20261121T110102.345Z-7d01aa".parse().unwrap(),
+        tool: ToolInfo { name: "gbench-ci".into(), version: "0.1.0".into() },
+        state: RecordState::Complete,
+        started: "2026-11-21T11:01:02.345Z".into(),
+        finished: Some("2026-11-21T11:02:31.120Z".into()),
+        side: None,
+        source: RunSource { suite: "kernels".into(), path: Some("gbench.toml".into()), sha256: None },
+        command: ["gbench-ci", "run", "--suite", "kernels", "--tag", "it's fast"].map(String::from).to_vec(),
+        config: BTreeMap::new(),
+        manifest: manifest(),
+        cases,
+        warnings: Vec::new(),
+    }
+}
+
+/// One case with a time in seconds; `centers` are the processes' medians.
+fn measured(benchmark: &str, n: i64, centers: &[f64]) -> CaseRecord {
+    let sets = centers.iter().enumerate().map(|(index, center)| ProcessSamples {
+        process: index as u32,
+        values: vec![center * 0.998, *center, center * 1.004],
+        ..ProcessSamples::default()
+    });
+    CaseRecord {
+        id: case(benchmark, &[("n", n)]),
+        description: String::new(),
+        components: vec![Component::Cpu],
+        kind: Kind::Synthetic,
+        tags: Vec::new(),
+        config: BTreeMap::new(),
+        outcome: Outcome::Measured,
+        processes: (0..centers.len() as u32).map(|index| process(index, Outcome::Measured)).collect(),
+        metrics: vec![Metric {
+            name: "time".into(),
+            unit: "s".into(),
+            better: Some(Better::Lower),
+            processes: sets.collect(),
+            summary: None,
+        }],
+        declared: BTreeMap::new(),
+        metadata: BTreeMap::new(),
+        warnings: Vec::new(),
+    }
+}
+
+fn troubled(benchmark: &str, outcome: Outcome) -> CaseRecord {
+    let processes = match outcome {
+        Outcome::Skipped { .. } | Outcome::NotRun { .. } => Vec::new(),
+        _ => vec![ProcessRecord { peak_rss_bytes: None, ..process(0, outcome.clone()) }],
+    };
+    CaseRecord { outcome, metrics: Vec::new(), processes, ..measured(benchmark, 1, &[]) }
+}
+
+/// Five good processes everywhere.
+pub fn quiet() -> RunRecord {
+    record_of(vec![
+        measured("kernels/gemm", 1024, &[0.01231, 0.01229, 0.01235, 0.01230, 0.01233]),
+        measured("kernels/reduce", 4096, &[3.2e-4, 3.21e-4, 3.19e-4, 3.2e-4, 3.2e-4]),
+    ])
+}
+
+/// Some of everything.
+pub fn record() -> RunRecord {
+    let skipped = Outcome::Skipped {
+        cause: "needs 2 GPUs, this machine has none".into(),
+        advice: "run it on a machine with 2 GPUs".into(),
+    };
+    let crashed = Outcome::Failed {
+        kind: FailureKind::Signal,
+        cause: "ended by SIGSEGV in measure".into(),
+        advice: "see logs/kernels_conv.0.err for its last words".into(),
+    };
+    let hung = Outcome::TimedOut {
+        stage: Stage::Setup,
+        limit: 60.0,
+        spent: 60.2,
+        advice: "raise deadlines.setup, or find out what it waits for".into(),
+    };
+    let mut copy = measured("memory/copy", 1 << 28, &[21.1, 21.3, 20.9, 21.2, 21.0]);
+    copy.metrics[0].name = "bandwidth".into();
+    copy.metrics[0].unit = "GB/s".into();
+    copy.metrics[0].better = Some(Better::Higher);
+    copy.warnings.push("the governor is powersave".into());
+    let mut partial = troubled("kernels/conv", crashed);
+    partial.metrics = measured("kernels/conv", 1, &[0.5]).metrics;
+    partial.metrics[0].processes[0].partial = true;
+    let mut quiet = quiet();
+    quiet.cases.extend([
+        copy,
+        measured("kernels/noisy", 7, &[1.0e-3, 1.3e-3, 0.9e-3, 1.25e-3, 1.1e-3]),
+        measured("kernels/once", 7, &[1.0e-3]),
+        measured("kernels/disturbed", 7, &[1.0e-3, 1.002e-3, 1.08e-3, 1.001e-3, 0.999e-3]),
+        troubled("kernels/attention", skipped),
+        partial,
+        troubled("loading/warm", hung),
+    ]);
+    quiet.warnings.push("the machine was busy at the start: load 3.1 on 64 cores".into());
+    quiet
+}
+
+/// A run that was killed in the middle.
+pub fn killed() -> RunRecord {
+    let not_run = Outcome::NotRun {
+        cause: "the run ended before its turn".into(),
+        advice: "run the suite again".into(),
+    };
+    let mut record = quiet();
+    record.cases.push(troubled("kernels/scan", not_run));
+    record.state = RecordState::Recovered;
+    record.finished = None;
+    record
+}
+
+/// Names and messages that try to break out of every format.
+pub fn hostile() -> RunRecord {
+    let text = "a|b `c` @octo #12 <img src=x> ](http://evil) \u{1b}[31mred\u{202e}\n=cmd() ]]> é";
+    let mut record = quiet();
+    record.cases[0].id.device = text.into();
+    record.cases[0].metrics[0].name = format!("={text}");
+    record.cases[0].metrics[0].unit = text.into();
+    record.cases[0].warnings.push(text.into());
+    record.cases[1].outcome = Outcome::Invalid { cause: text.into(), advice: text.into() };
+    record.warnings.push(text.into());
+    record.source.suite = text.into();
+    record.command.push("it's `$(x)` \u{1b}[31m".into());
+    record
+}

@@ -1,0 +1,346 @@
+//! What every format shows, worked out once from the verdict document: groups, figures as text, and the
+//! summary of each suite. A format only lays it out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::number;
+use crate::compare::{Conclusion, Row, RowSide, Verdict, VerdictDocument};
+use crate::model::{CaseId, Timing};
+
+/// The document, sorted for reading.
+pub struct Digest<'a> {
+    pub document: &'a VerdictDocument,
+    /// What changed or could not be decided: one group a verdict, in the order of [`Verdict::ALL`], none empty.
+    pub groups: Vec<Group<'a>>,
+    pub unchanged: Vec<Line<'a>>,
+    /// By name.
+    pub suites: Vec<Suite>,
+    /// Absent where nothing was compared.
+    pub speedup: Option<Speedup>,
+}
+
+pub struct Group<'a> {
+    pub verdict: Verdict,
+    pub lines: Vec<Line<'a>>,
+}
+
+/// One row as text.
+pub struct Line<'a> {
+    pub row: &'a Row,
+    /// The case, unambiguous within the document.
+    pub name: String,
+    pub base: Side,
+    pub head: Side,
+    /// `+10.2 % slower`; empty where there is nothing to compare.
+    pub change: String,
+    /// `+8.1 % to +12.4 %`; empty likewise, and where no chance is involved.
+    pub interval: String,
+    /// `p < 0.001`, corrected over the suite; empty where the rule gives none.
+    pub p: String,
+}
+
+/// One side of a row as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Side {
+    /// The median with its unit, the outcome's word where there is none, `absent` where the side lacks the row.
+    pub value: String,
+    /// `±0.8 %`, the spread between processes.
+    pub spread: String,
+}
+
+/// Counts of one suite. A suite with a failure never counts as passed.
+#[derive(Debug, PartialEq)]
+pub struct Suite {
+    pub name: String,
+    pub counts: BTreeMap<Verdict, u32>,
+    pub speedup: Option<Speedup>,
+}
+
+/// How many times as fast head is as base, over the rows that have a change. Below 1: slower.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Speedup {
+    pub rows: u32,
+    pub geometric_mean: f64,
+    pub worst: f64,
+    pub worst_name: String,
+    pub best: f64,
+    pub best_name: String,
+}
+
+impl<'a> Digest<'a> {
+    pub fn new(document: &'a VerdictDocument) -> Self {
+        let names = Names::new(document.rows.iter().map(|row| &row.case));
+        let mut by_verdict: BTreeMap<Verdict, Vec<Line<'a>>> = BTreeMap::new();
+        for row in &document.rows {
+            by_verdict.entry(row.verdict).or_default().push(Line::new(row, names.of(&row.case)));
+        }
+        let mut suites: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+        for row in &document.rows {
+            suites.entry(row.case.benchmark.suite()).or_default().push(row);
+        }
+        let suites = suites
+            .into_iter()
+            .map(|(name, rows)| {
+                let mut counts: BTreeMap<_, _> = Verdict::ALL.into_iter().map(|v| (v, 0)).collect();
+                for row in &rows {
+                    *counts.entry(row.verdict).or_default() += 1;
+                }
+                Suite { name: name.to_owned(), counts, speedup: Speedup::over(rows.into_iter(), &names) }
+            })
+            .collect();
+        let unchanged = by_verdict.remove(&Verdict::Unchanged).unwrap_or_default();
+        let groups = Verdict::ALL
+            .into_iter()
+            .filter_map(|verdict| Some(Group { verdict, lines: by_verdict.remove(&verdict)? }))
+            .collect();
+        let speedup = Speedup::over(document.rows.iter(), &names);
+        Self { document, groups, unchanged, suites, speedup }
+    }
+
+    /// `41 rows: 2 regressed, 1 missing, 38 unchanged`.
+    pub fn counts(&self) -> String {
+        let rows = self.document.rows.len();
+        let total = plural(rows, "row");
+        let counts = counts_text(&self.document.counts);
+        if counts.is_empty() { "nothing was compared".into() } else { format!("{total}: {counts}") }
+    }
+
+    /// `main at 1a2b3c4d (branch main): 40 of 41 cases measured on NVIDIA H100`.
+    pub fn side(side: &crate::compare::SideSummary) -> String {
+        let mut text = side.name.clone();
+        if let Some(commit) = &side.commit {
+            text += &format!(" at {}", short_commit(commit));
+        }
+        let mut notes = Vec::new();
+        if let Some(branch) = side.branch.as_ref().filter(|branch| **branch != side.name) {
+            notes.push(format!("branch {branch}"));
+        }
+        if side.dirty {
+            notes.push("with uncommitted changes".to_owned());
+        }
+        if !notes.is_empty() {
+            text += &format!(" ({})", notes.join(", "));
+        }
+        let cases = plural(side.cases as usize, "case");
+        let measured = match side.measured == side.cases {
+            true => format!("{cases} measured"),
+            false => format!("{} of {cases} measured", side.measured),
+        };
+        let machine = if side.machine.is_empty() { "" } else { " on " };
+        format!("{text}: {measured}{machine}{}", side.machine)
+    }
+
+    /// What the verdict rests on, and how to read the figures.
+    pub fn method(&self) -> String {
+        let method = &self.document.method;
+        if method.tested == 0 {
+            return format!("Rule {}; no row was tested.", method.rule);
+        }
+        let mut thresholds: Vec<f64> = self.document.rows.iter().map(|row| row.threshold).collect();
+        thresholds.sort_by(f64::total_cmp);
+        thresholds.dedup();
+        let threshold = match thresholds.as_slice() {
+            [] => String::new(),
+            [one] => format!(" A change matters from {} on.", number::percent(*one)),
+            [least, .., most] => {
+                let [least, most] = [least, most].map(|threshold| number::percent(*threshold));
+                format!(" A change matters from {least} to {most} on, as the suite sets it for each row.")
+            }
+        };
+        format!(
+            "Rule {}: over {} tested together, the chance of any false verdict is at most {}.{threshold} Figures \
+             are medians over processes, and ± is the spread between processes. Of a change, plus is worse and \
+             minus is better, and the range is the interval on which the verdict rests.",
+            method.rule,
+            plural(method.tested as usize, "row"),
+            number::percent(method.alpha),
+        )
+    }
+}
+
+impl<'a> Line<'a> {
+    fn new(row: &'a Row, name: String) -> Self {
+        let medians = [&row.base, &row.head].map(|side| side.as_ref().and_then(|side| side.median));
+        let values = match medians {
+            [Some(base), Some(head)] => {
+                let (base, head) = number::pair(base, head, &row.unit);
+                [Some(base), Some(head)]
+            }
+            each => each.map(|median| median.map(|median| number::value(median, &row.unit))),
+        };
+        let [base, head] = values;
+        let (mut change, mut interval) = (String::new(), String::new());
+        if let Some(measured) = &row.change {
+            let percent = number::signed_percent;
+            change = format!("{} {}", percent(measured.slowdown), number::word(row));
+            if measured.low != measured.high {
+                interval = format!("{} to {}", percent(measured.low), percent(measured.high));
+            }
+        }
+        // Of rows that stay within their threshold a p-value says nothing that the interval does not.
+        let p = row.change.as_ref().filter(|_| row.verdict != Verdict::Unchanged);
+        let p = p.and_then(|change| change.adjusted_p).map_or(String::new(), number::p_value);
+        let mut base = Side::new(row.base.as_ref(), base);
+        let mut head = Side::new(row.head.as_ref(), head);
+        for side in [&mut base, &mut head] {
+            if side.value.is_empty() {
+                side.value = "absent".into();
+            }
+        }
+        Self { row, name, base, head, change: change.trim_end().to_owned(), interval, p }
+    }
+
+    /// The interval, with the p-value where there is one.
+    pub fn evidence(&self) -> String {
+        let parts: Vec<&str> =
+            [&*self.interval, &*self.p].into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join(", ")
+    }
+
+    /// Why and what next, where the row says so.
+    pub fn notes(&self) -> Vec<(&'static str, String)> {
+        [("why", &self.row.reason), ("next", &self.row.next)]
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(label, text)| (label, text.clone()))
+            .collect()
+    }
+}
+
+impl Side {
+    fn new(side: Option<&RowSide>, median: Option<String>) -> Self {
+        let Some(side) = side else { return Self::default() };
+        let value = median.unwrap_or_else(|| side.outcome.word().to_owned());
+        let spread = match (side.median, side.spread) {
+            (Some(_), Some(spread)) => number::spread(spread),
+            (Some(_), None) if side.processes == 1 => "1 process".into(),
+            _ => String::new(),
+        };
+        Self { value, spread }
+    }
+}
+
+impl Suite {
+    pub fn count(&self, verdict: Verdict) -> u32 {
+        self.counts.get(&verdict).copied().unwrap_or(0)
+    }
+
+    pub fn rows(&self) -> u32 {
+        self.counts.values().sum()
+    }
+
+    /// Invalid or missing.
+    pub fn failed(&self) -> u32 {
+        self.count(Verdict::Invalid) + self.count(Verdict::Missing)
+    }
+
+    pub fn conclusion(&self) -> Conclusion {
+        match () {
+            () if self.count(Verdict::Regressed) > 0 => Conclusion::Regressed,
+            () if self.failed() > 0 => Conclusion::Failed,
+            () if self.count(Verdict::Inconclusive) > 0 => Conclusion::Inconclusive,
+            () => Conclusion::Pass,
+        }
+    }
+
+    pub fn counts_text(&self) -> String {
+        counts_text(&self.counts)
+    }
+}
+
+impl Speedup {
+    fn over<'r>(rows: impl Iterator<Item = &'r Row>, names: &Names) -> Option<Self> {
+        let speedups: Vec<(f64, &Row)> = rows
+            .filter_map(|row| Some((1.0 / (1.0 + row.change.as_ref()?.slowdown), row)))
+            .filter(|(speedup, _)| speedup.is_finite() && *speedup > 0.0)
+            .collect();
+        let by_speedup = |a: &&(f64, &Row), b: &&(f64, &Row)| a.0.total_cmp(&b.0);
+        let (worst, worst_row) = speedups.iter().min_by(by_speedup)?;
+        let (best, best_row) = speedups.iter().max_by(by_speedup)?;
+        let logs: f64 = speedups.iter().map(|(speedup, _)| speedup.ln()).sum();
+        let name = |row: &Row| format!("{} {}", names.of(&row.case), row.metric).trim_end().to_owned();
+        Some(Self {
+            rows: speedups.len() as u32,
+            geometric_mean: (logs / speedups.len() as f64).exp(),
+            worst: *worst,
+            worst_name: name(worst_row),
+            best: *best,
+            best_name: name(best_row),
+        })
+    }
+}
+
+/// Names of cases, with the way of timing said only where two cases would otherwise read the same.
+pub struct Names(BTreeSet<String>);
+
+impl Names {
+    pub fn new<'c>(cases: impl Iterator<Item = &'c CaseId>) -> Self {
+        let distinct: BTreeSet<&CaseId> = cases.collect();
+        let mut seen = BTreeSet::new();
+        let twice = distinct.into_iter().map(CaseId::to_string).filter(|name| !seen.insert(name.clone()));
+        Self(twice.collect())
+    }
+
+    pub fn of(&self, case: &CaseId) -> String {
+        let name = case.to_string();
+        match self.0.contains(&name) {
+            true => format!("{name} (timed by {})", timing_word(case.timing)),
+            false => name,
+        }
+    }
+}
+
+pub fn timing_word(timing: Timing) -> &'static str {
+    match timing {
+        Timing::Protocol => "protocol",
+        Timing::Process => "process",
+        Timing::Stdout => "stdout",
+    }
+}
+
+/// The conclusion's word as a headline: `PASS`.
+pub fn conclusion_word(conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Pass => "PASS",
+        Conclusion::Regressed => "REGRESSED",
+        Conclusion::Failed => "FAILED",
+        Conclusion::Inconclusive => "INCONCLUSIVE",
+        Conclusion::Incomparable => "INCOMPARABLE",
+    }
+}
+
+pub fn conclusion_mark(conclusion: Conclusion) -> char {
+    match conclusion {
+        Conclusion::Pass => '✓',
+        Conclusion::Regressed | Conclusion::Failed => '✗',
+        Conclusion::Inconclusive | Conclusion::Incomparable => '?',
+    }
+}
+
+/// `1 row`, `2 rows`, `2 processes`.
+pub fn plural(count: usize, noun: &str) -> String {
+    let end = match count {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{count} {noun}{end}")
+}
+
+/// With a capital first letter, unless the first word is a name such as `kernels/gemm`.
+pub fn capitalized(text: &str) -> String {
+    let word = text.split(' ').next().unwrap_or("");
+    match word.chars().all(|c| c.is_ascii_lowercase()) && !word.is_empty() {
+        true => text[..1].to_ascii_uppercase() + &text[1..],
+        false => text.to_owned(),
+    }
+}
+
+pub fn short_commit(commit: &str) -> String {
+    commit.chars().take(10).collect()
+}
+
+fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String {
+    let present = counts.iter().filter(|(_, count)| **count > 0);
+    present.map(|(verdict, count)| format!("{count} {}", verdict.word())).collect::<Vec<_>>().join(", ")
+}

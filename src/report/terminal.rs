@@ -1,0 +1,232 @@
+//! A verdict for a terminal or a CI log. In the order in which people read: the verdict, the counts, what
+//! changed, how to see it again, and then the rest.
+
+use std::io;
+
+use super::number;
+use super::page::{Grid, GridRow, Page, Style, Tint};
+use super::rows::{Digest, Group, Line, capitalized, conclusion_mark, conclusion_word};
+use crate::compare::{Conclusion, Difference, Verdict};
+
+/// Writes the report. `all`: unchanged rows are shown too, not only counted.
+pub fn render(
+    digest: &Digest,
+    style: Style,
+    all: bool,
+    out: &mut (impl io::Write + ?Sized),
+) -> io::Result<()> {
+    let document = digest.document;
+    let mut page = Page::new(out, style);
+    let conclusion = document.conclusion;
+    let word = conclusion_word(conclusion);
+    page.headline(conclusion_mark(conclusion), word, &document.sentence, tint_of(conclusion))?;
+    page.blank()?;
+    page.line(&capitalized(&digest.counts()))?;
+    page.note("base", &Digest::side(&document.base))?;
+    page.note("head", &Digest::side(&document.head))?;
+
+    let strict: Vec<_> = document.differences.iter().filter(|difference| difference.strict).collect();
+    if !strict.is_empty() {
+        page.heading("Differs, and must agree for a comparison", Tint::Bad)?;
+        differences(&mut page, &strict)?;
+    }
+    for group in &digest.groups {
+        page.heading(&title(group), tint_of_verdict(group.verdict))?;
+        lines(&mut page, &group.lines)?;
+    }
+    if !document.reproduce.is_empty() {
+        page.heading("Compare again with", Tint::Plain)?;
+        page.command(&document.reproduce)?;
+    }
+    if !document.warnings.is_empty() {
+        page.heading("Warnings", Tint::Doubt)?;
+        for warning in &document.warnings {
+            page.note("-", warning)?;
+        }
+    }
+    let noted: Vec<_> = document.differences.iter().filter(|difference| !difference.strict).collect();
+    if !noted.is_empty() {
+        page.heading("Also differs between base and head", Tint::Plain)?;
+        differences(&mut page, &noted)?;
+    }
+    suites(&mut page, digest)?;
+    unchanged(&mut page, digest, all)?;
+    page.heading("How it was decided", Tint::Plain)?;
+    page.note("", &digest.method())
+}
+
+fn unchanged<W: io::Write + ?Sized>(page: &mut Page<W>, digest: &Digest, all: bool) -> io::Result<()> {
+    let count = digest.unchanged.len();
+    match (count, all) {
+        (0, _) => Ok(()),
+        (_, true) => {
+            page.heading(&format!("Unchanged: {count}"), Tint::Good)?;
+            lines(page, &digest.unchanged)
+        }
+        (_, false) => page.heading(&format!("Unchanged: {count} (listed with --all)"), Tint::Good),
+    }
+}
+
+fn title(group: &Group) -> String {
+    format!("{}: {}", capitalized(group.verdict.word()), group.lines.len())
+}
+
+/// A table of rows with their notes. Notes that all rows share are said once, below.
+fn lines<W: io::Write + ?Sized>(page: &mut Page<W>, lines: &[Line]) -> io::Result<()> {
+    let changes = lines.iter().any(|line| !line.change.is_empty());
+    let shared: Vec<_> = match lines {
+        [first, _, ..] => {
+            let shared = |note: &(_, _)| lines.iter().all(|line| line.notes().contains(note));
+            first.notes().into_iter().filter(shared).collect()
+        }
+        _ => Vec::new(),
+    };
+    let rows = lines.iter().map(|line| GridRow {
+        cells: [
+            stacked(&line.name, &line.row.metric),
+            stacked(&line.base.value, &line.base.spread),
+            stacked(&line.head.value, &line.head.spread),
+        ]
+        .into_iter()
+        .chain(changes.then(|| stacked(&line.change, &line.interval)))
+        .collect(),
+        notes: line.notes().into_iter().filter(|note| !shared.contains(note)).collect(),
+    });
+    let mut header = vec!["case, metric", "base", "head"];
+    header.extend(changes.then_some("change"));
+    page.grid(&Grid { header, rows: rows.collect() })?;
+    for (label, text) in &shared {
+        page.note(label, &format!("(for each) {text}"))?;
+    }
+    Ok(())
+}
+
+fn stacked(above: &str, below: &str) -> String {
+    // Line breaks tell lines of a cell apart, so none may come in with a name.
+    let [above, below] = [above, below].map(|text| text.replace('\n', " "));
+    if below.is_empty() { above } else { format!("{above}\n{below}") }
+}
+
+fn differences<W: io::Write + ?Sized>(page: &mut Page<W>, differences: &[&Difference]) -> io::Result<()> {
+    let rows = differences.iter().map(|difference| GridRow {
+        cells: [&difference.field, shown(&difference.base), shown(&difference.head)]
+            .map(|text| text.replace('\n', " "))
+            .to_vec(),
+        notes: Vec::new(),
+    });
+    page.grid(&Grid { header: vec!["field", "base", "head"], rows: rows.collect() })
+}
+
+fn shown(value: &str) -> &str {
+    if value.is_empty() { "(none)" } else { value }
+}
+
+fn suites<W: io::Write + ?Sized>(page: &mut Page<W>, digest: &Digest) -> io::Result<()> {
+    if digest.suites.len() > 1 {
+        page.heading("Suites", Tint::Plain)?;
+        let rows = digest.suites.iter().map(|suite| GridRow {
+            cells: vec![
+                suite.name.clone(),
+                conclusion_word(suite.conclusion()).to_owned(),
+                suite.rows().to_string(),
+                suite.counts_text(),
+                suite.speedup.as_ref().map_or(String::new(), |speedup| number::times(speedup.geometric_mean)),
+            ],
+            notes: Vec::new(),
+        });
+        let header = vec!["suite", "status", "rows", "of these", "speedup"];
+        page.grid(&Grid { header, rows: rows.collect() })?;
+    }
+    if let Some(speedup) = digest.speedup.as_ref().filter(|speedup| speedup.rows > 1) {
+        page.heading("Speed of head against base, above 1 is faster", Tint::Plain)?;
+        let mean = number::times(speedup.geometric_mean);
+        page.note("mean", &format!("{mean} (geometric, over {} rows)", speedup.rows))?;
+        page.note("worst", &format!("{} {}", number::times(speedup.worst), speedup.worst_name))?;
+        page.note("best", &format!("{} {}", number::times(speedup.best), speedup.best_name))?;
+    }
+    Ok(())
+}
+
+fn tint_of(conclusion: Conclusion) -> Tint {
+    match conclusion {
+        Conclusion::Pass => Tint::Good,
+        Conclusion::Regressed | Conclusion::Failed => Tint::Bad,
+        Conclusion::Inconclusive | Conclusion::Incomparable => Tint::Doubt,
+    }
+}
+
+fn tint_of_verdict(verdict: Verdict) -> Tint {
+    match verdict {
+        Verdict::Regressed | Verdict::Invalid | Verdict::Missing => Tint::Bad,
+        Verdict::Inconclusive => Tint::Doubt,
+        Verdict::Improved | Verdict::Unchanged => Tint::Good,
+        Verdict::New => Tint::Plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fit::width;
+    use crate::report::test_support as documents;
+
+    fn rendered(document: &crate::compare::VerdictDocument, style: Style, all: bool) -> String {
+        let mut out = Vec::new();
+        render(&Digest::new(document), style, all, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_kind_of_document_reads_well_at_eighty_columns() {
+        for (name, document) in documents::all() {
+            insta::assert_snapshot!(name, rendered(&document, Style::PLAIN, false));
+        }
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for (name, document) in documents::all() {
+            for (columns, all) in [(60, true), (80, false), (80, true), (120, true)] {
+                for unicode in [true, false] {
+                    let text = rendered(&document, Style { width: columns, color: false, unicode }, all);
+                    // Only a single argument of a command may be wider: broken, it could not be pasted.
+                    for line in text.lines().filter(|line| line.trim_end_matches(" \\").trim().contains(' '))
+                    {
+                        assert!(width(line) <= usize::from(columns), "{name} at {columns}: {line}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_names_that_differ_in_their_tail_stay_apart_at_any_width() {
+        let document = documents::long_names();
+        for columns in [60, 80, 120] {
+            let text = rendered(&document, Style { width: columns, ..Style::PLAIN }, true);
+            for index in 0..40 {
+                assert!(text.contains(&format!("={index}]")), "n={index} at {columns}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_colour_no_escape_and_without_unicode_only_ascii() {
+        for (name, document) in documents::all() {
+            let plain = rendered(&document, Style { unicode: false, ..Style::PLAIN }, true);
+            assert!(plain.chars().all(|c| c == '\n' || !c.is_ascii_control() && c.is_ascii()), "{name}");
+            let text = rendered(&document, Style::PLAIN, true);
+            assert!(!text.contains('\u{1b}'), "{name}");
+        }
+    }
+
+    #[test]
+    fn colour_changes_no_word() {
+        for (name, document) in documents::all() {
+            let color = rendered(&document, Style { color: true, ..Style::PLAIN }, true);
+            assert!(color.contains("\u{1b}[1"), "{name}");
+            let codes = regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap();
+            assert_eq!(codes.replace_all(&color, ""), rendered(&document, Style::PLAIN, true), "{name}");
+        }
+    }
+}
