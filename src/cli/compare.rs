@@ -1,0 +1,244 @@
+//! `gbench-ci compare`: two records, or a stored baseline against a fresh run, become one verdict.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::baseline::{name_of, store_of};
+use super::measure::exit_of;
+use super::output::wrote;
+use super::run::{OutputArgs, measure, shown};
+use super::selection::{SelectionArgs, SettingsArgs};
+use super::style;
+use crate::compare::{Policy, SideInput, VerdictDocument, compare};
+use crate::model::{Exit, Fault, Result, RunRecord};
+use crate::report::{self, Format, Options, Style};
+use crate::store::{read_record, write_atomically};
+use crate::suite::{Benchmark, Gate, Suite};
+
+/// Compare a baseline with a fresh run, or two records with each other
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    /// What to compare with: a baseline's name, a record or a run's folder
+    pub base: String,
+    /// What to judge: a record or a run's folder [default: a fresh run of the suite]
+    pub head: Option<String>,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Store instead of the suite file's: dir:PATH
+    #[arg(long, value_name = "ADDRESS")]
+    pub store: Option<String>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = FormatArg::Terminal)]
+    pub format: FormatArg,
+    /// Show unchanged rows in full
+    #[arg(long)]
+    pub all: bool,
+    /// Also write the verdict as JSON to this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Also write the report as Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Make inconclusive cases fail: exit code 3
+    #[arg(long)]
+    pub fail_inconclusive: bool,
+}
+
+/// The formats of reports as a flag's values.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormatArg {
+    Terminal,
+    Markdown,
+    Json,
+    Csv,
+    Junit,
+}
+
+impl From<FormatArg> for Format {
+    fn from(arg: FormatArg) -> Self {
+        match arg {
+            FormatArg::Terminal => Format::Terminal,
+            FormatArg::Markdown => Format::Markdown,
+            FormatArg::Json => Format::Json,
+            FormatArg::Csv => Format::Csv,
+            FormatArg::Junit => Format::Junit,
+        }
+    }
+}
+
+pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    let overrides = args.settings.overrides()?;
+    // Two files need no suite; where there is one, its gate still decides how they are judged.
+    let suite = || -> Result<Suite> {
+        let mut suite = args.selection.suite(builtins)?;
+        overrides.apply(&mut suite);
+        args.output.apply(&mut suite)?;
+        Ok(suite)
+    };
+    let (base, head, gate, reports) = match &args.head {
+        Some(head) => {
+            let suite = suite_if_any(args, builtins)?;
+            let base = side(&args.base, suite.as_ref(), args)?;
+            let head_record = side(head, suite.as_ref(), args)?;
+            (base, (head_record, head.clone()), suite.map(|suite| suite.gate), None)
+        }
+        None => {
+            let suite = suite()?;
+            // Before anything is measured: a baseline that is not there must not cost a run.
+            let base = side(&args.base, Some(&suite), args)?;
+            let finished = measure(&suite, &args.output)?;
+            if finished.interrupted.is_some() {
+                wrote(writeln!(
+                    out,
+                    "interrupted: nothing is compared; the record is {}",
+                    shown(&finished.folder.record_path())
+                ))?;
+                return Ok(exit_of(&finished));
+            }
+            let reports = finished.folder.root().join("reports");
+            (base, (finished.record, "this run".to_owned()), Some(suite.gate), Some(reports))
+        }
+    };
+    let (head, head_name) = head;
+    let mut policy = policy(gate.as_ref(), overrides.threshold);
+    policy.inconclusive_fails |= args.fail_inconclusive;
+    policy.reproduce = reproduce(&args.base, &head_name, reports.as_deref(), &policy);
+    let base = SideInput { record: &base, name: args.base.clone() };
+    let document = compare(&base, &SideInput { record: &head, name: head_name }, &policy)?;
+    deliver(&document, reports.as_deref(), args, out)?;
+    Ok(exit_from(&document))
+}
+
+/// The suite file of this folder if there is one; a broken one is an error, none is not.
+fn suite_if_any(args: &Args, builtins: &[Benchmark]) -> Result<Option<Suite>> {
+    Ok(args.selection.registry(builtins)?.file)
+}
+
+/// A record by path, or the newest of a baseline's name. A path that exists wins over a name.
+fn side(text: &str, suite: Option<&Suite>, args: &Args) -> Result<RunRecord> {
+    let path = Path::new(text);
+    let looks_like_a_path = text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl");
+    if path.exists() || looks_like_a_path {
+        return read_record(path);
+    }
+    let name = name_of(text)?;
+    let builtin = Suite::new("micro", crate::suite::Source::Builtin, Vec::new());
+    store_of(suite.unwrap_or(&builtin), args.store.as_deref())?.load(&name)
+}
+
+/// The suite file's gate as the comparison takes it.
+pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
+    let usual = Gate::default();
+    let gate = gate.unwrap_or(&usual);
+    Policy {
+        alpha: gate.alpha.value,
+        inconclusive_fails: gate.inconclusive_fails.value,
+        failed_fails: gate.failed_fails.value,
+        threshold,
+        match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
+        reproduce: String::new(),
+    }
+}
+
+/// The command that gives the same verdict from what is kept.
+fn reproduce(base: &str, head: &str, reports: Option<&Path>, policy: &Policy) -> String {
+    let head = match reports.and_then(Path::parent) {
+        Some(run) => shown(run),
+        None => head.to_owned(),
+    };
+    let mut command = format!("gbench-ci compare {} {}", quoted(base), quoted(&head));
+    if let Some(threshold) = policy.threshold {
+        command += &format!(" --threshold {threshold}");
+    }
+    command
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Prints the report, and writes it where it was asked for and beside a fresh run's record.
+fn deliver(
+    document: &VerdictDocument,
+    reports: Option<&Path>,
+    args: &Args,
+    out: &mut impl Write,
+) -> Result<()> {
+    if let Some(folder) = reports {
+        write_reports(document, folder)?;
+    }
+    let bytes = |format| rendered(document, format, Style::PLAIN, true);
+    if let Some(path) = &args.json {
+        write_atomically(path, &bytes(Format::Json)?)?;
+    }
+    if let Some(path) = &args.markdown {
+        write_atomically(path, &bytes(Format::Markdown)?)?;
+    }
+    let text = rendered(document, args.format.into(), style::stdout(), args.all)?;
+    wrote(out.write_all(&text))?;
+    match (args.format, reports) {
+        (FormatArg::Terminal, Some(folder)) => wrote(writeln!(
+            out,
+            "\nverdict {}\nreport  {}",
+            shown(&folder.join("verdict.json")),
+            shown(&folder.join("verdict.md"))
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Writes every format of a verdict into a run's report folder.
+pub fn write_reports(document: &VerdictDocument, folder: &Path) -> Result<()> {
+    for (format, name) in [
+        (Format::Json, "verdict.json"),
+        (Format::Markdown, "verdict.md"),
+        (Format::Csv, "verdict.csv"),
+        (Format::Junit, "verdict.junit.xml"),
+    ] {
+        write_atomically(&folder.join(name), &rendered(document, format, Style::PLAIN, true)?)?;
+    }
+    Ok(())
+}
+
+pub fn rendered(document: &VerdictDocument, format: Format, style: Style, all: bool) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    wrote(report::verdict(document, &Options { format, style, all }, &mut bytes))?;
+    Ok(bytes)
+}
+
+/// The document's own exit code. Errors: a code that no version of the document has.
+pub fn exit_from(document: &VerdictDocument) -> Exit {
+    let known = Exit::ALL.into_iter().find(|(exit, _)| exit.code() == document.exit_code);
+    known.map_or(Exit::Internal, |(exit, _)| exit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_break_them() {
+        assert_eq!(quoted("a/b.json"), "a/b.json");
+        assert_eq!(quoted("my run"), "'my run'");
+        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn a_gate_of_the_file_reaches_the_policy() {
+        let mut gate = Gate::default();
+        gate.alpha.value = 0.01;
+        gate.inconclusive_fails.value = true;
+        let policy = policy(Some(&gate), Some(0.02));
+        assert_eq!((policy.alpha, policy.inconclusive_fails, policy.threshold), (0.01, true, Some(0.02)));
+    }
+}
