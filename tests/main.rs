@@ -1,1 +1,4 @@
-
+mod doctor;
+mod fake_nvml;
+mod manifest;
+mod manifest_git;
