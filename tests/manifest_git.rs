@@ -9,7 +9,8 @@ use git2::{Oid, Repository, RepositoryInitOptions, Signature, Time};
 use crate::manifest::gbench;
 
 fn repository(folder: &Path) -> Repository {
-    Repository::init_opts(folder, RepositoryInitOptions::new().initial_head("trunk")).unwrap()
+    Repository::init_opts(folder, RepositoryInitOptions::new().initial_head("trunk").external_template(false))
+        .unwrap()
 }
 
 fn signature() -> Signature<'static> {
@@ -41,9 +42,11 @@ fn with_a_commit(folder: &Path) -> (Repository, Oid) {
     (repository, id)
 }
 
+/// Without tools to ask and without a user's configuration, which could hide files.
 fn probe(folder: &Path) -> Probe<GitFacts> {
-    let output =
-        gbench(folder).args(["manifest", "show", "--json"]).assert().success().get_output().stdout.clone();
+    let mut command = gbench(folder);
+    command.env("PATH", "/nowhere").env("HOME", "/nowhere").env("XDG_CONFIG_HOME", "/nowhere");
+    let output = command.args(["manifest", "show", "--json"]).assert().success().get_output().stdout.clone();
     serde_json::from_slice::<Manifest>(&output).unwrap().git
 }
 
