@@ -3,6 +3,10 @@
 mod compare_documents;
 mod compare_pairing;
 mod compare_rule;
+mod doctor;
+mod fake_nvml;
+mod manifest;
+mod manifest_git;
 mod protocol;
 mod runner;
 mod schema;
