@@ -19,6 +19,8 @@ pub struct Fault {
     /// An instruction to the reader, in the imperative, without a trailing period.
     pub next: String,
     pub exit: Exit,
+    /// The next of several mistakes that one reading found; the exit code is the first one's.
+    pub also: Option<Box<Fault>>,
 }
 
 /// Where something went wrong.
@@ -36,7 +38,7 @@ pub enum Place {
 
 impl Fault {
     fn new(place: Place, what: impl fmt::Display, next: impl fmt::Display, exit: Exit) -> Self {
-        Self { place, what: what.to_string(), next: next.to_string(), exit }
+        Self { place, what: what.to_string(), next: next.to_string(), exit, also: None }
     }
 
     /// A mistake in a text file, shown with its line. Exit code 2.
@@ -64,6 +66,18 @@ impl Fault {
     /// Anything else with a name. Exit code 2 unless changed by [`Fault::exits`].
     pub fn at(name: impl Into<String>, what: impl fmt::Display, next: impl fmt::Display) -> Self {
         Self::new(Place::Named(name.into()), what, next, Exit::Usage)
+    }
+
+    /// Several faults as one, the first in front; `None` if there are none. At most 20 are kept: a reader
+    /// who has mended twenty reads the file anew anyway, and the chain stays short enough to drop.
+    pub fn chain(faults: Vec<Fault>) -> Option<Fault> {
+        let kept = faults.into_iter().take(20);
+        kept.rev().reduce(|later, fault| Self { also: Some(Box::new(later)), ..fault })
+    }
+
+    /// This fault and those chained to it, in order.
+    pub fn each(&self) -> impl Iterator<Item = &Fault> {
+        std::iter::successors(Some(self), |fault| fault.also.as_deref())
     }
 
     /// The same fault with another exit code.
@@ -108,6 +122,15 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_chain_keeps_its_order_and_its_length_bounded() {
+        let faults = (0..30).map(|index| Fault::at(index.to_string(), "wrong", "mend it")).collect();
+        let chain = Fault::chain(faults).unwrap();
+        let names: Vec<_> = chain.each().map(|fault| fault.place.to_string()).collect();
+        assert_eq!(names, (0..20).map(|index| index.to_string()).collect::<Vec<_>>());
+        assert!(Fault::chain(Vec::new()).is_none());
+    }
 
     #[test]
     fn a_place_in_a_text_counts_lines_and_columns_from_one() {

@@ -21,6 +21,7 @@ mod fault;
 mod id;
 pub mod line;
 mod manifest;
+mod match_fields;
 mod outcome;
 mod record;
 mod samples;
@@ -33,6 +34,7 @@ pub use exit::Exit;
 pub use fault::{Fault, Place, Result};
 pub use id::{BaselineName, BenchmarkId, RunId};
 pub use manifest::*;
+pub use match_fields::{MATCH_FIELDS, Strictness};
 pub use outcome::{FailureKind, Outcome};
 pub use record::{
     CaseRecord, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, RunRecord, RunSource,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+pub use crate::model::Strictness;
 use crate::model::{
     BenchmarkId, Better, Component, Kind, MetricDeclaration, Origin, Params, Setting, Settings, Timing,
 };
@@ -11,11 +12,29 @@ use crate::model::{
 #[derive(Clone, Debug)]
 pub struct Suite {
     pub name: String,
+    pub description: String,
     pub source: Source,
     /// In the file's order. Never empty after loading.
     pub benchmarks: Vec<Benchmark>,
+    /// `[components]`: what `--component` means where it is declared; an id may be a built-in's.
+    pub components: BTreeMap<Component, Vec<BenchmarkId>>,
     pub gate: Gate,
     pub run: RunOptions,
+}
+
+impl Suite {
+    /// A suite with nothing else said about it.
+    pub fn new(name: impl Into<String>, source: Source, benchmarks: Vec<Benchmark>) -> Self {
+        Self {
+            name: name.into(),
+            description: String::new(),
+            source,
+            benchmarks,
+            components: BTreeMap::new(),
+            gate: Gate::default(),
+            run: RunOptions::default(),
+        }
+    }
 }
 
 /// Where a suite came from.
@@ -133,15 +152,6 @@ pub struct Gate {
     pub failed_fails: Setting<bool>,
     /// Field of the match key to strictness; fields that are not named keep their default.
     pub match_key: BTreeMap<String, Setting<Strictness>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strictness {
-    /// A difference refuses the comparison.
-    Strict,
-    /// A difference is shown.
-    Annotate,
-    Ignore,
 }
 
 impl Default for Gate {
