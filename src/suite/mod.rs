@@ -1,8 +1,21 @@
 //! What can be measured: `gbench.toml` and the built-in suite become one [`Suite`].
 
+mod action;
+mod benchmark;
+mod file;
+mod metrics;
+mod reader;
+mod requires;
+mod settings;
+mod sweep;
+mod template;
+pub mod words;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+pub use self::file::FILE_NAME;
+pub use self::template::substitute;
 pub use crate::model::Strictness;
 use crate::model::{
     BenchmarkId, Better, Component, Kind, MetricDeclaration, Origin, Params, Setting, Settings, Timing,

@@ -1,0 +1,152 @@
+//! What a benchmark and its build step start: an argument list, a shell line or a built-in's name.
+
+use std::path::{Path, PathBuf};
+
+use toml::de::DeValue;
+
+use super::reader::{Item, Table};
+use super::sweep::unknown_parameter;
+use super::template::{Piece, pieces};
+use super::{Action, Build};
+
+/// The one of `command`, `shell` and `builtin` that is given, with the item it stands in.
+pub(super) fn read_action<'t>(table: &mut Table<'t>) -> Option<(Action, Item<'t>)> {
+    let ways = [table.take("command"), table.take("shell"), table.take("builtin")];
+    let item = only_one(table, ways.into_iter().flatten().collect(), "a benchmark", {
+        "add `command = [\"./program\"]`, `shell = \"a line\"` or `builtin = \"name\"`"
+    })?;
+    let action = match item.key {
+        "command" => argv(&item)?,
+        "shell" => Action::Shell(item.filled()?.to_owned()),
+        _ => Action::Builtin(item.filled()?.to_owned()),
+    };
+    Some((action, item))
+}
+
+/// `build = ["make"]` or `build = {shell = "make", dir = "native"}`.
+pub(super) fn read_build(item: &Item, folder: &Path) -> Option<Build> {
+    match item.value {
+        DeValue::Array(_) => Some(Build { action: argv(item)?, dir: folder.into() }),
+        DeValue::Table(_) => {
+            let mut table = item.table()?;
+            let ways = [table.take("command"), table.take("shell")];
+            let dir = table.take("dir").and_then(|dir| read_dir(&dir, folder));
+            let way = only_one(&table, ways.into_iter().flatten().collect(), "a build", {
+                "add `command = [\"make\"]` or `shell = \"a line\"`"
+            });
+            table.close();
+            let way = way?;
+            let action = match way.key {
+                "command" => argv(&way)?,
+                _ => Action::Shell(way.filled()?.to_owned()),
+            };
+            Some(Build { action, dir: dir.unwrap_or_else(|| folder.into()) })
+        }
+        _ => item.wrong("a list such as [\"make\"], or {shell = \"a line\", dir = \"native\"}"),
+    }
+}
+
+/// A folder relative to the suite file's.
+pub(super) fn read_dir(item: &Item, folder: &Path) -> Option<PathBuf> {
+    Some(folder.join(item.filled()?))
+}
+
+fn only_one<'t>(table: &Table<'t>, mut given: Vec<Item<'t>>, who: &str, next: &str) -> Option<Item<'t>> {
+    given.sort_by_key(|item| item.key_span.start);
+    match given.as_slice() {
+        [] => table.page.fault(table.span.clone(), format!("{who} needs something to run"), next),
+        [first, second, ..] => {
+            let what = format!("{who} takes `{}` or `{}`, not both", first.key, second.key);
+            table.page.fault(second.key_span.clone(), what, "keep one of them");
+        }
+        [only] => return Some(only.clone()),
+    }
+    None
+}
+
+fn argv(item: &Item) -> Option<Action> {
+    if let DeValue::String(line) = item.value {
+        let words: Vec<_> = line.split_whitespace().map(|word| format!("{word:?}")).collect();
+        let next =
+            format!("write the list [{}], or use `shell` for a line with shell syntax", words.join(", "));
+        item.fault(format!("`{}` is text, not a list of arguments", item.key), next);
+        return None;
+    }
+    let members = item.list("a list of arguments, such as [\"./gemm\", \"--n=8\"]")?;
+    let arguments: Vec<_> = members.iter().map(|member| member.text().map(str::to_owned)).collect();
+    let arguments: Vec<String> = arguments.into_iter().collect::<Option<_>>()?;
+    if arguments.first().is_none_or(|program| program.trim().is_empty()) {
+        let next = format!("begin the list with a program: {} = [\"./gemm\"]", item.key);
+        item.fault(format!("`{}` names no program", item.key), next);
+        return None;
+    }
+    Some(Action::Command(arguments))
+}
+
+/// Reports what in the arguments of `command` is no parameter and no doubled brace.
+pub(super) fn check_placeholders(command: &Item, names: &[String]) {
+    for member in members(command) {
+        let Some(text) = member.value.as_str() else { continue };
+        let found = match pieces(text) {
+            Ok(found) => found,
+            Err(lone) => {
+                let what = format!("the brace `{lone}` has no partner");
+                member.fault(what, format!("write `{lone}{lone}` for the brace itself"));
+                continue;
+            }
+        };
+        for piece in found {
+            match piece {
+                Piece::Param(name) if !is_word(name) => {
+                    let what = format!("`{{{name}}}` cannot be a parameter");
+                    member.fault(what, "write `{{` and `}}` for the braces themselves");
+                }
+                Piece::Param(name) if !names.iter().any(|known| known == name) => {
+                    unknown_parameter(member.page, placeholder(&member, name), name, names);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Reports a parameter in a build step: it runs once, for all of them.
+pub(super) fn refuse_placeholders(build: &Item, names: &[String]) {
+    for member in members(build) {
+        let Some(Ok(found)) = member.value.as_str().map(pieces) else { continue };
+        for piece in found {
+            if let Piece::Param(name) = piece
+                && names.iter().any(|known| known == name)
+            {
+                let what = format!("`{{{name}}}` in a build step: it runs once, for every value of `{name}`");
+                let next = "build all variants in one step, or give each its own `[[benchmark]]`";
+                member.page.fault(placeholder(&member, name), what, next);
+            }
+        }
+    }
+}
+
+fn is_word(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn members<'t>(item: &Item<'t>) -> Vec<Item<'t>> {
+    match item.value {
+        DeValue::Array(_) => item.list("a list").unwrap_or_default(),
+        // The command of `build = {command = [...]}`.
+        DeValue::Table(_) => {
+            let command = item.table().and_then(|mut table| table.take("command"));
+            command.filter(|command| command.value.is_array()).map(|c| members(&c)).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Where `{name}` stands in the file; the whole argument if an escape hides it.
+fn placeholder(member: &Item, name: &str) -> std::ops::Range<usize> {
+    let raw = member.page.slice(member.span.clone());
+    match raw.find(&format!("{{{name}}}")) {
+        Some(at) => member.span.start + at..member.span.start + at + name.len() + 2,
+        None => member.span.clone(),
+    }
+}

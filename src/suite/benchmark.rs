@@ -1,0 +1,208 @@
+//! One `[[benchmark]]` of the file: what runs, where, with what, and how often.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::action::{check_placeholders, read_action, read_build, read_dir, refuse_placeholders};
+use super::metrics;
+use super::reader::{Item, Page, Table};
+use super::requires::read_requires;
+use super::settings::Changes;
+use super::sweep::sweep;
+use super::words::advise;
+use super::{Action, Benchmark, MetricRule};
+use crate::model::{BenchmarkId, Component, Kind, Params, Timing};
+
+/// What the rest of the file says to every benchmark.
+pub(super) struct Surroundings<'a> {
+    pub page: &'a Page,
+    /// The suite file's folder, absolute.
+    pub folder: PathBuf,
+    pub suite: String,
+    pub builtins: &'a [Benchmark],
+    /// `[gate] threshold` and `[defaults]`, in the order in which they are laid over the built-in ones.
+    pub changes: Vec<Changes>,
+    pub env: BTreeMap<String, String>,
+    pub keep_env: Vec<String>,
+    pub rules: Vec<MetricRule>,
+    /// Combinations of parameters that the file may still make.
+    pub budget: usize,
+}
+
+impl Surroundings<'_> {
+    /// Reads one entry, and gives it with the place of its id. Whatever is missing or wrong is on the page
+    /// afterwards and has a stand-in here, so that the other keys are checked all the same.
+    pub fn benchmark(&mut self, entry: &Item) -> Option<(Benchmark, Range<usize>)> {
+        let mut table = entry.table()?;
+        table.name = "[[benchmark]]".into();
+        let id = table.need("id", "`id = \"name\"`");
+        let named = id.as_ref().and_then(|item| read_id(item, &self.suite));
+        let action = read_action(&mut table);
+        let mut it = match &action {
+            Some((Action::Builtin(name), item)) => self.builtin(name, item),
+            Some((action, _)) => Some(nameless(action.clone(), &self.folder)),
+            None => None,
+        }
+        .unwrap_or_else(|| nameless(Action::Shell(String::new()), &self.folder));
+        it.place = self.page.place(entry.span.start);
+
+        self.changes.iter().for_each(|changes| changes.apply(&mut it.settings));
+        Changes::read(&mut table).apply(&mut it.settings);
+        self.describe(&mut it, &mut table);
+        self.surround(&mut it, &mut table);
+        self.time(&mut it, &mut table, action.as_ref().map(|(action, _)| action));
+        let build = table.take("build");
+        it.build = build.as_ref().and_then(|item| read_build(item, &self.folder)).or(it.build);
+        let names = self.points(&mut it, &mut table);
+        if let Some((Action::Command(_), item)) = &action {
+            check_placeholders(item, &names);
+        }
+        if let Some(build) = &build {
+            refuse_placeholders(build, &names);
+        }
+        table.close();
+        it.id = named?;
+        Some((it, id?.span))
+    }
+
+    fn builtin(&self, wanted: &str, item: &Item) -> Option<Benchmark> {
+        let name = |member: &Benchmark| match &member.action {
+            Action::Builtin(name) => name.clone(),
+            _ => member.id.name().to_owned(),
+        };
+        if let Some(member) = self.builtins.iter().find(|member| name(member) == wanted) {
+            return Some(Benchmark { dir: self.folder.clone(), ..member.clone() });
+        }
+        let known: Vec<_> = self.builtins.iter().map(name).collect();
+        let known: Vec<_> = known.iter().map(String::as_str).collect();
+        item.fault(format!("no built-in benchmark is called `{wanted}`"), advise(wanted, &known));
+        None
+    }
+
+    fn describe(&self, it: &mut Benchmark, table: &mut Table) {
+        let kinds = [Kind::Synthetic, Kind::Application, Kind::Domain].map(|kind| (kind.word(), kind));
+        set(&mut it.description, table.take("description").and_then(|item| item.text()).map(str::to_owned));
+        set(&mut it.components, table.take("components").and_then(|item| components(&item)));
+        set(&mut it.kind, table.take("kind").and_then(|item| item.word(&kinds)));
+        set(&mut it.tags, table.take("tags").and_then(|item| item.texts("[\"quick\"]")).map(unique));
+    }
+
+    fn surround(&self, it: &mut Benchmark, table: &mut Table) {
+        set(&mut it.dir, table.take("dir").and_then(|item| read_dir(&item, &self.folder)));
+        it.env.extend(self.env.clone());
+        it.env.extend(table.table("env").map(|env| read_env(&env)).unwrap_or_default());
+        it.keep_env.extend(self.keep_env.clone());
+        it.keep_env.extend(table.take("keep_env").and_then(|item| read_keep_env(&item)).unwrap_or_default());
+        it.keep_env = unique(std::mem::take(&mut it.keep_env));
+        set(&mut it.requires, table.table("requires").map(read_requires));
+        let own = table.table("metrics").map(|rules| metrics::rules(&rules)).unwrap_or_default();
+        it.metrics =
+            own.into_iter().chain(self.rules.clone()).chain(std::mem::take(&mut it.metrics)).collect();
+    }
+
+    fn time(&self, it: &mut Benchmark, table: &mut Table, action: Option<&Action>) {
+        let (timing, extract) = (table.take("timing"), table.take("extract"));
+        if let Some(list) = &extract {
+            it.extract = metrics::extracts(list);
+        }
+        let usual = match action {
+            _ if extract.is_some() => Timing::Stdout,
+            Some(Action::Builtin(_)) => Timing::Protocol,
+            _ => Timing::Process,
+        };
+        it.timing = timing.as_ref().and_then(|item| item.word(&TIMINGS)).unwrap_or(usual);
+        match (&timing, &extract) {
+            (Some(timing), None) if it.timing == Timing::Stdout => timing.fault(
+                "`timing = \"stdout\"` does not say what to look for",
+                "add a `[[benchmark.extract]]` with a `metric` and `json`, `regex` or `csv`",
+            ),
+            (Some(timing), Some(_)) if it.timing != Timing::Stdout => timing.fault(
+                "`extract` takes numbers from stdout, and `timing` says otherwise",
+                "take `timing` out, or `extract`",
+            ),
+            _ => {}
+        }
+    }
+
+    /// Fills the points and gives the names of the parameters.
+    fn points(&mut self, it: &mut Benchmark, table: &mut Table) -> Vec<String> {
+        let (matrix, zip, conditions) = (table.table("matrix"), table.table("zip"), table.take("where"));
+        if matrix.is_none() && zip.is_none() && conditions.is_none() {
+            self.budget = self.budget.saturating_sub(it.points.len());
+            return it.points.first().into_iter().flat_map(Params::keys).cloned().collect();
+        }
+        let sweep = sweep(matrix, zip, conditions, self.page, &mut self.budget);
+        (it.points, it.excluded) = (sweep.points, sweep.excluded);
+        sweep.names
+    }
+}
+
+const TIMINGS: [(&str, Timing); 3] =
+    [("protocol", Timing::Protocol), ("process", Timing::Process), ("stdout", Timing::Stdout)];
+
+/// A benchmark that has not been given its name yet.
+fn nameless(action: Action, folder: &Path) -> Benchmark {
+    // Both parts are letters, which is all that an id asks for.
+    let id = "file/nameless".parse().unwrap();
+    Benchmark::new(id, action, folder.into())
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+/// Without repeats, in order.
+fn unique<T: PartialEq>(values: Vec<T>) -> Vec<T> {
+    let mut kept = Vec::new();
+    for value in values {
+        if !kept.contains(&value) {
+            kept.push(value);
+        }
+    }
+    kept
+}
+
+/// A benchmark id; a name alone gets the suite's put in front.
+pub(super) fn read_id(item: &Item, suite: &str) -> Option<BenchmarkId> {
+    let text = item.filled()?;
+    let full = if text.contains('/') { text.to_owned() } else { format!("{suite}/{text}") };
+    let read: Result<BenchmarkId, String> = full.parse();
+    read.map_err(|what| item.fault(what, "write an id such as \"kernels/gemm\", or \"gemm\" alone")).ok()
+}
+
+fn components(item: &Item) -> Option<Vec<Component>> {
+    let words = Component::ALL.map(|(component, word)| (word, component));
+    let members = item.list("a list of components, such as [\"gpu\", \"ram\"]")?;
+    Some(unique(members.iter().filter_map(|member| member.word(&words)).collect()))
+}
+
+/// Reads an `env` table.
+pub(super) fn read_env(table: &Table) -> BTreeMap<String, String> {
+    let mut env = BTreeMap::new();
+    for item in table.items() {
+        check_env_name(item.key, &item, item.key_span.clone());
+        if let Some(value) = item.text() {
+            env.insert(item.key.to_owned(), value.to_owned());
+        }
+    }
+    env
+}
+
+/// Reads a list of names of environment variables.
+pub(super) fn read_keep_env(item: &Item) -> Option<Vec<String>> {
+    let names = item.texts("[\"HF_TOKEN\"]")?;
+    for name in &names {
+        check_env_name(name, item, item.span.clone());
+    }
+    Some(names)
+}
+
+fn check_env_name(name: &str, item: &Item, span: Range<usize>) {
+    if name.is_empty() || name.contains(['=', '\0']) {
+        let what = format!("`{}` cannot name an environment variable", name.escape_default());
+        item.page.fault(span, what, "use letters, digits and `_`");
+    }
+}

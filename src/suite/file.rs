@@ -1,0 +1,261 @@
+//! `gbench.toml`: from a path to a checked [`Suite`], or to every mistake in the file at once.
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use toml::de::DeTable;
+
+use super::benchmark::{Surroundings, read_env, read_id, read_keep_env};
+use super::reader::{Item, Page, Table};
+use super::settings::Changes;
+use super::sweep::MOST_POINTS;
+use super::words::near;
+use super::{Benchmark, Gate, RunOptions, Source, Suite, metrics};
+use crate::model::{BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Strictness};
+
+/// The file that is looked for where none is named.
+pub const FILE_NAME: &str = "gbench.toml";
+
+/// Bytes; nobody writes more by hand, and `/dev/zero` is longer still.
+const LARGEST_FILE: u64 = 16 << 20;
+
+impl Suite {
+    /// Reads a suite file. `builtins`: the members that `builtin = "name"` may call, found by the name of
+    /// their [`super::Action::Builtin`]. Errors: every mistake of the file, chained, each with its place.
+    pub fn load(path: &Path, builtins: &[Benchmark]) -> Result<Suite> {
+        let bytes = read(path)?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let good = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..good].iter().filter(|byte| **byte == b'\n').count() + 1;
+            Fault::at_path(path, format!("line {line} is not UTF-8 text"), "save the file as UTF-8")
+        })?;
+        Self::parse(path, &text, builtins)
+    }
+
+    /// [`Suite::load`] for text that is at hand; `path` names it and anchors its folders, and is not opened.
+    pub fn parse(path: &Path, text: &str, builtins: &[Benchmark]) -> Result<Suite> {
+        let page = Page::new(path, Arc::from(text));
+        let (tree, errors) = DeTable::parse_recoverable(text);
+        for error in &errors {
+            let span = error.span().unwrap_or(0..0);
+            page.fault(
+                span,
+                format!("this is not TOML: {}", error.message()),
+                advice_on_syntax(error.message()),
+            );
+        }
+        let suite = match errors.is_empty() {
+            true => read_suite(path, text, &page, tree.get_ref(), builtins),
+            // What the parser made up to recover would only be complained about again.
+            false => None,
+        };
+        match (suite, page.into_fault()) {
+            (Some(suite), None) => Ok(suite),
+            (_, Some(fault)) => Err(fault),
+            (None, None) => Err(no_benchmark(path)),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let init = "run `gbench-ci init` to write one, or name another with `--config`";
+    if path.is_dir() {
+        let next = format!("name the file in it: {}", path.join(FILE_NAME).display());
+        return Err(Fault::at_path(path, "this is a folder, not a suite file", next));
+    }
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(path);
+    let read = opened.and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes));
+    match read {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(Fault::at_path(path, "there is no such suite file", init))
+        }
+        Err(error) => Err(Fault::at_path(path, format!("cannot be read: {error}"), "make it readable")),
+        Ok(_) if bytes.len() as u64 > LARGEST_FILE => {
+            Err(Fault::at_path(path, "is larger than 16 MiB", "name a suite file with `--config`"))
+        }
+        Ok(_) if bytes.trim_ascii().is_empty() => {
+            Err(Fault::at_path(path, "the suite file is empty", "run `gbench-ci init --force` to write one"))
+        }
+        Ok(_) => Ok(bytes),
+    }
+}
+
+fn no_benchmark(path: &Path) -> Fault {
+    Fault::at_path(
+        path,
+        "the suite file has no benchmark",
+        "add a `[[benchmark]]` with an `id` and a `command`, or run `gbench-ci init --force`",
+    )
+}
+
+fn advice_on_syntax(message: &str) -> &'static str {
+    match message {
+        message if message.contains("duplicate key") => "keep one of the two",
+        message if message.contains("unclosed") => "close it on the same line, or before the next key",
+        message if message.contains("string") => "put text between quotes: \"text\"",
+        _ => "mend the line: `key = value`, with text in \"quotes\"",
+    }
+}
+
+fn read_suite(path: &Path, text: &str, page: &Page, tree: &DeTable, builtins: &[Benchmark]) -> Option<Suite> {
+    let mut root = Table::root(page, tree);
+    let (name, description) = read_names(root.table("suite"));
+    let run = root.table("run").map(read_run).unwrap_or_default();
+    let (gate, gate_threshold) = root.table("gate").map(read_gate).unwrap_or_default();
+    let rules = root.table("metrics").map(|table| metrics::rules(&table)).unwrap_or_default();
+    let (mut env, mut keep_env, mut defaults) = Default::default();
+    if let Some(mut table) = root.table("defaults") {
+        defaults = Changes::read(&mut table);
+        env = table.table("env").map(|table| read_env(&table)).unwrap_or_default();
+        keep_env = table.take("keep_env").and_then(|item| read_keep_env(&item)).unwrap_or_default();
+        table.close();
+    }
+    let mut surroundings = Surroundings {
+        page,
+        folder: folder_of(path),
+        suite: name.clone(),
+        builtins,
+        changes: vec![gate_threshold, defaults],
+        env,
+        keep_env,
+        rules,
+        budget: MOST_POINTS,
+    };
+    let list = root.take("benchmark");
+    let entries = list.and_then(|item| item.list("`[[benchmark]]` with two brackets")).unwrap_or_default();
+    let read: Vec<_> = entries.iter().filter_map(|entry| surroundings.benchmark(entry)).collect();
+    refuse_duplicates(page, &read);
+    let benchmarks: Vec<_> = read.into_iter().map(|(benchmark, _)| benchmark).collect();
+    let declared = root.table("components");
+    let components = declared.map(|table| read_components(table, &name, &benchmarks, builtins));
+    root.close();
+    if benchmarks.is_empty() {
+        return None;
+    }
+    let sha256 = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let source = Source::File { path: path.into(), sha256 };
+    let components = components.unwrap_or_default();
+    Some(Suite { description, components, gate, run, ..Suite::new(name, source, benchmarks) })
+}
+
+/// The folder that a suite file's relative paths begin at.
+fn folder_of(path: &Path) -> PathBuf {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::path::absolute(parent).unwrap_or_else(|_| parent.into())
+}
+
+/// Name and description. A file that names no suite is called `suite`: the folder's name would make the
+/// same benchmark two different cases in two checkouts.
+fn read_names(table: Option<Table>) -> (String, String) {
+    let Some(mut table) = table else { return ("suite".into(), String::new()) };
+    let name = table.take("name").and_then(|item| {
+        let name = item.filled()?;
+        if name.contains('/') || format!("{name}/x").parse::<BenchmarkId>().is_err() {
+            let next = "use letters, digits, `_`, `-`, `.` and `+` only";
+            item.fault(format!("`{name}` cannot name a suite"), next);
+        }
+        Some(name.to_owned())
+    });
+    let description = table.take("description").and_then(|item| item.text()).unwrap_or("");
+    table.close();
+    (name.unwrap_or_else(|| "suite".into()), description.into())
+}
+
+fn read_run(mut table: Table) -> RunOptions {
+    let mut run = RunOptions::default();
+    set(&mut run.deadline, table.take("deadline"), Item::seconds);
+    set(&mut run.artifacts, table.take("artifacts"), |item| item.filled().map(PathBuf::from));
+    set(&mut run.store, table.take("store"), |item| {
+        let address = item.filled()?;
+        if !matches!(address.split_once(':'), Some((kind, rest)) if !kind.is_empty() && !rest.is_empty()) {
+            let what = format!("`{address}` is no address of a store");
+            item.fault(what, "write a kind and a place, such as \"dir:.gbench\"");
+        }
+        Some(address.to_owned())
+    });
+    set(&mut run.keep, table.take("keep"), |item| item.whole(1..=1_000_000).map(|keep| keep as u32));
+    table.close();
+    run
+}
+
+fn read_gate(mut table: Table) -> (Gate, Changes) {
+    const POLICIES: [(&str, bool); 2] = [("pass", false), ("fail", true)];
+    let mut gate = Gate::default();
+    set(&mut gate.alpha, table.take("alpha"), |item| {
+        let alpha = item.number()?;
+        if alpha <= 0.0 || alpha >= 0.5 {
+            let next = "write a chance above 0 and below 0.5, such as 0.05";
+            item.fault(format!("`alpha` cannot be {alpha}"), next);
+        }
+        Some(alpha)
+    });
+    set(&mut gate.inconclusive_fails, table.take("inconclusive"), |item| item.word(&POLICIES));
+    set(&mut gate.failed_fails, table.take("failed"), |item| item.word(&POLICIES));
+    let mut threshold = Changes::default();
+    threshold.threshold(&mut table);
+    if let Some(mut fields) = table.table("match") {
+        let words = Strictness::ALL.map(|strictness| (strictness.word(), strictness));
+        for (field, usual) in MATCH_FIELDS {
+            let Some(item) = fields.take(field) else { continue };
+            let mut setting = Setting::default(usual);
+            set(&mut setting, Some(item), |item| item.word(&words));
+            gate.match_key.insert(field.to_owned(), setting);
+        }
+        fields.close();
+    }
+    table.close();
+    (gate, threshold)
+}
+
+fn set<'t, T>(setting: &mut Setting<T>, item: Option<Item<'t>>, read: impl FnOnce(&Item<'t>) -> Option<T>) {
+    let Some(item) = item else { return };
+    if let Some(value) = read(&item) {
+        setting.set(value, item.origin());
+    }
+}
+
+/// `cpu = ["kernels/gemm"]`: what `--component cpu` means. Ids may be the file's or the built-ins'.
+fn read_components(
+    mut table: Table,
+    suite: &str,
+    benchmarks: &[Benchmark],
+    builtins: &[Benchmark],
+) -> BTreeMap<Component, Vec<BenchmarkId>> {
+    let known: Vec<&str> = benchmarks.iter().chain(builtins).map(|benchmark| benchmark.id.as_str()).collect();
+    let mut components = BTreeMap::new();
+    for (component, word) in Component::ALL {
+        let Some(item) = table.take(word) else { continue };
+        let mut ids = Vec::new();
+        for member in item.list("a list of benchmark ids, such as [\"kernels/gemm\"]").unwrap_or_default() {
+            let Some(id) = read_id(&member, suite) else { continue };
+            if !known.contains(&id.as_str()) {
+                let near = near(id.as_str(), &known);
+                let next = match near.first() {
+                    Some(near) => format!("write `{near}`"),
+                    None => "name a `[[benchmark]]` of this file or a built-in one".into(),
+                };
+                member.fault(format!("no benchmark is called `{id}`"), next);
+            }
+            ids.push(id);
+        }
+        components.insert(component, ids);
+    }
+    table.close();
+    components
+}
+
+fn refuse_duplicates(page: &Page, benchmarks: &[(Benchmark, Range<usize>)]) {
+    let mut seen: BTreeMap<&BenchmarkId, &Range<usize>> = BTreeMap::new();
+    for (benchmark, span) in benchmarks {
+        if let Some(first) = seen.insert(&benchmark.id, span) {
+            let line = page.line(first.start);
+            let what = format!("`{}` stands twice; line {line} has it too", benchmark.id);
+            page.fault(span.clone(), what, "give one of them another id, or make it a parameter");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Which numbers a benchmark yields, where from, and how they are to be judged.
+
+use globset::Glob;
+use regex::Regex;
+use serde_json_path::JsonPath;
+
+use super::reader::{Item, Table};
+use super::{Benchmark, Extract, ExtractFrom, MetricRule};
+use crate::model::{Better, MetricDeclaration};
+
+const DIRECTIONS: [(&str, Better); 2] = [("lower", Better::Lower), ("higher", Better::Higher)];
+
+impl Benchmark {
+    /// Unit and declaration that the rules give a metric: for each field the first matching rule that
+    /// sets it. A glob that cannot be compiled matches nothing; a loaded suite holds none.
+    pub fn declaration(&self, metric: &str) -> (Option<String>, MetricDeclaration) {
+        let mut unit = None;
+        let mut declared = MetricDeclaration::default();
+        let matches = |rule: &&MetricRule| {
+            Glob::new(&rule.glob).is_ok_and(|glob| glob.compile_matcher().is_match(metric))
+        };
+        for rule in self.metrics.iter().filter(matches) {
+            unit = unit.or_else(|| rule.unit.clone());
+            declared.better = declared.better.or(rule.declaration.better);
+            declared.threshold = declared.threshold.or(rule.declaration.threshold);
+            declared.gate = declared.gate.or(rule.declaration.gate);
+        }
+        (unit, declared)
+    }
+}
+
+/// Reads `[metrics."glob"]` tables, in the order of the file.
+pub(super) fn rules(table: &Table) -> Vec<MetricRule> {
+    table.items().iter().filter_map(rule).collect()
+}
+
+fn rule(item: &Item) -> Option<MetricRule> {
+    if let Err(error) = Glob::new(item.key) {
+        let what = format!("`{}` is not a glob: {}", item.key, error.kind());
+        let next = "write a pattern such as \"*_bytes\"; a backslash makes the next character plain";
+        item.page.fault(item.key_span.clone(), what, next);
+    }
+    let mut table = item.table()?;
+    let rule = MetricRule {
+        glob: item.key.to_owned(),
+        unit: table.take("unit").and_then(|unit| unit.text()).map(str::to_owned),
+        declaration: MetricDeclaration {
+            better: table.take("better").and_then(|better| better.word(&DIRECTIONS)),
+            threshold: table.take("threshold").and_then(|threshold| threshold.ratio()),
+            gate: table.take("gate").and_then(|gate| gate.flag()),
+        },
+    };
+    table.close();
+    Some(rule)
+}
+
+/// Reads the list of `[[benchmark.extract]]`.
+pub(super) fn extracts(list: &Item) -> Vec<Extract> {
+    let mut found: Vec<Extract> = Vec::new();
+    for item in list.list("`[[benchmark.extract]]` tables").unwrap_or_default() {
+        let Some(mut table) = item.table() else { continue };
+        let metric = table.need("metric", "`metric = \"time\"`").and_then(|metric| name(&metric, &found));
+        let unit = table.take("unit").and_then(|unit| unit.text()).unwrap_or("");
+        let better = table.take("better").and_then(|better| better.word(&DIRECTIONS));
+        let from = source(&mut table);
+        table.close();
+        if let (Some(metric), Some(from)) = (metric, from) {
+            found.push(Extract { metric, unit: unit.into(), better, from });
+        }
+    }
+    found
+}
+
+fn name(item: &Item, earlier: &[Extract]) -> Option<String> {
+    let metric = item.filled()?;
+    if !metric.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c)) {
+        let what = format!("`{metric}` cannot name a metric");
+        item.fault(what, "use letters, digits, `_`, `-`, `.` and `/` only");
+        return None;
+    }
+    if earlier.iter().any(|extract| extract.metric == metric) {
+        item.fault(format!("`{metric}` is extracted twice"), "give each extraction a metric of its own");
+        return None;
+    }
+    Some(metric.to_owned())
+}
+
+fn source(table: &mut Table) -> Option<ExtractFrom> {
+    let ways = [table.take("json"), table.take("regex"), table.take("csv")];
+    let mut given = ways.into_iter().flatten();
+    let Some(first) = given.next() else {
+        let next = "add `json = \"$.path\"`, `regex = \"(number)\"` or `csv = \"column\"`";
+        table.page.fault(table.span.clone(), "this extraction says nowhere to look", next);
+        return None;
+    };
+    if let Some(second) = given.next() {
+        let what = format!("an extraction takes `{}` or `{}`, not both", first.key, second.key);
+        second.page.fault(second.key_span.clone(), what, "write a second `[[benchmark.extract]]` for it");
+        return None;
+    }
+    let text = first.filled()?.to_owned();
+    match first.key {
+        "json" => json_path(&first, text),
+        "regex" => regex(&first, text),
+        _ => Some(ExtractFrom::CsvColumn(text)),
+    }
+}
+
+fn json_path(item: &Item, path: String) -> Option<ExtractFrom> {
+    match JsonPath::parse(&path) {
+        Ok(_) => Some(ExtractFrom::JsonPath(path)),
+        Err(error) => {
+            let what =
+                format!("`{path}` is no JSON path: it breaks off at character {}", error.position() + 1);
+            item.fault(what, "write a path such as \"$.results[*].time\" (RFC 9535)");
+            None
+        }
+    }
+}
+
+fn regex(item: &Item, pattern: String) -> Option<ExtractFrom> {
+    let next = "put one group around the number: regex = 'time: ([0-9.]+) ms'";
+    match Regex::new(&pattern) {
+        Ok(regex) if regex.captures_len() < 2 => {
+            item.fault("the regular expression captures nothing", next);
+            None
+        }
+        Ok(_) => Some(ExtractFrom::Regex(pattern)),
+        Err(error) => {
+            // The last line says what is wrong; those before draw a picture of the pattern.
+            let text = error.to_string();
+            let cause = text.lines().next_back().unwrap_or("").trim_start_matches("error: ").to_owned();
+            item.fault(format!("the regular expression cannot be read: {cause}"), next);
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Action;
+    use super::*;
+
+    #[test]
+    fn the_first_rule_that_sets_a_field_speaks_for_it() {
+        let id = "s/x".parse().unwrap();
+        let mut benchmark = Benchmark::new(id, Action::Shell("true".into()), "/".into());
+        let rule = |glob: &str, threshold, gate| MetricRule {
+            glob: glob.into(),
+            unit: None,
+            declaration: MetricDeclaration { better: None, threshold, gate },
+        };
+        benchmark.metrics = vec![
+            rule("peak_*", Some(0.01), None),
+            rule("*_bytes", Some(0.5), Some(false)),
+            rule("[", None, None),
+        ];
+        let (unit, declared) = benchmark.declaration("peak_bytes");
+        assert_eq!(unit, None);
+        assert_eq!((declared.threshold, declared.gate), (Some(0.01), Some(false)));
+        assert_eq!(benchmark.declaration("time").1, MetricDeclaration::default());
+    }
+}

@@ -1,0 +1,323 @@
+//! Walks a TOML tree that kept its spans. Every question asked of a value either answers or leaves a fault
+//! that points at the very characters, and reading goes on: one look at the file finds all mistakes.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::ops::{Range, RangeInclusive};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
+
+use super::words::{advise, check_ratio, check_seconds, listed, parse_ratio, parse_seconds, parse_size};
+use crate::model::{Fault, Origin};
+
+/// One file under reading and the faults found in it so far.
+pub(super) struct Page {
+    path: PathBuf,
+    text: Arc<str>,
+    line_starts: Vec<usize>,
+    faults: RefCell<Vec<(usize, Fault)>>,
+}
+
+impl Page {
+    pub fn new(path: &Path, text: Arc<str>) -> Self {
+        let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        let line_starts = std::iter::once(0).chain(after_breaks).collect();
+        Self { path: path.into(), text, line_starts, faults: RefCell::default() }
+    }
+
+    pub fn fault(&self, span: Range<usize>, what: impl Display, next: impl Display) {
+        let fault = Fault::in_text(&self.path, &self.text, span.clone(), what, next);
+        self.faults.borrow_mut().push((span.start, fault));
+    }
+
+    /// One-based.
+    pub fn line(&self, offset: usize) -> usize {
+        self.line_starts.partition_point(|start| *start <= offset)
+    }
+
+    /// `gbench.toml:12`.
+    pub fn place(&self, offset: usize) -> String {
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        format!("{}:{}", name.to_string_lossy(), self.line(offset))
+    }
+
+    /// The characters of the file that a span covers.
+    pub fn slice(&self, span: Range<usize>) -> &str {
+        self.text.get(span).unwrap_or("")
+    }
+
+    pub fn is_clean(&self) -> bool {
+        self.faults.borrow().is_empty()
+    }
+
+    /// All faults as one, in the order of the file.
+    pub fn into_fault(self) -> Option<Fault> {
+        let mut faults = self.faults.into_inner();
+        faults.sort_by_key(|(start, _)| *start);
+        Fault::chain(faults.into_iter().map(|(_, fault)| fault).collect())
+    }
+}
+
+/// One value and the key it stands under.
+#[derive(Clone)]
+pub(super) struct Item<'t> {
+    pub page: &'t Page,
+    pub key: &'t str,
+    pub key_span: Range<usize>,
+    pub span: Range<usize>,
+    pub value: &'t DeValue<'t>,
+}
+
+impl<'t> Item<'t> {
+    pub fn origin(&self) -> Origin {
+        Origin::File(self.page.place(self.span.start))
+    }
+
+    pub fn fault(&self, what: impl Display, next: impl Display) {
+        self.page.fault(self.span.clone(), what, next);
+    }
+
+    /// Records that the value is of another kind; always `None`.
+    pub fn wrong<T>(&self, wanted: &str) -> Option<T> {
+        let kind = match self.value {
+            DeValue::String(_) => "text",
+            DeValue::Integer(_) => "a whole number",
+            DeValue::Float(_) => "a number with a point",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        };
+        self.fault(format!("`{}` is {kind}", self.key), format!("write {wanted}"));
+        None
+    }
+
+    pub fn text(&self) -> Option<&'t str> {
+        match self.value {
+            DeValue::String(text) if text.contains('\0') => {
+                self.fault(
+                    format!("`{}` holds a NUL character, which no program can be given", self.key),
+                    "take `\\u0000` out",
+                );
+                None
+            }
+            DeValue::String(text) => Some(text),
+            _ => self.wrong("text in quotes"),
+        }
+    }
+
+    /// Text that is not blank.
+    pub fn filled(&self) -> Option<&'t str> {
+        let text = self.text()?;
+        if text.trim().is_empty() {
+            self.fault(format!("`{}` is empty", self.key), "give it a value, or take the line out");
+            return None;
+        }
+        Some(text)
+    }
+
+    pub fn flag(&self) -> Option<bool> {
+        match self.value {
+            DeValue::Boolean(flag) => Some(*flag),
+            _ => self.wrong("`true` or `false`, without quotes"),
+        }
+    }
+
+    /// One of a few words.
+    pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
+        let names: Vec<_> = words.iter().map(|(name, _)| *name).collect();
+        let DeValue::String(word) = self.value else {
+            return self.wrong(&format!("one of {}", listed(&names)));
+        };
+        let found = words.iter().find(|(name, _)| name == word);
+        if found.is_none() {
+            self.fault(format!("`{}` cannot be `{word}`", self.key), advise(word, &names));
+        }
+        found.map(|(_, value)| *value)
+    }
+
+    /// The value as an `i64`, if it is a whole number that fits.
+    pub fn integer(&self) -> Option<i64> {
+        match self.value {
+            DeValue::Integer(number) => {
+                let read = i64::from_str_radix(number.as_str(), number.radix()).ok();
+                if read.is_none() {
+                    self.fault(
+                        format!("`{}` is larger than 64 bits hold", self.key),
+                        "write a smaller number, or put it in quotes as text",
+                    );
+                }
+                read
+            }
+            _ => self.wrong("a whole number"),
+        }
+    }
+
+    pub fn whole(&self, range: RangeInclusive<u64>) -> Option<u64> {
+        let number = self.integer()?;
+        let within = u64::try_from(number).ok().filter(|number| range.contains(number));
+        if within.is_none() {
+            let next = match *range.end() {
+                u64::MAX => format!("write a whole number of {} or more", range.start()),
+                end => format!("write a whole number from {} to {end}", range.start()),
+            };
+            self.fault(format!("`{}` cannot be {number}", self.key), next);
+        }
+        within
+    }
+
+    /// A number, whole or not, and finite.
+    pub fn number(&self) -> Option<f64> {
+        let number = match self.value {
+            DeValue::Integer(_) => self.integer()? as f64,
+            DeValue::Float(number) => number.as_str().parse().unwrap_or(f64::NAN),
+            _ => return self.wrong("a number"),
+        };
+        if !number.is_finite() {
+            self.fault(format!("`{}` is not a finite number", self.key), "write a number such as 1.5");
+            return None;
+        }
+        Some(number)
+    }
+
+    /// What `read` makes of text, or `check` of a number.
+    fn quantity<T>(
+        &self,
+        read: impl Fn(&str) -> Result<T, String>,
+        check: impl Fn(f64) -> Result<T, String>,
+        example: &str,
+    ) -> Option<T> {
+        let answer = match self.value {
+            DeValue::String(text) => read(text),
+            DeValue::Integer(_) | DeValue::Float(_) => check(self.number()?),
+            _ => return self.wrong(example),
+        };
+        answer.map_err(|what| self.fault(format!("`{}`: {what}", self.key), format!("write {example}"))).ok()
+    }
+
+    /// Seconds of 0 or more.
+    pub fn seconds(&self) -> Option<f64> {
+        self.quantity(parse_seconds, check_seconds, "a duration such as \"90s\", \"1m 30s\" or \"500ms\"")
+    }
+
+    /// Seconds above 0: a deadline of nothing would fail every process.
+    pub fn deadline(&self) -> Option<f64> {
+        let seconds = self.seconds()?;
+        if seconds == 0.0 {
+            self.fault(
+                format!("`{}` allows no time at all", self.key),
+                "write a duration above 0, such as \"90s\"",
+            );
+            return None;
+        }
+        Some(seconds)
+    }
+
+    /// Bytes; 0 is allowed.
+    pub fn bytes(&self) -> Option<u64> {
+        let check = |number: f64| match number >= 0.0 && number.fract() == 0.0 {
+            true => Ok(number as u64),
+            false => Err(format!("{number} is not a number of bytes")),
+        };
+        self.quantity(parse_size, check, "a size such as \"8 GiB\", \"512 MB\" or a number of bytes")
+    }
+
+    /// A relative change: `"5%"` or `0.05`.
+    pub fn ratio(&self) -> Option<f64> {
+        self.quantity(parse_ratio, check_ratio, "a change such as \"5%\" or 0.05, above 0 and at most 10")
+    }
+
+    /// The members of a list, each under the list's key.
+    pub fn list(&self, wanted: &str) -> Option<Vec<Item<'t>>> {
+        let DeValue::Array(members) = self.value else { return self.wrong(wanted) };
+        let member = |value: &'t Spanned<DeValue<'t>>| Item {
+            span: value.span(),
+            value: value.get_ref(),
+            ..self.clone()
+        };
+        Some(members.iter().map(member).collect())
+    }
+
+    /// A list of texts that are not blank. Members of other kinds are reported and left out.
+    pub fn texts(&self, example: &str) -> Option<Vec<String>> {
+        let members = self.list(&format!("a list of texts, such as {example}"))?;
+        Some(members.iter().filter_map(|member| member.filled().map(str::to_owned)).collect())
+    }
+
+    pub fn table(&self) -> Option<Table<'t>> {
+        match self.value {
+            DeValue::Table(entries) => Some(Table {
+                page: self.page,
+                name: self.key.to_owned(),
+                span: self.span.clone(),
+                entries,
+                known: Vec::new(),
+            }),
+            _ => self.wrong(&format!("a table of its own: `[{}]`", self.key)),
+        }
+    }
+}
+
+/// A table whose keys are asked for one by one; [`Table::close`] then reports those nobody asked for.
+pub(super) struct Table<'t> {
+    pub page: &'t Page,
+    pub name: String,
+    pub span: Range<usize>,
+    entries: &'t DeTable<'t>,
+    known: Vec<&'static str>,
+}
+
+impl<'t> Table<'t> {
+    pub fn root(page: &'t Page, entries: &'t DeTable<'t>) -> Self {
+        Self { page, name: "the file".into(), span: 0..0, entries, known: Vec::new() }
+    }
+
+    pub fn take(&mut self, key: &'static str) -> Option<Item<'t>> {
+        self.known.push(key);
+        self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|entry| self.item(entry))
+    }
+
+    /// The value of a key that has to be there.
+    pub fn need(&mut self, key: &'static str, example: &str) -> Option<Item<'t>> {
+        let found = self.take(key);
+        if found.is_none() {
+            let what = format!("`{}` has no `{key}`", self.name);
+            self.page.fault(self.span.clone(), what, format!("add {example}"));
+        }
+        found
+    }
+
+    pub fn table(&mut self, key: &'static str) -> Option<Table<'t>> {
+        self.take(key)?.table()
+    }
+
+    fn item(&self, (key, value): (&'t Spanned<DeString<'t>>, &'t Spanned<DeValue<'t>>)) -> Item<'t> {
+        Item {
+            page: self.page,
+            key: key.get_ref(),
+            key_span: key.span(),
+            span: value.span(),
+            value: value.get_ref(),
+        }
+    }
+
+    /// Every entry, in the order of the file.
+    pub fn items(&self) -> Vec<Item<'t>> {
+        let mut items: Vec<_> = self.entries.iter().map(|entry| self.item(entry)).collect();
+        items.sort_by_key(|item| item.key_span.start);
+        items
+    }
+
+    /// Reports every key that was never asked for.
+    pub fn close(self) {
+        for item in self.items() {
+            if !self.known.contains(&item.key) {
+                let what = format!("`{}` has no key `{}`", self.name, item.key);
+                self.page.fault(item.key_span.clone(), what, advise(item.key, &self.known));
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `[benchmark.requires]`: what must be there before anything is started.
+
+use super::Requires;
+use super::reader::{Item, Table};
+
+pub(super) fn read_requires(mut table: Table) -> Requires {
+    let mut texts = |key: &'static str, example: &str| {
+        table.take(key).and_then(|item| item.texts(example)).unwrap_or_default()
+    };
+    let binaries = texts("binary", "[\"nvcc\"]");
+    let files = texts("file", "[\"weights.bin\"]");
+    let env = texts("env", "[\"CUDA_HOME\"]");
+    let requires = Requires {
+        binaries,
+        files: files.into_iter().map(Into::into).collect(),
+        env,
+        gpus: table.take("gpus").and_then(|item| item.whole(0..=1024)).unwrap_or(0) as u32,
+        gpu_memory: table.take("gpu_memory").and_then(|item| item.bytes()).unwrap_or(0),
+        compute_capability: table.take("compute_capability").and_then(|item| capability(&item)),
+    };
+    table.close();
+    requires
+}
+
+/// `"9.0"`. Text, because the number 8.10 would be 8.1.
+fn capability(item: &Item) -> Option<(u32, u32)> {
+    let example = "the least compute capability in quotes, such as \"8.0\"";
+    if !item.value.is_str() {
+        return item.wrong(example);
+    }
+    let text = item.text()?;
+    let parts = text.split_once('.').and_then(|(major, minor)| Some((number(major)?, number(minor)?)));
+    if parts.is_none() {
+        item.fault(format!("`{text}` is no compute capability"), format!("write {example}"));
+    }
+    parts
+}
+
+/// One or two digits and nothing else.
+fn number(text: &str) -> Option<u32> {
+    let digits = (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use toml::de::DeTable;
+
+    use super::super::reader::Page;
+    use super::*;
+
+    fn read(text: &str) -> (Requires, Option<String>) {
+        let page = Page::new(Path::new("gbench.toml"), Arc::from(text));
+        let tree = DeTable::parse(text).unwrap();
+        let requires = read_requires(Table::root(&page, tree.get_ref()));
+        (requires, page.into_fault().map(|fault| fault.what))
+    }
+
+    #[test]
+    fn every_requirement_is_read() {
+        let text = "binary = ['nvcc']\nfile = ['w.bin']\ngpus = 2\ngpu_memory = '8 GiB'\n\
+                    compute_capability = '8.6'\nenv = ['X']";
+        let expected = Requires {
+            binaries: vec!["nvcc".into()],
+            files: vec!["w.bin".into()],
+            gpus: 2,
+            gpu_memory: 8 << 30,
+            compute_capability: Some((8, 6)),
+            env: vec!["X".into()],
+        };
+        assert_eq!(read(text), (expected, None));
+    }
+
+    #[test]
+    fn a_compute_capability_is_text_of_two_numbers() {
+        for bad in ["8.0", "'8'", "'8.+1'", "'sm_80'", "'8.'", "'8.0.0'"] {
+            assert!(read(&format!("compute_capability = {bad}")).1.is_some(), "{bad}");
+        }
+    }
+}

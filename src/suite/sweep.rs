@@ -1,0 +1,367 @@
+//! Parameter grids: `matrix` lists are crossed, `zip` lists are walked side by side, and `where` throws out
+//! the combinations that make no sense.
+
+use std::collections::BTreeSet;
+
+use minijinja::{Environment, UndefinedBehavior, Value};
+use toml::de::DeValue;
+
+use super::reader::{Item, Page, Table};
+use super::template::find_word;
+use super::words::{advise, listed};
+use crate::model::{ParamValue, Params};
+
+/// Most combinations that one file may make: beyond it somebody crossed what they meant to zip.
+pub(super) const MOST_POINTS: usize = 100_000;
+
+/// What `matrix`, `zip` and `where` of one benchmark come to.
+pub(super) struct Sweep {
+    /// Sorted; also those whose values could not be read, so that one mistake is not reported twice.
+    pub names: Vec<String>,
+    /// One empty point where there are no parameters.
+    pub points: Vec<Params>,
+    /// Combinations that `where` removed.
+    pub excluded: usize,
+}
+
+/// Values of one or more parameters that vary together: one of these rows is taken at a time.
+struct Axis {
+    rows: Vec<Vec<(String, ParamValue)>>,
+}
+
+/// `budget`: combinations that the file may still make; lowered by those made here.
+pub(super) fn sweep(
+    matrix: Option<Table>,
+    zip: Option<Table>,
+    constraints: Option<Item>,
+    page: &Page,
+    budget: &mut usize,
+) -> Sweep {
+    let mut names: Vec<&str> = Vec::new();
+    let mut axes = Vec::new();
+    for item in matrix.iter().flat_map(|table| table.items()) {
+        take_name(&item, &mut names);
+        if let Some(values) = values(&item) {
+            refuse_repeats(&item, &values.iter().map(|(value, _)| value.clone()).collect::<Vec<_>>());
+            axes.push(Axis {
+                rows: values.into_iter().map(|(value, _)| vec![named(&item, value)]).collect(),
+            });
+        }
+    }
+    axes.extend(zip.and_then(|table| zipped(&table, &mut names)));
+    let names: Vec<String> =
+        names.into_iter().map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect();
+
+    let combinations = axes.iter().try_fold(1_usize, |product, axis| product.checked_mul(axis.rows.len()));
+    let Some(left) = combinations.and_then(|count| budget.checked_sub(count)) else {
+        let many = combinations.map_or("more than a machine can count".into(), |count| count.to_string());
+        let span = matrix.map_or(0..0, |table| table.span);
+        page.fault(
+            span,
+            format!("the parameters make {many} combinations; a file may hold {MOST_POINTS}"),
+            "shorten the lists, or move lists that belong together from `matrix` to `zip`",
+        );
+        return Sweep { names, points: vec![Params::new()], excluded: 0 };
+    };
+    *budget = left;
+
+    let mut points = vec![Params::new()];
+    for axis in &axes {
+        let cross = |point: &Params| {
+            let point = point.clone();
+            axis.rows.iter().map(move |row| {
+                let mut next = point.clone();
+                next.extend(row.iter().cloned());
+                next
+            })
+        };
+        points = points.iter().flat_map(cross).collect();
+    }
+    let made = points.len();
+    if let Some(constraints) = constraints {
+        for item in constraints.list("a list of conditions, such as [\"n <= 4096\"]").unwrap_or_default() {
+            keep_where(&item, &names, &mut points);
+        }
+        if points.is_empty() && page.is_clean() {
+            constraints.fault(
+                format!("`where` removes all {made} combinations"),
+                "loosen a condition, or add values that satisfy them all",
+            );
+        }
+    }
+    let excluded = made - points.len();
+    Sweep { names, points, excluded }
+}
+
+/// Checks a parameter's name and notes it.
+fn take_name<'t>(item: &Item<'t>, names: &mut Vec<&'t str>) {
+    let fault = |what: String, next: &str| item.page.fault(item.key_span.clone(), what, next);
+    let mut characters = item.key.chars();
+    let begins = characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    if !begins || !characters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        let next = "use letters, digits and `_`, and begin with a letter";
+        fault(format!("`{}` cannot name a parameter", item.key), next);
+    }
+    match names.iter().find(|name| name.eq_ignore_ascii_case(item.key)) {
+        Some(same) if *same == item.key => fault(
+            format!("the parameter `{}` stands in `matrix` and in `zip`", item.key),
+            "keep it in one of them",
+        ),
+        // Both would reach the program as GBENCH_PARAM_N.
+        Some(other) => fault(
+            format!("the parameters `{other}` and `{}` differ in case only", item.key),
+            "rename one of them: programs see both under one upper-case name",
+        ),
+        None => {}
+    }
+    names.push(item.key);
+}
+
+fn named(item: &Item, value: ParamValue) -> (String, ParamValue) {
+    (item.key.to_owned(), value)
+}
+
+/// The values of one parameter, each with its place. `None` if one of them cannot be a value.
+fn values<'t>(item: &Item<'t>) -> Option<Vec<(ParamValue, Item<'t>)>> {
+    let members = item.list("a list of values, such as [1, 2]")?;
+    if members.is_empty() {
+        item.fault(
+            format!("the parameter `{}` has no values", item.key),
+            "give it one or more, or take the line out",
+        );
+        return None;
+    }
+    let read: Vec<_> =
+        members.into_iter().map(|member| value(&member).map(|value| (value, member))).collect();
+    read.into_iter().collect()
+}
+
+fn value(item: &Item) -> Option<ParamValue> {
+    match item.value {
+        DeValue::Boolean(value) => Some(ParamValue::Bool(*value)),
+        DeValue::Integer(_) => item.integer().map(ParamValue::Int),
+        DeValue::Float(_) => item.number().map(ParamValue::Float),
+        DeValue::String(text) if text.chars().any(char::is_control) => {
+            item.fault(
+                format!("a value of `{}` holds a control character", item.key),
+                "use printable characters: the value names a case in every report",
+            );
+            None
+        }
+        DeValue::String(_) => Some(ParamValue::Text(item.text()?.to_owned())),
+        _ => item.wrong("numbers, texts, `true` or `false` as values"),
+    }
+}
+
+fn refuse_repeats<T: Ord + Clone + std::fmt::Debug>(item: &Item, rows: &[T])
+where
+    T: Shown,
+{
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = rows.iter().find(|row| !seen.insert((*row).clone())) {
+        let what = format!("`{}` holds {} twice", item.key, twice.shown());
+        item.fault(what, "keep one of them: two equal cases cannot be told apart");
+    }
+}
+
+/// How a repeated row is quoted.
+trait Shown {
+    fn shown(&self) -> String;
+}
+
+impl Shown for ParamValue {
+    fn shown(&self) -> String {
+        format!("`{self}`")
+    }
+}
+
+impl Shown for Vec<(String, ParamValue)> {
+    fn shown(&self) -> String {
+        let pairs: Vec<_> = self.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        format!("`{}`", pairs.join(","))
+    }
+}
+
+fn zipped<'t>(table: &Table<'t>, names: &mut Vec<&'t str>) -> Option<Axis> {
+    let items = table.items();
+    let mut columns = Vec::new();
+    for item in &items {
+        take_name(item, names);
+        columns.push((item, values(item)));
+    }
+    let (first, length) = columns.iter().find_map(|(item, values)| Some((*item, values.as_ref()?.len())))?;
+    let mut rows = vec![Vec::new(); length];
+    for (item, values) in columns {
+        let values = values?;
+        if values.len() != length {
+            let (count, name) = (values.len(), first.key);
+            let what = format!("`{}` has {count} values and `{name}` has {length}", item.key);
+            item.fault(what, "give the lists of `zip` equal lengths, or move one to `matrix`");
+            return None;
+        }
+        for (row, (value, _)) in rows.iter_mut().zip(values) {
+            row.push(named(item, value));
+        }
+    }
+    refuse_repeats(first, &rows);
+    Some(Axis { rows })
+}
+
+/// Keeps the points for which the condition holds.
+fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
+    let next = "write a condition over the parameters, such as \"n * m <= 50_000_000\"";
+    let Some(source) = item.filled() else { return };
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let condition = match environment.compile_expression(source) {
+        Ok(condition) => condition,
+        Err(error) => {
+            let cause = error.detail().unwrap_or("it cannot be read").to_owned();
+            return item.fault(format!("this condition is no expression: {cause}"), next);
+        }
+    };
+    let mut unknown: Vec<_> =
+        condition.undeclared_variables(false).into_iter().filter(|name| !names.contains(name)).collect();
+    unknown.sort();
+    for name in &unknown {
+        let raw = find_word(item.page.slice(item.span.clone()), name);
+        let at = raw.map_or(item.span.clone(), |raw| item.span.start + raw.start..item.span.start + raw.end);
+        unknown_parameter(item.page, at, name, names);
+    }
+    if !unknown.is_empty() {
+        return;
+    }
+    let mut kept = Vec::new();
+    for point in std::mem::take(points) {
+        let answer = condition.eval(as_value(&point));
+        let described = Vec::from_iter(point.clone()).shown();
+        match answer {
+            Ok(answer) if answer.kind() == minijinja::value::ValueKind::Bool => {
+                if answer.is_true() {
+                    kept.push(point);
+                }
+            }
+            Ok(answer) => {
+                let what = format!("for {described} this condition gives `{answer}`, not true or false");
+                item.fault(what, next);
+                return;
+            }
+            Err(error) => {
+                let cause = error.detail().unwrap_or("it cannot be computed").to_owned();
+                item.fault(format!("for {described} this condition fails: {cause}"), next);
+                return;
+            }
+        }
+    }
+    *points = kept;
+}
+
+fn as_value(point: &Params) -> Value {
+    let pairs = point.iter().map(|(name, value)| {
+        let value = match value {
+            ParamValue::Bool(value) => Value::from(*value),
+            ParamValue::Int(value) => Value::from(*value),
+            ParamValue::Float(value) => Value::from(*value),
+            ParamValue::Text(value) => Value::from(value.as_str()),
+        };
+        (name.clone(), value)
+    });
+    pairs.collect()
+}
+
+/// Reports a name that no parameter has.
+pub(super) fn unknown_parameter(page: &Page, at: std::ops::Range<usize>, name: &str, names: &[String]) {
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    let next = match known.as_slice() {
+        [] => format!("declare it: `[benchmark.matrix]` with `{name} = [...]`"),
+        known if super::words::near(name, known).is_empty() => {
+            format!("declare it under `[benchmark.matrix]`, or use one of {}", listed(known))
+        }
+        known => advise(name, known),
+    };
+    page.fault(at, format!("no parameter is called `{name}`"), next);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use toml::de::DeTable;
+
+    use super::*;
+
+    fn read(text: &str, budget: usize) -> (Vec<String>, usize, Vec<String>) {
+        let page = Page::new(Path::new("gbench.toml"), Arc::from(text));
+        let tree = DeTable::parse(text).unwrap();
+        let mut table = Table::root(&page, tree.get_ref());
+        let (matrix, zip) = (table.table("matrix"), table.table("zip"));
+        let constraints = table.take("where");
+        let sweep = sweep(matrix, zip, constraints, &page, &mut budget.clone());
+        let points = sweep.points.iter().map(|point| Vec::from_iter(point.clone()).shown()).collect();
+        let faults = page.into_fault();
+        let whats = faults.iter().flat_map(|fault| fault.each()).map(|fault| fault.what.clone()).collect();
+        (points, sweep.excluded, whats)
+    }
+
+    #[test]
+    fn lists_are_crossed_in_the_order_of_the_file_and_tuples_are_not() {
+        let text = "matrix = {n = [1, 2], dtype = ['a', 'b']}\nzip = {x = [1, 2], y = [0.5, true]}";
+        let (points, excluded, faults) = read(text, 100);
+        assert_eq!(faults, [""; 0]);
+        assert_eq!((points.len(), excluded), (8, 0));
+        assert_eq!(points[0], "`dtype=a,n=1,x=1,y=0.5`");
+        assert_eq!(points[1], "`dtype=a,n=1,x=2,y=true`");
+        assert_eq!(points[2], "`dtype=b,n=1,x=1,y=0.5`");
+        assert_eq!(points[4], "`dtype=a,n=2,x=1,y=0.5`");
+    }
+
+    #[test]
+    fn without_parameters_there_is_one_empty_point() {
+        assert_eq!(read("", 100), (vec!["``".to_owned()], 0, vec![]));
+    }
+
+    #[test]
+    fn conditions_remove_points_and_count_them() {
+        let text =
+            "matrix = {n = [1, 2, 3], d = ['x', 'y']}\nwhere = ['n * n <= 4', 'd == \"x\" or n in [1, 7]']";
+        let (points, excluded, faults) = read(text, 100);
+        assert_eq!(faults, [""; 0]);
+        assert_eq!(points, ["`d=x,n=1`", "`d=y,n=1`", "`d=x,n=2`"]);
+        assert_eq!(excluded, 3);
+    }
+
+    #[test]
+    fn each_mistake_in_a_grid_has_its_own_words() {
+        let cases = [
+            ("matrix = {n = []}", "the parameter `n` has no values"),
+            ("matrix = {n = [1, 1]}", "`n` holds `1` twice"),
+            ("zip = {a = [1, 1], b = [2, 2]}", "`a` holds `a=1,b=2` twice"),
+            ("zip = {a = [1, 2], b = [2]}", "`b` has 1 values and `a` has 2"),
+            ("matrix = {n = [1]}\nzip = {n = [1]}", "the parameter `n` stands in `matrix` and in `zip`"),
+            ("matrix = {n = [1], N = [1]}", "the parameters `n` and `N` differ in case only"),
+            ("matrix = {'a-b' = [1]}", "`a-b` cannot name a parameter"),
+            ("matrix = {n = [nan]}", "`n` is not a finite number"),
+            ("matrix = {n = [\"a\\n\"]}", "a value of `n` holds a control character"),
+            ("matrix = {n = [1, 2]}\nwhere = ['n > 2']", "`where` removes all 2 combinations"),
+            ("matrix = {n = [1]}\nwhere = ['m > 2']", "no parameter is called `m`"),
+            ("matrix = {n = [1]}\nwhere = ['n']", "for `n=1` this condition gives `1`, not true or false"),
+            ("matrix = {n = ['a']}\nwhere = ['n / 2 > 1']", ""),
+            ("matrix = {n = [1]}\nwhere = ['n >']", ""),
+        ];
+        for (text, what) in cases {
+            let (_, _, faults) = read(text, 100);
+            assert_eq!(faults.len(), 1, "{text}: {faults:?}");
+            assert!(faults[0].contains(what), "{text}: {faults:?}");
+        }
+    }
+
+    #[test]
+    fn a_grid_beyond_the_budget_is_refused_before_it_is_built() {
+        let list = (0..1000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+        let text = format!("matrix = {{a = [{list}], b = [{list}], c = [{list}]}}");
+        let (points, _, faults) = read(&text, MOST_POINTS);
+        assert_eq!(points.len(), 1);
+        assert_eq!(faults, ["the parameters make 1000000000 combinations; a file may hold 100000"]);
+    }
+}

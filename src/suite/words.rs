@@ -1,0 +1,171 @@
+//! How people write quantities, and which name they probably meant. The suite file and the command line
+//! share these, so that `2s`, `8 GiB` and `5%` mean one thing everywhere.
+
+/// Seconds, from `90s`, `1m 30s`, `500ms` or a plain number of seconds. Not negative, at most 365 days.
+/// Error: what is wrong with the text.
+pub fn parse_seconds(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let seconds = match text.parse::<f64>() {
+        Ok(number) => number,
+        Err(_) => humantime::parse_duration(text)
+            .map(|duration| duration.as_secs_f64())
+            .map_err(|_| format!("`{text}` is not a duration"))?,
+    };
+    check_seconds(seconds)
+}
+
+/// Most seconds that a duration may hold: deadlines and their multiplier stay far from overflowing.
+const YEAR: f64 = 365.0 * 86_400.0;
+
+/// The bounds of [`parse_seconds`] for a number that is already one.
+pub fn check_seconds(seconds: f64) -> Result<f64, String> {
+    match seconds {
+        _ if !seconds.is_finite() => Err(format!("{seconds} is not a number of seconds")),
+        _ if seconds < 0.0 => Err(format!("{seconds} s is negative")),
+        _ if seconds > YEAR => Err(format!("{seconds} s is more than 365 days")),
+        _ => Ok(seconds),
+    }
+}
+
+/// Units of size by name, in bytes.
+pub const SIZE_UNITS: [(&str, u64); 10] = [
+    ("B", 1),
+    ("kB", 1_000),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+];
+
+/// Bytes, from `8 GiB`, `1.5MB` or a plain number of bytes. Error: what is wrong with the text.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
+    let (number, unit) = (text[..split].replace('_', ""), text[split..].trim());
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` does not begin with a number"))?;
+    let scale = match unit {
+        "" => 1,
+        unit => match SIZE_UNITS.iter().find(|(name, _)| *name == unit) {
+            Some((_, scale)) => *scale,
+            None => return Err(format!("`{unit}` is not a unit of size")),
+        },
+    };
+    let bytes = number * scale as f64;
+    match bytes < (1u64 << 53) as f64 {
+        true => Ok(bytes.round() as u64),
+        false => Err(format!("`{text}` is more than any machine holds")),
+    }
+}
+
+/// A relative change from `5%` or `0.05`, above 0 and at most 10 (1000 %). Error: what is wrong.
+pub fn parse_ratio(text: &str) -> Result<f64, String> {
+    let trimmed = text.trim();
+    let (number, scale) = match trimmed.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (trimmed, 1.0),
+    };
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` is neither `5%` nor `0.05`"))?;
+    check_ratio(number / scale).map_err(|_| format!("`{text}` is not above 0 and at most 1000 %"))
+}
+
+/// The bounds of [`parse_ratio`] for a number that is already one.
+pub fn check_ratio(ratio: f64) -> Result<f64, String> {
+    match ratio > 0.0 && ratio <= 10.0 {
+        true => Ok(ratio),
+        false => Err(format!("{ratio} is not above 0 and at most 10 (1000 %)")),
+    }
+}
+
+/// The known names that a reader may have meant by `word`, nearest first, at most three.
+pub fn near<'a>(word: &str, known: &[&'a str]) -> Vec<&'a str> {
+    let wanted = word.to_lowercase();
+    let tail = |name: &str| name.rsplit('/').next().unwrap_or("").to_owned();
+    let mut ranked: Vec<(usize, &str)> = known
+        .iter()
+        .filter_map(|name| {
+            let candidate = name.to_lowercase();
+            let whole = strsim::damerau_levenshtein(&wanted, &candidate);
+            // `gem` is near `kernels/gemm`, although most of the letters differ.
+            let last = strsim::damerau_levenshtein(&tail(&wanted), &tail(&candidate));
+            let distance = whole.min(last);
+            let contains = wanted.len() >= 3 && (candidate.contains(&wanted) || wanted.contains(&candidate));
+            let limit = (tail(&candidate).len() / 3).max(1);
+            (distance <= limit || contains).then_some((distance, *name))
+        })
+        .collect();
+    ranked.sort();
+    ranked.dedup();
+    ranked.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// An instruction for whoever wrote an unknown name: the near ones, else every known one.
+pub fn advise(word: &str, known: &[&str]) -> String {
+    let near = near(word, known);
+    match near.as_slice() {
+        [] => format!("use one of {}", listed(known)),
+        [one] => format!("write `{one}`"),
+        several => format!("write one of {}", listed(several)),
+    }
+}
+
+/// `` `a`, `b` and 7 more ``: at most twenty names in full.
+pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    const SHOWN: usize = 20;
+    let shown: Vec<_> = names.iter().take(SHOWN).map(|name| format!("`{}`", name.as_ref())).collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        rest => format!("{} and {rest} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        assert_eq!(parse_seconds("90s"), Ok(90.0));
+        assert_eq!(parse_seconds("1m 30s"), Ok(90.0));
+        assert_eq!(parse_seconds("500ms"), Ok(0.5));
+        assert_eq!(parse_seconds("2.5"), Ok(2.5));
+        for bad in ["", "soon", "-1", "nan", "inf", "400days", "1e300"] {
+            assert!(parse_seconds(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_know_powers_of_two_from_powers_of_ten() {
+        assert_eq!(parse_size("8 GiB"), Ok(8 << 30));
+        assert_eq!(parse_size("1.5MB"), Ok(1_500_000));
+        assert_eq!(parse_size("4096"), Ok(4096));
+        assert_eq!(parse_size("1_000 kB"), Ok(1_000_000));
+        for bad in ["", "GiB", "8 Gib", "8 gigs", "-1", "1.2.3 MB", "99999999 TiB"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_threshold_is_a_ratio_or_a_percentage() {
+        assert_eq!(parse_ratio("5%"), Ok(0.05));
+        assert_eq!(parse_ratio("2.5 %"), Ok(0.025));
+        assert_eq!(parse_ratio("0.05"), Ok(0.05));
+        for bad in ["0", "-5%", "1001%", "11", "five", "", "nan"] {
+            assert!(parse_ratio(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_near_name_is_found_and_a_far_one_lists_what_is_known() {
+        let known = ["iterations", "processes", "warmup"];
+        assert_eq!(near("iteration", &known), ["iterations"]);
+        assert_eq!(near("proceses", &known), ["processes"]);
+        assert_eq!(near("zebra", &known), [""; 0]);
+        assert_eq!(near("gem", &["kernels/gemm", "kernels/softmax"]), ["kernels/gemm"]);
+        assert_eq!(advise("zebra", &known), "use one of `iterations`, `processes`, `warmup`");
+        assert_eq!(advise("Warmup", &known), "write `warmup`");
+    }
+}
