@@ -6,6 +6,7 @@ mod file;
 mod metrics;
 mod reader;
 mod requires;
+mod select;
 mod settings;
 mod sweep;
 mod template;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use self::file::FILE_NAME;
+pub use self::select::{Registry, Selection, commas};
 pub use self::template::substitute;
 pub use crate::model::Strictness;
 use crate::model::{

@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 use super::reader::{Item, Page, Table};
 use super::template::find_word;
-use super::words::{advise, listed};
+use super::words::{advise, counted, listed, near};
 use crate::model::{ParamValue, Params};
 
 /// Most combinations that one file may make: beyond it somebody crossed what they meant to zip.
@@ -84,7 +84,10 @@ pub(super) fn sweep(
         }
         if points.is_empty() && page.is_clean() {
             constraints.fault(
-                format!("`where` removes all {made} combinations"),
+                format!(
+                    "`where` removes {}",
+                    if made == 1 { "the only case".into() } else { format!("all {made} combinations") }
+                ),
                 "loosen a condition, or add values that satisfy them all",
             );
         }
@@ -194,8 +197,8 @@ fn zipped<'t>(table: &Table<'t>, names: &mut Vec<&'t str>) -> Option<Axis> {
     for (item, values) in columns {
         let values = values?;
         if values.len() != length {
-            let (count, name) = (values.len(), first.key);
-            let what = format!("`{}` has {count} values and `{name}` has {length}", item.key);
+            let (has, has_first) = (counted(values.len(), "value"), counted(length, "value"));
+            let what = format!("`{}` has {has} and `{}` has {has_first}", item.key, first.key);
             item.fault(what, "give the lists of `zip` equal lengths, or move one to `matrix`");
             return None;
         }
@@ -264,9 +267,9 @@ fn as_value(point: &Params) -> Value {
             ParamValue::Float(value) => Value::from(*value),
             ParamValue::Text(value) => Value::from(value.as_str()),
         };
-        (name.clone(), value)
+        (name.as_str(), value)
     });
-    pairs.collect()
+    Value::from_pairs(pairs)
 }
 
 /// Reports a name that no parameter has.
@@ -274,7 +277,7 @@ pub(super) fn unknown_parameter(page: &Page, at: std::ops::Range<usize>, name: &
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let next = match known.as_slice() {
         [] => format!("declare it: `[benchmark.matrix]` with `{name} = [...]`"),
-        known if super::words::near(name, known).is_empty() => {
+        known if near(name, known).is_empty() => {
             format!("declare it under `[benchmark.matrix]`, or use one of {}", listed(known))
         }
         known => advise(name, known),
@@ -337,7 +340,7 @@ mod tests {
             ("matrix = {n = []}", "the parameter `n` has no values"),
             ("matrix = {n = [1, 1]}", "`n` holds `1` twice"),
             ("zip = {a = [1, 1], b = [2, 2]}", "`a` holds `a=1,b=2` twice"),
-            ("zip = {a = [1, 2], b = [2]}", "`b` has 1 values and `a` has 2"),
+            ("zip = {a = [1, 2], b = [2]}", "`b` has 1 value and `a` has 2 values"),
             ("matrix = {n = [1]}\nzip = {n = [1]}", "the parameter `n` stands in `matrix` and in `zip`"),
             ("matrix = {n = [1], N = [1]}", "the parameters `n` and `N` differ in case only"),
             ("matrix = {'a-b' = [1]}", "`a-b` cannot name a parameter"),

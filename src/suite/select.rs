@@ -1,0 +1,307 @@
+//! Which of the registered benchmarks are meant. A name that nothing has, and a combination that leaves
+//! nothing, are errors: a typo in a CI job must not become a green tick.
+
+use globset::{Glob, GlobMatcher};
+
+use super::words::{advise, listed, near};
+use super::{Benchmark, Source, Suite};
+use crate::model::{BenchmarkId, Component, Fault, ParamValue, Params, Result};
+
+/// Everything that can be named: the file's benchmarks and the built-in ones are one list, in which the
+/// file's come first and hide built-ins of the same id.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    pub file: Option<Suite>,
+    pub builtin: Suite,
+}
+
+/// What the selection flags say. Within one field any value will do; the fields narrow each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Selection {
+    /// Globs over ids, in the order in which they are to run; one without `/` also matches a name alone.
+    pub benchmarks: Vec<String>,
+    pub suites: Vec<String>,
+    pub components: Vec<Component>,
+    pub tags: Vec<String>,
+    /// Globs over ids.
+    pub exclude: Vec<String>,
+    /// A parameter and the values that it may have. A benchmark without the parameter is not selected.
+    pub params: Vec<(String, Vec<String>)>,
+}
+
+impl Selection {
+    /// Adds `--component cpu,gpu`.
+    pub fn add_components(&mut self, text: &str) -> Result<()> {
+        let known = Component::ALL.map(|(_, word)| word);
+        for word in commas(text) {
+            let component = Component::from_word(word).ok_or_else(|| {
+                let what = format!("no component is called `{word}`");
+                Fault::at_flag(format!("--component {text}"), what, advise(word, &known))
+            })?;
+            self.components.push(component);
+        }
+        Ok(())
+    }
+
+    /// Adds `--param n=1,2`; values of a parameter that is given twice are united.
+    pub fn add_param(&mut self, text: &str) -> Result<()> {
+        let parts = text.split_once('=').map(|(name, values)| (name.trim(), commas(values)));
+        let Some((name, values)) = parts.filter(|(name, values)| !name.is_empty() && !values.is_empty())
+        else {
+            let flag = format!("--param {text}");
+            return Err(Fault::at_flag(
+                flag,
+                "this is not of the form name=value",
+                "write `--param n=32,64`",
+            ));
+        };
+        let values = values.into_iter().map(str::to_owned);
+        match self.params.iter_mut().find(|(known, _)| known == name) {
+            Some((_, united)) => united.extend(values),
+            None => self.params.push((name.to_owned(), values.collect())),
+        }
+        Ok(())
+    }
+}
+
+/// The parts of `a,b`; blanks and empty parts fall away.
+pub fn commas(text: &str) -> Vec<&str> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+impl Registry {
+    /// `builtins`: the members of the micro suite, all under one suite name.
+    pub fn new(file: Option<Suite>, builtins: &[Benchmark]) -> Self {
+        let name = builtins.first().map_or("micro", |benchmark| benchmark.id.suite());
+        Self { file, builtin: Suite::new(name, Source::Builtin, builtins.to_vec()) }
+    }
+
+    fn files(&self) -> &[Benchmark] {
+        self.file.as_ref().map_or(&[], |suite| &suite.benchmarks)
+    }
+
+    fn builtins(&self) -> impl Iterator<Item = &Benchmark> {
+        let hidden = |id: &BenchmarkId| self.files().iter().any(|benchmark| benchmark.id == *id);
+        self.builtin.benchmarks.iter().filter(move |benchmark| !hidden(&benchmark.id))
+    }
+
+    /// The file's benchmarks in order, then the built-in ones.
+    pub fn all(&self) -> impl Iterator<Item = &Benchmark> {
+        self.files().iter().chain(self.builtins())
+    }
+
+    /// The suite that a selection leaves: the file's (else the built-in one's) name, policies and options,
+    /// with the selected benchmarks and points. Errors: unknown names, and a selection of nothing.
+    pub fn select(&self, selection: &Selection) -> Result<Suite> {
+        let mut chosen = self.named(selection)?;
+        let by_name = !selection.benchmarks.is_empty() || !selection.suites.is_empty();
+        if by_name && !selection.components.is_empty() {
+            let words: Vec<_> = selection.components.iter().map(|component| component.word()).collect();
+            narrow(&mut chosen, &format!("--component {}", words.join(",")), |benchmark| {
+                selection.components.iter().any(|component| benchmark.components.contains(component))
+            })?;
+        }
+        self.check_tags(selection)?;
+        if !selection.tags.is_empty() {
+            narrow(&mut chosen, &format!("--tag {}", selection.tags.join(",")), |benchmark| {
+                selection.tags.iter().any(|tag| benchmark.tags.contains(tag))
+            })?;
+        }
+        for pattern in &selection.exclude {
+            let flag = format!("--exclude {pattern}");
+            let glob = glob(&flag, pattern)?;
+            if !self.all().any(|benchmark| matches(&glob, benchmark)) {
+                return Err(self.unknown(&flag, pattern));
+            }
+            narrow(&mut chosen, &flag, |benchmark| !matches(&glob, benchmark))?;
+        }
+        let mut benchmarks: Vec<Benchmark> = chosen.into_iter().cloned().collect();
+        filter_params(&mut benchmarks, &selection.params)?;
+        if benchmarks.is_empty() {
+            let next = "run `gbench-ci init` to write a suite file";
+            return Err(Fault::at("the built-in suite", "it has no benchmark on this machine", next));
+        }
+        let suite = self.file.as_ref().unwrap_or(&self.builtin);
+        Ok(Suite { benchmarks, ..suite.clone() })
+    }
+
+    /// What `--benchmark`, `--suite` or, without these, `--component` name; the whole suite if none is given.
+    fn named(&self, selection: &Selection) -> Result<Vec<&Benchmark>> {
+        let mut chosen: Vec<&Benchmark> = Vec::new();
+        if !selection.benchmarks.is_empty() {
+            for pattern in &selection.benchmarks {
+                add(&mut chosen, self.matching(pattern)?);
+            }
+        } else if !selection.suites.is_empty() {
+            chosen = self.all().collect();
+        } else if !selection.components.is_empty() {
+            for component in &selection.components {
+                add(&mut chosen, self.defaults_of(*component)?);
+            }
+        } else {
+            chosen = match &self.file {
+                Some(suite) => suite.benchmarks.iter().collect(),
+                None => self.builtins().collect(),
+            };
+        }
+        if !selection.suites.is_empty() {
+            let mut known: Vec<&str> = self.all().map(|benchmark| benchmark.id.suite()).collect();
+            known.sort();
+            known.dedup();
+            if let Some(wanted) = selection.suites.iter().find(|suite| !known.contains(&suite.as_str())) {
+                let what = format!("no suite is called `{wanted}`");
+                return Err(Fault::at_flag(format!("--suite {wanted}"), what, advise(wanted, &known)));
+            }
+            narrow(&mut chosen, &format!("--suite {}", selection.suites.join(",")), |benchmark| {
+                selection.suites.iter().any(|suite| suite == benchmark.id.suite())
+            })?;
+        }
+        Ok(chosen)
+    }
+
+    /// What a glob means: the file's benchmarks; the built-in ones if it names their suite, or if it fits
+    /// none of the file's. `*` in a folder with a file thus means the file, as no glob at all does.
+    fn matching(&self, pattern: &str) -> Result<Vec<&Benchmark>> {
+        let flag = format!("--benchmark {pattern}");
+        let glob = glob(&flag, pattern)?;
+        let mut found: Vec<_> = self.files().iter().filter(|benchmark| matches(&glob, benchmark)).collect();
+        if found.is_empty() || pattern.starts_with(&format!("{}/", self.builtin.name)) {
+            found.extend(self.builtins().filter(|benchmark| matches(&glob, benchmark)));
+        }
+        if found.is_empty() { Err(self.unknown(&flag, pattern)) } else { Ok(found) }
+    }
+
+    /// What `--component` alone means: what the file declares, else what the file has, else the built-in
+    /// members that exercise it.
+    fn defaults_of(&self, component: Component) -> Result<Vec<&Benchmark>> {
+        let declared = self.file.as_ref().and_then(|suite| suite.components.get(&component));
+        if let Some(ids) = declared {
+            return Ok(ids
+                .iter()
+                .filter_map(|id| self.all().find(|benchmark| benchmark.id == *id))
+                .collect());
+        }
+        let exercises = |benchmark: &&Benchmark| benchmark.components.contains(&component);
+        let mut found: Vec<_> = self.files().iter().filter(exercises).collect();
+        if found.is_empty() {
+            found = self.builtins().filter(exercises).collect();
+        }
+        if found.is_empty() {
+            let word = component.word();
+            return Err(Fault::at_flag(
+                format!("--component {word}"),
+                format!("no benchmark exercises `{word}`"),
+                format!("give one `components = [\"{word}\"]`, or see `gbench-ci list` for what there is"),
+            ));
+        }
+        Ok(found)
+    }
+
+    fn check_tags(&self, selection: &Selection) -> Result<()> {
+        let mut known: Vec<&str> = self.all().flat_map(|b| b.tags.iter().map(String::as_str)).collect();
+        known.sort();
+        known.dedup();
+        let Some(wanted) = selection.tags.iter().find(|tag| !known.contains(&tag.as_str())) else {
+            return Ok(());
+        };
+        let next = match known.is_empty() {
+            true => format!("give a benchmark `tags = [\"{wanted}\"]`"),
+            false => advise(wanted, &known),
+        };
+        Err(Fault::at_flag(format!("--tag {wanted}"), format!("no benchmark is tagged `{wanted}`"), next))
+    }
+
+    fn unknown(&self, flag: &str, pattern: &str) -> Fault {
+        let known: Vec<&str> = self.all().map(|benchmark| benchmark.id.as_str()).collect();
+        let next = match near(pattern, &known).as_slice() {
+            [] => format!("use one of {}", listed(&known)),
+            _ => advise(pattern, &known),
+        };
+        Fault::at_flag(flag, "no benchmark is called so", next)
+    }
+}
+
+/// Keeps order, and each benchmark once.
+fn add<'a>(chosen: &mut Vec<&'a Benchmark>, more: Vec<&'a Benchmark>) {
+    for benchmark in more {
+        if !chosen.iter().any(|known| known.id == benchmark.id) {
+            chosen.push(benchmark);
+        }
+    }
+}
+
+fn glob(flag: &str, pattern: &str) -> Result<GlobMatcher> {
+    let next = "write an id or a pattern such as 'kernels/*'";
+    let read = Glob::new(pattern);
+    read.map(|glob| glob.compile_matcher())
+        .map_err(|error| Fault::at_flag(flag, format!("this is no glob: {}", error.kind()), next))
+}
+
+fn matches(glob: &GlobMatcher, benchmark: &Benchmark) -> bool {
+    glob.is_match(benchmark.id.as_str()) || glob.is_match(benchmark.id.name())
+}
+
+/// Keeps what satisfies a flag; an error if that is nothing.
+fn narrow(chosen: &mut Vec<&Benchmark>, flag: &str, keep: impl Fn(&Benchmark) -> bool) -> Result<()> {
+    let before: Vec<_> = chosen.iter().map(|benchmark| benchmark.id.as_str().to_owned()).collect();
+    chosen.retain(|benchmark| keep(benchmark));
+    match chosen.is_empty() && !before.is_empty() {
+        true => Err(Fault::at_flag(
+            flag,
+            format!("this leaves nothing of {}", listed(&before)),
+            "loosen this flag or the ones beside it; `gbench-ci list` shows what there is",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Keeps the points that every `--param` allows, and the benchmarks that keep a point.
+fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>)]) -> Result<()> {
+    for (name, values) in params {
+        let flag = format!("--param {name}={}", values.join(","));
+        let points: Vec<&Params> = benchmarks.iter().flat_map(|benchmark| &benchmark.points).collect();
+        let mut names: Vec<&str> = points.iter().flat_map(|point| point.keys().map(String::as_str)).collect();
+        names.sort();
+        names.dedup();
+        if !names.contains(&name.as_str()) {
+            let next = match names.is_empty() {
+                true => "take the flag out: what is selected has no parameters".to_owned(),
+                false => advise(name, &names),
+            };
+            return Err(Fault::at_flag(flag, format!("no parameter is called `{name}`"), next));
+        }
+        let mut known: Vec<&ParamValue> = points.iter().filter_map(|point| point.get(name)).collect();
+        known.sort();
+        known.dedup();
+        if let Some(value) = values.iter().find(|value| !known.iter().any(|known| is_value(known, value))) {
+            let known: Vec<String> = known.iter().map(|value| value.to_string()).collect();
+            let what = format!("`{name}` is never `{value}` in what is selected");
+            return Err(Fault::at_flag(flag, what, format!("use one of {}", listed(&known))));
+        }
+        let allowed = |point: &Params| {
+            point.get(name).is_some_and(|found| values.iter().any(|value| is_value(found, value)))
+        };
+        for benchmark in benchmarks.iter_mut() {
+            benchmark.points.retain(&allowed);
+        }
+        benchmarks.retain(|benchmark| !benchmark.points.is_empty());
+        if benchmarks.is_empty() {
+            let what = "together with the other parameters this leaves no case";
+            return Err(Fault::at_flag(flag, what, "loosen one of the `--param` flags"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the text on the command line means this value: `0.50` means 0.5.
+fn is_value(value: &ParamValue, text: &str) -> bool {
+    let number = match value {
+        ParamValue::Int(value) => Some(*value as f64),
+        ParamValue::Float(value) => Some(*value),
+        _ => None,
+    };
+    value.to_string() == text || number.is_some_and(|number| text.parse() == Ok(number))
+}
+
+#[cfg(test)]
+mod tests;
