@@ -1,1 +1,3 @@
-
+mod errors;
+mod listing;
+mod suite_file;
