@@ -7,9 +7,7 @@ use serde::Serialize;
 
 use super::output::{table, wrap, write_json, wrote};
 use super::selection::{SelectionArgs, SettingsArgs};
-use crate::model::{
-    BenchmarkId, Exit, MATCH_FIELDS, Origin, Result, Setting, Settings, Shown, format_duration,
-};
+use crate::model::{BenchmarkId, Exit, MATCH_FIELDS, Result, Setting, Settings, Shown, format_duration};
 use crate::suite::{Benchmark, Gate, RunOptions, Strictness, Suite};
 
 /// Show the effective configuration
@@ -142,11 +140,7 @@ pub fn settings_table(heading: &str, settings: &BTreeMap<String, Shown>) -> Stri
             serde_json::Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        let origin = match &shown.origin {
-            Origin::Default => String::new(),
-            origin => origin.to_string(),
-        };
-        vec![format!("  {name}"), value, origin]
+        vec![format!("  {name}"), value, shown.origin.to_string()]
     });
     format!("{}\n{}", wrap(heading, 78).join("\n"), table(&[], rows))
 }

@@ -10,7 +10,7 @@ use super::config::settings_table;
 use super::output::{table, write_json, wrote};
 use super::selection::{SelectionArgs, SettingsArgs};
 use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing};
-use crate::suite::words::counted;
+use crate::suite::words::{counted, format_size};
 use crate::suite::{Action, Benchmark, ExtractFrom};
 
 /// Describe benchmarks: every field and the effective settings
@@ -197,7 +197,11 @@ fn words_of(object: &Value, prefix: &str) -> Vec<(&'static str, String)> {
         let full = format!("{prefix}{key}");
         let (_, name) = NAMES.iter().find(|(known, _)| *known == full)?;
         let said = !matches!(value, Value::Null) && *value != json!(0);
-        said.then(|| (*name, words(value)))
+        let words = match value.as_u64() {
+            Some(bytes) if key == "gpu_memory" => format_size(bytes),
+            _ => words(value),
+        };
+        said.then_some((*name, words))
     });
     named.collect()
 }
@@ -210,9 +214,14 @@ fn words(value: &Value) -> String {
     }
 }
 
+/// `peak_*: gate=false threshold=0.1`: what the entry is about, then what it says.
 fn pairs(object: &Value) -> String {
-    let entries = object.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
-    entries.map(|(key, value)| format!("{key}={}", words(value))).collect::<Vec<_>>().join(" ")
+    let subject =
+        ["glob", "metric"].into_iter().find_map(|key| object.get(key)).map(words).unwrap_or_default();
+    let entries = object.as_object().into_iter().flatten();
+    let said = entries.filter(|(key, value)| !value.is_null() && *key != "glob" && *key != "metric");
+    let said: Vec<_> = said.map(|(key, value)| format!("{key}={}", words(value))).collect();
+    format!("{subject}: {}", said.join(" "))
 }
 
 /// `n = 1, 2, 4` for each parameter.

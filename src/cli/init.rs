@@ -80,7 +80,7 @@ fn compose(name: &str, found: &[Found], builtins: &[Benchmark]) -> String {
          # `gbench-ci config show` prints every setting with its value.\n\n\
          [suite]\nname = {}\n\n\
          [defaults]\n\
-         # Fresh processes for every case. Verdicts rest on their number: five is the least, ten is better.\n\
+         # Fresh processes for every case: what verdicts rest on. More of them see smaller changes.\n\
          processes = 5\n\
          # The least change that matters; a metric or a benchmark may have its own.\n\
          threshold = \"5%\"\n",

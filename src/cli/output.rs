@@ -44,18 +44,29 @@ pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> St
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// Greedy wrapping between words; a word longer than `width` stands on a line of its own.
+/// Greedy wrapping between words; a word longer than `width` stands on a line of its own. What stands
+/// between backticks is one word, so that a command can be copied, unless it is half a line long.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
+    let mut add = |word: &str| match lines.last_mut() {
+        Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            line.push(' ');
+            line.push_str(word);
+        }
+        _ => lines.push(word.to_owned()),
+    };
+    let mut held = String::new();
     for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
+        held.push_str(if held.is_empty() { "" } else { " " });
+        held.push_str(word);
+        let closed = held.matches('`').count().is_multiple_of(2);
+        if closed || held.chars().count() > width / 2 {
+            let words: Vec<_> = if closed { vec![held.as_str()] } else { held.split(' ').collect() };
+            words.into_iter().for_each(&mut add);
+            held.clear();
         }
     }
+    held.split_whitespace().for_each(add);
     if lines.is_empty() {
         lines.push(String::new());
     }
@@ -78,6 +89,15 @@ mod tests {
     fn wrapping_keeps_every_word() {
         let lines = wrap("one two three averyveryverylongword four", 9);
         assert_eq!(lines, ["one two", "three", "averyveryverylongword", "four"]);
+    }
+
+    #[test]
+    fn a_quoted_command_stays_in_one_piece() {
+        assert_eq!(wrap("then run `a b c` now", 12), ["then run", "`a b c` now"]);
+        assert_eq!(
+            wrap("a lone ` mark is no quotation at all", 20),
+            ["a lone ` mark is no", "quotation at all"]
+        );
     }
 
     #[test]

@@ -40,7 +40,10 @@ impl SelectionArgs {
     pub fn registry(&self, builtins: &[Benchmark]) -> Result<Registry> {
         let file = match &self.config {
             Some(path) => Some(Suite::load(path, builtins)?),
-            None if Path::new(FILE_NAME).exists() => Some(Suite::load(Path::new(FILE_NAME), builtins)?),
+            // Also a link that leads nowhere: a broken suite file must not become the built-in suite.
+            None if Path::new(FILE_NAME).symlink_metadata().is_ok() => {
+                Some(Suite::load(Path::new(FILE_NAME), builtins)?)
+            }
             None => None,
         };
         Ok(Registry::new(file, builtins))
@@ -48,6 +51,20 @@ impl SelectionArgs {
 
     /// The selection that the flags describe; names are checked when it is applied.
     pub fn selection(&self) -> Result<Selection> {
+        let given = [
+            ("--benchmark", &self.benchmarks),
+            ("--suite", &self.suites),
+            ("--component", &self.components),
+            ("--tag", &self.tags),
+            ("--exclude", &self.exclude),
+        ];
+        for (flag, texts) in given {
+            // `--suite "$UNSET"` must not mean everything.
+            if let Some(empty) = texts.iter().find(|text| commas(text).is_empty()) {
+                let next = "give it a name, or take the flag out";
+                return Err(Fault::at_flag(format!("{flag} '{empty}'"), "this names nothing", next));
+            }
+        }
         let parts = |texts: &[String]| {
             texts.iter().flat_map(|text| commas(text)).map(str::to_owned).collect::<Vec<_>>()
         };
@@ -181,6 +198,14 @@ mod tests {
         let two = parse("--component cpu --component gpu --suite a --suite b --param n=1 --param n=2");
         assert_eq!(one, two.selection.selection().unwrap());
         assert_eq!(one.components, [Component::Cpu, Component::Gpu]);
+    }
+
+    #[test]
+    fn an_empty_name_is_no_selection_of_everything() {
+        for flag in ["--suite=", "--component=,", "--tag=", "--benchmark=", "--exclude="] {
+            let fault = parse(flag).selection.selection().unwrap_err();
+            assert_eq!(fault.what, "this names nothing", "{flag}");
+        }
     }
 
     #[test]
