@@ -150,3 +150,60 @@ fn placeholder(member: &Item, name: &str) -> std::ops::Range<usize> {
         None => member.span.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::{Action, Build, Suite};
+
+    fn read(rest: &str) -> Result<Option<Build>, Vec<String>> {
+        let text = format!("[[benchmark]]\nid = 'x'\n{rest}");
+        match Suite::parse(Path::new("/suite/gbench.toml"), &text, &[]) {
+            Ok(mut suite) => Ok(suite.benchmarks.remove(0).build),
+            Err(fault) => Err(fault.each().map(|fault| fault.what.clone()).collect()),
+        }
+    }
+
+    #[test]
+    fn a_build_is_a_list_a_command_or_a_shell_line() {
+        let make = || Action::Command(vec!["make".into()]);
+        let cases = [
+            ("build = ['make']", make(), "/suite"),
+            ("build = {command = ['make'], dir = 'native'}", make(), "/suite/native"),
+            ("build = {shell = 'make | tee log'}", Action::Shell("make | tee log".into()), "/suite"),
+        ];
+        for (text, action, dir) in cases {
+            let build = read(&format!("command = ['true']\n{text}")).unwrap();
+            assert_eq!(build, Some(Build { action, dir: dir.into() }), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_shell_line_keeps_its_braces_and_an_argument_has_to_double_them() {
+        assert!(read("shell = 'awk \"{print}\"'").is_ok());
+        assert_eq!(
+            read("command = ['awk', '{print $1}']").unwrap_err(),
+            ["`{print $1}` cannot be a parameter"]
+        );
+        assert!(read("command = ['awk', '{{print $1}}']").is_ok());
+    }
+
+    #[test]
+    fn a_build_that_runs_nothing_or_two_things_is_refused() {
+        let cases = [
+            ("build = 'make'", "`build` is text"),
+            ("build = []", "`build` names no program"),
+            ("build = {dir = 'x'}", "a build needs something to run"),
+            ("build = {shell = 'a', command = ['b']}", "a build takes `shell` or `command`, not both"),
+            ("build = {comand = ['b'], shell = 'a'}", "`build` has no key `comand`"),
+            (
+                "build = {command = ['make', '{n}']}\nmatrix = {n = [1]}",
+                "`{n}` in a build step: it runs once, for every value of `n`",
+            ),
+        ];
+        for (text, what) in cases {
+            assert_eq!(read(&format!("command = ['true']\n{text}")).unwrap_err(), [what], "{text}");
+        }
+    }
+}

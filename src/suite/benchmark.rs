@@ -9,7 +9,7 @@ use super::metrics;
 use super::reader::{Item, Page, Table};
 use super::requires::read_requires;
 use super::settings::Changes;
-use super::sweep::sweep;
+use super::sweep::{constrain, sweep};
 use super::words::advise;
 use super::{Action, Benchmark, MetricRule};
 use crate::model::{BenchmarkId, Component, Kind, Params, Timing};
@@ -128,9 +128,12 @@ impl Surroundings<'_> {
     /// Fills the points and gives the names of the parameters.
     fn points(&mut self, it: &mut Benchmark, table: &mut Table) -> Vec<String> {
         let (matrix, zip, conditions) = (table.table("matrix"), table.table("zip"), table.take("where"));
-        if matrix.is_none() && zip.is_none() && conditions.is_none() {
+        if matrix.is_none() && zip.is_none() {
+            // A built-in member may have points of its own, which the file then narrows.
+            let names: Vec<String> = it.points.first().into_iter().flat_map(Params::keys).cloned().collect();
             self.budget = self.budget.saturating_sub(it.points.len());
-            return it.points.first().into_iter().flat_map(Params::keys).cloned().collect();
+            it.excluded += conditions.map_or(0, |item| constrain(&item, &names, &mut it.points));
+            return names;
         }
         let sweep = sweep(matrix, zip, conditions, self.page, &mut self.budget);
         (it.points, it.excluded) = (sweep.points, sweep.excluded);
@@ -204,5 +207,62 @@ fn check_env_name(name: &str, item: &Item, span: Range<usize>) {
     if name.is_empty() || name.contains(['=', '\0']) {
         let what = format!("`{}` cannot name an environment variable", name.escape_default());
         item.page.fault(span, what, "use letters, digits and `_`");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Suite;
+    use super::*;
+    use crate::model::{Fault, ParamValue};
+
+    /// A member of the micro suite with parameters and a metric rule of its own.
+    fn member() -> Benchmark {
+        let action = Action::Builtin("mem".into());
+        let mut member = Benchmark::new("micro/mem".parse().unwrap(), action, "/elsewhere".into());
+        member.timing = Timing::Protocol;
+        member.env.insert("A".into(), "member".into());
+        member.points = [1, 2, 3].map(|n| Params::from([("n".into(), ParamValue::Int(n))])).to_vec();
+        member.metrics = vec![MetricRule { glob: "*".into(), unit: None, declaration: Default::default() }];
+        member
+    }
+
+    fn read(text: &str) -> Result<Benchmark, Fault> {
+        let suite = Suite::parse(Path::new("/suite/gbench.toml"), text, &[member()])?;
+        Ok(suite.benchmarks[0].clone())
+    }
+
+    #[test]
+    fn the_file_is_laid_over_a_built_in_member() {
+        let text = "[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\nwhere = ['n != 2']\nenv = {B = 'file'}\n\
+                    [benchmark.metrics.time]\ngate = false";
+        let benchmark = read(text).unwrap();
+        assert_eq!((benchmark.points.len(), benchmark.excluded), (2, 1));
+        assert_eq!((benchmark.env["A"].as_str(), benchmark.env["B"].as_str()), ("member", "file"));
+        let globs: Vec<_> = benchmark.metrics.iter().map(|rule| rule.glob.as_str()).collect();
+        assert_eq!(globs, ["time", "*"]);
+        assert_eq!((benchmark.dir.as_path(), benchmark.timing), (Path::new("/suite"), Timing::Protocol));
+    }
+
+    #[test]
+    fn a_member_with_a_grid_of_the_file_has_that_grid_alone() {
+        let benchmark = read("[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\nmatrix = {k = [7]}").unwrap();
+        assert_eq!(benchmark.points, [Params::from([("k".into(), ParamValue::Int(7))])]);
+    }
+
+    #[test]
+    fn tags_and_components_are_kept_once() {
+        let text =
+            "[[benchmark]]\nid = 'm'\nshell = 'true'\ntags = ['a', 'b', 'a']\ncomponents = ['cpu', 'cpu']";
+        let benchmark = read(text).unwrap();
+        assert_eq!((benchmark.tags.len(), benchmark.components), (2, vec![Component::Cpu]));
+    }
+
+    #[test]
+    fn an_environment_variable_needs_a_name() {
+        let fault = read("[[benchmark]]\nid = 'm'\nshell = 'true'\nenv = {'A=B' = 'c'}").unwrap_err();
+        assert_eq!(fault.what, "`A=B` cannot name an environment variable");
+        let fault = read("[[benchmark]]\nid = 'm'\nshell = 'true'\nkeep_env = ['A=B']").unwrap_err();
+        assert_eq!(fault.what, "`A=B` cannot name an environment variable");
     }
 }

@@ -158,6 +158,7 @@ fn read_names(table: Option<Table>) -> (String, String) {
         if name.contains('/') || format!("{name}/x").parse::<BenchmarkId>().is_err() {
             let next = "use letters, digits, `_`, `-`, `.` and `+` only";
             item.fault(format!("`{name}` cannot name a suite"), next);
+            return None;
         }
         Some(name.to_owned())
     });
@@ -257,5 +258,37 @@ fn refuse_duplicates(page: &Page, benchmarks: &[(Benchmark, Range<usize>)]) {
             let what = format!("`{}` stands twice; line {line} has it too", benchmark.id);
             page.fault(span.clone(), what, "give one of them another id, or make it a parameter");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: &str = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
+
+    #[test]
+    fn a_byte_order_mark_and_other_line_ends_do_no_harm() {
+        let path = Path::new("gbench.toml");
+        for text in [format!("\u{feff}{LEAST}"), LEAST.replace('\n', "\r\n")] {
+            let suite = Suite::parse(path, &text, &[]).unwrap();
+            assert_eq!(suite.benchmarks[0].place, "gbench.toml:1");
+        }
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_bytes_and_the_name_is_not_the_folders() {
+        let suite = Suite::parse(Path::new("/some/where/gbench.toml"), LEAST, &[]).unwrap();
+        assert_eq!(suite.name, "suite");
+        assert_eq!(suite.benchmarks[0].dir, Path::new("/some/where"));
+        let Source::File { sha256, .. } = suite.source else { panic!("a file") };
+        // printf "[[benchmark]]\nid = 'x'\ncommand = ['true']\n" | sha256sum
+        assert_eq!(sha256, "173c2c119373408608605667ab4ded004242dbd57b14b0d3a2d18767f8474693");
+    }
+
+    #[test]
+    fn an_endless_file_is_refused() {
+        let fault = Suite::load(Path::new("/dev/zero"), &[]).unwrap_err();
+        assert_eq!(fault.what, "is larger than 16 MiB");
     }
 }

@@ -272,7 +272,7 @@ pub(super) struct Table<'t> {
 
 impl<'t> Table<'t> {
     pub fn root(page: &'t Page, entries: &'t DeTable<'t>) -> Self {
-        Self { page, name: "the file".into(), span: 0..0, entries, known: Vec::new() }
+        Self { page, name: "this file".into(), span: 0..0, entries, known: Vec::new() }
     }
 
     pub fn take(&mut self, key: &'static str) -> Option<Item<'t>> {
@@ -284,7 +284,7 @@ impl<'t> Table<'t> {
     pub fn need(&mut self, key: &'static str, example: &str) -> Option<Item<'t>> {
         let found = self.take(key);
         if found.is_none() {
-            let what = format!("`{}` has no `{key}`", self.name);
+            let what = format!("{} has no `{key}`", self.named());
             self.page.fault(self.span.clone(), what, format!("add {example}"));
         }
         found
@@ -292,6 +292,11 @@ impl<'t> Table<'t> {
 
     pub fn table(&mut self, key: &'static str) -> Option<Table<'t>> {
         self.take(key)?.table()
+    }
+
+    /// The table in a sentence; the root is no word of the file and stands without marks.
+    fn named(&self) -> String {
+        if self.span.is_empty() { self.name.clone() } else { format!("`{}`", self.name) }
     }
 
     fn item(&self, (key, value): (&'t Spanned<DeString<'t>>, &'t Spanned<DeValue<'t>>)) -> Item<'t> {
@@ -315,7 +320,7 @@ impl<'t> Table<'t> {
     pub fn close(self) {
         for item in self.items() {
             if !self.known.contains(&item.key) {
-                let what = format!("`{}` has no key `{}`", self.name, item.key);
+                let what = format!("{} has no key `{}`", self.named(), item.key);
                 self.page.fault(item.key_span.clone(), what, advise(item.key, &self.known));
             }
         }

@@ -6,7 +6,9 @@ use crate::model::{Origin, Setting, Settings, Stage, Thermal};
 
 /// What one table of the file sets, ready to be laid over any benchmark's settings.
 #[derive(Default)]
-pub(super) struct Changes(Vec<Box<dyn Fn(&mut Settings)>>);
+pub(super) struct Changes(Vec<Change>);
+
+type Change = Box<dyn Fn(&mut Settings)>;
 
 impl Changes {
     /// Takes every key of a settings table, `deadlines` included.

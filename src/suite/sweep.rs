@@ -25,9 +25,7 @@ pub(super) struct Sweep {
 }
 
 /// Values of one or more parameters that vary together: one of these rows is taken at a time.
-struct Axis {
-    rows: Vec<Vec<(String, ParamValue)>>,
-}
+type Axis = Vec<Params>;
 
 /// `budget`: combinations that the file may still make; lowered by those made here.
 pub(super) fn sweep(
@@ -39,23 +37,22 @@ pub(super) fn sweep(
 ) -> Sweep {
     let mut names: Vec<&str> = Vec::new();
     let mut axes = Vec::new();
+    let span = matrix.as_ref().or(zip.as_ref()).map_or(0..0, |table| table.span.clone());
     for item in matrix.iter().flat_map(|table| table.items()) {
         take_name(&item, &mut names);
         if let Some(values) = values(&item) {
-            refuse_repeats(&item, &values.iter().map(|(value, _)| value.clone()).collect::<Vec<_>>());
-            axes.push(Axis {
-                rows: values.into_iter().map(|(value, _)| vec![named(&item, value)]).collect(),
-            });
+            refuse_repeats(&item, &values, ParamValue::to_string);
+            let row = |value| Params::from([(item.key.to_owned(), value)]);
+            axes.push(values.into_iter().map(row).collect::<Axis>());
         }
     }
     axes.extend(zip.and_then(|table| zipped(&table, &mut names)));
     let names: Vec<String> =
         names.into_iter().map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect();
 
-    let combinations = axes.iter().try_fold(1_usize, |product, axis| product.checked_mul(axis.rows.len()));
+    let combinations = axes.iter().try_fold(1_usize, |product, axis| product.checked_mul(axis.len()));
     let Some(left) = combinations.and_then(|count| budget.checked_sub(count)) else {
         let many = combinations.map_or("more than a machine can count".into(), |count| count.to_string());
-        let span = matrix.map_or(0..0, |table| table.span);
         page.fault(
             span,
             format!("the parameters make {many} combinations; a file may hold {MOST_POINTS}"),
@@ -69,31 +66,31 @@ pub(super) fn sweep(
     for axis in &axes {
         let cross = |point: &Params| {
             let point = point.clone();
-            axis.rows.iter().map(move |row| {
+            axis.iter().map(move |row| {
                 let mut next = point.clone();
-                next.extend(row.iter().cloned());
+                next.extend(row.clone());
                 next
             })
         };
         points = points.iter().flat_map(cross).collect();
     }
-    let made = points.len();
-    if let Some(constraints) = constraints {
-        for item in constraints.list("a list of conditions, such as [\"n <= 4096\"]").unwrap_or_default() {
-            keep_where(&item, &names, &mut points);
-        }
-        if points.is_empty() && page.is_clean() {
-            constraints.fault(
-                format!(
-                    "`where` removes {}",
-                    if made == 1 { "the only case".into() } else { format!("all {made} combinations") }
-                ),
-                "loosen a condition, or add values that satisfy them all",
-            );
-        }
-    }
-    let excluded = made - points.len();
+    let excluded = constraints.map_or(0, |constraints| constrain(&constraints, &names, &mut points));
     Sweep { names, points, excluded }
+}
+
+/// Keeps the points that satisfy every condition of `where`; the number of those that went.
+pub(super) fn constrain(constraints: &Item, names: &[String], points: &mut Vec<Params>) -> usize {
+    let made = points.len();
+    for item in constraints.list("a list of conditions, such as [\"n <= 4096\"]").unwrap_or_default() {
+        keep_where(&item, names, points);
+    }
+    // After another fault the points may be missing for reasons that are not the conditions'.
+    if points.is_empty() && constraints.page.is_clean() {
+        let all = if made == 1 { "the only case".to_owned() } else { format!("all {made} combinations") };
+        let next = "loosen a condition, or add values that satisfy them all";
+        constraints.fault(format!("`where` removes {all}"), next);
+    }
+    made - points.len()
 }
 
 /// Checks a parameter's name and notes it.
@@ -120,12 +117,8 @@ fn take_name<'t>(item: &Item<'t>, names: &mut Vec<&'t str>) {
     names.push(item.key);
 }
 
-fn named(item: &Item, value: ParamValue) -> (String, ParamValue) {
-    (item.key.to_owned(), value)
-}
-
-/// The values of one parameter, each with its place. `None` if one of them cannot be a value.
-fn values<'t>(item: &Item<'t>) -> Option<Vec<(ParamValue, Item<'t>)>> {
+/// The values of one parameter. `None` if one of them cannot be a value.
+fn values(item: &Item) -> Option<Vec<ParamValue>> {
     let members = item.list("a list of values, such as [1, 2]")?;
     if members.is_empty() {
         item.fault(
@@ -134,8 +127,8 @@ fn values<'t>(item: &Item<'t>) -> Option<Vec<(ParamValue, Item<'t>)>> {
         );
         return None;
     }
-    let read: Vec<_> =
-        members.into_iter().map(|member| value(&member).map(|value| (value, member))).collect();
+    // Every member is looked at before the first bad one ends it.
+    let read: Vec<_> = members.iter().map(value).collect();
     read.into_iter().collect()
 }
 
@@ -156,33 +149,19 @@ fn value(item: &Item) -> Option<ParamValue> {
     }
 }
 
-fn refuse_repeats<T: Ord + Clone + std::fmt::Debug>(item: &Item, rows: &[T])
-where
-    T: Shown,
-{
+/// Reports the first row that stands twice.
+fn refuse_repeats<T: Ord>(item: &Item, rows: &[T], shown: impl Fn(&T) -> String) {
     let mut seen = BTreeSet::new();
-    if let Some(twice) = rows.iter().find(|row| !seen.insert((*row).clone())) {
-        let what = format!("`{}` holds {} twice", item.key, twice.shown());
+    if let Some(twice) = rows.iter().find(|row| !seen.insert(*row)) {
+        let what = format!("`{}` holds `{}` twice", item.key, shown(twice));
         item.fault(what, "keep one of them: two equal cases cannot be told apart");
     }
 }
 
-/// How a repeated row is quoted.
-trait Shown {
-    fn shown(&self) -> String;
-}
-
-impl Shown for ParamValue {
-    fn shown(&self) -> String {
-        format!("`{self}`")
-    }
-}
-
-impl Shown for Vec<(String, ParamValue)> {
-    fn shown(&self) -> String {
-        let pairs: Vec<_> = self.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        format!("`{}`", pairs.join(","))
-    }
+/// `dtype=fp16,n=8`.
+fn shown(point: &Params) -> String {
+    let pairs: Vec<_> = point.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    pairs.join(",")
 }
 
 fn zipped<'t>(table: &Table<'t>, names: &mut Vec<&'t str>) -> Option<Axis> {
@@ -193,7 +172,7 @@ fn zipped<'t>(table: &Table<'t>, names: &mut Vec<&'t str>) -> Option<Axis> {
         columns.push((item, values(item)));
     }
     let (first, length) = columns.iter().find_map(|(item, values)| Some((*item, values.as_ref()?.len())))?;
-    let mut rows = vec![Vec::new(); length];
+    let mut rows = vec![Params::new(); length];
     for (item, values) in columns {
         let values = values?;
         if values.len() != length {
@@ -202,12 +181,12 @@ fn zipped<'t>(table: &Table<'t>, names: &mut Vec<&'t str>) -> Option<Axis> {
             item.fault(what, "give the lists of `zip` equal lengths, or move one to `matrix`");
             return None;
         }
-        for (row, (value, _)) in rows.iter_mut().zip(values) {
-            row.push(named(item, value));
+        for (row, value) in rows.iter_mut().zip(values) {
+            row.insert(item.key.to_owned(), value);
         }
     }
-    refuse_repeats(first, &rows);
-    Some(Axis { rows })
+    refuse_repeats(first, &rows, shown);
+    Some(rows)
 }
 
 /// Keeps the points for which the condition holds.
@@ -237,7 +216,6 @@ fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
     let mut kept = Vec::new();
     for point in std::mem::take(points) {
         let answer = condition.eval(as_value(&point));
-        let described = Vec::from_iter(point.clone()).shown();
         match answer {
             Ok(answer) if answer.kind() == minijinja::value::ValueKind::Bool => {
                 if answer.is_true() {
@@ -245,13 +223,14 @@ fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
                 }
             }
             Ok(answer) => {
-                let what = format!("for {described} this condition gives `{answer}`, not true or false");
+                let what =
+                    format!("for `{}` this condition gives `{answer}`, not true or false", shown(&point));
                 item.fault(what, next);
                 return;
             }
             Err(error) => {
                 let cause = error.detail().unwrap_or("it cannot be computed").to_owned();
-                item.fault(format!("for {described} this condition fails: {cause}"), next);
+                item.fault(format!("for `{}` this condition fails: {cause}", shown(&point)), next);
                 return;
             }
         }
@@ -301,7 +280,7 @@ mod tests {
         let (matrix, zip) = (table.table("matrix"), table.table("zip"));
         let constraints = table.take("where");
         let sweep = sweep(matrix, zip, constraints, &page, &mut budget.clone());
-        let points = sweep.points.iter().map(|point| Vec::from_iter(point.clone()).shown()).collect();
+        let points = sweep.points.iter().map(shown).collect();
         let faults = page.into_fault();
         let whats = faults.iter().flat_map(|fault| fault.each()).map(|fault| fault.what.clone()).collect();
         (points, sweep.excluded, whats)
@@ -313,15 +292,15 @@ mod tests {
         let (points, excluded, faults) = read(text, 100);
         assert_eq!(faults, [""; 0]);
         assert_eq!((points.len(), excluded), (8, 0));
-        assert_eq!(points[0], "`dtype=a,n=1,x=1,y=0.5`");
-        assert_eq!(points[1], "`dtype=a,n=1,x=2,y=true`");
-        assert_eq!(points[2], "`dtype=b,n=1,x=1,y=0.5`");
-        assert_eq!(points[4], "`dtype=a,n=2,x=1,y=0.5`");
+        assert_eq!(points[0], "dtype=a,n=1,x=1,y=0.5");
+        assert_eq!(points[1], "dtype=a,n=1,x=2,y=true");
+        assert_eq!(points[2], "dtype=b,n=1,x=1,y=0.5");
+        assert_eq!(points[4], "dtype=a,n=2,x=1,y=0.5");
     }
 
     #[test]
     fn without_parameters_there_is_one_empty_point() {
-        assert_eq!(read("", 100), (vec!["``".to_owned()], 0, vec![]));
+        assert_eq!(read("", 100), (vec![String::new()], 0, vec![]));
     }
 
     #[test]
@@ -330,7 +309,7 @@ mod tests {
             "matrix = {n = [1, 2, 3], d = ['x', 'y']}\nwhere = ['n * n <= 4', 'd == \"x\" or n in [1, 7]']";
         let (points, excluded, faults) = read(text, 100);
         assert_eq!(faults, [""; 0]);
-        assert_eq!(points, ["`d=x,n=1`", "`d=y,n=1`", "`d=x,n=2`"]);
+        assert_eq!(points, ["d=x,n=1", "d=y,n=1", "d=x,n=2"]);
         assert_eq!(excluded, 3);
     }
 

@@ -30,8 +30,8 @@ pub fn check_seconds(seconds: f64) -> Result<f64, String> {
 /// Units of size by name, in bytes.
 pub const SIZE_UNITS: [(&str, u64); 10] = [
     ("B", 1),
-    ("kB", 1_000),
     ("KB", 1_000),
+    ("kB", 1_000),
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
     ("TB", 1_000_000_000_000),
@@ -112,14 +112,21 @@ pub fn advise(word: &str, known: &[&str]) -> String {
     }
 }
 
-/// `` `a`, `b` and 7 more ``: at most twenty names in full.
+/// `` `a`, `b` and 7 more ``: at most forty names in full.
 pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
-    const SHOWN: usize = 20;
+    const SHOWN: usize = 40;
     let shown: Vec<_> = names.iter().take(SHOWN).map(|name| format!("`{}`", name.as_ref())).collect();
     match names.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),
         rest => format!("{} and {rest} more", shown.join(", ")),
     }
+}
+
+/// `8 GiB`, `64 kB`, `1000003 B`: the largest unit that tells the number exactly.
+pub fn format_size(bytes: u64) -> String {
+    let exact = SIZE_UNITS.iter().filter(|(_, scale)| bytes >= *scale && bytes.is_multiple_of(*scale));
+    let (unit, scale) = exact.max_by_key(|(_, scale)| *scale).unwrap_or(&("B", 1));
+    format!("{} {unit}", bytes / scale)
 }
 
 /// `1 case`, `3 cases`.
@@ -150,6 +157,14 @@ mod tests {
         assert_eq!(parse_size("1_000 kB"), Ok(1_000_000));
         for bad in ["", "GiB", "8 Gib", "8 gigs", "-1", "1.2.3 MB", "99999999 TiB"] {
             assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_size_reads_back_as_the_number_it_was() {
+        for (bytes, text) in [(8 << 30, "8 GiB"), (1_500_000, "1500 kB"), (1001, "1001 B"), (0, "0 B")] {
+            assert_eq!(format_size(bytes), text);
+            assert_eq!(parse_size(text), Ok(bytes));
         }
     }
 

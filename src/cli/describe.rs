@@ -1,0 +1,240 @@
+//! `gbench-ci describe`: all that is known of a benchmark before it runs. Starts no child.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::config::settings_table;
+use super::output::{table, write_json, wrote};
+use super::selection::{SelectionArgs, SettingsArgs};
+use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing};
+use crate::suite::words::{counted, format_size};
+use crate::suite::{Action, Benchmark, ExtractFrom};
+
+/// Describe benchmarks: every field and the effective settings
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Args {
+    /// Ids or globs; with none, everything that the flags select
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The document of `describe --json`.
+#[derive(Serialize)]
+struct V1Describe {
+    schema: &'static str,
+    benchmarks: Vec<V1Benchmark>,
+}
+
+#[derive(Serialize)]
+struct V1Benchmark {
+    id: BenchmarkId,
+    place: String,
+    description: String,
+    components: Vec<Component>,
+    kind: Kind,
+    tags: Vec<String>,
+    action: Value,
+    dir: String,
+    env: BTreeMap<String, String>,
+    keep_env: Vec<String>,
+    build: Value,
+    requires: Value,
+    timing: Timing,
+    extract: Vec<Value>,
+    metrics: Vec<Value>,
+    cases: Vec<Params>,
+    excluded: usize,
+    config: BTreeMap<String, Shown>,
+}
+
+pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    let mut selection = args.selection.selection()?;
+    selection.benchmarks.splice(0..0, args.ids.iter().cloned());
+    let mut suite = args.selection.registry(builtins)?.select(&selection)?;
+    args.settings.overrides()?.apply(&mut suite);
+    if args.json {
+        let benchmarks = suite.benchmarks.iter().map(document).collect();
+        wrote(write_json(&V1Describe { schema: "gbench-ci/describe/v1", benchmarks }, out))?;
+        return Ok(Exit::Pass);
+    }
+    for (index, benchmark) in suite.benchmarks.iter().enumerate() {
+        wrote(write!(out, "{}{}", if index == 0 { "" } else { "\n" }, text(benchmark)))?;
+    }
+    Ok(Exit::Pass)
+}
+
+fn action(action: &Action) -> Value {
+    match action {
+        Action::Command(argv) => json!({ "command": argv }),
+        Action::Shell(line) => json!({ "shell": line }),
+        Action::Builtin(name) => json!({ "builtin": name }),
+    }
+}
+
+fn document(benchmark: &Benchmark) -> V1Benchmark {
+    let requires = &benchmark.requires;
+    V1Benchmark {
+        id: benchmark.id.clone(),
+        place: benchmark.place.clone(),
+        description: benchmark.description.clone(),
+        components: benchmark.components.clone(),
+        kind: benchmark.kind,
+        tags: benchmark.tags.clone(),
+        action: action(&benchmark.action),
+        dir: benchmark.dir.display().to_string(),
+        env: benchmark.env.clone(),
+        keep_env: benchmark.keep_env.clone(),
+        build: benchmark.build.as_ref().map_or(
+            Value::Null,
+            |build| json!({ "action": action(&build.action), "dir": build.dir.display().to_string() }),
+        ),
+        requires: json!({
+            "binary": requires.binaries,
+            "file": requires.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>(),
+            "gpus": requires.gpus,
+            "gpu_memory": requires.gpu_memory,
+            "compute_capability": requires.compute_capability.map(|(major, minor)| format!("{major}.{minor}")),
+            "env": requires.env,
+        }),
+        timing: benchmark.timing,
+        extract: extracts(benchmark),
+        metrics: metrics(benchmark),
+        cases: benchmark.points.clone(),
+        excluded: benchmark.excluded,
+        config: benchmark.settings.shown(),
+    }
+}
+
+fn extracts(benchmark: &Benchmark) -> Vec<Value> {
+    let extract = benchmark.extract.iter().map(|extract| {
+        let (way, text) = match &extract.from {
+            ExtractFrom::JsonPath(path) => ("json", path),
+            ExtractFrom::Regex(pattern) => ("regex", pattern),
+            ExtractFrom::CsvColumn(column) => ("csv", column),
+        };
+        json!({ "metric": extract.metric, "unit": extract.unit, "better": extract.better, way: text })
+    });
+    extract.collect()
+}
+
+fn metrics(benchmark: &Benchmark) -> Vec<Value> {
+    let rules = benchmark.metrics.iter().map(|rule| {
+        let declared = &rule.declaration;
+        json!({
+            "glob": rule.glob,
+            "unit": rule.unit,
+            "better": declared.better,
+            "threshold": declared.threshold,
+            "gate": declared.gate,
+        })
+    });
+    rules.collect()
+}
+
+/// The same fields for people; what is empty stays unsaid.
+fn text(benchmark: &Benchmark) -> String {
+    let document = document(benchmark);
+    let mut rows: Vec<(&str, String)> = vec![
+        ("description", document.description),
+        (
+            "components",
+            benchmark.components.iter().map(|component| component.word()).collect::<Vec<_>>().join(" "),
+        ),
+        ("kind", document.kind.word().into()),
+        ("tags", document.tags.join(" ")),
+    ];
+    rows.extend(words_of(&document.action, ""));
+    rows.push(("folder", document.dir));
+    rows.extend(document.env.iter().map(|(name, value)| ("environment", format!("{name}={value}"))));
+    rows.push(("keeps", document.keep_env.join(" ")));
+    if let Some(build) = document.build.as_object() {
+        rows.extend(words_of(&build["action"], "build "));
+        rows.push(("build folder", words(&build["dir"])));
+    }
+    rows.extend(words_of(&document.requires, "requires "));
+    rows.push(("timing", words(&json!(document.timing))));
+    rows.extend(document.extract.iter().map(|extract| ("extracts", pairs(extract))));
+    rows.extend(document.metrics.iter().map(|rule| ("metric rule", pairs(rule))));
+    rows.extend(parameters(benchmark).into_iter().map(|line| ("parameter", line)));
+    let excluded = match document.excluded {
+        0 => String::new(),
+        count => format!(" ({count} more excluded by `where`)"),
+    };
+    rows.push(("cases", format!("{}{excluded}", document.cases.len())));
+    rows.push(("declared in", document.place));
+    let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
+    let fields = table(&[], rows.map(|(name, value)| vec![format!("  {name}"), value]));
+    format!("{}\n{fields}{}", document.id, settings_table("  settings", &document.config))
+}
+
+/// The entries of an object that say something, each under a name for people.
+fn words_of(object: &Value, prefix: &str) -> Vec<(&'static str, String)> {
+    const NAMES: [(&str, &str); 11] = [
+        ("command", "command"),
+        ("shell", "shell line"),
+        ("builtin", "built-in"),
+        ("build command", "build"),
+        ("build shell", "build shell line"),
+        ("requires binary", "needs programs"),
+        ("requires file", "needs files"),
+        ("requires gpus", "needs GPUs"),
+        ("requires gpu_memory", "needs GPU memory"),
+        ("requires compute_capability", "needs capability"),
+        ("requires env", "needs environment"),
+    ];
+    let entries = object.as_object().into_iter().flatten();
+    let named = entries.filter_map(|(key, value)| {
+        let full = format!("{prefix}{key}");
+        let (_, name) = NAMES.iter().find(|(known, _)| *known == full)?;
+        let said = !matches!(value, Value::Null) && *value != json!(0);
+        let words = match value.as_u64() {
+            Some(bytes) if key == "gpu_memory" => format_size(bytes),
+            _ => words(value),
+        };
+        said.then_some((*name, words))
+    });
+    named.collect()
+}
+
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(words).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
+}
+
+/// `peak_*: gate=false threshold=0.1`: what the entry is about, then what it says.
+fn pairs(object: &Value) -> String {
+    let subject =
+        ["glob", "metric"].into_iter().find_map(|key| object.get(key)).map(words).unwrap_or_default();
+    let entries = object.as_object().into_iter().flatten();
+    let said = entries.filter(|(key, value)| !value.is_null() && *key != "glob" && *key != "metric");
+    let said: Vec<_> = said.map(|(key, value)| format!("{key}={}", words(value))).collect();
+    format!("{subject}: {}", said.join(" "))
+}
+
+/// `n = 1, 2, 4` for each parameter.
+fn parameters(benchmark: &Benchmark) -> Vec<String> {
+    let mut values: BTreeMap<&str, BTreeSet<_>> = BTreeMap::new();
+    for (name, value) in benchmark.points.iter().flatten() {
+        values.entry(name).or_default().insert(value);
+    }
+    let lines = values.into_iter().map(|(name, values)| {
+        let count = values.len();
+        let shown: Vec<_> = values.into_iter().take(20).map(|value| value.to_string()).collect();
+        let more = if count > 20 { format!(" ... ({})", counted(count, "value")) } else { String::new() };
+        format!("{name} = {}{more}", shown.join(", "))
+    });
+    lines.collect()
+}
