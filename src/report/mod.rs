@@ -26,6 +26,7 @@ mod number;
 mod page;
 mod record;
 mod rows;
+mod summary;
 mod terminal;
 #[cfg(test)]
 mod test_support;
