@@ -10,6 +10,7 @@ mod listing;
 mod manifest;
 mod manifest_git;
 mod protocol;
+mod report;
 mod runner;
 mod schema;
 mod suite_file;

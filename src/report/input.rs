@@ -7,8 +7,9 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::Options;
+use super::record::{Digest, Standing};
 use crate::compare::{SCHEMA_VERDICT, VerdictDocument};
-use crate::model::{Fault, Result, RunRecord, SCHEMA_RECORD};
+use crate::model::{Exit, Fault, Result, RunRecord, SCHEMA_RECORD};
 
 /// A document read back.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +41,20 @@ impl Input {
                 "the document does not say what it is: it has no `schema`",
                 "give a verdict or a run record that gbench-ci wrote",
             )),
+        }
+    }
+
+    /// The exit code that the document stands for; `None` where it names none that exists.
+    pub fn exit(&self) -> Option<Exit> {
+        match self {
+            Input::Verdict(document) => {
+                let code = document.exit_code;
+                Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code)
+            }
+            Input::Record(record) => Some(match Digest::new(record).standing() {
+                Standing::Measured => Exit::Pass,
+                Standing::Failed | Standing::Incomplete => Exit::Failed,
+            }),
         }
     }
 
@@ -77,7 +92,7 @@ fn plain(error: &serde_json::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Exit, Place};
+    use crate::model::Place;
     use crate::report::test_support as documents;
 
     fn fault(text: &str) -> Fault {
@@ -113,6 +128,17 @@ mod tests {
             assert_eq!(fault.exit, Exit::Usage);
         }
         assert_eq!(fault("{\n  \"schema\": oops}").place.to_string(), "v.json:2:13");
+    }
+
+    #[test]
+    fn a_document_stands_for_an_exit_code() {
+        let verdict = |code| {
+            let document = crate::compare::VerdictDocument { exit_code: code, ..documents::one_regressed() };
+            Input::Verdict(Box::new(document)).exit()
+        };
+        assert_eq!(verdict(1), Some(Exit::Regression));
+        assert_eq!(verdict(99), None);
+        assert_eq!(Input::Record(Box::new(documents::record())).exit(), Some(Exit::Failed));
     }
 
     #[test]

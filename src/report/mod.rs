@@ -1,6 +1,8 @@
 //! Verdicts and records into bytes. Every report is rendered from the JSON document alone, into any
 //! [`io::Write`]; nothing here opens a file, asks a terminal or reads a clock.
 //!
+//! [`Input`] is either kind of document, read back; [`verdict`] and [`record`] render one at hand.
+//!
 //! All formats say the same things, worked out once in `rows` and `record`: the verdict as a sentence, the
 //! counts, what changed, how to see it again, and then the rest. Text from outside passes through `escape` on
 //! its way out, each destination with its own rule.
@@ -24,6 +26,7 @@ mod number;
 mod page;
 mod record;
 mod rows;
+mod summary;
 mod terminal;
 #[cfg(test)]
 mod test_support;
@@ -58,6 +61,11 @@ impl Format {
     pub fn word(self) -> &'static str {
         // Every format stands in ALL exactly once, in the order of the enum.
         Self::ALL[self as usize].1
+    }
+
+    pub fn from_word(word: &str) -> Option<Self> {
+        let (format, _) = Self::ALL.into_iter().find(|(_, name)| *name == word)?;
+        Some(format)
     }
 }
 

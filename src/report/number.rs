@@ -196,7 +196,7 @@ pub fn spread(fraction: f64) -> String {
 /// A speedup: `1.02x`.
 pub fn times(ratio: f64) -> String {
     match ratio {
-        r if r < 0.01 || r >= 100.0 => format!("{}x", figure(r)),
+        r if !(0.01..100.0).contains(&r) => format!("{}x", figure(r)),
         r => format!("{r:.2}x"),
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::number;
+use super::summary::{Speedup, Suite};
 use crate::compare::{Conclusion, Row, RowSide, Verdict, VerdictDocument};
 use crate::model::{CaseId, Timing};
 
@@ -48,25 +49,6 @@ pub struct Side {
     pub spread: String,
 }
 
-/// Counts of one suite. A suite with a failure never counts as passed.
-#[derive(Debug, PartialEq)]
-pub struct Suite {
-    pub name: String,
-    pub counts: BTreeMap<Verdict, u32>,
-    pub speedup: Option<Speedup>,
-}
-
-/// How many times as fast head is as base, over the rows that have a change. Below 1: slower.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Speedup {
-    pub rows: u32,
-    pub geometric_mean: f64,
-    pub worst: f64,
-    pub worst_name: String,
-    pub best: f64,
-    pub best_name: String,
-}
-
 impl<'a> Digest<'a> {
     pub fn new(document: &'a VerdictDocument) -> Self {
         let names = Names::new(document.rows.iter().map(|row| &row.case));
@@ -74,25 +56,12 @@ impl<'a> Digest<'a> {
         for row in &document.rows {
             by_verdict.entry(row.verdict).or_default().push(Line::new(row, names.of(&row.case)));
         }
-        let mut suites: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
-        for row in &document.rows {
-            suites.entry(row.case.benchmark.suite()).or_default().push(row);
-        }
-        let suites = suites
-            .into_iter()
-            .map(|(name, rows)| {
-                let mut counts: BTreeMap<_, _> = Verdict::ALL.into_iter().map(|v| (v, 0)).collect();
-                for row in &rows {
-                    *counts.entry(row.verdict).or_default() += 1;
-                }
-                Suite { name: name.to_owned(), counts, speedup: Speedup::over(rows.into_iter(), &names) }
-            })
-            .collect();
         let unchanged = by_verdict.remove(&Verdict::Unchanged).unwrap_or_default();
         let groups = Verdict::ALL
             .into_iter()
             .filter_map(|verdict| Some(Group { verdict, lines: by_verdict.remove(&verdict)? }))
             .collect();
+        let suites = Suite::all(&document.rows, &names);
         let speedup = Speedup::over(document.rows.iter(), &names);
         Self { document, groups, unchanged, suites, speedup }
     }
@@ -220,56 +189,6 @@ impl Side {
     }
 }
 
-impl Suite {
-    pub fn count(&self, verdict: Verdict) -> u32 {
-        self.counts.get(&verdict).copied().unwrap_or(0)
-    }
-
-    pub fn rows(&self) -> u32 {
-        self.counts.values().sum()
-    }
-
-    /// Invalid or missing.
-    pub fn failed(&self) -> u32 {
-        self.count(Verdict::Invalid) + self.count(Verdict::Missing)
-    }
-
-    pub fn conclusion(&self) -> Conclusion {
-        match () {
-            () if self.count(Verdict::Regressed) > 0 => Conclusion::Regressed,
-            () if self.failed() > 0 => Conclusion::Failed,
-            () if self.count(Verdict::Inconclusive) > 0 => Conclusion::Inconclusive,
-            () => Conclusion::Pass,
-        }
-    }
-
-    pub fn counts_text(&self) -> String {
-        counts_text(&self.counts)
-    }
-}
-
-impl Speedup {
-    fn over<'r>(rows: impl Iterator<Item = &'r Row>, names: &Names) -> Option<Self> {
-        let speedups: Vec<(f64, &Row)> = rows
-            .filter_map(|row| Some((1.0 / (1.0 + row.change.as_ref()?.slowdown), row)))
-            .filter(|(speedup, _)| speedup.is_finite() && *speedup > 0.0)
-            .collect();
-        let by_speedup = |a: &&(f64, &Row), b: &&(f64, &Row)| a.0.total_cmp(&b.0);
-        let (worst, worst_row) = speedups.iter().min_by(by_speedup)?;
-        let (best, best_row) = speedups.iter().max_by(by_speedup)?;
-        let logs: f64 = speedups.iter().map(|(speedup, _)| speedup.ln()).sum();
-        let name = |row: &Row| format!("{} {}", names.of(&row.case), row.metric).trim_end().to_owned();
-        Some(Self {
-            rows: speedups.len() as u32,
-            geometric_mean: (logs / speedups.len() as f64).exp(),
-            worst: *worst,
-            worst_name: name(worst_row),
-            best: *best,
-            best_name: name(best_row),
-        })
-    }
-}
-
 /// Names of cases, with the way of timing said only where two cases would otherwise read the same.
 pub struct Names(BTreeSet<String>);
 
@@ -340,7 +259,7 @@ pub fn short_commit(commit: &str) -> String {
     commit.chars().take(10).collect()
 }
 
-fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String {
+pub fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String {
     let present = counts.iter().filter(|(_, count)| **count > 0);
     present.map(|(verdict, count)| format!("{count} {}", verdict.word())).collect::<Vec<_>>().join(", ")
 }

@@ -2,12 +2,14 @@
 //! Worked out once here; the formats of this folder lay it out.
 
 pub mod csv;
+mod findings;
 pub mod junit;
 pub mod markdown;
 pub mod terminal;
 #[cfg(test)]
 pub mod test_support;
 
+use self::findings::Finding;
 use super::number;
 use super::rows::{Names, plural, short_commit};
 use crate::model::{CaseRecord, Metric, Probe, RecordState, RunRecord, format_duration};
@@ -40,13 +42,6 @@ pub struct Line<'a> {
     pub memory: String,
 }
 
-/// A fact that weakens a figure, and the way out.
-#[derive(Debug, PartialEq)]
-pub struct Finding {
-    pub fact: String,
-    pub next: String,
-}
-
 /// What the run came to, in the order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -68,7 +63,7 @@ impl<'a> Digest<'a> {
             .iter()
             .flat_map(|(case, name)| case.metrics.iter().map(|metric| Line::new(case, metric, name)))
             .collect();
-        let findings = findings(&lines);
+        let findings = findings::of(&lines);
         Self { record, cases, troubled, lines, findings }
     }
 
@@ -250,59 +245,6 @@ fn spread(centers: &[f64]) -> Option<f64> {
     Some((squares / (count - 1.0)).sqrt())
 }
 
-/// Noisy metrics, noisiest first; then single processes, whose spread nobody knows; then lone outliers.
-fn findings(lines: &[Line]) -> Vec<Finding> {
-    let mut noisy: Vec<_> = lines
-        .iter()
-        .filter_map(|line| Some((line.spread?, line)))
-        .filter(|(spread, line)| *spread > line.threshold())
-        .collect();
-    noisy.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut findings: Vec<_> = noisy
-        .iter()
-        .map(|(spread, line)| Finding {
-            fact: format!(
-                "{}: processes vary by {}, more than the change of {} that is to be found",
-                line.title(),
-                number::percent(*spread),
-                number::percent(line.threshold()),
-            ),
-            next: "raise --processes, or see `gbench-ci doctor` for what disturbs this machine".into(),
-        })
-        .collect();
-    let single = lines.iter().filter(|line| centers(line.metric).len() == 1).count();
-    if single > 0 {
-        findings.push(Finding {
-            fact: format!("{} measured by one process only: the spread is unknown", plural(single, "metric")),
-            next: "use --processes 5 or more before comparing".into(),
-        });
-    }
-    findings.extend(lines.iter().filter_map(outlier));
-    findings
-}
-
-/// One process that stands apart while the others agree: four times as far from the median as the next, and
-/// farther than the threshold.
-fn outlier(line: &Line) -> Option<Finding> {
-    let centers = centers(line.metric);
-    let middle = median(&mut centers.clone()).filter(|middle| *middle > 0.0 && centers.len() >= 4)?;
-    let mut distances: Vec<(f64, usize)> =
-        centers.iter().enumerate().map(|(index, center)| ((center / middle - 1.0).abs(), index)).collect();
-    distances.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let ((far, index), (next, _)) = (distances[0], distances[1]);
-    (far > line.threshold() && far > 4.0 * next).then(|| Finding {
-        fact: format!(
-            "{}: process {} of {} measured {}, the others agree on {}",
-            line.title(),
-            index + 1,
-            centers.len(),
-            number::value(centers[index], &line.metric.unit),
-            line.median,
-        ),
-        next: "look for what ran beside it; its log is in the run's logs folder".into(),
-    })
-}
-
 /// A word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
@@ -332,13 +274,6 @@ mod tests {
         assert!((spread - 1.1f64.ln() * 2f64.sqrt()).abs() < 1e-12);
         assert_eq!(super::spread(&[1.0]), None);
         assert_eq!(super::spread(&[1.0, -1.0]), None);
-    }
-
-    #[test]
-    fn noise_single_processes_and_lone_outliers_are_found() {
-        let record = test_support::record();
-        let facts: Vec<_> = Digest::new(&record).findings.into_iter().map(|finding| finding.fact).collect();
-        insta::assert_snapshot!("findings", facts.join("\n"));
     }
 
     #[test]

@@ -1,0 +1,82 @@
+//! `report`: a verdict or a run record, shown again in any format from its JSON alone.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::look;
+use crate::model::{Exit, Fault, Result};
+use crate::report::{Format, Input, Options, Style};
+
+/// Show a verdict or a run record again
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The JSON document: a verdict or a run record
+    file: PathBuf,
+    /// How to write it
+    #[arg(long, default_value = "terminal", value_parser = format_parser())]
+    format: Format,
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Show everything: unchanged rows in full, no table cut short
+    #[arg(long)]
+    all: bool,
+    /// Exit with the code that the document stands for, instead of 0
+    #[arg(long)]
+    exit_code: bool,
+}
+
+/// Takes the words of [`Format::ALL`].
+pub fn format_parser() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(|(_, word)| word))
+        .try_map(|word| Format::from_word(&word).ok_or_else(|| format!("no such format: {word}")))
+}
+
+/// Reads the document and writes the report. Exit 0, or the document's own code where that is asked for.
+pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit> {
+    let input = Input::parse(&args.file, &read(&args.file)?)?;
+    match &args.output {
+        Some(path) => {
+            let mut bytes = Vec::new();
+            let options = Options { format: args.format, style: Style::PLAIN, all: args.all };
+            input.render(&options, &mut bytes).and_then(|()| std::fs::write(path, bytes)).map_err(
+                |error| {
+                    let what = format!("the report cannot be written: {error}");
+                    Fault::at_path(path, what, "name a file in a folder that exists and is writable")
+                },
+            )?;
+        }
+        None => {
+            let options = Options { format: args.format, style: look::of_stdout(), all: args.all };
+            written(input.render(&options, out).and_then(|()| out.flush()))?;
+        }
+    }
+    match args.exit_code {
+        false => Ok(Exit::Pass),
+        true => input.exit().ok_or_else(|| {
+            let what = "its exit code is none that gbench-ci knows";
+            Fault::at_path(&args.file, what, "use the file as gbench-ci wrote it")
+        }),
+    }
+}
+
+fn read(path: &Path) -> Result<String> {
+    let next = "give the path of a verdict or a run record that gbench-ci wrote";
+    let bytes = std::fs::read(path)
+        .map_err(|error| Fault::at_path(path, format!("cannot be read: {error}"), next))?;
+    String::from_utf8(bytes)
+        .map_err(|error| Fault::at_path(path, format!("is no UTF-8 text: {}", error.utf8_error()), next))
+}
+
+/// The fate of what went to standard output. A reader who has seen enough, such as `head`, is no error.
+pub fn written(result: io::Result<()>) -> Result<()> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let what = format!("cannot be written to: {error}");
+            Err(Fault::at("standard output", what, "free its disk or pipe, or use --output"))
+        }
+        _ => Ok(()),
+    }
+}
