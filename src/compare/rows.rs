@@ -150,10 +150,11 @@ impl<'a> Drafter<'a, '_> {
                 change: None,
                 threshold: self.policy.threshold_for(head, declared),
             };
+            let declared_better = declared.and_then(|declared| declared.better);
             let direction = |metric: &Metric| {
-                declared.and_then(|d| d.better).or(metric.better).or(direction_of_unit(&metric.unit))
+                declared_better.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
             };
-            row.better = direction(metric);
+            row.better = Some(metric).and_then(direction);
             if let (Some(b), Some(h)) = (base_metric.and_then(direction), head_metric.and_then(direction))
                 && b != h
             {

@@ -15,7 +15,7 @@ mod student;
 mod welch;
 
 pub use multiple::{HolmStep, holm};
-pub use order::{Description, describe, mean, median, quantile, sample_stddev};
+pub use order::{Description, mean, median, quantile, sample_stddev, summarize};
 pub use student::{TQuantiles, t_tail};
 pub use welch::{Group, Welch};
 

@@ -25,7 +25,7 @@ const PERCENTILES: [f64; 6] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
 ///
 /// `extra`: further percentiles in percent; those outside 0 to 100 are left out. `None` where there is no
 /// sample or one of them is not finite.
-pub fn describe<'a>(processes: impl IntoIterator<Item = &'a [f64]>, extra: &[f64]) -> Option<Description> {
+pub fn summarize<'a>(processes: impl IntoIterator<Item = &'a [f64]>, extra: &[f64]) -> Option<Description> {
     let mut sorted = Vec::new();
     let mut count = 0;
     for values in processes {
@@ -152,7 +152,7 @@ mod tests {
     fn every_figure_agrees_with_numpy_to_twelve_digits() {
         for case in figures::read::<Case>("order.json") {
             let extra = [0.0, 1.0, 99.9, 100.0];
-            let ours = describe([case.values.as_slice()], &extra).unwrap();
+            let ours = summarize([case.values.as_slice()], &extra).unwrap();
             figures::close(ours.mean, case.mean, 1e-12, &case.name);
             figures::close(ours.median, case.median, 1e-12, &case.name);
             figures::close(median(&mut case.values.clone()).unwrap(), case.median, 1e-12, &case.name);
@@ -169,21 +169,21 @@ mod tests {
 
     #[test]
     fn nothing_is_said_of_nothing_or_of_numbers_that_are_none() {
-        assert_eq!(describe([[].as_slice()], &[]), None);
-        assert_eq!(describe([[1.0, f64::NAN].as_slice()], &[]), None);
+        assert_eq!(summarize([[].as_slice()], &[]), None);
+        assert_eq!(summarize([[1.0, f64::NAN].as_slice()], &[]), None);
         assert_eq!((mean(&[]), sample_stddev(&[1.0]), quantile(&[], 0.5)), (None, None, None));
     }
 
     #[test]
     fn empty_processes_do_not_count_and_percentiles_out_of_range_are_left_out() {
         let parts: [&[f64]; 3] = [&[1.0, 2.0], &[], &[3.0]];
-        let ours = describe(parts, &[101.0, -1.0, f64::NAN, 99.9]).unwrap();
+        let ours = summarize(parts, &[101.0, -1.0, f64::NAN, 99.9]).unwrap();
         assert_eq!((ours.samples, ours.processes, ours.percentiles.len()), (3, 2, 7));
     }
 
     #[test]
     fn the_ends_of_the_range_of_doubles_stay_finite() {
-        let ours = describe([[f64::MAX, f64::MAX, -f64::MAX].as_slice()], &[]).unwrap();
+        let ours = summarize([[f64::MAX, f64::MAX, -f64::MAX].as_slice()], &[]).unwrap();
         assert!(ours.mean.is_finite() && ours.median == f64::MAX);
         assert!(ours.percentiles.values().all(|value| value.is_finite()));
     }
@@ -196,7 +196,7 @@ mod tests {
         #[test]
         fn a_shift_moves_the_centre_and_leaves_the_spread(values in values(), shift in -1e6..1e6_f64) {
             let moved: Vec<f64> = values.iter().map(|value| value + shift).collect();
-            let (was, is) = (describe([&values[..]], &[]).unwrap(), describe([&moved[..]], &[]).unwrap());
+            let (was, is) = (summarize([&values[..]], &[]).unwrap(), summarize([&moved[..]], &[]).unwrap());
             prop_assert!((is.mean - was.mean - shift).abs() < 1e-8);
             prop_assert!((is.median - was.median - shift).abs() < 1e-8);
             prop_assert!((is.stddev.unwrap_or(0.0) - was.stddev.unwrap_or(0.0)).abs() < 1e-8);
@@ -207,7 +207,7 @@ mod tests {
             // Powers of two scale without rounding, so the figures must be equal, not merely close.
             let scale = 2.0_f64.powi(power);
             let scaled: Vec<f64> = values.iter().map(|value| value * scale).collect();
-            let (was, is) = (describe([&values[..]], &[]).unwrap(), describe([&scaled[..]], &[]).unwrap());
+            let (was, is) = (summarize([&values[..]], &[]).unwrap(), summarize([&scaled[..]], &[]).unwrap());
             prop_assert_eq!(is.mean, was.mean * scale);
             prop_assert_eq!(is.stddev, was.stddev.map(|stddev| stddev * scale));
             prop_assert_eq!(is.percentiles["p90"], was.percentiles["p90"] * scale);
@@ -217,7 +217,7 @@ mod tests {
         fn the_order_of_samples_does_not_matter(values in values()) {
             let mut reversed = values.clone();
             reversed.reverse();
-            prop_assert_eq!(describe([&values[..]], &[]), describe([&reversed[..]], &[]));
+            prop_assert_eq!(summarize([&values[..]], &[]), summarize([&reversed[..]], &[]));
             prop_assert_eq!(median(&mut values.clone()), median(&mut reversed));
         }
 
