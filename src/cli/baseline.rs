@@ -98,9 +98,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
                 RecordState::Complete => {
                     Some(format!("only {measured} of its {} cases were measured", record.cases.len()))
                 }
-                RecordState::Interrupted | RecordState::Recovered => {
-                    Some("the run was cut short".to_owned())
-                }
+                RecordState::Interrupted | RecordState::Recovered => Some("the run was cut short".to_owned()),
             };
             if let Some(what) = refusal {
                 let next = match measured {

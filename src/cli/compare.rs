@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::baseline::{name_of, store_of};
+use super::look;
 use super::measure::exit_of;
 use super::output::wrote;
+use super::report::format_parser;
 use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
-use super::style;
 use crate::compare::{Policy, SideInput, VerdictDocument, compare};
-use crate::model::{Exit, Fault, Result, RunRecord};
+use crate::model::{Exit, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_record, write_atomically};
 use crate::suite::{Benchmark, Gate, Suite};
@@ -32,8 +33,8 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS")]
     pub store: Option<String>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = FormatArg::Terminal)]
-    pub format: FormatArg,
+    #[arg(long, default_value = "terminal", value_parser = format_parser())]
+    pub format: Format,
     /// Show unchanged rows in full
     #[arg(long)]
     pub all: bool,
@@ -46,28 +47,6 @@ pub struct Args {
     /// Make inconclusive cases fail: exit code 3
     #[arg(long)]
     pub fail_inconclusive: bool,
-}
-
-/// The formats of reports as a flag's values.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FormatArg {
-    Terminal,
-    Markdown,
-    Json,
-    Csv,
-    Junit,
-}
-
-impl From<FormatArg> for Format {
-    fn from(arg: FormatArg) -> Self {
-        match arg {
-            FormatArg::Terminal => Format::Terminal,
-            FormatArg::Markdown => Format::Markdown,
-            FormatArg::Json => Format::Json,
-            FormatArg::Csv => Format::Csv,
-            FormatArg::Junit => Format::Junit,
-        }
-    }
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
@@ -183,10 +162,10 @@ fn deliver(
     if let Some(path) = &args.markdown {
         write_atomically(path, &bytes(Format::Markdown)?)?;
     }
-    let text = rendered(document, args.format.into(), style::stdout(), args.all)?;
+    let text = rendered(document, args.format, look::of_stdout(), args.all)?;
     wrote(out.write_all(&text))?;
     match (args.format, reports) {
-        (FormatArg::Terminal, Some(folder)) => wrote(writeln!(
+        (Format::Terminal, Some(folder)) => wrote(writeln!(
             out,
             "\nverdict {}\nreport  {}",
             shown(&folder.join("verdict.json")),

@@ -1,4 +1,4 @@
-//! What standard output can show: its width, and whether colour and Unicode make sense there.
+//! What the reader's terminal can show: its width, and whether colour and Unicode make sense there.
 
 use std::io::IsTerminal;
 
@@ -12,6 +12,14 @@ pub fn of_stdout() -> Style {
     let terminal = std::io::stdout().is_terminal();
     let size = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
     style(terminal, size, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+}
+
+/// Whether faults on standard error may be coloured.
+pub fn stderr_has_color() -> bool {
+    style(std::io::stderr().is_terminal(), None, |name| {
+        std::env::var(name).ok().filter(|value| !value.is_empty())
+    })
+    .color
 }
 
 /// `size`: the terminal's columns, where it tells. `variable`: set and non-empty environment variables.

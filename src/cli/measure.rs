@@ -1,18 +1,19 @@
 //! The measuring half of the route, shared by `run`, `compare` and `demo`: plan in, finished records out.
 
-use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::machine;
 use crate::model::{
-    Exit, Fault, Manifest, RecordState, Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Setting, Shown, Side,
+    Exit, Fault, Manifest, RecordState, Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Shown, Side,
     ToolInfo, looks_secret,
 };
 use crate::plan::Plan;
 use crate::run::{Finished, Interrupt, Session, Supervised};
 use crate::suite::{Source, Suite};
 
+use super::config::suite_wide;
 use super::progress::Teller;
 
 /// Where and how a plan is carried out.
@@ -26,7 +27,8 @@ impl Measuring<'_> {
     /// it belongs to.
     pub fn carry_out(&self, plan: &Plan, suites: &[(&Suite, &Path)]) -> Result<Vec<Finished>> {
         let started = SystemTime::now();
-        let salt: u32 = rand::random();
+        // The standard library seeds its hash maps from the system's randomness: enough to tell two runs apart.
+        let salt = RandomState::new().hash_one(started) as u32;
         let mut headers = Vec::new();
         for (index, (suite, folder)) in suites.iter().enumerate() {
             let side = plan.lanes.get(index).and_then(|lane| lane.side);
@@ -62,8 +64,12 @@ impl Measuring<'_> {
 /// The path of the running binary, which is also its own supervisor and micro suite.
 pub fn own_binary() -> Result<PathBuf> {
     std::env::current_exe().map_err(|error| {
-        Fault::at("the gbench-ci binary", format!("its path is not known: {error}"), "mount /proc, and run again")
-            .exits(Exit::Internal)
+        Fault::at(
+            "the gbench-ci binary",
+            format!("its path is not known: {error}"),
+            "mount /proc, and run again",
+        )
+        .exits(Exit::Internal)
     })
 }
 
@@ -79,7 +85,7 @@ fn header(
         Source::File { path, sha256 } => (Some(path.display().to_string()), Some(sha256.clone())),
         Source::Builtin => (None, None),
     };
-    let mut config = suite_config(suite);
+    let mut config = suite_wide(&suite.run, &suite.gate);
     if side.is_some() {
         let origin = crate::model::Origin::Default;
         config.insert("coin_seed".into(), Shown { value: seed.into(), origin });
@@ -99,31 +105,6 @@ fn header(
         cases: Vec::new(),
         warnings: Vec::new(),
     }
-}
-
-/// The suite-wide settings by their names in the file.
-pub fn suite_config(suite: &Suite) -> BTreeMap<String, Shown> {
-    fn show<T>(setting: &Setting<T>, value: impl Into<serde_json::Value>) -> Shown {
-        Shown { value: value.into(), origin: setting.origin.clone() }
-    }
-    let (run, gate) = (&suite.run, &suite.gate);
-    let word = |fails: bool| if fails { "fail" } else { "pass" };
-    let mut rows = BTreeMap::from([
-        ("run.deadline".into(), show(&run.deadline, crate::model::format_duration(run.deadline.value))),
-        ("run.artifacts".into(), show(&run.artifacts, run.artifacts.value.display().to_string())),
-        ("run.store".into(), show(&run.store, run.store.value.clone())),
-        ("run.keep".into(), show(&run.keep, run.keep.value)),
-        ("gate.alpha".into(), show(&gate.alpha, gate.alpha.value)),
-        (
-            "gate.inconclusive".into(),
-            show(&gate.inconclusive_fails, word(gate.inconclusive_fails.value)),
-        ),
-        ("gate.failed".into(), show(&gate.failed_fails, word(gate.failed_fails.value))),
-    ]);
-    for (field, strictness) in &gate.match_key {
-        rows.insert(format!("gate.match.{field}"), show(strictness, strictness.value.word()));
-    }
-    rows
 }
 
 /// The words of a command line, without the values of names that look secret.

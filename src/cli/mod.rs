@@ -1,34 +1,64 @@
 //! The only room that knows the whole route: one file a command, its arguments, its exit codes, its hints.
 
+mod baseline;
 mod builtin;
+mod compare;
+mod config;
+mod demo;
+mod describe;
 mod doctor;
+mod init;
+mod list;
+mod look;
 mod manifest;
 mod measure;
+mod output;
+mod print;
 mod progress;
+mod render;
+mod report;
+mod run;
+mod selection;
 mod table;
 
-use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::model::{Exit, Fault};
+use crate::model::{Exit, Fault, Result};
 
 /// The regression gate for GPU code: measure, compare, decide, report
 #[derive(Parser)]
-#[command(name = "gbench-ci", version, max_term_width = 100)]
+#[command(name = "gbench-ci", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
+/// `model::Exit::ALL` in words; a test holds the two together.
+const EXIT_CODES: &str = "\
+Exit codes: 0 pass, 1 regression, 2 usage or configuration error, 3 inconclusive
+(where policy says it matters), 4 something failed or is missing, 5 the machine
+cannot do this, 70 internal error, 130 or 143 interrupted";
+
 #[derive(Subcommand)]
 enum Command {
-    /// Say what this machine can and cannot measure, and what to do about it
-    Doctor(doctor::Args),
-    /// Show or compare what runs ran on
+    Init(init::Args),
+    List(list::Args),
+    Describe(describe::Args),
+    Config(config::Args),
+    Run(Box<run::Args>),
+    Compare(Box<compare::Args>),
+    Baseline(baseline::Args),
+    Report(report::Args),
     Manifest(manifest::Args),
+    Doctor(doctor::Args),
+    Demo(demo::Args),
+    Schema(print::SchemaArgs),
+    Completions(print::CompletionsArgs),
+    Man(print::ManArgs),
 }
 
 /// Runs the command line of this process. A panic is a defect, and says so: exit code 70.
@@ -37,30 +67,44 @@ pub fn main() -> ExitCode {
     match result {
         Ok(Ok(exit)) => exit.into(),
         Ok(Err(fault)) => {
-            // Somebody who closes standard error does not want to know.
-            let _ = writeln!(io::stderr(), "error: {fault}");
+            let mut err = io::stderr().lock();
+            // Nobody is left to tell when standard error is closed.
+            let _ =
+                render::render_fault(&fault, look::stderr_has_color(), &mut err).and_then(|()| err.flush());
             fault.exit.into()
         }
         Err(_) => {
-            let _ = writeln!(
-                io::stderr(),
-                "error: gbench-ci itself failed (above); please report this with the command line"
-            );
+            let what = "gbench-ci itself failed, as said above";
+            let _ = writeln!(io::stderr(), "error: {what}\n  next: please report it with the command line");
             Exit::Internal.into()
         }
     }
 }
 
-fn dispatch(command: &Command) -> Result<Exit, Fault> {
+fn dispatch(command: &Command) -> Result<Exit> {
     let mut out = io::stdout().lock();
+    // Where `disk_io` puts its file; also right for a folder that has gone, where nothing else works either.
+    let builtins = || builtin::benchmarks(&std::env::current_dir().unwrap_or(Path::new(".").into()));
     match command {
-        Command::Doctor(args) => doctor::run(args, &mut out),
+        Command::Init(args) => init::run(args, &builtins(), &mut out),
+        Command::List(args) => list::run(args, &builtins(), &mut out),
+        Command::Describe(args) => describe::run(args, &builtins(), &mut out),
+        Command::Config(args) => config::run(args, &builtins(), &mut out),
+        Command::Run(args) => run::run(args, &builtins(), &mut out),
+        Command::Compare(args) => compare::run(args, &builtins(), &mut out),
+        Command::Baseline(args) => baseline::run(args, &builtins(), &mut out),
+        Command::Report(args) => report::run(args, &mut out),
         Command::Manifest(args) => manifest::run(args, &mut out),
+        Command::Doctor(args) => doctor::run(args, &mut out),
+        Command::Demo(args) => demo::run(args, &mut out),
+        Command::Schema(args) => print::schema(args, &mut out),
+        Command::Completions(args) => print::completions(args, &mut Cli::command(), &mut out),
+        Command::Man(args) => print::man(args, Cli::command(), &mut out),
     }
 }
 
 /// The folder that the command was started in.
-fn current_folder() -> Result<PathBuf, Fault> {
+fn current_folder() -> Result<PathBuf> {
     std::env::current_dir().map_err(|error| {
         Fault::at(".", format!("the current folder is gone: {error}"), "change to one that exists")
     })
@@ -69,4 +113,21 @@ fn current_folder() -> Result<PathBuf, Fault> {
 /// Standard output that takes no more.
 fn output_fault(error: io::Error) -> Fault {
     Fault::at("stdout", error, "write to a place that takes the output").exits(Exit::Internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_names_every_exit_code() {
+        for (exit, _) in Exit::ALL {
+            assert!(EXIT_CODES.contains(&exit.code().to_string()), "{exit:?}");
+        }
+    }
 }

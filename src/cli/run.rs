@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::look;
 use super::measure::{Measuring, exit_of};
 use super::output::{table, wrote};
 use super::selection::{SelectionArgs, SettingsArgs};
-use super::style;
 use crate::model::{Exit, Fault, Origin, Result, RunRecord, Stage, Timing, format_duration};
 use crate::plan::Plan;
 use crate::report::{self, Format, Options, Style};
@@ -105,8 +105,9 @@ pub fn home(suite: &Suite) -> Result<PathBuf> {
         Source::File { path, .. } => path.parent().map(Path::to_owned).unwrap_or_default(),
         Source::Builtin => PathBuf::new(),
     };
-    std::path::absolute(Path::new(".").join(&folder))
-        .map_err(|error| Fault::at_path(folder, format!("cannot be found: {error}"), "check the suite file's path"))
+    std::path::absolute(Path::new(".").join(&folder)).map_err(|error| {
+        Fault::at_path(folder, format!("cannot be found: {error}"), "check the suite file's path")
+    })
 }
 
 fn rendered(record: &RunRecord) -> Result<Vec<u8>> {
@@ -117,7 +118,7 @@ fn rendered(record: &RunRecord) -> Result<Vec<u8>> {
 }
 
 fn tell(finished: &Finished, out: &mut impl Write) -> Result<()> {
-    let options = Options { format: Format::Terminal, style: style::stdout(), all: false };
+    let options = Options { format: Format::Terminal, style: look::of_stdout(), all: false };
     wrote(report::record(&finished.record, &options, out))?;
     let root = finished.folder.root();
     wrote(writeln!(

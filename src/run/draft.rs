@@ -223,7 +223,7 @@ pub fn not_finished() -> Outcome {
 
 fn summary(metric: &Metric, percentiles: &[f64]) -> Option<Summary> {
     let whole = || metric.processes.iter().filter(|samples| !samples.partial && !samples.values.is_empty());
-    let description = stats::describe(whole().map(|samples| samples.values.as_slice()), percentiles)?;
+    let description = stats::summarize(whole().map(|samples| samples.values.as_slice()), percentiles)?;
     Some(Summary {
         samples: description.samples,
         processes: whole().count() as u32,

@@ -1,0 +1,203 @@
+//! `gbench-ci demo`: the whole gate on a repository of two commits, one of which does more work.
+//!
+//! Nothing here is canned: the repository is real, both commits are built and measured by the ordinary code path,
+//! and what is printed is what was measured.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use git2::{Repository, Signature};
+
+use super::compare::{exit_from, policy, quoted, rendered, write_reports};
+use super::look;
+use super::measure::Measuring;
+use super::output::{wrap, wrote};
+use crate::compare::{SideInput, Verdict, VerdictDocument, compare};
+use crate::model::{Exit, Fault, Result, RunRecord};
+use crate::plan::Plan;
+use crate::report::Format;
+use crate::run::{Finished, check_out, has_binary};
+use crate::suite::Suite;
+
+/// The benchmark whose second commit does more work.
+const PLANTED: &str = "demo/checksum";
+
+/// The files of the first commit.
+const FILES: [(&str, &str); 5] = [
+    ("gbench.toml", include_str!("demo/repository/gbench.toml")),
+    ("bench.rs", include_str!("demo/repository/bench.rs")),
+    ("checksum.rs", include_str!("demo/repository/checksum.rs")),
+    ("matmul.rs", include_str!("demo/repository/matmul.rs")),
+    ("sieve.rs", include_str!("demo/repository/sieve.rs")),
+];
+/// The change of the second.
+const CHANGE: (&str, &str) = ("ROUNDS: u32 = 100;", "ROUNDS: u32 = 110;");
+
+/// Measure a two-commit repository with a planted slowdown, and show the verdict
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Args {
+    /// Folder to work in, which must not exist yet [default: a new temporary folder, which is kept]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// No progress on standard error
+    #[arg(long, short)]
+    quiet: bool,
+    /// Seed of the coin that decides which side goes first in a round
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+}
+
+/// Exit 0 where the gate found what was planted or says why it cannot, and nothing else; 1 where it calls an
+/// untouched workload regressed; 4 where something was not measured.
+pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
+    if !has_binary("rustc", Path::new(".")) {
+        return Err(Fault::at(
+            "demo",
+            "its three workloads are built with `rustc`, which is not on PATH",
+            "install Rust, or begin with your own benchmarks: `gbench-ci init`",
+        )
+        .exits(Exit::Machine));
+    }
+    let folder = work_folder(args.output.as_deref())?;
+    let repository = folder.join("repository");
+    let (base, head) = two_commits(&repository)
+        .map_err(|error| Fault::at_path(&repository, error, "give a writable folder with `--output`"))?;
+    say(
+        out,
+        &format!(
+            "A repository with two commits and three workloads. The second commit makes {PLANTED} do 10 % more \
+             work and touches nothing else. Both are built and measured in turns, 12 processes a side."
+        ),
+    )?;
+    wrote(writeln!(out, "  base  {}\n  head  {}\n", &base[..12], &head[..12]).and_then(|()| out.flush()))?;
+    let (base_tree, head_tree) = (folder.join("base"), folder.join("head"));
+    check_out(&repository, &base, "base", &base_tree)?;
+    check_out(&repository, &head, "head", &head_tree)?;
+    let base_suite = Suite::load(&base_tree.join("gbench.toml"), &[])?;
+    let head_suite = Suite::load(&head_tree.join("gbench.toml"), &[])?;
+
+    let plan = Plan::interleaved(&base_suite, &head_suite, args.seed);
+    let artifacts = folder.join("artifacts");
+    let measuring = Measuring { artifacts: &artifacts, quiet: args.quiet };
+    let finished = measuring.carry_out(&plan, &[(&base_suite, &base_tree), (&head_suite, &head_tree)])?;
+    let [base, head] = finished.as_slice() else {
+        return Err(Fault::at("demo", "gave no two records", "report this as a defect of gbench-ci")
+            .exits(Exit::Internal));
+    };
+    if let Some(signal) = head.interrupted {
+        say(out, "Interrupted: nothing is compared.")?;
+        return Ok(if signal == 2 { Exit::Interrupted } else { Exit::Terminated });
+    }
+    measured(&base.record, out)?;
+
+    let mut policy = policy(Some(&base_suite.gate), None);
+    let paths = [base, head].map(|side| quoted(&side.folder.record_path().display().to_string()));
+    policy.reproduce = format!("gbench-ci compare {}", paths.join(" "));
+    let sides = [(base, "base"), (head, "head")]
+        .map(|(side, name)| SideInput { record: &side.record, name: name.into() });
+    let document = compare(&sides[0], &sides[1], &policy)?;
+    let reports = head.folder.root().join("reports");
+    write_reports(&document, &reports)?;
+    wrote(out.write_all(&rendered(&document, Format::Terminal, look::of_stdout(), true)?))?;
+    let exit = conclude(&document, out)?;
+    whereabouts(base, head, &reports, out)?;
+    Ok(exit)
+}
+
+fn say(out: &mut impl Write, text: &str) -> Result<()> {
+    wrote(writeln!(out, "{}", wrap(text, 78).join("\n")))
+}
+
+fn work_folder(given: Option<&Path>) -> Result<PathBuf> {
+    let fault = |path: &Path, error: std::io::Error| {
+        let what = format!("the folder cannot be made: {error}");
+        Fault::at_path(path, what, "give another folder with `--output`, one that does not exist yet")
+    };
+    match given {
+        Some(path) => {
+            std::fs::create_dir(path).map_err(|error| fault(path, error))?;
+            std::path::absolute(path).map_err(|error| fault(path, error))
+        }
+        None => {
+            let folder = tempfile::Builder::new().prefix("gbench-ci-demo-").tempdir();
+            folder.map(tempfile::TempDir::keep).map_err(|error| fault(&std::env::temp_dir(), error))
+        }
+    }
+}
+
+/// Makes the repository; returns the two commits, oldest first.
+fn two_commits(at: &Path) -> Result<(String, String), Box<dyn std::error::Error>> {
+    let repository = Repository::init(at)?;
+    for (name, text) in FILES {
+        std::fs::write(at.join(name), text)?;
+    }
+    let base = commit(&repository, "Three workloads")?;
+    let (before, after) = CHANGE;
+    let source = std::fs::read_to_string(at.join("checksum.rs"))?;
+    std::fs::write(at.join("checksum.rs"), source.replace(before, after))?;
+    let head = commit(&repository, "Checksum ten more rounds")?;
+    Ok((base.to_string(), head.to_string()))
+}
+
+fn commit(repository: &Repository, message: &str) -> Result<git2::Oid, git2::Error> {
+    let mut index = repository.index()?;
+    index.add_all(["*"], git2::IndexAddOption::DEFAULT, None)?;
+    index.write()?;
+    let tree = repository.find_tree(index.write_tree()?)?;
+    let author = Signature::now("gbench-ci demo", "demo@example.invalid")?;
+    let parent = repository.head().and_then(|head| head.peel_to_commit()).ok();
+    let parents: Vec<_> = parent.iter().collect();
+    repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents)
+}
+
+/// What the reader should know of the machine and the effort before the verdict.
+fn measured(record: &RunRecord, out: &mut impl Write) -> Result<()> {
+    let processes: usize = record.cases.iter().map(|case| case.processes.len()).sum();
+    let seconds: f64 = record.cases.iter().flat_map(|case| &case.processes).map(|p| p.seconds).sum();
+    let host = &record.manifest.host;
+    let cpu = host.cpu_model.known().map_or("a CPU of unknown model", String::as_str);
+    let load = host.load.known().map(|load| format!(", load {load:.1}")).unwrap_or_default();
+    say(out, &format!("Measured {processes} processes a side, {seconds:.1} s each side, on {cpu}{load}."))?;
+    wrote(writeln!(out))
+}
+
+/// Holds the verdict against what is known to be true here.
+fn conclude(document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
+    let is_planted = |row: &&crate::compare::Row| row.case.benchmark.as_str() == PLANTED;
+    let planted = document.rows.iter().find(is_planted).map(|row| row.verdict);
+    let false_alarms =
+        document.rows.iter().filter(|row| !is_planted(row)).filter(|row| row.verdict == Verdict::Regressed);
+    let false_alarms = false_alarms.count();
+    let (text, exit) = match (planted, false_alarms) {
+        (_, 1..) => {
+            ("The gate is wrong here: it calls a workload regressed that nobody touched.", Exit::Regression)
+        }
+        (Some(Verdict::Regressed), _) => {
+            ("The planted slowdown is found, and no untouched workload is called regressed.", Exit::Pass)
+        }
+        (Some(Verdict::Inconclusive), _) => (
+            "This machine was too noisy just now to be sure of 10 %; the verdict says so instead of guessing. \
+             More processes would settle it.",
+            Exit::Pass,
+        ),
+        (Some(Verdict::Unchanged | Verdict::Improved), _) => {
+            ("The gate is wrong here: it misses the planted slowdown.", Exit::Regression)
+        }
+        _ => ("Not everything was measured, so there is nothing to hold the gate to.", Exit::Failed),
+    };
+    wrote(writeln!(out))?;
+    say(out, text)?;
+    say(out, &format!("In CI this verdict's exit code is {}.", exit_from(document).code()))?;
+    Ok(exit)
+}
+
+fn whereabouts(base: &Finished, head: &Finished, reports: &Path, out: &mut impl Write) -> Result<()> {
+    wrote(writeln!(
+        out,
+        "\nbase record   {}\nhead record   {}\nreport        {}\nverdict       {}",
+        base.folder.record_path().display(),
+        head.folder.record_path().display(),
+        reports.join("verdict.md").display(),
+        reports.join("verdict.json").display()
+    ))
+}
