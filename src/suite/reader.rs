@@ -119,6 +119,18 @@ impl<'t> Item<'t> {
         Some(text)
     }
 
+    /// Text for one of the small languages: their parsers recurse, so that length has to end somewhere.
+    pub fn expression(&self) -> Option<&'t str> {
+        const LONGEST: usize = 500;
+        let text = self.filled()?;
+        if text.len() > LONGEST {
+            let what = format!("`{}` is longer than {LONGEST} bytes", self.key);
+            self.fault(what, "shorten it, or split it into several");
+            return None;
+        }
+        Some(text)
+    }
+
     pub fn flag(&self) -> Option<bool> {
         match self.value {
             DeValue::Boolean(flag) => Some(*flag),
