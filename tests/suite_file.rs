@@ -131,6 +131,36 @@ fn one_reading_finds_every_mistake_in_the_order_of_the_file() {
     assert_eq!(places, expected);
 }
 
+/// The small languages inside the file have parsers that recurse; none may run out of stack or time.
+#[test]
+fn deep_nesting_is_a_fault_like_any_other() {
+    let benchmark = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
+    let condition = |text: String| format!("{benchmark}matrix = {{n = [1]}}\nwhere = ['{text}']");
+    let extract =
+        |way: &str, text: String| format!("{benchmark}[[benchmark.extract]]\nmetric = 'm'\n{way} = '{text}'");
+    for count in [2, 3, 4, 8, 20, 60, 120, 160, 240, 100_000] {
+        for text in [
+            condition("(".repeat(count)),
+            condition(format!("{}n", "not ".repeat(count))),
+            condition(format!("{}n > 1", "1+".repeat(count))),
+            condition(format!("n{} > 1", ".a".repeat(count))),
+            condition(format!("n{}", "[n".repeat(count))),
+            extract("json", format!("${}", "[?(@.a".repeat(count))),
+            extract("json", format!("$[?{}@.a", "(".repeat(count))),
+            extract("json", format!("$[?{}@.a", "!(@.b==".repeat(count))),
+            extract("json", format!("${}", "[?!(".repeat(count))),
+            extract("json", format!("$[?{}", "length(".repeat(count))),
+            extract("regex", "(".repeat(count)),
+            extract("regex", format!("(a{})", "{1000}".repeat(count))),
+            format!("{benchmark}[benchmark.metrics.\"{}\"]", "{".repeat(count)),
+            format!("x = {}", "[".repeat(count)),
+            format!("{} = 1", vec!["a"; count].join(".")),
+        ] {
+            survives(&text);
+        }
+    }
+}
+
 /// A good file with a part cut out and other text put in its place.
 fn mutated() -> impl Strategy<Value = String> {
     let text = std::fs::read_to_string(fixture("kernels")).unwrap();

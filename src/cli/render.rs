@@ -56,9 +56,14 @@ fn first_line(text: &str, span: std::ops::Range<usize>) -> std::ops::Range<usize
     start..line
 }
 
-/// Without control characters: what is quoted from a file must not speak to the terminal.
+/// Without control characters, for what is quoted from a file must not speak to the terminal; and not
+/// without end, for the file may quote at length.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+    const LONGEST: usize = 1500;
+    let end = if text.chars().nth(LONGEST).is_some() { "..." } else { "" };
+    let shown = text.chars().take(LONGEST);
+    let shown: String = shown.map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
+    shown + end
 }
 
 #[cfg(test)]

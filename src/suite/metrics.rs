@@ -35,6 +35,11 @@ pub(super) fn rules(table: &Table) -> Vec<MetricRule> {
 }
 
 fn rule(item: &Item) -> Option<MetricRule> {
+    if item.key.len() > 200 {
+        let what = "this pattern is longer than 200 bytes";
+        item.page.fault(item.key_span.clone(), what, "shorten it: `*` stands for any characters");
+        return None;
+    }
     if let Err(error) = Glob::new(item.key) {
         let what = format!("`{}` is not a glob: {}", item.key, error.kind());
         let next = "write a pattern such as \"*_bytes\"; a backslash makes the next character plain";
@@ -98,7 +103,7 @@ fn source(table: &mut Table) -> Option<ExtractFrom> {
         second.page.fault(second.key_span.clone(), what, "write a second `[[benchmark.extract]]` for it");
         return None;
     }
-    let text = first.filled()?.to_owned();
+    let text = first.expression()?.to_owned();
     match first.key {
         "json" => json_path(&first, text),
         "regex" => regex(&first, text),
@@ -107,6 +112,13 @@ fn source(table: &mut Table) -> Option<ExtractFrom> {
 }
 
 fn json_path(item: &Item, path: String) -> Option<ExtractFrom> {
+    // The parser tries both readings of every nested filter: its time doubles with each.
+    const MOST: usize = 8;
+    if path.matches(['?', '(']).count() > MOST {
+        let what = format!("the JSON path has more than {MOST} filters and brackets");
+        item.fault(what, "choose a simpler path, such as \"$.results[*].time\"");
+        return None;
+    }
     match JsonPath::parse(&path) {
         Ok(_) => Some(ExtractFrom::JsonPath(path)),
         Err(error) => {

@@ -119,6 +119,18 @@ impl<'t> Item<'t> {
         Some(text)
     }
 
+    /// Text for one of the small languages: their parsers recurse, so that length has to end somewhere.
+    pub fn expression(&self) -> Option<&'t str> {
+        const LONGEST: usize = 500;
+        let text = self.filled()?;
+        if text.len() > LONGEST {
+            let what = format!("`{}` is longer than {LONGEST} bytes", self.key);
+            self.fault(what, "shorten it, or split it into several");
+            return None;
+        }
+        Some(text)
+    }
+
     pub fn flag(&self) -> Option<bool> {
         match self.value {
             DeValue::Boolean(flag) => Some(*flag),
@@ -324,5 +336,31 @@ impl<'t> Table<'t> {
                 self.page.fault(item.key_span.clone(), what, advise(item.key, &self.known));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_nobody_asked_for_are_reported_in_the_order_of_the_file() {
+        let text = "b = 1\nprocesses = 2\na = 3\n";
+        let page = Page::new(Path::new("gbench.toml"), text.into());
+        let tree = DeTable::parse(text).unwrap();
+        let mut root = Table::root(&page, tree.get_ref());
+        assert_eq!(root.take("processes").and_then(|item| item.whole(1..=9)), Some(2));
+        assert!(root.need("id", "`id = \"x\"`").is_none());
+        root.close();
+        let fault = page.into_fault().unwrap();
+        let whats: Vec<_> = fault.each().map(|fault| fault.what.as_str()).collect();
+        assert_eq!(whats, ["this file has no `id`", "this file has no key `b`", "this file has no key `a`"]);
+    }
+
+    #[test]
+    fn lines_are_counted_from_one() {
+        let page = Page::new(Path::new("some/gbench.toml"), "ab\ncd\n".into());
+        assert_eq!([0, 2, 3, 5, 6].map(|offset| page.line(offset)), [1, 1, 2, 2, 3]);
+        assert_eq!(page.place(3), "gbench.toml:2");
     }
 }

@@ -192,7 +192,13 @@ fn zipped<'t>(table: &Table<'t>, names: &mut Vec<&'t str>) -> Option<Axis> {
 /// Keeps the points for which the condition holds.
 fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
     let next = "write a condition over the parameters, such as \"n * m <= 50_000_000\"";
-    let Some(source) = item.filled() else { return };
+    let Some(source) = item.expression() else { return };
+    // Every bracket costs the parser a good part of a small stack.
+    const BRACKETS: usize = 32;
+    if source.matches(['(', '[', '{']).count() > BRACKETS {
+        let what = format!("this condition has more than {BRACKETS} opening brackets");
+        return item.fault(what, "split it: all conditions of the list have to hold");
+    }
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let condition = match environment.compile_expression(source) {
