@@ -15,7 +15,7 @@ mod measure;
 mod output;
 mod print;
 mod progress;
-mod render;
+pub mod render;
 mod report;
 mod run;
 mod selection;
