@@ -35,7 +35,7 @@ pub const IO: Member = Member {
 
 static METRICS: [MetricSpec; 3] = [
     MetricSpec { name: "write", unit: "MB/s", better: Better::Higher, threshold: 0.2 },
-    MetricSpec { name: "read", unit: "MB/s", better: Better::Higher, threshold: 0.2 },
+    MetricSpec { name: "read", unit: "MB/s", better: Better::Higher, threshold: 0.3 },
     MetricSpec { name: "random_read", unit: "IOPS", better: Better::Higher, threshold: 0.2 },
 ];
 
