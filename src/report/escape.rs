@@ -52,12 +52,29 @@ pub fn ascii(text: &str) -> String {
     out
 }
 
-/// Prose for Markdown. What Markdown or HTML would read as markup becomes a numeric entity; a zero-width
-/// space keeps the host from turning `@name`, `#12`, `GH-12` and addresses into mentions and links, which it
-/// seeks in the rendered text, where an entity alone would not help.
+/// Prose for Markdown, in which what stands between two backticks becomes code. What else Markdown or HTML would
+/// read as markup becomes a numeric entity; a zero-width space keeps the host from turning `@name`, `#12`,
+/// `GH-12` and addresses into mentions and links, which it seeks in the rendered text, where an entity alone
+/// would not help.
 pub fn markdown(text: &str) -> String {
-    const BREAK: &str = "&#8203;";
     let text = visible(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    let paired = parts.len() % 2 == 1 && parts.iter().skip(1).step_by(2).all(|part| !part.trim().is_empty());
+    match paired {
+        true => {
+            let part = |(index, part): (usize, &&str)| match index % 2 {
+                0 => plain(part),
+                _ => markdown_code(part),
+            };
+            parts.iter().enumerate().map(part).collect()
+        }
+        false => plain(&text),
+    }
+}
+
+/// [`visible`] text as Markdown that shows it as it is.
+fn plain(text: &str) -> String {
+    const BREAK: &str = "&#8203;";
     let mut out = String::with_capacity(text.len() + 16);
     for (index, c) in text.char_indices() {
         let (before, after) = text.split_at(index);
@@ -136,7 +153,8 @@ mod tests {
 
     #[test]
     fn markdown_prose_neither_marks_up_nor_mentions_nor_links() {
-        assert_eq!(markdown("a|b `c` <d>"), "a&#124;b &#96;c&#96; &#60;d&#62;");
+        assert_eq!(markdown("a|b ` <d>"), "a&#124;b &#96; &#60;d&#62;");
+        assert_eq!(markdown("run `a|b` now"), "run <code>a&#124;b</code> now");
         assert_eq!(markdown("ask @octo in #12"), "ask &#64;&#8203;octo in &#35;&#8203;12");
         assert_eq!(markdown("see https://x.y or www.x.y"), "see https:&#8203;//x.y or www&#8203;.x.y");
         assert_eq!(markdown("*b* _i_ [l](u)"), "&#42;b&#42; &#95;i&#95; &#91;l&#93;(u)");
@@ -179,12 +197,16 @@ mod tests {
         #[test]
         fn escaped_markdown_holds_no_special_character(text in "(\\PC|[|`@<>#*_~\\[\\]\\\\&!$\n\r\u{202e}\u{1b}]|://|www\\.){0,40}") {
             for escaped in [markdown(&text), markdown_code(&text)] {
-                let inner = escaped.strip_prefix("<code>").and_then(|s| s.strip_suffix("</code>")).unwrap_or(&escaped);
+                let inner = escaped.replace("<code>", "").replace("</code>", "");
+                let ticks = match escaped.starts_with("<code>") && escaped == markdown_code(&text) {
+                    true => inner.clone(),
+                    false => escaped.replace("<code>", "`").replace("</code>", "`"),
+                };
                 let bare = inner.replace("&#", "");
                 prop_assert!(!bare.contains(|c| "|`@<>#*_~[]\\&!${}\"^".contains(c)), "{inner}");
                 prop_assert!(!inner.chars().any(is_invisible), "{inner:?}");
                 prop_assert!(!inner.contains("://") && !inner.to_lowercase().contains("www."), "{inner}");
-                prop_assert_eq!(decoded(inner).replace('\u{200b}', ""), visible(&text).into_owned());
+                prop_assert_eq!(decoded(&ticks).replace('\u{200b}', ""), visible(&text).into_owned());
             }
         }
 

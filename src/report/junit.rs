@@ -60,7 +60,11 @@ fn case(line: &Line, inconclusive_fails: bool) -> TestCase {
 fn message(line: &Line) -> String {
     let mut text = String::new();
     if !line.change.is_empty() {
-        text = format!("{} -> {}, {} ({})", line.base.value, line.head.value, line.change, line.evidence());
+        text = format!("{} -> {}, {}", line.base.value, line.head.value, line.change);
+        let evidence = line.evidence();
+        if !evidence.is_empty() {
+            text += &format!(" ({evidence})");
+        }
     }
     for (label, note) in line.notes() {
         let separator = if text.is_empty() { "" } else { "; " };

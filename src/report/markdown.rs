@@ -9,17 +9,36 @@ use super::number;
 use super::rows::{Digest, Group, Line, Side, capitalized, conclusion_word, plural};
 use crate::compare::{Conclusion, Difference, Verdict};
 
-/// Rows of one table before the rest is only counted: a comment has a limit of 65,536 characters.
+/// Rows of one table before the rest is only counted, as long as the page is not too long.
 const ROWS: usize = 60;
+
+/// Bytes that the page stays below unless everything is asked for: GitHub takes comments of 65,536 characters.
+const PAGE: usize = 65_000;
 
 /// Writes the report. `all`: no table is cut.
 pub fn render(digest: &Digest, all: bool, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
-    out.write_all(text(digest, all).as_bytes())
+    let page = match all {
+        true => text(digest, usize::MAX),
+        false => fitting(digest),
+    };
+    out.write_all(page.as_bytes())
 }
 
-fn text(digest: &Digest, all: bool) -> String {
+/// The page with its tables cut as little as its length allows.
+fn fitting(digest: &Digest) -> String {
+    let mut limit = ROWS;
+    loop {
+        let page = text(digest, limit);
+        if page.len() <= PAGE || limit == 1 {
+            return page;
+        }
+        limit /= 2;
+    }
+}
+
+/// The page with at most `limit` rows a table.
+fn text(digest: &Digest, limit: usize) -> String {
     let document = digest.document;
-    let limit = if all { usize::MAX } else { ROWS };
     let mut page = format!("## {} {}\n\n", sign(document.conclusion), conclusion_word(document.conclusion));
     let mut say = |block: String| {
         if !block.is_empty() {
@@ -203,13 +222,13 @@ mod tests {
     #[test]
     fn every_kind_of_document_has_its_page() {
         for (name, document) in documents::all() {
-            insta::assert_snapshot!(name, text(&Digest::new(&document), false));
+            insta::assert_snapshot!(name, fitting(&Digest::new(&document)));
         }
     }
 
     #[test]
     fn a_hostile_document_adds_no_cell_and_no_mention() {
-        let page = text(&Digest::new(&documents::hostile()), true);
+        let page = text(&Digest::new(&documents::hostile()), usize::MAX);
         assert!(!page.contains('\u{1b}') && !page.contains('\u{202e}'));
         assert!(!page.contains("@octo") && !page.contains("<img") && !page.contains("http://"));
         for line in page.lines().filter(|line| line.starts_with("| <code>s/x")) {
@@ -222,7 +241,7 @@ mod tests {
         let mut document = documents::long_names();
         document.rows = document.rows.iter().cycle().take(10_000).cloned().collect();
         let digest = Digest::new(&document);
-        assert!(text(&digest, false).len() < 200_000);
-        assert!(text(&digest, true).len() > 1_000_000);
+        assert!(fitting(&digest).len() < 65_536);
+        assert!(text(&digest, usize::MAX).len() > 1_000_000);
     }
 }

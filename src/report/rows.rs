@@ -32,9 +32,9 @@ pub struct Line<'a> {
     pub name: String,
     pub base: Side,
     pub head: Side,
-    /// `+10.2 % slower`; empty where there is nothing to compare.
+    /// `+10.2 % slower`; the interval where it is inconclusive; empty where there is nothing to compare.
     pub change: String,
-    /// `+8.1 % to +12.4 %`; empty likewise, and where no chance is involved.
+    /// `+8.1 % to +12.4 %`; empty where `change` says it all.
     pub interval: String,
     /// `p < 0.001`, corrected over the suite; empty where the rule gives none.
     pub p: String,
@@ -119,7 +119,8 @@ impl<'a> Digest<'a> {
         format!(
             "Rule {}: over {} tested together, the chance of any false verdict is at most {}.{threshold} Figures \
              are medians over processes, and ± is the spread between processes. Of a change, plus is worse and \
-             minus is better, and the range is the interval on which the verdict rests.",
+             minus is better; it is estimated from all processes, so it may differ from the ratio of the two \
+             medians, and the range is the interval on which the verdict rests.",
             method.rule,
             plural(method.tested as usize, "row"),
             number::percent(method.alpha),
@@ -144,6 +145,10 @@ impl<'a> Line<'a> {
             change = format!("{} {}", percent(measured.slowdown), number::word(row));
             if measured.low != measured.high {
                 interval = format!("{} to {}", percent(measured.low), percent(measured.high));
+            }
+            // An undecided change has no figure of its own: only its range is known.
+            if row.verdict == Verdict::Inconclusive && !interval.is_empty() {
+                change = std::mem::take(&mut interval);
             }
         }
         // Of rows that stay within their threshold a p-value says nothing that the interval does not.

@@ -8,7 +8,10 @@ use super::page::{Grid, GridRow, Page, Style, Tint};
 use super::rows::{Digest, Group, Line, capitalized, conclusion_mark, conclusion_word};
 use crate::compare::{Conclusion, Difference, Verdict};
 
-/// Writes the report. `all`: unchanged rows are shown too, not only counted.
+/// Rows of one group before the rest is only counted.
+const ROWS: usize = 50;
+
+/// Writes the report. `all`: every row is shown, also the unchanged ones.
 pub fn render(
     digest: &Digest,
     style: Style,
@@ -32,7 +35,7 @@ pub fn render(
     }
     for group in &digest.groups {
         page.heading(&title(group), tint_of_verdict(group.verdict))?;
-        lines(&mut page, &group.lines)?;
+        lines(&mut page, &group.lines, if all { usize::MAX } else { ROWS })?;
     }
     if !document.reproduce.is_empty() {
         page.heading("Compare again with", Tint::Plain)?;
@@ -61,7 +64,7 @@ fn unchanged<W: io::Write + ?Sized>(page: &mut Page<W>, digest: &Digest, all: bo
         (0, _) => Ok(()),
         (_, true) => {
             page.heading(&format!("Unchanged: {count}"), Tint::Good)?;
-            lines(page, &digest.unchanged)
+            lines(page, &digest.unchanged, usize::MAX)
         }
         (_, false) => page.heading(&format!("Unchanged: {count} (listed with --all)"), Tint::Good),
     }
@@ -71,8 +74,10 @@ fn title(group: &Group) -> String {
     format!("{}: {}", capitalized(group.verdict.word()), group.lines.len())
 }
 
-/// A table of rows with their notes. Notes that all rows share are said once, below.
-fn lines<W: io::Write + ?Sized>(page: &mut Page<W>, lines: &[Line]) -> io::Result<()> {
+/// A table of rows with their notes; beyond `limit` they are only counted. Notes that all rows share are said
+/// once, below.
+fn lines<W: io::Write + ?Sized>(page: &mut Page<W>, lines: &[Line], limit: usize) -> io::Result<()> {
+    let (lines, left) = lines.split_at(lines.len().min(limit));
     let changes = lines.iter().any(|line| !line.change.is_empty());
     let shared: Vec<_> = match lines {
         [first, _, ..] => {
@@ -98,7 +103,10 @@ fn lines<W: io::Write + ?Sized>(page: &mut Page<W>, lines: &[Line]) -> io::Resul
     for (label, text) in &shared {
         page.note(label, &format!("(for each) {text}"))?;
     }
-    Ok(())
+    match left.len() {
+        0 => Ok(()),
+        more => page.note("", &format!("and {more} more (listed with --all)")),
+    }
 }
 
 fn stacked(above: &str, below: &str) -> String {
@@ -208,6 +216,16 @@ mod tests {
                 assert!(text.contains(&format!("={index}]")), "n={index} at {columns}");
             }
         }
+    }
+
+    #[test]
+    fn a_flood_of_rows_is_counted_unless_all_are_asked_for() {
+        let mut document = documents::long_names();
+        document.rows =
+            document.rows.iter().filter(|row| row.verdict == Verdict::Regressed).cloned().collect();
+        document.rows = document.rows.iter().cycle().take(300).cloned().collect();
+        assert!(rendered(&document, Style::PLAIN, false).contains("and 250 more (listed with --all)"));
+        assert!(!rendered(&document, Style::PLAIN, true).contains("more (listed"));
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub struct Finding {
     pub next: String,
 }
 
+/// Metrics that one finding names.
+const MOST_NAMED: usize = 5;
+
 /// Noisy metrics, noisiest first; then single processes, whose spread nobody knows; then lone outliers.
 pub fn of(lines: &[Line]) -> Vec<Finding> {
     let mut noisy: Vec<_> = lines
@@ -20,18 +23,25 @@ pub fn of(lines: &[Line]) -> Vec<Finding> {
         .filter(|(spread, line)| *spread > line.threshold())
         .collect();
     noisy.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut findings: Vec<_> = noisy
-        .iter()
-        .map(|(spread, line)| Finding {
+    let mut findings = Vec::new();
+    if !noisy.is_empty() {
+        let named = noisy.iter().take(MOST_NAMED).map(|(spread, line)| {
+            let [spread, threshold] = [*spread, line.threshold()].map(number::percent);
+            format!("{} by {spread} ({threshold} matters)", line.title())
+        });
+        let mut names = named.collect::<Vec<_>>().join(", ");
+        if noisy.len() > MOST_NAMED {
+            names += &format!(" and {} more", noisy.len() - MOST_NAMED);
+        }
+        let verb = if noisy.len() == 1 { "varies" } else { "vary" };
+        findings.push(Finding {
             fact: format!(
-                "{}: processes vary by {}, more than the change of {} that is to be found",
-                line.title(),
-                number::percent(*spread),
-                number::percent(line.threshold()),
+                "{} {verb} between processes by more than the change that matters: {names}",
+                plural(noisy.len(), "metric"),
             ),
             next: "raise --processes, or see `gbench-ci doctor` for what disturbs this machine".into(),
-        })
-        .collect();
+        });
+    }
     let single = lines.iter().filter(|line| centers(line.metric).len() == 1).count();
     if single > 0 {
         findings.push(Finding {
