@@ -175,9 +175,10 @@ pub struct RowSide {
     /// Processes with complete samples.
     pub processes: u32,
     pub samples: u64,
-    /// Median over the processes' medians, in the metric's unit.
+    /// What stands for this side, in the metric's unit: the geometric mean of the processes' medians, so that the
+    /// change is the ratio of the two; their plain median where one of them is not above zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub median: Option<f64>,
+    pub centre: Option<f64>,
     /// Sample standard deviation of the logarithms of the processes' medians: relative spread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,

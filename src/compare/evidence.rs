@@ -83,7 +83,7 @@ impl<'a> Measured<'a> {
             outcome: case.outcome.clone(),
             processes: self.centres.len() as u32,
             samples: samples.map(|process| process.samples.len() as u64).sum(),
-            median: stats::median(&mut self.centres.clone()),
+            centre: centre(&self.centres),
             spread: spread(&self.centres),
         }
     }
@@ -92,6 +92,18 @@ impl<'a> Measured<'a> {
     pub fn same_samples(&self, other: &Self) -> bool {
         self.processes.len() == other.processes.len()
             && self.processes.iter().zip(&other.processes).all(|(a, b)| a.samples == b.samples)
+    }
+}
+
+/// The geometric mean, or the plain median where a value has no logarithm.
+fn centre(centres: &[f64]) -> Option<f64> {
+    let logarithms: Vec<f64> = centres.iter().map(|centre| centre.ln()).collect();
+    let mean = stats::mean(&logarithms).filter(|mean| mean.is_finite());
+    match (mean, centres.iter().all(|value| Some(value) == centres.first())) {
+        // Exactly what was measured, where all agree: no rounding by logarithm and back.
+        (_, true) => centres.first().copied(),
+        (Some(mean), false) => Some(mean.exp()),
+        (None, false) => stats::median(&mut centres.to_vec()),
     }
 }
 
@@ -109,7 +121,7 @@ pub fn case_side(case: &CaseRecord) -> RowSide {
         outcome: case.outcome.clone(),
         processes: case.processes.iter().filter(|process| process.outcome.is_measured()).count() as u32,
         samples: complete.map(|entry| entry.values.len() as u64).sum(),
-        median: None,
+        centre: None,
         spread: None,
     }
 }

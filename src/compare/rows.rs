@@ -3,11 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::model::{Better, CaseId, CaseRecord, Metric, Outcome, direction_of_unit};
+use crate::model::{Better, CaseId, CaseRecord, Metric, Outcome, Timing, direction_of_unit};
 
 use super::evidence::{Evidence, Measured, Unusable, case_side};
 use super::pairing::{Pair, loosely, near_miss};
 use super::policy::{Policy, declaration};
+use super::warnings::SHAPING;
 use super::{Change, Decision, Row, Verdict};
 
 /// All rows of a comparison, some still without their decision.
@@ -225,6 +226,13 @@ impl<'a> Drafter<'a, '_> {
                     let next = "send it in one unit, or save a new baseline";
                     return self.settled(row, settle(Verdict::Invalid, &reason, next));
                 }
+                if let Some((name, base, head)) = other_amount_of_work(base_case, head_case) {
+                    let reason = format!(
+                        "`{name}` is {base} on base and {head} on head, and the whole process is timed"
+                    );
+                    let next = "measure both sides with the same settings, or save a new baseline";
+                    return self.settled(row, settle(Verdict::Invalid, &reason, next));
+                }
                 if self.same_run && base_values.same_samples(&head_values) {
                     return self.settled(row, the_same());
                 }
@@ -244,6 +252,16 @@ impl<'a> Drafter<'a, '_> {
         self.draft.evidence.push(Evidence { better, threshold: row.threshold, base, head });
         self.draft.rows.push(row);
     }
+}
+
+/// The setting by which a whole process was asked for another amount of work on the other side. Where single
+/// iterations are measured, this only makes them more or fewer; there it is a warning.
+fn other_amount_of_work(base: &CaseRecord, head: &CaseRecord) -> Option<(&'static str, String, String)> {
+    let differing = |name: &'static str| {
+        let (base, head) = (base.config.get(name)?, head.config.get(name)?);
+        (base.value != head.value).then(|| (name, base.value.to_string(), head.value.to_string()))
+    };
+    (head.id.timing == Timing::Process).then(|| SHAPING.into_iter().find_map(differing)).flatten()
 }
 
 fn unmeasured(side: &str, outcome: &Outcome) -> String {

@@ -1,6 +1,6 @@
 //! The comparison as a whole: rows by weight, one conclusion, one exit code.
 
-use crate::model::{Exit, Manifest, Probe, Result, Side};
+use crate::model::{Exit, Manifest, Probe, Result, RunRecord, Side};
 
 use super::comparability::{advice, differences};
 use super::pairing::pair;
@@ -52,6 +52,10 @@ pub fn compare_by(
         for (index, decision) in draft.open.iter().zip(rule.decide(&draft.evidence)) {
             tested += u32::from(decision.tested);
             decision.settle(&mut draft.rows[*index]);
+            let row = &mut draft.rows[*index];
+            if row.verdict == Verdict::Regressed && row.next.is_empty() {
+                row.next = look_for_the_cause(base.record, head.record);
+            }
         }
         warnings = of_comparison(base, head, &pairs, &draft);
         rows = draft.rows;
@@ -84,6 +88,20 @@ pub fn compare_by(
         warnings,
         reproduce: policy.reproduce.clone(),
     })
+}
+
+/// Where the change that made a case worse is to be found.
+fn look_for_the_cause(base: &RunRecord, head: &RunRecord) -> String {
+    let commit = |record: &RunRecord| {
+        let commit = record.manifest.git.known().and_then(|git| git.commit.as_deref());
+        commit.map(|commit| commit.chars().take(10).collect::<String>())
+    };
+    match (commit(base), commit(head)) {
+        (Some(base), Some(head)) if base != head => {
+            format!("look for the cause in `git log -p {base}..{head}`")
+        }
+        _ => "look for what changed between the two runs; below stands what differs in their machines".into(),
+    }
 }
 
 fn conclude(comparable: bool, rows: &[Row], policy: &Policy) -> (Conclusion, Exit) {

@@ -11,7 +11,7 @@ use super::rows::Draft;
 use super::words::{count, list};
 
 /// Settings that shape what one process measures. The number of processes is none of them.
-const SHAPING: [&str; 4] = ["iterations", "warmup", "duration", "burnin"];
+pub const SHAPING: [&str; 4] = ["iterations", "warmup", "duration", "burnin"];
 
 /// Warnings of single cases that are quoted; the records hold them all.
 const MOST_QUOTED: usize = 10;

@@ -23,12 +23,12 @@ const COLUMNS: [&str; 31] = [
     "better",
     "verdict",
     "base_outcome",
-    "base_median",
+    "base_centre",
     "base_spread",
     "base_processes",
     "base_samples",
     "head_outcome",
-    "head_median",
+    "head_centre",
     "head_spread",
     "head_processes",
     "head_samples",
@@ -111,7 +111,7 @@ fn side(side: Option<&RowSide>) -> [String; 5] {
     let Some(side) = side else { return Default::default() };
     [
         side.outcome.word().to_owned(),
-        optional(side.median),
+        optional(side.centre),
         optional(side.spread),
         side.processes.to_string(),
         side.samples.to_string(),

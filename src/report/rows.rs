@@ -43,7 +43,7 @@ pub struct Line<'a> {
 /// One side of a row as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Side {
-    /// The median with its unit, the outcome's word where there is none, `absent` where the side lacks the row.
+    /// The centre with its unit, the outcome's word where there is none, `absent` where the side lacks the row.
     pub value: String,
     /// `±0.8 %`, the spread between processes.
     pub spread: String,
@@ -118,9 +118,8 @@ impl<'a> Digest<'a> {
         };
         format!(
             "Rule {}: over {} tested together, the chance of any false verdict is at most {}.{threshold} Figures \
-             are medians over processes, and ± is the spread between processes. Of a change, plus is worse and \
-             minus is better; it is estimated from all processes, so it may differ from the ratio of the two \
-             medians, and the range is the interval on which the verdict rests.",
+             are geometric means over the processes' medians, and ± is the spread between processes. Of a change, \
+             plus is worse and minus is better, and the range is the interval on which the verdict rests.",
             method.rule,
             plural(method.tested as usize, "row"),
             number::percent(method.alpha),
@@ -130,13 +129,13 @@ impl<'a> Digest<'a> {
 
 impl<'a> Line<'a> {
     fn new(row: &'a Row, name: String) -> Self {
-        let medians = [&row.base, &row.head].map(|side| side.as_ref().and_then(|side| side.median));
-        let values = match medians {
+        let centres = [&row.base, &row.head].map(|side| side.as_ref().and_then(|side| side.centre));
+        let values = match centres {
             [Some(base), Some(head)] => {
                 let (base, head) = number::pair(base, head, &row.unit);
                 [Some(base), Some(head)]
             }
-            each => each.map(|median| median.map(|median| number::value(median, &row.unit))),
+            each => each.map(|centre| centre.map(|centre| number::value(centre, &row.unit))),
         };
         let [base, head] = values;
         let (mut change, mut interval) = (String::new(), String::new());
@@ -182,10 +181,10 @@ impl<'a> Line<'a> {
 }
 
 impl Side {
-    fn new(side: Option<&RowSide>, median: Option<String>) -> Self {
+    fn new(side: Option<&RowSide>, centre: Option<String>) -> Self {
         let Some(side) = side else { return Self::default() };
-        let value = median.unwrap_or_else(|| side.outcome.word().to_owned());
-        let spread = match (side.median, side.spread) {
+        let value = centre.unwrap_or_else(|| side.outcome.word().to_owned());
+        let spread = match (side.centre, side.spread) {
             (Some(_), Some(spread)) => number::spread(spread),
             (Some(_), None) if side.processes == 1 => "1 process".into(),
             _ => String::new(),

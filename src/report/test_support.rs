@@ -34,12 +34,12 @@ pub fn case(benchmark: &str, params: &[(&str, i64)]) -> CaseId {
     }
 }
 
-fn side(median: f64) -> RowSide {
+fn side(centre: f64) -> RowSide {
     RowSide {
         outcome: Outcome::Measured,
         processes: 5,
         samples: 150,
-        median: Some(median),
+        centre: Some(centre),
         spread: Some(0.008),
     }
 }
@@ -227,7 +227,7 @@ pub fn incomparable() -> VerdictDocument {
 
 pub fn failed_and_missing() -> VerdictDocument {
     let outcome =
-        |outcome: Outcome| Some(RowSide { outcome, processes: 0, samples: 0, median: None, spread: None });
+        |outcome: Outcome| Some(RowSide { outcome, processes: 0, samples: 0, centre: None, spread: None });
     let crash = Outcome::Failed {
         kind: FailureKind::Signal,
         cause: "ended by SIGSEGV in measure".into(),
@@ -245,7 +245,7 @@ pub fn failed_and_missing() -> VerdictDocument {
         better: None,
         reason: head.cause(),
         next: head.advice().to_owned(),
-        base: Some(RowSide { median: None, spread: None, ..side(1.0) }),
+        base: Some(RowSide { centre: None, spread: None, ..side(1.0) }),
         head: outcome(head),
         ..row(name, Verdict::Invalid)
     };

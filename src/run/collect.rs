@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::line::Event;
 use crate::model::{Better, Metric, ProcessSamples, Stated, Timing};
-use crate::suite::{Benchmark, MetricRule};
+use crate::suite::Benchmark;
 
 use super::executor::Execution;
 use super::extract::{self, ExtractError};
@@ -207,26 +207,17 @@ impl Harvest {
     }
 }
 
-/// The rules' word on one metric, field by field: the first rule that matches and speaks of a field wins.
-pub fn declared<'a>(rules: &'a [MetricRule], metric: &str) -> impl Iterator<Item = &'a MetricRule> {
-    let matching = |rule: &&MetricRule| {
-        // The suite's reader has compiled every glob once; one that fails here matches nothing.
-        globset::Glob::new(&rule.glob).is_ok_and(|glob| glob.compile_matcher().is_match(metric))
-    };
-    rules.iter().filter(matching).collect::<Vec<_>>().into_iter()
-}
-
 /// Adds what a process gave to the case's metrics. Errors: the metric whose unit differs from what the suite file
 /// declares or from what an earlier process sent.
 pub fn merge(
     metrics: &mut BTreeMap<String, Metric>,
     harvest: &Harvest,
-    rules: &[MetricRule],
+    benchmark: &Benchmark,
     process: u32,
     partial: bool,
 ) -> Result<(), String> {
     for (name, gathered) in &harvest.metrics {
-        let said = declared(rules, name).find_map(|rule| rule.unit.clone());
+        let (said, _) = benchmark.declaration(name);
         let unit = match (&gathered.unit, said) {
             (Some(sent), Some(said)) if *sent != said => {
                 return Err(format!(

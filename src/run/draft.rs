@@ -67,9 +67,7 @@ impl Draft {
             );
         }
         let partial = !outcome.is_measured();
-        if let Err(conflict) =
-            collect::merge(&mut self.metrics, &harvest, &benchmark.metrics, turn.process, partial)
-        {
+        if let Err(conflict) = collect::merge(&mut self.metrics, &harvest, benchmark, turn.process, partial) {
             outcome = failed(FailureKind::Protocol, conflict, "use one unit for a metric everywhere");
             for metric in self.metrics.values_mut() {
                 let of_this_process = metric.processes.iter_mut().filter(|p| p.process == turn.process);
@@ -200,12 +198,7 @@ impl Draft {
     }
 
     fn declaration(&self, metric: &str) -> MetricDeclaration {
-        let mut said = MetricDeclaration::default();
-        for rule in collect::declared(&self.planned.benchmark.metrics, metric) {
-            said.better = said.better.or(rule.declaration.better);
-            said.threshold = said.threshold.or(rule.declaration.threshold);
-            said.gate = said.gate.or(rule.declaration.gate);
-        }
+        let (_, mut said) = self.planned.benchmark.declaration(metric);
         if self.derived.iter().any(|name| name == metric) {
             said.gate = said.gate.or(Some(false));
         }
