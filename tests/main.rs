@@ -6,6 +6,7 @@ mod compare_rule;
 mod doctor;
 mod errors;
 mod fake_nvml;
+mod kill;
 mod listing;
 mod manifest;
 mod manifest_git;

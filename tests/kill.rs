@@ -1,0 +1,138 @@
+//! A gate that is killed: its record is readable at every moment, and its children do not outlive it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use gbench_ci::model::{Outcome, RecordState};
+use gbench_ci::store::{latest_run, read_record};
+
+use crate::runner::assert_nothing_alive;
+use crate::support::{folder_with, gbench};
+
+/// Eight cases of two processes, 20 ms each: about half a second in all.
+const SUITE: &str = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"ok\"\ncommand = [\"./child\", \"ok\", \"4\"]\n\
+                     timing = \"protocol\"\nprocesses = 2\nmatrix.n = [1, 2, 3, 4, 5, 6, 7, 8]\n";
+
+/// Starts a run and kills it with SIGKILL after `delay`. Returns the cases that it had reported as measured.
+fn run_and_kill(folder: &Path, delay: Duration) -> Vec<String> {
+    let mut gate = Command::new(gbench())
+        .arg("run")
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(gate.stderr.take().unwrap());
+    // The plan's line: from here on the run has begun, whatever the machine is busy with.
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert!(line.starts_with("measuring 8 cases"), "{line}");
+    std::thread::sleep(delay);
+    gate.kill().unwrap();
+    gate.wait().unwrap();
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).unwrap();
+    let measured = said.lines().filter(|line| line.ends_with(": measured"));
+    measured
+        .filter_map(|line| Some(line.split(' ').find(|word| word.starts_with("s/ok["))?.to_owned()))
+        .collect()
+}
+
+#[test]
+fn a_run_killed_at_any_moment_leaves_a_readable_record_of_every_case_that_had_finished() {
+    let folder = folder_with(SUITE);
+    let mut cut_short = 0;
+    for round in 0..20u64 {
+        // Spread over the run without a pattern that could hit the same step every time.
+        let delay = Duration::from_micros(round * 37_003 % 600_000);
+        let reported = run_and_kill(folder.path(), delay);
+        let run = latest_run(&folder.path().join("artifacts")).expect("a run folder");
+        let record = read_record(&run).unwrap();
+        assert_eq!(record.cases.len(), 8, "every selected case is there");
+        for name in reported {
+            let name = name.trim_end_matches(':');
+            let case = record.cases.iter().find(|case| case.id.to_string() == name).unwrap();
+            assert_eq!(case.outcome, Outcome::Measured, "round {round}: {name}");
+            assert_eq!(case.metrics[0].processes.len(), 2);
+        }
+        let unfinished = record.cases.iter().filter(|case| !case.outcome.is_measured());
+        assert!(unfinished.clone().all(|case| matches!(case.outcome, Outcome::NotRun { .. })));
+        if record.state == RecordState::Recovered {
+            cut_short += usize::from(unfinished.count() > 0);
+        }
+        std::fs::remove_dir_all(&run).unwrap();
+    }
+    assert!(cut_short >= 5, "only {cut_short} of the 20 kills came while it ran");
+    assert_nothing_alive(folder.path());
+}
+
+#[test]
+fn children_and_their_stubborn_descendants_die_with_the_gate() {
+    let suite = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"stubborn\"\ncommand = [\"./child\", \"stubborn\"]\n\
+                 timing = \"protocol\"\n";
+    let folder = folder_with(suite);
+    let mut gate = Command::new(gbench())
+        .args(["run", "--quiet"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while crate::runner::alive_in(folder.path()).len() < 2 {
+        assert!(std::time::Instant::now() < deadline, "the child and its grandchild do not start");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    gate.kill().unwrap();
+    gate.wait().unwrap();
+    assert_nothing_alive(folder.path());
+}
+
+#[test]
+fn a_supervisor_that_is_killed_takes_the_child_with_it_and_the_run_goes_on() {
+    let suite = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"stubborn\"\ncommand = [\"./child\", \"stubborn\"]\n\
+                 timing = \"protocol\"\n[[benchmark]]\nid = \"ok\"\ncommand = [\"./child\", \"ok\"]\n\
+                 timing = \"protocol\"\nprocesses = 1\n";
+    let folder = folder_with(suite);
+    let gate = Command::new(gbench())
+        .args(["run", "--quiet"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    let supervisor = loop {
+        // The whole tree must be there before its root is cut off.
+        if crate::runner::alive_in(folder.path()).len() >= 2
+            && let Some(pid) = child_of(gate.id())
+        {
+            break pid;
+        }
+        assert!(std::time::Instant::now() < deadline, "the supervisor does not start");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(supervisor), nix::sys::signal::Signal::SIGKILL)
+        .unwrap();
+    let status = gate.wait_with_output().unwrap().status;
+    assert_eq!(status.code(), Some(4));
+    let run = latest_run(&folder.path().join("artifacts")).unwrap();
+    let record = read_record(&run).unwrap();
+    assert!(
+        record.cases[0].outcome.cause().contains("supervisor was killed"),
+        "{:?}",
+        record.cases[0].outcome
+    );
+    assert_eq!(record.cases[1].outcome, Outcome::Measured);
+    assert_nothing_alive(folder.path());
+}
+
+/// A direct child of `parent`, by the parent that /proc names.
+fn child_of(parent: u32) -> Option<i32> {
+    let is_child = |pid: &i32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        status.lines().any(|line| line == format!("PPid:\t{parent}"))
+    };
+    let entries = std::fs::read_dir("/proc").ok()?.flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(is_child)
+}
