@@ -53,7 +53,9 @@ enum Command {
     Compare(Box<compare::Args>),
     Baseline(baseline::Args),
     Report(report::Args),
+    /// Show or compare what runs ran on
     Manifest(manifest::Args),
+    /// Say what this machine can and cannot measure, and what to do about it
     Doctor(doctor::Args),
     Demo(demo::Args),
     Schema(print::SchemaArgs),

@@ -9,6 +9,9 @@ use crate::suite::Benchmark;
 use super::executor::Execution;
 use super::extract::{self, ExtractError};
 
+/// Characters of a traceback that a record keeps; the logs have the rest.
+const MOST_TRACE: usize = 16_384;
+
 /// What one process gave.
 #[derive(Debug, Default)]
 pub struct Harvest {
@@ -141,7 +144,11 @@ impl Harvest {
             Event::Skip { reason } => {
                 self.skip.get_or_insert(reason);
             }
-            Event::Error { message, kind, trace: _ } => {
+            Event::Error { message, kind, trace } => {
+                if let Some(trace) = trace {
+                    let kept: String = trace.chars().take(MOST_TRACE).collect();
+                    self.metadata.insert("error_trace".into(), kept.into());
+                }
                 self.error.get_or_insert((message, kind));
             }
         }

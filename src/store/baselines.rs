@@ -11,6 +11,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::folder::make_unwatched;
 use super::read::{read_record, write_atomically};
 use crate::model::{BaselineName, Fault, Result, RunRecord};
 
@@ -51,7 +52,7 @@ impl Store {
     /// Saves a record under a name and drops the oldest beyond the number to keep. Returns its path.
     pub fn save(&self, name: &BaselineName, record: &RunRecord) -> Result<PathBuf> {
         let folder = self.folder(name);
-        std::fs::create_dir_all(&folder).map_err(|error| {
+        make_unwatched(&self.root).and_then(|()| std::fs::create_dir_all(&folder)).map_err(|error| {
             let what = format!("the store cannot be written: {error}");
             Fault::at_path(&folder, what, "choose a writable folder with `store` in [run]")
         })?;

@@ -49,7 +49,7 @@ impl RunFolder {
                 "choose a writable folder with `--artifacts`",
             )
         };
-        std::fs::create_dir_all(artifacts).map_err(fault)?;
+        make_unwatched(artifacts).map_err(fault)?;
         std::fs::create_dir(&root).map_err(fault)?;
         for name in ["results", "profiles", "reports", "logs"] {
             std::fs::create_dir(root.join(name)).map_err(fault)?;
@@ -114,6 +114,15 @@ impl RunFolder {
     fn fault(&self, error: std::io::Error) -> Fault {
         Fault::at_path(&self.root, format!("the run's folder cannot be written: {error}"), "free some space")
     }
+}
+
+/// Makes a folder for what the gate writes, out of sight of git: its own results must not make a tree dirty.
+pub(super) fn make_unwatched(folder: &Path) -> std::io::Result<()> {
+    if !folder.exists() {
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(folder.join(".gitignore"), "# Made by gbench-ci: its results are not sources.\n*\n")?;
+    }
+    Ok(())
 }
 
 /// The newest run below `artifacts`: folders sort by their run's start.
