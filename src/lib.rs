@@ -21,6 +21,9 @@
 //! `report` do no I/O. NVML is reached from one file, process control from one room; they and the matrix
 //! product's file are the only ones with `unsafe`.
 
+// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+#![warn(clippy::unwrap_used, clippy::expect_used)]
+
 pub mod cli;
 pub mod compare;
 pub mod machine;

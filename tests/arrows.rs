@@ -18,19 +18,8 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("run", &["model", "stats", "suite", "supervise", "plan", "store"]),
     ("cli", &ANY),
 ];
-const ANY: [&str; 11] = [
-    "model",
-    "stats",
-    "suite",
-    "micro",
-    "machine",
-    "supervise",
-    "compare",
-    "plan",
-    "store",
-    "report",
-    "run",
-];
+const ANY: [&str; 11] =
+    ["model", "stats", "suite", "micro", "machine", "supervise", "compare", "plan", "store", "report", "run"];
 
 /// Rooms that turn values into values: their callers read and write.
 const WITHOUT_IO: [&str; 5] = ["model", "stats", "plan", "compare", "report"];
@@ -84,7 +73,8 @@ fn files() -> Vec<File> {
         let before_tests = tests.map_or(code.len(), |(at, _)| at);
         File { path: name, code, before_tests }
     };
-    let files: Vec<File> = paths.into_iter().map(read).filter(|file| !file.path.starts_with(NOT_OURS)).collect();
+    let files: Vec<File> =
+        paths.into_iter().map(read).filter(|file| !file.path.starts_with(NOT_OURS)).collect();
     assert!(files.len() > 100, "only {} source files are found", files.len());
     files
 }

@@ -147,6 +147,7 @@ const TIMINGS: [(&str, Timing); 3] =
 /// A benchmark that has not been given its name yet.
 fn nameless(action: Action, folder: &Path) -> Benchmark {
     // Both parts are letters, which is all that an id asks for.
+    #[expect(clippy::unwrap_used)]
     let id = "file/nameless".parse().unwrap();
     Benchmark::new(id, action, folder.into())
 }
