@@ -16,4 +16,5 @@ mod report;
 mod runner;
 mod schema;
 mod suite_file;
+mod suite_reference;
 mod support;
