@@ -133,3 +133,27 @@ fn output_goes_to_capped_logs() {
         assert!((10 << 10..11 << 10).contains(&length), "{length}");
     }
 }
+
+#[test]
+fn after_a_timeout_the_users_command_is_called_and_its_end_recorded() {
+    let suite = "[suite]\nname = \"s\"\n[run]\nafter_timeout = [\"sh\", \"-c\", \"echo reset >>calls; exit 3\"]\n\
+                 [defaults]\ntiming = \"protocol\"\nprocesses = 1\ndevice = \"1\"\n\
+                 [[benchmark]]\nid = \"hang\"\ncommand = [\"./child\", \"hang-setup\"]\ndeadlines.setup = 0.2\n\
+                 [[benchmark]]\nid = \"ok\"\ngroup = \"g\"\ncommand = [\"./child\", \"environment\"]\n\
+                 env = { API_TOKEN = \"abc\", A = \"b\" }\n";
+    let folder = folder_with(suite);
+    let finished = run_suite(folder.path());
+    let [hang, ok] = finished.record.cases.as_slice() else { panic!("two cases") };
+    assert_eq!(hang.processes[0].after_timeout, Some(ProcessEnd::Exit(3)));
+    assert_eq!(ok.processes[0].after_timeout, None);
+    assert_eq!(std::fs::read_to_string(folder.path().join("calls")).unwrap(), "reset\n");
+
+    assert_eq!(ok.command, ["./child", "environment"]);
+    assert_eq!(ok.group.as_deref(), Some("g"));
+    assert_eq!((ok.env["A"].as_str(), ok.env["API_TOKEN"].as_str()), ("b", "***"));
+    let logs = std::fs::read_dir(finished.folder.root().join("logs")).unwrap().flatten();
+    let texts: Vec<_> = logs.map(|log| std::fs::read_to_string(log.path()).unwrap()).collect();
+    assert!(
+        texts.iter().any(|text| text.contains("CUDA_VISIBLE_DEVICES=1\n") && text.contains("API_TOKEN=abc"))
+    );
+}

@@ -95,6 +95,7 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
         ("run.artifacts".to_owned(), shown(&run.artifacts, run.artifacts.value.display().to_string())),
         ("run.store".to_owned(), shown(&run.store, run.store.value.clone())),
         ("run.keep".to_owned(), shown(&run.keep, run.keep.value)),
+        ("run.after_timeout".to_owned(), shown(&run.after_timeout, run.after_timeout.value.clone())),
         ("gate.alpha".to_owned(), shown(&gate.alpha, gate.alpha.value)),
         (
             "gate.inconclusive".to_owned(),

@@ -55,6 +55,10 @@ impl Measuring<'_> {
             observer: &mut observer,
             binary,
             deadline,
+            // Both sides share the machine; the head's word is the newer one.
+            after_timeout: suites.last().map_or_else(Default::default, |(suite, folder)| {
+                (suite.run.after_timeout.value.clone(), folder.to_path_buf())
+            }),
             artifacts: self.artifacts,
         };
         session.run(headers)

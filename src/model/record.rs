@@ -109,6 +109,15 @@ pub struct CaseRecord {
     pub kind: Kind,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// Cases of one group and the same parameters solve one problem, so that reports may rank them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Program and arguments as started; the built-in's name after `builtin`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// What the suite file adds to the environment; values of names that look secret are cut.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
     /// The effective settings, each with its origin.
     pub config: BTreeMap<String, Shown>,
     pub outcome: Outcome,
@@ -169,6 +178,9 @@ pub struct ProcessRecord {
     pub leftovers: u32,
     /// Bytes of stdout and stderr together, before the cap.
     pub output_bytes: u64,
+    /// How the suite's `after_timeout` command ended; absent where there was no need of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_timeout: Option<ProcessEnd>,
     /// In an interleaved run: the round, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,

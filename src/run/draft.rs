@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use crate::model::{
-    CaseRecord, FailureKind, Metric, MetricDeclaration, Origin, Outcome, ProcessRecord, Settings, Summary,
+    CaseRecord, FailureKind, Metric, MetricDeclaration, Origin, Outcome, Params, ProcessEnd, ProcessRecord,
+    Settings, Summary, looks_secret,
 };
 use crate::plan::{PlannedCase, Turn};
 use crate::stats;
+use crate::suite::{Action, substitute};
 
 use super::collect::{self, Harvest};
 use super::executor::{End, Execution};
@@ -52,7 +54,16 @@ impl Draft {
     }
 
     /// Takes what one process gave.
-    pub fn add(&mut self, execution: &Execution, turn: Turn, interleaved: bool, started: SystemTime) {
+    ///
+    /// `after_timeout`: how the suite's command for that case ended, if it was called.
+    pub fn add(
+        &mut self,
+        execution: &Execution,
+        turn: Turn,
+        interleaved: bool,
+        started: SystemTime,
+        after_timeout: Option<ProcessEnd>,
+    ) {
         let benchmark = &self.planned.benchmark;
         let harvest = Harvest::of(execution, benchmark);
         let mut outcome = judge(execution, &harvest, benchmark);
@@ -94,6 +105,7 @@ impl Draft {
             cpu_seconds: execution.cpu_seconds,
             leftovers: execution.leftovers,
             output_bytes: execution.stdout.total() + execution.stderr.total(),
+            after_timeout,
             round: interleaved.then_some(turn.round),
             slot: interleaved.then_some(turn.slot),
         });
@@ -187,6 +199,9 @@ impl Draft {
             components: benchmark.components.clone(),
             kind: benchmark.kind,
             tags: benchmark.tags.clone(),
+            group: benchmark.group.clone(),
+            command: command(&benchmark.action, &self.planned.id.params),
+            env: benchmark.env.iter().map(shown_variable).collect(),
             config: self.settings.shown(),
             outcome,
             processes: self.processes.clone(),
@@ -204,6 +219,19 @@ impl Draft {
         }
         said
     }
+}
+
+fn command(action: &Action, params: &Params) -> Vec<String> {
+    match action {
+        Action::Command(argv) => substitute(argv, params),
+        Action::Shell(line) => vec!["sh".into(), "-c".into(), line.clone()],
+        Action::Builtin(name) => vec!["builtin".into(), name.clone()],
+    }
+}
+
+fn shown_variable((name, value): (&String, &String)) -> (String, String) {
+    let value = if looks_secret(name) { "***".into() } else { value.clone() };
+    (name.clone(), value)
 }
 
 /// A case that is planned and has not ended.

@@ -35,6 +35,14 @@ pub fn of_process(
             set(name, folder.join(name).to_string_lossy().into_owned());
         }
     }
+    let device = &benchmark.settings.device.value;
+    if !device.is_empty() {
+        for name in ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"] {
+            set(name, device.clone());
+        }
+        // Numbers then mean what nvidia-smi and the manifest mean by them.
+        set("CUDA_DEVICE_ORDER", "PCI_BUS_ID".into());
+    }
     for (name, value) in parameters(&id.params) {
         set(&name, value);
     }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::model::{
-    CaseRecord, FailureKind, Manifest, Outcome, RecordState, Result, RunRecord, Side, Stage, Thermal, Timing,
+    CaseRecord, FailureKind, Manifest, Outcome, ProcessEnd, RecordState, Result, RunRecord, Side, Stage,
+    Thermal, Timing,
 };
 use crate::plan::{Plan, PlannedCase, Step};
 use crate::store::RunFolder;
@@ -27,6 +28,8 @@ pub struct Session<'a> {
     pub binary: PathBuf,
     /// Seconds for everything; 0: no limit.
     pub deadline: f64,
+    /// Program and arguments to call after a process was stopped for its time, with its folder; empty: none.
+    pub after_timeout: (Vec<String>, PathBuf),
     /// Where records and logs go.
     pub artifacts: &'a Path,
 }
@@ -183,7 +186,8 @@ impl Session<'_> {
             if let Some(stop @ (Stop::Interrupt(_) | Stop::RunDeadline)) = execution.stopped {
                 *ended = Some(stop);
             }
-            draft.add(&execution, *turn, interleaved, started);
+            let after_timeout = self.after_timeout(&execution, case, until);
+            draft.add(&execution, *turn, interleaved, started, after_timeout);
             self.observer.on(&Progress::ProcessEnded { seconds: execution.seconds, done: *done, total });
             let lane = &mut lanes[case.lane];
             let name = format!("{number:03}-{}.{process}", slug(&case.id.to_string()));
@@ -191,6 +195,26 @@ impl Session<'_> {
             lane.folder.keep(next_index[case.lane], &draft.record(false))?;
         }
         Ok(drafts)
+    }
+
+    /// Calls the user's command after a timeout, so that the next process finds a device that works.
+    fn after_timeout(
+        &mut self,
+        execution: &Execution,
+        case: &PlannedCase,
+        until: Option<Instant>,
+    ) -> Option<ProcessEnd> {
+        let (argv, dir) = &self.after_timeout;
+        if argv.is_empty() || !matches!(execution.stopped, Some(Stop::Stage { .. })) {
+            return None;
+        }
+        let launch = step_launch(&case.benchmark, argv.clone(), dir.clone(), Stage::Teardown, until);
+        match self.executor.execute(&launch).end {
+            End::Process(end) => Some(end),
+            // As a shell says it of a command that it cannot start.
+            End::NotStarted { .. } => Some(ProcessEnd::Exit(127)),
+            End::Lost => Some(ProcessEnd::Signal(9)),
+        }
     }
 
     fn process(&mut self, case: &PlannedCase, process: u32, until: Option<Instant>) -> Execution {
@@ -302,14 +326,26 @@ fn argv(action: &Action, params: &crate::model::Params, binary: &Path) -> Vec<St
 }
 
 fn build_launch(benchmark: &Benchmark, build: &crate::suite::Build, until: Option<Instant>) -> Launch {
+    let argv = argv(&build.action, &crate::model::Params::new(), Path::new(""));
+    step_launch(benchmark, argv, build.dir.clone(), Stage::Build, until)
+}
+
+/// A process beside the measured ones, all of it one stage.
+fn step_launch(
+    benchmark: &Benchmark,
+    argv: Vec<String>,
+    dir: PathBuf,
+    stage: Stage,
+    until: Option<Instant>,
+) -> Launch {
     let settings = &benchmark.settings;
     Launch {
-        argv: argv(&build.action, &crate::model::Params::new(), Path::new("")),
-        dir: build.dir.clone(),
+        argv,
+        dir,
         env: environment::of_benchmark(benchmark),
         stages: StagePlan {
             follows_events: false,
-            first: Stage::Build,
+            first: stage,
             deadlines: settings.deadlines.clone(),
             multiplier: settings.deadline_multiplier.value,
         },
@@ -321,7 +357,6 @@ fn build_launch(benchmark: &Benchmark, build: &crate::suite::Build, until: Optio
 }
 
 fn build_outcome(execution: &Execution) -> Option<Outcome> {
-    use crate::model::ProcessEnd;
     let failed = |cause: String| {
         let advice = "run the build step by hand; its output is in the run's logs".into();
         Some(Outcome::Failed { kind: FailureKind::Build, cause, advice })

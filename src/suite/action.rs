@@ -64,7 +64,8 @@ fn only_one<'t>(table: &Table<'t>, mut given: Vec<Item<'t>>, who: &str, next: &s
     None
 }
 
-fn argv(item: &Item) -> Option<Action> {
+/// A list of program and arguments.
+pub(super) fn argv(item: &Item) -> Option<Action> {
     if let DeValue::String(line) = item.value {
         let words: Vec<_> = line.split_whitespace().map(|word| format!("{word:?}")).collect();
         let next =

@@ -23,6 +23,8 @@ pub(super) struct Surroundings<'a> {
     pub builtins: &'a [Benchmark],
     /// `[gate] threshold` and `[defaults]`, in the order in which they are laid over the built-in ones.
     pub changes: Vec<Changes>,
+    /// `[defaults] timing`, for commands that do not say.
+    pub timing: Option<Timing>,
     pub env: BTreeMap<String, String>,
     pub keep_env: Vec<String>,
     pub rules: Vec<MetricRule>,
@@ -85,6 +87,9 @@ impl Surroundings<'_> {
         set(&mut it.description, table.take("description").and_then(|item| item.text()).map(str::to_owned));
         set(&mut it.components, table.take("components").and_then(|item| components(&item)));
         set(&mut it.kind, table.take("kind").and_then(|item| item.word(&kinds)));
+        if let Some(group) = table.take("group").and_then(|item| item.filled()) {
+            it.group = Some(group.to_owned());
+        }
         set(&mut it.tags, table.take("tags").and_then(|item| item.texts("[\"quick\"]")).map(unique));
     }
 
@@ -109,7 +114,7 @@ impl Surroundings<'_> {
         let usual = match action {
             _ if extract.is_some() => Timing::Stdout,
             Some(Action::Builtin(_)) => Timing::Protocol,
-            _ => Timing::Process,
+            _ => self.timing.unwrap_or(Timing::Process),
         };
         it.timing = timing.as_ref().and_then(|item| item.word(&TIMINGS)).unwrap_or(usual);
         match (&timing, &extract) {
@@ -141,7 +146,7 @@ impl Surroundings<'_> {
     }
 }
 
-const TIMINGS: [(&str, Timing); 3] =
+pub(super) const TIMINGS: [(&str, Timing); 3] =
     [("protocol", Timing::Protocol), ("process", Timing::Process), ("stdout", Timing::Stdout)];
 
 /// A benchmark that has not been given its name yet.

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use toml::de::DeTable;
 
-use super::benchmark::{Surroundings, read_env, read_id, read_keep_env};
+use super::action::argv;
+use super::benchmark::{Surroundings, TIMINGS, read_env, read_id, read_keep_env};
 use super::reader::{Item, Page, Table};
 use super::settings::Changes;
 use super::sweep::MOST_POINTS;
 use super::words::near;
-use super::{Benchmark, Gate, RunOptions, Source, Suite, metrics};
+use super::{Action, Benchmark, Gate, RunOptions, Source, Suite, metrics};
 use crate::model::{BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Strictness};
 
 /// The file that is looked for where none is named.
@@ -108,10 +109,11 @@ fn read_suite(path: &Path, text: &str, page: &Page, tree: &DeTable, builtins: &[
     let run = root.table("run").map(read_run).unwrap_or_default();
     let (gate, gate_threshold) = root.table("gate").map(read_gate).unwrap_or_default();
     let rules = root.table("metrics").map(|table| metrics::rules(&table)).unwrap_or_default();
-    let (mut env, mut keep_env, mut defaults) = Default::default();
+    let (mut env, mut keep_env, mut defaults, mut timing) = Default::default();
     if let Some(mut table) = root.table("defaults") {
         defaults = Changes::read(&mut table);
         env = table.table("env").map(|table| read_env(&table)).unwrap_or_default();
+        timing = table.take("timing").and_then(|item| item.word(&TIMINGS));
         keep_env = table.take("keep_env").and_then(|item| read_keep_env(&item)).unwrap_or_default();
         table.close();
     }
@@ -121,6 +123,7 @@ fn read_suite(path: &Path, text: &str, page: &Page, tree: &DeTable, builtins: &[
         suite: name.clone(),
         builtins,
         changes: vec![gate_threshold, defaults],
+        timing,
         env,
         keep_env,
         rules,
@@ -178,6 +181,10 @@ fn read_run(mut table: Table) -> RunOptions {
             item.fault(what, "write a kind and a place, such as \"dir:.gbench\"");
         }
         Some(address.to_owned())
+    });
+    set(&mut run.after_timeout, table.take("after_timeout"), |item| match argv(item)? {
+        Action::Command(argv) => Some(argv),
+        Action::Shell(_) | Action::Builtin(_) => None,
     });
     set(&mut run.keep, table.take("keep"), |item| item.whole(1..=1_000_000).map(|keep| keep as u32));
     table.close();

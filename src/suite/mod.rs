@@ -73,6 +73,8 @@ pub struct Benchmark {
     pub components: Vec<Component>,
     pub kind: Kind,
     pub tags: Vec<String>,
+    /// Benchmarks of one group solve one problem in different ways.
+    pub group: Option<String>,
     pub action: Action,
     /// Absolute; the suite file's folder where none is given.
     pub dir: PathBuf,
@@ -191,6 +193,9 @@ pub struct RunOptions {
     pub store: Setting<String>,
     /// Records that a stored baseline keeps.
     pub keep: Setting<u32>,
+    /// Program and arguments that run in the suite's folder after a process was stopped for its time, for example
+    /// to reset a GPU; empty: none.
+    pub after_timeout: Setting<Vec<String>>,
 }
 
 impl Default for RunOptions {
@@ -200,6 +205,7 @@ impl Default for RunOptions {
             artifacts: Setting::default("artifacts".into()),
             store: Setting::default("dir:.gbench".into()),
             keep: Setting::default(10),
+            after_timeout: Setting::default(Vec::new()),
         }
     }
 }
@@ -214,6 +220,7 @@ impl Benchmark {
             components: Vec::new(),
             kind: Kind::default(),
             tags: Vec::new(),
+            group: None,
             action,
             dir,
             env: BTreeMap::new(),

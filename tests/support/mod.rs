@@ -117,6 +117,7 @@ pub fn run_suite_with(folder: &Path, executor: &mut dyn Executor) -> Finished {
         observer: &mut Silent,
         binary: gbench(),
         deadline: suite.run.deadline.value,
+        after_timeout: (suite.run.after_timeout.value.clone(), folder.to_owned()),
         artifacts: &artifacts,
     };
     session.run(vec![header()]).unwrap().remove(0)

@@ -83,6 +83,9 @@ fn case(plan: &Planned, (seed, index): (u32, u32), processes: u32, iterations: u
     };
     let shown = |value: serde_json::Value| Shown { value, origin: Origin::Default };
     CaseRecord {
+        group: None,
+        command: Vec::new(),
+        env: Default::default(),
         id: CaseId {
             benchmark: plan.benchmark.parse().unwrap(),
             variant: None,
@@ -125,6 +128,7 @@ fn process(index: u32) -> ProcessRecord {
     let measured =
         StageReport { stage: Stage::Measure, status: StageStatus::Completed, seconds: 0.25, limit: 300.0 };
     ProcessRecord {
+        after_timeout: None,
         index,
         started: format!("2026-11-21T10:00:{index:02}.000Z"),
         seconds: 0.5,

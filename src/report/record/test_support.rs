@@ -48,6 +48,7 @@ fn manifest() -> Manifest {
 
 fn process(index: u32, outcome: Outcome) -> ProcessRecord {
     ProcessRecord {
+        after_timeout: None,
         index,
         started: "2026-11-21T11:01:02.345Z".into(),
         seconds: 1.25,
@@ -90,6 +91,9 @@ fn measured(benchmark: &str, n: i64, centers: &[f64]) -> CaseRecord {
         ..ProcessSamples::default()
     });
     CaseRecord {
+        group: None,
+        command: Vec::new(),
+        env: Default::default(),
         id: case(benchmark, &[("n", n)]),
         description: String::new(),
         components: vec![Component::Cpu],
