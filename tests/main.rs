@@ -1,5 +1,6 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
+mod arrows;
 mod compare_documents;
 mod compare_pairing;
 mod compare_rule;
@@ -15,4 +16,5 @@ mod report;
 mod runner;
 mod schema;
 mod suite_file;
+mod suite_reference;
 mod support;
