@@ -153,5 +153,7 @@ fn after_a_timeout_the_users_command_is_called_and_its_end_recorded() {
     assert_eq!((ok.env["A"].as_str(), ok.env["API_TOKEN"].as_str()), ("b", "***"));
     let logs = std::fs::read_dir(finished.folder.root().join("logs")).unwrap().flatten();
     let texts: Vec<_> = logs.map(|log| std::fs::read_to_string(log.path()).unwrap()).collect();
-    assert!(texts.iter().any(|text| text.contains("CUDA_VISIBLE_DEVICES=1\n") && text.contains("API_TOKEN=abc")));
+    assert!(
+        texts.iter().any(|text| text.contains("CUDA_VISIBLE_DEVICES=1\n") && text.contains("API_TOKEN=abc"))
+    );
 }
