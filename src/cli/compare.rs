@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::baseline::{name_of, store_of};
 use super::look;
 use super::measure::exit_of;
-use super::output::wrote;
+use super::output::{check_place, wrote};
 use super::report::format_parser;
 use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
@@ -51,6 +51,8 @@ pub struct Args {
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let overrides = args.settings.overrides()?;
+    check_place("--json", args.json.as_deref())?;
+    check_place("--markdown", args.markdown.as_deref())?;
     // Two files need no suite; where there is one, its gate still decides how they are judged.
     let suite = || -> Result<Suite> {
         let mut suite = args.selection.suite(builtins)?;
@@ -85,7 +87,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let (head, head_name) = head;
     let mut policy = policy(gate.as_ref(), overrides.threshold);
     policy.inconclusive_fails |= args.fail_inconclusive;
-    policy.reproduce = reproduce(&args.base, &head_name, reports.as_deref(), &policy);
+    policy.reproduce = reproduce(args, &head_name, reports.as_deref(), &policy);
     let base = SideInput { record: &base, name: args.base.clone() };
     let document = compare(&base, &SideInput { record: &head, name: head_name }, &policy)?;
     deliver(&document, reports.as_deref(), args, out)?;
@@ -97,16 +99,21 @@ fn suite_if_any(args: &Args, builtins: &[Benchmark]) -> Result<Option<Suite>> {
     Ok(args.selection.registry(builtins)?.file)
 }
 
-/// A record by path, or the newest of a baseline's name. A path that exists wins over a name.
+/// A record by path, or the newest of a baseline's name. Where both fit, the name wins: a program or folder called
+/// `main` must not hide the baseline, and `./main` says that the path is meant.
 fn side(text: &str, suite: Option<&Suite>, args: &Args) -> Result<RunRecord> {
     let path = Path::new(text);
     let looks_like_a_path = text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl");
-    if path.exists() || looks_like_a_path {
+    if looks_like_a_path {
         return read_record(path);
     }
-    let name = name_of(text)?;
     let builtin = Suite::new("micro", crate::suite::Source::Builtin, Vec::new());
-    store_of(suite.unwrap_or(&builtin), args.store.as_deref())?.load(&name)
+    let store = store_of(suite.unwrap_or(&builtin), args.store.as_deref())?;
+    match name_of(text) {
+        Ok(name) if store.has(&name) || !path.exists() => store.load(&name),
+        Err(fault) if !path.exists() => Err(fault),
+        _ => read_record(path),
+    }
 }
 
 /// The suite file's gate as the comparison takes it.
@@ -124,12 +131,21 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
 }
 
 /// The command that gives the same verdict from what is kept.
-fn reproduce(base: &str, head: &str, reports: Option<&Path>, policy: &Policy) -> String {
+fn reproduce(args: &Args, head: &str, reports: Option<&Path>, policy: &Policy) -> String {
     let head = match reports.and_then(Path::parent) {
         Some(run) => shown(run),
         None => head.to_owned(),
     };
-    let mut command = format!("gbench-ci compare {} {}", quoted(base), quoted(&head));
+    let mut command = format!("gbench-ci compare {} {}", quoted(&args.base), quoted(&head));
+    if let Some(path) = &args.selection.config {
+        command += &format!(" --config {}", quoted(&path.display().to_string()));
+    }
+    if let Some(store) = &args.store {
+        command += &format!(" --store {}", quoted(store));
+    }
+    if args.fail_inconclusive {
+        command += " --fail-inconclusive";
+    }
     if let Some(threshold) = policy.threshold {
         command += &format!(" --threshold {threshold}");
     }

@@ -1,6 +1,6 @@
 //! One run, whole: the contract between machines and between years.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,19 @@ impl RunRecord {
     /// The JSON Schema of a record; `docs/schema/record-v1.json` is this.
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(RunRecord).into()
+    }
+
+    /// What types alone cannot promise: the first case, or metric of a case, that stands twice.
+    pub fn repeated(&self) -> Option<String> {
+        let mut cases = HashSet::with_capacity(self.cases.len());
+        self.cases.iter().find_map(|case| {
+            if !cases.insert(&case.id) {
+                return Some(format!("the case {}", case.id));
+            }
+            let mut names = HashSet::with_capacity(case.metrics.len());
+            let metric = case.metrics.iter().find(|metric| !names.insert(&metric.name))?;
+            Some(format!("the metric `{}` of {}", metric.name, case.id))
+        })
     }
 }
 
