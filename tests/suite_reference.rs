@@ -94,6 +94,7 @@ fn every_default_in_the_reference_is_what_config_show_prints() {
         for (key, setting) in values.as_object().unwrap() {
             let Some(key) = key.strip_prefix(prefix).filter(|key| !key.contains('.')) else { continue };
             let value = match &setting["value"] {
+                serde_json::Value::String(text) if text.is_empty() => "\"\"".into(),
                 serde_json::Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
