@@ -88,10 +88,14 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let mut policy = policy(gate.as_ref(), overrides.threshold);
     policy.inconclusive_fails |= args.fail_inconclusive;
     policy.reproduce = reproduce(args, &head_name, reports.as_deref(), &policy);
-    let base = SideInput { record: &base, name: args.base.clone() };
-    let document = compare(&base, &SideInput { record: &head, name: head_name }, &policy)?;
+    let sides = [(&base, args.base.clone()), (&head, head_name)];
+    let [base_side, head_side] = sides.map(|(record, name)| SideInput { record, name });
+    let document = compare(&base_side, &head_side, &policy)?;
     deliver(&document, reports.as_deref(), args, out)?;
-    Ok(exit_from(&document))
+    let exit = exit_from(&document);
+    // The process ends next, and with it goes its memory; taking large records apart first would be felt.
+    std::mem::forget((base, head, document));
+    Ok(exit)
 }
 
 /// The suite file of this folder if there is one; a broken one is an error, none is not.
