@@ -12,6 +12,7 @@ mod listing;
 mod manifest;
 mod manifest_git;
 mod protocol;
+mod readme;
 mod report;
 mod runner;
 mod schema;
