@@ -13,6 +13,7 @@ mod listing;
 mod manifest;
 mod manifest_git;
 mod protocol;
+mod readme;
 mod report;
 mod runner;
 mod schema;
