@@ -107,6 +107,7 @@ fn a_real_comparison_can_be_shown_in_every_format() {
         ("terminal", "✗ REGRESSED"),
         ("markdown", "## ❌ REGRESSED"),
         ("json", "\"schema\": \"gbench-ci/verdict/v1\""),
+        ("jsonl", "{\"name\":\"kernels/gemm\""),
         ("csv", "kernels,gemm,"),
         ("junit", "<failure"),
     ] {
@@ -124,6 +125,7 @@ fn a_record_can_be_shown_in_every_format() {
         ("terminal", "✓ MEASURED: 2 cases measured."),
         ("markdown", "## ✅ MEASURED"),
         ("json", "\"schema\": \"gbench-ci/record/v1\""),
+        ("jsonl", "{\"run_id\":\"r-head\",\"name\":\"kernels/gemm\""),
         ("csv", "r-head,kernels,gemm,"),
         ("junit", "<testcase name=\"kernels/gemm\""),
     ] {
