@@ -1,5 +1,6 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
+mod artifacts;
 mod compare_documents;
 mod compare_pairing;
 mod compare_rule;

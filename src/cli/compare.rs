@@ -10,8 +10,8 @@ use super::output::wrote;
 use super::report::format_parser;
 use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
-use crate::compare::{Policy, SideInput, VerdictDocument, compare};
-use crate::model::{Exit, Result, RunRecord};
+use crate::compare::{Policy, Records, SideInput, VerdictDocument, compare};
+use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_record, write_atomically};
 use crate::suite::{Benchmark, Gate, Suite};
@@ -41,6 +41,9 @@ pub struct Args {
     /// Also write the verdict as JSON to this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Put both records, every sample and both manifests, into the JSON verdict
+    #[arg(long)]
+    pub embed: bool,
     /// Also write the report as Markdown to this file
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
@@ -50,6 +53,11 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    let json_wanted = args.json.is_some() || args.format == Format::Json;
+    if args.embed && args.head.is_some() && !json_wanted {
+        let what = "no JSON verdict is asked for that could hold the records";
+        return Err(Fault::at_flag("--embed", what, "add `--json FILE` or `--format json`"));
+    }
     let overrides = args.settings.overrides()?;
     // Two files need no suite; where there is one, its gate still decides how they are judged.
     let suite = || -> Result<Suite> {
@@ -86,8 +94,9 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let mut policy = policy(gate.as_ref(), overrides.threshold);
     policy.inconclusive_fails |= args.fail_inconclusive;
     policy.reproduce = reproduce(&args.base, &head_name, reports.as_deref(), &policy);
-    let base = SideInput { record: &base, name: args.base.clone() };
-    let document = compare(&base, &SideInput { record: &head, name: head_name }, &policy)?;
+    let base_side = SideInput { record: &base, name: args.base.clone() };
+    let mut document = compare(&base_side, &SideInput { record: &head, name: head_name }, &policy)?;
+    document.records = args.embed.then(|| Box::new(Records { base, head }));
     deliver(&document, reports.as_deref(), args, out)?;
     Ok(exit_from(&document))
 }
