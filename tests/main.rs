@@ -1,6 +1,8 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
+mod arrows;
 mod artifacts;
+mod cli_selection;
 mod compare_documents;
 mod compare_pairing;
 mod compare_rule;
@@ -16,4 +18,5 @@ mod report;
 mod runner;
 mod schema;
 mod suite_file;
+mod suite_reference;
 mod support;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use super::output::{table, write_json, wrote};
 use super::run::{home, shown};
 use super::selection::SelectionArgs;
-use crate::model::{BaselineName, Exit, Fault, RecordState, Result};
+use crate::model::{BaselineName, CaseRecord, Exit, Fault, Outcome, RecordState, Result};
+use crate::report::plural;
 use crate::store::{Store, latest_run, read_record};
 use crate::suite::{Benchmark, Suite};
 
@@ -76,7 +77,7 @@ pub fn store_of(suite: &Suite, flag: Option<&str>) -> Result<Store> {
 
 /// A baseline's name. Errors: what cannot be one.
 pub fn name_of(text: &str) -> Result<BaselineName> {
-    text.parse().map_err(|what| Fault::at_flag(text, what, "choose a name such as main or v1.2"))
+    text.parse().map_err(|what| Fault::at("the baseline's name", what, "choose a name such as main or v1.2"))
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
@@ -91,10 +92,13 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
             };
             let record = read_record(&path)?;
             let measured = record.cases.iter().filter(|case| case.outcome.is_measured()).count();
+            let skip = |case: &&CaseRecord| matches!(case.outcome, Outcome::Skipped { .. });
+            let skipped = record.cases.iter().filter(skip).count();
             let refusal = match record.state {
                 _ if measured == 0 => Some("nothing in it was measured".to_owned()),
                 _ if *partial => None,
-                RecordState::Complete if measured == record.cases.len() => None,
+                // What this machine cannot run will be skipped next time, too.
+                RecordState::Complete if measured + skipped == record.cases.len() => None,
                 RecordState::Complete => {
                     Some(format!("only {measured} of its {} cases were measured", record.cases.len()))
                 }
@@ -110,10 +114,20 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
             let saved = store.save(&name, &record)?;
             wrote(writeln!(
                 out,
-                "saved run {} with {measured} measured cases as `{name}`\n  {}",
+                "saved run {} with {} as `{name}`\n  {}",
                 record.run_id,
+                plural(measured, "measured case"),
                 shown(&saved)
             ))?;
+            let newest = store.list().into_iter().rfind(|entry| entry.name == name);
+            if let Some(newest) = newest.filter(|newest| newest.run_id != record.run_id.as_str()) {
+                wrote(writeln!(
+                    out,
+                    "`{name}` still means the newer run {}; `gbench-ci baseline remove {name}` and saving anew \
+                     changes that",
+                    newest.run_id
+                ))?;
+            }
         }
         Command::List { json, place } => {
             let store = store_of(&place.suite(builtins)?, place.store.as_deref())?;
@@ -142,8 +156,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         Command::Remove { name, place } => {
             let name = name_of(name)?;
             let count = store_of(&place.suite(builtins)?, place.store.as_deref())?.remove(&name)?;
-            let records = if count == 1 { "record" } else { "records" };
-            wrote(writeln!(out, "removed `{name}`: {count} {records}"))?;
+            wrote(writeln!(out, "removed `{name}`: {}", plural(count, "record")))?;
         }
     }
     Ok(Exit::Pass)

@@ -1,17 +1,19 @@
 //! `gbench-ci compare`: two records, or a stored baseline against a fresh run, become one verdict.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::baseline::{name_of, store_of};
 use super::look;
 use super::measure::exit_of;
-use super::output::wrote;
+use super::output::{check_place, wrote};
 use super::report::format_parser;
 use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
 use crate::compare::{Policy, Records, SideInput, VerdictDocument, compare};
 use crate::model::{Exit, Fault, Result, RunRecord};
+use crate::plan::Plan;
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_record, write_atomically};
 use crate::suite::{Benchmark, Gate, Suite};
@@ -59,6 +61,8 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         return Err(Fault::at_flag("--embed", what, "add `--json FILE` or `--format json`"));
     }
     let overrides = args.settings.overrides()?;
+    check_place("--json", args.json.as_deref())?;
+    check_place("--markdown", args.markdown.as_deref())?;
     // Two files need no suite; where there is one, its gate still decides how they are judged.
     let suite = || -> Result<Suite> {
         let mut suite = args.selection.suite(builtins)?;
@@ -69,14 +73,17 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let (base, head, gate, reports) = match &args.head {
         Some(head) => {
             let suite = suite_if_any(args, builtins)?;
-            let base = side(&args.base, suite.as_ref(), args)?;
-            let head_record = side(head, suite.as_ref(), args)?;
-            (base, (head_record, head.clone()), suite.map(|suite| suite.gate), None)
+            let base = Chosen::find(&args.base, suite.as_ref(), args)?;
+            let head = Chosen::find(head, suite.as_ref(), args)?;
+            (base, head, suite.map(|suite| suite.gate), None)
         }
         None => {
             let suite = suite()?;
             // Before anything is measured: a baseline that is not there must not cost a run.
-            let base = side(&args.base, Some(&suite), args)?;
+            let mut base = Chosen::find(&args.base, Some(&suite), args)?;
+            if args.selection.narrows() {
+                keep_selected(&mut base.record, &suite);
+            }
             let finished = measure(&suite, &args.output)?;
             if finished.interrupted.is_some() {
                 wrote(writeln!(
@@ -86,19 +93,25 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
                 ))?;
                 return Ok(exit_of(&finished));
             }
-            let reports = finished.folder.root().join("reports");
-            (base, (finished.record, "this run".to_owned()), Some(suite.gate), Some(reports))
+            let path = finished.folder.root().to_owned();
+            let reports = path.join("reports");
+            let head = Chosen { record: finished.record, name: "this run".into(), path };
+            (base, head, Some(suite.gate), Some(reports))
         }
     };
-    let (head, head_name) = head;
     let mut policy = policy(gate.as_ref(), overrides.threshold);
     policy.inconclusive_fails |= args.fail_inconclusive;
-    policy.reproduce = reproduce(&args.base, &head_name, reports.as_deref(), &policy);
-    let base_side = SideInput { record: &base, name: args.base.clone() };
-    let mut document = compare(&base_side, &SideInput { record: &head, name: head_name }, &policy)?;
-    document.records = args.embed.then(|| Box::new(Records { base, head }));
+    policy.reproduce = reproduce(args, &base.path, &head.path, &policy);
+    let mut document = compare(&base.side(), &head.side(), &policy)?;
+    // The process ends soon, and with it goes its memory; taking large records apart first would be felt.
+    match args.embed {
+        true => document.records = Some(Box::new(Records { base: base.record, head: head.record })),
+        false => std::mem::forget((base, head)),
+    }
     deliver(&document, reports.as_deref(), args, out)?;
-    Ok(exit_from(&document))
+    let exit = exit_from(&document);
+    std::mem::forget(document);
+    Ok(exit)
 }
 
 /// The suite file of this folder if there is one; a broken one is an error, none is not.
@@ -106,16 +119,58 @@ fn suite_if_any(args: &Args, builtins: &[Benchmark]) -> Result<Option<Suite>> {
     Ok(args.selection.registry(builtins)?.file)
 }
 
-/// A record by path, or the newest of a baseline's name. A path that exists wins over a name.
-fn side(text: &str, suite: Option<&Suite>, args: &Args) -> Result<RunRecord> {
-    let path = Path::new(text);
-    let looks_like_a_path = text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl");
-    if path.exists() || looks_like_a_path {
-        return read_record(path);
+/// A record that was chosen by the words of the command line.
+struct Chosen {
+    record: RunRecord,
+    /// The words, or `this run`.
+    name: String,
+    /// Where it lies, so that the comparison can be repeated when a name means something newer.
+    path: PathBuf,
+}
+
+impl Chosen {
+    /// A record by path, or the newest of a baseline's name. Where both fit, the name wins: a program or folder called
+    /// `main` must not hide the baseline.
+    fn find(text: &str, suite: Option<&Suite>, args: &Args) -> Result<Self> {
+        let path = Path::new(text);
+        let looks_like_a_path = text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl");
+        let builtin = Suite::new("micro", crate::suite::Source::Builtin, Vec::new());
+        let path = match looks_like_a_path {
+            true => path.to_owned(),
+            false => {
+                let store = store_of(suite.unwrap_or(&builtin), args.store.as_deref())?;
+                match name_of(text) {
+                    Ok(name) if store.has(&name) || !path.exists() => store.newest(&name)?,
+                    Err(fault) if !path.exists() => return Err(fault),
+                    _ => path.to_owned(),
+                }
+            }
+        };
+        Ok(Self { record: read_record(&path)?, name: text.to_owned(), path })
     }
-    let name = name_of(text)?;
-    let builtin = Suite::new("micro", crate::suite::Source::Builtin, Vec::new());
-    store_of(suite.unwrap_or(&builtin), args.store.as_deref())?.load(&name)
+
+    fn side(&self) -> SideInput<'_> {
+        SideInput { record: &self.record, name: self.name.clone() }
+    }
+}
+
+/// Leaves out of a baseline what the selection of a fresh run leaves out: that is not missing, it was not asked for.
+fn keep_selected(record: &mut RunRecord, suite: &Suite) {
+    let plan = Plan::single(suite);
+    let planned: HashSet<_> = plan
+        .steps
+        .iter()
+        .flat_map(|step| &step.cases)
+        .map(|case| (&case.id.benchmark, &case.id.params))
+        .collect();
+    let before = record.cases.len();
+    record.cases.retain(|case| planned.contains(&(&case.id.benchmark, &case.id.params)));
+    let left_out = before - record.cases.len();
+    if left_out > 0 {
+        record
+            .warnings
+            .push(format!("{left_out} of its {before} cases are outside the selection, and not compared"));
+    }
 }
 
 /// The suite file's gate as the comparison takes it.
@@ -133,12 +188,15 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
 }
 
 /// The command that gives the same verdict from what is kept.
-fn reproduce(base: &str, head: &str, reports: Option<&Path>, policy: &Policy) -> String {
-    let head = match reports.and_then(Path::parent) {
-        Some(run) => shown(run),
-        None => head.to_owned(),
-    };
-    let mut command = format!("gbench-ci compare {} {}", quoted(base), quoted(&head));
+fn reproduce(args: &Args, base: &Path, head: &Path, policy: &Policy) -> String {
+    let [base, head] = [base, head].map(|path| quoted(&shown(path)));
+    let mut command = format!("gbench-ci compare {base} {head}");
+    if let Some(path) = &args.selection.config {
+        command += &format!(" --config {}", quoted(&path.display().to_string()));
+    }
+    if args.fail_inconclusive {
+        command += " --fail-inconclusive";
+    }
     if let Some(threshold) = policy.threshold {
         command += &format!(" --threshold {threshold}");
     }

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use clap::Args as ClapArgs;
 use serde::Serialize;
 
-use super::output_fault;
+use super::output::{write_json, wrote};
 use super::table::columns;
 use crate::machine::{self, Check, Part, Readings, State};
 use crate::model::{Exit, Fault, Manifest};
@@ -35,13 +35,12 @@ pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit, Fault> {
             checks: &checks,
             readings: &readings,
         };
-        serde_json::to_writer_pretty(&mut *out, &document).map_err(io::Error::from).map_err(output_fault)?;
-        writeln!(out).map_err(output_fault)?;
+        wrote(write_json(&document, out))?;
     } else {
         let colour =
             io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let text = render(&manifest, &checks, obstacle.as_deref(), args.require_gpu, colour);
-        out.write_all(text.as_bytes()).map_err(output_fault)?;
+        wrote(out.write_all(text.as_bytes()))?;
     }
     Ok(exit)
 }

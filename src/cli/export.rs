@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::{Fault, Result, RunRecord};
+use crate::model::{Fault, Result};
 
 /// A path with placeholders that are all known.
 #[derive(Clone, Debug)]
@@ -24,13 +24,11 @@ impl Pattern {
         }
     }
 
-    pub fn path(&self, record: &RunRecord) -> PathBuf {
+    /// The path of one run's export.
+    pub fn path(&self, suite: &str, run_id: &str) -> PathBuf {
         match self.0.to_str() {
-            // One after the other is safe: neither name can hold a brace.
-            Some(text) => text
-                .replace("{suite}", &file_name(&record.source.suite))
-                .replace("{run_id}", record.run_id.as_str())
-                .into(),
+            // One after the other is safe: a suite's name is made free of braces.
+            Some(text) => text.replace("{suite}", &file_name(suite)).replace("{run_id}", run_id).into(),
             None => self.0.clone(),
         }
     }

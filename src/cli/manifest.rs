@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::output_fault;
+use super::output::{write_json, wrote};
 use super::table::columns;
 use crate::machine::{self, Change};
 use crate::model::{Exit, Fault, Manifest};
@@ -49,20 +49,21 @@ pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit, Fault> {
     let text = match &args.command {
         Command::Show { json } => {
             let manifest = machine::manifest(&super::current_folder()?);
-            if *json { json_text(&manifest)? } else { shown(&manifest) }
+            if *json { json_text(&manifest)? } else { shown(&manifest).into_bytes() }
         }
         Command::Diff { a, b, json, all } => {
             let changes = machine::diff(&read(a)?, &read(b)?);
-            if *json { json_text(&changes)? } else { listed(a, b, &changes, *all) }
+            if *json { json_text(&changes)? } else { listed(a, b, &changes, *all).into_bytes() }
         }
     };
-    out.write_all(text.as_bytes()).map_err(output_fault)?;
+    wrote(out.write_all(&text))?;
     Ok(Exit::Pass)
 }
 
-fn json_text(value: &impl serde::Serialize) -> Result<String, Fault> {
-    let text = serde_json::to_string_pretty(value).map_err(io::Error::from).map_err(output_fault)?;
-    Ok(text + "\n")
+fn json_text(value: &impl serde::Serialize) -> Result<Vec<u8>, Fault> {
+    let mut text = Vec::new();
+    wrote(write_json(value, &mut text))?;
+    Ok(text)
 }
 
 fn shown(manifest: &Manifest) -> String {

@@ -11,6 +11,7 @@ use crate::model::{
 };
 use crate::plan::Plan;
 use crate::run::{Finished, Interrupt, Session, Supervised};
+use crate::store::without_temporary;
 use crate::suite::{Source, Suite};
 
 use super::config::suite_wide;
@@ -43,7 +44,7 @@ impl Measuring<'_> {
         let mut executor = Supervised::new(binary.clone(), Some(interrupt), true).map_err(|error| {
             Fault::at_path(
                 std::env::temp_dir(),
-                format!("no temporary folder can be made: {error}"),
+                format!("no temporary folder can be made: {}", without_temporary(&error)),
                 "set TMPDIR to a writable folder",
             )
         })?;

@@ -113,11 +113,6 @@ fn current_folder() -> Result<PathBuf> {
     })
 }
 
-/// Standard output that takes no more.
-fn output_fault(error: io::Error) -> Fault {
-    Fault::at("stdout", error, "write to a place that takes the output").exits(Exit::Internal)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

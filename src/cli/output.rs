@@ -1,6 +1,7 @@
 //! Writing to whoever reads: tables of 80 columns, stable JSON, and a reader who has left.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
@@ -22,6 +23,21 @@ pub fn wrote(result: io::Result<()>) -> Result<()> {
         .exits(Exit::Internal)),
         Ok(()) => Ok(()),
     }
+}
+
+/// Refuses a file that could not be written later, before hours of measuring have gone into it.
+pub fn check_place(flag: &str, path: Option<&Path>) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.is_dir() || !folder.is_dir() {
+        let what = if path.is_dir() { "this is a folder" } else { "its folder is not there" };
+        return Err(Fault::at_flag(
+            format!("{flag} {}", path.display()),
+            what,
+            "name a file in a folder that exists",
+        ));
+    }
+    Ok(())
 }
 
 /// One JSON document and a line break.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::model::{CaseId, Outcome, Side};
+use crate::report::plural;
 use crate::run::{Observer, Progress, side_word};
 
 /// Writes to standard error, so that standard output holds results alone.
@@ -75,7 +76,7 @@ fn on_lines(started: Instant, cases: &mut usize, ended: &mut usize, progress: &P
     let line = match progress {
         Progress::Planned { cases: planned, processes } => {
             *cases = *planned;
-            format!("measuring {planned} cases in {processes} processes")
+            format!("measuring {} in {}", plural(*planned, "case"), plural(*processes, "process"))
         }
         Progress::BuildStarted { benchmark, side } => format!("building {benchmark}{}", suffix(*side)),
         Progress::ProcessStarted { .. } | Progress::ProcessEnded { .. } => return,

@@ -29,8 +29,11 @@ pub fn render_fault(fault: &Fault, color: bool, out: &mut impl Write) -> io::Res
 
 /// `path:line:column`, the line itself, carets below it, and the next step.
 fn with_source(fault: &Fault, path: &str, text: &str, span: std::ops::Range<usize>, color: bool) -> String {
+    // The gutter is as wide as the line's number; one digit is counted in `WORDS`.
+    let number = text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1;
+    let gutter = number.ilog10() as usize;
     let what = wrap(&plain(&fault.what), WORDS).join("\n");
-    let next = wrap(&plain(&fault.next), WORDS).join("\n");
+    let next = wrap(&plain(&fault.next), WORDS.saturating_sub(gutter)).join("\n");
     let annotation = AnnotationKind::Primary.span(first_line(text, span));
     let report = [Level::ERROR
         .primary_title(what)

@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::look;
+use super::output::wrote;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Input, Options, Style};
+use crate::store::{read_record, write_atomically};
 
 /// Show a verdict or a run record again
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The JSON document: a verdict or a run record
+    /// A verdict, a run record or the folder of a run
     file: PathBuf,
     /// How to write it
     #[arg(long, default_value = "terminal", value_parser = format_parser())]
@@ -36,21 +38,17 @@ pub fn format_parser() -> impl TypedValueParser<Value = Format> {
 
 /// Reads the document and writes the report. Exit 0, or the document's own code where that is asked for.
 pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit> {
-    let input = Input::parse(&args.file, &read(&args.file)?)?;
+    let input = input(&args.file)?;
     match &args.output {
         Some(path) => {
             let mut bytes = Vec::new();
             let options = Options { format: args.format, style: Style::PLAIN, all: args.all };
-            input.render(&options, &mut bytes).and_then(|()| std::fs::write(path, bytes)).map_err(
-                |error| {
-                    let what = format!("the report cannot be written: {error}");
-                    Fault::at_path(path, what, "name a file in a folder that exists and is writable")
-                },
-            )?;
+            wrote(input.render(&options, &mut bytes))?;
+            write_atomically(path, &bytes)?;
         }
         None => {
             let options = Options { format: args.format, style: look::of_stdout(), all: args.all };
-            written(input.render(&options, out).and_then(|()| out.flush()))?;
+            wrote(input.render(&options, out).and_then(|()| out.flush()))?;
         }
     }
     match args.exit_code {
@@ -62,21 +60,19 @@ pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit> {
     }
 }
 
+/// A document, or the record of a run: its folder, or what a killed run left.
+fn input(path: &Path) -> Result<Input> {
+    let of_a_run = path.is_dir() || path.extension().is_some_and(|extension| extension == "jsonl");
+    match of_a_run {
+        true => Ok(Input::Record(Box::new(read_record(path)?))),
+        false => Input::parse(path, &read(path)?),
+    }
+}
+
 fn read(path: &Path) -> Result<String> {
     let next = "give the path of a verdict or a run record that gbench-ci wrote";
     let bytes = std::fs::read(path)
         .map_err(|error| Fault::at_path(path, format!("cannot be read: {error}"), next))?;
     String::from_utf8(bytes)
         .map_err(|error| Fault::at_path(path, format!("is no UTF-8 text: {}", error.utf8_error()), next))
-}
-
-/// The fate of what went to standard output. A reader who has seen enough, such as `head`, is no error.
-pub fn written(result: io::Result<()>) -> Result<()> {
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let what = format!("cannot be written to: {error}");
-            Err(Fault::at("standard output", what, "free its disk or pipe, or use --output"))
-        }
-        _ => Ok(()),
-    }
 }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use super::export::Pattern;
 use super::look;
 use super::measure::{Measuring, exit_of};
-use super::output::{table, wrote};
+use super::output::{check_place, table, wrote};
 use super::selection::{SelectionArgs, SettingsArgs};
 use crate::model::{Exit, Fault, Origin, Result, RunRecord, Stage, Timing, format_duration};
 use crate::plan::Plan;
-use crate::report::{self, Format, Options, Style};
+use crate::report::{self, Format, Options, Style, plural};
 use crate::run::Finished;
 use crate::store::write_atomically;
 use crate::suite::words::parse_seconds;
@@ -76,15 +76,17 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         wrote(write!(out, "{}", dry_run(&suite)))?;
         return Ok(Exit::Pass);
     }
+    let place = export.as_ref().map(|pattern| pattern.path(&suite.name, "{run_id}"));
+    check_place("--export", place.as_deref())?;
     let finished = measure(&suite, &args.output)?;
     let exit = exit_of(&finished);
+    tell(&finished, out)?;
     if let Some(pattern) = export {
-        let path = pattern.path(&finished.record);
+        let path = pattern.path(&suite.name, finished.record.run_id.as_str());
         let text = serde_json::to_vec_pretty(&finished.record)
             .map_err(|error| Fault::at_path(&path, error, "report this as a defect of gbench-ci"))?;
         write_atomically(&path, &text)?;
     }
-    tell(&finished, out)?;
     Ok(exit)
 }
 
@@ -154,9 +156,10 @@ fn dry_run(suite: &Suite) -> String {
     let excluded: usize = suite.benchmarks.iter().map(|benchmark| benchmark.excluded).sum();
     let mut text = table(&["case", "processes", "limits", "command"], rows);
     text += &format!(
-        "\n{} cases in {} processes; {excluded} combinations left out by `where`; nothing was started\n",
-        plan.steps.len(),
-        plan.processes(),
+        "\n{} in {}; {} left out by `where`; nothing was started\n",
+        plural(plan.steps.len(), "case"),
+        plural(plan.processes(), "process"),
+        plural(excluded, "combination"),
     );
     text
 }

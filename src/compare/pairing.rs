@@ -36,19 +36,11 @@ pub fn pair<'a>(base: &'a SideInput, head: &'a SideInput) -> Result<Vec<Pair<'a>
 }
 
 fn index<'a>(side: &'a SideInput) -> Result<HashMap<&'a CaseId, &'a CaseRecord>> {
-    let mut cases = HashMap::with_capacity(side.record.cases.len());
-    for case in &side.record.cases {
-        if cases.insert(&case.id, case).is_some() {
-            let what = format!("the case {} stands twice in this record", case.id);
-            return Err(Fault::at(&side.name, what, "remove one of the two, or measure again"));
-        }
-        let mut names = HashSet::with_capacity(case.metrics.len());
-        if let Some(metric) = case.metrics.iter().find(|metric| !names.insert(&metric.name)) {
-            let what = format!("the metric `{}` of {} stands twice in this record", metric.name, case.id);
-            return Err(Fault::at(&side.name, what, "remove one of the two, or measure again"));
-        }
+    if let Some(twice) = side.record.repeated() {
+        let what = format!("{twice} stands twice in this record");
+        return Err(Fault::at(&side.name, what, "remove one of the two, or measure again"));
     }
-    Ok(cases)
+    Ok(side.record.cases.iter().map(|case| (&case.id, case)).collect())
 }
 
 /// A case that failed before it named its device stands as `host`. It belongs to the one case of the other

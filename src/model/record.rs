@@ -1,10 +1,11 @@
 //! One run, whole: the contract between machines and between years.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::samples::exact;
 use super::{Better, CaseId, Component, Kind, Manifest, Metric, Outcome, RunId, Shown, StageReport};
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take
@@ -45,6 +46,19 @@ impl RunRecord {
     /// The JSON Schema of a record; `docs/schema/record-v1.json` is this.
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(RunRecord).into()
+    }
+
+    /// What types alone cannot promise: the first case, or metric of a case, that stands twice.
+    pub fn repeated(&self) -> Option<String> {
+        let mut cases = HashSet::with_capacity(self.cases.len());
+        self.cases.iter().find_map(|case| {
+            if !cases.insert(&case.id) {
+                return Some(format!("the case {}", case.id));
+            }
+            let mut names = HashSet::with_capacity(case.metrics.len());
+            let metric = case.metrics.iter().find(|metric| !names.insert(&metric.name))?;
+            Some(format!("the metric `{}` of {}", metric.name, case.id))
+        })
     }
 }
 
@@ -122,6 +136,7 @@ pub struct CaseRecord {
     pub config: BTreeMap<String, Shown>,
     pub outcome: Outcome,
     /// One entry for every process that was started, in order.
+    #[serde(deserialize_with = "exact")]
     pub processes: Vec<ProcessRecord>,
     /// Sorted by name.
     pub metrics: Vec<Metric>,
@@ -163,6 +178,7 @@ pub struct ProcessRecord {
     /// Absent where the process could not be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<ProcessEnd>,
+    #[serde(deserialize_with = "exact")]
     pub stages: Vec<StageReport>,
     /// Largest resident set of the child or of one of its descendants, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]

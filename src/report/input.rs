@@ -28,7 +28,16 @@ impl Input {
         })?;
         match value.get("schema").and_then(serde_json::Value::as_str) {
             Some(SCHEMA_VERDICT) => Ok(Input::Verdict(document(path, &text)?)),
-            Some(SCHEMA_RECORD) => Ok(Input::Record(document(path, &text)?)),
+            Some(SCHEMA_RECORD) => {
+                let record: Box<RunRecord> = document(path, &text)?;
+                match record.repeated() {
+                    None => Ok(Input::Record(record)),
+                    Some(twice) => {
+                        let what = format!("{twice} stands in it twice");
+                        Err(Fault::at_path(path, what, "give a record that gbench-ci wrote, unedited"))
+                    }
+                }
+            }
             Some(other) => Err(Fault::at_path(
                 path,
                 format!("the schema `{other}` is none of this version's"),

@@ -37,6 +37,7 @@ use std::io;
 
 pub use input::Input;
 pub use page::Style;
+pub use rows::plural;
 
 use crate::compare::VerdictDocument;
 use crate::model::RunRecord;

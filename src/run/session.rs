@@ -271,7 +271,7 @@ impl LaneRun {
             _ => None,
         };
         if let Some(stop) = ended {
-            self.record.warnings.push(format!("the run is not complete: {}", not_reached(stop).cause()));
+            self.record.warnings.push(format!("the run is not complete: {}", why_ended(stop)));
         }
         self.folder.finish(&self.record)?;
         let LaneRun { record, folder, gpu_missing, .. } = self;
@@ -296,6 +296,13 @@ fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> 
         false => Outcome::Skipped { cause, advice },
     };
     Some((outcome, gpu))
+}
+
+fn why_ended(stop: Stop) -> String {
+    match stop {
+        Stop::Interrupt(signal) => format!("{} ended it", signal_name(signal)),
+        _ => "its deadline came".into(),
+    }
 }
 
 fn not_reached(stop: Stop) -> Outcome {

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::folder::make_unwatched;
-use super::read::{read_record, write_atomically};
+use super::read::write_atomically;
 use crate::model::{BaselineName, Fault, Result, RunRecord};
 
 /// A store in a folder, `dir:.gbench`.
@@ -52,15 +52,18 @@ impl Store {
     /// Saves a record under a name and drops the oldest beyond the number to keep. Returns its path.
     pub fn save(&self, name: &BaselineName, record: &RunRecord) -> Result<PathBuf> {
         let folder = self.folder(name);
-        make_unwatched(&self.root).and_then(|()| std::fs::create_dir_all(&folder)).map_err(|error| {
+        let fault = |error: std::io::Error| {
             let what = format!("the store cannot be written: {error}");
             Fault::at_path(&folder, what, "choose a writable folder with `store` in [run]")
-        })?;
+        };
         let path = folder.join(format!("{}.json", record.run_id));
         let text = serde_json::to_vec(record)
             .map_err(|error| Fault::at_path(&path, error, "report this as a defect of gbench-ci"))?;
-        write_atomically(&path, &text)?;
+        make_unwatched(&self.root).map_err(fault)?;
+        // Before anything is written: whoever removes the name meanwhile must not take its folder away.
         let _lock = self.lock()?;
+        std::fs::create_dir_all(&folder).map_err(fault)?;
+        write_atomically(&path, &text)?;
         let entries = self.entries(name);
         for old in entries.iter().rev().skip(self.keep).filter(|old| old.path != path) {
             // Another gate may have cleared it already.
@@ -69,10 +72,14 @@ impl Store {
         Ok(path)
     }
 
-    /// The newest record of a name. Errors: none is there; the message lists the names that are.
-    pub fn load(&self, name: &BaselineName) -> Result<RunRecord> {
-        match self.entries(name).last() {
-            Some(entry) => read_record(&entry.path),
+    pub fn has(&self, name: &BaselineName) -> bool {
+        !self.entries(name).is_empty()
+    }
+
+    /// Where the newest record of a name lies. Errors: none is there; the message lists the names that are.
+    pub fn newest(&self, name: &BaselineName) -> Result<PathBuf> {
+        match self.entries(name).pop() {
+            Some(entry) => Ok(entry.path),
             None => {
                 let names = self.names();
                 let next = match names.is_empty() {
@@ -90,11 +97,12 @@ impl Store {
 
     /// Removes a name with all its records. Errors: it is not there.
     pub fn remove(&self, name: &BaselineName) -> Result<usize> {
+        // Asked before the lock, which needs a store that is there.
+        if self.entries(name).is_empty() {
+            return self.newest(name).map(|_| 0);
+        }
         let _lock = self.lock()?;
         let entries = self.entries(name);
-        if entries.is_empty() {
-            return self.load(name).map(|_| 0);
-        }
         let folder = self.folder(name);
         std::fs::remove_dir_all(&folder).map_err(|error| {
             Fault::at_path(&folder, format!("cannot be removed: {error}"), "check who owns it")
@@ -132,7 +140,8 @@ impl Store {
             Ok(file)
         });
         locked.map_err(|error| {
-            Fault::at_path(&path, format!("cannot be locked: {error}"), "choose a store on a local disk")
+            let next = "choose a writable folder on a local disk with `store` in [run]";
+            Fault::at_path(&path, format!("cannot be locked: {error}"), next)
         })
     }
 }

@@ -1,6 +1,5 @@
 //! Reading records back, whole or recovered, and writing files so that nobody sees half of one.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,16 +33,19 @@ pub fn read_record(path: &Path) -> Result<RunRecord> {
 }
 
 fn read_text(path: &Path) -> Result<String> {
-    let bytes = std::fs::read(path).map_err(|error| {
+    String::from_utf8(read_bytes(path)?).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Fault::at_path(path, format!("byte {at} is not UTF-8"), "give a record that gbench-ci wrote")
+    })
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|error| {
         let next = match error.kind() {
             std::io::ErrorKind::NotFound => "check the path; `gbench-ci run` prints where its record lies",
             _ => "make the file readable",
         };
         Fault::at_path(path, format!("the record cannot be read: {error}"), next)
-    })?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Fault::at_path(path, format!("byte {at} is not UTF-8"), "give a record that gbench-ci wrote")
     })
 }
 
@@ -57,6 +59,14 @@ fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
         && schema.as_deref() != Some(SCHEMA_RECORD)
     {
         return wrong_schema(path, schema.as_deref());
+    }
+    let is_json = error.classify() == serde_json::error::Category::Data;
+    if is_json && !text.trim_start().starts_with('{') {
+        return Fault::at_path(
+            path,
+            "the JSON is not an object, so it is no run record",
+            "give the record that `gbench-ci run` wrote: results/record.json",
+        );
     }
     let line_start: usize =
         text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
@@ -117,27 +127,24 @@ fn check(path: &Path, record: RunRecord) -> Result<RunRecord> {
     if record.schema != SCHEMA_RECORD {
         return Err(wrong_schema(path, Some(&record.schema)));
     }
-    let mut seen = BTreeSet::new();
-    if let Some(twice) = record.cases.iter().find(|case| !seen.insert(&case.id)) {
-        return Err(Fault::at_path(
-            path,
-            format!("the case {} stands in it twice", twice.id),
-            "give a record that gbench-ci wrote, unedited",
-        ));
+    if let Some(twice) = record.repeated() {
+        let what = format!("{twice} stands in it twice");
+        return Err(Fault::at_path(path, what, "give a record that gbench-ci wrote, unedited"));
     }
     Ok(record)
 }
 
 /// Puts a record together from a journal. A half last line, which is what a kill leaves, is left out.
 fn recover(path: &Path) -> Result<RunRecord> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        Fault::at_path(path, format!("cannot be read: {error}"), "make the file readable")
-    })?;
+    let bytes = read_bytes(path)?;
     let mut record: Option<RunRecord> = None;
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate().peekable();
     while let Some((number, line)) = lines.next() {
         let half = !line.ends_with(b"\n") && lines.peek().is_none();
-        match (serde_json::from_slice::<Entry>(line), &mut record) {
+        // As text, like the whole record: one reader is built, and bytes that are none are damage too.
+        let text = std::str::from_utf8(line).map_err(serde::de::Error::custom);
+        let entry = text.and_then(serde_json::from_str::<Entry>);
+        match (entry, &mut record) {
             (Ok(Entry::Header(header)), None) => record = Some(*header),
             (Ok(Entry::Case { index, case }), Some(record)) if index < record.cases.len() => {
                 record.cases[index] = *case;
@@ -164,6 +171,12 @@ fn recover(path: &Path) -> Result<RunRecord> {
     check(path, record)
 }
 
+/// An error's text without the name of the temporary file, which means nothing to anybody.
+pub fn without_temporary(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" at path \"").next().unwrap_or_default().to_owned()
+}
+
 /// Writes a file so that readers see the old one or the new one, whole, also across a crash. Errors: exit code 2.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
@@ -178,10 +191,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
         std::fs::File::open(folder)?.sync_all()
     };
     write().map_err(|error| {
-        Fault::at_path(
-            path,
-            format!("cannot be written: {error}"),
-            "check that the folder exists and has space",
-        )
+        let what = format!("cannot be written: {}", without_temporary(&error));
+        Fault::at_path(path, what, "check that the folder exists, is writable and has space")
     })
 }

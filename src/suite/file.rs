@@ -38,6 +38,11 @@ impl Suite {
 
     /// [`Suite::load`] for text that is at hand; `path` names it and anchors its folders, and is not opened.
     pub fn parse(path: &Path, text: &str, builtins: &[Benchmark]) -> Result<Suite> {
+        // Every line of it would be a mistake, and none would say what the mistake is.
+        if text.trim_start().starts_with('{') {
+            let next = "give a gbench.toml; records and verdicts are for `gbench-ci report` and `compare`";
+            return Err(Fault::at_path(path, "this is JSON, and a suite file is TOML", next));
+        }
         let page = Page::new(path, Arc::from(text));
         let (tree, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
