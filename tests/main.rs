@@ -1,6 +1,7 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
 mod arrows;
+mod artifacts;
 mod cli_selection;
 mod compare_documents;
 mod compare_pairing;

@@ -8,6 +8,8 @@ use gbench_ci::compare::{self, Policy, SideInput};
 use gbench_ci::model::{CaseRecord, RunRecord};
 use serde_json::json;
 
+use crate::support::{folder_with, gbench};
+
 /// A record of two cases measured by five processes each; `factor` stretches the first one's times.
 fn record(run_id: &str, factor: f64) -> RunRecord {
     let case = |name: &str, factor: f64| -> CaseRecord {
@@ -107,6 +109,7 @@ fn a_real_comparison_can_be_shown_in_every_format() {
         ("terminal", "✗ REGRESSED"),
         ("markdown", "## ❌ REGRESSED"),
         ("json", "\"schema\": \"gbench-ci/verdict/v1\""),
+        ("jsonl", "{\"name\":\"kernels/gemm\""),
         ("csv", "kernels,gemm,"),
         ("junit", "<failure"),
     ] {
@@ -124,6 +127,7 @@ fn a_record_can_be_shown_in_every_format() {
         ("terminal", "✓ MEASURED: 2 cases measured."),
         ("markdown", "## ✅ MEASURED"),
         ("json", "\"schema\": \"gbench-ci/record/v1\""),
+        ("jsonl", "{\"run_id\":\"r-head\",\"name\":\"kernels/gemm\""),
         ("csv", "r-head,kernels,gemm,"),
         ("junit", "<testcase name=\"kernels/gemm\""),
     ] {
@@ -168,4 +172,38 @@ fn what_is_no_document_is_refused_with_a_next_step() {
         assert_eq!((code, out.as_str()), (2, ""), "{name}");
         assert!(err.contains(name) && err.contains(what), "{name}: {err}");
     }
+}
+
+#[test]
+fn a_group_of_the_suite_file_is_ranked_in_every_human_report_and_in_the_table() {
+    let folder = folder_with(
+        r#"
+        [defaults]
+        processes = 2
+        [[benchmark]]
+        id = "waiter"
+        group = "waiting"
+        command = ["sleep", "0.01"]
+        [[benchmark]]
+        id = "doer"
+        group = "waiting"
+        command = ["true"]
+        [[benchmark]]
+        id = "loner"
+        command = ["true"]
+        "#,
+    );
+    let gate = |args: &[&str]| {
+        let output = Command::new(gbench()).current_dir(&folder).args(args).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let out = gate(&["run", "--quiet", "--export", "record.json"]);
+    assert_eq!(out.matches("Ranking: waiting").count(), 1, "{out}");
+    assert!(out.contains("BEST"), "{out}");
+    let markdown = gate(&["report", "record.json", "--format", "markdown"]);
+    assert!(markdown.contains("**waiting wall") && markdown.contains("**BEST**"), "{markdown}");
+    let csv = gate(&["report", "record.json", "--format", "csv"]);
+    let ranked = csv.lines().filter(|line| line.contains(",waiting,1,") || line.contains(",waiting,2,"));
+    assert_eq!(ranked.count(), 4, "{csv}");
 }

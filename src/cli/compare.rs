@@ -11,8 +11,8 @@ use super::output::{check_place, wrote};
 use super::report::format_parser;
 use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
-use crate::compare::{Policy, SideInput, VerdictDocument, compare};
-use crate::model::{Exit, Result, RunRecord};
+use crate::compare::{Policy, Records, SideInput, VerdictDocument, compare};
+use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::plan::Plan;
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_record, write_atomically};
@@ -43,6 +43,9 @@ pub struct Args {
     /// Also write the verdict as JSON to this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Put both records, every sample and both manifests, into the JSON verdict
+    #[arg(long)]
+    pub embed: bool,
     /// Also write the report as Markdown to this file
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
@@ -52,6 +55,11 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    let json_wanted = args.json.is_some() || args.format == Format::Json;
+    if args.embed && args.head.is_some() && !json_wanted {
+        let what = "no JSON verdict is asked for that could hold the records";
+        return Err(Fault::at_flag("--embed", what, "add `--json FILE` or `--format json`"));
+    }
     let overrides = args.settings.overrides()?;
     check_place("--json", args.json.as_deref())?;
     check_place("--markdown", args.markdown.as_deref())?;
@@ -94,11 +102,15 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let mut policy = policy(gate.as_ref(), overrides.threshold);
     policy.inconclusive_fails |= args.fail_inconclusive;
     policy.reproduce = reproduce(args, &base.path, &head.path, &policy);
-    let document = compare(&base.side(), &head.side(), &policy)?;
+    let mut document = compare(&base.side(), &head.side(), &policy)?;
+    // The process ends soon, and with it goes its memory; taking large records apart first would be felt.
+    match args.embed {
+        true => document.records = Some(Box::new(Records { base: base.record, head: head.record })),
+        false => std::mem::forget((base, head)),
+    }
     deliver(&document, reports.as_deref(), args, out)?;
     let exit = exit_from(&document);
-    // The process ends next, and with it goes its memory; taking large records apart first would be felt.
-    std::mem::forget((base, head, document));
+    std::mem::forget(document);
     Ok(exit)
 }
 

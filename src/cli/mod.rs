@@ -7,6 +7,7 @@ mod config;
 mod demo;
 mod describe;
 mod doctor;
+mod export;
 mod init;
 mod list;
 mod look;

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::export::Pattern;
 use super::look;
 use super::measure::{Measuring, exit_of};
 use super::output::{check_place, table, wrote};
@@ -24,8 +25,8 @@ pub struct Args {
     pub settings: SettingsArgs,
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Also write the record to this file
-    #[arg(long, value_name = "FILE")]
+    /// Also write the record to this file; {suite} and {run_id} in its name are replaced
+    #[arg(long, value_name = "PATTERN")]
     pub export: Option<PathBuf>,
     /// Say what would be run, with which parameters and limits, and start nothing
     #[arg(long)]
@@ -67,6 +68,7 @@ impl OutputArgs {
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    let export = args.export.as_deref().map(Pattern::new).transpose()?;
     let mut suite = args.selection.suite(builtins)?;
     args.settings.overrides()?.apply(&mut suite);
     args.output.apply(&mut suite)?;
@@ -74,14 +76,16 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         wrote(write!(out, "{}", dry_run(&suite)))?;
         return Ok(Exit::Pass);
     }
-    check_place("--export", args.export.as_deref())?;
+    let place = export.as_ref().map(|pattern| pattern.path(&suite.name, "{run_id}"));
+    check_place("--export", place.as_deref())?;
     let finished = measure(&suite, &args.output)?;
     let exit = exit_of(&finished);
     tell(&finished, out)?;
-    if let Some(path) = &args.export {
+    if let Some(pattern) = export {
+        let path = pattern.path(&suite.name, finished.record.run_id.as_str());
         let text = serde_json::to_vec_pretty(&finished.record)
-            .map_err(|error| Fault::at_path(path, error, "report this as a defect of gbench-ci"))?;
-        write_atomically(path, &text)?;
+            .map_err(|error| Fault::at_path(&path, error, "report this as a defect of gbench-ci"))?;
+        write_atomically(&path, &text)?;
     }
     Ok(exit)
 }

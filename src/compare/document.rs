@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Better, CaseId, Outcome, RunId};
+use crate::model::{Better, CaseId, Outcome, RunId, RunRecord};
 
 pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v1";
 
@@ -34,6 +34,17 @@ pub struct VerdictDocument {
     pub warnings: Vec<String>,
     /// A command that gives the same comparison again, ready for a shell.
     pub reproduce: String,
+    /// The evidence itself, where the document is to stand alone; reports do not look at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<Box<Records>>,
+}
+
+/// Both records whole: every sample and both manifests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Records {
+    pub base: RunRecord,
+    pub head: RunRecord,
 }
 
 impl VerdictDocument {

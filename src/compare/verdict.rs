@@ -87,6 +87,7 @@ pub fn compare_by(
         rows,
         warnings,
         reproduce: policy.reproduce.clone(),
+        records: None,
     })
 }
 

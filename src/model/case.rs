@@ -67,7 +67,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Variant::Baseline => "baseline",
             Variant::Optimized => "optimized",

@@ -12,6 +12,7 @@
 //! | terminal | a person, a CI log | fits the width; colour and Unicode only where the caller says so |
 //! | markdown | a pull request, a summary page | GitHub-flavoured; long parts folded |
 //! | json | programs | the document itself |
+//! | jsonl | programs that read lines | one line a sample set or a row |
 //! | csv | spreadsheets | RFC 4180, stable columns |
 //! | junit | CI systems' test views | one test case a row |
 
@@ -20,6 +21,7 @@ mod escape;
 mod fit;
 mod input;
 mod json;
+mod jsonl;
 mod junit;
 mod markdown;
 mod number;
@@ -46,15 +48,17 @@ pub enum Format {
     Terminal,
     Markdown,
     Json,
+    Jsonl,
     Csv,
     Junit,
 }
 
 impl Format {
-    pub const ALL: [(Format, &'static str); 5] = [
+    pub const ALL: [(Format, &'static str); 6] = [
         (Format::Terminal, "terminal"),
         (Format::Markdown, "markdown"),
         (Format::Json, "json"),
+        (Format::Jsonl, "jsonl"),
         (Format::Csv, "csv"),
         (Format::Junit, "junit"),
     ];
@@ -91,6 +95,7 @@ pub fn verdict(
         Format::Terminal => terminal::render(&digest, options.style, options.all, out),
         Format::Markdown => markdown::render(&digest, options.all, out),
         Format::Json => json::render(document, out),
+        Format::Jsonl => jsonl::render(document, out),
         Format::Csv => csv::render(&digest, out),
         Format::Junit => junit::render(&digest, out),
     }
@@ -103,6 +108,7 @@ pub fn record(record: &RunRecord, options: &Options, out: &mut (impl io::Write +
         Format::Terminal => record::terminal::render(&digest, options.style, options.all, out),
         Format::Markdown => record::markdown::render(&digest, options.all, out),
         Format::Json => json::render(record, out),
+        Format::Jsonl => record::jsonl::render(&digest, out),
         Format::Csv => record::csv::render(&digest, out),
         Format::Junit => record::junit::render(&digest, out),
     }

@@ -4,6 +4,7 @@
 //! artifacts/<run_id>/
 //!   manifest.json
 //!   results/record.json      the record, written once, atomically
+//!   results/SHA256SUMS       its fingerprint, for `sha256sum --check` in that folder
 //!   results/journal.jsonl    until then: the header, then every case as it stands
 //!   logs/  reports/  profiles/
 //! ```
@@ -15,9 +16,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::read::write_atomically;
-use crate::model::{CaseRecord, Fault, Result, RunId, RunRecord};
+use crate::model::{CaseRecord, Fault, Result, RunId, RunRecord, sha256_hex};
 
 pub(super) const RECORD: &str = "results/record.json";
+pub(super) const SUMS: &str = "results/SHA256SUMS";
 pub(super) const JOURNAL: &str = "results/journal.jsonl";
 
 /// A line of the journal. The last line about a case is the one that holds.
@@ -102,11 +104,14 @@ impl RunFolder {
         Ok(path)
     }
 
-    /// Writes the whole record, then drops the journal: at every moment one of the two is whole.
+    /// Writes the whole record and its fingerprint, then drops the journal: at every moment one of record and journal
+    /// is whole.
     pub fn finish(&self, record: &RunRecord) -> Result<PathBuf> {
         let path = self.record_path();
         let text = serde_json::to_vec(record).map_err(|error| self.fault(error.into()))?;
         write_atomically(&path, &text)?;
+        let sums = format!("{}  record.json\n", sha256_hex(&text));
+        write_atomically(&self.root.join(SUMS), sums.as_bytes())?;
         std::fs::remove_file(self.root.join(JOURNAL)).map_err(|error| self.fault(error))?;
         Ok(path)
     }

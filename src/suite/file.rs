@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
 use toml::de::DeTable;
 
 use super::action::argv;
@@ -16,7 +15,7 @@ use super::settings::Changes;
 use super::sweep::MOST_POINTS;
 use super::words::near;
 use super::{Action, Benchmark, Gate, RunOptions, Source, Suite, metrics};
-use crate::model::{BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Strictness};
+use crate::model::{BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Strictness, sha256_hex};
 
 /// The file that is looked for where none is named.
 pub const FILE_NAME: &str = "gbench.toml";
@@ -145,8 +144,7 @@ fn read_suite(path: &Path, text: &str, page: &Page, tree: &DeTable, builtins: &[
     if benchmarks.is_empty() {
         return None;
     }
-    let sha256 = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    let source = Source::File { path: path.into(), sha256 };
+    let source = Source::File { path: path.into(), sha256: sha256_hex(text.as_bytes()) };
     let components = components.unwrap_or_default();
     Some(Suite { description, components, gate, run, ..Suite::new(name, source, benchmarks) })
 }

@@ -1,15 +1,16 @@
 //! One run as a table for spreadsheets: one line a sample set, that is one process of one metric of one case;
 //! a case without any has one line that says why. RFC 4180, the columns below in this order for as long as
-//! the record's schema is v1. Numbers are exact and unscaled, in the metric's unit.
+//! the record's schema is v1. Numbers are exact and unscaled, in the metric's unit. `rank` and `vs_best` are those of
+//! the metric as a whole, the same on each of its lines.
 
 use std::io;
 
-use super::{Digest, median};
-use crate::model::{CaseRecord, Metric, ProcessSamples};
+use super::{Digest, Line, median};
+use crate::model::ProcessSamples;
 use crate::report::csv::{case_cells, number, optional, writer};
 use crate::report::escape::csv as cell;
 
-const COLUMNS: [&str; 25] = [
+const COLUMNS: [&str; 28] = [
     "run_id",
     "suite",
     "benchmark",
@@ -35,19 +36,24 @@ const COLUMNS: [&str; 25] = [
     "stated",
     "peak_rss_bytes",
     "device_peak_bytes",
+    "group",
+    "rank",
+    "vs_best",
 ];
 
 /// Writes the header and the lines, in the record's order.
 pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
     let mut writer = writer(out);
     writer.write_record(COLUMNS)?;
+    // One a metric, in the order of the cases and their metrics.
+    let mut metrics = digest.lines.iter();
     for (case, name) in &digest.cases {
         let mut start = vec![cell(digest.record.run_id.as_str())];
         start.extend(case_cells(&case.id, name));
         start.extend([case.outcome.word().to_owned(), cell(&case.outcome.cause())]);
-        let sets =
-            case.metrics.iter().flat_map(|metric| metric.processes.iter().map(move |set| (metric, set)));
-        let mut lines: Vec<Vec<String>> = sets.map(|(metric, set)| sample_set(case, metric, set)).collect();
+        let metrics = metrics.by_ref().take(case.metrics.len());
+        let sets = metrics.flat_map(|line| line.metric.processes.iter().map(move |set| (line, set)));
+        let mut lines: Vec<Vec<String>> = sets.map(|(line, set)| sample_set(line, set)).collect();
         if lines.is_empty() {
             lines.push(vec![String::new(); COLUMNS.len() - start.len()]);
         }
@@ -58,7 +64,8 @@ pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Resul
     writer.flush()
 }
 
-fn sample_set(case: &CaseRecord, metric: &Metric, set: &ProcessSamples) -> Vec<String> {
+fn sample_set(line: &Line, set: &ProcessSamples) -> Vec<String> {
+    let (case, metric, place) = (line.case, line.metric, line.place.as_ref());
     let values = &set.values;
     let process = case.processes.iter().find(|process| process.index == set.process);
     let bytes = |bytes: Option<u64>| bytes.map_or(String::new(), |bytes| bytes.to_string());
@@ -78,12 +85,16 @@ fn sample_set(case: &CaseRecord, metric: &Metric, set: &ProcessSamples) -> Vec<S
         set.stated.as_ref().map_or(String::new(), |stated| number(stated.value)),
         bytes(process.and_then(|process| process.peak_rss_bytes)),
         bytes(process.and_then(|process| process.device_peak_bytes)),
+        cell(case.group.as_deref().unwrap_or_default()),
+        place.map_or(String::new(), |place| place.rank.to_string()),
+        optional(place.and_then(|place| place.vs_best)),
     ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::CaseRecord;
     use crate::report::record::test_support as records;
 
     fn text(record: &crate::model::RunRecord) -> String {
@@ -110,5 +121,6 @@ mod tests {
     #[test]
     fn the_columns_are_stable() {
         insta::assert_snapshot!("mixed", text(&records::record()));
+        insta::assert_snapshot!("contested", text(&records::contested()));
     }
 }

@@ -1,7 +1,9 @@
-//! What weakens the figures of a run: noise, too few processes, a process that stands apart. Each finding is
-//! tied to a measured fact and comes with what to do about it.
+//! What weakens the figures of a run: noise, too few processes, a process that stands apart, starts that cost more
+//! than what they are for, programs that leave work behind. Each finding is tied to a measured fact and comes
+//! with what to do about it.
 
 use super::{Line, centers, median};
+use crate::model::{CaseRecord, ProcessRecord, Stage, format_duration};
 use crate::report::number;
 use crate::report::rows::plural;
 
@@ -12,45 +14,161 @@ pub struct Finding {
     pub next: String,
 }
 
-/// Metrics that one finding names.
+/// Metrics or cases that one finding names.
 const MOST_NAMED: usize = 5;
 
-/// Noisy metrics, noisiest first; then single processes, whose spread nobody knows; then lone outliers.
-pub fn of(lines: &[Line]) -> Vec<Finding> {
-    let mut noisy: Vec<_> = lines
-        .iter()
-        .filter_map(|line| Some((line.spread?, line)))
-        .filter(|(spread, line)| *spread > line.threshold())
-        .collect();
-    noisy.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut findings = Vec::new();
-    if !noisy.is_empty() {
-        let named = noisy.iter().take(MOST_NAMED).map(|(spread, line)| {
-            let [spread, threshold] = [*spread, line.threshold()].map(number::percent);
-            format!("{} by {spread} ({threshold} matters)", line.title())
-        });
-        let mut names = named.collect::<Vec<_>>().join(", ");
-        if noisy.len() > MOST_NAMED {
-            names += &format!(" and {} more", noisy.len() - MOST_NAMED);
-        }
-        let verb = if noisy.len() == 1 { "varies" } else { "vary" };
-        findings.push(Finding {
-            fact: format!(
-                "{} {verb} between processes by more than the change that matters: {names}",
-                plural(noisy.len(), "metric"),
-            ),
-            next: "raise --processes, or see `gbench-ci doctor` for what disturbs this machine".into(),
-        });
-    }
-    let single = lines.iter().filter(|line| centers(line.metric).len() == 1).count();
-    if single > 0 {
-        findings.push(Finding {
-            fact: format!("{} measured by one process only: the spread is unknown", plural(single, "metric")),
-            next: "use --processes 5 or more before comparing".into(),
-        });
-    }
+/// Advising more processes than this would be no advice.
+const MOST_PROCESSES: f64 = 200.0;
+
+/// Seconds that a case's starts must take in all before they are worth a word.
+const WORTH_A_WORD: f64 = 1.0;
+
+/// Thresholds that noise hides for good; noisy metrics, noisiest first; single processes, whose spread nobody knows;
+/// lone outliers; slow starts; leftovers.
+pub fn of(cases: &[(&CaseRecord, String)], lines: &[Line]) -> Vec<Finding> {
+    let mut noisy: Vec<Noise> = lines.iter().filter_map(Noise::of).collect();
+    noisy.sort_by(|a, b| b.spread.total_cmp(&a.spread));
+    let (helped, hopeless): (Vec<_>, Vec<_>) =
+        noisy.into_iter().partition(|noise| noise.needed <= MOST_PROCESSES);
+    let of_cases = [self::hopeless(&hopeless), self::noisy(&helped), single(lines)];
+    let mut findings: Vec<Finding> = of_cases.into_iter().flatten().collect();
     findings.extend(lines.iter().filter_map(outlier));
+    findings.extend([slow_starts(cases), leftovers(cases)].into_iter().flatten());
     findings
+}
+
+/// A metric whose spread is larger than the change that matters.
+struct Noise {
+    text: String,
+    spread: f64,
+    /// Processes a side that would find that change four times out of five at an error rate of 5 %.
+    needed: f64,
+}
+
+impl Noise {
+    /// `None` where the processes at hand see that change in spite of the spread.
+    fn of(line: &Line) -> Option<Self> {
+        let (spread, threshold) = (line.spread?, line.threshold());
+        // Two-sample size by the normal approximation: 2 (z_0.975 + z_0.8)^2 (s / ln(1 + t))^2.
+        let needed = (2.0 * (1.96f64 + 0.8416).powi(2) * (spread / threshold.ln_1p()).powi(2)).ceil();
+        let [shown, matters] = [spread, threshold].map(number::percent);
+        let text = format!("{} by {shown} ({matters} matters)", line.title());
+        let count = centers(line.metric).len() as f64;
+        (spread > threshold && needed > count).then_some(Self { text, spread, needed })
+    }
+}
+
+fn noisy(noisy: &[Noise]) -> Option<Finding> {
+    let needed = noisy.iter().map(|noise| noise.needed).reduce(f64::max)?;
+    let verb = if noisy.len() == 1 { "varies" } else { "vary" };
+    Some(Finding {
+        fact: format!(
+            "{} {verb} between processes by more than the change that matters: {}",
+            plural(noisy.len(), "metric"),
+            named(noisy.iter().map(|noise| noise.text.as_str())),
+        ),
+        next: format!(
+            "raise --processes to about {needed} to see such a change, or see `gbench-ci doctor` for what \
+             disturbs this machine"
+        ),
+    })
+}
+
+fn hopeless(noisy: &[Noise]) -> Option<Finding> {
+    let verb = if noisy.len() == 1 { "varies" } else { "vary" };
+    (!noisy.is_empty()).then(|| Finding {
+        fact: format!(
+            "{} {verb} so much that even {MOST_PROCESSES} processes would miss the change that matters: {}",
+            plural(noisy.len(), "metric"),
+            named(noisy.iter().map(|noise| noise.text.as_str())),
+        ),
+        next: "raise the `threshold` above the spread, quieten the machine (`gbench-ci doctor`), or measure \
+               something steadier"
+            .into(),
+    })
+}
+
+fn single(lines: &[Line]) -> Option<Finding> {
+    let single: Vec<String> =
+        lines.iter().filter(|line| centers(line.metric).len() == 1).map(Line::title).collect();
+    (!single.is_empty()).then(|| Finding {
+        fact: format!(
+            "{} measured by one process only, so that the spread is unknown: {}",
+            plural(single.len(), "metric"),
+            named(single.iter().map(String::as_str)),
+        ),
+        next: "use --processes 5 or more before comparing".into(),
+    })
+}
+
+/// The first few by name, the rest as a number.
+fn named<'t>(names: impl ExactSizeIterator<Item = &'t str>) -> String {
+    let more = names.len().saturating_sub(MOST_NAMED);
+    let mut text = names.take(MOST_NAMED).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text += &format!(" and {more} more");
+    }
+    text
+}
+
+/// Cases whose processes spend longer on starting than on measuring.
+fn slow_starts(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
+    let slow: Vec<String> = cases
+        .iter()
+        .filter_map(|(case, name)| {
+            let (starts, measuring) = (seconds_in(case, Stage::Start)?, seconds_in(case, Stage::Measure)?);
+            let mean = |seconds: f64| format_duration(seconds / complete(case).count() as f64);
+            (starts > measuring && starts >= WORTH_A_WORD)
+                .then(|| format!("{name} starts for {} and measures for {}", mean(starts), mean(measuring)))
+        })
+        .collect();
+    let verb = if slow.len() == 1 { "takes" } else { "take" };
+    (!slow.is_empty()).then(|| Finding {
+        fact: format!(
+            "{} {verb} longer to start than to measure, in the mean of its processes: {}",
+            plural(slow.len(), "case"),
+            named(slow.iter().map(String::as_str)),
+        ),
+        next:
+            "raise --iterations or `duration`, so that each start pays for more; where the spread is small, \
+               lower --processes"
+                .into(),
+    })
+}
+
+/// Seconds of all complete processes in one stage; `None` where none of them reported it.
+fn seconds_in(case: &CaseRecord, stage: Stage) -> Option<f64> {
+    let reports = complete(case).flat_map(|process| &process.stages);
+    reports.filter(|report| report.stage == stage).map(|report| report.seconds).reduce(|a, b| a + b)
+}
+
+fn complete(case: &CaseRecord) -> impl Iterator<Item = &ProcessRecord> {
+    case.processes.iter().filter(|process| process.outcome.is_measured())
+}
+
+/// Cases whose program ended well and left descendants behind.
+fn leftovers(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
+    let leaving: Vec<String> = cases
+        .iter()
+        .filter_map(|(case, name)| {
+            let left = complete(case).filter(|process| process.leftovers > 0);
+            let (processes, descendants) =
+                left.fold((0, 0), |(count, sum), process| (count + 1, sum + process.leftovers as usize));
+            (processes > 0)
+                .then(|| format!("{name} ({descendants} after {processes} of {} runs)", case.processes.len()))
+        })
+        .collect();
+    let verb = if leaving.len() == 1 { "leaves" } else { "leave" };
+    (!leaving.is_empty()).then(|| Finding {
+        fact: format!(
+            "{} {verb} processes behind, which the gate had to end: {}",
+            plural(leaving.len(), "case"),
+            named(leaving.iter().map(String::as_str)),
+        ),
+        next: "let the program end and wait for what it starts, because what still runs disturbs what is \
+               measured"
+            .into(),
+    })
 }
 
 /// One process that stands apart while the others agree: four times as far from the median as the next, and
@@ -77,12 +195,64 @@ fn outlier(line: &Line) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use crate::report::record::{Digest, test_support};
+    use crate::model::{RunRecord, StageReport, StageStatus};
+    use crate::report::record::{Digest, test_support as records};
+
+    use super::*;
+
+    fn facts(record: &RunRecord) -> String {
+        let findings = Digest::new(record).findings.into_iter();
+        findings.map(|finding| format!("{}\n  {}\n", finding.fact, finding.next)).collect()
+    }
 
     #[test]
     fn noise_single_processes_and_lone_outliers_are_found() {
-        let record = test_support::record();
-        let facts: Vec<_> = Digest::new(&record).findings.into_iter().map(|finding| finding.fact).collect();
-        insta::assert_snapshot!("findings", facts.join("\n"));
+        insta::assert_snapshot!("findings", facts(&records::record()));
+    }
+
+    #[test]
+    fn slow_starts_leftovers_and_hopeless_thresholds_are_found() {
+        insta::assert_snapshot!("wasteful", facts(&records::wasteful()));
+    }
+
+    #[test]
+    fn a_quiet_run_has_no_findings() {
+        assert_eq!(facts(&records::quiet()), "");
+    }
+
+    #[test]
+    fn a_start_is_slow_only_where_it_outweighs_the_measuring_and_a_second() {
+        let found = |start: f64, measure: Option<f64>| {
+            let mut record = records::quiet();
+            record.cases.truncate(1);
+            let measure = measure.map(|seconds| (Stage::Measure, seconds));
+            for process in &mut record.cases[0].processes {
+                let stages = [(Stage::Start, start)].into_iter().chain(measure);
+                process.stages = stages
+                    .map(|(stage, seconds)| StageReport {
+                        stage,
+                        status: StageStatus::Completed,
+                        seconds,
+                        limit: 60.0,
+                    })
+                    .collect();
+            }
+            !Digest::new(&record).findings.is_empty()
+        };
+        assert!(found(0.3, Some(0.2)));
+        assert!(!found(0.3, Some(0.4)));
+        assert!(!found(0.1, Some(0.01)));
+        assert!(!found(0.3, None));
+    }
+
+    #[test]
+    fn enough_processes_see_through_their_noise() {
+        // ln 1.05 = 0.04879; a spread of 6 % asks for 15.7 * (0.06 / 0.04879)^2 = 24 processes.
+        let centers = |count: usize| -> Vec<f64> {
+            (0..count).map(|index| if index % 2 == 0 { 0.06f64.exp() } else { (-0.06f64).exp() }).collect()
+        };
+        let noisy = |count| facts(&records::contest(vec![records::answer("k/a", &centers(count))]));
+        assert!(noisy(10).contains("raise --processes to about"), "{}", noisy(10));
+        assert_eq!(noisy(40), "");
     }
 }

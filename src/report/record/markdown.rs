@@ -3,15 +3,18 @@
 use std::fmt::Write;
 use std::io;
 
-use super::{Digest, Standing};
+use super::{Digest, Place, Standing};
 use crate::report::escape::{markdown as prose, markdown_block, markdown_code as code};
 use crate::report::markdown::details;
 use crate::report::rows::{capitalized, plural};
 
-/// Rows of the table before the rest is only counted.
+/// Rows of a table before the rest is only counted.
 const ROWS: usize = 100;
 
-/// Writes the report. `all`: the table is not cut.
+/// Problems whose ranking is shown before the rest is only counted.
+const PROBLEMS: usize = 20;
+
+/// Writes the report. `all`: nothing is cut.
 pub fn render(digest: &Digest, all: bool, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
     out.write_all(text(digest, all).as_bytes())
 }
@@ -37,6 +40,9 @@ fn text(digest: &Digest, all: bool) -> String {
     if !digest.lines.is_empty() {
         let _ = write!(page, "\n### Measured\n\n{}", table(digest, if all { usize::MAX } else { ROWS }));
     }
+    if !digest.problems.is_empty() {
+        page += &ranking(digest, if all { usize::MAX } else { PROBLEMS });
+    }
     if !digest.findings.is_empty() {
         page += "\n### To know before trusting these figures\n\n";
         for finding in &digest.findings {
@@ -50,6 +56,10 @@ fn text(digest: &Digest, all: bool) -> String {
             let _ = writeln!(page, "- {}", prose(warning));
         }
     }
+    if !digest.resources.is_empty() {
+        let table = resources(digest, if all { usize::MAX } else { ROWS });
+        let _ = write!(page, "\n{}", details("Resources", &table));
+    }
     if !digest.record.command.is_empty() {
         let block = markdown_block("sh", &digest.command());
         let _ = write!(page, "\n{}", details("Run again with", &block));
@@ -58,25 +68,57 @@ fn text(digest: &Digest, all: bool) -> String {
 }
 
 fn table(digest: &Digest, limit: usize) -> String {
-    let mut out =
-        String::from("| case | metric | median | spread | samples | memory |\n|:--|:--|--:|--:|--:|--:|\n");
+    let mut out = String::from("| case | metric | median | spread | samples |\n|:--|:--|--:|--:|--:|\n");
     for line in digest.lines.iter().take(limit) {
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} |",
             code(&line.name),
             prose(&line.metric.name),
             prose(&line.median),
             line.spread_text(),
             line.effort.replace(" x ", " × "),
-            line.memory,
         );
     }
-    if digest.lines.len() > limit {
-        let more = digest.lines.len() - limit;
-        let _ = writeln!(out, "\nand {} more, in the JSON document.", plural(more, "metric"));
+    out += &rest(digest.lines.len(), limit, "metric", "JSON document");
+    out + "\nMedian over processes, spread between processes, processes × samples of each.\n"
+}
+
+fn ranking(digest: &Digest, limit: usize) -> String {
+    let mut out = String::from("\n### Ranking\n");
+    for problem in digest.problems.iter().take(limit) {
+        let _ = write!(out, "\n**{}**\n\n", prose(&problem.title));
+        out += "| case | median | spread | vs best |\n|:--|--:|--:|:--|\n";
+        for entry in &problem.entries {
+            let line = &digest.lines[entry.line];
+            let (median, spread) = (prose(&line.median), line.spread_text());
+            let place = match &line.place {
+                Some(place) if place.rank == 1 => format!("**{}**", place.text()),
+                place => place.as_ref().map_or(String::new(), Place::text),
+            };
+            let _ = writeln!(out, "| {} | {median} | {spread} | {place} |", code(&entry.name));
+        }
+        let _ = write!(out, "\n{}.\n", prose(&problem.conclusion));
     }
-    out + "\nMedian over processes, spread between processes, processes × samples of each, largest resident set.\n"
+    out + &rest(digest.problems.len(), limit, "problem", "CSV table")
+}
+
+fn resources(digest: &Digest, limit: usize) -> String {
+    let mut out = String::from("| case | resident set | device memory | CPU time |\n|:--|--:|--:|--:|\n");
+    for case in digest.resources.iter().take(limit) {
+        let (resident, device, cpu) = (&case.resident, &case.device, &case.cpu);
+        let _ = writeln!(out, "| {} | {resident} | {device} | {cpu} |", code(&case.name));
+    }
+    out += &rest(digest.resources.len(), limit, "case", "JSON document");
+    out + "\nThe most that one complete process took.\n"
+}
+
+/// Where to find what `limit` keeps off the page; nothing where all of it is there.
+fn rest(count: usize, limit: usize, noun: &str, place: &str) -> String {
+    match count.checked_sub(limit) {
+        None | Some(0) => String::new(),
+        Some(more) => format!("\nand {} more, in the {place}.\n", plural(more, noun)),
+    }
 }
 
 #[cfg(test)]
@@ -87,6 +129,8 @@ mod tests {
     #[test]
     fn a_run_has_its_page() {
         insta::assert_snapshot!("mixed", text(&Digest::new(&records::record()), false));
+        insta::assert_snapshot!("contested", text(&Digest::new(&records::contested()), false));
+        insta::assert_snapshot!("wasteful", text(&Digest::new(&records::wasteful()), false));
         insta::assert_snapshot!("killed", text(&Digest::new(&records::killed()), false));
         insta::assert_snapshot!("hostile", text(&Digest::new(&records::hostile()), false));
     }

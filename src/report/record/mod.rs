@@ -3,13 +3,18 @@
 
 pub mod csv;
 mod findings;
+pub mod jsonl;
 pub mod junit;
 pub mod markdown;
+mod ranking;
+mod resources;
 pub mod terminal;
 #[cfg(test)]
 pub mod test_support;
 
 use self::findings::Finding;
+use self::ranking::{Place, Problem};
+use self::resources::Resources;
 use super::number;
 use super::rows::{Names, plural, short_commit};
 use crate::model::{CaseRecord, Metric, Probe, RecordState, RunRecord, format_duration};
@@ -23,6 +28,9 @@ pub struct Digest<'a> {
     pub troubled: Vec<(&'a CaseRecord, String)>,
     /// One line a metric, in the record's order, also those of cases that failed later.
     pub lines: Vec<Line<'a>>,
+    /// Problems with several answers, each with its ranking.
+    pub problems: Vec<Problem>,
+    pub resources: Vec<Resources>,
     /// What to know before trusting the figures, each with what to do.
     pub findings: Vec<Finding>,
 }
@@ -32,14 +40,16 @@ pub struct Line<'a> {
     pub case: &'a CaseRecord,
     pub metric: &'a Metric,
     pub name: String,
-    /// Median over the processes' medians, with its unit; empty without complete samples.
+    /// Median over the processes' medians, in the metric's unit; absent without complete samples.
+    pub center: Option<f64>,
+    /// The center with its unit, or nothing.
     pub median: String,
     /// Relative standard deviation between processes; absent below two processes.
     pub spread: Option<f64>,
     /// `5 x 30`: processes and samples of each, or the total where processes differ.
     pub effort: String,
-    /// Largest resident set: `1.2 GiB`, or `not measured`.
-    pub memory: String,
+    /// Present where other cases solve the same problem.
+    pub place: Option<Place>,
 }
 
 /// What the run came to, in the order of severity.
@@ -59,12 +69,14 @@ impl<'a> Digest<'a> {
         let mut troubled: Vec<_> =
             cases.iter().filter(|(case, _)| !case.outcome.is_measured()).cloned().collect();
         troubled.sort_by_key(|(case, _)| !case.outcome.is_failure());
-        let lines: Vec<_> = cases
+        let mut lines: Vec<_> = cases
             .iter()
             .flat_map(|(case, name)| case.metrics.iter().map(|metric| Line::new(case, metric, name)))
             .collect();
-        let findings = findings::of(&lines);
-        Self { record, cases, troubled, lines, findings }
+        let problems = ranking::rank(&mut lines);
+        let findings = findings::of(&cases, &lines);
+        let resources = resources::of(&cases);
+        Self { record, cases, troubled, lines, problems, resources, findings }
     }
 
     pub fn standing(&self) -> Standing {
@@ -176,10 +188,8 @@ impl<'a> Digest<'a> {
 impl<'a> Line<'a> {
     fn new(case: &'a CaseRecord, metric: &'a Metric, name: &str) -> Self {
         let centers = centers(metric);
-        let median = match median(&mut centers.clone()) {
-            Some(median) => number::value(median, &metric.unit),
-            None => String::new(),
-        };
+        let center = median(&mut centers.clone());
+        let median = center.map_or(String::new(), |center| number::value(center, &metric.unit));
         let counts: Vec<usize> =
             metric.processes.iter().filter(|p| !p.partial).map(|p| p.values.len()).collect();
         let effort = match counts.as_slice() {
@@ -187,9 +197,8 @@ impl<'a> Line<'a> {
             [first, ..] if counts.iter().all(|count| count == first) => format!("{} x {first}", counts.len()),
             _ => format!("{}, {} in all", counts.len(), counts.iter().sum::<usize>()),
         };
-        let peak = case.processes.iter().filter_map(|process| process.peak_rss_bytes).max();
-        let memory = peak.map_or("not measured".into(), |bytes| number::value(bytes as f64, "B"));
-        Self { case, metric, name: name.to_owned(), median, spread: spread(&centers), effort, memory }
+        let spread = spread(&centers);
+        Self { case, metric, name: name.to_owned(), center, median, spread, effort, place: None }
     }
 
     pub fn spread_text(&self) -> String {

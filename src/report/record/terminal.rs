@@ -2,10 +2,10 @@
 
 use std::io;
 
-use super::{Digest, Standing};
+use super::{Digest, Place, Problem, Standing};
 use crate::report::page::{Grid, GridRow, Page, Style, Tint};
 
-/// Writes the report. `all`: with the memory that each case took and the command that was run.
+/// Writes the report. `all`: with what each case took of the machine and the command that was run.
 pub fn render(
     digest: &Digest,
     style: Style,
@@ -34,8 +34,13 @@ pub fn render(
     }
     if !digest.lines.is_empty() {
         page.heading("Measured", Tint::Good)?;
-        page.grid(&table(digest, all))?;
+        page.grid(&table(digest))?;
         page.note("", "Median over processes, spread between processes, processes x samples of each.")?;
+    }
+    for problem in &digest.problems {
+        page.heading(&format!("Ranking: {}", problem.title), Tint::Plain)?;
+        page.grid(&ranking(digest, problem))?;
+        page.note("", &format!("{}.", problem.conclusion))?;
     }
     if !digest.findings.is_empty() {
         page.heading("To know before trusting these figures", Tint::Doubt)?;
@@ -51,6 +56,11 @@ pub fn render(
             page.note("-", warning)?;
         }
     }
+    if all && !digest.resources.is_empty() {
+        page.heading("Resources", Tint::Plain)?;
+        page.grid(&resources(digest))?;
+        page.note("", "The most that one complete process took.")?;
+    }
     if all && !digest.record.command.is_empty() {
         page.heading("Run again with", Tint::Plain)?;
         page.command(&digest.command())?;
@@ -58,20 +68,32 @@ pub fn render(
     Ok(())
 }
 
-fn table(digest: &Digest, all: bool) -> Grid {
-    let mut header = vec!["case, metric", "median", "spread", "samples"];
-    if all {
-        header.push("memory");
-    }
+fn table(digest: &Digest) -> Grid {
     let rows = digest.lines.iter().map(|line| {
         let name = line.title().replace('\n', " ");
-        let mut cells = vec![name, line.median.clone(), line.spread_text(), line.effort.clone()];
-        if all {
-            cells.push(line.memory.clone());
-        }
-        GridRow { cells, notes: Vec::new() }
+        row([name, line.median.clone(), line.spread_text(), line.effort.clone()])
     });
-    Grid { header, rows: rows.collect() }
+    Grid { header: vec!["case, metric", "median", "spread", "samples"], rows: rows.collect() }
+}
+
+fn ranking(digest: &Digest, problem: &Problem) -> Grid {
+    let rows = problem.entries.iter().map(|entry| {
+        let line = &digest.lines[entry.line];
+        let place = line.place.as_ref().map_or(String::new(), Place::text);
+        row([entry.name.clone(), line.median.clone(), line.spread_text(), place])
+    });
+    Grid { header: vec!["case", "median", "spread", "vs best"], rows: rows.collect() }
+}
+
+fn resources(digest: &Digest) -> Grid {
+    let rows = digest.resources.iter().map(|case| {
+        row([case.name.replace('\n', " "), case.resident.clone(), case.device.clone(), case.cpu.clone()])
+    });
+    Grid { header: vec!["case", "resident set", "device memory", "CPU time"], rows: rows.collect() }
+}
+
+fn row<const N: usize>(cells: [String; N]) -> GridRow {
+    GridRow { cells: cells.into(), notes: Vec::new() }
 }
 
 #[cfg(test)]
@@ -91,12 +113,21 @@ mod tests {
         insta::assert_snapshot!("mixed", rendered(&records::record(), Style::PLAIN, false));
         insta::assert_snapshot!("mixed_all", rendered(&records::record(), Style::PLAIN, true));
         insta::assert_snapshot!("quiet", rendered(&records::quiet(), Style::PLAIN, false));
+        insta::assert_snapshot!("contested", rendered(&records::contested(), Style::PLAIN, false));
+        insta::assert_snapshot!("wasteful", rendered(&records::wasteful(), Style::PLAIN, true));
         insta::assert_snapshot!("killed", rendered(&records::killed(), Style::PLAIN, false));
     }
 
     #[test]
+    fn a_ranking_reads_well_at_sixty_columns() {
+        let narrow = Style { width: 60, ..Style::PLAIN };
+        insta::assert_snapshot!("contested_narrow", rendered(&records::contested(), narrow, true));
+    }
+
+    #[test]
     fn no_line_is_wider_than_the_terminal_and_ascii_stays_ascii() {
-        for record in [records::record(), records::quiet(), records::killed(), records::hostile()] {
+        let kinds = [records::record(), records::quiet(), records::killed(), records::hostile()];
+        for record in kinds.into_iter().chain([records::contested(), records::wasteful()]) {
             for columns in [60, 80, 120] {
                 let style = Style { width: columns, color: false, unicode: columns != 80 };
                 let text = rendered(&record, style, true);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::model::{
     Better, CaseRecord, Component, DirtyFacts, FailureKind, GitFacts, HostFacts, Kind, Manifest, Metric,
     Outcome, Probe, ProcessEnd, ProcessRecord, ProcessSamples, RecordState, RunRecord, RunSource,
-    SCHEMA_RECORD, Stage, ToolInfo,
+    SCHEMA_RECORD, Stage, StageReport, StageStatus, ToolInfo,
 };
 use crate::report::test_support::case;
 
@@ -170,6 +170,54 @@ pub fn record() -> RunRecord {
     quiet
 }
 
+/// A case of the group `softmax`, of one size for all; `centers` are the processes' medians in seconds.
+pub fn answer(benchmark: &str, centers: &[f64]) -> CaseRecord {
+    CaseRecord { group: Some("softmax".into()), ..measured(benchmark, 1024, centers) }
+}
+
+pub fn contest(cases: Vec<CaseRecord>) -> RunRecord {
+    record_of(cases)
+}
+
+/// Two problems: one with a clear best, one whose best two are in each other's noise, and answers that have no place.
+pub fn contested() -> RunRecord {
+    let large = |benchmark: &str, centers: &[f64]| CaseRecord {
+        id: case(benchmark, &[("n", 65536)]),
+        ..answer(benchmark, centers)
+    };
+    let wrong = Outcome::Invalid {
+        cause: "the output differs from the reference by 0.3".into(),
+        advice: "mend the kernel: a wrong answer has no speed".into(),
+    };
+    let mut online = answer("kernels/softmax_online", &[8.1e-5, 8.12e-5, 8.09e-5, 8.1e-5, 8.11e-5]);
+    for (index, process) in online.processes.iter_mut().enumerate() {
+        process.device_peak_bytes = Some((640 + index as u64) << 20);
+    }
+    record_of(vec![
+        answer("kernels/softmax_naive", &[1.52e-4, 1.524e-4, 1.519e-4, 1.521e-4, 1.52e-4]),
+        online,
+        answer("kernels/softmax_fused", &[9.3e-5, 9.31e-5, 9.28e-5, 9.3e-5, 9.29e-5]),
+        CaseRecord { outcome: wrong, ..answer("kernels/softmax_fast_math", &[4e-5, 4.1e-5]) },
+        large("kernels/softmax_naive", &[9.1e-3, 9.12e-3, 9.11e-3, 9.09e-3, 9.1e-3]),
+        large("kernels/softmax_online", &[5.02e-3, 5.1e-3, 4.95e-3, 5.06e-3, 4.99e-3]),
+        large("kernels/softmax_fused", &[5.03e-3, 4.94e-3, 5.12e-3, 5.05e-3, 4.98e-3]),
+        measured("kernels/gemm", 1024, &[0.01231, 0.01229, 0.01235, 0.01230, 0.01233]),
+    ])
+}
+
+/// Programs that start for longer than they measure, leave children behind, or vary beyond all hope.
+pub fn wasteful() -> RunRecord {
+    let mut imports = measured("torch/gemm", 64, &[1.0e-3, 1.002e-3, 1.001e-3, 0.999e-3, 1.0e-3]);
+    let stage = |stage, seconds| StageReport { stage, status: StageStatus::Completed, seconds, limit: 60.0 };
+    for process in &mut imports.processes {
+        process.stages = vec![stage(Stage::Start, 4.25), stage(Stage::Measure, 0.03)];
+    }
+    let mut workers = measured("loading/dataloader", 8, &[0.31, 0.311, 0.309, 0.31, 0.31]);
+    (workers.processes[0].leftovers, workers.processes[3].leftovers) = (4, 3);
+    workers.processes[0].cpu_seconds = None;
+    record_of(vec![imports, workers, measured("kernels/wild", 1, &[1.0e-3, 2.2e-3, 0.7e-3, 1.9e-3, 1.2e-3])])
+}
+
 /// A run that was killed in the middle.
 pub fn killed() -> RunRecord {
     let not_run = Outcome::NotRun {
@@ -192,6 +240,12 @@ pub fn hostile() -> RunRecord {
     record.cases[0].metrics[0].unit = text.into();
     record.cases[0].warnings.push(text.into());
     record.cases[1].outcome = Outcome::Invalid { cause: text.into(), advice: text.into() };
+    for name in ["kernels/a", "kernels/b"] {
+        let mut case = answer(name, &[1.0, 1.1]);
+        (case.group, case.id.device) = (Some(text.into()), text.into());
+        (case.metrics[0].name, case.metrics[0].unit) = (text.into(), text.into());
+        record.cases.push(case);
+    }
     record.warnings.push(text.into());
     record.source.suite = text.into();
     record.command.push("it's `$(x)` \u{1b}[31m".into());

@@ -1,0 +1,52 @@
+//! A verdict as JSON lines, for programs that read line by line: each row of the document as it stands there,
+//! in the document's order, with the case's name as text beside its parts.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::rows::Names;
+use crate::compare::{Row, VerdictDocument};
+
+#[derive(Serialize)]
+struct Line<'a> {
+    /// The case, unambiguous within the document.
+    name: String,
+    #[serde(flatten)]
+    row: &'a Row,
+}
+
+/// Writes one line a row; nothing where nothing was compared.
+pub fn render(document: &VerdictDocument, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    let names = Names::new(document.rows.iter().map(|row| &row.case));
+    document.rows.iter().try_for_each(|row| line(&Line { name: names.of(&row.case), row }, out))
+}
+
+/// One value on one line.
+pub fn line(value: &impl Serialize, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::test_support as documents;
+
+    #[test]
+    fn every_row_is_one_line_that_reads_back_as_the_row() {
+        for (name, document) in documents::all() {
+            let mut out = Vec::new();
+            render(&document, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let rows = text.lines().map(|line| {
+                let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+                let said = line.as_object_mut().unwrap().remove("name").unwrap();
+                let row: Row = serde_json::from_value(line).unwrap();
+                assert_eq!(said, row.case.to_string(), "{name}");
+                row
+            });
+            assert_eq!(rows.collect::<Vec<_>>(), document.rows, "{name}");
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Which of several answers to one problem is the best, by how much, and whether that can be told at all.
+//!
+//! A problem is everything that must agree before a ranking means anything: the group that the suite file
+//! names, every parameter, the way of timing, cold or warm, the device, and the metric with its unit and
+//! direction. What was not measured has no place, and a problem with a single answer is no contest.
+//!
+//! The best is told apart from another by the rule of comparisons, asked for any difference at all (threshold 0):
+//! over processes, with an error rate of 5 % that the answers to a problem share. One process by itself
+//! never tells anything apart.
+
+use std::collections::HashMap;
+
+use super::{Line, number};
+use crate::compare::{Evidence, Measured, ProcessWelchHolm, Rule, Verdict};
+use crate::model::{Better, Params, Thermal, Timing, direction_of_unit};
+
+/// Chance, for each problem, of telling apart what does not differ.
+const ALPHA: f64 = 0.05;
+
+/// Where one metric of one case stands among the answers to its problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// From 1; equal values share it.
+    pub rank: usize,
+    /// How many times worse than the best: value / best where lower is better, else best / value. Absent where one
+    /// of them is not above zero.
+    pub vs_best: Option<f64>,
+    /// Worse than the best beyond what chance gives.
+    pub apart: bool,
+}
+
+impl Place {
+    /// `BEST`, `1.25x`, `1.01x (noise)`.
+    pub fn text(&self) -> String {
+        if self.rank == 1 {
+            return "BEST".into();
+        }
+        let factor = self.vs_best.map(number::times);
+        let noise = (!self.apart).then(|| "(noise)".to_owned());
+        factor.into_iter().chain(noise).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// One problem with at least two answers.
+pub struct Problem {
+    /// `softmax[n=1024] time, lower is better`.
+    pub title: String,
+    /// The best first, equal ones in the record's order.
+    pub entries: Vec<Entry>,
+    /// What may be concluded, as a sentence.
+    pub conclusion: String,
+}
+
+/// One answer to a problem.
+pub struct Entry {
+    /// Index of its line, which has its place.
+    pub line: usize,
+    /// What tells it from the others: benchmark and variant.
+    pub name: String,
+}
+
+/// What must agree.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key<'a> {
+    group: &'a str,
+    params: &'a Params,
+    timing: Timing,
+    thermal: Thermal,
+    device: &'a str,
+    metric: &'a str,
+    unit: &'a str,
+    better: Better,
+}
+
+/// One answer, before it has its place.
+struct Answer<'a> {
+    line: usize,
+    center: f64,
+    measured: Measured<'a>,
+}
+
+/// Gives every line of a contest its place. The problems are in the record's order.
+pub fn rank(lines: &mut [Line]) -> Vec<Problem> {
+    let mut contests: Vec<(Key, Vec<Answer>)> = Vec::new();
+    let mut known: HashMap<Key, usize> = HashMap::new();
+    let mut scratch = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let Some((key, answer)) = answer(index, line, &mut scratch) else { continue };
+        let contest = *known.entry(key).or_insert(contests.len());
+        if contest == contests.len() {
+            contests.push((key, Vec::new()));
+        }
+        contests[contest].1.push(answer);
+    }
+    let mut problems = Vec::new();
+    for (key, mut answers) in contests.into_iter().filter(|(_, answers)| answers.len() > 1) {
+        // The sort is stable: equal ones keep the record's order.
+        answers.sort_by(|a, b| match key.better {
+            Better::Lower => a.center.total_cmp(&b.center),
+            Better::Higher => b.center.total_cmp(&a.center),
+        });
+        for (answer, place) in answers.iter().zip(places(&answers, key.better)) {
+            lines[answer.line].place = Some(place);
+        }
+        let entry = |answer: &Answer| Entry { line: answer.line, name: short_name(&lines[answer.line]) };
+        let entries: Vec<Entry> = answers.iter().map(entry).collect();
+        let title = title(&key, &lines[answers[0].line], &entries[0].name);
+        problems.push(Problem { title, conclusion: conclusion(&answers, &entries, lines), entries });
+    }
+    problems
+}
+
+fn answer<'a>(index: usize, line: &Line<'a>, scratch: &mut Vec<f64>) -> Option<(Key<'a>, Answer<'a>)> {
+    let (case, metric) = (line.case, line.metric);
+    let declared = case.declared.get(&metric.name).and_then(|declared| declared.better);
+    let key = Key {
+        group: case.group.as_deref().filter(|_| case.outcome.is_measured())?,
+        params: &case.id.params,
+        timing: case.id.timing,
+        thermal: case.id.thermal,
+        device: &case.id.device,
+        metric: &metric.name,
+        unit: &metric.unit,
+        // Without a direction there is no better, and nothing is guessed at.
+        better: declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))?,
+    };
+    let measured = Measured::of(case, metric, scratch).ok()?;
+    Some((key, Answer { line: index, center: line.center?, measured }))
+}
+
+/// The place of each of the sorted answers.
+fn places(answers: &[Answer], better: Better) -> Vec<Place> {
+    let best = &answers[0];
+    let against_best = |answer: &Answer<'_>| match better {
+        Better::Lower => answer.center / best.center,
+        Better::Higher => best.center / answer.center,
+    };
+    let evidence: Vec<Evidence> = answers[1..]
+        .iter()
+        .map(|answer| Evidence {
+            better,
+            threshold: 0.0,
+            base: best.measured.clone(),
+            head: answer.measured.clone(),
+        })
+        .collect();
+    let decisions = ProcessWelchHolm { alpha: ALPHA }.decide(&evidence);
+    let apart = decisions.iter().map(|decision| decision.verdict == Verdict::Regressed);
+    let mut rank = 1;
+    let place = |(index, (answer, apart)): (usize, (&Answer<'_>, bool))| {
+        if index > 0 && answer.center != answers[index - 1].center {
+            rank = index + 1;
+        }
+        let positive = best.center > 0.0 && answer.center > 0.0;
+        Place { rank, vs_best: positive.then(|| against_best(answer)), apart }
+    };
+    answers.iter().zip(std::iter::once(false).chain(apart)).enumerate().map(place).collect()
+}
+
+/// `kernels/softmax_online:optimized`: all else in the case's name is the problem's.
+fn short_name(line: &Line) -> String {
+    let id = &line.case.id;
+    let variant = id.variant.map_or(String::new(), |variant| format!(":{}", variant.word()));
+    format!("{}{variant}", id.benchmark)
+}
+
+/// The group with what its answers' names have in common.
+fn title(key: &Key, line: &Line, short_name: &str) -> String {
+    let shared = line.name.strip_prefix(short_name).unwrap_or_default();
+    format!("{}{shared} {}, {} is better", key.group, key.metric, key.better.word())
+}
+
+/// Whether there is one best, and who else may be it.
+fn conclusion(answers: &[Answer], entries: &[Entry], lines: &[Line]) -> String {
+    let place = |entry: &Entry| lines[entry.line].place.as_ref();
+    let others = || entries[1..].iter();
+    let tied: Vec<&str> = others()
+        .filter(|entry| place(entry).is_some_and(|place| !place.apart))
+        .map(|entry| entry.name.as_str())
+        .collect();
+    let behind = place(&entries[1]).and_then(|place| place.vs_best).map(|factor| factor - 1.0);
+    let single = answers.iter().all(|answer| answer.measured.centres.len() == 1);
+    match (tied.as_slice(), behind) {
+        _ if single => "No clear best: one process of each shows no noise".into(),
+        ([], Some(behind)) => {
+            format!("A clear best at 95 %: the next is {} behind", number::percent(behind))
+        }
+        ([], None) => "A clear best at 95 %".into(),
+        ([one], _) => format!("No clear best: chance may explain the difference to {one} (95 %)"),
+        (several, _) => {
+            format!("No clear best: chance may explain the differences to {} (95 %)", several.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::{CaseRecord, Outcome, RunRecord, Variant};
+    use crate::report::record::{Digest, test_support as records};
+
+    use super::Entry;
+
+    /// The names of each problem's answers in order, with their places' texts.
+    fn ranking(record: &RunRecord) -> Vec<Vec<(String, String)>> {
+        let digest = Digest::new(record);
+        let told =
+            |entry: &Entry| (entry.name.clone(), digest.lines[entry.line].place.as_ref().unwrap().text());
+        digest.problems.iter().map(|problem| problem.entries.iter().map(told).collect()).collect()
+    }
+
+    fn contest(cases: &[(&str, &[f64])]) -> RunRecord {
+        records::contest(cases.iter().map(|(name, centers)| records::answer(name, centers)).collect())
+    }
+
+    fn texts(of: &[(&str, &str)]) -> Vec<Vec<(String, String)>> {
+        vec![of.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()]
+    }
+
+    #[test]
+    fn the_best_comes_first_with_the_factor_of_each_other() {
+        let record = contest(&[("k/slow", &[1.25, 1.251, 1.249]), ("k/fast", &[1.0, 1.001, 0.999])]);
+        assert_eq!(ranking(&record), texts(&[("k/fast", "BEST"), ("k/slow", "1.25x")]));
+        let mut record = record;
+        for case in &mut record.cases {
+            case.metrics[0].better = Some(crate::model::Better::Higher);
+        }
+        assert_eq!(ranking(&record), texts(&[("k/slow", "BEST"), ("k/fast", "1.25x")]));
+    }
+
+    #[test]
+    fn what_noise_could_have_done_is_called_noise() {
+        let record = contest(&[("k/a", &[1.00, 1.05, 0.95]), ("k/b", &[1.01, 1.06, 0.96])]);
+        assert_eq!(ranking(&record), texts(&[("k/a", "BEST"), ("k/b", "1.01x (noise)")]));
+        let alone = contest(&[("k/a", &[1.0]), ("k/b", &[3.0])]);
+        assert_eq!(ranking(&alone), texts(&[("k/a", "BEST"), ("k/b", "3.00x (noise)")]));
+        assert!(Digest::new(&alone).problems[0].conclusion.contains("one process of each"));
+    }
+
+    #[test]
+    fn equal_ones_share_their_rank_in_the_records_order() {
+        let record = contest(&[("k/z", &[2.0, 2.0]), ("k/b", &[1.0, 1.0]), ("k/a", &[1.0, 1.0])]);
+        assert_eq!(ranking(&record), texts(&[("k/b", "BEST"), ("k/a", "BEST"), ("k/z", "2.00x")]));
+        let digest = Digest::new(&record);
+        let ranks = digest.lines.iter().map(|line| line.place.as_ref().unwrap().rank);
+        assert_eq!(ranks.collect::<Vec<_>>(), [3, 1, 1]);
+    }
+
+    #[test]
+    fn what_was_not_measured_or_solves_another_problem_is_not_ranked() {
+        let changes: [fn(&mut CaseRecord); 7] = [
+            |case| case.outcome = Outcome::Invalid { cause: "wrong".into(), advice: "mend it".into() },
+            |case| case.group = Some("gemm".into()),
+            |case| drop(case.id.params.insert("n".into(), crate::model::ParamValue::Int(2))),
+            |case| case.id.thermal = crate::model::Thermal::Cold,
+            |case| case.id.device = "cuda:0".into(),
+            |case| case.metrics[0].unit = "ms".into(),
+            |case| case.metrics[0].processes.iter_mut().for_each(|set| set.partial = true),
+        ];
+        let cases: [(&str, &[f64]); 2] = [("k/a", &[1.0, 1.1]), ("k/b", &[2.0, 2.1])];
+        assert_eq!(ranking(&contest(&cases)).len(), 1);
+        for change in changes {
+            let mut record = contest(&cases);
+            change(&mut record.cases[1]);
+            assert!(ranking(&record).is_empty());
+            assert!(Digest::new(&record).lines.iter().all(|line| line.place.is_none()));
+        }
+    }
+
+    #[test]
+    fn the_title_says_what_the_answers_share_and_their_names_what_they_do_not() {
+        let mut record = contest(&[("k/a", &[1.0, 1.1]), ("k/a", &[2.0, 2.1])]);
+        for (case, variant) in record.cases.iter_mut().zip([Variant::Baseline, Variant::Optimized]) {
+            (case.id.variant, case.id.device) = (Some(variant), "cuda:0".into());
+        }
+        let digest = Digest::new(&record);
+        assert_eq!(digest.problems[0].title, "softmax[n=1024] (cuda:0) time, lower is better");
+        let names = digest.problems[0].entries.iter().map(|entry| entry.name.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["k/a:baseline", "k/a:optimized"]);
+    }
+
+    #[test]
+    fn a_metric_without_a_direction_has_no_best_unless_it_is_declared() {
+        let mut record = contest(&[("k/a", &[1.0, 1.1]), ("k/b", &[2.0, 2.1])]);
+        for case in &mut record.cases {
+            (case.metrics[0].better, case.metrics[0].unit) = (None, "furlong".into());
+        }
+        assert!(ranking(&record).is_empty());
+        for case in &mut record.cases {
+            let declared = case.declared.entry("time".into()).or_default();
+            declared.better = Some(crate::model::Better::Higher);
+        }
+        assert_eq!(ranking(&record)[0][0], ("k/b".into(), "BEST".into()));
+    }
+
+    #[test]
+    fn values_that_are_not_above_zero_are_ranked_without_a_factor() {
+        let record = contest(&[("k/a", &[0.0, 0.0]), ("k/b", &[2.0, 2.0])]);
+        assert_eq!(ranking(&record), texts(&[("k/a", "BEST"), ("k/b", "")]));
+    }
+}
