@@ -34,4 +34,4 @@ ci:
 
 # Figures of gbench-ci itself: comparing, starting, measuring. No part of CI: a shared runner is no place to time
 bench:
-    cargo bench
+    cargo bench --no-fail-fast

@@ -53,14 +53,16 @@ fn main() -> ExitCode {
         megabytes(size)
     );
 
-    println!("{:<46} {:>10} {:>10} {:>10} {:>10}", "command", "min", "median", "max", "memory");
+    let header = ["min", "median", "max", "processor", "memory"].map(|word| format!(" {word:>10}"));
+    println!("{:<46}{}", "command", header.concat());
     let mut goals = Goals::default();
     for format in ["json", "terminal", "markdown"] {
         let name = format!("gbench-ci compare --format {format}");
         let ended: Vec<Ended> = (0..ROUNDS).map(|_| compare_once(folder.path(), format)).collect();
         let peak = ended.iter().map(|ended| ended.peak_bytes).max().unwrap_or_default();
         let spread = Spread::of(ended.iter().map(|ended| ended.wall).collect());
-        line(&name, &spread, &megabytes(peak));
+        let cpu = Spread::of(ended.iter().map(|ended| ended.cpu).collect()).median;
+        line(&name, &spread, &format!("{:>10} {:>10}", milliseconds(cpu), megabytes(peak)));
         if format == "json" {
             let met = spread.median < WALL_GOAL;
             goals.check(&format!("{name}, median"), milliseconds(spread.median), "< 2000 ms", met);
@@ -114,7 +116,7 @@ fn parts(base: &Path, head: &Path) {
 
 fn line(name: &str, Spread { min, median, max }: &Spread, last: &str) {
     let line = format!(
-        "{name:<46} {:>10} {:>10} {:>10} {last:>10}",
+        "{name:<46} {:>10} {:>10} {:>10} {last}",
         milliseconds(*min),
         milliseconds(*median),
         milliseconds(*max)

@@ -23,6 +23,8 @@ pub fn this_bench() -> PathBuf {
 pub struct Ended {
     pub status: ExitStatus,
     pub wall: Duration,
+    /// User and system time: what the wall time would be on an idle machine, for one thread.
+    pub cpu: Duration,
     /// Its largest resident set in bytes; that of its own children does not count.
     pub peak_bytes: u64,
 }
@@ -50,8 +52,13 @@ pub fn run(command: &mut Command) -> Ended {
         }
     }
     let wall = begin.elapsed();
+    let cpu = [usage.ru_utime, usage.ru_stime]
+        .iter()
+        .map(|time| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000))
+        .sum();
     // Linux counts in KiB.
-    Ended { status: ExitStatus::from_raw(status), wall, peak_bytes: usage.ru_maxrss as u64 * 1024 }
+    let peak_bytes = usage.ru_maxrss as u64 * 1024;
+    Ended { status: ExitStatus::from_raw(status), wall, cpu, peak_bytes }
 }
 
 /// Least, middle and largest of some durations.
