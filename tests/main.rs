@@ -1,5 +1,11 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
+mod cli_compare;
+mod cli_faults;
+mod cli_measure;
+mod cli_records;
+mod cli_run;
+mod cli_store;
 mod compare_documents;
 mod compare_pairing;
 mod compare_rule;
