@@ -175,3 +175,28 @@ fn a_stray_file_does_not_hide_the_baseline_of_its_name() {
     ran(path, &format!("compare main {run}")).exits(0);
     ran(path, &format!("compare ./main {run}")).exits(2).says("not a record");
 }
+
+#[test]
+fn a_selection_leaves_out_on_both_sides_what_the_suite_still_has() {
+    let (folder, record) = measured();
+    let path = folder.path();
+    write(path, "head.json", &record);
+    let picked = ran(path, "compare base.json head.json --benchmark sort --json verdict.json").exits(0);
+    let (reproduce, _) = picked.out.split_once("Warnings").unwrap();
+    assert!(reproduce.contains("--benchmark sort"), "{}", picked.out);
+    picked.says("1 case of base.json not compared: outside the selection").says("1 row: 1 unchanged");
+    // The newest run, as this machine is.
+    ran(path, "baseline save main").exits(0);
+    ran(path, "compare main --quiet --benchmark sort --threshold 900%").says("1 case of main not compared");
+
+    let (gone, _) = SUITE.split_once("[[benchmark]]\nid = \"sort\"").unwrap();
+    std::fs::write(path.join("gbench.toml"), gone).unwrap();
+    ran(path, "compare base.json head.json --benchmark parse").says("2 rows");
+    ran(path, "compare main --quiet --benchmark parse").exits(4).says("s/sort");
+}
+
+#[test]
+fn settings_of_a_measurement_are_refused_where_nothing_is_measured() {
+    let (folder, _) = measured();
+    ran(folder.path(), "compare base.json base.json --processes 9").exits(2).says("measured already");
+}

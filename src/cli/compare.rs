@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use super::baseline::{name_of, store_of};
 use super::look;
 use super::measure::exit_of;
+use super::narrow::{Narrow, flags};
 use super::output::{check_place, wrote};
 use super::report::format_parser;
 use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
 use crate::compare::{Policy, SideInput, VerdictDocument, compare};
-use crate::model::{Exit, Result, RunRecord};
+use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_record, write_atomically};
-use crate::suite::{Benchmark, Gate, Suite};
+use crate::suite::{Benchmark, Gate, Overrides, Suite};
 
 /// Compare a baseline with a fresh run, or two records with each other
 #[derive(clap::Args, Clone, Debug)]
@@ -54,21 +55,20 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     check_place("--json", args.json.as_deref())?;
     check_place("--markdown", args.markdown.as_deref())?;
     // Two files need no suite; where there is one, its gate still decides how they are judged.
-    let suite = || -> Result<Suite> {
-        let mut suite = args.selection.suite(builtins)?;
-        overrides.apply(&mut suite);
-        args.output.apply(&mut suite)?;
-        Ok(suite)
-    };
-    let (base, head, gate, reports) = match &args.head {
+    let registry = args.selection.registry(builtins)?;
+    let selection = args.selection.selection()?;
+    let narrow = Narrow::new(&registry, &selection)?;
+    let (mut base, mut head, head_name, gate, reports) = match &args.head {
         Some(head) => {
-            let suite = suite_if_any(args, builtins)?;
-            let base = side(&args.base, suite.as_ref(), args)?;
-            let head_record = side(head, suite.as_ref(), args)?;
-            (base, (head_record, head.clone()), suite.map(|suite| suite.gate), None)
+            only_threshold(&overrides)?;
+            let base = side(&args.base, registry.file.as_ref(), args)?;
+            let head_record = side(head, registry.file.as_ref(), args)?;
+            (base, head_record, head.clone(), registry.file.map(|suite| suite.gate), None)
         }
         None => {
-            let suite = suite()?;
+            let mut suite = registry.select(&selection)?;
+            overrides.apply(&mut suite);
+            args.output.apply(&mut suite)?;
             // Before anything is measured: a baseline that is not there must not cost a run.
             let base = side(&args.base, Some(&suite), args)?;
             let finished = measure(&suite, &args.output)?;
@@ -81,22 +81,31 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
                 return Ok(exit_of(&finished));
             }
             let reports = finished.folder.root().join("reports");
-            (base, (finished.record, "this run".to_owned()), Some(suite.gate), Some(reports))
+            (base, finished.record, "this run".to_owned(), Some(suite.gate), Some(reports))
         }
     };
-    let (head, head_name) = head;
+    let left_out = [narrow.apply(&mut base, &args.base), narrow.apply(&mut head, &head_name)];
     let mut policy = policy(gate.as_ref(), overrides.threshold);
     policy.inconclusive_fails |= args.fail_inconclusive;
     policy.reproduce = reproduce(args, &head_name, reports.as_deref(), &policy);
     let base = SideInput { record: &base, name: args.base.clone() };
-    let document = compare(&base, &SideInput { record: &head, name: head_name }, &policy)?;
+    let mut document = compare(&base, &SideInput { record: &head, name: head_name }, &policy)?;
+    document.warnings.extend(left_out.into_iter().flatten());
     deliver(&document, reports.as_deref(), args, out)?;
     Ok(exit_from(&document))
 }
 
-/// The suite file of this folder if there is one; a broken one is an error, none is not.
-fn suite_if_any(args: &Args, builtins: &[Benchmark]) -> Result<Option<Suite>> {
-    Ok(args.selection.registry(builtins)?.file)
+/// Refuses settings that say how to measure where nothing will be measured.
+fn only_threshold(overrides: &Overrides) -> Result<()> {
+    let unused = Overrides { threshold: None, ..overrides.clone() };
+    match unused == Overrides::default() {
+        true => Ok(()),
+        false => Err(Fault::at(
+            "compare",
+            "settings of a measurement are given, and two records are measured already",
+            "take the flags out, or name the base alone to measure anew",
+        )),
+    }
 }
 
 /// A record by path, or the newest of a baseline's name. Where both fit, the name wins: a program or folder called
@@ -137,9 +146,7 @@ fn reproduce(args: &Args, head: &str, reports: Option<&Path>, policy: &Policy) -
         None => head.to_owned(),
     };
     let mut command = format!("gbench-ci compare {} {}", quoted(&args.base), quoted(&head));
-    if let Some(path) = &args.selection.config {
-        command += &format!(" --config {}", quoted(&path.display().to_string()));
-    }
+    command += &flags(&args.selection);
     if let Some(store) = &args.store {
         command += &format!(" --store {}", quoted(store));
     }
