@@ -14,11 +14,15 @@
 //! | 2 | [`plan`] | `model`, `suite` |
 //! | 2 | [`store`] | `model` |
 //! | 2 | [`report`] | `model`, `compare` |
-//! | 3 | [`run`] | `model`, `stats`, `plan`, `suite`, `supervise` |
+//! | 3 | [`run`] | `model`, `stats`, `suite`, `supervise`, `plan`, `store` |
 //! | 4 | [`cli`] | any |
 //!
 //! `tests/arrows.rs` holds this table as data and reads the imports. `model`, `stats`, `plan`, `compare` and
-//! `report` do no I/O. NVML is reached from one file, process control from one room.
+//! `report` do no I/O. NVML is reached from one file, process control from one room; they and the matrix
+//! product's file are the only ones with `unsafe`.
+
+// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+#![warn(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod cli;
 pub mod compare;

@@ -1,10 +1,12 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
+mod arrows;
 mod cli_compare;
 mod cli_faults;
 mod cli_measure;
 mod cli_records;
 mod cli_run;
+mod cli_selection;
 mod cli_store;
 mod compare_documents;
 mod compare_pairing;
@@ -21,4 +23,5 @@ mod report;
 mod runner;
 mod schema;
 mod suite_file;
+mod suite_reference;
 mod support;

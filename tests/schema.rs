@@ -85,7 +85,8 @@ fn the_verdict_on_every_pair_keeps_to_the_schema() {
 fn the_schema_refuses_what_the_reader_would_refuse() {
     let schema = jsonschema::validator_for(&RunRecord::schema()).unwrap();
     let good = read(&fixture("comparisons/same/base.json"));
-    let changes: [(&str, fn(&mut Value)); 4] = [
+    type Change = (&'static str, fn(&mut Value));
+    let changes: [Change; 4] = [
         ("a field that does not exist", |record| record["surprise"] = 1.into()),
         ("a missing field", |record| drop(record.as_object_mut().unwrap().remove("manifest"))),
         ("an unknown outcome", |record| record["cases"][0]["outcome"]["status"] = "fine".into()),

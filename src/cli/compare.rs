@@ -58,19 +58,19 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let registry = args.selection.registry(builtins)?;
     let selection = args.selection.selection()?;
     let narrow = Narrow::new(&registry, &selection)?;
-    let (mut base, mut head, head_name, gate, reports) = match &args.head {
+    let (mut base, mut head, gate, reports) = match &args.head {
         Some(head) => {
             only_threshold(&overrides)?;
-            let base = side(&args.base, registry.file.as_ref(), args)?;
-            let head_record = side(head, registry.file.as_ref(), args)?;
-            (base, head_record, head.clone(), registry.file.map(|suite| suite.gate), None)
+            let base = Chosen::find(&args.base, registry.file.as_ref(), args)?;
+            let head = Chosen::find(head, registry.file.as_ref(), args)?;
+            (base, head, registry.file.map(|suite| suite.gate), None)
         }
         None => {
             let mut suite = registry.select(&selection)?;
             overrides.apply(&mut suite);
             args.output.apply(&mut suite)?;
             // Before anything is measured: a baseline that is not there must not cost a run.
-            let base = side(&args.base, Some(&suite), args)?;
+            let base = Chosen::find(&args.base, Some(&suite), args)?;
             let finished = measure(&suite, &args.output)?;
             if finished.interrupted.is_some() {
                 wrote(writeln!(
@@ -80,19 +80,23 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
                 ))?;
                 return Ok(exit_of(&finished));
             }
-            let reports = finished.folder.root().join("reports");
-            (base, finished.record, "this run".to_owned(), Some(suite.gate), Some(reports))
+            let path = finished.folder.root().to_owned();
+            let reports = path.join("reports");
+            let head = Chosen { record: finished.record, name: "this run".into(), path };
+            (base, head, Some(suite.gate), Some(reports))
         }
     };
-    let left_out = [narrow.apply(&mut base, &args.base), narrow.apply(&mut head, &head_name)];
+    narrow.apply(&mut base.record);
+    narrow.apply(&mut head.record);
     let mut policy = policy(gate.as_ref(), overrides.threshold);
     policy.inconclusive_fails |= args.fail_inconclusive;
-    policy.reproduce = reproduce(args, &head_name, reports.as_deref(), &policy);
-    let base = SideInput { record: &base, name: args.base.clone() };
-    let mut document = compare(&base, &SideInput { record: &head, name: head_name }, &policy)?;
-    document.warnings.extend(left_out.into_iter().flatten());
+    policy.reproduce = reproduce(args, &base.path, &head.path, &policy);
+    let document = compare(&base.side(), &head.side(), &policy)?;
     deliver(&document, reports.as_deref(), args, out)?;
-    Ok(exit_from(&document))
+    let exit = exit_from(&document);
+    // The process ends next, and with it goes its memory; taking large records apart first would be felt.
+    std::mem::forget((base, head, document));
+    Ok(exit)
 }
 
 /// Refuses settings that say how to measure where nothing will be measured.
@@ -108,20 +112,38 @@ fn only_threshold(overrides: &Overrides) -> Result<()> {
     }
 }
 
-/// A record by path, or the newest of a baseline's name. Where both fit, the name wins: a program or folder called
-/// `main` must not hide the baseline, and `./main` says that the path is meant.
-fn side(text: &str, suite: Option<&Suite>, args: &Args) -> Result<RunRecord> {
-    let path = Path::new(text);
-    let looks_like_a_path = text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl");
-    if looks_like_a_path {
-        return read_record(path);
+/// A record that was chosen by the words of the command line.
+struct Chosen {
+    record: RunRecord,
+    /// The words, or `this run`.
+    name: String,
+    /// Where it lies, so that the comparison can be repeated when a name means something newer.
+    path: PathBuf,
+}
+
+impl Chosen {
+    /// A record by path, or the newest of a baseline's name. Where both fit, the name wins: a program or folder called
+    /// `main` must not hide the baseline.
+    fn find(text: &str, suite: Option<&Suite>, args: &Args) -> Result<Self> {
+        let path = Path::new(text);
+        let looks_like_a_path = text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl");
+        let builtin = Suite::new("micro", crate::suite::Source::Builtin, Vec::new());
+        let path = match looks_like_a_path {
+            true => path.to_owned(),
+            false => {
+                let store = store_of(suite.unwrap_or(&builtin), args.store.as_deref())?;
+                match name_of(text) {
+                    Ok(name) if store.has(&name) || !path.exists() => store.newest(&name)?,
+                    Err(fault) if !path.exists() => return Err(fault),
+                    _ => path.to_owned(),
+                }
+            }
+        };
+        Ok(Self { record: read_record(&path)?, name: text.to_owned(), path })
     }
-    let builtin = Suite::new("micro", crate::suite::Source::Builtin, Vec::new());
-    let store = store_of(suite.unwrap_or(&builtin), args.store.as_deref())?;
-    match name_of(text) {
-        Ok(name) if store.has(&name) || !path.exists() => store.load(&name),
-        Err(fault) if !path.exists() => Err(fault),
-        _ => read_record(path),
+
+    fn side(&self) -> SideInput<'_> {
+        SideInput { record: &self.record, name: self.name.clone() }
     }
 }
 
@@ -140,16 +162,10 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
 }
 
 /// The command that gives the same verdict from what is kept.
-fn reproduce(args: &Args, head: &str, reports: Option<&Path>, policy: &Policy) -> String {
-    let head = match reports.and_then(Path::parent) {
-        Some(run) => shown(run),
-        None => head.to_owned(),
-    };
-    let mut command = format!("gbench-ci compare {} {}", quoted(&args.base), quoted(&head));
+fn reproduce(args: &Args, base: &Path, head: &Path, policy: &Policy) -> String {
+    let [base, head] = [base, head].map(|path| quoted(&shown(path)));
+    let mut command = format!("gbench-ci compare {base} {head}");
     command += &flags(&args.selection);
-    if let Some(store) = &args.store {
-        command += &format!(" --store {}", quoted(store));
-    }
     if args.fail_inconclusive {
         command += " --fail-inconclusive";
     }

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use super::compare::quoted;
 use super::selection::SelectionArgs;
 use crate::model::{BenchmarkId, CaseRecord, Params, Result, RunRecord};
-use crate::report::plural;
 use crate::suite::{Benchmark, Registry, Selection};
 
 /// Which cases the selection flags leave out of a comparison.
@@ -26,15 +25,17 @@ impl Narrow {
         Ok(Self { left_out: points(registry.all()).filter(|point| !chosen.contains(point)).collect() })
     }
 
-    /// Takes the cases that are left out from a record, and says how many; nothing if there were none.
-    pub fn apply(&self, record: &mut RunRecord, name: &str) -> Option<String> {
+    /// Takes the cases that are left out from a record, which then says so.
+    pub fn apply(&self, record: &mut RunRecord) {
         let before = record.cases.len();
         let stays =
             |case: &CaseRecord| !self.left_out.contains(&(case.id.benchmark.clone(), case.id.params.clone()));
         record.cases.retain(stays);
         let count = before - record.cases.len();
-        (count > 0)
-            .then(|| format!("{} of {name} not compared: outside the selection", plural(count, "case")))
+        if count > 0 {
+            let what = format!("{count} of its {before} cases are outside the selection, and not compared");
+            record.warnings.push(what);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::samples::exact;
 use super::{Better, CaseId, Component, Kind, Manifest, Metric, Outcome, RunId, Shown, StageReport};
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take
@@ -135,6 +136,7 @@ pub struct CaseRecord {
     pub config: BTreeMap<String, Shown>,
     pub outcome: Outcome,
     /// One entry for every process that was started, in order.
+    #[serde(deserialize_with = "exact")]
     pub processes: Vec<ProcessRecord>,
     /// Sorted by name.
     pub metrics: Vec<Metric>,
@@ -176,6 +178,7 @@ pub struct ProcessRecord {
     /// Absent where the process could not be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<ProcessEnd>,
+    #[serde(deserialize_with = "exact")]
     pub stages: Vec<StageReport>,
     /// Largest resident set of the child or of one of its descendants, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]

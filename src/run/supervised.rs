@@ -50,6 +50,7 @@ impl Supervised {
     pub fn new(binary: PathBuf, interrupt: Option<Interrupt>, owns_process: bool) -> std::io::Result<Self> {
         if owns_process {
             supervise::adopt_orphans()?;
+            supervise::hide_from_children()?;
         }
         let folder = tempfile::Builder::new().prefix("gbench-ci-").tempdir()?;
         Ok(Self { binary, folder, interrupt, owns_process })
@@ -75,6 +76,8 @@ impl Supervised {
         let (ours, theirs) = UnixStream::pair()?;
         let child = Command::new(&self.binary)
             .arg(supervise::ARGUMENT)
+            // The child can read its supervisor's environment; what is not there cannot leak.
+            .env_clear()
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

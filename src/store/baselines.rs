@@ -12,7 +12,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::folder::make_unwatched;
-use super::read::{read_record, write_atomically};
+use super::read::write_atomically;
 use crate::model::{BaselineName, Fault, Result, RunRecord};
 
 /// A store in a folder, `dir:.gbench`.
@@ -76,10 +76,10 @@ impl Store {
         !self.entries(name).is_empty()
     }
 
-    /// The newest record of a name. Errors: none is there; the message lists the names that are.
-    pub fn load(&self, name: &BaselineName) -> Result<RunRecord> {
-        match self.entries(name).last() {
-            Some(entry) => read_record(&entry.path),
+    /// Where the newest record of a name lies. Errors: none is there; the message lists the names that are.
+    pub fn newest(&self, name: &BaselineName) -> Result<PathBuf> {
+        match self.entries(name).pop() {
+            Some(entry) => Ok(entry.path),
             None => {
                 let names = self.names();
                 let next = match names.is_empty() {
@@ -99,7 +99,7 @@ impl Store {
     pub fn remove(&self, name: &BaselineName) -> Result<usize> {
         // Asked before the lock, which needs a store that is there.
         if self.entries(name).is_empty() {
-            return self.load(name).map(|_| 0);
+            return self.newest(name).map(|_| 0);
         }
         let _lock = self.lock()?;
         let entries = self.entries(name);

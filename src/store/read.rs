@@ -141,7 +141,10 @@ fn recover(path: &Path) -> Result<RunRecord> {
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate().peekable();
     while let Some((number, line)) = lines.next() {
         let half = !line.ends_with(b"\n") && lines.peek().is_none();
-        match (serde_json::from_slice::<Entry>(line), &mut record) {
+        // As text, like the whole record: one reader is built, and bytes that are none are damage too.
+        let text = std::str::from_utf8(line).map_err(serde::de::Error::custom);
+        let entry = text.and_then(serde_json::from_str::<Entry>);
+        match (entry, &mut record) {
             (Ok(Entry::Header(header)), None) => record = Some(*header),
             (Ok(Entry::Case { index, case }), Some(record)) if index < record.cases.len() => {
                 record.cases[index] = *case;

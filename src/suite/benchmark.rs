@@ -100,7 +100,7 @@ impl Surroundings<'_> {
         it.keep_env.extend(self.keep_env.clone());
         it.keep_env.extend(table.take("keep_env").and_then(|item| read_keep_env(&item)).unwrap_or_default());
         it.keep_env = unique(std::mem::take(&mut it.keep_env));
-        set(&mut it.requires, table.table("requires").map(read_requires));
+        set(&mut it.requires, table.table("requires").map(|table| read_requires(table, &self.folder)));
         let own = table.table("metrics").map(|rules| metrics::rules(&rules)).unwrap_or_default();
         it.metrics =
             own.into_iter().chain(self.rules.clone()).chain(std::mem::take(&mut it.metrics)).collect();
@@ -152,6 +152,7 @@ pub(super) const TIMINGS: [(&str, Timing); 3] =
 /// A benchmark that has not been given its name yet.
 fn nameless(action: Action, folder: &Path) -> Benchmark {
     // Both parts are letters, which is all that an id asks for.
+    #[expect(clippy::unwrap_used)]
     let id = "file/nameless".parse().unwrap();
     Benchmark::new(id, action, folder.into())
 }

@@ -120,7 +120,7 @@ pub struct Build {
 pub struct Requires {
     /// Names looked up on PATH, or paths.
     pub binaries: Vec<String>,
-    /// Paths relative to the suite file.
+    /// Absolute.
     pub files: Vec<PathBuf>,
     pub gpus: u32,
     /// Bytes on every GPU that counts.

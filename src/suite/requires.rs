@@ -1,9 +1,12 @@
 //! `[benchmark.requires]`: what must be there before anything is started.
 
+use std::path::Path;
+
 use super::Requires;
 use super::reader::{Item, Table};
 
-pub(super) fn read_requires(mut table: Table) -> Requires {
+/// `folder`: the suite file's, which relative paths begin at.
+pub(super) fn read_requires(mut table: Table, folder: &Path) -> Requires {
     let mut texts = |key: &'static str, example: &str| {
         table.take(key).and_then(|item| item.texts(example)).unwrap_or_default()
     };
@@ -12,7 +15,7 @@ pub(super) fn read_requires(mut table: Table) -> Requires {
     let env = texts("env", "[\"CUDA_HOME\"]");
     let requires = Requires {
         binaries,
-        files: files.into_iter().map(Into::into).collect(),
+        files: files.into_iter().map(|file| folder.join(file)).collect(),
         env,
         gpus: table.take("gpus").and_then(|item| item.whole(0..=1024)).unwrap_or(0) as u32,
         gpu_memory: table.take("gpu_memory").and_then(|item| item.bytes()).unwrap_or(0),
@@ -44,7 +47,6 @@ fn number(text: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::sync::Arc;
 
     use toml::de::DeTable;
@@ -55,7 +57,7 @@ mod tests {
     fn read(text: &str) -> (Requires, Option<String>) {
         let page = Page::new(Path::new("gbench.toml"), Arc::from(text));
         let tree = DeTable::parse(text).unwrap();
-        let requires = read_requires(Table::root(&page, tree.get_ref()));
+        let requires = read_requires(Table::root(&page, tree.get_ref()), Path::new("/suite"));
         (requires, page.into_fault().map(|fault| fault.what))
     }
 
@@ -65,7 +67,7 @@ mod tests {
                     compute_capability = '8.6'\nenv = ['X']";
         let expected = Requires {
             binaries: vec!["nvcc".into()],
-            files: vec!["w.bin".into()],
+            files: vec!["/suite/w.bin".into()],
             gpus: 2,
             gpu_memory: 8 << 30,
             compute_capability: Some((8, 6)),

@@ -16,3 +16,9 @@ mod wire;
 pub use descendants::{adopt_orphans, kill_descendants};
 pub use supervisor::main;
 pub use wire::{ARGUMENT, Assignment, KILL, Report, STOP};
+
+/// Makes this process's memory and environment unreadable for its children, which run as the same user and could
+/// otherwise read the tokens that their own environment was scrubbed of. Root reads everything all the same.
+pub fn hide_from_children() -> nix::Result<()> {
+    nix::sys::prctl::set_dumpable(false)
+}

@@ -1,0 +1,37 @@
+# The steps of .ci/run by name: what passes here passes in CI.
+
+# List the recipes
+default:
+    @just --list --unsorted
+
+# Every test, by the README's own command
+test:
+    .ci/run test
+
+# The layout of the code
+fmt:
+    .ci/run fmt
+
+# Lints of every target, warnings denied
+clippy:
+    .ci/run clippy
+
+# The documentation builds, its links point somewhere
+doc:
+    .ci/run doc
+
+# The workflows, by zizmor and actionlint
+lint-workflows:
+    .ci/run lint-workflows
+
+# Licences, banned crates and sources of the dependencies
+deny:
+    .ci/run deny
+
+# All of the above, as CI runs it
+ci:
+    .ci/run
+
+# Figures of gbench-ci itself: comparing, starting, measuring. No part of CI: a shared runner is no place to time
+bench:
+    cargo bench

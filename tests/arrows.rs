@@ -1,0 +1,236 @@
+//! The map of src/lib.rs as data, held against the imports: a wrong arrow is found here and not in review.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Every room and the rooms that it may import. `cli` alone knows the whole route.
+const ARROWS: [(&str, &[&str]); 12] = [
+    ("model", &[]),
+    ("stats", &[]),
+    ("suite", &["model"]),
+    ("micro", &["model"]),
+    ("machine", &["model"]),
+    ("supervise", &["model"]),
+    ("compare", &["model", "stats"]),
+    ("plan", &["model", "suite"]),
+    ("store", &["model"]),
+    ("report", &["model", "compare"]),
+    ("run", &["model", "stats", "suite", "supervise", "plan", "store"]),
+    ("cli", &ANY),
+];
+const ANY: [&str; 11] =
+    ["model", "stats", "suite", "micro", "machine", "supervise", "compare", "plan", "store", "report", "run"];
+
+/// Rooms that turn values into values: their callers read and write.
+const WITHOUT_IO: [&str; 5] = ["model", "stats", "plan", "compare", "report"];
+
+/// What a room without I/O has no business with. `std::process` has one harmless type.
+const IO: [&str; 4] = ["fs", "net", "env", "process"];
+
+/// The files that may hold `unsafe`: process control, the driver's library, the matrix product's pointers.
+const UNSAFE: [&str; 3] = ["supervise/", "machine/nvml.rs", "micro/gemm.rs"];
+
+/// The programs that the demonstration measures are no part of ours.
+const NOT_OURS: &str = "cli/demo/repository";
+
+/// One source file: its path below `src/`, its code without comments, and how much of it is not tests.
+struct File {
+    path: String,
+    code: String,
+    before_tests: usize,
+}
+
+impl File {
+    /// The room that the file belongs to; `None` for `lib.rs` and `main.rs`, which hold the rooms together.
+    fn room(&self) -> Option<&str> {
+        let first = self.path.split('/').next().unwrap();
+        let name = first.strip_suffix(".rs").unwrap_or(first);
+        (!matches!(name, "lib" | "main")).then_some(name)
+    }
+
+    fn is_support_of_tests(&self) -> bool {
+        self.path.ends_with("test_support.rs") || self.path.ends_with("tests.rs")
+    }
+
+    /// The code that ships.
+    fn shipped(&self) -> &str {
+        if self.is_support_of_tests() { "" } else { &self.code[..self.before_tests] }
+    }
+}
+
+fn files() -> Vec<File> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut paths = Vec::new();
+    collect(&source, &mut paths);
+    let read = |path: PathBuf| {
+        let name = path.strip_prefix(&source).unwrap().to_str().unwrap().to_owned();
+        let code = without_comments(&std::fs::read_to_string(&path).unwrap());
+        // A module of tests with a body stands last; `#[cfg(test)] mod support;` does not end the file.
+        let tests = code.match_indices("#[cfg(test)]\nmod ").find(|(at, _)| {
+            let declaration = code[*at..].lines().nth(1).unwrap_or("");
+            declaration.ends_with('{')
+        });
+        let before_tests = tests.map_or(code.len(), |(at, _)| at);
+        File { path: name, code, before_tests }
+    };
+    let files: Vec<File> =
+        paths.into_iter().map(read).filter(|file| !file.path.starts_with(NOT_OURS)).collect();
+    assert!(files.len() > 100, "only {} source files are found", files.len());
+    files
+}
+
+fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            into.push(path);
+        }
+    }
+}
+
+/// Without whole-line and trailing comments: documentation may point anywhere. A `//` within a text costs
+/// the rest of its line, which holds no import.
+fn without_comments(text: &str) -> String {
+    let lines = text.lines().map(|line| line.split("//").next().unwrap_or("").trim_end());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The first names behind every `root::` in the code: those of `root::{a::B, c}` too.
+fn names_after<'a>(code: &'a str, root: &str) -> Vec<&'a str> {
+    let pattern = format!("{root}::");
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices(&pattern) {
+        if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$') {
+            continue;
+        }
+        let rest = &code[at + pattern.len()..];
+        match rest.strip_prefix('{') {
+            None => found.push(word(rest)),
+            Some(list) => {
+                let mut depth = 0;
+                let mut begins = true;
+                for (at, c) in list.char_indices() {
+                    match c {
+                        '{' => depth += 1,
+                        '}' if depth == 0 => break,
+                        '}' => depth -= 1,
+                        ',' if depth == 0 => begins = true,
+                        c if begins && !c.is_whitespace() => {
+                            found.push(word(&list[at..]));
+                            begins = false;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+fn word(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    &text[..end]
+}
+
+fn is_allowed(from: &str, to: &str) -> bool {
+    from == to || ARROWS.iter().any(|(room, may)| *room == from && may.contains(&to))
+}
+
+#[test]
+fn every_import_follows_an_arrow() {
+    let rooms: BTreeSet<&str> = ARROWS.iter().map(|(room, _)| *room).collect();
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for file in files() {
+        let Some(room) = file.room() else { continue };
+        assert!(rooms.contains(room), "src/{}: no room `{room}` is on the map", file.path);
+        for name in names_after(&file.code, "crate") {
+            seen += 1;
+            // A name of the crate's root that is no room is a macro or nothing at all.
+            if rooms.contains(name) && !is_allowed(room, name) {
+                wrong.push(format!("src/{}: `{room}` must not import `{name}`", file.path));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+    assert!(seen > 100, "only {seen} imports are found");
+}
+
+#[test]
+fn no_file_leaves_its_room_through_super() {
+    let files = files();
+    let folders: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    for file in &files {
+        let Some(room) = file.room() else { continue };
+        for name in names_after(&file.code, "super") {
+            let has_own = |path: String| folders.iter().any(|folder| folder.starts_with(&path));
+            let is_own = has_own(format!("{room}/{name}.rs")) || has_own(format!("{room}/{name}/"));
+            let is_room = ARROWS.iter().any(|(room, _)| *room == name);
+            assert!(is_own || !is_room, "src/{}: write `crate::{name}`, not `super::{name}`", file.path);
+        }
+    }
+}
+
+#[test]
+fn the_map_in_the_documentation_is_the_one_held_here() {
+    let lib = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
+    let rows = lib.lines().filter_map(|line| line.strip_prefix("//! |")).skip(2);
+    let mut shown = BTreeSet::new();
+    let mut level_of = std::collections::BTreeMap::new();
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [level, rooms, may, ..] = cells.as_slice() else { panic!("{row}") };
+        let may: Vec<&str> = match *may {
+            "nothing of ours" => Vec::new(),
+            "any" => ANY.to_vec(),
+            list => list.split(", ").map(|name| name.trim_matches('`')).collect(),
+        };
+        for room in rooms.split(", ") {
+            let room = room.trim_matches(['[', ']', '`']);
+            level_of.insert(room, level.parse::<u8>().unwrap());
+            shown.insert((room, may.iter().copied().collect::<BTreeSet<_>>()));
+        }
+    }
+    let held: BTreeSet<_> = ARROWS.iter().map(|(room, may)| (*room, may.iter().copied().collect())).collect();
+    assert_eq!(shown, held);
+    for (room, may) in shown {
+        assert!(may.iter().all(|other| level_of[other] < level_of[room]), "{room} imports its own level");
+        assert!(lib.contains(&format!("\npub mod {room};")), "lib.rs has no room `{room}`");
+    }
+}
+
+#[test]
+fn the_rooms_of_values_do_no_input_or_output() {
+    let mut wrong = Vec::new();
+    let files = files();
+    let inside = files.iter().filter(|file| file.room().is_some_and(|room| WITHOUT_IO.contains(&room)));
+    for file in inside {
+        let code = file.shipped().replace("std::process::ExitCode", "");
+        for name in names_after(&code, "std") {
+            if IO.contains(&name) {
+                wrong.push(format!("src/{}: std::{name}", file.path));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn unsafe_code_stands_only_where_it_is_expected() {
+    for file in files() {
+        let has_unsafe = file.code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == "unsafe");
+        let is_expected = UNSAFE.iter().any(|place| file.path.starts_with(place));
+        assert!(!has_unsafe || is_expected, "src/{} has `unsafe`", file.path);
+    }
+}
+
+#[test]
+fn names_are_found_in_every_form_of_an_import() {
+    let code = "use crate::model::Exit;\nlet x = crate::stats::mean(v);\nuse crate::{suite::{Suite, plan}, run};\n\
+                macro::mycrate::store;";
+    assert_eq!(names_after(code, "crate"), ["model", "stats", "suite", "run"]);
+    assert_eq!(without_comments("a // crate::store\n/// crate::cli\nb"), "a\n\nb");
+}

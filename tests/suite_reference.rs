@@ -1,0 +1,128 @@
+//! docs/suite-file.md against the reader: every key that it takes stands there, with its real default.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use gbench_ci::model::Fault;
+use gbench_ci::suite::Suite;
+
+use crate::support::gbench;
+
+const LEAST: &str = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
+
+/// Each section of the reference, and a file whose table of that name has a key that cannot exist. The
+/// reader's advice then lists the keys it takes.
+const TABLES: [(&str, &str); 12] = [
+    ("[suite]", "[suite]\nqqqqqqqqqqqqqqqqq = 1"),
+    ("[run]", "[run]\nqqqqqqqqqqqqqqqqq = 1"),
+    ("[gate]", "[gate]\nqqqqqqqqqqqqqqqqq = 1"),
+    ("[gate.match]", "[gate.match]\nqqqqqqqqqqqqqqqqq = 1"),
+    ("[defaults]", "[defaults]\nqqqqqqqqqqqqqqqqq = 1"),
+    ("[defaults.deadlines]", "[defaults.deadlines]\nqqqqqqqqqqqqqqqqq = 1"),
+    ("[metrics.\"GLOB\"]", "[metrics.\"*\"]\nqqqqqqqqqqqqqqqqq = 1"),
+    ("[components]", "[components]\nqqqqqqqqqqqqqqqqq = 1"),
+    ("[[benchmark]]", "[[benchmark]]\nid = 'y'\nshell = 'true'\nqqqqqqqqqqqqqqqqq = 1"),
+    (
+        "[benchmark.build]",
+        "[[benchmark]]\nid = 'y'\nshell = 'true'\nbuild = {shell = 'true', qqqqqqqqqqqqqqqqq = 1}",
+    ),
+    ("[benchmark.requires]", "[[benchmark]]\nid = 'y'\nshell = 'true'\nrequires = {qqqqqqqqqqqqqqqqq = 1}"),
+    (
+        "[[benchmark.extract]]",
+        "[[benchmark]]\nid = 'y'\nshell = 'true'\n\
+         extract = [{metric = 'm', csv = 'c', qqqqqqqqqqqqqqqqq = 1}]",
+    ),
+];
+
+fn reference() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/suite-file.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// The rows of the table below a section's heading: key and default, without backticks.
+fn rows(reference: &str, section: &str) -> BTreeMap<String, String> {
+    let heading = format!("\n## `{section}`\n");
+    let start = reference.find(&heading).unwrap_or_else(|| panic!("no section {section}")) + heading.len();
+    let text = reference[start..].split("\n## ").next().unwrap();
+    let rows = text.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        assert_eq!(cells.len(), 4, "{section}: {row}");
+        (cells[0].trim_matches('`').to_owned(), cells[2].trim_matches('`').to_owned())
+    })
+    .collect()
+}
+
+/// The keys that the reader says it takes.
+fn accepted(text: &str) -> BTreeSet<String> {
+    let text = format!("{text}\n{}", if text.contains("[[benchmark]]") { "" } else { LEAST });
+    let fault = Suite::parse(Path::new("gbench.toml"), &text, &[]).unwrap_err();
+    let unknown = |fault: &&Fault| fault.what.contains("has no key `qqqqqqqqqqqqqqqqq`");
+    let fault = fault.each().find(unknown).unwrap_or_else(|| panic!("{text}: {fault}"));
+    assert!(fault.next.starts_with("use one of "), "{}", fault.next);
+    assert!(!fault.next.ends_with(" more"), "the advice no longer lists every key: {}", fault.next);
+    fault.next.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_key_stands_in_the_reference_and_no_other() {
+    let reference = reference();
+    let of_defaults: BTreeSet<String> = rows(&reference, "[defaults]").into_keys().collect();
+    for (section, text) in TABLES {
+        let mut expected = accepted(text);
+        if section == "[[benchmark]]" {
+            // It takes these as well, says the reference, and does not repeat them.
+            assert!(of_defaults.is_subset(&expected), "{of_defaults:?}");
+            expected.retain(|key| !of_defaults.contains(key));
+        }
+        let shown: BTreeSet<String> = rows(&reference, section).into_keys().collect();
+        assert_eq!(shown, expected, "{section}");
+    }
+    let sections: Vec<_> = reference.lines().filter_map(|line| line.strip_prefix("## `")).collect();
+    assert_eq!(sections.len(), TABLES.len(), "a section is not held against the reader: {sections:?}");
+}
+
+#[test]
+fn every_default_in_the_reference_is_what_config_show_prints() {
+    let shown = Command::new(gbench()).args(["config", "show", "--defaults", "--json"]).output().unwrap();
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let reference = reference();
+    let mut checked = 0;
+    let mut check = |prefix: &str, section: &str, values: &serde_json::Value| {
+        let rows = rows(&reference, section);
+        for (key, setting) in values.as_object().unwrap() {
+            let Some(key) = key.strip_prefix(prefix).filter(|key| !key.contains('.')) else { continue };
+            let value = match &setting["value"] {
+                serde_json::Value::String(text) if text.is_empty() => "\"\"".into(),
+                serde_json::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(rows.get(key), Some(&value), "{section} {key}");
+            checked += 1;
+        }
+    };
+    let (suite, settings) = (&shown["suite"], &shown["defaults"]);
+    check("run.", "[run]", suite);
+    check("gate.", "[gate]", suite);
+    check("gate.match.", "[gate.match]", suite);
+    check("", "[defaults]", settings);
+    check("deadlines.", "[defaults.deadlines]", settings);
+    let all = suite.as_object().unwrap().len() + settings.as_object().unwrap().len();
+    assert_eq!(checked, all, "a setting is in no section");
+}
+
+#[test]
+fn every_example_of_the_reference_is_a_suite_file() {
+    let reference = reference();
+    let blocks: Vec<&str> =
+        reference.split("```toml\n").skip(1).map(|s| s.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 4, "{} examples are found", blocks.len());
+    for (index, text) in blocks.into_iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("gbench.toml"), text).unwrap();
+        let listed = Command::new(gbench()).args(["list", "--json"]).current_dir(&folder).output().unwrap();
+        let errors = String::from_utf8_lossy(&listed.stderr);
+        assert!(listed.status.success(), "example {index}: {errors}");
+    }
+}
