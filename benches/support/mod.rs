@@ -33,6 +33,7 @@ pub struct Ended {
 ///
 /// Until a program is executed its process counts as large as the one that it was forked from. A bench must therefore
 /// stay small itself as long as it measures memory.
+#[expect(clippy::zombie_processes, reason = "it is waited for by wait4, which tells what it used")]
 pub fn run(command: &mut Command) -> Ended {
     use std::os::unix::process::ExitStatusExt;
     let begin = Instant::now();
@@ -40,16 +41,11 @@ pub fn run(command: &mut Command) -> Ended {
     let mut status = 0;
     // SAFETY: all zeroes is a valid `rusage`, which is plain numbers.
     let mut usage: nix::libc::rusage = unsafe { std::mem::zeroed() };
-    loop {
-        // SAFETY: both pointers are to live locals of the right types. The child is ours, and nobody else waits for it:
-        // `child` is dropped without a wait of its own.
-        match unsafe { nix::libc::wait4(child.id() as i32, &mut status, 0, &mut usage) } {
-            -1 => {
-                let error = std::io::Error::last_os_error();
-                assert_eq!(error.kind(), std::io::ErrorKind::Interrupted, "{error}");
-            }
-            _ => break,
-        }
+    // SAFETY: both pointers are to live locals of the right types. The child is ours, and nobody else waits for it:
+    // `child` is dropped without a wait of its own.
+    while unsafe { nix::libc::wait4(child.id() as i32, &mut status, 0, &mut usage) } == -1 {
+        let error = std::io::Error::last_os_error();
+        assert_eq!(error.kind(), std::io::ErrorKind::Interrupted, "{error}");
     }
     let wall = begin.elapsed();
     let cpu = [usage.ru_utime, usage.ru_stime]
