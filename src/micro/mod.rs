@@ -1,7 +1,7 @@
 //! The built-in workloads: what a machine can do before anyone's code is asked.
 //!
 //! Each runs as a child of the same binary (`gbench-ci __micro NAME`) and speaks the child protocol like any
-//! other benchmark, so that the gate has one way of measuring and the protocol a steady user. [`catalog`]
+//! other benchmark, so that the gate has one way of measuring and the protocol a steady user. [`mod@catalog`]
 //! lists them as plain data; a workload is one file and one line of that list.
 
 pub mod catalog;
