@@ -14,7 +14,7 @@ use super::selection::{SelectionArgs, SettingsArgs};
 use crate::compare::{Policy, Records, SideInput, VerdictDocument, compare};
 use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
-use crate::store::{read_record, write_atomically};
+use crate::store::{read_record, read_two_records, write_atomically};
 use crate::suite::{Benchmark, Gate, Overrides, Suite};
 
 /// Compare a baseline with a fresh run, or two records with each other
@@ -69,8 +69,12 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let (mut base, mut head, gate, reports) = match &args.head {
         Some(head) => {
             only_threshold(&overrides)?;
-            let base = Chosen::find(&args.base, registry.file.as_ref(), args)?;
-            let head = Chosen::find(head, registry.file.as_ref(), args)?;
+            let paths = [&args.base, head].map(|text| Chosen::path(text, registry.file.as_ref(), args));
+            let [base_path, head_path] = paths;
+            let (base_path, head_path) = (base_path?, head_path?);
+            let (base, head_record) = read_two_records(&base_path, &head_path);
+            let base = Chosen { record: base?, name: args.base.clone(), path: base_path };
+            let head = Chosen { record: head_record?, name: head.clone(), path: head_path };
             (base, head, registry.file.map(|suite| suite.gate), None)
         }
         None => {
@@ -134,24 +138,26 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// A record by path, or the newest of a baseline's name. Where both fit, the name wins: a program or folder called
-    /// `main` must not hide the baseline.
     fn find(text: &str, suite: Option<&Suite>, args: &Args) -> Result<Self> {
+        let path = Self::path(text, suite, args)?;
+        Ok(Self { record: read_record(&path)?, name: text.to_owned(), path })
+    }
+
+    /// A record's path, or that of the newest of a baseline's name. Where both fit, the name wins: a program or folder
+    /// called `main` must not hide the baseline.
+    fn path(text: &str, suite: Option<&Suite>, args: &Args) -> Result<PathBuf> {
         let path = Path::new(text);
         let looks_like_a_path = text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl");
         let builtin = Suite::new("micro", crate::suite::Source::Builtin, Vec::new());
-        let path = match looks_like_a_path {
-            true => path.to_owned(),
-            false => {
-                let store = store_of(suite.unwrap_or(&builtin), args.store.as_deref())?;
-                match name_of(text) {
-                    Ok(name) if store.has(&name) || !path.exists() => store.newest(&name)?,
-                    Err(fault) if !path.exists() => return Err(fault),
-                    _ => path.to_owned(),
-                }
-            }
-        };
-        Ok(Self { record: read_record(&path)?, name: text.to_owned(), path })
+        if looks_like_a_path {
+            return Ok(path.to_owned());
+        }
+        let store = store_of(suite.unwrap_or(&builtin), args.store.as_deref())?;
+        match name_of(text) {
+            Ok(name) if store.has(&name) || !path.exists() => store.newest(&name),
+            Err(fault) if !path.exists() => Err(fault),
+            _ => Ok(path.to_owned()),
+        }
     }
 
     fn side(&self) -> SideInput<'_> {

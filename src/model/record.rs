@@ -174,6 +174,8 @@ pub struct ProcessRecord {
     pub started: String,
     /// Seconds from spawn to exit, by a monotonic clock.
     pub seconds: f64,
+    /// Left out where it was measured, as nearly always: a record holds very many of these.
+    #[serde(default = "measured", skip_serializing_if = "Outcome::is_measured")]
     pub outcome: Outcome,
     /// Absent where the process could not be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -211,6 +213,10 @@ pub struct ProcessRecord {
 pub enum ProcessEnd {
     Exit(i32),
     Signal(i32),
+}
+
+fn measured() -> Outcome {
+    Outcome::Measured
 }
 
 fn is_zero(value: &u32) -> bool {

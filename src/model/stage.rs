@@ -82,6 +82,8 @@ impl Deadlines {
 #[serde(deny_unknown_fields)]
 pub struct StageReport {
     pub stage: Stage,
+    /// Left out where it was completed.
+    #[serde(default, skip_serializing_if = "StageStatus::is_completed")]
     pub status: StageStatus,
     /// Seconds spent, by the gate's monotonic clock.
     pub seconds: f64,
@@ -89,11 +91,18 @@ pub struct StageReport {
     pub limit: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StageStatus {
+    #[default]
     Completed,
     TimedOut,
     /// The process failed, was stopped or declared a skip while in this stage.
     Ended,
+}
+
+impl StageStatus {
+    fn is_completed(&self) -> bool {
+        *self == StageStatus::Completed
+    }
 }

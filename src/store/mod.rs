@@ -6,4 +6,4 @@ mod read;
 
 pub use baselines::{BaselineEntry, Store};
 pub use folder::{RunFolder, latest_run};
-pub use read::{read_record, without_temporary, write_atomically};
+pub use read::{read_record, read_two_records, without_temporary, write_atomically};

@@ -1,7 +1,7 @@
 //! Reading records back, whole or recovered, and writing files so that nobody sees half of one.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::folder::{Entry, JOURNAL, RECORD};
@@ -11,25 +11,55 @@ use crate::model::{Fault, RecordState, Result, RunRecord, SCHEMA_RECORD};
 ///
 /// Errors say where the text stops being a record: exit code 2.
 pub fn read_record(path: &Path) -> Result<RunRecord> {
-    if path.is_dir() {
-        let (whole, journal) = (path.join(RECORD), path.join(JOURNAL));
-        return match (whole.is_file(), journal.is_file()) {
-            (true, _) => read_record(&whole),
-            (false, true) => recover(&journal),
-            (false, false) => Err(Fault::at_path(
-                path,
-                "the folder holds no run record",
-                format!("give a run's folder, one with {RECORD}"),
-            )),
-        };
+    Source::load(path)?.parse()
+}
+
+/// Reads two records, the second one's text while the first is parsed. Both are parsed one after the other: at once
+/// they would need half as much memory again.
+pub fn read_two_records(first: &Path, second: &Path) -> (Result<RunRecord>, Result<RunRecord>) {
+    std::thread::scope(|scope| {
+        let loading = scope.spawn(|| Source::load(second));
+        let first = read_record(first);
+        let source = loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (first, source.and_then(Source::parse))
+    })
+}
+
+/// The text of a record, with the file that it stands in.
+enum Source {
+    Record(PathBuf, String),
+    Journal(PathBuf),
+}
+
+impl Source {
+    fn load(path: &Path) -> Result<Self> {
+        if path.is_dir() {
+            let (whole, journal) = (path.join(RECORD), path.join(JOURNAL));
+            return match (whole.is_file(), journal.is_file()) {
+                (true, _) => Self::load(&whole),
+                (false, true) => Ok(Self::Journal(journal)),
+                (false, false) => Err(Fault::at_path(
+                    path,
+                    "the folder holds no run record",
+                    format!("give a run's folder, one with {RECORD}"),
+                )),
+            };
+        }
+        match path.extension().is_some_and(|extension| extension == "jsonl") {
+            true => Ok(Self::Journal(path.to_owned())),
+            false => Ok(Self::Record(path.to_owned(), read_text(path)?)),
+        }
     }
-    if path.extension().is_some_and(|extension| extension == "jsonl") {
-        return recover(path);
+
+    fn parse(self) -> Result<RunRecord> {
+        match self {
+            Self::Journal(path) => recover(&path),
+            Self::Record(path, text) => {
+                let record = serde_json::from_str::<RunRecord>(&text);
+                check(&path, record.map_err(|error| not_a_record(&path, &text, &error))?)
+            }
+        }
     }
-    let text = read_text(path)?;
-    let record =
-        serde_json::from_str::<RunRecord>(&text).map_err(|error| not_a_record(path, &text, &error))?;
-    check(path, record)
 }
 
 fn read_text(path: &Path) -> Result<String> {
