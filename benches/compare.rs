@@ -48,7 +48,8 @@ fn main() -> ExitCode {
     let (base, head) = (folder.path().join("base.json"), folder.path().join("head.json"));
     let size = std::fs::metadata(&base).expect("a record").len();
     println!(
-        "compare: two records of {CASES} cases x {} samples ({PROCESSES} processes of {ITERATIONS}), {} each; {ROUNDS} rounds\n",
+        "compare: two records of {CASES} cases x {} samples ({PROCESSES} processes of {ITERATIONS}), {} each; \
+         {ROUNDS} rounds\n",
         PROCESSES * ITERATIONS,
         megabytes(size)
     );

@@ -2,7 +2,13 @@
 
 mod arrows;
 mod artifacts;
+mod cli_compare;
+mod cli_faults;
+mod cli_measure;
+mod cli_records;
+mod cli_run;
 mod cli_selection;
+mod cli_store;
 mod compare_documents;
 mod compare_pairing;
 mod compare_rule;

@@ -33,7 +33,7 @@ pub struct Ended {
 ///
 /// Until a program is executed its process counts as large as the one that it was forked from. A bench must therefore
 /// stay small itself as long as it measures memory.
-#[expect(clippy::zombie_processes, reason = "it is waited for by wait4, which tells what it used")]
+#[allow(clippy::zombie_processes, reason = "wait4 below waits, and tells what was used")]
 pub fn run(command: &mut Command) -> Ended {
     use std::os::unix::process::ExitStatusExt;
     let begin = Instant::now();

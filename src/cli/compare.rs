@@ -1,22 +1,21 @@
 //! `gbench-ci compare`: two records, or a stored baseline against a fresh run, become one verdict.
 
-use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::baseline::{name_of, store_of};
 use super::look;
 use super::measure::exit_of;
+use super::narrow::{Narrow, flags};
 use super::output::{check_place, wrote};
 use super::report::format_parser;
 use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
 use crate::compare::{Policy, Records, SideInput, VerdictDocument, compare};
 use crate::model::{Exit, Fault, Result, RunRecord};
-use crate::plan::Plan;
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_record, write_atomically};
-use crate::suite::{Benchmark, Gate, Suite};
+use crate::suite::{Benchmark, Gate, Overrides, Suite};
 
 /// Compare a baseline with a fresh run, or two records with each other
 #[derive(clap::Args, Clone, Debug)]
@@ -64,26 +63,22 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     check_place("--json", args.json.as_deref())?;
     check_place("--markdown", args.markdown.as_deref())?;
     // Two files need no suite; where there is one, its gate still decides how they are judged.
-    let suite = || -> Result<Suite> {
-        let mut suite = args.selection.suite(builtins)?;
-        overrides.apply(&mut suite);
-        args.output.apply(&mut suite)?;
-        Ok(suite)
-    };
-    let (base, head, gate, reports) = match &args.head {
+    let registry = args.selection.registry(builtins)?;
+    let selection = args.selection.selection()?;
+    let narrow = Narrow::new(&registry, &selection)?;
+    let (mut base, mut head, gate, reports) = match &args.head {
         Some(head) => {
-            let suite = suite_if_any(args, builtins)?;
-            let base = Chosen::find(&args.base, suite.as_ref(), args)?;
-            let head = Chosen::find(head, suite.as_ref(), args)?;
-            (base, head, suite.map(|suite| suite.gate), None)
+            only_threshold(&overrides)?;
+            let base = Chosen::find(&args.base, registry.file.as_ref(), args)?;
+            let head = Chosen::find(head, registry.file.as_ref(), args)?;
+            (base, head, registry.file.map(|suite| suite.gate), None)
         }
         None => {
-            let suite = suite()?;
+            let mut suite = registry.select(&selection)?;
+            overrides.apply(&mut suite);
+            args.output.apply(&mut suite)?;
             // Before anything is measured: a baseline that is not there must not cost a run.
-            let mut base = Chosen::find(&args.base, Some(&suite), args)?;
-            if args.selection.narrows() {
-                keep_selected(&mut base.record, &suite);
-            }
+            let base = Chosen::find(&args.base, Some(&suite), args)?;
             let finished = measure(&suite, &args.output)?;
             if finished.interrupted.is_some() {
                 wrote(writeln!(
@@ -99,6 +94,8 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
             (base, head, Some(suite.gate), Some(reports))
         }
     };
+    narrow.apply(&mut base.record);
+    narrow.apply(&mut head.record);
     let mut policy = policy(gate.as_ref(), overrides.threshold);
     policy.inconclusive_fails |= args.fail_inconclusive;
     policy.reproduce = reproduce(args, &base.path, &head.path, &policy);
@@ -114,9 +111,17 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     Ok(exit)
 }
 
-/// The suite file of this folder if there is one; a broken one is an error, none is not.
-fn suite_if_any(args: &Args, builtins: &[Benchmark]) -> Result<Option<Suite>> {
-    Ok(args.selection.registry(builtins)?.file)
+/// Refuses settings that say how to measure where nothing will be measured.
+fn only_threshold(overrides: &Overrides) -> Result<()> {
+    let unused = Overrides { threshold: None, ..overrides.clone() };
+    match unused == Overrides::default() {
+        true => Ok(()),
+        false => Err(Fault::at(
+            "compare",
+            "settings of a measurement are given, and two records are measured already",
+            "take the flags out, or name the base alone to measure anew",
+        )),
+    }
 }
 
 /// A record that was chosen by the words of the command line.
@@ -154,25 +159,6 @@ impl Chosen {
     }
 }
 
-/// Leaves out of a baseline what the selection of a fresh run leaves out: that is not missing, it was not asked for.
-fn keep_selected(record: &mut RunRecord, suite: &Suite) {
-    let plan = Plan::single(suite);
-    let planned: HashSet<_> = plan
-        .steps
-        .iter()
-        .flat_map(|step| &step.cases)
-        .map(|case| (&case.id.benchmark, &case.id.params))
-        .collect();
-    let before = record.cases.len();
-    record.cases.retain(|case| planned.contains(&(&case.id.benchmark, &case.id.params)));
-    let left_out = before - record.cases.len();
-    if left_out > 0 {
-        record
-            .warnings
-            .push(format!("{left_out} of its {before} cases are outside the selection, and not compared"));
-    }
-}
-
 /// The suite file's gate as the comparison takes it.
 pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
     let usual = Gate::default();
@@ -191,9 +177,7 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
 fn reproduce(args: &Args, base: &Path, head: &Path, policy: &Policy) -> String {
     let [base, head] = [base, head].map(|path| quoted(&shown(path)));
     let mut command = format!("gbench-ci compare {base} {head}");
-    if let Some(path) = &args.selection.config {
-        command += &format!(" --config {}", quoted(&path.display().to_string()));
-    }
+    command += &flags(&args.selection);
     if args.fail_inconclusive {
         command += " --fail-inconclusive";
     }

@@ -177,7 +177,7 @@ fn conclude(document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
         }
         (Some(Verdict::Inconclusive), _) => (
             "This machine was too noisy just now to be sure of 10 %; the verdict says so instead of guessing. \
-             More processes would settle it.",
+             A quieter machine would settle it.",
             Exit::Pass,
         ),
         (Some(Verdict::Unchanged | Verdict::Improved), _) => {

@@ -108,9 +108,12 @@ fn read(path: &Path) -> Result<Manifest, Fault> {
     let fault = |error: serde_json::Error| {
         let start = offset(&text, error.line(), error.column());
         let end = text[start..].chars().next().map_or(start, |first| start + first.len_utf8());
+        // The place is shown anyway.
+        let text_of_error = error.to_string();
+        let cause = text_of_error.split(" at line ").next().unwrap_or_default();
         let what = match error.classify() {
-            serde_json::error::Category::Data => format!("this is no manifest of this version: {error}"),
-            _ => format!("this is not JSON: {error}"),
+            serde_json::error::Category::Data => format!("this is no manifest of this version: {cause}"),
+            _ => format!("this is not JSON: {cause}"),
         };
         Fault::in_text(&file, &text, start..end, what, NEXT)
     };

@@ -13,6 +13,7 @@ mod list;
 mod look;
 mod manifest;
 mod measure;
+mod narrow;
 mod output;
 mod print;
 mod progress;

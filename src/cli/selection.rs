@@ -49,13 +49,6 @@ impl SelectionArgs {
         Ok(Registry::new(file, builtins))
     }
 
-    /// Whether any flag leaves something out.
-    pub fn narrows(&self) -> bool {
-        let lists =
-            [&self.benchmarks, &self.suites, &self.components, &self.tags, &self.exclude, &self.params];
-        lists.iter().any(|list| !list.is_empty())
-    }
-
     /// The selection that the flags describe; names are checked when it is applied.
     pub fn selection(&self) -> Result<Selection> {
         let given = [

@@ -24,11 +24,15 @@ pub fn check_out(repository: &Path, commit: &str, name: &str, at: &Path) -> Resu
     let written = || -> std::result::Result<(), git2::Error> {
         // libgit2 wants a branch to make a work tree from; the detached head replaces it at once.
         let mut branch = opened.branch(&format!("gbench-ci/{name}"), &target, true)?;
-        let mut options = WorktreeAddOptions::new();
-        options.reference(Some(branch.get()));
-        opened.worktree(name, at, Some(&options))?;
-        Repository::open(at)?.set_head_detached(target.id())?;
-        branch.delete()
+        let made = || {
+            let mut options = WorktreeAddOptions::new();
+            options.reference(Some(branch.get()));
+            opened.worktree(name, at, Some(&options))?;
+            Repository::open(at)?.set_head_detached(target.id())
+        };
+        // Also where nothing came of it: the branches are the user's.
+        let made = made();
+        branch.delete().and(made)
     };
     written().map_err(|error| {
         let what = format!("{commit} cannot be checked out here: {}", error.message());

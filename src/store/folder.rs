@@ -117,7 +117,8 @@ impl RunFolder {
     }
 
     fn fault(&self, error: std::io::Error) -> Fault {
-        Fault::at_path(&self.root, format!("the run's folder cannot be written: {error}"), "free some space")
+        let what = format!("the run's folder cannot be written: {error}");
+        Fault::at_path(&self.root, what, "free some space, and leave the folder alone while a run lasts")
     }
 }
 

@@ -1,0 +1,142 @@
+//! What a user is told when the machine says no: folders that cannot be written, a store that is none, flags that
+//! cannot be followed. Bad suite files have their snapshots in `errors`, bad records in `cli_records`.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use gbench_ci::cli::render::render_fault;
+use gbench_ci::model::Fault;
+
+use crate::support::cli::{command, ended, ran, write};
+use crate::support::records;
+
+const SUITE: &str = "[suite]\nname = 's'\n[[benchmark]]\nid = 'a'\nprocesses = 1\nshell = 'echo a'\n\
+                     [[benchmark]]\nid = 'vandal'\nprocesses = 1\nshell = 'rm -r artifacts/*/logs; echo gone'\n";
+
+/// A folder with a suite, a plain file where a folder might be expected, and a record.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("gbench.toml"), SUITE).unwrap();
+    std::fs::write(path.join("file"), "plain\n").unwrap();
+    std::fs::create_dir(path.join("hollow")).unwrap();
+    std::fs::create_dir_all(path.join("locked/lock")).unwrap();
+    write(path, "record.json", &records::standard(1));
+    let mut verdict: serde_json::Value = {
+        ran(path, "compare record.json record.json --json verdict.json").exits(0);
+        serde_json::from_str(&std::fs::read_to_string(path.join("verdict.json")).unwrap()).unwrap()
+    };
+    verdict["exit_code"] = 99.into();
+    std::fs::write(path.join("verdict.json"), verdict.to_string()).unwrap();
+    folder
+}
+
+/// Without what differs from one machine or run to the next; on one line a paragraph, as the widths differ.
+fn normal(text: &str, folder: &Path) -> String {
+    let indented = regex::Regex::new(r"\n {7,}").unwrap();
+    let text = indented.replace_all(text, " ").replace(&folder.display().to_string(), "DIR");
+    let run = regex::Regex::new(r"\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{6}").unwrap();
+    run.replace_all(&text, "RUN").into_owned()
+}
+
+fn settings() -> insta::Settings {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_snapshot_path("snapshots/faults");
+    settings.set_omit_expression(true);
+    settings
+}
+
+fn check(name: &str, said: &str, folder: &Path) {
+    assert!(said.contains("error: ") && said.contains("next: "), "{name}: {said}");
+    insta::assert_snapshot!(name, normal(said, folder));
+}
+
+#[test]
+fn what_cannot_be_followed_says_where_what_and_what_next() {
+    let folder = folder();
+    let path = folder.path();
+    let _bound = settings().bind_to_scope();
+    for (name, code, line) in [
+        ("artifacts_are_a_file", 2, "run --quiet --artifacts file"),
+        ("baseline_is_not_there", 2, "compare main"),
+        ("baseline_name", 2, "baseline save ../outside record.json"),
+        ("baseline_without_a_run", 2, "baseline save main"),
+        ("deadline_is_no_duration", 2, "run --quiet --deadline soon"),
+        ("demo_folder_is_there", 2, "demo --output hollow"),
+        ("export_is_a_folder", 2, "run --quiet --export hollow"),
+        ("init_into_nowhere", 2, "init --config nowhere/gbench.toml"),
+        ("manual_into_a_file", 2, "man --output file/man"),
+        ("manifest_is_no_json", 2, "manifest diff file record.json"),
+        ("manifest_is_no_manifest", 2, "manifest diff verdict.json record.json"),
+        ("report_into_nowhere", 2, "report record.json --output nowhere/report.md"),
+        ("selection_is_empty", 2, "run --quiet --suite ,"),
+        ("setting_is_no_number", 2, "run --quiet --processes many"),
+        ("store_address", 2, "baseline list --store s3://bucket"),
+        ("store_cannot_be_locked", 2, "baseline save main record.json --store dir:locked"),
+        ("store_is_a_file", 2, "baseline save main record.json --store dir:file/store"),
+        ("verdict_of_another_exit_code", 2, "report verdict.json --exit-code"),
+    ] {
+        let ran = ran(path, line).exits(code);
+        check(name, &format!("$ {line}\n{}", ran.err), path);
+    }
+    assert!(!path.join("artifacts").exists(), "nothing was started");
+}
+
+#[test]
+fn an_environment_that_is_broken_is_named() {
+    let folder = folder();
+    let path = folder.path();
+    let _bound = settings().bind_to_scope();
+    let with = |line: &str, name: &str, value: &str| {
+        let mut command = command(path, line);
+        command.env(name, value);
+        ended(command)
+    };
+    let ran = with("run --quiet --benchmark a", "TMPDIR", "/no/such/folder").exits(2);
+    check("temporary_folder_is_not_there", &ran.err, path);
+    let ran = with("demo --output new", "PATH", "/nowhere").exits(5);
+    check("demo_without_rustc", &ran.err, path);
+
+    let gone = path.join("gone");
+    std::fs::create_dir(&gone).unwrap();
+    let shell = format!("rmdir ../gone; exec {} doctor", crate::support::gbench().display());
+    let mut line = Command::new("sh");
+    line.args(["-c", &shell]).current_dir(&gone).stdout(Stdio::null());
+    check("current_folder_is_gone", &ended(line).exits(2).err, path);
+}
+
+#[test]
+fn a_run_whose_folder_is_taken_away_ends_with_a_word() {
+    let folder = folder();
+    let _bound = settings().bind_to_scope();
+    let ran = ran(folder.path(), "run --quiet --benchmark vandal").exits(2);
+    check("run_folder_is_gone", &ran.err, folder.path());
+}
+
+#[test]
+fn a_commit_that_cannot_be_checked_out_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let repository = git2::Repository::init(path.join("repository")).unwrap();
+    let who = git2::Signature::now("a", "a@example.org").unwrap();
+    let tree = repository.find_tree(repository.index().unwrap().write_tree().unwrap()).unwrap();
+    repository.commit(Some("HEAD"), &who, &who, "first", &tree, &[]).unwrap();
+    std::fs::write(path.join("file"), "").unwrap();
+    let check_out = |from: &str, commit: &str, to: &str| {
+        let fault = gbench_ci::run::check_out(&path.join(from), commit, "x", &path.join(to)).unwrap_err();
+        said(&fault)
+    };
+    let _bound = settings().bind_to_scope();
+    check("no_repository", &check_out("nowhere", "HEAD", "new"), path);
+    check("no_such_commit", &check_out("repository", "no-such-branch", "new"), path);
+    check("no_room_for_a_work_tree", &check_out("repository", "HEAD", "file/new"), path);
+    let left = repository.branches(Some(git2::BranchType::Local)).unwrap().count();
+    assert_eq!(left, 1, "the repository's branches are the user's alone");
+}
+
+fn said(fault: &Fault) -> String {
+    let mut bytes = Vec::new();
+    render_fault(fault, false, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
