@@ -27,8 +27,8 @@ const FILES: [(&str, &str); 5] = [
     ("gbench.toml", include_str!("demo/repository/gbench.toml")),
     ("bench.rs", include_str!("demo/repository/bench.rs")),
     ("checksum.rs", include_str!("demo/repository/checksum.rs")),
-    ("matmul.rs", include_str!("demo/repository/matmul.rs")),
-    ("sieve.rs", include_str!("demo/repository/sieve.rs")),
+    ("horner.rs", include_str!("demo/repository/horner.rs")),
+    ("xorshift.rs", include_str!("demo/repository/xorshift.rs")),
 ];
 /// The change of the second.
 const CHANGE: (&str, &str) = ("ROUNDS: u32 = 100;", "ROUNDS: u32 = 110;");

@@ -1,4 +1,6 @@
 //! A checksum over a buffer, a number of rounds long: every round does the same work.
+//!
+//! Each step waits for the one before; such a chain hardly feels what other work on the core does.
 
 mod bench;
 
