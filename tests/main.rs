@@ -19,6 +19,7 @@ mod kill;
 mod listing;
 mod manifest;
 mod manifest_git;
+mod old_records;
 mod protocol;
 mod readme;
 mod report;
