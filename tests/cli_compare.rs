@@ -192,7 +192,8 @@ fn a_selection_leaves_out_on_both_sides_what_the_suite_still_has() {
 
     let (gone, _) = SUITE.split_once("[[benchmark]]\nid = \"sort\"").unwrap();
     std::fs::write(path.join("gbench.toml"), gone).unwrap();
-    ran(path, "compare base.json head.json --benchmark parse").says("2 rows");
+    // Two records are narrowed by what stands in them, wherever their suite file is.
+    ran(path, "compare base.json head.json --benchmark parse").says("1 row: 1 unchanged");
     ran(path, "compare main --quiet --benchmark parse").exits(4).says("s/sort");
 }
 

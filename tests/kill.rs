@@ -127,6 +127,23 @@ fn a_supervisor_that_is_killed_takes_the_child_with_it_and_the_run_goes_on() {
     assert_nothing_alive(folder.path());
 }
 
+#[test]
+fn a_supervisor_that_is_stopped_is_given_up_and_nothing_of_its_tree_is_left() {
+    let suite = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"stops\"\ncommand = [\"./child\", \"stops-supervisor\"]\n\
+                 timing = \"protocol\"\nprocesses = 1\ndeadlines.measure = \"500ms\"\n";
+    let folder = folder_with(suite);
+    let status = Command::new(gbench())
+        .args(["run", "--quiet"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(4));
+    let record = read_record(&latest_run(&folder.path().join("artifacts")).unwrap()).unwrap();
+    assert!(matches!(record.cases[0].outcome, Outcome::TimedOut { .. }), "{:?}", record.cases[0].outcome);
+    assert_nothing_alive(folder.path());
+}
+
 /// A direct child of `parent`, by the parent that /proc names.
 fn child_of(parent: u32) -> Option<i32> {
     let is_child = |pid: &i32| {

@@ -69,6 +69,8 @@ fn every_way_to_misbehave_has_its_own_outcome_and_leaves_nothing_behind() {
     }
     assert!(matches!(outcome("hang-start"), Outcome::TimedOut { stage: Stage::Start, .. }));
     assert!(matches!(outcome("stubborn"), Outcome::TimedOut { stage: Stage::Measure, .. }));
+    assert!(matches!(outcome("leaves-group"), Outcome::TimedOut { stage: Stage::Measure, .. }));
+    assert!(matches!(outcome("prints-forever"), Outcome::TimedOut { stage: Stage::Measure, .. }));
     let end = |name: &str| case(record, &format!("bad/{name}")).processes[0].end;
     assert_eq!(end("hang-start"), Some(ProcessEnd::Signal(15)), "a willing child goes at SIGTERM");
     assert_eq!(end("stubborn"), Some(ProcessEnd::Signal(9)), "an unwilling one at SIGKILL");
@@ -78,6 +80,7 @@ fn every_way_to_misbehave_has_its_own_outcome_and_leaves_nothing_behind() {
         ("exit139", FailureKind::ExitCode, "exit code 139"),
         ("half-line", FailureKind::Protocol, "line 3"),
         ("oom", FailureKind::OutOfMemory, "memory allocation"),
+        ("flood", FailureKind::Protocol, "64 MiB"),
         ("silent", FailureKind::NoSamples, "no sample"),
         ("import-error", FailureKind::Error, "torch"),
         ("exit3", FailureKind::ExitCode, "something went wrong"),
@@ -94,7 +97,7 @@ fn every_way_to_misbehave_has_its_own_outcome_and_leaves_nothing_behind() {
     assert!(matches!(outcome("wrong"), Outcome::Invalid { .. }));
     assert!(matches!(outcome("skip"), Outcome::Skipped { .. }));
     assert!(matches!(outcome("needs-tool"), Outcome::Skipped { .. }));
-    for name in ["noisy", "leaves-grandchild", "ok"] {
+    for name in ["noisy", "leaves-grandchild", "infinite-rate", "ok"] {
         assert_eq!(outcome(name), Outcome::Measured, "{name}");
     }
 
@@ -156,4 +159,11 @@ fn after_a_timeout_the_users_command_is_called_and_its_end_recorded() {
     assert!(
         texts.iter().any(|text| text.contains("CUDA_VISIBLE_DEVICES=1\n") && text.contains("API_TOKEN=abc"))
     );
+}
+
+#[test]
+fn a_record_can_be_read_back_whatever_the_programs_sent() {
+    let (_folder, finished) = misbehaving();
+    let record = gbench_ci::store::read_record(finished.folder.root()).unwrap();
+    assert_eq!(record, finished.record);
 }

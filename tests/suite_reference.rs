@@ -51,7 +51,10 @@ fn rows(reference: &str, section: &str) -> BTreeMap<String, String> {
         assert_eq!(cells.len(), 4, "{section}: {row}");
         (cells[0].trim_matches('`').to_owned(), cells[2].trim_matches('`').to_owned())
     })
-    .collect()
+    .fold(BTreeMap::new(), |mut rows, (key, value)| {
+        assert!(rows.insert(key.clone(), value).is_none(), "{section}: {key} stands there twice");
+        rows
+    })
 }
 
 /// The keys that the reader says it takes.

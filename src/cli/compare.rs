@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::baseline::{name_of, store_of};
 use super::look;
 use super::measure::exit_of;
-use super::narrow::{Narrow, flags};
+use super::narrow::{Narrow, flags, of_records};
 use super::output::{check_place, wrote};
 use super::report::format_parser;
 use super::run::{OutputArgs, measure, shown};
@@ -15,7 +15,7 @@ use crate::compare::{Policy, Records, SideInput, VerdictDocument, compare};
 use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_record, read_two_records, write_atomically};
-use crate::suite::{Benchmark, Gate, Overrides, Suite};
+use crate::suite::{Benchmark, Gate, Overrides, Selection, Suite};
 
 /// Compare a baseline with a fresh run, or two records with each other
 #[derive(clap::Args, Clone, Debug)]
@@ -62,20 +62,32 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let overrides = args.settings.overrides()?;
     check_place("--json", args.json.as_deref())?;
     check_place("--markdown", args.markdown.as_deref())?;
+    if args.json.is_some() && args.json == args.markdown {
+        let what = "the JSON and the Markdown would overwrite each other";
+        return Err(Fault::at_flag("--json, --markdown", what, "name two files"));
+    }
     // Two files need no suite; where there is one, its gate still decides how they are judged.
     let registry = args.selection.registry(builtins)?;
     let selection = args.selection.selection()?;
-    let narrow = Narrow::new(&registry, &selection)?;
     let (mut base, mut head, gate, reports) = match &args.head {
         Some(head) => {
             only_threshold(&overrides)?;
+            if args.output.artifacts.is_some() || args.output.deadline.is_some() {
+                let what = "it says how to measure, and two records are measured already";
+                let flag = if args.output.artifacts.is_some() { "--artifacts" } else { "--deadline" };
+                return Err(Fault::at_flag(
+                    flag,
+                    what,
+                    "take it out, or name the base alone to measure anew",
+                ));
+            }
             let paths = [&args.base, head].map(|text| Chosen::path(text, registry.file.as_ref(), args));
             let [base_path, head_path] = paths;
             let (base_path, head_path) = (base_path?, head_path?);
             let (base, head_record) = read_two_records(&base_path, &head_path);
             let base = Chosen { record: base?, name: args.base.clone(), path: base_path };
             let head = Chosen { record: head_record?, name: head.clone(), path: head_path };
-            (base, head, registry.file.map(|suite| suite.gate), None)
+            (base, head, registry.file.as_ref().map(|suite| suite.gate.clone()), None)
         }
         None => {
             let mut suite = registry.select(&selection)?;
@@ -98,6 +110,12 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
             (base, head, Some(suite.gate), Some(reports))
         }
     };
+    // Two records are narrowed by what stands in them; a fresh run by its suite.
+    let known = match args.head.is_some() && selection != Selection::default() {
+        true => of_records([&base.record, &head.record]),
+        false => registry,
+    };
+    let narrow = Narrow::new(&known, &selection)?;
     narrow.apply(&mut base.record);
     narrow.apply(&mut head.record);
     let mut policy = policy(gate.as_ref(), overrides.threshold);

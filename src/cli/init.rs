@@ -83,8 +83,13 @@ fn compose(name: &str, found: &[Found], builtins: &[Benchmark]) -> String {
          # Fresh processes for every case: what verdicts rest on. More of them see smaller changes.\n\
          processes = 5\n\
          # The least change that matters; a metric or a benchmark may have its own.\n\
-         threshold = \"5%\"\n",
-        quote(name)
+         {}\n",
+        quote(name),
+        match found.is_empty() {
+            // Each built-in one has thresholds that fit its noise; a value here would stand above them.
+            true => "# threshold = \"5%\"",
+            false => "threshold = \"5%\"",
+        }
     );
     for entry in found {
         text += &found_benchmark(entry);

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use crate::machine;
 use crate::model::{
     Exit, Fault, Manifest, RecordState, Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Shown, Side,
-    ToolInfo, looks_secret,
+    ToolInfo, without_secrets,
 };
 use crate::plan::Plan;
 use crate::run::{Finished, Interrupt, Session, Supervised};
@@ -104,30 +104,12 @@ fn header(
         finished: None,
         side,
         source: RunSource { suite: suite.name.clone(), path, sha256 },
-        command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
+        command: without_secrets(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         config,
         manifest,
         cases: Vec::new(),
         warnings: Vec::new(),
     }
-}
-
-/// The words of a command line, without the values of names that look secret.
-fn command_line(words: impl Iterator<Item = String>) -> Vec<String> {
-    let mut hide_next = false;
-    let cut = |word: String| {
-        let hidden = std::mem::take(&mut hide_next);
-        match word.split_once('=') {
-            _ if hidden => "***".into(),
-            Some((name, _)) if looks_secret(name.trim_start_matches('-')) => format!("{name}=***"),
-            Some(_) => word,
-            None => {
-                hide_next = word.strip_prefix("--").is_some_and(looks_secret);
-                word
-            }
-        }
-    };
-    words.map(cut).collect()
 }
 
 /// The exit code of one finished run, without any comparison.
@@ -152,16 +134,4 @@ fn only_missing_dependencies(finished: &Finished) -> bool {
     let missing =
         |outcome: &Outcome| matches!(outcome, Outcome::Failed { kind: FailureKind::MissingDependency, .. });
     finished.record.cases.iter().all(|case| !case.outcome.is_failure() || missing(&case.outcome))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_on_a_command_line_are_not_recorded() {
-        let words = ["gbench-ci", "--api-token", "abc", "--param", "hf_token=xyz", "--param", "n=1"];
-        let kept = command_line(words.iter().map(|word| word.to_string()));
-        assert_eq!(kept, ["gbench-ci", "--api-token", "***", "--param", "hf_token=***", "--param", "n=1"]);
-    }
 }

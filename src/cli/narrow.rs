@@ -1,11 +1,12 @@
 //! A selection narrows both sides of a comparison: what the user left out is neither measured nor missed.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
 
 use super::compare::quoted;
 use super::selection::SelectionArgs;
 use crate::model::{BenchmarkId, CaseRecord, Params, Result, RunRecord};
-use crate::suite::{Benchmark, Registry, Selection};
+use crate::suite::{Action, Benchmark, Registry, Selection, Source, Suite};
 
 /// Which cases the selection flags leave out of a comparison.
 pub struct Narrow {
@@ -37,6 +38,22 @@ impl Narrow {
             record.warnings.push(what);
         }
     }
+}
+
+/// The cases of records as a suite to select from: two records can be compared where their suite file is not.
+pub fn of_records(records: [&RunRecord; 2]) -> Registry {
+    let mut found: BTreeMap<&BenchmarkId, (&CaseRecord, BTreeSet<&Params>)> = BTreeMap::new();
+    for case in records.into_iter().flat_map(|record| &record.cases) {
+        found.entry(&case.id.benchmark).or_insert((case, BTreeSet::new())).1.insert(&case.id.params);
+    }
+    let benchmarks = found.into_iter().map(|(id, (case, points))| {
+        let mut benchmark = Benchmark::new(id.clone(), Action::Command(Vec::new()), PathBuf::new());
+        benchmark.components = case.components.clone();
+        benchmark.tags = case.tags.clone();
+        benchmark.points = points.into_iter().cloned().collect();
+        benchmark
+    });
+    Registry::new(Some(Suite::new("records", Source::Builtin, benchmarks.collect())), &[])
 }
 
 fn points<'a>(

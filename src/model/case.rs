@@ -12,8 +12,9 @@ use super::BenchmarkId;
 pub type Params = BTreeMap<String, ParamValue>;
 
 /// The whole identity of a case. Two records are compared case by case on equality of this, and on
-/// nothing less: 10 iterations against 30, cold against warm, or a CPU fallback against a GPU are
-/// different cases, not a regression.
+/// nothing less: another problem size, cold against warm, or a CPU fallback against a GPU are different
+/// cases, not a regression. (Iterations are no part of it: more of them measure the same thing better, except
+/// where whole processes are timed, and there a comparison refuses.)
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseId {

@@ -117,6 +117,24 @@ pub fn scrubbed(name: &str) -> bool {
     looks_secret(name) || CHANNELS.iter().any(|channel| channel.eq_ignore_ascii_case(name))
 }
 
+/// The words of a command line, without the values of names that look secret.
+pub fn without_secrets(words: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut hide_next = false;
+    let cut = |word: String| {
+        let hidden = std::mem::take(&mut hide_next);
+        match word.split_once('=') {
+            _ if hidden => "***".into(),
+            Some((name, _)) if looks_secret(name.trim_start_matches('-')) => format!("{name}=***"),
+            Some(_) => word,
+            None => {
+                hide_next = word.strip_prefix("--").is_some_and(looks_secret);
+                word
+            }
+        }
+    };
+    words.into_iter().map(cut).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,5 +233,12 @@ mod tests {
         for name in ["GITHUB_SHA", "GITHUB_WORKSPACE", "HOME", "PATH", "CUDA_VISIBLE_DEVICES"] {
             assert!(!scrubbed(name), "{name}");
         }
+    }
+
+    #[test]
+    fn secrets_on_a_command_line_are_not_recorded() {
+        let words = ["gbench-ci", "--api-token", "abc", "--param", "hf_token=xyz", "--param", "n=1"];
+        let kept = without_secrets(words.map(str::to_owned));
+        assert_eq!(kept, ["gbench-ci", "--api-token", "***", "--param", "hf_token=***", "--param", "n=1"]);
     }
 }

@@ -63,17 +63,17 @@ impl Harvest {
             harvest.take(event);
         }
         match benchmark.timing {
-            Timing::Protocol => harvest.derive_rates(),
+            Timing::Protocol => harvest.derive_rates(benchmark.declaration("time").0.as_deref()),
             Timing::Process => {
                 // Whatever a process-timed program sends is not what the suite file says to judge.
-                harvest.metrics.clear();
+                harvest.forget_samples();
                 let ended = matches!(execution.end, super::executor::End::Process(_));
                 if ended && execution.stopped.is_none() {
                     harvest.add("wall_time", Some("s"), Some(Better::Lower), [Some(execution.seconds)]);
                 }
             }
             Timing::Stdout => {
-                harvest.metrics.clear();
+                harvest.forget_samples();
                 match extract::all(&benchmark.extract, &execution.stdout) {
                     Ok(found) => {
                         for (rule, values) in found {
@@ -86,6 +86,12 @@ impl Harvest {
             }
         }
         harvest
+    }
+
+    fn forget_samples(&mut self) {
+        self.metrics.clear();
+        self.not_finite.clear();
+        self.unit_conflict = None;
     }
 
     fn take(&mut self, event: &Event) {
@@ -182,9 +188,11 @@ impl Harvest {
     }
 
     /// Units per iteration over the time of each iteration: `items` and `time` give `items_rate` in items/s.
-    fn derive_rates(&mut self) {
+    ///
+    /// `declared`: the unit that the suite file gives to `time`, for children that do not say.
+    fn derive_rates(&mut self, declared: Option<&str>) {
         let Some(time) = self.metrics.get("time") else { return };
-        let unit = time.unit.as_deref().unwrap_or("s");
+        let unit = time.unit.as_deref().or(declared).unwrap_or("s");
         let scale = match unit {
             "s" => 1.0,
             "ms" => 1e-3,
@@ -198,10 +206,12 @@ impl Harvest {
         {
             let metric = format!("{name}_rate");
             let Some(amount) = self.per_iteration.get(name) else { continue };
-            if self.metrics.contains_key(&metric) || times.iter().any(|time| *time <= 0.0) {
+            let values: Vec<f64> = times.iter().map(|time| amount / (time * scale)).collect();
+            // Of no time and of no work there is no rate, and a record holds finite numbers only.
+            let sensible = values.iter().all(|rate| rate.is_finite() && *rate > 0.0);
+            if self.metrics.contains_key(&metric) || !sensible {
                 continue;
             }
-            let values = times.iter().map(|time| amount / (time * scale)).collect();
             let better = Some(Better::Higher);
             let gathered =
                 Gathered { unit: Some(unit.into()), better, values, derived: true, ..Gathered::default() };

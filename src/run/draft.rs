@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use crate::model::{
     CaseRecord, FailureKind, Metric, MetricDeclaration, Origin, Outcome, Params, ProcessEnd, ProcessRecord,
-    Settings, Summary, looks_secret,
+    Settings, Summary, looks_secret, without_secrets,
 };
 use crate::plan::{PlannedCase, Turn};
 use crate::stats;
@@ -200,7 +200,7 @@ impl Draft {
             kind: benchmark.kind,
             tags: benchmark.tags.clone(),
             group: benchmark.group.clone(),
-            command: command(&benchmark.action, &self.planned.id.params),
+            command: without_secrets(command(&benchmark.action, &self.planned.id.params)),
             env: benchmark.env.iter().map(shown_variable).collect(),
             config: self.settings.shown(),
             outcome,
@@ -214,6 +214,10 @@ impl Draft {
 
     fn declaration(&self, metric: &str) -> MetricDeclaration {
         let (_, mut said) = self.planned.benchmark.declaration(metric);
+        // A threshold for one metric stands below what the benchmark itself or the command line says for all.
+        if matches!(self.settings.threshold.origin, Origin::Benchmark | Origin::Cli(_)) {
+            said.threshold = None;
+        }
         if self.derived.iter().any(|name| name == metric) {
             said.gate = said.gate.or(Some(false));
         }

@@ -9,7 +9,7 @@ use super::executor::{End, Execution, Stop};
 /// What became of one process. The order of the questions is the order of trust: what the kernel says, then what
 /// the child says, then what is missing.
 pub fn judge(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) -> Outcome {
-    stopped(execution)
+    stopped(execution, benchmark)
         .or_else(|| not_started(execution, benchmark))
         .or_else(|| killed(execution))
         .or_else(|| said(harvest))
@@ -18,11 +18,14 @@ pub fn judge(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) ->
         .unwrap_or(Outcome::Measured)
 }
 
-fn stopped(execution: &Execution) -> Option<Outcome> {
+fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
     Some(match execution.stopped? {
-        Stop::Stage { stage, limit, spent } => {
-            Outcome::TimedOut { stage, limit, spent, advice: timeout_advice(stage, limit) }
-        }
+        Stop::Stage { stage, limit, spent } => Outcome::TimedOut {
+            stage,
+            limit,
+            spent,
+            advice: timeout_advice(stage, limit / benchmark.settings.deadline_multiplier.value),
+        },
         Stop::RunDeadline => Outcome::NotRun {
             cause: "the run's deadline came while it ran".into(),
             advice: "raise `deadline` in [run], or select less".into(),
@@ -33,12 +36,13 @@ fn stopped(execution: &Execution) -> Option<Outcome> {
         },
         Stop::Flood => failed(
             FailureKind::Protocol,
-            "it sent more than 256 MiB over the channel".into(),
+            "it sent more than 64 MiB over the channel".into(),
             "send fewer samples, or send them as one `samples` event",
         ),
     })
 }
 
+/// `limit`: as the suite file has it, before the multiplier.
 fn timeout_advice(stage: Stage, limit: f64) -> String {
     let double = format_duration((limit * 2.0).max(1.0));
     match stage {
@@ -132,7 +136,9 @@ fn exit_code(execution: &Execution) -> Option<Outcome> {
 
 /// It ended well; is what it gave a measurement?
 fn bad_data(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) -> Option<Outcome> {
-    if let Some((number, error)) = &execution.bad_line {
+    if let Some((number, error)) = &execution.bad_line
+        && benchmark.timing == Timing::Protocol
+    {
         let cause = format!("line {number} of its protocol: {error}");
         return Some(failed(FailureKind::Protocol, cause, &error.advice()));
     }

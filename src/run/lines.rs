@@ -3,7 +3,7 @@
 use crate::model::line::{self, Event, LineError, MAX_LINE};
 
 /// No benchmark means more than this; a child that writes it is broken, and the gate must not be.
-const MAX_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Splits a child's bytes into events. Reading stops at the first bad line, as what follows cannot be trusted.
 #[derive(Debug, Default)]
@@ -18,6 +18,9 @@ pub struct Lines {
 impl Lines {
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
+        if self.flooded() {
+            return;
+        }
         let mut bytes = bytes;
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             self.rest.extend_from_slice(&bytes[..end]);

@@ -71,7 +71,9 @@ impl Session<'_> {
         self.observer.on(&Progress::Planned { cases: self.plan.steps.len(), processes: total });
         let mut ended = None;
         for (index, lane) in lanes.iter_mut().enumerate() {
-            ended = ended.or(self.build_all(index, lane, until)?);
+            if ended.is_none() {
+                ended = self.build_all(index, lane, until)?;
+            }
         }
         let mut done = 0;
         let mut next_index = vec![0; lanes.len()];
@@ -192,7 +194,9 @@ impl Session<'_> {
             let lane = &mut lanes[case.lane];
             let name = format!("{number:03}-{}.{process}", slug(&case.id.to_string()));
             write_logs(&lane.folder, &name, &execution)?;
-            lane.folder.keep(next_index[case.lane], &draft.record(false))?;
+            if is_worth_keeping(turn.process) {
+                lane.folder.keep(next_index[case.lane], &draft.record(false))?;
+            }
         }
         Ok(drafts)
     }
@@ -209,7 +213,10 @@ impl Session<'_> {
             return None;
         }
         let launch = step_launch(&case.benchmark, argv.clone(), dir.clone(), Stage::Teardown, until);
-        match self.executor.execute(&launch).end {
+        let execution = self.executor.execute(&launch);
+        match execution.end {
+            // The user's interrupt came first: it was never started.
+            _ if execution.stopped.is_some() => None,
             End::Process(end) => Some(end),
             // As a shell says it of a command that it cannot start.
             End::NotStarted { .. } => Some(ProcessEnd::Exit(127)),
@@ -393,6 +400,16 @@ fn write_logs(folder: &RunFolder, name: &str, execution: &Execution) -> Result<(
     folder.log(&format!("{name}.stderr.log"), &execution.stderr.bytes())
 }
 
+/// Whether to write down a case that is not over after its process of this index: after each of the first eight, then
+/// whenever a quarter more have come. A journal that repeats a case after every process grows with the square of them.
+fn is_worth_keeping(process: u32) -> bool {
+    let mut at = 8u32;
+    while at < process {
+        at += at / 4;
+    }
+    process <= 8 || at == process
+}
+
 /// A file name's worth of a case's name.
 fn slug(name: &str) -> String {
     let word = |c: char| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' };
@@ -402,4 +419,17 @@ fn slug(name: &str) -> String {
 /// `Side::word`, or nothing in an ordinary run; for observers.
 pub fn side_word(side: Option<Side>) -> &'static str {
     side.map_or("", Side::word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_journal_repeats_a_case_ever_more_rarely() {
+        let kept = |processes: u32| (0..processes).filter(|process| is_worth_keeping(*process)).count();
+        assert_eq!(kept(5), 5);
+        assert_eq!(kept(9), 9);
+        assert!((20..40).contains(&kept(1000)), "{}", kept(1000));
+    }
 }

@@ -30,6 +30,11 @@ const GRACE: f64 = 2.0;
 const REST: Duration = Duration::from_millis(50);
 /// A pipe this large holds what comes meanwhile; the kernel's usual limit for one pipe.
 const PIPE_BYTES: i32 = 1 << 20;
+/// Reads of 64 KiB that one round takes from one pipe: all that it can hold.
+const READS: usize = 16;
+/// How long a supervisor may take to report after it was told to stop: SIGTERM's grace, SIGKILL's patience twice, and a
+/// margin. One that takes longer is stopped itself, or hangs in the kernel.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Starts every child under a supervisor, with a FIFO as its channel.
 pub struct Supervised {
@@ -142,10 +147,16 @@ impl Supervised {
             if let Some(stream) = &mut stderr {
                 stream.drain(&mut watch.stderr)?;
             }
-            if rest_until.is_none() && watch.read_channel(&mut channel, now)? {
+            // Also when the channel rests: a stage that has begun meanwhile must not be held to the last one's deadline.
+            let due = watch.clock.deadline().is_some_and(|deadline| now >= deadline);
+            if (rest_until.is_none() || due) && watch.read_channel(&mut channel, now)? {
                 rest_until = Some(now + REST);
             }
             if supervisor_spoke && read_report(&control, &mut report)? {
+                break;
+            }
+            if watch.give_up.is_some_and(|at| now >= at) {
+                supervisor.kill()?;
                 break;
             }
             if let Some(interrupt) = &mut self.interrupt {
@@ -201,6 +212,8 @@ struct Watch {
     stdout: Capture,
     stderr: Capture,
     stopped: Option<Stop>,
+    /// When a supervisor that was told to stop is no longer waited for.
+    give_up: Option<Instant>,
     until: Option<Instant>,
 }
 
@@ -212,6 +225,7 @@ impl Watch {
             stdout: Capture::new(launch.stdout_limit),
             stderr: Capture::new(launch.stderr_limit),
             stopped: None,
+            give_up: None,
             until: launch.until,
         }
     }
@@ -219,7 +233,7 @@ impl Watch {
     /// The next moment at which something must be looked at though nothing came.
     fn next_wake(&self, rest_until: Option<Instant>) -> Option<Instant> {
         let limits = match self.stopped {
-            Some(_) => [None, None],
+            Some(_) => [self.give_up, None],
             None => [self.clock.deadline(), self.until],
         };
         limits.into_iter().chain([rest_until]).flatten().min()
@@ -229,7 +243,8 @@ impl Watch {
     fn read_channel(&mut self, channel: &mut File, now: Instant) -> std::io::Result<bool> {
         let before = self.lines.events.len();
         let mut buffer = [0; 1 << 16];
-        loop {
+        // At most a pipeful a round: a child that writes without end must not keep the gate from its deadlines.
+        for _ in 0..READS {
             match channel.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => self.lines.push(&buffer[..count]),
@@ -265,6 +280,7 @@ impl Watch {
             Some(_) => return,
         };
         self.stopped.get_or_insert(reason);
+        self.give_up.get_or_insert(Instant::now() + PATIENCE);
         // A supervisor that has just reported does not read this any more, and need not.
         let _ = (&mut &*control).write_all(&[word]);
     }
@@ -342,7 +358,10 @@ impl Stream {
     /// Reads what is there, without waiting.
     fn drain(&mut self, capture: &mut Capture) -> std::io::Result<()> {
         let mut buffer = [0; 1 << 16];
-        while self.open {
+        for _ in 0..READS {
+            if !self.open {
+                break;
+            }
             match self.source.read(&mut buffer) {
                 Ok(0) => self.open = false,
                 Ok(count) => capture.push(&buffer[..count]),

@@ -12,7 +12,7 @@ use super::settings::Changes;
 use super::sweep::{constrain, sweep};
 use super::words::advise;
 use super::{Action, Benchmark, MetricRule};
-use crate::model::{BenchmarkId, Component, Kind, Params, Timing};
+use crate::model::{BenchmarkId, Component, Kind, Origin, Params, Timing};
 
 /// What the rest of the file says to every benchmark.
 pub(super) struct Surroundings<'a> {
@@ -51,6 +51,10 @@ impl Surroundings<'_> {
 
         self.changes.iter().for_each(|changes| changes.apply(&mut it.settings));
         Changes::read(&mut table).apply(&mut it.settings);
+        if it.settings.threshold.origin != Origin::Default {
+            // What a built-in member ships with are defaults, also those for single metrics: the file stands above.
+            it.metrics.iter_mut().for_each(|rule| rule.declaration.threshold = None);
+        }
         self.describe(&mut it, &mut table);
         self.surround(&mut it, &mut table);
         self.time(&mut it, &mut table, action.as_ref().map(|(action, _)| action));
@@ -248,6 +252,21 @@ mod tests {
         let globs: Vec<_> = benchmark.metrics.iter().map(|rule| rule.glob.as_str()).collect();
         assert_eq!(globs, ["time", "*"]);
         assert_eq!((benchmark.dir.as_path(), benchmark.timing), (Path::new("/suite"), Timing::Protocol));
+    }
+
+    #[test]
+    fn a_threshold_of_the_file_stands_above_those_that_a_member_ships_with() {
+        let mut member = member();
+        member.metrics[0].declaration.threshold = Some(0.2);
+        let read = |text: &str| {
+            let suite = Suite::parse(Path::new("/suite/gbench.toml"), text, &[member.clone()]).unwrap();
+            suite.benchmarks[0].declaration("time").1.threshold
+        };
+        let entry = "[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\n";
+        assert_eq!(read(entry), Some(0.2));
+        assert_eq!(read(&format!("{entry}threshold = '1%'")), None);
+        assert_eq!(read(&format!("[defaults]\nthreshold = '1%'\n{entry}")), None);
+        assert_eq!(read(&format!("[metrics.time]\nthreshold = '3%'\n{entry}threshold = '1%'")), Some(0.03));
     }
 
     #[test]

@@ -13,11 +13,12 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
-use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::stat::Mode;
 use nix::unistd::Pid;
 
+use super::descendants::kill_without_reaping;
 use super::wire::{Assignment, KILL, Report, STOP};
 use super::{adopt_orphans, kill_descendants};
 use crate::model::{ProcessEnd, line};
@@ -144,8 +145,9 @@ fn attend(
     let pid = Pid::from_raw(child.id() as i32);
     let mut kill_at: Option<Instant> = None;
     let mut gate_is_there = true;
+    let mut killed = false;
     if stop_now {
-        let _ = killpg(pid, Signal::SIGTERM);
+        ask_to_end(pid);
         kill_at = Some(Instant::now() + Duration::from_secs_f64(grace.clamp(0.0, 3600.0)));
     }
     loop {
@@ -161,9 +163,14 @@ fn attend(
             None => PollTimeout::NONE,
             Some(at) => {
                 let left = at.saturating_duration_since(Instant::now());
+                if left.is_zero() && killed {
+                    // It hangs in the kernel, as a child of a stuck driver does: it will be counted as a survivor.
+                    return (ProcessEnd::Signal(Signal::SIGKILL as i32), started.elapsed().as_secs_f64());
+                }
                 if left.is_zero() {
-                    // The group first; the rest of the tree follows once the child has been reaped.
-                    let _ = killpg(pid, Signal::SIGKILL);
+                    // The whole tree, not the group: a child can leave its group.
+                    kill_without_reaping();
+                    killed = true;
                     kill_at = Some(Instant::now() + PATIENCE);
                 }
                 PollTimeout::try_from(left.as_millis().min(60_000) as u32 + 1).unwrap_or(PollTimeout::MAX)
@@ -179,8 +186,7 @@ fn attend(
         }
         let gate_spoke = fds.get(1).and_then(|fd| fd.any()).unwrap_or(false);
         let mut stop = |grace: f64| {
-            // SIGTERM goes to the group, because frameworks leave workers behind.
-            let _ = killpg(pid, Signal::SIGTERM);
+            ask_to_end(pid);
             let at = Instant::now() + Duration::from_secs_f64(grace.clamp(0.0, 3600.0));
             kill_at = Some(kill_at.map_or(at, |before| before.min(at)));
         };
@@ -203,4 +209,10 @@ fn attend(
             }
         }
     }
+}
+
+/// SIGTERM goes to the group, because frameworks leave workers behind, and to the child, which may have left its group.
+fn ask_to_end(pid: Pid) {
+    let _ = killpg(pid, Signal::SIGTERM);
+    let _ = kill(pid, Signal::SIGTERM);
 }
