@@ -11,7 +11,7 @@ use super::executor::{End, Execution, Stop};
 pub fn judge(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) -> Outcome {
     stopped(execution, benchmark)
         .or_else(|| not_started(execution, benchmark))
-        .or_else(|| killed(execution))
+        .or_else(|| killed(execution, benchmark))
         .or_else(|| said(harvest))
         .or_else(|| exit_code(execution))
         .or_else(|| bad_data(execution, harvest, benchmark))
@@ -66,7 +66,7 @@ fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> 
 }
 
 /// Ended by a signal that the gate did not send.
-fn killed(execution: &Execution) -> Option<Outcome> {
+fn killed(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
     let signal = match execution.end {
         End::Process(ProcessEnd::Signal(signal)) => signal,
         End::Lost => {
@@ -86,6 +86,10 @@ fn killed(execution: &Execution) -> Option<Outcome> {
         return Some(out_of_memory("killed while the kernel was ending processes for lack of memory".into()));
     }
     let advice = match signal {
+        // A loader that cannot map its libraries does not always say so.
+        9 | 11 if benchmark.settings.memory_limit.value > 0 => {
+            "raise `memory_limit`, in case it is too small to start in; else run it by hand under a debugger"
+        }
         9 => "look in the kernel's log and at other jobs for who sent it",
         _ => "run it by hand under a debugger; its stderr is in the run's logs",
     };
