@@ -35,3 +35,7 @@ ci:
 # Figures of gbench-ci itself: comparing, starting, measuring. No part of CI: a shared runner is no place to time
 bench:
     cargo bench --no-fail-fast
+
+# On a machine with a GPU: doctor, manifest and real programs through the protocol. Says so and exits 77 where there is none
+gpu binary="target/release/gbench-ci":
+    tests/gpu/accept.sh {{binary}}
