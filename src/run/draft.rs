@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use crate::model::{
-    CaseRecord, FailureKind, Metric, MetricDeclaration, Origin, Outcome, Params, ProcessEnd, ProcessRecord,
-    Settings, Summary, looks_secret, without_secrets,
+    CaseRecord, FailureKind, Metric, MetricDeclaration, Origin, Outcome, ProcessEnd, ProcessRecord, Settings,
+    Summary, looks_secret, without_secrets,
 };
 use crate::plan::{PlannedCase, Turn};
 use crate::stats;
-use crate::suite::{Action, substitute};
 
 use super::collect::{self, Harvest};
 use super::executor::{End, Execution};
@@ -200,7 +199,7 @@ impl Draft {
             kind: benchmark.kind,
             tags: benchmark.tags.clone(),
             group: benchmark.group.clone(),
-            command: without_secrets(command(&benchmark.action, &self.planned.id.params)),
+            command: without_secrets(benchmark.action.argv(&self.planned.id.params, &["builtin"])),
             env: benchmark.env.iter().map(shown_variable).collect(),
             config: self.settings.shown(),
             outcome,
@@ -222,14 +221,6 @@ impl Draft {
             said.gate = said.gate.or(Some(false));
         }
         said
-    }
-}
-
-fn command(action: &Action, params: &Params) -> Vec<String> {
-    match action {
-        Action::Command(argv) => substitute(argv, params),
-        Action::Shell(line) => vec!["sh".into(), "-c".into(), line.clone()],
-        Action::Builtin(name) => vec!["builtin".into(), name.clone()],
     }
 }
 

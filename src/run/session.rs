@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{
     CaseRecord, FailureKind, Manifest, Outcome, ProcessEnd, RecordState, Result, RunRecord, Side, Stage,
     Thermal, Timing,
 };
 use crate::plan::{Plan, PlannedCase, Step};
 use crate::store::RunFolder;
-use crate::suite::{Action, Benchmark, substitute};
+use crate::suite::Benchmark;
 
 use super::draft::{Draft, not_finished};
 use super::environment;
@@ -239,7 +240,7 @@ impl Session<'_> {
         let follows_events = benchmark.timing == Timing::Protocol;
         let log_limit = usize::try_from(settings.log_limit.value).unwrap_or(usize::MAX);
         let launch = Launch {
-            argv: argv(&benchmark.action, &case.id.params, &self.binary),
+            argv: benchmark.action.argv(&case.id.params, &[&self.binary.to_string_lossy(), MICRO_ARGUMENT]),
             dir: benchmark.dir.clone(),
             env: environment::of_process(
                 benchmark,
@@ -325,22 +326,8 @@ fn not_reached(stop: Stop) -> Outcome {
     }
 }
 
-fn argv(action: &Action, params: &crate::model::Params, binary: &Path) -> Vec<String> {
-    match action {
-        Action::Command(argv) => substitute(argv, params),
-        Action::Shell(line) => vec!["sh".into(), "-c".into(), line.clone()],
-        Action::Builtin(name) => {
-            vec![
-                binary.to_string_lossy().into_owned(),
-                crate::model::line::MICRO_ARGUMENT.into(),
-                name.clone(),
-            ]
-        }
-    }
-}
-
 fn build_launch(benchmark: &Benchmark, build: &crate::suite::Build, until: Option<Instant>) -> Launch {
-    let argv = argv(&build.action, &crate::model::Params::new(), Path::new(""));
+    let argv = build.action.argv(&crate::model::Params::new(), &[]);
     step_launch(benchmark, argv, build.dir.clone(), Stage::Build, until)
 }
 

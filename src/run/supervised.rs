@@ -116,6 +116,23 @@ impl Supervised {
         let (path, mut channel) = self.channel()?;
         let oom_before = oom_kills();
         let (mut supervisor, control) = self.start(launch, &path)?;
+        let execution = self.follow(launch, &mut supervisor, &control, &mut channel, oom_before);
+        if execution.is_err() {
+            // Nobody follows it any more: it must not run beside the next one.
+            supervisor.kill()?;
+            supervisor.wait()?;
+        }
+        execution
+    }
+
+    fn follow(
+        &mut self,
+        launch: &Launch,
+        supervisor: &mut Child,
+        control: &UnixStream,
+        channel: &mut File,
+        oom_before: u64,
+    ) -> std::io::Result<Execution> {
         let mut watch = Watch::new(launch, Instant::now());
         let mut stdout = supervisor.stdout.take().map(|pipe| Stream::new(pipe.into()));
         let mut stderr = supervisor.stderr.take().map(|pipe| Stream::new(pipe.into()));
@@ -149,10 +166,10 @@ impl Supervised {
             }
             // Also when the channel rests: a stage that has begun meanwhile must not be held to the last one's deadline.
             let due = watch.clock.deadline().is_some_and(|deadline| now >= deadline);
-            if (rest_until.is_none() || due) && watch.read_channel(&mut channel, now)? {
+            if (rest_until.is_none() || due) && watch.read_channel(channel, now)? {
                 rest_until = Some(now + REST);
             }
-            if supervisor_spoke && read_report(&control, &mut report)? {
+            if supervisor_spoke && read_report(control, &mut report)? {
                 break;
             }
             if watch.give_up.is_some_and(|at| now >= at) {
@@ -163,14 +180,14 @@ impl Supervised {
                 let (signal, fresh) = interrupt.check();
                 if let Some(signal) = signal {
                     // A second Ctrl-C means now.
-                    watch.stop(Stop::Interrupt(signal), &control, fresh);
+                    watch.stop(Stop::Interrupt(signal), control, fresh);
                 }
             }
-            watch.check_deadlines(now, &control);
+            watch.check_deadlines(now, control);
         }
         // Everything that could write is gone; what it wrote is still in the pipes.
         let status = watch.closing_status();
-        watch.read_channel(&mut channel, Instant::now())?;
+        watch.read_channel(channel, Instant::now())?;
         for (stream, capture) in [(&mut stdout, &mut watch.stdout), (&mut stderr, &mut watch.stderr)] {
             if let Some(stream) = stream {
                 stream.finish(capture)?;
@@ -198,7 +215,7 @@ impl Executor for Supervised {
             );
         }
         self.run(launch).unwrap_or_else(|error| {
-            let cause = format!("the gate could not start its supervisor: {error}");
+            let cause = format!("the gate itself could not start or follow it: {error}");
             let watch = Watch::new(launch, Instant::now());
             watch.finish(Some(Report::NotStarted { cause, not_found: false }), StageStatus::Ended, false)
         })

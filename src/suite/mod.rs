@@ -106,6 +106,19 @@ pub enum Action {
     Builtin(String),
 }
 
+impl Action {
+    /// The words to start, with the parameters in place. `builtin`: what stands before a built-in's name.
+    pub fn argv(&self, params: &Params, builtin: &[&str]) -> Vec<String> {
+        match self {
+            Action::Command(argv) => substitute(argv, params),
+            Action::Shell(line) => vec!["sh".into(), "-c".into(), line.clone()],
+            Action::Builtin(name) => {
+                builtin.iter().copied().chain([name.as_str()]).map(str::to_owned).collect()
+            }
+        }
+    }
+}
+
 /// Runs once a benchmark, before its first process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Build {
