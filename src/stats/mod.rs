@@ -6,16 +6,24 @@
 //! | `student` | tails and quantiles of Student's t |
 //! | `welch` | two groups of unequal variance: interval and tests of a difference |
 //! | `multiple` | Holm's correction for many comparisons |
+//! | `location` | the mean of the middle half: where one process lies |
+//! | `prior` | variances of many benchmarks, moderated by each other |
+//! | `seq_e` | the sequential rule over rounds |
 //!
 //! Every figure is held against NumPy, SciPy or statsmodels in `fixtures/statistics`.
 
+mod location;
 mod multiple;
 mod order;
+mod prior;
+pub mod seq_e;
 mod student;
 mod welch;
 
+pub use location::{ln_midmean, midmean};
 pub use multiple::{HolmStep, holm};
 pub use order::{Description, mean, median, quantile, sample_stddev, summarize};
+pub use prior::Prior;
 pub use student::{TQuantiles, t_tail};
 pub use welch::{Group, Welch};
 
