@@ -41,7 +41,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn the_checked_in_schemas_are_those_of_the_types() {
-    let schemas = [("record-v1.json", RunRecord::schema()), ("verdict-v1.json", VerdictDocument::schema())];
+    let schemas = [("record-v2.json", RunRecord::schema()), ("verdict-v2.json", VerdictDocument::schema())];
     for (name, schema) in schemas {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         if std::env::var_os("UPDATE_SCHEMAS").is_some() {
@@ -79,6 +79,23 @@ fn the_verdict_on_every_pair_keeps_to_the_schema() {
         let side = |record, name: &str| SideInput { record, name: name.into() };
         let document = compare(&side(&base, "base"), &side(&head, "head"), &Policy::default()).unwrap();
         valid(&schema, &serde_json::to_value(&document).unwrap(), &folder.display().to_string());
+    }
+}
+
+/// The schemas of earlier versions are contracts too: they stand as they were, and what was written then keeps to them.
+#[test]
+fn old_documents_keep_to_the_schema_of_their_time_and_to_the_newest() {
+    let newest = [RunRecord::schema(), VerdictDocument::schema()];
+    let kinds = [("records/v1", "record-v1.json"), ("verdicts/v1", "verdict-v1.json")];
+    for ((folder, schema), newest) in kinds.into_iter().zip(newest) {
+        let of_its_time = jsonschema::validator_for(&read(&schema_path(schema))).unwrap();
+        let newest = jsonschema::validator_for(&newest).unwrap();
+        let files = files_below(&fixture(folder));
+        assert!(!files.is_empty());
+        for file in files {
+            valid(&of_its_time, &read(&file), &file.display().to_string());
+            valid(&newest, &read(&file), &file.display().to_string());
+        }
     }
 }
 

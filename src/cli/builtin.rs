@@ -31,7 +31,7 @@ fn benchmark(member: &Member, dir: &Path) -> Option<Benchmark> {
             declaration: MetricDeclaration {
                 better: Some(metric.better),
                 threshold: Some(metric.threshold),
-                gate: None,
+                ..Default::default()
             },
         })
         .collect();

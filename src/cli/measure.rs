@@ -103,6 +103,7 @@ fn header(
         started: humantime::format_rfc3339_millis(started).to_string(),
         finished: None,
         side,
+        comparison: None,
         source: RunSource { suite: suite.name.clone(), path, sha256 },
         command: without_secrets(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         config,

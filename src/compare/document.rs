@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Better, CaseId, Outcome, RunId, RunRecord};
+use crate::model::{Better, CaseId, Outcome, RunId, RunRecord, Way};
 
-pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v1";
+pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
+
+/// Versions that reports read. The second adds to the first what rounds showed.
+pub const VERDICTS_READ: [&str; 2] = ["gbench-ci/verdict/v1", SCHEMA_VERDICT];
 
 /// The whole answer of one comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictDocument {
-    /// `gbench-ci/verdict/v1`.
+    /// `gbench-ci/verdict/v2`.
     pub schema: String,
     /// Version of gbench-ci that decided.
     pub tool_version: String,
@@ -48,7 +51,7 @@ pub struct Records {
 }
 
 impl VerdictDocument {
-    /// The JSON Schema of a verdict; `docs/schema/verdict-v1.json` is this.
+    /// The JSON Schema of a verdict; `docs/schema/verdict-v2.json` is this.
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(VerdictDocument).into()
     }
@@ -130,7 +133,7 @@ pub struct SideSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Method {
-    /// `process-welch-holm`: see docs/statistics.md.
+    /// `seq-e`, `process-welch-holm`: see docs/statistics.md.
     pub rule: String,
     /// Chance of any false red or green in the whole suite.
     pub alpha: f64,
@@ -138,6 +141,37 @@ pub struct Method {
     pub tested: u32,
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
+    /// Present where the sides were measured in rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<RoundsMethod>,
+}
+
+/// What is true of a comparison in rounds as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoundsMethod {
+    /// Chance of any false "improved" in the whole suite; `alpha` is that of any false red.
+    pub alpha_improved: f64,
+    /// Rounds in which every case was screened.
+    pub screen_rounds: u32,
+    /// Rounds after which an open case is inconclusive.
+    pub most_rounds: u32,
+    /// M: rows that the screen left open; they share `alpha`.
+    pub suspects: u32,
+    /// Seed of the coin that decided who went first.
+    pub seed: u64,
+    pub way: Way,
+    /// Pooled, bias-corrected lag-1 correlation of the differences; near 0 where nothing sticks to a side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stickiness: Option<f64>,
+    /// Median slowdown over all rows of the metric that most of them measure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shift: Option<f64>,
+    /// Rows of the base that were compared with itself.
+    pub controls: u32,
+    /// Those of them that came out changed, which they cannot be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flagged_controls: Vec<String>,
 }
 
 /// A field in which the two sides differ.
@@ -174,8 +208,35 @@ pub struct Row {
     /// Absent where there is nothing to compare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
-    /// Least relative change that matters: 0.05 is 5 %.
+    /// Least relative change that matters: 0.05 is 5 %. In rounds: within it, the row is certified unchanged.
     pub threshold: f64,
+    /// Present where the row was decided over rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<Sequence>,
+}
+
+/// What the rounds showed of one row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sequence {
+    /// Rounds up to the decision; both sides have a process in each.
+    pub rounds: u32,
+    /// A red must lie beyond this.
+    pub min_effect: f64,
+    /// Standard deviation of the difference in one round, over those rounds.
+    pub noise: f64,
+    /// log10 of the e-value against "not worse than `min_effect`", over the rounds after the screen.
+    pub log10_worse: f64,
+    /// Likewise against "not better".
+    pub log10_better: f64,
+    /// log10 of the e-value that a red needs.
+    pub log10_needed: f64,
+    /// Of a red row: the slowdown is at least this, for the whole suite at once, with `1 - alpha`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// Of an inconclusive row: further rounds that would probably decide it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more_rounds: Option<u32>,
 }
 
 /// One side of one row.
@@ -211,7 +272,7 @@ pub struct Change {
     /// Two-sided p-value of "no change beyond the threshold", corrected over the suite (Holm 1979).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adjusted_p: Option<f64>,
-    /// Smallest slowdown that this many processes with this spread would have found.
+    /// Smallest slowdown that this many processes, or rounds, with this spread would have found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detectable: Option<f64>,
 }

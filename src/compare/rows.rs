@@ -118,6 +118,7 @@ impl<'a> Drafter<'a, '_> {
             base: pair.base.map(case_side),
             head: pair.head.map(case_side),
             change: None,
+            sequence: None,
             threshold: of.map_or(0.0, |case| self.policy.threshold_for(case, None)),
         });
     }
@@ -149,6 +150,7 @@ impl<'a> Drafter<'a, '_> {
                 base: None,
                 head: None,
                 change: None,
+                sequence: None,
                 threshold: self.policy.threshold_for(head, declared),
             };
             let declared_better = declared.and_then(|declared| declared.better);

@@ -82,6 +82,7 @@ pub fn compare_by(
             tested,
             inconclusive_fails: policy.inconclusive_fails,
             failed_fails: policy.failed_fails,
+            rounds: None,
         },
         differences,
         rows,

@@ -3,8 +3,12 @@
 //! The suite file sets the strictness of each field and the comparison obeys it, so the list of fields
 //! stands between the two rooms.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// What a difference in one field of the match key means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Strictness {
     /// A difference refuses the comparison.
     Strict,

@@ -5,7 +5,8 @@
 //! | [`BenchmarkId`] | `suite/name`: one runnable workload; has components, a kind, parameters |
 //! | [`CaseId`] | benchmark x variant x parameters x timing x cold or warm x device: what one verdict is about |
 //! | [`Variant`] | `Baseline` or `Optimized` member of a pair; nothing else is called so |
-//! | [`Side`] | `Base` or `Head` of a comparison |
+//! | [`Side`] | `Base` or `Head` of a comparison, or `Control`: the base once more, against itself |
+//! | [`Comparison`] | how an interleaved comparison was asked for; stands in the records of all its sides |
 //! | [`BaselineName`] | a stored record promoted as a reference |
 //! | process | one fresh child process: the statistical unit. Iterations inside it only estimate it |
 //! | round | one turn of interleaving: base and head each get a process, in an order decided by a coin |
@@ -16,6 +17,7 @@
 //! | [`Fault`] | an error as the user meets it: where, what, what next, and the exit code |
 
 mod case;
+mod comparison;
 mod exit;
 mod facts;
 mod fault;
@@ -33,6 +35,7 @@ mod stage;
 mod unit;
 
 pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Variant};
+pub use comparison::{Comparison, ComparisonPolicy, SequentialRule, Way};
 pub use exit::Exit;
 pub use fault::{Fault, Place, Result};
 pub use hash::sha256_hex;
@@ -41,11 +44,11 @@ pub use manifest::*;
 pub use match_fields::{MATCH_FIELDS, Strictness};
 pub use outcome::{FailureKind, Outcome};
 pub use record::{
-    CaseRecord, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, RunRecord, RunSource,
-    SCHEMA_RECORD, Side, ToolInfo,
+    CaseRecord, Conditions, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, RunRecord,
+    RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
 };
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Origin, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
-pub use unit::{Better, direction_of_unit, format_duration};
+pub use unit::{Better, convert, direction_of_unit, format_duration};

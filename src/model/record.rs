@@ -6,17 +6,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::samples::exact;
-use super::{Better, CaseId, Component, Kind, Manifest, Metric, Outcome, RunId, Shown, StageReport};
+use super::{
+    Better, CaseId, Comparison, Component, Kind, Manifest, Metric, Outcome, RunId, Shown, StageReport,
+};
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take
 /// makes a new version; fixtures of old ones stay as they are and stay readable.
-pub const SCHEMA_RECORD: &str = "gbench-ci/record/v1";
+pub const SCHEMA_RECORD: &str = "gbench-ci/record/v2";
+
+/// Versions that this one reads. The second has all of the first, and beside it what interleaved comparisons need.
+pub const SCHEMAS_READ: [&str; 2] = ["gbench-ci/record/v1", SCHEMA_RECORD];
 
 /// Everything that one run selected, tried, measured and knew about its machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunRecord {
-    /// `gbench-ci/record/v1`.
+    /// `gbench-ci/record/v2`.
     pub schema: String,
     pub run_id: RunId,
     pub tool: ToolInfo,
@@ -29,6 +34,9 @@ pub struct RunRecord {
     /// Present when the run was one side of an interleaved comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<Side>,
+    /// Present when the run was one side of a comparison in rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Box<Comparison>>,
     pub source: RunSource,
     /// The command line, for reproducing; values of secret-looking names are cut.
     pub command: Vec<String>,
@@ -43,7 +51,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The JSON Schema of a record; `docs/schema/record-v1.json` is this.
+    /// The JSON Schema of a record; `docs/schema/record-v2.json` is this.
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(RunRecord).into()
     }
@@ -87,6 +95,8 @@ pub enum RecordState {
 pub enum Side {
     Base,
     Head,
+    /// The base once more: what the comparison says of it must be nothing.
+    Control,
 }
 
 impl Side {
@@ -94,6 +104,7 @@ impl Side {
         match self {
             Side::Base => "base",
             Side::Head => "head",
+            Side::Control => "control",
         }
     }
 }
@@ -159,9 +170,52 @@ pub struct MetricDeclaration {
     /// Least relative change that matters for this metric; absent: the case's `threshold`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
+    /// In rounds: certified unchanged within this; absent: the case's `target`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<f64>,
+    /// In rounds: a red must lie beyond this; absent: the case's `min_effect`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_effect: Option<f64>,
+    /// In rounds: a change smaller than this never matters, whatever share of the whole it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<Margin>,
     /// `false`: shown, never judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<bool>,
+}
+
+/// An absolute difference: `50 ns`, `64 KiB`. Without a unit it is in the metric's own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Margin {
+    pub value: f64,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
+}
+
+/// What else the machine did while a process ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Conditions {
+    /// Work of others beside it, in cores, averaged over its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_cpu: Option<f64>,
+    /// Others left it less than a core of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub busy: bool,
+    /// Why a GPU held its clocks down, as NVML names it; thermal and power reasons only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub throttled: Vec<String>,
+    /// Clock of the streaming multiprocessors in MHz at the end, of the first GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sm_clock_mhz: Option<u32>,
+}
+
+impl Conditions {
+    /// A round in which this was so is not one to found a verdict on.
+    pub fn disturbed(&self) -> bool {
+        self.busy || !self.throttled.is_empty()
+    }
 }
 
 /// One child process of a case.
@@ -205,6 +259,9 @@ pub struct ProcessRecord {
     /// In an interleaved run: 0 if this side went first in its round, else 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<u8>,
+    /// In an interleaved run: what else the machine did meanwhile, where it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
 }
 
 /// How a process ended.

@@ -89,6 +89,10 @@ pub struct Settings {
     pub percentiles: Setting<Vec<f64>>,
     /// The least relative change that matters: 0.05 is 5 %.
     pub threshold: Setting<f64>,
+    /// In rounds: certified unchanged within this.
+    pub target: Setting<f64>,
+    /// In rounds: a red must lie beyond this.
+    pub min_effect: Setting<f64>,
     /// A seed for the child's generators.
     pub seed: Setting<u64>,
     /// A missing requirement fails the case instead of skipping it.
@@ -116,6 +120,8 @@ impl Default for Settings {
             log_limit: Setting::default(1 << 20),
             percentiles: Setting::default(Vec::new()),
             threshold: Setting::default(0.05),
+            target: Setting::default(0.02),
+            min_effect: Setting::default(0.0025),
             seed: Setting::default(1337),
             fail_on_missing: Setting::default(false),
             device: Setting::default(String::new()),
@@ -159,6 +165,8 @@ impl Settings {
             ("log_limit", show(&self.log_limit, self.log_limit.value)),
             ("percentiles", show(&self.percentiles, self.percentiles.value.clone())),
             ("threshold", show(&self.threshold, self.threshold.value)),
+            ("target", show(&self.target, self.target.value)),
+            ("min_effect", show(&self.min_effect, self.min_effect.value)),
             ("seed", show(&self.seed, self.seed.value)),
             ("device", show(&self.device, self.device.value.clone())),
             ("fail_on_missing", show(&self.fail_on_missing, self.fail_on_missing.value)),

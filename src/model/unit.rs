@@ -35,6 +35,41 @@ pub fn direction_of_unit(unit: &str) -> Option<Better> {
     (rate || flops).then_some(Better::Higher)
 }
 
+/// Times and sizes by their unit, in seconds or bytes.
+const SCALES: [(&str, f64, bool); 20] = [
+    ("s", 1.0, true),
+    ("seconds", 1.0, true),
+    ("ms", 1e-3, true),
+    ("us", 1e-6, true),
+    ("µs", 1e-6, true),
+    ("ns", 1e-9, true),
+    ("ps", 1e-12, true),
+    ("min", 60.0, true),
+    ("h", 3600.0, true),
+    ("B", 1.0, false),
+    ("bytes", 1.0, false),
+    ("KB", 1e3, false),
+    ("kB", 1e3, false),
+    ("MB", 1e6, false),
+    ("GB", 1e9, false),
+    ("TB", 1e12, false),
+    ("KiB", 1024.0, false),
+    ("MiB", 1_048_576.0, false),
+    ("GiB", 1_073_741_824.0, false),
+    ("TiB", 1_099_511_627_776.0, false),
+];
+
+/// A value of one unit in another; `None` where the two do not measure the same thing. Equal units, known or not,
+/// and an empty `from` leave the value as it is.
+pub fn convert(value: f64, from: &str, to: &str) -> Option<f64> {
+    if from.is_empty() || from == to {
+        return Some(value);
+    }
+    let scale = |unit: &str| SCALES.iter().find(|(name, ..)| *name == unit);
+    let ((_, from, time), (_, to, also_time)) = (scale(from)?, scale(to)?);
+    (time == also_time).then(|| value * from / to)
+}
+
 /// `0.25` -> `250ms`, `90.0` -> `1m 30s`: as the suite file takes it and as reports print it.
 pub fn format_duration(seconds: f64) -> String {
     let duration = std::time::Duration::from_millis((seconds.max(0.0) * 1e3).round() as u64);
@@ -44,6 +79,14 @@ pub fn format_duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_changes_its_unit_within_its_kind() {
+        assert_eq!(convert(50.0, "us", "ns"), Some(50_000.0));
+        assert_eq!(convert(2.0, "KiB", "B"), Some(2048.0));
+        assert_eq!((convert(1.0, "s", "B"), convert(1.0, "W", "s")), (None, None));
+        assert_eq!((convert(3.0, "W", "W"), convert(3.0, "", "J")), (Some(3.0), Some(3.0)));
+    }
 
     #[test]
     fn times_are_better_lower_and_rates_better_higher() {

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 
 use super::Options;
 use super::record::{Digest, Standing};
-use crate::compare::{SCHEMA_VERDICT, VerdictDocument};
-use crate::model::{Exit, Fault, Result, RunRecord, SCHEMA_RECORD};
+use crate::compare::{SCHEMA_VERDICT, VERDICTS_READ, VerdictDocument};
+use crate::model::{Exit, Fault, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
 
 /// A document read back.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,8 +27,8 @@ impl Input {
             Fault::in_text(path, &text, place(&text, &error), format!("not JSON: {}", plain(&error)), next)
         })?;
         match value.get("schema").and_then(serde_json::Value::as_str) {
-            Some(SCHEMA_VERDICT) => Ok(Input::Verdict(document(path, &text)?)),
-            Some(SCHEMA_RECORD) => {
+            Some(schema) if VERDICTS_READ.contains(&schema) => Ok(Input::Verdict(document(path, &text)?)),
+            Some(schema) if SCHEMAS_READ.contains(&schema) => {
                 let record: Box<RunRecord> = document(path, &text)?;
                 match record.repeated() {
                     None => Ok(Input::Record(record)),

@@ -70,6 +70,7 @@ pub fn row(benchmark: &str, verdict: Verdict) -> Row {
         head: None,
         change: None,
         threshold: 0.05,
+        sequence: None,
     }
 }
 
@@ -126,6 +127,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
             tested: rows.iter().filter(|row| row.change.is_some()).count() as u32,
             inconclusive_fails: false,
             failed_fails: true,
+            rounds: None,
         },
         differences: Vec::new(),
         rows,

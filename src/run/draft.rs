@@ -107,6 +107,7 @@ impl Draft {
             after_timeout,
             round: interleaved.then_some(turn.round),
             slot: interleaved.then_some(turn.slot),
+            conditions: None,
         });
         if !outcome.is_measured() {
             self.broken = Some(outcome);

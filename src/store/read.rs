@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::folder::{Entry, JOURNAL, RECORD};
-use crate::model::{Fault, RecordState, Result, RunRecord, SCHEMA_RECORD};
+use crate::model::{Fault, RecordState, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
 
 /// Reads a record from its JSON file, from its run's folder, or from the journal of a run that was killed.
 ///
@@ -86,7 +86,7 @@ fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
         schema: Option<String>,
     }
     if let Ok(Schema { schema }) = serde_json::from_str::<Schema>(text)
-        && schema.as_deref() != Some(SCHEMA_RECORD)
+        && !schema.as_deref().is_some_and(|schema| SCHEMAS_READ.contains(&schema))
     {
         return wrong_schema(path, schema.as_deref());
     }
@@ -107,7 +107,7 @@ fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
         serde_json::error::Category::Eof if text.trim().is_empty() => "the file is empty: give a record",
         serde_json::error::Category::Eof => "the file ends too early: copy it again, whole",
         serde_json::error::Category::Syntax => "the file is not JSON: copy it again, or give another",
-        _ => "records are not meant to be edited; docs/schema/record-v1.json describes them",
+        _ => "records are not meant to be edited; docs/schema/record-v2.json describes them",
     };
     // A record may be one line of megabytes: only the neighbourhood is shown.
     let (excerpt, span) = excerpt(text, at);
@@ -136,7 +136,7 @@ fn wrong_schema(path: &Path, schema: Option<&str>) -> Fault {
     match schema {
         Some(other) if other.starts_with("gbench-ci/record/") => Fault::at_path(
             path,
-            format!("the record's version is `{other}`, and this gbench-ci reads `{SCHEMA_RECORD}`"),
+            format!("the record's version is `{other}`, and this gbench-ci reads up to `{SCHEMA_RECORD}`"),
             "use the gbench-ci that wrote it, or a newer one",
         ),
         Some(other) => Fault::at_path(
@@ -154,7 +154,7 @@ fn wrong_schema(path: &Path, schema: Option<&str>) -> Fault {
 
 /// What types alone cannot promise.
 fn check(path: &Path, record: RunRecord) -> Result<RunRecord> {
-    if record.schema != SCHEMA_RECORD {
+    if !SCHEMAS_READ.contains(&record.schema.as_str()) {
         return Err(wrong_schema(path, Some(&record.schema)));
     }
     if let Some(twice) = record.repeated() {

@@ -23,6 +23,9 @@ impl Benchmark {
             unit = unit.or_else(|| rule.unit.clone());
             declared.better = declared.better.or(rule.declaration.better);
             declared.threshold = declared.threshold.or(rule.declaration.threshold);
+            declared.target = declared.target.or(rule.declaration.target);
+            declared.min_effect = declared.min_effect.or(rule.declaration.min_effect);
+            declared.margin = declared.margin.or_else(|| rule.declaration.margin.clone());
             declared.gate = declared.gate.or(rule.declaration.gate);
         }
         (unit, declared)
@@ -52,6 +55,9 @@ fn rule(item: &Item) -> Option<MetricRule> {
         declaration: MetricDeclaration {
             better: table.take("better").and_then(|better| better.word(&DIRECTIONS)),
             threshold: table.take("threshold").and_then(|threshold| threshold.ratio()),
+            target: table.take("target").and_then(|target| target.ratio()),
+            min_effect: table.take("min_effect").and_then(|effect| effect.ratio()),
+            margin: table.take("margin").and_then(|margin| margin.margin()),
             gate: table.take("gate").and_then(|gate| gate.flag()),
         },
     };
@@ -160,7 +166,7 @@ mod tests {
         let rule = |glob: &str, threshold, gate| MetricRule {
             glob: glob.into(),
             unit: None,
-            declaration: MetricDeclaration { better: None, threshold, gate },
+            declaration: MetricDeclaration { threshold, gate, ..Default::default() },
         };
         benchmark.metrics = vec![
             rule("peak_*", Some(0.01), None),

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::words::{advise, check_ratio, check_seconds, listed, parse_ratio, parse_seconds, parse_size};
-use crate::model::{Fault, Origin};
+use super::words::{
+    advise, check_ratio, check_seconds, listed, parse_margin, parse_ratio, parse_seconds, parse_size,
+};
+use crate::model::{Fault, Margin, Origin};
 
 /// One file under reading and the faults found in it so far.
 pub(super) struct Page {
@@ -240,6 +242,15 @@ impl<'t> Item<'t> {
     /// A relative change: `"5%"` or `0.05`.
     pub fn ratio(&self) -> Option<f64> {
         self.quantity(parse_ratio, check_ratio, "a change such as \"5%\" or 0.05, above 0 and at most 10")
+    }
+
+    /// An absolute difference: `"50 ns"`, `"64 KiB"`, or a number in the metric's own unit.
+    pub fn margin(&self) -> Option<Margin> {
+        let check = |value: f64| match value > 0.0 {
+            true => Ok(Margin { value, unit: String::new() }),
+            false => Err(format!("{value} is not above 0")),
+        };
+        self.quantity(parse_margin, check, "a difference such as \"50 ns\" or \"64 KiB\"")
     }
 
     /// The members of a list, each under the list's key.

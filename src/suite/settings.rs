@@ -29,6 +29,8 @@ impl Changes {
         changes.add(table.take("log_limit"), Item::bytes, |to| &mut to.log_limit);
         changes.add(table.take("percentiles"), percentiles, |to| &mut to.percentiles);
         changes.threshold(table);
+        changes.add(table.take("target"), Item::ratio, |to| &mut to.target);
+        changes.add(table.take("min_effect"), Item::ratio, |to| &mut to.min_effect);
         changes.add(table.take("seed"), |item| item.whole(0..=u64::MAX), |to| &mut to.seed);
         changes.add(table.take("fail_on_missing"), Item::flag, |to| &mut to.fail_on_missing);
         changes.add(table.take("device"), |item| item.text().map(str::to_owned), |to| &mut to.device);
@@ -129,7 +131,7 @@ mod tests {
     fn every_setting_that_is_shown_can_be_set_by_the_name_it_is_shown_under() {
         for (name, shown) in Settings::default().shown() {
             let value = match name.as_str() {
-                "threshold" => "0.1".to_owned(),
+                "threshold" | "target" | "min_effect" => "0.1".to_owned(),
                 "deadline_multiplier" => "2".to_owned(),
                 _ => shown.value.to_string(),
             };

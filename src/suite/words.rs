@@ -1,6 +1,8 @@
 //! How people write quantities, and which name they probably meant. The suite file and the command line
 //! share these, so that `2s`, `8 GiB` and `5%` mean one thing everywhere.
 
+use crate::model::Margin;
+
 /// Seconds, from `90s`, `1m 30s`, `500ms` or a plain number of seconds. Not negative, at most 365 days.
 /// Error: what is wrong with the text.
 pub fn parse_seconds(text: &str) -> Result<f64, String> {
@@ -58,6 +60,18 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     match bytes < (1u64 << 53) as f64 {
         true => Ok(bytes.round() as u64),
         false => Err(format!("`{text}` is more than any machine holds")),
+    }
+}
+
+/// An absolute difference from `50 ns`, `64KiB` or a plain number. Error: what is wrong with the text.
+pub fn parse_margin(text: &str) -> Result<Margin, String> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = (&text[..split], text[split..].trim());
+    match number.parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(Margin { value, unit: unit.to_owned() }),
+        Ok(_) => Err(format!("`{text}` is not above 0")),
+        Err(_) => Err(format!("`{text}` does not begin with a number")),
     }
 }
 

@@ -93,6 +93,7 @@ pub fn header() -> RunRecord {
         started: "2026-01-01T00:00:00.000Z".into(),
         finished: None,
         side: None,
+        comparison: None,
         source: RunSource { suite: "test".into(), path: None, sha256: None },
         command: Vec::new(),
         config: Default::default(),

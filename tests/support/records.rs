@@ -61,6 +61,7 @@ pub fn build_sized(seed: u32, plans: &[Planned], processes: u32, iterations: u32
         started: format!("2026-11-21T10:{seed:02}:00.000Z"),
         finished: Some(format!("2026-11-21T10:{seed:02}:42.000Z")),
         side: None,
+        comparison: None,
         source: RunSource {
             suite: "fixture".into(),
             path: Some("gbench.toml".into()),
@@ -143,6 +144,7 @@ fn process(index: u32) -> ProcessRecord {
         output_bytes: 0,
         round: None,
         slot: None,
+        conditions: None,
     }
 }
 

@@ -62,6 +62,7 @@ fn process(index: u32, outcome: Outcome) -> ProcessRecord {
         output_bytes: 120,
         round: None,
         slot: None,
+        conditions: None,
     }
 }
 
@@ -74,6 +75,7 @@ fn record_of(cases: Vec<CaseRecord>) -> RunRecord {
         started: "2026-11-21T11:01:02.345Z".into(),
         finished: Some("2026-11-21T11:02:31.120Z".into()),
         side: None,
+        comparison: None,
         source: RunSource { suite: "kernels".into(), path: Some("gbench.toml".into()), sha256: None },
         command: ["gbench-ci", "run", "--suite", "kernels", "--tag", "it's fast"].map(String::from).to_vec(),
         config: BTreeMap::new(),

@@ -1,0 +1,87 @@
+//! How an interleaved comparison was asked for: the same words stand in the records of all its sides, so that they alone
+//! give the verdict again, on any machine.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{RunId, Strictness};
+
+/// What the records of one comparison share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// Of the comparison as a whole; each record has a run id of its own.
+    pub id: RunId,
+    /// The sides as the user meets them: `main (1a2b3c4d5e)`.
+    pub base: String,
+    pub head: String,
+    /// Seed of the coin that decides who goes first in each round.
+    pub seed: u64,
+    pub way: Way,
+    /// Seconds that the rounds may take; absent: until all is decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
+    pub rule: SequentialRule,
+    pub policy: ComparisonPolicy,
+}
+
+/// How the two processes of a round share the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// One after the other.
+    #[default]
+    Alternating,
+    /// Both alive, taking turns in short blocks.
+    Lockstep,
+}
+
+impl Way {
+    pub const ALL: [Way; 2] = [Way::Alternating, Way::Lockstep];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Way::Alternating => "alternating",
+            Way::Lockstep => "lockstep",
+        }
+    }
+}
+
+/// What the rule `seq-e` is asked to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SequentialRule {
+    /// Chance of any false red in the whole suite.
+    pub alpha: f64,
+    /// Chance of any false "improved".
+    pub alpha_improved: f64,
+    /// Rounds in which every case is screened.
+    pub screen_rounds: u32,
+    /// Rounds after which a case that is still open is inconclusive.
+    pub most_rounds: u32,
+}
+
+impl SequentialRule {
+    /// The usual figures for a comparison of so many cases.
+    pub fn for_cases(cases: usize) -> Self {
+        // Fewer than four variances lend each other nothing, so that each needs a round more.
+        let screen_rounds = if cases < 4 { 4 } else { 3 };
+        Self { alpha: 0.01, alpha_improved: 0.05, screen_rounds, most_rounds: 40 }
+    }
+}
+
+/// What the verdicts of the comparison mean for its exit code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ComparisonPolicy {
+    pub inconclusive_fails: bool,
+    pub failed_fails: bool,
+    /// From the command line: stands above every declared target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
+    /// Strictness by field of the match key, where it is not the usual one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub match_key: BTreeMap<String, Strictness>,
+}
