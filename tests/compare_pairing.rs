@@ -254,6 +254,9 @@ fn another_rule_decides_behind_the_same_seam() {
         fn name(&self) -> &str {
             "larger"
         }
+        fn alpha(&self) -> f64 {
+            0.5
+        }
         fn decide(&self, evidence: &[Evidence]) -> Vec<Decision> {
             let verdict = |row: &Evidence| match row.head.centres[0] > row.base.centres[0] {
                 true => Verdict::Regressed,
@@ -264,7 +267,9 @@ fn another_rule_decides_behind_the_same_seam() {
                 reason: String::new(),
                 next: String::new(),
                 change: None,
+                sequence: None,
                 tested: true,
+                open: false,
             };
             evidence.iter().map(decision).collect()
         }

@@ -11,11 +11,19 @@ fn evidence<'a>(better: Better, threshold: f64, base: &'a [f64], head: &'a [f64]
         processes: values.chunks(1).enumerate().map(one_sample).collect(),
         centres: values.to_vec(),
     };
-    Evidence { better, threshold, base: measured(base), head: measured(head) }
+    let (base, head) = (measured(base), measured(head));
+    Evidence { metric: "time", better, threshold, limits: RowLimits::default(), witness: false, base, head }
 }
 
 fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
-    ProcessValues { process: process as u32, round: None, slot: None, samples, stated: false }
+    ProcessValues {
+        process: process as u32,
+        round: None,
+        slot: None,
+        samples,
+        stated: false,
+        disturbed: false,
+    }
 }
 
 fn decide(evidence: &[Evidence]) -> Vec<Decision> {

@@ -11,6 +11,7 @@ mod cli_selection;
 mod cli_store;
 mod compare_documents;
 mod compare_pairing;
+mod compare_rounds;
 mod compare_rule;
 mod doctor;
 mod errors;

@@ -1,6 +1,6 @@
 //! What a rule decides on: the complete samples of one metric on both sides, by process, not copied.
 
-use crate::model::{Better, CaseRecord, Metric};
+use crate::model::{Better, CaseRecord, Conditions, Metric};
 use crate::stats;
 
 use super::RowSide;
@@ -8,11 +8,29 @@ use super::RowSide;
 /// One row's question to the rule: is head worse than base by more than the threshold?
 #[derive(Clone, Debug)]
 pub struct Evidence<'a> {
+    /// Name of the metric: rows of one metric lend each other what they know of noise.
+    pub metric: &'a str,
     pub better: Better,
     /// Least relative change that matters: 0.05 is 5 %. Finite, 0 or more.
     pub threshold: f64,
+    /// Used by rules over rounds.
+    pub limits: RowLimits,
+    /// Of a case that did not end well: its rounds count for what the suite shows of noise and suspects, and nothing
+    /// is decided on them.
+    pub witness: bool,
     pub base: Measured<'a>,
     pub head: Measured<'a>,
+}
+
+/// What a row asks of a rule over rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RowLimits {
+    /// Certified unchanged within this: 0.02 is 2 %.
+    pub target: f64,
+    /// A red must lie beyond this.
+    pub min_effect: f64,
+    /// Smaller absolute changes, in the metric's unit, never matter.
+    pub margin: Option<f64>,
 }
 
 /// One side: never without a process, and every number finite.
@@ -35,6 +53,8 @@ pub struct ProcessValues<'a> {
     /// In order of measuring; one number where the process stated a summary only. Never empty.
     pub samples: &'a [f64],
     pub stated: bool,
+    /// The machine was busy or throttled meanwhile.
+    pub disturbed: bool,
 }
 
 /// Why a metric of a measured case offers no evidence.
@@ -67,6 +87,7 @@ impl<'a> Measured<'a> {
                 slot: run.and_then(|run| run.slot),
                 samples,
                 stated: stated.is_some(),
+                disturbed: run.and_then(|run| run.conditions.as_ref()).is_some_and(Conditions::disturbed),
             });
             centres.push(centre);
         }

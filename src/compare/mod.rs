@@ -5,27 +5,40 @@
 //! pairing         which case belongs to which, by identity
 //! rows            what each pair is: evidence to decide on, or missing, new, failed, skipped
 //! rule            the seam: all evidence of the suite in, one decision each out
-//! welch_holm      the rule behind it
+//! seq_e           the rule for comparisons in rounds
+//! rounds, doubts  what it looks at, and what must hold for it to be believed
+//! welch_holm      the rule for records that were measured apart
+//! argument        every step of one row, for explaining it
+//! standing        which cases another round could still decide
 //! verdict         the whole: conclusion, exit code, warnings
 //! sentence        what a reader should know if they read nothing else
 //! ```
 
+mod argument;
 mod comparability;
 mod document;
+mod doubts;
 mod evidence;
 mod pairing;
 mod policy;
+mod rounds;
 mod rows;
 mod rule;
 mod sentence;
+mod seq_e;
+mod standing;
 mod verdict;
 mod warnings;
 mod welch_holm;
 mod words;
 
+pub use argument::{Argument, arguments};
 pub use document::*;
-pub use evidence::{Evidence, Measured, ProcessValues};
+pub use evidence::{Evidence, Measured, ProcessValues, RowLimits};
 pub use policy::{Policy, SideInput};
-pub use rule::{Decision, Rule};
-pub use verdict::{compare, compare_by};
+pub use rounds::{Rounds, Scale};
+pub use rule::{Decision, Judgement, Rule};
+pub use seq_e::SeqE;
+pub use standing::{Standing, standing};
+pub use verdict::{compare, compare_by, compare_sides};
 pub use welch_holm::ProcessWelchHolm;

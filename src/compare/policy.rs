@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{CaseRecord, Fault, Metric, MetricDeclaration, Result, RunRecord, Strictness};
+use crate::model::{
+    CaseRecord, Comparison, Fault, Metric, MetricDeclaration, Origin, Result, RunRecord, Strictness, convert,
+};
+
+use super::RowLimits;
 
 /// One side: a record and how the user named it.
 #[derive(Clone, Debug)]
@@ -46,7 +50,63 @@ impl Default for Policy {
 /// Where neither command line, declaration nor configuration gives a usable threshold.
 const DEFAULT_THRESHOLD: f64 = 0.05;
 
+/// Where nothing else is said: certified unchanged within this, and the share of it that a red must exceed.
+const DEFAULT_TARGET: f64 = 0.02;
+const MIN_EFFECT_SHARE: f64 = 0.125;
+
 impl Policy {
+    /// The policy under which a comparison in rounds was begun.
+    pub fn of(comparison: &Comparison) -> Self {
+        let policy = comparison.policy.clone();
+        Self {
+            alpha: comparison.rule.alpha,
+            inconclusive_fails: policy.inconclusive_fails,
+            failed_fails: policy.failed_fails,
+            threshold: policy.threshold,
+            match_key: policy.match_key,
+            reproduce: format!("gbench-ci replay {}", comparison.id),
+        }
+    }
+
+    /// What a row asks of a rule over rounds. A threshold that somebody set is also the target; the usual one is not,
+    /// because rounds see finer.
+    pub fn limits_for(
+        &self,
+        case: &CaseRecord,
+        metric: &Metric,
+        declared: Option<&MetricDeclaration>,
+    ) -> RowLimits {
+        let configured = |name: &str| {
+            let shown = case.config.get(name).filter(|shown| shown.origin != Origin::Default)?;
+            shown.value.as_f64()
+        };
+        let first =
+            |values: [Option<f64>; 5]| values.into_iter().flatten().find(|value| is_threshold(*value));
+        let target = first([
+            self.threshold,
+            declared.and_then(|declared| declared.target),
+            declared.and_then(|declared| declared.threshold),
+            configured("target"),
+            configured("threshold"),
+        ]);
+        let target = target.unwrap_or(DEFAULT_TARGET);
+        let min_effect = first([
+            declared.and_then(|declared| declared.min_effect),
+            configured("min_effect"),
+            None,
+            None,
+            None,
+        ]);
+        let margin = declared.and_then(|declared| declared.margin.as_ref());
+        RowLimits {
+            target,
+            min_effect: min_effect.unwrap_or(target * MIN_EFFECT_SHARE).min(target),
+            margin: margin
+                .and_then(|margin| convert(margin.value, &margin.unit, &metric.unit))
+                .filter(|margin| is_threshold(*margin)),
+        }
+    }
+
     /// Refuses an error rate or a threshold that no comparison can follow.
     pub fn check(&self) -> Result<()> {
         if !(self.alpha > 0.0 && self.alpha < 1.0) {

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::model::{Better, CaseId, CaseRecord, Metric, Outcome, Timing, direction_of_unit};
+use crate::model::{CaseId, CaseRecord, Metric, Outcome, Timing, direction_of_unit};
 
 use super::evidence::{Evidence, Measured, Unusable, case_side};
 use super::pairing::{Pair, loosely, near_miss};
@@ -15,8 +15,8 @@ use super::{Change, Decision, Row, Verdict};
 #[derive(Default)]
 pub struct Draft<'a> {
     pub rows: Vec<Row>,
-    /// What the rule decides on, each with the index of its row.
-    pub open: Vec<usize>,
+    /// For each piece of evidence the index of its row; none for a witness.
+    pub open: Vec<Option<usize>>,
     pub evidence: Vec<Evidence<'a>>,
     /// `case metric` that are shown and never judged.
     pub ungated: Vec<String>,
@@ -26,14 +26,18 @@ pub struct Draft<'a> {
     pub turned: Vec<String>,
 }
 
-/// Sorts pairs into rows. `same_run`: both records carry one run id.
-pub fn draft<'a>(pairs: &[Pair<'a>], policy: &Policy, same_run: bool) -> Draft<'a> {
+/// Sorts pairs into rows. `same_run`: both records carry one run id. `in_rounds`: a rule over rounds will decide, for which
+/// also cases that did not end well are witnesses.
+pub fn draft<'a>(pairs: &[Pair<'a>], policy: &Policy, same_run: bool, in_rounds: bool) -> Draft<'a> {
     let only_base = pairs.iter().filter(|pair| pair.head.is_none()).map(|pair| pair.id);
     let only_head = pairs.iter().filter(|pair| pair.base.is_none()).map(|pair| pair.id);
     let loners = (loosely(only_base), loosely(only_head));
-    let mut drafter = Drafter { draft: Draft::default(), policy, same_run, scratch: Vec::new() };
+    let mut drafter = Drafter { draft: Draft::default(), policy, same_run, in_rounds, scratch: Vec::new() };
     for pair in pairs {
         drafter.pair(pair, &loners);
+        if in_rounds {
+            drafter.witness(pair);
+        }
     }
     drafter.draft
 }
@@ -42,6 +46,7 @@ struct Drafter<'a, 'p> {
     draft: Draft<'a>,
     policy: &'p Policy,
     same_run: bool,
+    in_rounds: bool,
     scratch: Vec<f64>,
 }
 
@@ -100,6 +105,40 @@ impl<'a> Drafter<'a, '_> {
                 let outcomes = sides.into_iter().filter_map(|(side, case)| Some((side, &case?.outcome)));
                 let why: Vec<String> = outcomes.map(|(side, outcome)| unmeasured(side, outcome)).collect();
                 self.draft.unmeasured.push(format!("{} ({})", pair.id, why.join("; ")));
+            }
+        }
+    }
+
+    /// What a case that did not end well showed before, if both sides had begun: later than others it would have been
+    /// one of those that share the error rate, and nothing that is decided meanwhile may change because it broke.
+    fn witness(&mut self, pair: &Pair<'a>) {
+        let (Some(base), Some(head)) = (pair.base, pair.head) else { return };
+        if base.outcome.is_measured() && head.outcome.is_measured() {
+            return;
+        }
+        for metric in &head.metrics {
+            let Some(of_base) = base.metrics.iter().find(|of_base| of_base.name == metric.name) else {
+                continue;
+            };
+            let declared = declaration(Some(base), Some(head), metric);
+            let better = declared.and_then(|declared| declared.better).or(metric.better);
+            let Some(better) = better.or_else(|| direction_of_unit(&metric.unit)) else { continue };
+            let sides = (
+                Measured::of(base, of_base, &mut self.scratch),
+                Measured::of(head, metric, &mut self.scratch),
+            );
+            let (Ok(base_values), Ok(head_values)) = sides else { continue };
+            if declared.and_then(|declared| declared.gate) != Some(false) {
+                self.draft.open.push(None);
+                self.draft.evidence.push(Evidence {
+                    metric: &metric.name,
+                    better,
+                    threshold: self.policy.threshold_for(head, declared),
+                    limits: self.policy.limits_for(head, metric, declared),
+                    witness: true,
+                    base: base_values,
+                    head: head_values,
+                });
             }
         }
     }
@@ -193,7 +232,9 @@ impl<'a> Drafter<'a, '_> {
             reason: reason.to_owned(),
             next: next.to_owned(),
             change: None,
+            sequence: None,
             tested: false,
+            open: false,
         };
         let decision = match (base_values, head_values) {
             (_, Some(Err(Unusable::NotFinite))) => settle(
@@ -238,7 +279,19 @@ impl<'a> Drafter<'a, '_> {
                 if self.same_run && base_values.same_samples(&head_values) {
                     return self.settled(row, the_same());
                 }
-                return self.ask(row, better, base_values, head_values);
+                let Some(metric) = head else { return };
+                let declared = declaration(Some(base_case), Some(head_case), metric);
+                let limits = self.policy.limits_for(head_case, metric, declared);
+                let evidence = Evidence {
+                    metric: &metric.name,
+                    better,
+                    threshold: row.threshold,
+                    limits,
+                    witness: false,
+                    base: base_values,
+                    head: head_values,
+                };
+                return self.ask(row, evidence);
             }
         };
         self.settled(row, decision);
@@ -249,9 +302,12 @@ impl<'a> Drafter<'a, '_> {
         self.draft.rows.push(row);
     }
 
-    fn ask(&mut self, row: Row, better: Better, base: Measured<'a>, head: Measured<'a>) {
-        self.draft.open.push(self.draft.rows.len());
-        self.draft.evidence.push(Evidence { better, threshold: row.threshold, base, head });
+    fn ask(&mut self, mut row: Row, evidence: Evidence<'a>) {
+        if self.in_rounds {
+            row.threshold = evidence.limits.target;
+        }
+        self.draft.open.push(Some(self.draft.rows.len()));
+        self.draft.evidence.push(evidence);
         self.draft.rows.push(row);
     }
 }
@@ -286,6 +342,8 @@ fn the_same() -> Decision {
         reason: String::new(),
         next: String::new(),
         change: Some(change),
+        sequence: None,
         tested: false,
+        open: false,
     }
 }

@@ -1,16 +1,39 @@
 //! The seam between evidence and verdict. A rule sees the whole suite at once, because the chance of a false
 //! alarm belongs to the suite and not to a row.
 
-use super::{Change, Evidence, Row, Verdict};
+use super::{Change, Evidence, RoundsMethod, Row, Sequence, Verdict};
 
 /// Decides every row of a suite.
 pub trait Rule {
     /// As the document names it: `process-welch-holm`.
     fn name(&self) -> &str;
 
+    /// Chance of any false red in the whole suite.
+    fn alpha(&self) -> f64;
+
     /// One decision for each piece of evidence, in the same order. Pure: the same evidence gives the same
     /// decisions, bit for bit.
     fn decide(&self, evidence: &[Evidence]) -> Vec<Decision>;
+
+    /// It looks at rounds, so that cases that broke are witnesses, and `target` is what rows show as their threshold.
+    fn over_rounds(&self) -> bool {
+        false
+    }
+
+    /// [`Rule::decide`] with what the rule has to say of the suite as a whole.
+    fn judge(&self, evidence: &[Evidence]) -> Judgement {
+        Judgement { decisions: self.decide(evidence), ..Judgement::default() }
+    }
+}
+
+/// What a rule says of a suite.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// One for each piece of evidence, in the same order.
+    pub decisions: Vec<Decision>,
+    /// Of a rule over rounds.
+    pub rounds: Option<RoundsMethod>,
+    pub warnings: Vec<String>,
 }
 
 /// What a rule says of one row.
@@ -23,8 +46,11 @@ pub struct Decision {
     /// What to do about it, in the imperative; empty where nothing is.
     pub next: String,
     pub change: Option<Change>,
+    pub sequence: Option<Sequence>,
     /// The row took part in the correction for many comparisons.
     pub tested: bool,
+    /// Further rounds may still decide it.
+    pub open: bool,
 }
 
 impl Decision {
@@ -34,5 +60,6 @@ impl Decision {
         row.reason = self.reason;
         row.next = self.next;
         row.change = self.change;
+        row.sequence = self.sequence;
     }
 }

@@ -9,7 +9,8 @@ use super::rows::draft;
 use super::sentence::{sentence, was_compared};
 use super::warnings::{of_comparison, of_side};
 use super::{
-    Conclusion, Method, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
+    Conclusion, Method, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SeqE, SideSummary, Verdict,
+    VerdictDocument,
 };
 
 /// Compares head with base by the rule `process-welch-holm`.
@@ -29,7 +30,61 @@ use super::{
 ///
 /// Errors: a case that stands twice in a record; an error rate or threshold in the policy that cannot be followed.
 pub fn compare(base: &SideInput, head: &SideInput, policy: &Policy) -> Result<VerdictDocument> {
-    compare_by(&ProcessWelchHolm { alpha: policy.alpha }, base, head, policy)
+    compare_sides(base, head, None, policy)
+}
+
+/// [`compare`] with the base's control: by the rule `seq-e` where the records are the sides of one comparison in rounds,
+/// else by `process-welch-holm`.
+pub fn compare_sides(
+    base: &SideInput,
+    head: &SideInput,
+    control: Option<&SideInput>,
+    policy: &Policy,
+) -> Result<VerdictDocument> {
+    let Some(mut rule) = rule_of_rounds(base, head) else {
+        return compare_by(&ProcessWelchHolm { alpha: policy.alpha }, base, head, policy);
+    };
+    if let Some(control) = control.filter(|control| rule_of_rounds(base, control).is_some()) {
+        let of_base = only_cases_of(base, control);
+        let itself = SideInput { record: &of_base, name: base.name.clone() };
+        let against_itself = compare_by(&rule, &itself, control, policy)?;
+        let changed = |row: &&Row| matches!(row.verdict, Verdict::Regressed | Verdict::Improved);
+        rule.controls = against_itself.rows.iter().filter(|row| row.sequence.is_some()).count() as u32;
+        rule.flagged_controls =
+            against_itself.rows.iter().filter(changed).map(|row| row.case.to_string()).collect();
+    }
+    compare_by(&rule, base, head, policy)
+}
+
+fn rule_of_rounds(base: &SideInput, head: &SideInput) -> Option<SeqE> {
+    let (one, other) = (base.record.comparison.as_ref()?, head.record.comparison.as_ref()?);
+    (one.id == other.id).then(|| SeqE::of(one))
+}
+
+/// The base without the cases that have no control.
+fn only_cases_of(base: &SideInput, control: &SideInput) -> RunRecord {
+    let ids: std::collections::HashSet<_> = control.record.cases.iter().map(|case| &case.id).collect();
+    let cases = base.record.cases.iter().filter(|case| ids.contains(&case.id)).cloned().collect();
+    RunRecord { cases, ..without_cases(base.record) }
+}
+
+fn without_cases(record: &RunRecord) -> RunRecord {
+    RunRecord {
+        schema: record.schema.clone(),
+        run_id: record.run_id.clone(),
+        tool: record.tool.clone(),
+        state: record.state,
+        started: record.started.clone(),
+        finished: record.finished.clone(),
+        side: record.side,
+        comparison: record.comparison.clone(),
+        source: record.source.clone(),
+        command: record.command.clone(),
+        config: record.config.clone(),
+        manifest: record.manifest.clone(),
+        cases: Vec::new(),
+        warnings: record.warnings.clone(),
+    }
 }
 
 /// [`compare`] by another rule.
@@ -47,9 +102,15 @@ pub fn compare_by(
     let mut warnings = Vec::new();
     let mut rows = Vec::new();
     let mut tested = 0;
+    let mut rounds = None;
     if comparable {
-        let mut draft = draft(&pairs, policy, base.record.run_id == head.record.run_id);
-        for (index, decision) in draft.open.iter().zip(rule.decide(&draft.evidence)) {
+        let same_run = base.record.run_id == head.record.run_id;
+        let mut draft = draft(&pairs, policy, same_run, rule.over_rounds());
+        let judgement = rule.judge(&draft.evidence);
+        rounds = judgement.rounds;
+        warnings = judgement.warnings;
+        for (index, decision) in draft.open.iter().zip(judgement.decisions) {
+            let Some(index) = index else { continue };
             tested += u32::from(decision.tested);
             decision.settle(&mut draft.rows[*index]);
             let row = &mut draft.rows[*index];
@@ -57,7 +118,7 @@ pub fn compare_by(
                 row.next = look_for_the_cause(base.record, head.record);
             }
         }
-        warnings = of_comparison(base, head, &pairs, &draft);
+        warnings.extend(of_comparison(base, head, &pairs, &draft));
         rows = draft.rows;
     }
     warnings.extend(of_side(Side::Base, base));
@@ -78,11 +139,11 @@ pub fn compare_by(
         head: side_summary(head),
         method: Method {
             rule: rule.name().to_owned(),
-            alpha: policy.alpha,
+            alpha: rule.alpha(),
             tested,
             inconclusive_fails: policy.inconclusive_fails,
             failed_fails: policy.failed_fails,
-            rounds: None,
+            rounds,
         },
         differences,
         rows,

@@ -77,6 +77,10 @@ impl Rule for ProcessWelchHolm {
         "process-welch-holm"
     }
 
+    fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
     fn decide(&self, evidence: &[Evidence]) -> Vec<Decision> {
         let questions: Vec<Question> = evidence.iter().map(question).collect();
         let p: Vec<f64> = questions.iter().filter_map(Question::p).collect();
@@ -166,7 +170,9 @@ fn decide_exactly(base: f64, head: f64, evidence: &Evidence) -> Decision {
         reason: if base == head { String::new() } else { changed },
         next: String::new(),
         change: (ratio.is_finite() && slowdown.is_finite()).then_some(change),
+        sequence: None,
         tested: false,
+        open: false,
     }
 }
 
@@ -177,7 +183,9 @@ fn too_few(base: usize, head: usize) -> Decision {
         reason: format!("{base} on base and {head} on head do not show how much processes differ by chance"),
         next: "measure both sides with at least 2 processes, better 5: `--processes 5`".into(),
         change: None,
+        sequence: None,
         tested: false,
+        open: false,
     }
 }
 
@@ -252,7 +260,7 @@ impl Test {
             }
             _ => Default::default(),
         };
-        Decision { verdict, reason, next, change, tested: true }
+        Decision { verdict, reason, next, change, sequence: None, tested: true, open: false }
     }
 
     /// `None` where the base is zero and nothing can be said relative to it.

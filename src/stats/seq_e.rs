@@ -55,7 +55,8 @@ pub struct Ruling {
     pub rounds: usize,
     /// Mean difference over those rounds.
     pub mean: f64,
-    /// Half width of the t interval around it, by the moderated variance; infinite below 2 rounds.
+    /// Half width of the t interval around it, by the moderated variance, at the level of the screen or of later
+    /// rounds; infinite below 2 rounds.
     pub half: f64,
     /// Standard deviation of one round's difference, moderated, from the screen: the unit of the e-process.
     pub scale: f64,
@@ -158,7 +159,8 @@ fn follow(
     let mut status = Status::Open;
     let mut rounds = there.min(r1);
     let mut step = |rounds, worse: &Mixture, better: &Mixture, quantiles: &mut TQuantiles| {
-        let (mean, half) = track.interval(rounds, CERTIFY_LATER, quantiles);
+        let level = if rounds <= r1 { CERTIFY_SCREEN } else { CERTIFY_LATER };
+        let (mean, half) = track.interval(rounds, level, quantiles);
         observe(Step { rounds, mean, half, ln_worse: worse.ln(), ln_better: better.ln() });
     };
     for k in 2..=rounds {
@@ -189,7 +191,8 @@ fn follow(
     if status == Status::Open && rounds >= limits.most_rounds {
         status = Status::Exhausted;
     }
-    let (mean, half) = track.interval(rounds, CERTIFY_LATER, quantiles);
+    let level = if rounds <= r1 { CERTIFY_SCREEN } else { CERTIFY_LATER };
+    let (mean, half) = track.interval(rounds, level, quantiles);
     Ruling { status, rounds, mean, half, scale: track.scale, ln_worse: worse.ln(), ln_better: better.ln() }
 }
 
@@ -311,6 +314,13 @@ pub fn detectable(fresh: usize, noise: f64, min_effect: f64, limits: &Limits, su
         if enough(middle) { high = middle } else { low = middle }
     }
     high
+}
+
+/// Mean gain of ln e a round for an effect that lies `beyond` the minimum effect, in units of the scale; 0 or less
+/// where there is none.
+pub fn pace(beyond: f64) -> f64 {
+    let best = LAMBDAS.iter().map(|lambda| growth(*lambda, beyond).0).fold(f64::NEG_INFINITY, f64::max);
+    best.max(0.0)
 }
 
 /// Standard normal quantile of 0.8: effects called detectable are found four times out of five.

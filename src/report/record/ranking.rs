@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use super::{Line, number};
-use crate::compare::{Evidence, Measured, ProcessWelchHolm, Rule, Verdict};
+use crate::compare::{Evidence, Measured, ProcessWelchHolm, RowLimits, Rule, Verdict};
 use crate::model::{Better, Params, Thermal, Timing, direction_of_unit};
 
 /// Chance, for each problem, of telling apart what does not differ.
@@ -138,8 +138,11 @@ fn places(answers: &[Answer], better: Better) -> Vec<Place> {
     let evidence: Vec<Evidence> = answers[1..]
         .iter()
         .map(|answer| Evidence {
+            metric: "",
             better,
             threshold: 0.0,
+            limits: RowLimits::default(),
+            witness: false,
             base: best.measured.clone(),
             head: answer.measured.clone(),
         })

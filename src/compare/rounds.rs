@@ -1,0 +1,93 @@
+//! From the processes of two sides to one difference a round.
+
+use crate::model::Better;
+use crate::stats;
+
+use super::{Evidence, ProcessValues};
+
+/// The rounds that both sides finished, in order.
+#[derive(Clone, Debug)]
+pub struct Rounds {
+    /// Of the two places, turned so that up is worse; see [`Scale`].
+    pub differences: Vec<f64>,
+    /// Rounds of which something is known that speaks against them.
+    pub disturbed: Vec<bool>,
+    pub scale: Scale,
+    /// Least difference that is not too small to matter at all, in the same scale as the differences: the row's
+    /// absolute margin.
+    pub margin: f64,
+}
+
+/// What a difference of places means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// Of logarithms.
+    Log { sign: f64 },
+    /// Of the numbers themselves, as a share of the base; for metrics that reach zero or less.
+    Linear { sign: f64 },
+    /// Of the numbers themselves where the base is zero: there is no share.
+    Absolute { sign: f64 },
+}
+
+impl Rounds {
+    /// `screen`: rounds from which the units are taken, so that later rounds cannot change what earlier ones meant.
+    pub fn of(evidence: &Evidence, screen: usize, scratch: &mut Vec<f64>) -> Self {
+        let sign = if evidence.better == Better::Lower { 1.0 } else { -1.0 };
+        let sides = || evidence.base.processes.iter().chain(&evidence.head.processes);
+        let positive = sides().all(|process| process.samples.iter().all(|value| *value > 0.0));
+        let mut place = |process: &ProcessValues| {
+            scratch.clear();
+            scratch.extend_from_slice(process.samples);
+            let place = if positive { stats::ln_midmean(scratch) } else { stats::midmean(scratch) };
+            place.unwrap_or(f64::NAN)
+        };
+        let mut heads = evidence.head.processes.iter().peekable();
+        let (mut bases, mut differences, mut disturbed) = (Vec::new(), Vec::new(), Vec::new());
+        for base in &evidence.base.processes {
+            while heads.next_if(|head| head.round < base.round).is_some() {}
+            let Some(head) = heads.next_if(|head| head.round == base.round) else { continue };
+            let at_base = place(base);
+            bases.push(at_base);
+            differences.push(sign * (place(head) - at_base));
+            disturbed.push(base.disturbed || head.disturbed);
+        }
+        let first = &bases[..bases.len().min(screen)];
+        let margin = evidence.limits.margin.unwrap_or(0.0);
+        if positive {
+            let usual = stats::mean(first).unwrap_or(0.0).exp();
+            return Self {
+                differences,
+                disturbed,
+                scale: Scale::Log { sign },
+                margin: (margin / usual).ln_1p(),
+            };
+        }
+        let sizes: Vec<f64> = first.iter().map(|base| base.abs()).collect();
+        let (unit, scale) = match stats::mean(&sizes) {
+            Some(unit) if unit > 0.0 => (unit, Scale::Linear { sign }),
+            _ => (1.0, Scale::Absolute { sign }),
+        };
+        differences.iter_mut().for_each(|difference| *difference /= unit);
+        Self { differences, disturbed, scale, margin: margin / unit }
+    }
+}
+
+impl Scale {
+    /// Slowdown of a difference: 0.1 is 10 % worse. `None` where there is nothing to relate it to.
+    pub fn slowdown(self, difference: f64) -> Option<f64> {
+        match self {
+            Scale::Log { .. } => Some(difference.exp_m1()),
+            Scale::Linear { .. } => Some(difference),
+            Scale::Absolute { .. } => None,
+        }
+    }
+
+    /// head / base of the metric itself.
+    pub fn ratio(self, difference: f64) -> Option<f64> {
+        match self {
+            Scale::Log { sign } => Some((sign * difference).exp()),
+            Scale::Linear { sign } => Some(1.0 + sign * difference),
+            Scale::Absolute { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The rule `seq-e`: a screen over the whole suite, then e-processes over fresh rounds of the suspects.
+//!
+//! [`crate::stats::seq_e`] holds the arithmetic and why it may be believed; here stand the words, and the doubts that
+//! can only make a verdict weaker. All rounds are replayed whenever the rule is asked, so that a verdict depends on
+//! the records alone, and not on when somebody looked.
+//!
+//! ```text
+//!  improved  |     unchanged: the interval      |  regressed: the e-value of
+//!  likewise  |     lies within the target       |  "beyond the minimum effect"
+//! -----------+----------+-----0-----+-----------+-----------------------------
+//!        -target    -min_effect  min_effect   target
+//! ```
+
+use std::f64::consts::LN_10;
+
+use crate::model::{Comparison, SequentialRule, Way};
+use crate::stats::sample_stddev;
+use crate::stats::seq_e::{self, Limits, Ruling, Screen, Series, Status};
+
+use super::doubts::{Stickiness, repeated_numbers, shift};
+use super::words::{count, list, percent};
+use super::{Change, Decision, Evidence, Judgement, Rounds, RoundsMethod, Rule, Sequence, Verdict};
+
+/// Advising more further rounds than this would be no advice.
+const MOST_FURTHER: f64 = 400.0;
+
+/// Control rows that one reason names.
+const MOST_NAMED: usize = 3;
+
+/// See the file's own comment.
+#[derive(Clone, Debug)]
+pub struct SeqE {
+    pub rule: SequentialRule,
+    pub seed: u64,
+    pub way: Way,
+    /// Rows of the base that were compared with itself, and those of them that came out changed.
+    pub controls: u32,
+    pub flagged_controls: Vec<String>,
+}
+
+impl SeqE {
+    pub fn of(comparison: &Comparison) -> Self {
+        Self {
+            rule: comparison.rule,
+            seed: comparison.seed,
+            way: comparison.way,
+            controls: 0,
+            flagged_controls: Vec::new(),
+        }
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        Limits {
+            alpha: self.rule.alpha,
+            alpha_improved: self.rule.alpha_improved,
+            screen_rounds: (self.rule.screen_rounds as usize).max(2),
+            most_rounds: (self.rule.most_rounds as usize).max(2),
+        }
+    }
+}
+
+/// One row on its way to a decision.
+pub(super) struct Line<'a, 'e> {
+    evidence: &'e Evidence<'a>,
+    pub rounds: Rounds,
+    pub target: f64,
+    pub min_effect: f64,
+    family: usize,
+}
+
+impl Line<'_, '_> {
+    pub fn series<'d>(&self, differences: &'d [f64]) -> Series<'d> {
+        Series { differences, target: self.target, min_effect: self.min_effect, family: self.family }
+    }
+}
+
+/// The lines of a suite; each piece of evidence gives one.
+pub(super) fn lines<'a, 'e>(evidence: &'e [Evidence<'a>], screen_rounds: usize) -> Vec<Line<'a, 'e>> {
+    let mut families: Vec<&str> = Vec::new();
+    let mut scratch = Vec::new();
+    let line = |evidence: &'e Evidence<'a>| {
+        let family = families.iter().position(|name| *name == evidence.metric).unwrap_or_else(|| {
+            families.push(evidence.metric);
+            families.len() - 1
+        });
+        let rounds = Rounds::of(evidence, screen_rounds, &mut scratch);
+        let target = evidence.limits.target.max(rounds.margin);
+        let min_effect = evidence.limits.min_effect.max(rounds.margin);
+        Line { evidence, rounds, target, min_effect, family }
+    };
+    evidence.iter().map(line).collect()
+}
+
+impl Rule for SeqE {
+    fn name(&self) -> &str {
+        "seq-e"
+    }
+
+    fn alpha(&self) -> f64 {
+        self.rule.alpha
+    }
+
+    fn over_rounds(&self) -> bool {
+        true
+    }
+
+    fn decide(&self, evidence: &[Evidence]) -> Vec<Decision> {
+        self.judge(evidence).decisions
+    }
+
+    fn judge(&self, evidence: &[Evidence]) -> Judgement {
+        let limits = self.limits();
+        let lines = lines(evidence, limits.screen_rounds);
+        let series: Vec<Series> = lines.iter().map(|line| line.series(&line.rounds.differences)).collect();
+        let (screen, rulings) = seq_e::decide(&series, &limits);
+
+        let used = lines.iter().zip(&rulings).map(|(line, ruling)| &line.rounds.differences[..ruling.rounds]);
+        let stickiness = Stickiness::pooled(used);
+        let sticky = stickiness.filter(|stickiness| stickiness.is_clear());
+        let undisturbed = self.undisturbed(&lines, &limits);
+
+        let mut decisions = Vec::with_capacity(lines.len());
+        for (index, (line, ruling)) in lines.iter().zip(&rulings).enumerate() {
+            let mut decision = decide(line, ruling, &screen, &limits);
+            if let Some((reason, next)) = repeated_numbers(line.evidence) {
+                weaken(&mut decision, reason, next);
+                decision.open = false;
+            }
+            let is_red = decision.verdict == Verdict::Regressed;
+            if let Some(calm) = undisturbed.as_ref().map(|rulings| &rulings[index])
+                && calm.status != ruling.status
+                && decision.verdict != Verdict::Inconclusive
+            {
+                let disturbed = line.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
+                let reason = format!(
+                    "the machine was busy or throttled in {} of {}, and the others alone do not show it to be {}",
+                    disturbed,
+                    count(line.rounds.differences.len(), "round"),
+                    decision.verdict.word()
+                );
+                weaken(&mut decision, reason, "keep other work off the machine, and compare again".into());
+            }
+            if let (true, Some(sticky)) = (is_red, sticky) {
+                let next = "look for what one process leaves to the next of its side: caches, servers, files";
+                weaken(&mut decision, sticky.words(), next.into());
+            }
+            if is_red && !self.flagged_controls.is_empty() {
+                let reason = format!(
+                    "the base compared with itself came out changed ({}), so a red proves nothing here",
+                    list(&self.flagged_controls, MOST_NAMED)
+                );
+                let next = "look for what the order of processes leaves behind, and compare again";
+                weaken(&mut decision, reason, next.into());
+            }
+            decisions.push(decision);
+        }
+        let (shift, warning) = suite_shift(&lines, &rulings);
+        let mut warnings: Vec<String> = warning.into_iter().collect();
+        warnings.extend(sticky.map(Stickiness::words));
+        Judgement {
+            decisions,
+            rounds: Some(RoundsMethod {
+                alpha_improved: self.rule.alpha_improved,
+                screen_rounds: limits.screen_rounds as u32,
+                most_rounds: limits.most_rounds as u32,
+                suspects: screen.suspects as u32,
+                seed: self.seed,
+                way: self.way,
+                stickiness: stickiness.map(|stickiness| stickiness.correlation),
+                shift,
+                controls: self.controls,
+                flagged_controls: self.flagged_controls.clone(),
+            }),
+            warnings,
+        }
+    }
+}
+
+impl SeqE {
+    /// The same rows without their disturbed rounds; `None` where there are none.
+    fn undisturbed(&self, lines: &[Line], limits: &Limits) -> Option<Vec<Ruling>> {
+        if !lines.iter().any(|line| line.rounds.disturbed.contains(&true)) {
+            return None;
+        }
+        let calm = |line: &Line| -> Vec<f64> {
+            let rounds = line.rounds.differences.iter().zip(&line.rounds.disturbed);
+            rounds.filter(|(_, disturbed)| !**disturbed).map(|(difference, _)| *difference).collect()
+        };
+        let calm: Vec<Vec<f64>> = lines.iter().map(calm).collect();
+        let series: Vec<Series> = lines.iter().zip(&calm).map(|(line, calm)| line.series(calm)).collect();
+        Some(seq_e::decide(&series, limits).1)
+    }
+}
+
+/// The median slowdown over the metric that most rows measure.
+fn suite_shift(lines: &[Line], rulings: &[Ruling]) -> (Option<f64>, Option<String>) {
+    let mut sizes = vec![0; lines.iter().map(|line| line.family + 1).max().unwrap_or(0)];
+    lines.iter().for_each(|line| sizes[line.family] += 1);
+    let Some(largest) = (0..sizes.len()).rev().max_by_key(|family| sizes[*family]) else {
+        return (None, None);
+    };
+    let rows = lines.iter().zip(rulings).filter(|(line, ruling)| line.family == largest && ruling.rounds > 0);
+    let slowdowns: Vec<f64> =
+        rows.filter_map(|(line, ruling)| line.rounds.scale.slowdown(ruling.mean)).collect();
+    shift(&slowdowns)
+}
+
+/// What was red or green becomes inconclusive; what was inconclusive keeps its own reason.
+fn weaken(decision: &mut Decision, reason: String, next: String) {
+    if decision.verdict != Verdict::Inconclusive {
+        decision.verdict = Verdict::Inconclusive;
+        decision.reason = reason;
+        decision.next = next;
+        if let Some(sequence) = &mut decision.sequence {
+            sequence.at_least = None;
+        }
+    }
+}
+
+fn decide(line: &Line, ruling: &Ruling, screen: &Screen, limits: &Limits) -> Decision {
+    let differences = &line.rounds.differences[..ruling.rounds];
+    let noise = sample_stddev(differences).unwrap_or(0.0);
+    let fresh = differences.get(limits.screen_rounds..).unwrap_or_default();
+    let scale = line.rounds.scale;
+    let suspects = screen.suspects;
+    let verdict = match ruling.status {
+        Status::Regressed => Verdict::Regressed,
+        Status::Improved => Verdict::Improved,
+        Status::Unchanged => Verdict::Unchanged,
+        Status::Open | Status::Exhausted => Verdict::Inconclusive,
+    };
+    let at_least = match verdict {
+        Verdict::Regressed => seq_e::at_least(fresh, ruling.scale, limits, suspects),
+        _ => None,
+    };
+    let at_least = at_least.and_then(|difference| scale.slowdown(difference));
+    let possible = limits.most_rounds.saturating_sub(limits.screen_rounds);
+    let detectable = seq_e::detectable(possible, noise.max(ruling.scale), line.min_effect, limits, suspects);
+    let detectable = scale.slowdown(detectable).filter(|_| verdict == Verdict::Inconclusive);
+    let change = (ruling.rounds > 0)
+        .then(|| change(line, ruling, limits, detectable.filter(|slowdown| slowdown.is_finite())))
+        .flatten();
+    let further = match verdict {
+        Verdict::Inconclusive => further_rounds(line, ruling, noise, limits, suspects),
+        _ => None,
+    };
+    let (reason, next) = match verdict {
+        Verdict::Regressed => (why_red(ruling, at_least, limits), String::new()),
+        Verdict::Improved => (why_better(ruling, limits), String::new()),
+        Verdict::Inconclusive => {
+            (why_open(line, ruling, change.as_ref(), noise, limits), what_next(ruling, further, limits))
+        }
+        _ => Default::default(),
+    };
+    let log10 = |ln: f64| ln / LN_10;
+    Decision {
+        verdict,
+        reason,
+        next,
+        change,
+        sequence: Some(Sequence {
+            rounds: ruling.rounds as u32,
+            min_effect: line.min_effect,
+            noise,
+            log10_worse: log10(ruling.ln_worse),
+            log10_better: log10(ruling.ln_better),
+            log10_needed: log10(limits.ln_red(suspects)),
+            at_least,
+            more_rounds: further,
+        }),
+        tested: true,
+        open: ruling.status == Status::Open,
+    }
+}
+
+fn change(line: &Line, ruling: &Ruling, limits: &Limits, detectable: Option<f64>) -> Option<Change> {
+    /// An end beyond this says nothing more, and JSON has no infinity.
+    const FARTHEST: f64 = 1e9;
+    let scale = line.rounds.scale;
+    let slowdown = scale.slowdown(ruling.mean)?;
+    let end = |difference: f64| scale.slowdown(difference).map(|end| end.clamp(-FARTHEST, FARTHEST));
+    let half = if ruling.half.is_finite() { ruling.half } else { FARTHEST };
+    let level = match ruling.rounds <= limits.screen_rounds {
+        true => seq_e::CERTIFY_SCREEN,
+        false => seq_e::CERTIFY_LATER,
+    };
+    Some(Change {
+        ratio: scale.ratio(ruling.mean)?,
+        slowdown,
+        low: end(ruling.mean - half)?,
+        high: end(ruling.mean + half)?,
+        confidence: 1.0 - 2.0 * level,
+        adjusted_p: None,
+        detectable,
+    })
+}
+
+fn why_red(ruling: &Ruling, at_least: Option<f64>, limits: &Limits) -> String {
+    let sure = percent(1.0 - limits.alpha);
+    let rounds = count(ruling.rounds, "round");
+    match at_least {
+        Some(at_least) => {
+            format!("at least {} worse over {rounds}, {sure} sure for the whole suite", percent(at_least))
+        }
+        None => format!("worse over {rounds}, {sure} sure for the whole suite"),
+    }
+}
+
+fn why_better(ruling: &Ruling, limits: &Limits) -> String {
+    let sure = percent(1.0 - limits.alpha_improved);
+    format!("better over {}, {sure} sure for the whole suite", count(ruling.rounds, "round"))
+}
+
+fn why_open(line: &Line, ruling: &Ruling, change: Option<&Change>, noise: f64, limits: &Limits) -> String {
+    let rounds = count(ruling.rounds, "round");
+    if ruling.rounds < limits.screen_rounds {
+        return format!("{rounds} of the {} that the screen takes", limits.screen_rounds);
+    }
+    let cut = if ruling.status == Status::Open { "the rounds ended early: " } else { "" };
+    let Some(change) = change else {
+        return format!("{cut}the base is zero, and {rounds} do not tell the difference from chance");
+    };
+    let found = match change.detectable {
+        Some(detectable) => format!("; {} or more would be found", percent(detectable)),
+        None => String::new(),
+    };
+    format!(
+        "{cut}after {rounds} the change may be {} to {}, neither within {} nor surely beyond {}; rounds differ by \
+         {}{found}",
+        percent(change.low),
+        percent(change.high),
+        percent(line.target),
+        percent(line.min_effect),
+        percent(noise),
+    )
+}
+
+fn what_next(ruling: &Ruling, further: Option<u32>, limits: &Limits) -> String {
+    match further {
+        Some(further) => {
+            let total = (ruling.rounds as u32 + further).max(limits.most_rounds as u32);
+            let rounds = count(further as usize, "more round");
+            format!("resume the comparison: about {rounds} would probably decide it (`--rounds {total}`)")
+        }
+        None => "more rounds alone would hardly decide it: quieten the machine (lock the clocks, stop other work), \
+                 measure longer in each process, or raise the `target`"
+            .into(),
+    }
+}
+
+/// Rounds beyond those that are there after which the row is probably decided, if it is what it looks like now.
+fn further_rounds(line: &Line, ruling: &Ruling, noise: f64, limits: &Limits, suspects: usize) -> Option<u32> {
+    let there = ruling.rounds as f64;
+    if ruling.rounds < limits.screen_rounds {
+        return Some((limits.screen_rounds - ruling.rounds) as u32);
+    }
+    // Certified unchanged: the interval must fit between the mean and the target.
+    let room = line.target - ruling.mean.abs();
+    let deviation = noise.max(ruling.scale * 0.5);
+    let certify = (room > 0.0).then(|| (3.0 * deviation / room).powi(2).ceil() - there);
+    // Red or green: what the e-value still lacks, at the pace of an effect like the mean.
+    let beyond = ruling.mean.abs() - line.min_effect;
+    let (ln, needed) = match ruling.mean > 0.0 {
+        true => (ruling.ln_worse, limits.ln_red(suspects)),
+        false => (ruling.ln_better, limits.ln_improved(suspects)),
+    };
+    let pace = seq_e::pace(beyond / ruling.scale);
+    let prove = (pace > 0.0).then(|| ((needed - ln).max(1.0) / pace).ceil());
+    let fewest = [certify, prove].into_iter().flatten().fold(f64::INFINITY, f64::min).max(1.0);
+    (fewest <= MOST_FURTHER).then_some(fewest as u32)
+}

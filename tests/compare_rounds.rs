@@ -1,0 +1,351 @@
+//! Comparisons in rounds through the public door: records in, verdicts out.
+
+use gbench_ci::compare::*;
+use gbench_ci::model::*;
+
+use crate::support::fixture;
+use crate::support::rounds::{Planned, differences, sides, timed};
+
+fn input(record: &RunRecord) -> SideInput<'_> {
+    SideInput { record, name: record.side.map_or("", Side::word).into() }
+}
+
+fn policy(record: &RunRecord) -> Policy {
+    Policy::of(record.comparison.as_ref().unwrap())
+}
+
+fn judge(base: &RunRecord, head: &RunRecord) -> VerdictDocument {
+    compare(&input(base), &input(head), &policy(base)).unwrap()
+}
+
+fn row<'a>(document: &'a VerdictDocument, name: &str) -> &'a Row {
+    let found = document.rows.iter().find(|row| row.case.benchmark.as_str() == name);
+    found.unwrap_or_else(|| panic!("no {name} in {:#?}", document.rows))
+}
+
+/// A quiet suite of `count` cases, for company.
+fn company(count: u32) -> Vec<Planned> {
+    (0..count)
+        .map(|index| timed(&format!("s/quiet{index}"), &differences(100 + index, 0.0, 0.002, 40)))
+        .collect()
+}
+
+#[derive(serde::Deserialize)]
+struct Golden {
+    d: Vec<Vec<f64>>,
+    eproc: GoldenVerdicts,
+}
+
+#[derive(serde::Deserialize)]
+struct GoldenVerdicts {
+    status: Vec<String>,
+    rounds: Vec<u32>,
+}
+
+#[test]
+fn every_verdict_and_round_count_is_that_of_the_reference() {
+    let text = std::fs::read_to_string(fixture("statistics/seq_e.json")).unwrap();
+    let suites: Vec<Golden> = serde_json::from_str(&text).unwrap();
+    for suite in suites {
+        let names: Vec<String> = (0..suite.d.len()).map(|index| format!("golden/b{index:03}")).collect();
+        let plans: Vec<Planned> = names.iter().zip(&suite.d).map(|(name, d)| timed(name, d)).collect();
+        let (base, head) = sides(&plans);
+        let document = judge(&base, &head);
+        assert_eq!(document.method.rule, "seq-e");
+        for (index, name) in names.iter().enumerate() {
+            let row = row(&document, name);
+            let sequence = row.sequence.as_ref().unwrap();
+            let found = (row.verdict.word(), sequence.rounds);
+            assert_eq!(found, (suite.eproc.status[index].as_str(), suite.eproc.rounds[index]), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_slower_case_is_red_and_says_by_how_much_at_least() {
+    let mut plans = company(9);
+    plans.push(timed("s/slow", &differences(1, 0.03, 0.005, 40)));
+    let (base, head) = sides(&plans);
+    let document = judge(&base, &head);
+    assert_eq!((document.conclusion, document.exit_code), (Conclusion::Regressed, 1));
+    let slow = row(&document, "s/slow");
+    assert_eq!(slow.verdict, Verdict::Regressed);
+    let (change, sequence) = (slow.change.as_ref().unwrap(), slow.sequence.as_ref().unwrap());
+    assert!((change.slowdown - 0.03).abs() < 0.005, "{change:?}");
+    let at_least = sequence.at_least.unwrap();
+    assert!(at_least > sequence.min_effect && at_least < change.slowdown, "{sequence:?}");
+    assert!(sequence.log10_worse >= sequence.log10_needed);
+    assert!(slow.reason.contains("at least") && slow.reason.contains("99 % sure"), "{}", slow.reason);
+    let quiet = document.rows.iter().filter(|row| row.verdict == Verdict::Unchanged).count();
+    assert_eq!(quiet, 9);
+}
+
+#[test]
+fn up_is_worse_for_a_rate() {
+    let mut plans = company(5);
+    let rate = |name: &str, centre| Planned {
+        metric: "rate".into(),
+        unit: "GB/s".into(),
+        usual: 900.0,
+        ..timed(name, &differences(2, centre, 0.004, 40))
+    };
+    plans.extend([rate("s/more", 0.04), rate("s/less", -0.04)]);
+    let (base, head) = sides(&plans);
+    let document = judge(&base, &head);
+    assert_eq!(row(&document, "s/more").verdict, Verdict::Improved);
+    let less = row(&document, "s/less");
+    assert_eq!(less.verdict, Verdict::Regressed);
+    assert!(less.change.as_ref().unwrap().slowdown > 0.03);
+}
+
+#[test]
+fn a_noisy_case_is_inconclusive_and_says_what_it_would_take() {
+    let mut plans = company(5);
+    plans.push(timed("s/noisy", &differences(3, 0.012, 0.06, 40)));
+    let (base, head) = sides(&plans);
+    let document = judge(&base, &head);
+    let noisy = row(&document, "s/noisy");
+    assert_eq!(noisy.verdict, Verdict::Inconclusive);
+    assert!(noisy.change.as_ref().unwrap().detectable.unwrap() > 0.03);
+    assert!(noisy.reason.contains("rounds differ by"), "{}", noisy.reason);
+    assert!(!noisy.next.is_empty());
+    assert_eq!(document.exit_code, 0);
+    let mut strict = policy(&base);
+    strict.inconclusive_fails = true;
+    assert_eq!(compare(&input(&base), &input(&head), &strict).unwrap().exit_code, 3);
+}
+
+#[test]
+fn an_absolute_margin_forgives_what_a_share_would_not() {
+    let mut plans = company(5);
+    // 4 % of 1 us are 40 ns.
+    plans.push(Planned { usual: 1e-6, ..timed("s/tiny", &differences(4, 0.04, 0.004, 40)) });
+    let (base, mut head) = sides(&plans);
+    assert_eq!(row(&judge(&base, &head), "s/tiny").verdict, Verdict::Regressed);
+    let tiny = head.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/tiny").unwrap();
+    let margin = Some(Margin { value: 100.0, unit: "ns".into() });
+    tiny.declared.insert("time".into(), MetricDeclaration { margin, ..Default::default() });
+    let document = judge(&base, &head);
+    assert_eq!(row(&document, "s/tiny").verdict, Verdict::Unchanged);
+    assert!((row(&document, "s/tiny").sequence.as_ref().unwrap().min_effect - 0.1_f64.ln_1p()).abs() < 0.01);
+}
+
+#[test]
+fn a_declared_target_is_kept_and_a_threshold_of_the_file_is_one() {
+    let mut plans = company(5);
+    plans.push(timed("s/slow", &differences(5, 0.03, 0.004, 40)));
+    let (base, mut head) = sides(&plans);
+    let slow = head.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/slow").unwrap();
+    slow.declared.insert("time".into(), MetricDeclaration { target: Some(0.06), ..Default::default() });
+    let document = judge(&base, &head);
+    assert_eq!(
+        (row(&document, "s/slow").verdict, row(&document, "s/slow").threshold),
+        (Verdict::Unchanged, 0.06)
+    );
+
+    let slow = head.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/slow").unwrap();
+    slow.declared.clear();
+    let of_file = Shown { value: 0.07.into(), origin: Origin::File("gbench.toml:3".into()) };
+    slow.config.insert("threshold".into(), of_file);
+    assert_eq!(row(&judge(&base, &head), "s/slow").threshold, 0.07);
+}
+
+#[test]
+fn numbers_below_zero_are_compared_as_shares_of_the_base() {
+    let mut plans = company(5);
+    plans.push(timed("s/loss", &differences(6, 0.0, 0.002, 40)));
+    let (mut base, mut head) = sides(&plans);
+    for (record, shift) in [(&mut base, 0.0), (&mut head, 0.1)] {
+        let case = record.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/loss").unwrap();
+        case.metrics[0].better = Some(Better::Lower);
+        for samples in &mut case.metrics[0].processes {
+            samples.values.iter_mut().for_each(|value| *value = -1.0 + shift + (*value - 1e-3) * 10.0);
+        }
+    }
+    let document = judge(&base, &head);
+    let loss = row(&document, "s/loss");
+    assert_eq!(loss.verdict, Verdict::Regressed);
+    assert!((loss.change.as_ref().unwrap().slowdown - 0.1).abs() < 0.01, "{:?}", loss.change);
+}
+
+#[test]
+fn what_sticks_to_a_side_makes_no_red() {
+    // Each case's differences wander slowly: no change, and nothing that a coin could have made.
+    let wander = |seed: u32| {
+        let mut at = 0.0;
+        (0..40)
+            .map(|round| {
+                at += 0.012 * gbench_noise(seed, round);
+                at
+            })
+            .collect::<Vec<f64>>()
+    };
+    let plans: Vec<Planned> = (0..30).map(|index| timed(&format!("s/w{index}"), &wander(index))).collect();
+    let (base, head) = sides(&plans);
+    let document = judge(&base, &head);
+    assert_eq!(document.counts[&Verdict::Regressed], 0, "{:#?}", document.method);
+    let stickiness = document.method.rounds.as_ref().unwrap().stickiness.unwrap();
+    assert!(stickiness > 0.4, "{stickiness}");
+    let weakened = document.rows.iter().filter(|row| row.reason.contains("sticks to a side")).count();
+    assert!(weakened >= 1, "the raw rule must have called some of them red");
+    assert!(document.warnings.iter().any(|warning| warning.contains("sticks to a side")));
+}
+
+fn gbench_noise(seed: u32, round: u32) -> f64 {
+    crate::support::records::noise([seed, round, 11, 11])
+}
+
+#[test]
+fn results_from_a_cache_are_no_measurement() {
+    let mut plans = company(5);
+    plans.extend([timed("s/cached", &differences(8, 0.05, 0.004, 40)), timed("s/rounded", &[0.0; 40])]);
+    let (mut base, mut head) = sides(&plans);
+    for record in [&mut base, &mut head] {
+        let cached = record.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/cached").unwrap();
+        for (index, samples) in cached.metrics[0].processes.iter_mut().enumerate() {
+            // Every third process finds what an earlier one has left.
+            let draw =
+                |sample: u32| samples.values[0] * (1.0 + 0.001 * gbench_noise(index as u32 % 3, sample));
+            let values: Vec<f64> = (0..10).map(draw).collect();
+            samples.values = values;
+        }
+        let first = cached.metrics[0].processes[0].values.clone();
+        cached.metrics[0].processes[5].values = first;
+        let rounded = record.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/rounded").unwrap();
+        rounded.metrics[0].processes.iter_mut().for_each(|samples| samples.values = vec![0.005]);
+    }
+    let document = judge(&base, &head);
+    let cached = row(&document, "s/cached");
+    assert_eq!(cached.verdict, Verdict::Inconclusive);
+    assert!(
+        cached.reason.contains("processes 0 and 5 of base gave the very same numbers"),
+        "{}",
+        cached.reason
+    );
+    let rounded = row(&document, "s/rounded");
+    assert_eq!(rounded.verdict, Verdict::Inconclusive);
+    assert!(rounded.reason.contains("all 40 processes of base gave the same value"), "{}", rounded.reason);
+}
+
+#[test]
+fn a_control_that_came_out_changed_takes_every_red_back() {
+    let mut plans = company(9);
+    plans.push(timed("s/slow", &differences(1, 0.03, 0.005, 40)));
+    let (base, head) = sides(&plans);
+    let with_control = |centre: f64| {
+        let of_control = [timed("s/quiet3", &differences(9, centre, 0.003, 40))];
+        let (_, mut control) = sides(&of_control);
+        control.side = Some(Side::Control);
+        // The differences are to be between this control and the base of the comparison.
+        let base_case = base.cases.iter().find(|case| case.id.benchmark.as_str() == "s/quiet3").unwrap();
+        for (index, samples) in control.cases[0].metrics[0].processes.iter_mut().enumerate() {
+            samples.values = vec![
+                base_case.metrics[0].processes[index].values[0] * of_control[0].differences[index].exp(),
+            ];
+        }
+        compare_sides(&input(&base), &input(&head), Some(&input(&control)), &policy(&base)).unwrap()
+    };
+    let calm = with_control(0.0);
+    assert_eq!(calm.method.rounds.as_ref().unwrap().controls, 1);
+    assert_eq!(row(&calm, "s/slow").verdict, Verdict::Regressed);
+    let flagged = with_control(0.05);
+    assert_eq!(flagged.method.rounds.as_ref().unwrap().flagged_controls, ["s/quiet3"]);
+    let slow = row(&flagged, "s/slow");
+    assert_eq!(slow.verdict, Verdict::Inconclusive);
+    assert!(
+        slow.reason.contains("the base compared with itself came out changed (s/quiet3)"),
+        "{}",
+        slow.reason
+    );
+    assert_eq!(flagged.counts[&Verdict::Unchanged], 9, "only reds are taken back");
+}
+
+#[test]
+fn a_red_that_rests_on_disturbed_rounds_is_none() {
+    let mut plans = company(9);
+    // Slow only while the machine was busy.
+    let mut differences = differences(1, 0.0, 0.004, 40);
+    differences.iter_mut().step_by(2).for_each(|difference| *difference += 0.1);
+    plans.push(timed("s/slow", &differences));
+    let (mut base, mut head) = sides(&plans);
+    assert_eq!(row(&judge(&base, &head), "s/slow").verdict, Verdict::Regressed);
+    for record in [&mut base, &mut head] {
+        for process in record.cases.iter_mut().flat_map(|case| &mut case.processes) {
+            let busy = process.index % 2 == 0;
+            process.conditions = Some(Conditions { busy, ..Default::default() });
+        }
+    }
+    let document = judge(&base, &head);
+    let slow = row(&document, "s/slow");
+    assert_eq!(slow.verdict, Verdict::Inconclusive);
+    assert!(slow.reason.contains("busy or throttled in 20 of 40 rounds"), "{}", slow.reason);
+}
+
+#[test]
+fn a_case_that_breaks_later_changes_no_other_verdict() {
+    let mut plans = company(8);
+    plans.extend(
+        (0..6).map(|index| timed(&format!("s/doubt{index}"), &differences(20 + index, 0.015, 0.02, 40))),
+    );
+    let (base, head) = sides(&plans);
+    let whole = judge(&base, &head);
+    let mut broken = head.clone();
+    let case = broken.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/doubt2").unwrap();
+    case.processes.truncate(11);
+    case.metrics[0].processes.truncate(11);
+    case.metrics[0].processes[10].partial = true;
+    case.outcome = Outcome::Failed {
+        kind: FailureKind::Signal,
+        cause: "it crashed".into(),
+        advice: "read its log".into(),
+    };
+    let document = judge(&base, &broken);
+    assert_eq!(row(&document, "s/doubt2").verdict, Verdict::Invalid);
+    for then in whole.rows.iter().filter(|row| row.case.benchmark.as_str() != "s/doubt2") {
+        let now = row(&document, then.case.benchmark.as_str());
+        assert_eq!((now.verdict, &now.sequence, &now.change), (then.verdict, &then.sequence, &then.change));
+    }
+}
+
+#[test]
+fn what_stands_open_between_the_rounds_is_what_the_verdict_leaves_open() {
+    let mut plans = company(6);
+    plans.push(timed("s/slow", &differences(1, 0.03, 0.005, 9)));
+    for plan in &mut plans {
+        plan.differences.truncate(9);
+    }
+    let (base, head) = sides(&plans);
+    let rule = SeqE::of(base.comparison.as_ref().unwrap());
+    let standings = standing(&rule, &input(&base), &input(&head), &policy(&base)).unwrap();
+    let open: Vec<String> =
+        standings.iter().filter(|one| one.open).map(|one| one.case.benchmark.to_string()).collect();
+    assert_eq!(open, ["s/slow"]);
+    let slow = standings.iter().find(|one| one.open).unwrap();
+    assert_eq!(slow.rounds, 9);
+    assert!((1..=20).contains(&slow.more_rounds.unwrap()), "{slow:?}");
+    let document = judge(&base, &head);
+    assert_eq!(row(&document, "s/slow").verdict, Verdict::Inconclusive);
+    assert!(row(&document, "s/slow").reason.starts_with("the rounds ended early"));
+}
+
+#[test]
+fn a_suite_that_moved_as_a_whole_is_said() {
+    let plans: Vec<Planned> =
+        (0..20).map(|index| timed(&format!("s/b{index}"), &differences(index, 0.008, 0.002, 40))).collect();
+    let (base, head) = sides(&plans);
+    let document = judge(&base, &head);
+    assert!(document.warnings.iter().any(|warning| warning.starts_with("the suite as a whole moved")));
+    assert!(document.method.rounds.unwrap().shift.unwrap() > 0.007);
+}
+
+#[test]
+fn the_same_records_give_the_same_json() {
+    let mut plans = company(6);
+    plans.push(timed("s/slow", &differences(1, 0.03, 0.02, 40)));
+    let (base, head) = sides(&plans);
+    let json = |base: &RunRecord, head: &RunRecord| serde_json::to_string(&judge(base, head)).unwrap();
+    let reread = |record: &RunRecord| {
+        serde_json::from_str::<RunRecord>(&serde_json::to_string(record).unwrap()).unwrap()
+    };
+    assert_eq!(json(&base, &head), json(&reread(&base), &reread(&head)));
+}
