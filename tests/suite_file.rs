@@ -97,10 +97,10 @@ fn numbers_from_stdout_and_rules_for_metrics_are_read() {
         &ExtractFrom::CsvColumn("val loss".into()),
     ];
     assert_eq!(ways, expected);
-    let (unit, declared) = gemm.declaration("peak_bytes");
+    let (unit, declared) = gemm.declaration("peak_bytes", "");
     assert_eq!(unit.as_deref(), Some("B"));
     assert_eq!((declared.threshold, declared.gate), (Some(0.1), Some(false)));
-    assert_eq!(softmax.declaration("peak_bytes").1.threshold, Some(0.01));
+    assert_eq!(softmax.declaration("peak_bytes", "").1.threshold, Some(0.01));
 }
 
 #[test]

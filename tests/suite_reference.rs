@@ -13,10 +13,11 @@ const LEAST: &str = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
 
 /// Each section of the reference, and a file whose table of that name has a key that cannot exist. The
 /// reader's advice then lists the keys it takes.
-const TABLES: [(&str, &str); 12] = [
+const TABLES: [(&str, &str); 13] = [
     ("[suite]", "[suite]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[run]", "[run]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[gate]", "[gate]\nqqqqqqqqqqqqqqqqq = 1"),
+    ("[[gate.rule]]", "[[gate.rule]]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[gate.match]", "[gate.match]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[defaults]", "[defaults]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[defaults.deadlines]", "[defaults.deadlines]\nqqqqqqqqqqqqqqqqq = 1"),

@@ -27,6 +27,7 @@ fn benchmark(member: &Member, dir: &Path) -> Option<Benchmark> {
         .iter()
         .map(|metric| MetricRule {
             glob: metric.name.into(),
+            case: None,
             unit: Some(metric.unit.into()),
             declaration: MetricDeclaration {
                 better: Some(metric.better),

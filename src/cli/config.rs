@@ -97,6 +97,11 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
         ("run.keep".to_owned(), shown(&run.keep, run.keep.value)),
         ("run.after_timeout".to_owned(), shown(&run.after_timeout, run.after_timeout.value.clone())),
         ("gate.alpha".to_owned(), shown(&gate.alpha, gate.alpha.value)),
+        ("gate.alpha_improved".to_owned(), shown(&gate.alpha_improved, gate.alpha_improved.value)),
+        ("gate.rounds".to_owned(), shown(&gate.rounds, gate.rounds.value)),
+        ("gate.budget".to_owned(), shown(&gate.budget, format_duration(gate.budget.value))),
+        ("gate.controls".to_owned(), shown(&gate.controls, gate.controls.value)),
+        ("gate.way".to_owned(), shown(&gate.way, gate.way.value.word())),
         (
             "gate.inconclusive".to_owned(),
             shown(&gate.inconclusive_fails, policy(gate.inconclusive_fails.value)),

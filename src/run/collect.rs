@@ -63,7 +63,7 @@ impl Harvest {
             harvest.take(event);
         }
         match benchmark.timing {
-            Timing::Protocol => harvest.derive_rates(benchmark.declaration("time").0.as_deref()),
+            Timing::Protocol => harvest.derive_rates(benchmark.declaration("time", "").0.as_deref()),
             Timing::Process => {
                 // Whatever a process-timed program sends is not what the suite file says to judge.
                 harvest.forget_samples();
@@ -234,7 +234,7 @@ pub fn merge(
     partial: bool,
 ) -> Result<(), String> {
     for (name, gathered) in &harvest.metrics {
-        let (said, _) = benchmark.declaration(name);
+        let (said, _) = benchmark.declaration(name, "");
         let unit = match (&gathered.unit, said) {
             (Some(sent), Some(said)) if *sent != said => {
                 return Err(format!(

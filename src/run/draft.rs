@@ -213,7 +213,7 @@ impl Draft {
     }
 
     fn declaration(&self, metric: &str) -> MetricDeclaration {
-        let (_, mut said) = self.planned.benchmark.declaration(metric);
+        let (_, mut said) = self.planned.benchmark.declaration(metric, &self.planned.id.to_string());
         // A threshold for one metric stands below what the benchmark itself or the command line says for all.
         if matches!(self.settings.threshold.origin, Origin::Benchmark | Origin::Cli(_)) {
             said.threshold = None;

@@ -233,7 +233,8 @@ mod tests {
         member.timing = Timing::Protocol;
         member.env.insert("A".into(), "member".into());
         member.points = [1, 2, 3].map(|n| Params::from([("n".into(), ParamValue::Int(n))])).to_vec();
-        member.metrics = vec![MetricRule { glob: "*".into(), unit: None, declaration: Default::default() }];
+        member.metrics =
+            vec![MetricRule { glob: "*".into(), case: None, unit: None, declaration: Default::default() }];
         member
     }
 
@@ -260,7 +261,7 @@ mod tests {
         member.metrics[0].declaration.threshold = Some(0.2);
         let read = |text: &str| {
             let suite = Suite::parse(Path::new("/suite/gbench.toml"), text, &[member.clone()]).unwrap();
-            suite.benchmarks[0].declaration("time").1.threshold
+            suite.benchmarks[0].declaration("time", "s/m").1.threshold
         };
         let entry = "[[benchmark]]\nid = 'm'\nbuiltin = 'mem'\n";
         assert_eq!(read(entry), Some(0.2));

@@ -14,8 +14,10 @@ use super::reader::{Item, Page, Table};
 use super::settings::Changes;
 use super::sweep::MOST_POINTS;
 use super::words::near;
-use super::{Action, Benchmark, Gate, RunOptions, Source, Suite, metrics};
-use crate::model::{BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Strictness, sha256_hex};
+use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, metrics};
+use crate::model::{
+    BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Strictness, Way, sha256_hex,
+};
 
 /// The file that is looked for where none is named.
 pub const FILE_NAME: &str = "gbench.toml";
@@ -111,8 +113,8 @@ fn read_suite(path: &Path, text: &str, page: &Page, tree: &DeTable, builtins: &[
     let mut root = Table::root(page, tree);
     let (name, description) = read_names(root.table("suite"));
     let run = root.table("run").map(read_run).unwrap_or_default();
-    let (gate, gate_threshold) = root.table("gate").map(read_gate).unwrap_or_default();
-    let rules = root.table("metrics").map(|table| metrics::rules(&table)).unwrap_or_default();
+    let (gate, gate_threshold, mut rules) = root.table("gate").map(read_gate).unwrap_or_default();
+    rules.extend(root.table("metrics").map(|table| metrics::rules(&table)).unwrap_or_default());
     let (mut env, mut keep_env, mut defaults, mut timing) = Default::default();
     if let Some(mut table) = root.table("defaults") {
         defaults = Changes::read(&mut table);
@@ -194,17 +196,25 @@ fn read_run(mut table: Table) -> RunOptions {
     run
 }
 
-fn read_gate(mut table: Table) -> (Gate, Changes) {
+/// The gate itself, the threshold for every benchmark, and the rules for chosen cases.
+fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
     const POLICIES: [(&str, bool); 2] = [("pass", false), ("fail", true)];
     let mut gate = Gate::default();
-    set(&mut gate.alpha, table.take("alpha"), |item| {
-        let alpha = item.number()?;
-        if alpha <= 0.0 || alpha >= 0.5 {
+    let chance = |item: &Item| {
+        let chance = item.number()?;
+        if chance <= 0.0 || chance >= 0.5 {
             let next = "write a chance above 0 and below 0.5, such as 0.05";
-            item.fault(format!("`alpha` cannot be {alpha}"), next);
+            item.fault(format!("`{}` cannot be {chance}", item.key), next);
         }
-        Some(alpha)
-    });
+        Some(chance)
+    };
+    set(&mut gate.alpha, table.take("alpha"), chance);
+    set(&mut gate.alpha_improved, table.take("alpha_improved"), chance);
+    set(&mut gate.rounds, table.take("rounds"), |item| item.whole(4..=10_000).map(|rounds| rounds as u32));
+    set(&mut gate.budget, table.take("budget"), Item::seconds);
+    set(&mut gate.controls, table.take("controls"), |item| item.whole(0..=1000).map(|cases| cases as u32));
+    set(&mut gate.way, table.take("way"), |item| item.word(&Way::ALL.map(|way| (way.word(), way))));
+    let rules = table.take("rule").map(|list| metrics::gate_rules(&list)).unwrap_or_default();
     set(&mut gate.inconclusive_fails, table.take("inconclusive"), |item| item.word(&POLICIES));
     set(&mut gate.failed_fails, table.take("failed"), |item| item.word(&POLICIES));
     let mut threshold = Changes::default();
@@ -220,7 +230,7 @@ fn read_gate(mut table: Table) -> (Gate, Changes) {
         fields.close();
     }
     table.close();
-    (gate, threshold)
+    (gate, threshold, rules)
 }
 
 fn set<'t, T>(setting: &mut Setting<T>, item: Option<Item<'t>>, read: impl FnOnce(&Item<'t>) -> Option<T>) {

@@ -11,13 +11,15 @@ use crate::model::{Better, MetricDeclaration};
 const DIRECTIONS: [(&str, Better); 2] = [("lower", Better::Lower), ("higher", Better::Higher)];
 
 impl Benchmark {
-    /// Unit and declaration that the rules give a metric: for each field the first matching rule that
-    /// sets it. A glob that cannot be compiled matches nothing; a loaded suite holds none.
-    pub fn declaration(&self, metric: &str) -> (Option<String>, MetricDeclaration) {
+    /// Unit and declaration that the rules give a metric of a case, named as reports name it: for each field the first
+    /// matching rule that sets it. A glob that cannot be compiled matches nothing; a loaded suite holds none.
+    pub fn declaration(&self, metric: &str, case: &str) -> (Option<String>, MetricDeclaration) {
         let mut unit = None;
         let mut declared = MetricDeclaration::default();
+        let fits =
+            |glob: &str, name: &str| Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(name));
         let matches = |rule: &&MetricRule| {
-            Glob::new(&rule.glob).is_ok_and(|glob| glob.compile_matcher().is_match(metric))
+            fits(&rule.glob, metric) && rule.case.as_deref().is_none_or(|glob| fits(glob, case))
         };
         for rule in self.metrics.iter().filter(matches) {
             unit = unit.or_else(|| rule.unit.clone());
@@ -38,31 +40,64 @@ pub(super) fn rules(table: &Table) -> Vec<MetricRule> {
 }
 
 fn rule(item: &Item) -> Option<MetricRule> {
-    if item.key.len() > 200 {
-        let what = "this pattern is longer than 200 bytes";
-        item.page.fault(item.key_span.clone(), what, "shorten it: `*` stands for any characters");
-        return None;
-    }
-    if let Err(error) = Glob::new(item.key) {
-        let what = format!("`{}` is not a glob: {}", item.key, error.kind());
-        let next = "write a pattern such as \"*_bytes\"; a backslash makes the next character plain";
-        item.page.fault(item.key_span.clone(), what, next);
-    }
+    check_glob(item, item.key, item.key_span.clone())?;
     let mut table = item.table()?;
     let rule = MetricRule {
         glob: item.key.to_owned(),
+        case: None,
         unit: table.take("unit").and_then(|unit| unit.text()).map(str::to_owned),
-        declaration: MetricDeclaration {
-            better: table.take("better").and_then(|better| better.word(&DIRECTIONS)),
-            threshold: table.take("threshold").and_then(|threshold| threshold.ratio()),
-            target: table.take("target").and_then(|target| target.ratio()),
-            min_effect: table.take("min_effect").and_then(|effect| effect.ratio()),
-            margin: table.take("margin").and_then(|margin| margin.margin()),
-            gate: table.take("gate").and_then(|gate| gate.flag()),
-        },
+        declaration: declaration(&mut table),
     };
     table.close();
     Some(rule)
+}
+
+/// Reads the list of `[[gate.rule]]`: the same for chosen cases and metrics, in the order of the file.
+pub(super) fn gate_rules(list: &Item) -> Vec<MetricRule> {
+    let tables = list.list("`[[gate.rule]]` tables").unwrap_or_default();
+    let rule = |item: &Item| {
+        let mut table = item.table()?;
+        let glob = |table: &mut Table, key| {
+            let item = table.take(key)?;
+            let text = item.filled()?;
+            check_glob(&item, text, item.span.clone())?;
+            Some(text.to_owned())
+        };
+        let rule = MetricRule {
+            case: glob(&mut table, "case"),
+            glob: glob(&mut table, "metric").unwrap_or_else(|| "*".into()),
+            unit: None,
+            declaration: declaration(&mut table),
+        };
+        table.close();
+        Some(rule)
+    };
+    tables.iter().filter_map(rule).collect()
+}
+
+fn check_glob(item: &Item, glob: &str, span: std::ops::Range<usize>) -> Option<()> {
+    if glob.len() > 200 {
+        let what = "this pattern is longer than 200 bytes";
+        item.page.fault(span, what, "shorten it: `*` stands for any characters");
+        return None;
+    }
+    if let Err(error) = Glob::new(glob) {
+        let what = format!("`{glob}` is not a glob: {}", error.kind());
+        let next = "write a pattern such as \"*_bytes\"; a backslash makes the next character plain";
+        item.page.fault(span, what, next);
+    }
+    Some(())
+}
+
+fn declaration(table: &mut Table) -> MetricDeclaration {
+    MetricDeclaration {
+        better: table.take("better").and_then(|better| better.word(&DIRECTIONS)),
+        threshold: table.take("threshold").and_then(|threshold| threshold.ratio()),
+        target: table.take("target").and_then(|target| target.ratio()),
+        min_effect: table.take("min_effect").and_then(|effect| effect.ratio()),
+        margin: table.take("margin").and_then(|margin| margin.margin()),
+        gate: table.take("gate").and_then(|gate| gate.flag()),
+    }
 }
 
 /// Reads the list of `[[benchmark.extract]]`.
@@ -165,6 +200,7 @@ mod tests {
         let mut benchmark = Benchmark::new(id, Action::Shell("true".into()), "/".into());
         let rule = |glob: &str, threshold, gate| MetricRule {
             glob: glob.into(),
+            case: None,
             unit: None,
             declaration: MetricDeclaration { threshold, gate, ..Default::default() },
         };
@@ -173,9 +209,22 @@ mod tests {
             rule("*_bytes", Some(0.5), Some(false)),
             rule("[", None, None),
         ];
-        let (unit, declared) = benchmark.declaration("peak_bytes");
+        let (unit, declared) = benchmark.declaration("peak_bytes", "s/x");
         assert_eq!(unit, None);
         assert_eq!((declared.threshold, declared.gate), (Some(0.01), Some(false)));
-        assert_eq!(benchmark.declaration("time").1, MetricDeclaration::default());
+        assert_eq!(benchmark.declaration("time", "s/x").1, MetricDeclaration::default());
+    }
+
+    #[test]
+    fn a_rule_of_the_gate_speaks_for_the_cases_that_it_names() {
+        let text = "[metrics.time]\ntarget = '4%'\n[[gate.rule]]\ncase = 's/x[[]n=2*'\nmetric = 'ti*'\n\
+                    target = '1%'\nmin_effect = '0.5%'\nmargin = '50 ns'\n\
+                    [[benchmark]]\nid = 's/x'\nshell = 'true'\n";
+        let suite = super::super::Suite::parse(std::path::Path::new("gbench.toml"), text, &[]).unwrap();
+        let (_, large) = suite.benchmarks[0].declaration("time", "s/x[n=2048]");
+        assert_eq!((large.target, large.min_effect), (Some(0.01), Some(0.005)));
+        assert_eq!(large.margin.unwrap().unit, "ns");
+        let (_, small) = suite.benchmarks[0].declaration("time", "s/x[n=16]");
+        assert_eq!((small.target, small.margin), (Some(0.04), None));
     }
 }

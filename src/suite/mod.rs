@@ -20,7 +20,7 @@ pub use self::select::{Registry, Selection, commas};
 pub use self::template::substitute;
 pub use crate::model::Strictness;
 use crate::model::{
-    BenchmarkId, Better, Component, Kind, MetricDeclaration, Origin, Params, Setting, Settings, Timing,
+    BenchmarkId, Better, Component, Kind, MetricDeclaration, Origin, Params, Setting, Settings, Timing, Way,
 };
 
 /// Everything a suite file says, checked; or the built-in suite.
@@ -167,6 +167,8 @@ pub enum ExtractFrom {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricRule {
     pub glob: String,
+    /// Only of cases whose name matches; absent: of all.
+    pub case: Option<String>,
     pub unit: Option<String>,
     pub declaration: MetricDeclaration,
 }
@@ -174,8 +176,17 @@ pub struct MetricRule {
 /// `[gate]`: when two records may be compared and what the verdicts mean for the exit code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
-    /// Chance of any false red or green in a whole suite.
+    /// Chance of any false red in a whole suite; unless it is set, rounds keep to their own, which is smaller.
     pub alpha: Setting<f64>,
+    /// In rounds: chance of any false "improved".
+    pub alpha_improved: Setting<f64>,
+    /// Most rounds of a comparison of two commits.
+    pub rounds: Setting<u32>,
+    /// Seconds that the rounds may take; 0: until all is decided.
+    pub budget: Setting<f64>,
+    /// Cases of the base that are measured against themselves.
+    pub controls: Setting<u32>,
+    pub way: Setting<Way>,
     /// Inconclusive cases make the exit code 3.
     pub inconclusive_fails: Setting<bool>,
     /// Missing, failed or invalid cases make the exit code 4.
@@ -188,6 +199,11 @@ impl Default for Gate {
     fn default() -> Self {
         Self {
             alpha: Setting::default(0.05),
+            alpha_improved: Setting::default(0.05),
+            rounds: Setting::default(40),
+            budget: Setting::default(0.0),
+            controls: Setting::default(5),
+            way: Setting::default(Way::Alternating),
             inconclusive_fails: Setting::default(false),
             failed_fails: Setting::default(true),
             match_key: BTreeMap::new(),
