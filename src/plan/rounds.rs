@@ -134,7 +134,10 @@ mod tests {
         let sides: Vec<_> = plan.lanes.iter().map(|lane| lane.side).collect();
         assert_eq!(sides, [Some(Side::Base), Some(Side::Head), Some(Side::Control)]);
         assert_eq!(plan.lanes[2].benchmarks.len(), 1);
-        assert_eq!(plan.of_lane(1).map(|case| case.id.benchmark.name()).collect::<Vec<_>>(), ["a", "b", "new"]);
+        assert_eq!(
+            plan.of_lane(1).map(|case| case.id.benchmark.name()).collect::<Vec<_>>(),
+            ["a", "b", "new"]
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use super::event::Observer;
 use super::executor::Executor;
-use super::session::Finished;
+use super::lane::Finished;
 use crate::model::{Result, RunRecord};
 use crate::plan::RoundsPlan;
 use crate::store::ComparisonFolder;
