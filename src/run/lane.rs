@@ -105,6 +105,13 @@ impl LaneRun {
         self.drafts[index].add(&mut self.record.cases[index], execution, around);
     }
 
+    /// A case that has run and not broken counts, however the run ends: in rounds it may end at any of them.
+    pub fn count_as_measured(&mut self, index: usize) {
+        if !self.drafts[index].is_broken() {
+            self.record.cases[index].outcome = Outcome::Measured;
+        }
+    }
+
     /// Ends a case: see [`Draft::finish`].
     pub fn end_case(&mut self, index: usize, complete: bool) {
         self.drafts[index].finish(&mut self.record.cases[index], complete);
