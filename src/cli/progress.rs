@@ -41,22 +41,30 @@ impl Observer for Teller {
     fn on(&mut self, progress: &Progress<'_>) {
         match self {
             Self::Silent => {}
-            Self::Bar { bar, started } => on_bar(bar, *started, progress),
+            Self::Bar { bar, started } => on_bar(bar, started, progress),
             Self::Lines { started, cases, ended } => on_lines(*started, cases, ended, progress),
         }
     }
 }
 
-fn on_bar(bar: &ProgressBar, started: Instant, progress: &Progress<'_>) {
+fn on_bar(bar: &ProgressBar, started: &mut Instant, progress: &Progress<'_>) {
     match progress {
         Progress::Planned { processes, .. } => bar.set_length(*processes as u64),
+        Progress::RoundsPlanned { .. } => {}
+        Progress::RoundStarted { processes, .. } => {
+            *started = Instant::now();
+            bar.set_length(*processes as u64);
+            bar.set_position(0);
+        }
+        Progress::RoundEnded { pass, open, .. } => bar.set_message(round(*pass, *open)),
         Progress::BuildStarted { benchmark, side } => {
             bar.set_message(format!("building {benchmark}{}", suffix(*side)));
             bar.tick();
         }
         Progress::ProcessStarted { id, side, process, of, done, total } => {
-            let left = left(started, *done, *total);
-            bar.set_message(format!("{left}{id} process {}/{of}{}", process + 1, suffix(*side)));
+            let left = left(*started, *done, *total);
+            let of = if *of == 0 { String::new() } else { format!("/{of}") };
+            bar.set_message(format!("{left}{id} process {}{of}{}", process + 1, suffix(*side)));
             bar.set_position(*done as u64);
         }
         Progress::ProcessEnded { done, .. } => bar.set_position(*done as u64),
@@ -65,7 +73,7 @@ fn on_bar(bar: &ProgressBar, started: Instant, progress: &Progress<'_>) {
             if !outcome.is_measured() {
                 bar.println(trouble(id, *side, outcome));
             }
-            if done == total {
+            if done == total && *total > 0 {
                 bar.finish_and_clear();
             }
         }
@@ -78,20 +86,34 @@ fn on_lines(started: Instant, cases: &mut usize, ended: &mut usize, progress: &P
             *cases = *planned;
             format!("measuring {} in {}", plural(*planned, "case"), plural(*processes, "process"))
         }
+        Progress::RoundsPlanned { cases: planned, comparable } => {
+            *cases = *planned;
+            format!("comparing {} in rounds", plural(*comparable, "case"))
+        }
+        Progress::RoundStarted { .. } => return,
+        Progress::RoundEnded { pass, open, .. } => round(*pass, *open),
         Progress::BuildStarted { benchmark, side } => format!("building {benchmark}{}", suffix(*side)),
         Progress::ProcessStarted { .. } | Progress::ProcessEnded { .. } => return,
         Progress::CaseEnded { id, side, outcome, done, total } => {
-            // The head's turn ends a case of two lanes; an ordinary run has no side at all.
-            *ended += usize::from(*side != Some(Side::Base));
-            let at = format!("[{}/{cases}] {}", (*ended).clamp(1, *cases), left(started, *done, *total));
-            match outcome.is_measured() {
-                true => format!("{at}{id}: measured{}", suffix(*side)),
-                false => format!("{at}{}", trouble(id, *side, outcome)),
+            if *total == 0 {
+                trouble(id, *side, outcome)
+            } else {
+                // The head's turn ends a case of two lanes; an ordinary run has no side at all.
+                *ended += usize::from(*side != Some(Side::Base));
+                let at = format!("[{}/{cases}] {}", (*ended).clamp(1, *cases), left(started, *done, *total));
+                match outcome.is_measured() {
+                    true => format!("{at}{id}: measured{}", suffix(*side)),
+                    false => format!("{at}{}", trouble(id, *side, outcome)),
+                }
             }
         }
     };
     // Somebody who closes standard error does not want to know.
     let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+fn round(pass: u32, open: usize) -> String {
+    format!("round {}: {} may be measured further", pass + 1, plural(open, "case"))
 }
 
 fn trouble(id: &CaseId, side: Option<Side>, outcome: &Outcome) -> String {

@@ -3,7 +3,10 @@
 //! A plan has one lane for an ordinary run, or two, base and head, for an interleaved comparison. Cases come
 //! one after the other, so that a run that is cut short holds whole cases; inside a case the lanes take
 //! turns in rounds, who goes first being decided by a fair, seeded, recorded coin: whatever drifts on the
-//! machine then meets both sides alike.
+//! machine then meets both sides alike. A comparison that measures until all is decided has a [`RoundsPlan`].
+
+mod coin;
+mod rounds;
 
 use std::sync::Arc;
 
@@ -11,6 +14,9 @@ use rand::{RngExt, SeedableRng};
 
 use crate::model::{CaseId, Params, Side};
 use crate::suite::{Benchmark, Suite};
+
+pub use coin::order;
+pub use rounds::{Pair, RoundsPlan, choose_controls, common_cases};
 
 /// Everything that a session carries out.
 #[derive(Clone, Debug)]

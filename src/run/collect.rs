@@ -224,10 +224,10 @@ impl Harvest {
     }
 }
 
-/// Adds what a process gave to the case's metrics. Errors: the metric whose unit differs from what the suite file
+/// Adds what a process gave to the case's metrics, which are sorted by name. Errors: the metric whose unit differs from what the suite file
 /// declares or from what an earlier process sent.
 pub fn merge(
-    metrics: &mut BTreeMap<String, Metric>,
+    metrics: &mut Vec<Metric>,
     harvest: &Harvest,
     benchmark: &Benchmark,
     process: u32,
@@ -246,13 +246,12 @@ pub fn merge(
             (None, None) if name == "time" => "s".into(),
             (None, None) => String::new(),
         };
-        let metric = metrics.entry(name.clone()).or_insert_with(|| Metric {
-            name: name.clone(),
-            unit: unit.clone(),
-            better: gathered.better,
-            processes: Vec::new(),
-            summary: None,
+        let place = metrics.binary_search_by(|metric| metric.name.cmp(name)).unwrap_or_else(|place| {
+            let (name, unit, better) = (name.clone(), unit.clone(), gathered.better);
+            metrics.insert(place, Metric { name, unit, better, processes: Vec::new(), summary: None });
+            place
         });
+        let metric = &mut metrics[place];
         if metric.unit != unit {
             return Err(format!(
                 "metric `{name}` came in `{unit}`, and from an earlier process in `{}`",

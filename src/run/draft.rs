@@ -1,11 +1,11 @@
-//! A case's record in the making: process by process, readable at every moment.
+//! A case's record in the making: process by process, in its place in the run's record, readable at every moment.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use crate::model::{
-    CaseRecord, FailureKind, Metric, MetricDeclaration, Origin, Outcome, ProcessEnd, ProcessRecord, Settings,
-    Summary, looks_secret, without_secrets,
+    CaseRecord, Conditions, FailureKind, Metric, MetricDeclaration, Origin, Outcome, ProcessEnd,
+    ProcessRecord, Settings, Summary, looks_secret, without_secrets,
 };
 use crate::plan::{PlannedCase, Turn};
 use crate::stats;
@@ -14,58 +14,106 @@ use super::collect::{self, Harvest};
 use super::executor::{End, Execution};
 use super::judge::{failed, judge};
 
-/// Grows by one process at a time.
+/// What is known of a case beside what its record says; grows by one process at a time. The record itself is handed in
+/// with each call: only one of it is held, however many processes it has.
 pub struct Draft {
     planned: PlannedCase,
     settings: Settings,
-    metrics: BTreeMap<String, Metric>,
-    processes: Vec<ProcessRecord>,
-    metadata: BTreeMap<String, serde_json::Value>,
     device: Option<String>,
+    /// Metrics that the gate computed from others.
     derived: Vec<String>,
-    warnings: Vec<String>,
-    /// The first outcome that is not `Measured`; ends the case.
-    broken: Option<Outcome>,
+    /// The outcome is settled: the case is not run, or not any further.
+    broken: bool,
+}
+
+/// What is known of a process beside its own execution.
+#[derive(Clone, Debug)]
+pub struct Around {
+    pub started: SystemTime,
+    pub turn: Turn,
+    /// One of two or more sides that take turns.
+    pub interleaved: bool,
+    /// How the suite's command for timeouts ended, if it was called.
+    pub after_timeout: Option<ProcessEnd>,
+    pub conditions: Option<Conditions>,
 }
 
 impl Draft {
-    pub fn new(planned: &PlannedCase) -> Self {
-        Self {
+    /// A case that has not run, with its record.
+    pub fn new(planned: &PlannedCase) -> (Self, CaseRecord) {
+        let draft = Self {
             planned: planned.clone(),
             settings: planned.benchmark.settings.clone(),
-            metrics: BTreeMap::new(),
-            processes: Vec::new(),
-            metadata: BTreeMap::new(),
             device: None,
             derived: Vec::new(),
+            broken: false,
+        };
+        let record = draft.blank();
+        (draft, record)
+    }
+
+    /// A case that has a record already: what later processes must agree with is taken from there. One that ran and did
+    /// not end well stays as it is; one that never ran is free to.
+    pub fn resumed(planned: &PlannedCase, record: &mut CaseRecord) -> Self {
+        let (mut draft, blank) = Self::new(planned);
+        if record.processes.is_empty() {
+            *record = blank;
+            return draft;
+        }
+        let mut ends = record.processes.iter().map(|process| process.outcome.is_measured());
+        draft.broken = ends.any(|measured| !measured);
+        draft.device = Some(record.id.device.clone());
+        let is_derived = |metric: &&Metric| {
+            let gate = record.declared.get(&metric.name).and_then(|said| said.gate);
+            gate == Some(false) && planned.benchmark.declaration(&metric.name).1.gate.is_none()
+        };
+        draft.derived = record.metrics.iter().filter(is_derived).map(|metric| metric.name.clone()).collect();
+        draft
+    }
+
+    fn blank(&self) -> CaseRecord {
+        let benchmark = &self.planned.benchmark;
+        CaseRecord {
+            id: self.planned.id.clone(),
+            description: benchmark.description.clone(),
+            components: benchmark.components.clone(),
+            kind: benchmark.kind,
+            tags: benchmark.tags.clone(),
+            group: benchmark.group.clone(),
+            command: without_secrets(benchmark.action.argv(&self.planned.id.params, &["builtin"])),
+            env: benchmark.env.iter().map(shown_variable).collect(),
+            config: self.settings.shown(),
+            outcome: not_finished(),
+            processes: Vec::new(),
+            declared: BTreeMap::new(),
+            metrics: Vec::new(),
+            metadata: BTreeMap::new(),
             warnings: Vec::new(),
-            broken: None,
         }
     }
 
     pub fn is_broken(&self) -> bool {
-        self.broken.is_some()
+        self.broken
+    }
+
+    pub fn planned(&self) -> &PlannedCase {
+        &self.planned
     }
 
     /// Settles the case without running it, or any further.
-    pub fn break_off(&mut self, outcome: Outcome) {
-        self.broken.get_or_insert(outcome);
+    pub fn break_off(&mut self, record: &mut CaseRecord, outcome: Outcome) {
+        if !self.broken {
+            self.broken = true;
+            record.outcome = outcome;
+        }
     }
 
     /// Takes what one process gave.
-    ///
-    /// `after_timeout`: how the suite's command for that case ended, if it was called.
-    pub fn add(
-        &mut self,
-        execution: &Execution,
-        turn: Turn,
-        interleaved: bool,
-        started: SystemTime,
-        after_timeout: Option<ProcessEnd>,
-    ) {
-        let benchmark = &self.planned.benchmark;
-        let harvest = Harvest::of(execution, benchmark);
-        let mut outcome = judge(execution, &harvest, benchmark);
+    pub fn add(&mut self, record: &mut CaseRecord, execution: &Execution, around: Around) {
+        let Around { started, turn, interleaved, after_timeout, conditions } = around;
+        let benchmark = self.planned.benchmark.clone();
+        let harvest = Harvest::of(execution, &benchmark);
+        let mut outcome = judge(execution, &harvest, &benchmark);
         if outcome.is_measured()
             && let (Some(before), now) = (&self.device, harvest.device.as_deref().unwrap_or("host"))
             && before != now
@@ -77,19 +125,23 @@ impl Draft {
             );
         }
         let partial = !outcome.is_measured();
-        if let Err(conflict) = collect::merge(&mut self.metrics, &harvest, benchmark, turn.process, partial) {
+        if let Err(conflict) =
+            collect::merge(&mut record.metrics, &harvest, &benchmark, turn.process, partial)
+        {
             outcome = failed(FailureKind::Protocol, conflict, "use one unit for a metric everywhere");
-            for metric in self.metrics.values_mut() {
-                let of_this_process = metric.processes.iter_mut().filter(|p| p.process == turn.process);
-                of_this_process.for_each(|samples| samples.partial = true);
+            for metric in &mut record.metrics {
+                let newest = metric.processes.last_mut().filter(|samples| samples.process == turn.process);
+                newest.into_iter().for_each(|samples| samples.partial = true);
             }
         }
         if outcome.is_measured() {
-            self.device = Some(harvest.device.clone().unwrap_or("host".into()));
+            let device = harvest.device.clone().unwrap_or("host".into());
+            record.id.device = device.clone();
+            self.device = Some(device);
         }
-        self.warn(execution, &harvest, turn);
-        self.learn(&harvest);
-        self.processes.push(ProcessRecord {
+        self.warn(record, execution, &harvest, turn);
+        self.learn(record, &harvest);
+        record.processes.push(ProcessRecord {
             index: turn.process,
             started: humantime::format_rfc3339_millis(started).to_string(),
             seconds: execution.seconds,
@@ -107,18 +159,18 @@ impl Draft {
             after_timeout,
             round: interleaved.then_some(turn.round),
             slot: interleaved.then_some(turn.slot),
-            conditions: None,
+            conditions,
         });
         if !outcome.is_measured() {
-            self.broken = Some(outcome);
+            self.break_off(record, outcome);
         }
     }
 
-    fn warn(&mut self, execution: &Execution, harvest: &Harvest, turn: Turn) {
+    fn warn(&self, record: &mut CaseRecord, execution: &Execution, harvest: &Harvest, turn: Turn) {
         let process = turn.process;
         let mut warn = |text: String| {
-            if !self.warnings.contains(&text) {
-                self.warnings.push(text);
+            if !record.warnings.contains(&text) {
+                record.warnings.push(text);
             }
         };
         if execution.leftovers > 0 && execution.stopped.is_none() {
@@ -148,7 +200,7 @@ impl Draft {
         }
     }
 
-    fn learn(&mut self, harvest: &Harvest) {
+    fn learn(&mut self, record: &mut CaseRecord, harvest: &Harvest) {
         for said in &harvest.config {
             let settings = &mut self.settings;
             if let Some(iterations) = said.iterations {
@@ -166,49 +218,28 @@ impl Draft {
                 }
             }
         }
-        self.metadata.extend(harvest.metadata.clone());
+        record.metadata.extend(harvest.metadata.clone());
         let derived = harvest.metrics.iter().filter(|(_, gathered)| gathered.derived);
         for (name, _) in derived {
             if !self.derived.contains(name) {
                 self.derived.push(name.clone());
             }
         }
+        record.config = self.settings.shown();
+        let declared =
+            record.metrics.iter().map(|metric| (metric.name.clone(), self.declaration(&metric.name)));
+        record.declared = declared.filter(|(_, said)| *said != MetricDeclaration::default()).collect();
     }
 
-    /// The case as it stands. `complete`: every process that was planned has had its turn.
-    pub fn record(&self, complete: bool) -> CaseRecord {
-        let benchmark = &self.planned.benchmark;
-        let outcome = match (&self.broken, complete) {
-            (Some(outcome), _) => outcome.clone(),
-            (None, true) => Outcome::Measured,
-            (None, false) => not_finished(),
-        };
-        let mut id = self.planned.id.clone();
-        if let Some(device) = &self.device {
-            id.device = device.clone();
+    /// Ends the case: summaries, and the outcome where nothing has settled it. `complete`: every process that was wanted
+    /// has had its turn.
+    pub fn finish(&self, record: &mut CaseRecord, complete: bool) {
+        if !self.broken {
+            record.outcome = if complete { Outcome::Measured } else { not_finished() };
         }
-        let mut metrics: Vec<Metric> = self.metrics.values().cloned().collect();
-        for metric in &mut metrics {
+        for metric in &mut record.metrics {
             // Of a case that did not end well nothing is a result, also what its good processes gave.
             metric.summary = summary(metric, &self.settings.percentiles.value);
-        }
-        let declared = metrics.iter().map(|metric| (metric.name.clone(), self.declaration(&metric.name)));
-        CaseRecord {
-            id,
-            description: benchmark.description.clone(),
-            components: benchmark.components.clone(),
-            kind: benchmark.kind,
-            tags: benchmark.tags.clone(),
-            group: benchmark.group.clone(),
-            command: without_secrets(benchmark.action.argv(&self.planned.id.params, &["builtin"])),
-            env: benchmark.env.iter().map(shown_variable).collect(),
-            config: self.settings.shown(),
-            outcome,
-            processes: self.processes.clone(),
-            declared: declared.filter(|(_, said)| *said != MetricDeclaration::default()).collect(),
-            metrics,
-            metadata: self.metadata.clone(),
-            warnings: self.warnings.clone(),
         }
     }
 

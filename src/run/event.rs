@@ -14,10 +14,30 @@ pub enum Progress<'a> {
         benchmark: &'a str,
         side: Option<Side>,
     },
+    /// In rounds: before anything is started. `comparable`: cases that both sides have.
+    RoundsPlanned {
+        cases: usize,
+        comparable: usize,
+    },
+    /// In rounds, `pass` counting from 0 since this call began: how many processes the round has.
+    RoundStarted {
+        pass: u32,
+        processes: usize,
+    },
+    /// In rounds: cases that got their processes, cases that may be measured further, seconds since the first round
+    /// began.
+    RoundEnded {
+        pass: u32,
+        measured: usize,
+        open: usize,
+        seconds: f64,
+    },
+    /// `done` and `total`: of the plan, or of the round.
     ProcessStarted {
         id: &'a CaseId,
         side: Option<Side>,
         process: u32,
+        /// 0 in rounds, where nobody knows.
         of: u32,
         done: usize,
         total: usize,
@@ -28,6 +48,7 @@ pub enum Progress<'a> {
         done: usize,
         total: usize,
     },
+    /// In rounds only of a case that cannot run or broke, and `done` and `total` are 0.
     CaseEnded {
         id: &'a CaseId,
         side: Option<Side>,

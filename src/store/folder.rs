@@ -5,31 +5,45 @@
 //!   manifest.json
 //!   results/record.json      the record, written once, atomically
 //!   results/SHA256SUMS       its fingerprint, for `sha256sum --check` in that folder
-//!   results/journal.jsonl    until then: the header, then every case as it stands
+//!   results/journal.jsonl    until then: the header, then process after process as they come
 //!   logs/  reports/  profiles/
 //! ```
 
+use std::collections::HashMap;
 use std::fs::File;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::read::write_atomically;
-use crate::model::{CaseRecord, Fault, Result, RunId, RunRecord, sha256_hex};
+use crate::model::{
+    CaseRecord, Fault, Metric, ProcessRecord, ProcessSamples, Result, RunId, RunRecord, sha256_hex,
+};
 
 pub(super) const RECORD: &str = "results/record.json";
 pub(super) const SUMS: &str = "results/SHA256SUMS";
 pub(super) const JOURNAL: &str = "results/journal.jsonl";
 
-/// A line of the journal. The last line about a case is the one that holds.
+/// A line of the journal. It grows by what is new, so that its length follows that of the record.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Entry {
     /// The record without results: every selected case is there, as not run.
     Header(Box<RunRecord>),
-    /// A case, by its index in the header, as it stands.
+    /// A case, by its index in the header, whole: replaces what was known of it.
     Case { index: usize, case: Box<CaseRecord> },
+    /// All of a case but its processes and samples, which stay as they are.
+    Head { index: usize, head: Box<CaseRecord> },
+    /// The next process of a case with its samples by metric; `head` where anything else of the case is new.
+    Process {
+        index: usize,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<Box<CaseRecord>>,
+        process: Box<ProcessRecord>,
+        samples: Vec<(String, ProcessSamples)>,
+    },
 }
 
 /// The folder of one run, while it runs.
@@ -37,33 +51,71 @@ pub(super) enum Entry {
 pub struct RunFolder {
     root: PathBuf,
     journal: File,
+    /// By case: fingerprint of what the journal has of it beside processes and samples.
+    heads: HashMap<usize, u64>,
 }
 
 impl RunFolder {
-    /// Makes `artifacts/<run_id>/` with all that stands in it after every run, and begins the journal with the
-    /// header: `record` with every selected case as not run. Errors: the folder exists or cannot be made.
-    pub fn create(artifacts: &Path, record: &RunRecord) -> Result<Self> {
-        let root = artifacts.join(record.run_id.as_str());
+    /// Makes the folder `root` of a new run; `record` with every selected case as not run. Errors: the folder exists or
+    /// cannot be made.
+    pub fn create(root: &Path, record: &RunRecord) -> Result<Self> {
         let fault = |error: std::io::Error| {
             Fault::at_path(
-                &root,
+                root,
                 format!("the run's folder cannot be made: {error}"),
                 "choose a writable folder with `--artifacts`",
             )
         };
-        make_unwatched(artifacts).map_err(fault)?;
-        std::fs::create_dir(&root).map_err(fault)?;
+        if let Some(artifacts) = root.parent() {
+            make_unwatched(artifacts).map_err(fault)?;
+        }
+        std::fs::create_dir(root).map_err(fault)?;
         for name in ["results", "profiles", "reports", "logs"] {
             std::fs::create_dir(root.join(name)).map_err(fault)?;
         }
         let journal =
             File::options().create_new(true).append(true).open(root.join(JOURNAL)).map_err(fault)?;
-        let mut folder = Self { root, journal };
+        let mut folder = Self { root: root.to_owned(), journal, heads: HashMap::new() };
         let manifest = serde_json::to_string_pretty(&record.manifest).map_err(std::io::Error::from);
         let manifest = manifest.map_err(|error| folder.fault(error))?;
         write_atomically(&folder.root.join("manifest.json"), manifest.as_bytes())?;
         folder.append(&Entry::Header(Box::new(record.clone())))?;
         Ok(folder)
+    }
+
+    /// The folder of a run that goes on from `record`, finished before or not. At every moment the folder holds the run
+    /// as it was, or this record.
+    pub fn reopen(root: &Path, record: &RunRecord) -> Result<Self> {
+        let path = root.join(JOURNAL);
+        let unreadable = |error: std::io::Error| {
+            Fault::at_path(
+                &path,
+                format!("the run cannot go on from here: {error}"),
+                "make the folder writable, with some space left",
+            )
+        };
+        let mut header = record.clone();
+        let mut lines = Vec::new();
+        let mut line = |entry: &Entry| -> std::io::Result<()> {
+            serde_json::to_writer(&mut lines, entry)?;
+            lines.push(b'\n');
+            Ok(())
+        };
+        let cases = std::mem::take(&mut header.cases);
+        header.cases = cases.iter().map(head_of).collect();
+        line(&Entry::Header(Box::new(header))).map_err(unreadable)?;
+        for (index, case) in cases.into_iter().enumerate().filter(|(_, case)| !case.processes.is_empty()) {
+            line(&Entry::Case { index, case: Box::new(case) }).map_err(unreadable)?;
+        }
+        write_atomically(&path, &lines)?;
+        for old in [SUMS, RECORD] {
+            match std::fs::remove_file(root.join(old)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unreadable(error)),
+                _ => {}
+            }
+        }
+        let journal = File::options().append(true).open(&path).map_err(unreadable)?;
+        Ok(Self { root: root.to_owned(), journal, heads: HashMap::new() })
     }
 
     pub fn root(&self) -> &Path {
@@ -74,9 +126,33 @@ impl RunFolder {
         self.root.join(RECORD)
     }
 
-    /// Writes a case down as it stands; called between processes, never while one measures.
-    pub fn keep(&mut self, index: usize, case: &CaseRecord) -> Result<()> {
-        self.append(&Entry::Case { index, case: Box::new(case.clone()) })
+    /// Writes down the newest process of a case, and whatever else of the case has changed; called between processes,
+    /// never while one measures.
+    pub fn keep_process(&mut self, index: usize, case: &CaseRecord) -> Result<()> {
+        let Some(process) = case.processes.last() else { return Ok(()) };
+        let newest = |metric: &Metric| {
+            let samples = metric.processes.last().filter(|samples| samples.process == process.index)?;
+            Some((metric.name.clone(), samples.clone()))
+        };
+        let samples = case.metrics.iter().filter_map(newest).collect();
+        let head = self.changed_head(index, case)?;
+        self.append(&Entry::Process { index, head, process: Box::new(process.clone()), samples })
+    }
+
+    /// Writes down what a case is beside its processes: its outcome, its summaries.
+    pub fn keep_outcome(&mut self, index: usize, case: &CaseRecord) -> Result<()> {
+        match self.changed_head(index, case)? {
+            Some(head) => self.append(&Entry::Head { index, head }),
+            None => Ok(()),
+        }
+    }
+
+    fn changed_head(&mut self, index: usize, case: &CaseRecord) -> Result<Option<Box<CaseRecord>>> {
+        let head = head_of(case);
+        let text = serde_json::to_string(&head).map_err(|error| self.fault(error.into()))?;
+        let mark = BuildHasherDefault::<DefaultHasher>::default().hash_one(text);
+        let before = self.heads.insert(index, mark);
+        Ok((before != Some(mark)).then(|| Box::new(head)))
     }
 
     /// One write for a whole line: a kill leaves the line there or not there, or, at worst, half of the last one.
@@ -129,6 +205,34 @@ pub(super) fn make_unwatched(folder: &Path) -> std::io::Result<()> {
         std::fs::write(folder.join(".gitignore"), "# Made by gbench-ci: its results are not sources.\n*\n")?;
     }
     Ok(())
+}
+
+/// A case without its processes and samples.
+fn head_of(case: &CaseRecord) -> CaseRecord {
+    let bare = |metric: &Metric| Metric {
+        name: metric.name.clone(),
+        unit: metric.unit.clone(),
+        better: metric.better,
+        processes: Vec::new(),
+        summary: metric.summary.clone(),
+    };
+    CaseRecord {
+        id: case.id.clone(),
+        description: case.description.clone(),
+        components: case.components.clone(),
+        kind: case.kind,
+        tags: case.tags.clone(),
+        group: case.group.clone(),
+        command: case.command.clone(),
+        env: case.env.clone(),
+        config: case.config.clone(),
+        outcome: case.outcome.clone(),
+        processes: Vec::new(),
+        metrics: case.metrics.iter().map(bare).collect(),
+        declared: case.declared.clone(),
+        metadata: case.metadata.clone(),
+        warnings: case.warnings.clone(),
+    }
 }
 
 /// The newest run below `artifacts`: folders sort by their run's start.

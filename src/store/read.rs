@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::folder::{Entry, JOURNAL, RECORD};
-use crate::model::{Fault, RecordState, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
+use crate::model::{CaseRecord, Fault, RecordState, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
 
 /// Reads a record from its JSON file, from its run's folder, or from the journal of a run that was killed.
 ///
@@ -176,9 +176,7 @@ fn recover(path: &Path) -> Result<RunRecord> {
         let entry = text.and_then(serde_json::from_str::<Entry>);
         match (entry, &mut record) {
             (Ok(Entry::Header(header)), None) => record = Some(*header),
-            (Ok(Entry::Case { index, case }), Some(record)) if index < record.cases.len() => {
-                record.cases[index] = *case;
-            }
+            (Ok(entry), Some(record)) if fits(&entry, record) => apply(entry, record),
             (Err(_), _) if half => {}
             _ => {
                 return Err(Fault::at_path(
@@ -199,6 +197,51 @@ fn recover(path: &Path) -> Result<RunRecord> {
     record.state = RecordState::Recovered;
     record.warnings.push("recovered from the journal of a run that was killed".into());
     check(path, record)
+}
+
+/// Whether an entry can follow what the journal has said so far.
+fn fits(entry: &Entry, record: &RunRecord) -> bool {
+    match entry {
+        Entry::Header(_) => false,
+        Entry::Case { index, .. } | Entry::Head { index, .. } => *index < record.cases.len(),
+        Entry::Process { index, process, head, samples } => record.cases.get(*index).is_some_and(|case| {
+            let metrics = head.as_ref().map_or(&case.metrics, |head| &head.metrics);
+            let mut names = samples.iter().map(|(name, _)| name);
+            process.index as usize == case.processes.len()
+                && names.all(|name| metrics.iter().any(|metric| metric.name == *name))
+        }),
+    }
+}
+
+fn apply(entry: Entry, record: &mut RunRecord) {
+    match entry {
+        Entry::Header(_) => {}
+        Entry::Case { index, case } => record.cases[index] = *case,
+        Entry::Head { index, head } => put_head(&mut record.cases[index], *head),
+        Entry::Process { index, head, process, samples } => {
+            let case = &mut record.cases[index];
+            if let Some(head) = head {
+                put_head(case, *head);
+            }
+            case.processes.push(*process);
+            for (name, samples) in samples {
+                if let Some(metric) = case.metrics.iter_mut().find(|metric| metric.name == name) {
+                    metric.processes.push(samples);
+                }
+            }
+        }
+    }
+}
+
+/// Metrics never vanish from a case: what the old one has, the new one has.
+fn put_head(case: &mut CaseRecord, head: CaseRecord) {
+    let old = std::mem::replace(case, head);
+    case.processes = old.processes;
+    for metric in old.metrics {
+        if let Some(new) = case.metrics.iter_mut().find(|new| new.name == metric.name) {
+            new.processes = metric.processes;
+        }
+    }
 }
 
 /// An error's text without the name of the temporary file, which means nothing to anybody.

@@ -1,0 +1,179 @@
+//! What both ways of running do with their hands: builds, single processes, the command after a timeout.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::environment;
+use super::event::{Observer, Progress};
+use super::executor::{End, Execution, Executor, Launch, StagePlan, Stop};
+use super::judge::{first_line, signal_name};
+use super::lane::{LaneRun, slug};
+use crate::model::line::MICRO_ARGUMENT;
+use crate::model::{FailureKind, Outcome, ProcessEnd, Result, Stage, Thermal, Timing};
+use crate::plan::{Lane, PlannedCase};
+use crate::suite::Benchmark;
+
+/// Starts processes of a plan, one at a time.
+pub struct Hands<'a> {
+    pub executor: &'a mut dyn Executor,
+    pub observer: &'a mut dyn Observer,
+    pub binary: PathBuf,
+    pub after_timeout: (Vec<String>, PathBuf),
+    /// The moment at which the whole run must end.
+    pub until: Option<Instant>,
+}
+
+/// The moment so many seconds from now; 0: none.
+pub fn deadline(seconds: f64) -> Option<Instant> {
+    (seconds > 0.0).then(|| Instant::now() + Duration::from_secs_f64(seconds.min(1e9)))
+}
+
+impl Hands<'_> {
+    /// Runs each build step of a lane once. A failed build settles its benchmark's cases.
+    pub fn build_all(&mut self, plan: &Lane, lane: &mut LaneRun) -> Result<Option<Stop>> {
+        let mut built: Vec<(crate::suite::Build, Option<Outcome>)> = Vec::new();
+        for benchmark in &plan.benchmarks {
+            let id = benchmark.id.to_string();
+            let Some(build) = benchmark.build.as_ref().filter(|_| !lane.settled.contains_key(&id)) else {
+                continue;
+            };
+            let outcome = match built.iter().find(|(other, _)| other == build) {
+                Some((_, outcome)) => outcome.clone(),
+                None => {
+                    let side = lane.side;
+                    self.observer.on(&Progress::BuildStarted { benchmark: &id, side });
+                    let launch = build_launch(benchmark, build, self.until);
+                    let execution = self.executor.execute(&launch);
+                    lane.log(&format!("build-{}", slug(&id)), &execution)?;
+                    if let Some(stop @ (Stop::Interrupt(_) | Stop::RunDeadline)) = execution.stopped {
+                        return Ok(Some(stop));
+                    }
+                    let outcome = build_outcome(&execution);
+                    built.push((build.clone(), outcome.clone()));
+                    outcome
+                }
+            };
+            if let Some(outcome) = outcome {
+                lane.settled.insert(id, outcome);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Calls the user's command after a timeout, so that the next process finds a device that works.
+    pub fn after_timeout(&mut self, execution: &Execution, case: &PlannedCase) -> Option<ProcessEnd> {
+        let (argv, dir) = &self.after_timeout;
+        if argv.is_empty() || !matches!(execution.stopped, Some(Stop::Stage { .. })) {
+            return None;
+        }
+        let launch = step_launch(&case.benchmark, argv.clone(), dir.clone(), Stage::Teardown, self.until);
+        let execution = self.executor.execute(&launch);
+        match execution.end {
+            // The user's interrupt came first: it was never started.
+            _ if execution.stopped.is_some() => None,
+            End::Process(end) => Some(end),
+            // As a shell says it of a command that it cannot start.
+            End::NotStarted { .. } => Some(ProcessEnd::Exit(127)),
+            End::Lost => Some(ProcessEnd::Signal(9)),
+        }
+    }
+
+    /// Runs one process of a case to its end.
+    pub fn process(&mut self, case: &PlannedCase, process: u32) -> Execution {
+        // Fresh for every process, gone with it; without one the process could still be told apart as cold, but
+        // would not be: then it does not start.
+        let cold = (case.id.thermal == Thermal::Cold).then(tempfile::tempdir);
+        let cold = match cold.transpose() {
+            Ok(folder) => folder,
+            Err(error) => {
+                return Execution::not_started(format!("no folder for empty caches can be made: {error}"));
+            }
+        };
+        let launch = self.launch(case, process, cold.as_ref().map(tempfile::TempDir::path));
+        self.executor.execute(&launch)
+    }
+
+    /// What starts one process of a case. `cold`: an empty folder for caches, given exactly for cold ones.
+    pub fn launch(&self, case: &PlannedCase, process: u32, cold: Option<&Path>) -> Launch {
+        let benchmark = &case.benchmark;
+        let settings = &benchmark.settings;
+        let follows_events = benchmark.timing == Timing::Protocol;
+        let log_limit = usize::try_from(settings.log_limit.value).unwrap_or(usize::MAX);
+        Launch {
+            argv: benchmark.action.argv(&case.id.params, &[&self.binary.to_string_lossy(), MICRO_ARGUMENT]),
+            dir: benchmark.dir.clone(),
+            env: environment::of_process(benchmark, &case.id, process, cold),
+            stages: StagePlan {
+                follows_events,
+                first: if follows_events { Stage::Start } else { Stage::Measure },
+                deadlines: settings.deadlines.clone(),
+                multiplier: settings.deadline_multiplier.value,
+            },
+            memory_limit: settings.memory_limit.value,
+            // What numbers are extracted from must be there whole.
+            stdout_limit: if benchmark.timing == Timing::Stdout {
+                log_limit.max(16 << 20)
+            } else {
+                log_limit
+            },
+            stderr_limit: log_limit,
+            until: self.until,
+        }
+    }
+}
+
+fn build_launch(benchmark: &Benchmark, build: &crate::suite::Build, until: Option<Instant>) -> Launch {
+    let argv = build.action.argv(&crate::model::Params::new(), &[]);
+    step_launch(benchmark, argv, build.dir.clone(), Stage::Build, until)
+}
+
+/// A process beside the measured ones, all of it one stage.
+fn step_launch(
+    benchmark: &Benchmark,
+    argv: Vec<String>,
+    dir: PathBuf,
+    stage: Stage,
+    until: Option<Instant>,
+) -> Launch {
+    let settings = &benchmark.settings;
+    Launch {
+        argv,
+        dir,
+        env: environment::of_benchmark(benchmark),
+        stages: StagePlan {
+            follows_events: false,
+            first: stage,
+            deadlines: settings.deadlines.clone(),
+            multiplier: settings.deadline_multiplier.value,
+        },
+        memory_limit: 0,
+        stdout_limit: 1 << 20,
+        stderr_limit: 1 << 20,
+        until,
+    }
+}
+
+fn build_outcome(execution: &Execution) -> Option<Outcome> {
+    let failed = |cause: String| {
+        let advice = "run the build step by hand; its output is in the run's logs".into();
+        Some(Outcome::Failed { kind: FailureKind::Build, cause, advice })
+    };
+    if let Some(Stop::Stage { stage, limit, spent }) = execution.stopped {
+        let advice = "raise it: deadlines.build".into();
+        return Some(Outcome::TimedOut { stage, limit, spent, advice });
+    }
+    match &execution.end {
+        End::Process(ProcessEnd::Exit(0)) => None,
+        End::Process(ProcessEnd::Exit(code)) => {
+            let stderr = execution.stderr.end(4096);
+            let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).map(first_line);
+            let last = last.map(|line| format!("; stderr ends: {line}")).unwrap_or_default();
+            failed(format!("the build step ended with exit code {code}{last}"))
+        }
+        End::Process(ProcessEnd::Signal(signal)) => {
+            failed(format!("the build step was ended by {}", signal_name(*signal)))
+        }
+        End::NotStarted { cause, .. } => failed(format!("the build step could not be started: {cause}")),
+        End::Lost => failed("the build step's supervisor was killed".into()),
+    }
+}

@@ -1,0 +1,111 @@
+//! Whether records may be gone on from, and where they stand.
+
+use std::time::SystemTime;
+
+use super::PairState;
+use crate::model::{CaseId, Comparison, Fault, Result, RunRecord};
+use crate::plan::{Pair, RoundsPlan};
+use crate::run::lane::{LaneRun, NOT_COMPLETE};
+
+/// The records to go on from, held against what is here now and brought up to date. Machine and settings are compared
+/// by whoever knows the match key.
+///
+/// Errors: another suite file, other cases, other commits, another coin or rule.
+pub fn checked(
+    plan: &RoundsPlan,
+    headers: Vec<RunRecord>,
+    records: Vec<RunRecord>,
+) -> Result<Vec<RunRecord>> {
+    if records.len() != headers.len() {
+        let what = format!("it has {} sides, and this comparison {}", records.len(), headers.len());
+        return Err(refused(&records[0], what));
+    }
+    let resumed = humantime::format_rfc3339_millis(SystemTime::now());
+    let mut taken = Vec::new();
+    for (lane, (header, mut record)) in headers.into_iter().zip(records).enumerate() {
+        if let Some(what) = difference(plan, lane, &header, &record) {
+            return Err(refused(&record, what));
+        }
+        let rounds = record.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0);
+        record.warnings.retain(|warning| !warning.starts_with(NOT_COMPLETE));
+        record.warnings.push(format!("resumed at {resumed}, after {rounds} rounds"));
+        if let (Some(before), Some(now)) = (&mut record.comparison, header.comparison) {
+            before.budget = now.budget;
+            before.policy = now.policy;
+            before.rule.most_rounds = now.rule.most_rounds;
+        }
+        taken.push(record);
+    }
+    Ok(taken)
+}
+
+/// The first thing in which a record is not one of this comparison.
+fn difference(plan: &RoundsPlan, lane: usize, header: &RunRecord, record: &RunRecord) -> Option<String> {
+    if header.side != record.side || plan.lanes[lane].side != record.side {
+        return Some("its sides are others".into());
+    }
+    if (&header.source.suite, &header.source.sha256) != (&record.source.suite, &record.source.sha256) {
+        return Some("the suite file has changed since".into());
+    }
+    let commit = |record: &RunRecord| record.manifest.git.known().and_then(|git| git.commit.clone());
+    if let (Some(now), Some(before)) = (commit(header), commit(record))
+        && now != before
+    {
+        return Some(format!("it measured commit {before}, and this is {now}"));
+    }
+    if let Some(what) = other_comparison(header.comparison.as_deref(), record.comparison.as_deref()) {
+        return Some(what.into());
+    }
+    if record.comparison.as_ref().is_some_and(|comparison| comparison.seed != plan.seed) {
+        return Some("its coin has another seed".into());
+    }
+    let planned = |id: &CaseId| CaseId { device: "host".into(), ..id.clone() };
+    let same =
+        record.cases.iter().map(|case| planned(&case.id)).eq(plan.of_lane(lane).map(|case| case.id.clone()));
+    (!same).then(|| "it has other cases".into())
+}
+
+/// Budget, policy and the most rounds may change: none of them decides what a round measures, and more rounds never
+/// unmake a decision of this rule.
+fn other_comparison(now: Option<&Comparison>, before: Option<&Comparison>) -> Option<&'static str> {
+    let (now, before) = match (now, before) {
+        (None, None) => return None,
+        (Some(now), Some(before)) => (now, before),
+        _ => return Some("one of them is no comparison in rounds"),
+    };
+    let levels = |it: &Comparison| (it.rule.alpha, it.rule.alpha_improved, it.rule.screen_rounds);
+    match () {
+        () if now.id != before.id => Some("it is another comparison"),
+        () if (&now.base, &now.head) != (&before.base, &before.head) => Some("its base or head is another"),
+        () if now.seed != before.seed => Some("its coin has another seed"),
+        () if now.way != before.way => Some("its rounds are measured in another way"),
+        () if levels(now) != levels(before) => Some("its rule has other levels or another screen"),
+        () => None,
+    }
+}
+
+fn refused(record: &RunRecord, what: String) -> Fault {
+    let id = record.comparison.as_ref().map_or(&record.run_id, |comparison| &comparison.id);
+    let next = "resume with the suite, commits and options that it began with, or begin a new comparison";
+    Fault::at(format!("comparison {id}"), format!("cannot be resumed: {what}"), next)
+}
+
+/// Where a pair stands by its records. `next`: by lane, how many cases the pairs before it have there.
+pub fn state_of(pair: &Pair, next: &mut [usize], lanes: &[LaneRun]) -> PairState {
+    let mut state = PairState { open: pair.is_comparable(), ..PairState::default() };
+    let mut rounds = [0; 2];
+    for case in &pair.cases {
+        let index = next[case.lane];
+        next[case.lane] += 1;
+        state.cases[case.lane] = Some(index);
+        let lane = &lanes[case.lane];
+        let processes = &lane.case(index).processes;
+        state.seconds += processes.iter().map(|process| process.seconds).sum::<f64>();
+        if let Some(rounds) = rounds.get_mut(case.lane) {
+            *rounds = processes.iter().filter(|process| process.outcome.is_measured()).count() as u32;
+            state.open &= !lane.is_broken(index);
+        }
+    }
+    state.rounds = if pair.is_comparable() { rounds[0].min(rounds[1]) } else { 0 };
+    state
+}

@@ -1,0 +1,154 @@
+//! The folder of a comparison in rounds, and reading its records back.
+//!
+//! ```text
+//! artifacts/<comparison id>/
+//!   base/  head/  control/   a run's folder each
+//!   reports/                 the verdict
+//! ```
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::folder::{JOURNAL, RECORD, make_unwatched};
+use super::read::{read_record, write_atomically};
+use crate::model::{CaseId, CaseRecord, Fault, Outcome, Result, RunId, RunRecord, Side};
+
+/// Where a comparison keeps its sides and its verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComparisonFolder {
+    root: PathBuf,
+}
+
+impl ComparisonFolder {
+    /// Makes `artifacts/<id>`. Errors: the folder exists or cannot be made.
+    pub fn create(artifacts: &Path, id: &RunId) -> Result<Self> {
+        let root = artifacts.join(id.as_str());
+        let make = || {
+            make_unwatched(artifacts)?;
+            std::fs::create_dir(&root)?;
+            std::fs::create_dir(root.join("reports"))
+        };
+        make().map_err(|error| {
+            Fault::at_path(
+                &root,
+                format!("the comparison's folder cannot be made: {error}"),
+                "choose a writable folder with `--artifacts`",
+            )
+        })?;
+        Ok(Self { root })
+    }
+
+    /// One that is there. Errors: it does not hold a base and a head.
+    pub fn open(root: &Path) -> Result<Self> {
+        match is_comparison(root) {
+            true => Ok(Self { root: root.to_owned() }),
+            false => Err(Fault::at_path(
+                root,
+                "the folder holds no comparison",
+                "give a comparison's folder: one with `base` and `head`, each a run's folder",
+            )),
+        }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The run folder of one side.
+    pub fn side(&self, side: Side) -> PathBuf {
+        self.root.join(side.word())
+    }
+
+    /// Writes a report of the whole, for example `verdict.json`, so that readers see the old one or the new one.
+    pub fn report(&self, name: &str, bytes: &[u8]) -> Result<PathBuf> {
+        let path = self.root.join("reports").join(name);
+        write_atomically(&path, bytes)?;
+        Ok(path)
+    }
+}
+
+fn holds_run(folder: &Path) -> bool {
+    folder.join(RECORD).is_file() || folder.join(JOURNAL).is_file()
+}
+
+fn is_comparison(folder: &Path) -> bool {
+    [Side::Base, Side::Head].iter().all(|side| holds_run(&folder.join(side.word())))
+}
+
+/// The newest comparison below `artifacts`: folders sort by their start.
+pub fn latest_comparison(artifacts: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(artifacts).ok()?.flatten();
+    let comparisons = entries.filter(|entry| {
+        let name = entry.file_name();
+        name.to_str().is_some_and(|name| name.parse::<RunId>().is_ok()) && is_comparison(&entry.path())
+    });
+    comparisons.max_by_key(|entry| entry.file_name()).map(|entry| entry.path())
+}
+
+/// The records of a comparison's base, head and, where it has controls, control, whole or recovered from the journals
+/// of one that was killed. Each case then has the same rounds on all its sides: half a round is left out.
+pub fn read_comparison(folder: &Path) -> Result<(RunRecord, RunRecord, Option<RunRecord>)> {
+    let folder = ComparisonFolder::open(folder)?;
+    let mut base = read_record(&folder.side(Side::Base))?;
+    let mut head = read_record(&folder.side(Side::Head))?;
+    let control = folder.side(Side::Control);
+    let mut control = holds_run(&control).then(|| read_record(&control)).transpose()?;
+    let mut records = vec![&mut base, &mut head];
+    records.extend(control.as_mut());
+    keep_whole_rounds(&mut records);
+    Ok((base, head, control))
+}
+
+/// Cuts every case to the rounds that all its sides have. A case of one side alone, or with a side that broke, stays as
+/// it is: nothing is compared there, and what it gave is evidence.
+fn keep_whole_rounds(records: &mut [&mut RunRecord]) {
+    let mut sides: HashMap<CaseId, Vec<(usize, usize)>> = HashMap::new();
+    for (record, index, case) in records
+        .iter()
+        .enumerate()
+        .flat_map(|(record, it)| it.cases.iter().enumerate().map(move |(index, case)| (record, index, case)))
+    {
+        sides.entry(undeviced(&case.id)).or_default().push((record, index));
+    }
+    for places in sides.into_values() {
+        let case = |(record, index): (usize, usize)| &records[record].cases[index];
+        let compared = places.iter().filter(|place| place.0 < 2).count() == 2;
+        if !compared || places.iter().any(|place| place.0 < 2 && is_broken(case(*place))) {
+            continue;
+        }
+        let going: Vec<_> = places.into_iter().filter(|place| !is_broken(case(*place))).collect();
+        let whole = going.iter().map(|place| case(*place).processes.len()).min().unwrap_or(0);
+        for (record, index) in going {
+            cut(&mut records[record].cases[index], whole);
+        }
+    }
+}
+
+/// A case as it was planned: the device is known only after its first process.
+pub(crate) fn undeviced(id: &CaseId) -> CaseId {
+    CaseId { device: "host".into(), ..id.clone() }
+}
+
+fn is_broken(case: &CaseRecord) -> bool {
+    let ended_badly = case.outcome.is_failure() || matches!(case.outcome, Outcome::Skipped { .. });
+    ended_badly || case.processes.iter().any(|process| !process.outcome.is_measured())
+}
+
+/// Rounds come in order, one process each: what is cut is the end.
+fn cut(case: &mut CaseRecord, processes: usize) {
+    if case.processes.len() <= processes {
+        return;
+    }
+    case.processes.truncate(processes);
+    for metric in &mut case.metrics {
+        metric.processes.retain(|samples| (samples.process as usize) < processes);
+        metric.summary = None;
+    }
+    case.metrics.retain(|metric| !metric.processes.is_empty());
+    if processes == 0 {
+        case.outcome = Outcome::NotRun {
+            cause: "the run ended before its first round did".into(),
+            advice: "resume the comparison, or run it again".into(),
+        };
+    }
+}
