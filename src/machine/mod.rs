@@ -7,9 +7,11 @@
 //! | `git` | the repository of the measured folder |
 //! | `tools` | every compiler and profiler for its version |
 //! | `environment` | an allow-list of variables |
+//! | `conditions` | what else the machine does while a process runs |
 //! | `readings`, `checks` | what else `doctor` looks at, and what it makes of it |
 
 mod checks;
+mod conditions;
 mod diff;
 mod environment;
 mod git;
@@ -26,6 +28,7 @@ use std::thread;
 use crate::model::{Manifest, Probe};
 
 pub use checks::{Check, Part, State, checks, gpu_obstacle};
+pub use conditions::Surroundings;
 pub use diff::{Change, diff, flat};
 pub use nvml::NVML_LIBRARY;
 pub use readings::{Noise, Readings, TempFolder, readings};

@@ -1,7 +1,7 @@
 //! The GPUs, through NVIDIA's management library: the only file that speaks to it.
 //!
 //! Three layers. *Raw*: `dlopen` and the wrapper crate's calls. *Checked*: [`Library`], which cannot panic and
-//! turns every refusal into a reason. *Safe*: [`GpuFacts`], which is all that leaves this file. The library is
+//! turns every refusal into a reason. *Safe*: [`GpuFacts`] and [`ClocksNow`], which are all that leave this file. The library is
 //! loaded at run time, so that one binary serves machines with and without a GPU; a function that an old driver
 //! lacks costs its own field and no other.
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use nix::libc;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
-use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::enum_wrappers::device::{Clock, PerformancePolicy, TemperatureSensor};
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml, cuda_driver_version_major, cuda_driver_version_minor};
@@ -51,6 +51,51 @@ fn ask(named: Option<OsString>) -> Probe<GpuFacts> {
         Ok(library) => library.facts(),
         Err(probe) => probe,
     }
+}
+
+/// What a GPU's clocks are about at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ClocksNow {
+    /// Why any GPU's clocks are held down, in lower case, as [`Gpu::throttle_reasons`] has them.
+    pub reasons: Vec<String>,
+    /// MHz, of the first GPU's streaming multiprocessors.
+    pub sm_clock: Option<u32>,
+    /// Nanoseconds since the driver's start in which power and heat held clocks down, over all GPUs; 0 where the driver
+    /// does not count.
+    pub held_ns: [u64; 2],
+}
+
+/// A way to look at the clocks again and again; `None` without a GPU. Looking happens in a thread of its own: once the
+/// driver takes longer than a second there is nothing to see any more.
+pub(super) fn clocks() -> Option<impl FnMut() -> Option<ClocksNow>> {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    let (ask, asked) = mpsc::channel::<()>();
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
+        let library = Library::open(named.as_deref()).ok();
+        let first = library.as_ref().and_then(Library::clocks);
+        if tell.send(first).is_err() {
+            return;
+        }
+        while asked.recv().is_ok() {
+            let now = library.as_ref().and_then(Library::clocks);
+            if tell.send(now).is_err() {
+                return;
+            }
+        }
+    });
+    told.recv_timeout(DEADLINE).ok().flatten()?;
+    let mut lost = false;
+    Some(move || {
+        // A late answer to an earlier question would be taken for the answer to this one.
+        if lost || ask.send(()).is_err() {
+            return None;
+        }
+        let answer = told.recv_timeout(PATIENCE);
+        lost = answer.is_err();
+        answer.ok().flatten()
+    })
 }
 
 /// Whether the library has a function; `None` where it cannot be loaded at all.
@@ -117,6 +162,29 @@ impl Library {
             nvml: probe(nvml.sys_nvml_version()),
             devices: (0..count).map(|index| gpu(nvml, index)).collect(),
         })
+    }
+}
+
+impl Library {
+    /// `None` where no GPU can be asked.
+    fn clocks(&self) -> Option<ClocksNow> {
+        let nvml = self.nvml.as_ref()?;
+        let devices: Vec<Device<'_>> =
+            (0..nvml.device_count().ok()?).filter_map(|index| nvml.device_by_index(index).ok()).collect();
+        let mut now =
+            ClocksNow { sm_clock: devices.first()?.clock_info(Clock::SM).ok(), ..ClocksNow::default() };
+        for device in &devices {
+            let reasons = device.current_throttle_reasons().map(names).unwrap_or_default();
+            now.reasons.extend(reasons);
+            for (sum, policy) in
+                now.held_ns.iter_mut().zip([PerformancePolicy::Power, PerformancePolicy::Thermal])
+            {
+                *sum += device.violation_status(policy).map_or(0, |held| held.violation_time);
+            }
+        }
+        now.reasons.sort();
+        now.reasons.dedup();
+        Some(now)
     }
 }
 

@@ -1,0 +1,217 @@
+//! What else the machine does while one process runs: the work of others on the processors that it may use, and what
+//! holds a GPU's clocks down.
+//!
+//! Looked at right before and right after the process, never while it measures. What is not seen: the throttling of a
+//! control group's quota and of its neighbours' memory traffic; processors of the host in a container whose `/proc/stat`
+//! is made up (lxcfs, gVisor), where the work of others may read as none or not at all; a GPU that was held down only in
+//! the middle of the process, where its driver keeps no count of that; GPUs that the process did not use, which speak
+//! too.
+
+use super::host::Root;
+use super::nvml::{self, ClocksNow};
+use crate::model::Conditions;
+
+/// Ticks of `/proc/stat` per second: USER_HZ, 100 on every architecture that we build for.
+const TICKS: f64 = 100.0;
+/// Below this many seconds ticks of 10 ms tell nothing about a share.
+const LEAST_WALL: f64 = 0.05;
+/// Less than this much of a processor left to a process is less than it needs: below one whole, because ticks and the
+/// gate's own work make up a quarter.
+const LEAST_LEFT: f64 = 0.75;
+/// A share of its time below which a GPU's being held down is no news.
+const LEAST_HELD: f64 = 0.01;
+
+type GpuLook = Box<dyn FnMut() -> Option<ClocksNow>>;
+
+/// Looks before and after each process.
+pub struct Surroundings {
+    root: Root,
+    gpu: Option<GpuLook>,
+    before: Option<(Option<Ticks>, Option<ClocksNow>)>,
+}
+
+/// Of the processors that we may use, since the machine's start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ticks {
+    cores: usize,
+    busy: u64,
+    all: u64,
+}
+
+impl Surroundings {
+    /// Of this machine. Opens the driver's library where there is one, and keeps it open.
+    pub fn here() -> Self {
+        Self { root: Root::new("/"), gpu: nvml::clocks().map(|look| Box::new(look) as GpuLook), before: None }
+    }
+
+    /// Right before a process starts.
+    pub fn begin(&mut self) {
+        self.before = Some((ticks(&self.root), self.gpu.as_mut().and_then(|look| look())));
+    }
+
+    /// Right after its end. `child_cpu_seconds`: its own work and that of its descendants; `wall`: its seconds. `None`
+    /// where nothing could be seen.
+    pub fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions> {
+        let (ticks_before, gpu_before) = self.before.take()?;
+        let gpu_after = self.gpu.as_mut().and_then(|look| look());
+        let ticks = ticks_before.zip(ticks(&self.root));
+        let other = ticks.and_then(|(before, after)| other_cpu(before, after, child_cpu_seconds?, wall));
+        if other.is_none() && gpu_after.is_none() {
+            return None;
+        }
+        let cores = ticks.map_or(1, |(before, _)| before.cores);
+        Some(Conditions {
+            other_cpu: other,
+            busy: other.is_some_and(|other| other > cores as f64 - LEAST_LEFT),
+            throttled: throttled(gpu_before.as_ref(), gpu_after.as_ref(), wall),
+            sm_clock_mhz: gpu_after.and_then(|now| now.sm_clock),
+        })
+    }
+}
+
+/// Work of others in processors; absent where the time was too short to tell, or the counters stand still.
+fn other_cpu(before: Ticks, after: Ticks, own_seconds: f64, wall: f64) -> Option<f64> {
+    let counts = after.all > before.all && after.cores == before.cores;
+    if !counts || wall < LEAST_WALL {
+        return None;
+    }
+    let busy = after.busy.saturating_sub(before.busy) as f64 / TICKS;
+    Some(((busy - own_seconds) / wall).clamp(0.0, before.cores as f64))
+}
+
+/// `proc/stat`: `cpu3 user nice system idle iowait irq softirq steal ...`. Stolen time is the work of other machines on
+/// the same host.
+fn ticks(root: &Root) -> Option<Ticks> {
+    let text = root.text("proc/stat")?;
+    let allowed = allowed(root);
+    let mut sum = Ticks { cores: 0, busy: 0, all: 0 };
+    for line in text.lines() {
+        let Some((number, counts)) = line.strip_prefix("cpu").and_then(|rest| rest.split_once(' ')) else {
+            continue;
+        };
+        let Ok(number) = number.parse::<usize>() else { continue };
+        if !allowed
+            .as_ref()
+            .is_none_or(|ranges| ranges.iter().any(|(low, high)| (low..=high).contains(&&number)))
+        {
+            continue;
+        }
+        let counts: Vec<u64> =
+            counts.split_whitespace().map_while(|count| count.parse().ok()).take(8).collect();
+        let all: u64 = counts.iter().sum();
+        let idle: u64 = counts.iter().skip(3).take(2).sum();
+        sum = Ticks { cores: sum.cores + 1, busy: sum.busy + (all - idle), all: sum.all + all };
+    }
+    (sum.cores > 0).then_some(sum)
+}
+
+/// Processors that we, and so our children, may run on: `0-3,8`.
+fn allowed(root: &Root) -> Option<Vec<(usize, usize)>> {
+    let status = root.text("proc/self/status")?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    let range = |part: &str| {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        Some((low.trim().parse().ok()?, high.trim().parse().ok()?))
+    };
+    list.split(',').map(range).collect()
+}
+
+/// Thermal and power reasons that hold at either look, and those whose counter grew by more than a trifle.
+fn throttled(before: Option<&ClocksNow>, after: Option<&ClocksNow>, wall: f64) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    for reason in before.into_iter().chain(after).flat_map(|now| &now.reasons) {
+        let counts = ["thermal", "power", "hw_slowdown"].iter().any(|word| reason.contains(word));
+        if counts && !reasons.contains(reason) {
+            reasons.push(reason.clone());
+        }
+    }
+    if let (Some(before), Some(after)) = (before, after) {
+        let pairs = before.held_ns.iter().zip(&after.held_ns).zip(["power", "thermal"]);
+        for ((before, after), word) in pairs {
+            let held = after.saturating_sub(*before) as f64 / 1e9;
+            if held > wall * LEAST_HELD && !reasons.iter().any(|reason| reason.contains(word)) {
+                reasons.push(format!("{word}_violation"));
+            }
+        }
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::host::tree;
+    use super::*;
+
+    const STAT: &str = "cpu  300 0 0 900 0 0 0 0 0 0\n\
+                        cpu0 100 0 0 300 0 0 0 0 0 0\n\
+                        cpu1 100 0 0 300 0 0 0 0 0 0\n\
+                        cpu2 100 0 0 300 0 0 0 0 0 0\nintr 5\n";
+
+    fn now(reasons: &[&str], held_ns: [u64; 2]) -> ClocksNow {
+        ClocksNow { reasons: reasons.iter().map(|r| r.to_string()).collect(), sm_clock: Some(1980), held_ns }
+    }
+
+    /// What is said of a process of one second and 0.9 seconds of work, while the counters of three processors, two of
+    /// which it may use, go to these.
+    fn said(cpu0: &str, cpu1: &str, wall: f64) -> Option<Conditions> {
+        let status = "Name:\tx\nCpus_allowed_list:\t0-1\n";
+        let (folder, root) = tree(&[("proc/stat", STAT), ("proc/self/status", status)]);
+        let mut watch = Surroundings { root, gpu: None, before: None };
+        watch.begin();
+        let after = format!("cpu0 {cpu0} 0 0 0\ncpu1 {cpu1} 0 0 0\ncpu2 900 0 0 300 0 0 0 0\n");
+        std::fs::write(folder.path().join("proc/stat"), after).unwrap();
+        watch.end(Some(0.9), wall)
+    }
+
+    #[test]
+    fn the_work_of_others_is_what_is_left_on_our_processors() {
+        let calm = said("190 0 0 310 0", "110 0 0 390 0", 1.0).unwrap();
+        assert!((calm.other_cpu.unwrap() - 0.1).abs() < 1e-9 && !calm.busy, "{calm:?}");
+        // Nice, system, interrupts and stolen time are work too; waiting for a disk is not.
+        let full = said("120 60 20 300 0", "150 20 30 300 0", 1.0).unwrap();
+        assert!((full.other_cpu.unwrap() - 1.1).abs() < 1e-9 && !full.busy, "{full:?}");
+        let waiting = said("190 0 0 300 10", "100 0 0 300 100", 1.0).unwrap();
+        assert_eq!(waiting.other_cpu, Some(0.0));
+    }
+
+    #[test]
+    fn a_process_that_others_leave_less_than_a_processor_is_disturbed() {
+        let busy = said("320 0 0 300 0", "260 0 0 300 0", 2.0).unwrap();
+        // 3.8 seconds of work in all, 0.9 of them its own, in 2 seconds on 2 processors.
+        assert!((busy.other_cpu.unwrap() - 1.45).abs() < 1e-9 && busy.busy, "{busy:?}");
+        assert!(busy.disturbed());
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not_told() {
+        assert_eq!(said("190 0 0 310 0", "110 0 0 390 0", 0.04), None, "too short");
+        assert_eq!(said("100 0 0 300 0", "100 0 0 300 0", 1.0), None, "counters that stand still");
+        let (_folder, root) = tree(&[]);
+        let mut watch = Surroundings { root, gpu: None, before: None };
+        assert_eq!(watch.end(Some(1.0), 1.0), None, "nobody began");
+        watch.begin();
+        assert_eq!(watch.end(Some(1.0), 1.0), None, "no counters");
+    }
+
+    #[test]
+    fn thermal_and_power_reasons_count_and_others_do_not() {
+        let mut looks = vec![
+            now(&["gpu_idle", "sw_power_cap"], [7, 0]),
+            now(&["hw_thermal_slowdown"], [2_000_000_007, 0]),
+        ];
+        looks.reverse();
+        let (_folder, root) = tree(&[]);
+        let mut watch = Surroundings { root, gpu: Some(Box::new(move || looks.pop())), before: None };
+        watch.begin();
+        let said = watch.end(None, 1.0).unwrap();
+        assert_eq!(said.throttled, ["sw_power_cap", "hw_thermal_slowdown"]);
+        assert_eq!((said.sm_clock_mhz, said.other_cpu), (Some(1980), None));
+    }
+
+    #[test]
+    fn a_counter_tells_what_neither_look_saw() {
+        let held = |ns| throttled(Some(&now(&[], [5, 0])), Some(&now(&["gpu_idle"], [5, ns])), 1.0);
+        assert_eq!(held(200_000_000), ["thermal_violation"]);
+        assert!(held(1_000_000).is_empty());
+    }
+}
