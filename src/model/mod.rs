@@ -15,6 +15,7 @@
 //! | [`RunRecord`] | one run, whole: configuration, manifest, outcomes, samples; versioned JSON |
 //! | [`Fault`] | an error as the user meets it: where, what, what next, and the exit code |
 
+mod caches;
 mod case;
 mod exit;
 mod facts;
@@ -32,6 +33,7 @@ mod settings;
 mod stage;
 mod unit;
 
+pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Variant};
 pub use exit::Exit;
 pub use fault::{Fault, Place, Result};
