@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Every room and the rooms that it may import. `cli` alone knows the whole route.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("model", &[]),
     ("stats", &[]),
     ("suite", &["model"]),
@@ -16,10 +16,23 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("store", &["model"]),
     ("report", &["model", "compare"]),
     ("run", &["model", "stats", "suite", "supervise", "plan", "store"]),
+    ("tree", &["model", "suite", "machine", "store"]),
     ("cli", &ANY),
 ];
-const ANY: [&str; 11] =
-    ["model", "stats", "suite", "micro", "machine", "supervise", "compare", "plan", "store", "report", "run"];
+const ANY: [&str; 12] = [
+    "model",
+    "stats",
+    "suite",
+    "micro",
+    "machine",
+    "supervise",
+    "compare",
+    "plan",
+    "store",
+    "report",
+    "run",
+    "tree",
+];
 
 /// Rooms that turn values into values: their callers read and write.
 const WITHOUT_IO: [&str; 5] = ["model", "stats", "plan", "compare", "report"];

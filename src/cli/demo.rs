@@ -16,8 +16,9 @@ use crate::compare::{SideInput, Verdict, VerdictDocument, compare};
 use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::plan::Plan;
 use crate::report::Format;
-use crate::run::{Finished, check_out, has_binary};
+use crate::run::{Finished, has_binary};
 use crate::suite::Suite;
+use crate::tree::check_out;
 
 /// The benchmark whose second commit does more work.
 const PLANTED: &str = "demo/checksum";
@@ -71,8 +72,8 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
     )?;
     wrote(writeln!(out, "  base  {}\n  head  {}\n", &base[..12], &head[..12]).and_then(|()| out.flush()))?;
     let (base_tree, head_tree) = (folder.join("base"), folder.join("head"));
-    check_out(&repository, &base, "base", &base_tree)?;
-    check_out(&repository, &head, "head", &head_tree)?;
+    check_out(&repository, &base, &base_tree)?;
+    check_out(&repository, &head, &head_tree)?;
     let base_suite = Suite::load(&base_tree.join("gbench.toml"), &[])?;
     let head_suite = Suite::load(&head_tree.join("gbench.toml"), &[])?;
 

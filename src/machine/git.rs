@@ -16,7 +16,7 @@ use crate::model::{DirtyFacts, GitFacts, Probe};
 
 /// The facts of the repository that holds `folder`; no repository is in order.
 pub(super) fn git(folder: &Path) -> Probe<GitFacts> {
-    let repository = match open(folder) {
+    let repository = match open_repository(folder) {
         Ok(repository) => repository,
         Err(error) if error.code() == ErrorCode::NotFound => {
             return Probe::Absent(format!("no git repository holds {}", folder.display()));
@@ -29,7 +29,8 @@ pub(super) fn git(folder: &Path) -> Probe<GitFacts> {
     }
 }
 
-fn open(folder: &Path) -> Result<Repository, git2::Error> {
+/// The repository that holds a folder, also one that belongs to another user.
+pub fn open_repository(folder: &Path) -> Result<Repository, git2::Error> {
     match Repository::discover(folder) {
         Err(error) if error.code() == ErrorCode::Owner => {
             let git_folder = Repository::discover_path(folder, &[] as &[&Path])?;

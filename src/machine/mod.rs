@@ -30,6 +30,7 @@ use crate::model::{Manifest, Probe};
 pub use checks::{Check, Part, State, checks, gpu_obstacle};
 pub use conditions::Surroundings;
 pub use diff::{Change, diff, flat};
+pub use git::open_repository;
 pub use nvml::NVML_LIBRARY;
 pub use readings::{Noise, Readings, TempFolder, readings};
 

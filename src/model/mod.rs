@@ -16,6 +16,7 @@
 //! | [`RunRecord`] | one run, whole: configuration, manifest, outcomes, samples; versioned JSON |
 //! | [`Fault`] | an error as the user meets it: where, what, what next, and the exit code |
 
+mod caches;
 mod case;
 mod comparison;
 mod exit;
@@ -34,6 +35,7 @@ mod settings;
 mod stage;
 mod unit;
 
+pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Variant};
 pub use comparison::{Comparison, ComparisonPolicy, SequentialRule, Way};
 pub use exit::Exit;

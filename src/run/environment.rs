@@ -4,19 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::model::line::{self, PROTOCOL, Request};
-use crate::model::{CaseId, Origin, Params, Settings, Thermal, scrubbed};
+use crate::model::{CACHE_HOME, CaseId, KERNEL_CACHES, Origin, Params, Settings, Thermal, scrubbed};
 use crate::suite::Benchmark;
-
-/// Folders that hold compiled kernels and whatever else makes a second run faster than the first. A cold process
-/// gets an empty one for each.
-const CACHES: [&str; 6] = [
-    "CUDA_CACHE_PATH",
-    "TRITON_CACHE_DIR",
-    "TORCHINDUCTOR_CACHE_DIR",
-    "TORCH_EXTENSIONS_DIR",
-    "NUMBA_CACHE_DIR",
-    "XDG_CACHE_HOME",
-];
 
 /// The whole environment of one process, later entries winning: the gate's own without secrets, the benchmark's,
 /// the request.
@@ -31,7 +20,7 @@ pub fn of_process(
     let mut env = of_benchmark(benchmark);
     let mut set = |name: &str, value: String| env.push((name.into(), value.into()));
     if let Some(folder) = cold {
-        for name in CACHES {
+        for name in KERNEL_CACHES.into_iter().chain([CACHE_HOME]) {
             set(name, folder.join(name).to_string_lossy().into_owned());
         }
     }

@@ -1,7 +1,6 @@
 //! Carries a plan out: processes in, records out.
 
 mod capture;
-mod checkout;
 mod collect;
 mod draft;
 mod environment;
@@ -19,7 +18,6 @@ mod session;
 mod stages;
 mod supervised;
 
-pub use checkout::check_out;
 pub use event::{Observer, Progress, Silent};
 pub use executor::{End, Execution, Executor, Launch, StagePlan, Stop};
 pub use interrupt::Interrupt;

@@ -199,7 +199,7 @@ impl RunFolder {
 }
 
 /// Makes a folder for what the gate writes, out of sight of git: its own results must not make a tree dirty.
-pub(super) fn make_unwatched(folder: &Path) -> std::io::Result<()> {
+pub fn make_unwatched(folder: &Path) -> std::io::Result<()> {
     if !folder.exists() {
         std::fs::create_dir_all(folder)?;
         std::fs::write(folder.join(".gitignore"), "# Made by gbench-ci: its results are not sources.\n*\n")?;

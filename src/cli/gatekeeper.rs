@@ -1,0 +1,175 @@
+//! Decides between the rounds of a comparison what is measured next, and says what it will still cost.
+//!
+//! It asks the same rule that gives the verdict, and nothing else: a case is measured as long as that rule would leave
+//! it open. Under a budget the cases that are soonest decided go first; choosing by what was seen so far is allowed,
+//! because an e-process holds whenever one stops.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::compare::{Policy, SeqE, SideInput, Standing, standing};
+use crate::model::{CaseId, Comparison, RunRecord};
+use crate::report::plural;
+use crate::run::{Next, Referee, RoundsState};
+
+use super::progress::Shared;
+
+/// The referee of `gbench-ci compare BASE..HEAD`.
+pub struct Gatekeeper {
+    rule: SeqE,
+    policy: Policy,
+    names: [String; 2],
+    /// Seconds for the rounds of this call; 0: until all is decided.
+    budget: f64,
+    teller: Shared,
+    /// A case could not be measured further because the time was up.
+    pub out_of_time: bool,
+}
+
+impl Gatekeeper {
+    pub fn new(comparison: &Comparison, teller: Shared) -> Self {
+        Self {
+            rule: SeqE::of(comparison),
+            policy: Policy::of(comparison),
+            names: [comparison.base.clone(), comparison.head.clone()],
+            budget: comparison.budget.unwrap_or(0.0),
+            teller,
+            out_of_time: false,
+        }
+    }
+
+    fn standings(&self, state: &RoundsState<'_>) -> Vec<Standing> {
+        let side = |index: usize| SideInput { record: state.records[index], name: self.names[index].clone() };
+        // It fails only for a record that holds a case twice, which a plan cannot.
+        standing(&self.rule, &side(0), &side(1), &self.policy).unwrap_or_default()
+    }
+
+    /// What is to be measured in the rounds after the screen, dearest last.
+    fn suspects(&self, state: &RoundsState<'_>) -> Vec<Suspect> {
+        let pairs = pairs_by_case(state);
+        let most = self.rule.rule.most_rounds;
+        let suspect = |standing: Standing| {
+            let pair = *pairs.get(&standing.case)?;
+            let left = most.saturating_sub(state.pairs[pair].rounds);
+            let round = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
+            let open = standing.open && state.pairs[pair].open && left > 0;
+            let probable = standing.more_rounds.map_or(left, |more| more.min(left));
+            open.then(|| Suspect {
+                pair,
+                hopeless: standing.more_rounds.is_none(),
+                probably: round * f64::from(probable),
+                at_most: round * f64::from(left),
+            })
+        };
+        let mut suspects: Vec<Suspect> = self.standings(state).into_iter().filter_map(suspect).collect();
+        suspects.sort_by(|a, b| a.hopeless.cmp(&b.hopeless).then(a.probably.total_cmp(&b.probably)));
+        suspects
+    }
+
+    /// Of a sorted list those that the time probably suffices for, at least one.
+    fn within_budget(&self, suspects: &[Suspect], seconds: f64) -> usize {
+        if self.budget <= 0.0 {
+            return suspects.len();
+        }
+        let mut left = self.budget - seconds;
+        let fits = suspects.iter().take_while(|suspect| {
+            left -= suspect.probably;
+            left >= 0.0
+        });
+        fits.count().max(1).min(suspects.len())
+    }
+
+    fn tell(&self, state: &RoundsState<'_>, screening: Option<u32>, suspects: &[Suspect]) {
+        if state.passes == 0 {
+            return;
+        }
+        let (probably, at_most) = match screening {
+            Some(rounds) => {
+                let open = state.pairs.iter().filter(|pair| pair.open);
+                let round: f64 = open.clone().filter_map(|pair| pair.seconds_per_round()).sum();
+                let left = self.rule.rule.most_rounds.saturating_sub(state.rounds());
+                (round * f64::from(rounds), round * f64::from(left))
+            }
+            None => (
+                suspects.iter().map(|suspect| suspect.probably).sum(),
+                suspects.iter().map(|suspect| suspect.at_most).sum(),
+            ),
+        };
+        let capped = |seconds: f64| match self.budget > 0.0 {
+            true => seconds.min((self.budget - state.seconds).max(0.0)),
+            false => seconds,
+        };
+        let what = match screening {
+            Some(rounds) => format!("{} to go until all cases are screened", plural(rounds as usize, "round")),
+            None => format!("{} still open", plural(suspects.len(), "case")),
+        };
+        if screening.is_some() || !suspects.is_empty() {
+            self.teller.note(&format!(
+                "{}: {what}; about {} more, at most {}",
+                plural(state.rounds() as usize, "round"),
+                rounded(capped(probably)),
+                rounded(capped(at_most)),
+            ));
+        }
+    }
+}
+
+/// A case that another round may decide.
+struct Suspect {
+    pair: usize,
+    /// No number of rounds is in sight that would.
+    hopeless: bool,
+    /// Seconds until it is decided, and until its rounds are over.
+    probably: f64,
+    at_most: f64,
+}
+
+impl Referee for Gatekeeper {
+    fn next(&mut self, state: &RoundsState<'_>) -> Next {
+        let screen = self.rule.rule.screen_rounds;
+        let unscreened: Vec<usize> =
+            state.open().into_iter().filter(|pair| state.pairs[*pair].rounds < screen).collect();
+        if let Some(fewest) = unscreened.iter().map(|pair| state.pairs[*pair].rounds).min() {
+            self.tell(state, Some(screen.saturating_sub(fewest)), &[]);
+            let behind = unscreened.iter().copied().filter(|pair| state.pairs[*pair].rounds == fewest);
+            return Next::Measure(behind.collect());
+        }
+        let suspects = self.suspects(state);
+        self.tell(state, None, &suspects);
+        if suspects.is_empty() {
+            // What one side alone has is measured in the first round, also where nothing can be compared.
+            return if state.passes == 0 { Next::Measure(Vec::new()) } else { Next::Stop };
+        }
+        let chosen = self.within_budget(&suspects, state.seconds);
+        Next::Measure(suspects[..chosen].iter().map(|suspect| suspect.pair).collect())
+    }
+
+    fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
+        let round = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
+        let may = self.budget <= 0.0 || state.seconds + round <= self.budget;
+        self.out_of_time |= !may;
+        may
+    }
+}
+
+fn pairs_by_case<'a>(state: &RoundsState<'a>) -> HashMap<&'a CaseId, usize> {
+    let mut pairs = HashMap::new();
+    for (pair, place) in state.pairs.iter().enumerate() {
+        for (record, index) in state.records.iter().zip(place.cases).take(2) {
+            let record: &'a RunRecord = record;
+            if let Some(case) = index.and_then(|index| record.cases.get(index)) {
+                pairs.insert(&case.id, pair);
+            }
+        }
+    }
+    pairs
+}
+
+/// A duration as one says it: whole seconds, whole minutes from ten on.
+pub fn rounded(seconds: f64) -> String {
+    let seconds = match seconds {
+        seconds if seconds >= 600.0 => (seconds / 60.0).ceil() * 60.0,
+        seconds => seconds.ceil(),
+    };
+    humantime::format_duration(Duration::from_secs(seconds.clamp(0.0, 1e9) as u64)).to_string()
+}

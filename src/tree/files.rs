@@ -1,0 +1,83 @@
+//! Files of a tree that is ours: written and removed without ever following a link out of it.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path};
+
+/// Removes whatever lies there, a link itself and not what it points to. Nothing there is fine.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// Removes a file below `root`, and the folders that it leaves empty.
+pub(super) fn remove_with_empty_parents(root: &Path, path: &Path) -> io::Result<()> {
+    if !has_real_parents(root, path) {
+        return Ok(());
+    }
+    remove(&root.join(path))?;
+    for parent in path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()) {
+        // Only an empty folder can be removed so.
+        if fs::remove_dir(root.join(parent)).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a path below `root` leads through folders alone: behind a link lie files that are not ours.
+fn has_real_parents(root: &Path, path: &Path) -> bool {
+    let mut parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
+    parents.all(|parent| fs::symlink_metadata(root.join(parent)).is_ok_and(|found| found.is_dir()))
+}
+
+/// Makes the folder that `path` lies in below `root`; files and links in its way go.
+pub(super) fn make_parents(root: &Path, path: &Path) -> io::Result<()> {
+    let mut folder = root.to_owned();
+    for part in path.parent().into_iter().flat_map(Path::components) {
+        let Component::Normal(name) = part else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "leads out of the tree"));
+        };
+        folder.push(name);
+        match fs::symlink_metadata(&folder) {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => {
+                fs::remove_file(&folder)?;
+                fs::create_dir(&folder)?;
+            }
+            Err(_) => fs::create_dir(&folder)?,
+        }
+    }
+    Ok(())
+}
+
+/// Copies a file or a link, its permissions with it, over whatever lies at `path` below `root`.
+pub(super) fn copy(from: &Path, root: &Path, path: &Path) -> io::Result<()> {
+    make_parents(root, path)?;
+    let to = root.join(path);
+    remove(&to)?;
+    match fs::symlink_metadata(from)?.is_symlink() {
+        true => std::os::unix::fs::symlink(fs::read_link(from)?, to),
+        false => fs::copy(from, to).map(drop),
+    }
+}
+
+/// Whether two plain files hold the same bytes and permissions.
+pub(super) fn are_equal(one: &Path, other: &Path) -> bool {
+    let same = || -> io::Result<bool> {
+        let (a, b) = (fs::symlink_metadata(one)?, fs::symlink_metadata(other)?);
+        let comparable =
+            a.is_file() && b.is_file() && a.len() == b.len() && a.permissions() == b.permissions();
+        Ok(comparable && fs::read(one)? == fs::read(other)?)
+    };
+    same().unwrap_or(false)
+}

@@ -1,0 +1,27 @@
+//! The two sides of a comparison as files: which commits the user's words mean, and a kept work tree for each.
+//!
+//! ```text
+//! .gbench/trees/base.lock      held while a gate uses the tree
+//! .gbench/trees/base/          the files of the base, and what its build left
+//! .gbench/trees/base.cache/    kernels that its processes compiled
+//! .gbench/trees/head.lock  head/  head.cache/
+//! ```
+//!
+//! The user's checkout, index, branches and stash stay as they are. What is added to the repository is what
+//! `git worktree add` adds: a folder below `.git/worktrees`.
+
+mod advice;
+mod checkout;
+mod files;
+mod kept;
+mod lfs;
+mod link;
+mod overlay;
+mod range;
+mod revision;
+mod submodules;
+
+pub use checkout::check_out;
+pub use kept::{Tree, side_environment};
+pub use range::{Base, Range};
+pub use revision::{Revision, Sides, names_revision, resolve};

@@ -1,0 +1,107 @@
+//! The working tree as it stands, on top of its commit: what `git status` lists is copied or removed.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use git2::{Repository, Status, StatusOptions};
+
+use super::files;
+use crate::model::{Fault, Result};
+
+/// The mode of an index entry that names a commit of a submodule.
+pub(super) const GITLINK: u32 = 0o160_000;
+
+/// A path that is not as the commit has it, relative to the repository's root.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub path: PathBuf,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Changed, added or untracked.
+    There,
+    Gone,
+    /// A submodule with another commit or with changes of its own.
+    Submodule,
+}
+
+/// What differs between `HEAD` and the files, whatever the index says. Ignored files are no changes, nor is a
+/// repository that lies in the tree without being its submodule: git does not look into it either.
+pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<Change>, git2::Error> {
+    let submodules = gitlinks(repository)?;
+    let mut options = StatusOptions::new();
+    options.include_untracked(true).recurse_untracked_dirs(true);
+    let mut changes = Vec::new();
+    for entry in repository.statuses(Some(&mut options))?.iter() {
+        let (path, status) = (PathBuf::from(OsStr::from_bytes(entry.path_bytes())), entry.status());
+        if entry.path_bytes().ends_with(b"/") || status.is_ignored() {
+            continue;
+        }
+        let is_gone = status.contains(Status::WT_DELETED)
+            || status.contains(Status::INDEX_DELETED) && !status.contains(Status::WT_NEW);
+        let kind = match (submodules.contains(&path), is_gone) {
+            (true, _) => Kind::Submodule,
+            (_, true) => Kind::Gone,
+            _ => Kind::There,
+        };
+        changes.push(Change { path, kind });
+    }
+    Ok(changes)
+}
+
+/// The paths of submodules, by the index.
+pub(super) fn gitlinks(repository: &Repository) -> std::result::Result<HashSet<PathBuf>, git2::Error> {
+    let index = repository.index()?;
+    let entries = index.iter().filter(|entry| entry.mode == GITLINK);
+    Ok(entries.map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path))).collect())
+}
+
+/// When the files of a tree were written that already are what they shall be.
+pub(super) struct Times(Vec<(PathBuf, SystemTime)>);
+
+impl Times {
+    /// To be asked before the tree is reset to its commit.
+    pub(super) fn of(tree: &Path, checkout: &Path, changes: &[Change]) -> Self {
+        let time = |change: &Change| {
+            let path = tree.join(&change.path);
+            let is_same = change.kind == Kind::There && files::are_equal(&path, &checkout.join(&change.path));
+            let time =
+                is_same.then(|| fs::metadata(&path).and_then(|found| found.modified()).ok()).flatten()?;
+            Some((path, time))
+        };
+        Self(changes.iter().filter_map(time).collect())
+    }
+
+    /// Lets a build system see that nothing is new since its last build. A build works without, only longer.
+    pub(super) fn restore(&self) {
+        for (path, time) in &self.0 {
+            // Opened to read: the file may be write-protected, and the time of one's own file can be set all the same.
+            let _ = File::open(path).and_then(|file| file.set_modified(*time));
+        }
+    }
+}
+
+/// Makes the files of `tree`, which stands at the commit, those of `checkout`. Nothing is written to the user's
+/// index or objects: files go straight to files.
+pub(super) fn apply(checkout: &Path, tree: &Path, changes: &[Change]) -> Result<()> {
+    let fault = |path: &Path, error: io::Error| {
+        let what = format!("cannot be copied from the working tree: {error}");
+        Fault::at_path(tree.join(path), what, "check that it can be read, and that the disk has space")
+    };
+    // What goes makes room: a file may have become a folder of the same name.
+    for change in changes.iter().filter(|change| change.kind == Kind::Gone) {
+        files::remove_with_empty_parents(tree, &change.path).map_err(|error| fault(&change.path, error))?;
+    }
+    for change in changes.iter().filter(|change| change.kind == Kind::There) {
+        let copied = files::copy(&checkout.join(&change.path), tree, &change.path);
+        copied.map_err(|error| fault(&change.path, error))?;
+    }
+    Ok(())
+}

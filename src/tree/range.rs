@@ -1,0 +1,93 @@
+//! The words for two sides, as typed: `main..topic`, `main...topic`, `main..`, `main`, nothing at all.
+
+/// What a user asked to compare; nothing is looked up yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Range {
+    pub base: Base,
+    /// `None`: the working tree as it stands.
+    pub head: Option<String>,
+}
+
+/// How the base is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// The commit that is named.
+    Exactly(String),
+    /// The merge base of the commit that is named and the head.
+    Common(String),
+    /// The merge base of the repository's default branch and the head.
+    Default,
+}
+
+impl Range {
+    /// | typed | base | head |
+    /// |---|---|---|
+    /// | `A..B` | A | B |
+    /// | `A...B` | merge base of A and B | B |
+    /// | `A..` | A | the working tree |
+    /// | `A`, `A...` | merge base of A and `HEAD` | the working tree |
+    /// | nothing | merge base of the default branch and `HEAD` | the working tree |
+    ///
+    /// As in git, nothing before the dots is `HEAD`. Any text is a range; [`resolve`](super::resolve()) finds out
+    /// whether its names are there.
+    pub fn parse(text: Option<&str>) -> Self {
+        let Some(text) = text else { return Self { base: Base::Default, head: None } };
+        let name = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
+        let head = |head: &str| Some(head.to_owned()).filter(|head| !head.is_empty());
+        // Three dots hold two: they are looked for first.
+        if let Some((base, rest)) = text.split_once("...") {
+            Self { base: Base::Common(name(base)), head: head(rest) }
+        } else if let Some((base, rest)) = text.split_once("..") {
+            Self { base: Base::Exactly(name(base)), head: head(rest) }
+        } else {
+            Self { base: Base::Common(text.to_owned()), head: None }
+        }
+    }
+
+    /// The names in it, as typed.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let base = match &self.base {
+            Base::Exactly(name) | Base::Common(name) => Some(name.as_str()),
+            Base::Default => None,
+        };
+        base.into_iter().chain(self.head.as_deref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exactly(base: &str, head: Option<&str>) -> Range {
+        Range { base: Base::Exactly(base.into()), head: head.map(str::to_owned) }
+    }
+
+    fn common(base: &str, head: Option<&str>) -> Range {
+        Range { base: Base::Common(base.into()), head: head.map(str::to_owned) }
+    }
+
+    #[test]
+    fn the_dots_mean_what_they_mean_to_git_diff() {
+        assert_eq!(Range::parse(None), Range { base: Base::Default, head: None });
+        assert_eq!(Range::parse(Some("main")), common("main", None));
+        assert_eq!(Range::parse(Some("main..")), exactly("main", None));
+        assert_eq!(Range::parse(Some("main...")), common("main", None));
+        assert_eq!(Range::parse(Some("v1.2..HEAD~1")), exactly("v1.2", Some("HEAD~1")));
+        assert_eq!(Range::parse(Some("v1.2...topic")), common("v1.2", Some("topic")));
+        assert_eq!(Range::parse(Some("..topic")), exactly("HEAD", Some("topic")));
+        assert_eq!(Range::parse(Some("..")), exactly("HEAD", None));
+    }
+
+    #[test]
+    fn an_empty_word_is_no_wish_for_the_default() {
+        // `compare "$BASE"` with nothing in BASE: a mistake to report, not to guess about.
+        assert_eq!(Range::parse(Some("")), common("", None));
+    }
+
+    #[test]
+    fn every_name_of_a_range_is_listed() {
+        assert_eq!(Range::parse(Some("a..b")).names().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(Range::parse(Some("a")).names().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(Range::parse(None).names().count(), 0);
+    }
+}
