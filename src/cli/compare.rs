@@ -1,9 +1,10 @@
-//! `gbench-ci compare`: two records, or a stored baseline against a fresh run, become one verdict.
+//! `gbench-ci compare`: two commits in rounds, two records, or a stored baseline against a fresh run become one verdict.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::baseline::{name_of, store_of};
+use super::commits::{self, RoundsArgs};
 use super::look;
 use super::measure::exit_of;
 use super::narrow::{Narrow, flags, of_records};
@@ -16,12 +17,17 @@ use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_record, read_two_records, write_atomically};
 use crate::suite::{Benchmark, Gate, Overrides, Selection, Suite};
+use crate::tree::names_revision;
 
-/// Compare a baseline with a fresh run, or two records with each other
+/// Compare two commits, a baseline with a fresh run, or two records
+///
+/// BASE..HEAD measures two commits against each other in rounds; BASE.. is compared with the working tree as it stands,
+/// BASE...HEAD and BASE alone begin at the merge base, and nothing at all means the default branch. A name of a stored
+/// baseline, a record or a run's folder is compared with a fresh run, or with a second record.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
-    /// What to compare with: a baseline's name, a record or a run's folder
-    pub base: String,
+    /// Commits: A..B, A...B, A.. or A; or a baseline's name, a record, a run's folder
+    pub base: Option<String>,
     /// What to judge: a record or a run's folder [default: a fresh run of the suite]
     pub head: Option<String>,
     #[command(flatten)]
@@ -30,6 +36,8 @@ pub struct Args {
     pub settings: SettingsArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub rounds: RoundsArgs,
     /// Store instead of the suite file's: dir:PATH
     #[arg(long, value_name = "ADDRESS")]
     pub store: Option<String>,
@@ -60,12 +68,21 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         return Err(Fault::at_flag("--embed", what, "add `--json FILE` or `--format json`"));
     }
     let overrides = args.settings.overrides()?;
+    let wanted = wanted(args)?;
+    if matches!(wanted, Wanted::Commits(_)) && args.embed && !json_wanted {
+        let what = "no JSON verdict is asked for that could hold the records";
+        return Err(Fault::at_flag("--embed", what, "add `--json FILE` or `--format json`"));
+    }
     check_place("--json", args.json.as_deref())?;
     check_place("--markdown", args.markdown.as_deref())?;
     if args.json.is_some() && args.json == args.markdown {
         let what = "the JSON and the Markdown would overwrite each other";
         return Err(Fault::at_flag("--json, --markdown", what, "name two files"));
     }
+    let base_name = match wanted {
+        Wanted::Commits(range) => return commits::run(args, range, builtins, out),
+        Wanted::Records(base) => base,
+    };
     // Two files need no suite; where there is one, its gate still decides how they are judged.
     let registry = args.selection.registry(builtins)?;
     let selection = args.selection.selection()?;
@@ -81,11 +98,12 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
                     "take it out, or name the base alone to measure anew",
                 ));
             }
-            let paths = [&args.base, head].map(|text| Chosen::path(text, registry.file.as_ref(), args));
+            let paths =
+                [base_name, head.as_str()].map(|text| Chosen::path(text, registry.file.as_ref(), args));
             let [base_path, head_path] = paths;
             let (base_path, head_path) = (base_path?, head_path?);
             let (base, head_record) = read_two_records(&base_path, &head_path);
-            let base = Chosen { record: base?, name: args.base.clone(), path: base_path };
+            let base = Chosen { record: base?, name: base_name.to_owned(), path: base_path };
             let head = Chosen { record: head_record?, name: head.clone(), path: head_path };
             (base, head, registry.file.as_ref().map(|suite| suite.gate.clone()), None)
         }
@@ -94,7 +112,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
             overrides.apply(&mut suite);
             args.output.apply(&mut suite)?;
             // Before anything is measured: a baseline that is not there must not cost a run.
-            let base = Chosen::find(&args.base, Some(&suite), args)?;
+            let base = Chosen::find(base_name, Some(&suite), args)?;
             let finished = measure(&suite, &args.output)?;
             if finished.interrupted.is_some() {
                 wrote(writeln!(
@@ -131,6 +149,50 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let exit = exit_from(&document);
     std::mem::forget(document);
     Ok(exit)
+}
+
+/// What the words of the command line mean.
+enum Wanted<'a> {
+    /// A range; none means the default one, or that of a comparison that is resumed.
+    Commits(Option<&'a str>),
+    Records(&'a str),
+}
+
+/// Tells commits from records. Dots make a range; a path or the name of a stored baseline is a record; any other name is
+/// looked for among the commits.
+fn wanted(args: &Args) -> Result<Wanted<'_>> {
+    let Some(base) = args.base.as_deref() else { return Ok(Wanted::Commits(None)) };
+    let path = Path::new(base);
+    let is_path =
+        path.components().any(|part| matches!(part, std::path::Component::ParentDir)) || path.exists();
+    let range = base.contains("..") && !is_path;
+    let is_record = |text: &str| text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl");
+    let commits = args.head.is_none()
+        && (range || (!path.exists() && !is_baseline(base, args) && names_revision(Path::new("."), base)));
+    match (commits, args.rounds.first()) {
+        (true, _) => Ok(Wanted::Commits(Some(base))),
+        (false, None) => {
+            if !range && !is_record(base) && args.head.is_none() && names_revision(Path::new("."), base) {
+                let note = format!(
+                    "note: `{base}` is a stored baseline and a commit; for the commit write `{base}..`"
+                );
+                let _ = writeln!(std::io::stderr(), "{note}");
+            }
+            Ok(Wanted::Records(base))
+        }
+        (false, Some(flag)) => {
+            let what = "it speaks of rounds between two commits, and records are compared here";
+            Err(Fault::at_flag(flag, what, "take it out, or name commits: `gbench-ci compare BASE..HEAD`"))
+        }
+    }
+}
+
+fn is_baseline(text: &str, args: &Args) -> bool {
+    let Ok(name) = name_of(text) else { return false };
+    let registry = args.selection.registry(&[]);
+    let suite = registry.ok().and_then(|registry| registry.file);
+    let suite = suite.unwrap_or_else(|| Suite::new("micro", crate::suite::Source::Builtin, Vec::new()));
+    store_of(&suite, args.store.as_deref()).is_ok_and(|store| store.has(&name))
 }
 
 /// Refuses settings that say how to measure where nothing will be measured.
@@ -221,7 +283,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// Prints the report, and writes it where it was asked for and beside a fresh run's record.
-fn deliver(
+pub fn deliver(
     document: &VerdictDocument,
     reports: Option<&Path>,
     args: &Args,

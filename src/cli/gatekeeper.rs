@@ -14,6 +14,9 @@ use crate::run::{Next, Referee, RoundsState};
 
 use super::progress::Shared;
 
+/// Seconds between two lines about the same stage.
+const PAUSE: f64 = 15.0;
+
 /// The referee of `gbench-ci compare BASE..HEAD`.
 pub struct Gatekeeper {
     rule: SeqE,
@@ -22,6 +25,8 @@ pub struct Gatekeeper {
     /// Seconds for the rounds of this call; 0: until all is decided.
     budget: f64,
     teller: Shared,
+    /// Stage and seconds of the last line.
+    told: Option<(usize, f64)>,
     /// A case could not be measured further because the time was up.
     pub out_of_time: bool,
 }
@@ -34,6 +39,7 @@ impl Gatekeeper {
             names: [comparison.base.clone(), comparison.head.clone()],
             budget: comparison.budget.unwrap_or(0.0),
             teller,
+            told: None,
             out_of_time: false,
         }
     }
@@ -79,10 +85,14 @@ impl Gatekeeper {
         fits.count().max(1).min(suspects.len())
     }
 
-    fn tell(&self, state: &RoundsState<'_>, screening: Option<u32>, suspects: &[Suspect]) {
-        if state.passes == 0 {
+    fn tell(&mut self, state: &RoundsState<'_>, screening: Option<u32>, suspects: &[Suspect]) {
+        // A line a round would be forty; the first of a stage, and then one now and again, say as much.
+        let stage = usize::from(screening.is_none());
+        let due = self.told.is_none_or(|(told, at)| told != stage || state.seconds - at >= PAUSE);
+        if state.passes == 0 || !due {
             return;
         }
+        self.told = Some((stage, state.seconds));
         let (probably, at_most) = match screening {
             Some(rounds) => {
                 let open = state.pairs.iter().filter(|pair| pair.open);
@@ -100,7 +110,9 @@ impl Gatekeeper {
             false => seconds,
         };
         let what = match screening {
-            Some(rounds) => format!("{} to go until all cases are screened", plural(rounds as usize, "round")),
+            Some(rounds) => {
+                format!("{} to go until all cases are screened", plural(rounds as usize, "round"))
+            }
             None => format!("{} still open", plural(suspects.len(), "case")),
         };
         if screening.is_some() || !suspects.is_empty() {

@@ -6,16 +6,16 @@ use std::time::SystemTime;
 
 use crate::machine;
 use crate::model::{
-    Exit, Fault, Manifest, RecordState, Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Shown, Side,
-    ToolInfo, without_secrets,
+    Comparison, Conditions, Exit, Fault, Manifest, RecordState, Result, RunId, RunRecord, RunSource,
+    SCHEMA_RECORD, Shown, Side, ToolInfo, without_secrets,
 };
-use crate::plan::Plan;
-use crate::run::{Finished, Interrupt, Session, Supervised};
-use crate::store::without_temporary;
+use crate::plan::{Plan, RoundsPlan};
+use crate::run::{Finished, Interrupt, Referee, Rounds, Session, Supervised, Watch};
+use crate::store::{ComparisonFolder, without_temporary};
 use crate::suite::{Source, Suite};
 
 use super::config::suite_wide;
-use super::progress::Teller;
+use super::progress::{Shared, Teller};
 
 /// Where and how a plan is carried out.
 pub struct Measuring<'a> {
@@ -36,18 +36,8 @@ impl Measuring<'_> {
             let run_id = RunId::new(started, salt.wrapping_add(index as u32));
             headers.push(header(run_id, started, suite, side, machine::manifest(folder), plan.seed));
         }
-        let interrupt = Interrupt::install().map_err(|error| {
-            Fault::at("signals", format!("cannot be taken: {error}"), "report this as a defect of gbench-ci")
-                .exits(Exit::Internal)
-        })?;
         let binary = own_binary()?;
-        let mut executor = Supervised::new(binary.clone(), Some(interrupt), true).map_err(|error| {
-            Fault::at_path(
-                std::env::temp_dir(),
-                format!("no temporary folder can be made: {}", without_temporary(&error)),
-                "set TMPDIR to a writable folder",
-            )
-        })?;
+        let mut executor = executor(&binary)?;
         let mut observer = Teller::new(self.quiet);
         let deadline = suites.iter().map(|(suite, _)| suite.run.deadline.value).fold(0.0, f64::max);
         let session = Session {
@@ -64,6 +54,76 @@ impl Measuring<'_> {
         };
         session.run(headers)
     }
+}
+
+/// A comparison in rounds to be carried out.
+pub struct RoundsMeasuring<'a> {
+    pub plan: &'a RoundsPlan,
+    /// Base and head, each with the folder of its tree; the control is the base.
+    pub sides: [(&'a Suite, &'a Path); 2],
+    pub comparison: &'a Comparison,
+    pub folder: &'a ComparisonFolder,
+    /// Records to go on from; empty: from the beginning.
+    pub resume: Vec<RunRecord>,
+}
+
+impl RoundsMeasuring<'_> {
+    /// One finished record a lane: base, head and, where there are controls, control.
+    pub fn carry_out(self, referee: &mut dyn Referee, teller: &Shared) -> Result<Vec<Finished>> {
+        let started = SystemTime::now();
+        let salt = RandomState::new().hash_one(started) as u32;
+        let mut headers = Vec::new();
+        for (index, lane) in self.plan.lanes.iter().enumerate() {
+            let (suite, folder) = self.sides[usize::from(lane.side == Some(Side::Head))];
+            let run_id = RunId::new(started, salt.wrapping_add(index as u32));
+            let manifest = machine::manifest(folder);
+            let mut header = header(run_id, started, suite, lane.side, manifest, self.plan.seed);
+            header.comparison = Some(Box::new(self.comparison.clone()));
+            headers.push(header);
+        }
+        let binary = own_binary()?;
+        let mut executor = executor(&binary)?;
+        let mut observer = teller.clone();
+        let mut watch = machine::Surroundings::here();
+        let (head, tree) = self.sides[1];
+        let rounds = Rounds {
+            plan: self.plan,
+            executor: &mut executor,
+            observer: &mut observer,
+            watch: Some(&mut watch),
+            binary,
+            deadline: head.run.deadline.value,
+            after_timeout: (head.run.after_timeout.value.clone(), tree.to_path_buf()),
+            folder: self.folder,
+            resume: self.resume,
+        };
+        rounds.run(headers, referee)
+    }
+}
+
+impl Watch for machine::Surroundings {
+    fn begin(&mut self) {
+        machine::Surroundings::begin(self);
+    }
+
+    fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions> {
+        machine::Surroundings::end(self, child_cpu_seconds, wall)
+    }
+}
+
+/// What starts processes and takes the user's interrupts.
+fn executor(binary: &Path) -> Result<Supervised> {
+    let interrupt = Interrupt::install().map_err(|error| {
+        Fault::at("signals", format!("cannot be taken: {error}"), "report this as a defect of gbench-ci")
+            .exits(Exit::Internal)
+    })?;
+    Supervised::new(binary.to_owned(), Some(interrupt), true).map_err(|error| {
+        Fault::at_path(
+            std::env::temp_dir(),
+            format!("no temporary folder can be made: {}", without_temporary(&error)),
+            "set TMPDIR to a writable folder",
+        )
+    })
 }
 
 /// The path of the running binary, which is also its own supervisor and micro suite.

@@ -2,12 +2,14 @@
 
 mod baseline;
 mod builtin;
+mod commits;
 mod compare;
 mod config;
 mod demo;
 mod describe;
 mod doctor;
 mod export;
+mod gatekeeper;
 mod init;
 mod list;
 mod look;

@@ -2,7 +2,9 @@
 //!
 //! Nothing is drawn while a child measures: the bar moves between processes, without a timer of its own.
 
+use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -34,6 +36,31 @@ impl Teller {
             }
             (false, false) => Self::Lines { started, cases: 0, ended: 0 },
         }
+    }
+}
+
+/// One teller for the session and for who decides between its rounds.
+#[derive(Clone)]
+pub struct Shared(Rc<RefCell<Teller>>);
+
+impl Shared {
+    pub fn new(quiet: bool) -> Self {
+        Self(Rc::new(RefCell::new(Teller::new(quiet))))
+    }
+
+    /// A line of its own, above a bar.
+    pub fn note(&self, text: &str) {
+        match &*self.0.borrow() {
+            Teller::Silent => {}
+            Teller::Bar { bar, .. } => bar.println(text),
+            Teller::Lines { .. } => drop(writeln!(std::io::stderr().lock(), "{text}")),
+        }
+    }
+}
+
+impl Observer for Shared {
+    fn on(&mut self, progress: &Progress<'_>) {
+        self.0.borrow_mut().on(progress);
     }
 }
 
@@ -91,7 +118,8 @@ fn on_lines(started: Instant, cases: &mut usize, ended: &mut usize, progress: &P
             format!("comparing {} in rounds", plural(*comparable, "case"))
         }
         Progress::RoundStarted { .. } => return,
-        Progress::RoundEnded { pass, open, .. } => round(*pass, *open),
+        // Who decides what comes next says more about it.
+        Progress::RoundEnded { .. } => return,
         Progress::BuildStarted { benchmark, side } => format!("building {benchmark}{}", suffix(*side)),
         Progress::ProcessStarted { .. } | Progress::ProcessEnded { .. } => return,
         Progress::CaseEnded { id, side, outcome, done, total } => {

@@ -65,7 +65,8 @@ impl Draft {
         draft.device = Some(record.id.device.clone());
         let is_derived = |metric: &&Metric| {
             let gate = record.declared.get(&metric.name).and_then(|said| said.gate);
-            gate == Some(false) && planned.benchmark.declaration(&metric.name, &planned.id.to_string()).1.gate.is_none()
+            gate == Some(false)
+                && planned.benchmark.declaration(&metric.name, &planned.id.to_string()).1.gate.is_none()
         };
         draft.derived = record.metrics.iter().filter(is_derived).map(|metric| metric.name.clone()).collect();
         draft

@@ -1,0 +1,420 @@
+//! `gbench-ci compare BASE..HEAD`: both commits checked out, built, and measured against each other in rounds.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::compare::{Args, deliver, exit_from, quoted};
+use super::gatekeeper::{Gatekeeper, rounded};
+use super::measure::RoundsMeasuring;
+use super::output::wrote;
+use super::progress::Shared;
+use super::run::{home, shown};
+use crate::compare::{Policy, SideInput, VerdictDocument, compare_sides};
+use crate::model::{
+    Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Side, Way,
+};
+use crate::plan::{RoundsPlan, choose_controls, common_cases};
+use crate::report::plural;
+use crate::run::Finished;
+use crate::store::{ComparisonFolder, latest_comparison, read_comparison};
+use crate::suite::words::{near, parse_seconds};
+use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, Suite};
+use crate::tree::{self, Range, Revision, Sides, Tree};
+
+/// How a comparison of two commits is measured.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Between commits")]
+pub struct RoundsArgs {
+    /// Time for the rounds; what is open then is inconclusive [default: the suite file's, else until all is decided]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
+    pub budget: Option<String>,
+    /// Rounds after which an open case is inconclusive [default: 40]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    pub rounds: Option<u32>,
+    /// How the two processes of a round share the machine [default: alternating]
+    #[arg(long, value_name = "WAY", value_parser = way)]
+    pub way: Option<Way>,
+    /// Cases of the base that are measured against themselves [default: 5]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub controls: Option<u32>,
+    /// Seed of the coin that decides who goes first in each round [default: a fresh one]
+    #[arg(long, value_name = "NUMBER")]
+    pub coin: Option<u64>,
+    /// Go on with a comparison that was interrupted or left cases open: its id or folder [default: the latest]
+    #[arg(long, value_name = "COMPARISON", num_args = 0..=1, default_missing_value = "")]
+    pub resume: Option<String>,
+}
+
+impl RoundsArgs {
+    /// The first flag that speaks of rounds, for refusing it where none are measured.
+    pub fn first(&self) -> Option<&'static str> {
+        let given = [
+            (self.budget.is_some(), "--budget"),
+            (self.rounds.is_some(), "--rounds"),
+            (self.way.is_some(), "--way"),
+            (self.controls.is_some(), "--controls"),
+            (self.coin.is_some(), "--coin"),
+            (self.resume.is_some(), "--resume"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
+    }
+
+    fn apply(&self, gate: &mut Gate) -> Result<()> {
+        if let Some(text) = &self.budget {
+            let flag = format!("--budget {text}");
+            let seconds = parse_seconds(text)
+                .map_err(|what| Fault::at_flag(&flag, what, "give a duration such as 90s or 10m"))?;
+            gate.budget.set(seconds, Origin::Cli("--budget".into()));
+        }
+        if let Some(rounds) = self.rounds {
+            gate.rounds.set(rounds, Origin::Cli("--rounds".into()));
+        }
+        if let Some(way) = self.way {
+            gate.way.set(way, Origin::Cli("--way".into()));
+        }
+        if let Some(controls) = self.controls {
+            gate.controls.set(controls, Origin::Cli("--controls".into()));
+        }
+        Ok(())
+    }
+}
+
+fn way(text: &str) -> std::result::Result<Way, String> {
+    let words: Vec<&str> = Way::ALL.map(Way::word).to_vec();
+    Way::ALL.into_iter().find(|way| way.word() == text).ok_or_else(|| match near(text, &words).first() {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("write one of {}", words.join(", ")),
+    })
+}
+
+/// What is measured, and against what.
+struct Route {
+    sides: Sides,
+    /// What is gone on with, and its folder.
+    resumed: Option<Resumed>,
+}
+
+struct Resumed {
+    folder: ComparisonFolder,
+    comparison: Comparison,
+    records: Vec<RunRecord>,
+}
+
+/// Compares two states of the repository. `range`: as typed; `None` for the default, or for a comparison that is resumed.
+pub fn run(args: &Args, range: Option<&str>, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    let config = suite_path(args)?;
+    let mut here = Suite::load(&config, builtins)?;
+    args.output.apply(&mut here)?;
+    let home = home(&here)?;
+    let artifacts = home.join(&here.run.artifacts.value);
+    let route = match &args.rounds.resume {
+        Some(_) if range.is_some() => {
+            let next = "take the range out: a comparison goes on with the commits that it began with";
+            return Err(Fault::at_flag("--resume", "a range is given as well", next));
+        }
+        Some(text) => resumed(text, &artifacts, &home)?,
+        None => Route { sides: tree::resolve(&home, &Range::parse(range))?, resumed: None },
+    };
+    let teller = Shared::new(args.output.quiet);
+    teller.note(&format!("base  {}\nhead  {}", route.sides.base.words, route.sides.head.words));
+
+    let trees = store_folder(&here, args.store.as_deref(), &home)?.join("trees");
+    let prepare = |revision: &Revision, side| Tree::prepare(&home, revision, &trees, side);
+    let head_tree = prepare(&route.sides.head, Side::Head)?;
+    let base_tree = prepare(&route.sides.base, Side::Base)?;
+    let mut head = suite_in(&head_tree, &config, args, builtins, None)?;
+    let mut base = suite_in(&base_tree, &config, args, builtins, Some(&head))?;
+    // What a red means is the base's word, how much is measured the head's: a change cannot loosen its own gate.
+    let mut gate = Gate {
+        alpha: base.gate.alpha.clone(),
+        alpha_improved: base.gate.alpha_improved.clone(),
+        inconclusive_fails: base.gate.inconclusive_fails.clone(),
+        failed_fails: base.gate.failed_fails.clone(),
+        match_key: base.gate.match_key.clone(),
+        ..head.gate.clone()
+    };
+    args.rounds.apply(&mut gate)?;
+    (base.gate, head.gate) = (gate.clone(), gate.clone());
+    base.run = head.run.clone();
+
+    let seed = match (&route.resumed, args.rounds.coin) {
+        (Some(resumed), _) => resumed.comparison.seed,
+        (None, Some(seed)) => seed,
+        // The standard library seeds its hash maps from the system's randomness. Short enough to be typed again.
+        (None, None) => RandomState::new().hash_one(SystemTime::now()) % 1_000_000_000,
+    };
+    let cases = common_cases(&base, &head);
+    let controls = choose_controls(&cases, most_controls(cases.len(), &gate), seed);
+    let plan = RoundsPlan::new(&base, &head, &controls, seed);
+    let overrides = args.settings.overrides()?;
+    let comparison = comparison(&route, &gate, cases.len(), seed, overrides.threshold, args);
+    let folder = match &route.resumed {
+        Some(resumed) => resumed.folder.clone(),
+        None => ComparisonFolder::create(&artifacts, &comparison.id)?,
+    };
+    announce(&plan, &comparison, &teller);
+
+    let mut gatekeeper = Gatekeeper::new(&comparison, teller.clone());
+    let measuring = RoundsMeasuring {
+        plan: &plan,
+        sides: [(&base, base_tree.root()), (&head, head_tree.root())],
+        comparison: &comparison,
+        folder: &folder,
+        resume: route.resumed.map(|resumed| resumed.records).unwrap_or_default(),
+    };
+    let finished = measuring.carry_out(&mut gatekeeper, &teller)?;
+    conclude(&finished, &folder, gatekeeper.out_of_time, args, out)
+}
+
+/// The suite file as the user sees it; what is measured is its counterpart in each tree.
+fn suite_path(args: &Args) -> Result<PathBuf> {
+    let path = args.selection.config.clone().unwrap_or_else(|| PathBuf::from(FILE_NAME));
+    std::path::absolute(&path)
+        .map_err(|error| Fault::at_path(&path, error, "name a suite file with `--config`"))
+}
+
+/// The folder that a store's address means. Errors: another kind of address.
+fn store_folder(suite: &Suite, given: Option<&str>, home: &Path) -> Result<PathBuf> {
+    let address = given.unwrap_or(&suite.run.store.value);
+    match address.strip_prefix("dir:").filter(|path| !path.is_empty()) {
+        Some(path) => Ok(home.join(path)),
+        None => Err(Fault::at(
+            format!("store `{address}`"),
+            "the trees of both sides need a folder",
+            "write it as dir:PATH, for example dir:.gbench",
+        )),
+    }
+}
+
+/// The selected suite of one tree. `other`: the head's, by which the base's is chosen: what the head has is wanted of the
+/// base, and it is no mistake if it was not there yet.
+fn suite_in(
+    tree: &Tree,
+    config: &Path,
+    args: &Args,
+    builtins: &[Benchmark],
+    other: Option<&Suite>,
+) -> Result<Suite> {
+    let outside = || {
+        let what = "the suite file lies outside of the repository, so that no commit holds it";
+        Fault::at_path(config, what, "move it into the repository, or compare records instead")
+    };
+    let path = tree.path_of(config).ok_or_else(outside)?;
+    if other.is_some() && !path.exists() {
+        let name = config.file_name().unwrap_or_default().to_string_lossy();
+        return Err(Fault::at(
+            format!("{name} of the base"),
+            "the base has no such suite file, so that there is nothing to compare with",
+            "choose a later base, or measure the head alone: `gbench-ci run`",
+        )
+        .exits(Exit::Failed));
+    }
+    let loaded = Suite::load(&path, builtins)?;
+    let everything = loaded.clone();
+    let selection = args.selection.selection()?;
+    let selected = Registry::new(Some(loaded), builtins).select(&selection);
+    let mut suite = match (selected, other) {
+        (Ok(suite), _) => suite,
+        (Err(fault), None) => return Err(fault),
+        // A name that only the head knows: of the base take what the head has chosen, as far as it is there.
+        (Err(_), Some(head)) => {
+            let chosen = |benchmark: &Benchmark| head.benchmarks.iter().any(|other| other.id == benchmark.id);
+            let benchmarks =
+                everything.benchmarks.iter().filter(|benchmark| chosen(benchmark)).cloned().collect();
+            Suite { benchmarks, ..everything }
+        }
+    };
+    args.settings.overrides()?.apply(&mut suite);
+    args.output.apply(&mut suite)?;
+    for (name, value) in tree::side_environment(tree) {
+        for benchmark in &mut suite.benchmarks {
+            benchmark.env.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    Ok(suite)
+}
+
+fn comparison(
+    route: &Route,
+    gate: &Gate,
+    cases: usize,
+    seed: u64,
+    threshold: Option<f64>,
+    args: &Args,
+) -> Comparison {
+    let usual = SequentialRule::for_cases(cases);
+    let started = SystemTime::now();
+    let before = route.resumed.as_ref().map(|resumed| &resumed.comparison);
+    let set = |origin: &Origin| *origin != Origin::Default;
+    let mut rule = SequentialRule {
+        alpha: if set(&gate.alpha.origin) { gate.alpha.value } else { usual.alpha },
+        alpha_improved: gate.alpha_improved.value,
+        most_rounds: gate.rounds.value,
+        ..usual
+    };
+    if let Some(before) = before {
+        // What decided what has been measured so far stays; there may be more of it.
+        rule = SequentialRule { most_rounds: rule.most_rounds.max(before.rule.most_rounds), ..before.rule };
+    }
+    let salt = RandomState::new().hash_one(started) as u32;
+    Comparison {
+        id: before.map_or_else(|| RunId::new(started, salt), |before| before.id.clone()),
+        base: before.map_or_else(|| route.sides.base.words.clone(), |before| before.base.clone()),
+        head: before.map_or_else(|| route.sides.head.words.clone(), |before| before.head.clone()),
+        seed,
+        way: before.map_or(gate.way.value, |before| before.way),
+        budget: Some(gate.budget.value).filter(|budget| *budget > 0.0),
+        rule,
+        policy: ComparisonPolicy {
+            inconclusive_fails: gate.inconclusive_fails.value || args.fail_inconclusive,
+            failed_fails: gate.failed_fails.value,
+            threshold,
+            match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
+        },
+    }
+}
+
+/// An eighth of the cases at most, unless somebody asked for more: in a small suite each control is dear.
+fn most_controls(cases: usize, gate: &Gate) -> usize {
+    let most = gate.controls.value as usize;
+    if gate.controls.origin == Origin::Default { most.min(cases.div_ceil(8)) } else { most }
+}
+
+/// What it will cost, as far as anybody can know before the first round.
+fn announce(plan: &RoundsPlan, comparison: &Comparison, teller: &Shared) {
+    let rule = comparison.rule;
+    let controls = plan.lanes.get(2).map_or(0, |_| plan.of_lane(2).count());
+    let least = plan.comparable() * 2 * rule.screen_rounds as usize + controls * rule.screen_rounds as usize;
+    let budget = match comparison.budget {
+        Some(seconds) => format!(", within {}", rounded(seconds)),
+        None => String::new(),
+    };
+    let controlled = match controls {
+        0 => String::new(),
+        controls => format!(" and {}", plural(controls, "control")),
+    };
+    teller.note(&format!(
+        "{} on both sides{controlled}: {} screen them ({}), up to {} decide what is left{budget}; the time is known \
+         after the first",
+        plural(plan.comparable(), "case"),
+        plural(rule.screen_rounds as usize, "round"),
+        plural(least, "process"),
+        rule.most_rounds,
+    ));
+}
+
+/// The verdict from the records of a comparison alone, wherever they lie.
+pub fn verdict_of(
+    base: &RunRecord,
+    head: &RunRecord,
+    control: Option<&RunRecord>,
+) -> Result<VerdictDocument> {
+    let comparison = match (&base.comparison, &head.comparison) {
+        (Some(one), Some(other)) if one.id == other.id => one,
+        _ => {
+            let what = "the two records are not the sides of one comparison in rounds";
+            let next = "compare them as stored records: `gbench-ci compare BASE HEAD`";
+            return Err(Fault::at("the records", what, next));
+        }
+    };
+    let side = |record, name: &str| SideInput { record, name: name.to_owned() };
+    let control = control.map(|record| side(record, "control"));
+    let policy = Policy::of(comparison);
+    compare_sides(&side(base, &comparison.base), &side(head, &comparison.head), control.as_ref(), &policy)
+}
+
+fn conclude(
+    finished: &[Finished],
+    folder: &ComparisonFolder,
+    out_of_time: bool,
+    args: &Args,
+    out: &mut impl Write,
+) -> Result<Exit> {
+    let [base, head, control @ ..] = finished else {
+        return Err(Fault::at("compare", "gave no two records", "report this as a defect of gbench-ci")
+            .exits(Exit::Internal));
+    };
+    if let Some(signal) = head.interrupted {
+        let whole = base.record.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0);
+        wrote(writeln!(
+            out,
+            "interrupted after {}: nothing is decided yet\nresume  {}",
+            plural(whole, "round"),
+            resume_command(folder)
+        ))?;
+        return Ok(if signal == 2 { Exit::Interrupted } else { Exit::Terminated });
+    }
+    let control = control.first().map(|control| &control.record);
+    let document = verdict_of(&base.record, &head.record, control)?;
+    deliver(&document, Some(&folder.root().join("reports")), args, out)?;
+    let open = document.rows.iter().filter_map(|row| row.sequence.as_ref()?.more_rounds).max();
+    if let (crate::report::Format::Terminal, Some(_)) = (args.format, open) {
+        let why = if out_of_time { "  # the budget was spent" } else { "" };
+        wrote(writeln!(out, "resume  {}{why}", resume_command(folder)))?;
+    }
+    Ok(exit_from(&document))
+}
+
+/// The command line of this call with `--resume` instead of its range.
+fn resume_command(folder: &ComparisonFolder) -> String {
+    let id = folder.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    format!("gbench-ci compare --resume {}", quoted(&id))
+}
+
+/// A comparison to go on with, by its id, its folder, or as the latest one.
+fn resumed(text: &str, artifacts: &Path, home: &Path) -> Result<Route> {
+    let path = match text {
+        "" => latest_comparison(artifacts).ok_or_else(|| {
+            let what = format!("no comparison is in {}", shown(artifacts));
+            Fault::at_flag("--resume", what, "begin one: `gbench-ci compare BASE..HEAD`")
+        })?,
+        text if text.contains('/') => PathBuf::from(text),
+        text => artifacts.join(text),
+    };
+    if !path.is_dir() {
+        let what = format!("{} is not there", shown(&path));
+        return Err(Fault::at_flag(
+            format!("--resume {text}"),
+            what,
+            "give the id that the comparison printed",
+        ));
+    }
+    let (base, head, control) = read_comparison(&path)?;
+    let folder = ComparisonFolder::open(&path)?;
+    let Some(comparison) = base.comparison.as_deref().cloned() else {
+        let what = "these records were not measured in rounds";
+        return Err(Fault::at_path(&path, what, "begin a comparison: `gbench-ci compare BASE..HEAD`"));
+    };
+    let sides = Sides { base: revision_of(&base, home, &path)?, head: revision_of(&head, home, &path)? };
+    let records = [Some(base), Some(head), control].into_iter().flatten().collect();
+    Ok(Route { sides, resumed: Some(Resumed { folder, comparison, records }) })
+}
+
+/// The state that a record was measured on: its commit, or the working tree as long as that is still the same.
+fn revision_of(record: &RunRecord, home: &Path, path: &Path) -> Result<Revision> {
+    let git = record.manifest.git.known();
+    let Some((git, commit)) = git.and_then(|git| Some((git, git.commit.clone()?))) else {
+        let what = "its records do not say which commits they measured";
+        return Err(Fault::at_path(path, what, "begin a new comparison: `gbench-ci compare BASE..HEAD`"));
+    };
+    if !git.dirty.any() {
+        let range = format!("{commit}..{commit}");
+        return Ok(tree::resolve(home, &Range::parse(Some(&range)))?.head);
+    }
+    let now = tree::resolve(home, &Range::parse(Some("HEAD..")))?.head;
+    if now.commit != commit {
+        let what = format!(
+            "its head was a working tree at {}, and yours is at {}",
+            short(&commit),
+            short(&now.commit)
+        );
+        return Err(Fault::at_path(path, what, "check that commit out again, or begin a new comparison"));
+    }
+    Ok(now)
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
