@@ -9,6 +9,7 @@ mod cli_records;
 mod cli_run;
 mod cli_selection;
 mod cli_store;
+mod commits;
 mod compare_documents;
 mod compare_pairing;
 mod compare_rounds;

@@ -1,0 +1,319 @@
+//! `gbench-ci compare BASE..HEAD` from a real repository to the verdict. The programs are real processes; what they print
+//! as their times is made up from their case, side and round, so that every run of a test sees the same numbers, whatever
+//! the machine does.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use gbench_ci::compare::{Row, Verdict, VerdictDocument};
+use gbench_ci::store::{latest_comparison, read_comparison};
+use tempfile::TempDir;
+
+use crate::support::cli::{Ran, command, ended, ran};
+
+/// Prints twelve times. `$1` is the case, the file `work` in its folder what one unit of work costs; `$STATE`, where it is
+/// set, a folder that all processes share, and `$TRICK` what is wrong with the machine.
+const BENCH: &str = r#"
+set -eu
+process=$(printf '%s' "$GBENCH_REQUEST" | sed 's/.*"process":\([0-9]*\).*/\1/')
+side=$(basename "$PWD")
+work=$(awk -v name="$1" '$1 == name { print $2 }' work)
+nth=0
+if [ -n "${STATE:-}" ]; then
+    # How many processes of this case there were before this one.
+    nth=$(ls "$STATE" | grep -c "^$1\." || true)
+    : > "$STATE/$1.$nth"
+fi
+if [ "${TRICK:-}" = cache ]; then
+    # What an earlier process of this side has found is printed again.
+    mkdir -p results
+    if [ -e "results/$1" ]; then cat "results/$1"; exit 0; fi
+fi
+awk -v process="$process" -v side="$side" -v work="$work" -v name="$1" -v nth="$nth" -v trick="${TRICK:-}" '
+    BEGIN {
+        srand(process * 7919 + (side == "head" ? 104729 : 0) + length(name) * 31 + substr(name, 2) * 1299709)
+        for (i = 0; i < 20; i++) rand()
+        time = 0.001 * work * (1 + 0.004 * (rand() + rand() + rand() - 1.5))
+        if (trick == "ramp") time *= 1 + 0.02 * nth
+        if (trick == "mode" && nth >= 9) time *= 1.15
+        if (trick == "slot" && nth % 2 == 1) time *= 1.05
+        for (i = 0; i < 12; i++) printf "time: %.12f\n", time * (1 + 0.001 * rand())
+    }' > "${TMPDIR:-/tmp}/gbench-test.$$"
+[ "${TRICK:-}" != cache ] || cp "${TMPDIR:-/tmp}/gbench-test.$$" "results/$1"
+cat "${TMPDIR:-/tmp}/gbench-test.$$"
+rm "${TMPDIR:-/tmp}/gbench-test.$$"
+"#;
+
+const CASES: usize = 6;
+
+/// A repository with a suite of [`CASES`] cases.
+struct Repository {
+    folder: TempDir,
+    state: TempDir,
+}
+
+impl Repository {
+    fn new() -> Self {
+        let it = Self { folder: TempDir::new().unwrap(), state: TempDir::new().unwrap() };
+        it.git(&["init", "--quiet", "--initial-branch", "main"]);
+        it.write("bench.sh", BENCH);
+        it.write(".gitignore", "results/\n");
+        it.write("gbench.toml", &suite(CASES));
+        it.work(&[1.0; CASES]);
+        it.commit("first");
+        it
+    }
+
+    fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn git(&self, words: &[&str]) {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=Test", "-c", "user.email=test@example.invalid"]).args(words);
+        let output = git.current_dir(self.root()).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.root().join(name), text).unwrap();
+    }
+
+    /// What one unit of work costs, by case.
+    fn work(&self, costs: &[f64]) {
+        let lines: Vec<String> =
+            costs.iter().enumerate().map(|(case, cost)| format!("c{case} {cost}\n")).collect();
+        self.write("work", &lines.concat());
+    }
+
+    fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", message]);
+    }
+
+    /// A second commit in which case 2 costs so much more.
+    fn with_change(cost: f64) -> Self {
+        let it = Self::new();
+        let mut costs = [1.0; CASES];
+        costs[2] = cost;
+        it.work(&costs);
+        it.write("note", "so that there is a change\n");
+        it.commit("second");
+        it
+    }
+
+    fn compare(&self, line: &str) -> Ran {
+        ran(self.root(), &format!("compare {line} --quiet"))
+    }
+
+    /// Under a machine on which something is wrong.
+    fn compare_under(&self, trick: &str, line: &str) -> Ran {
+        let mut command = command(self.root(), &format!("compare {line} --quiet"));
+        command.env("STATE", self.state.path()).env("TRICK", trick);
+        ended(command)
+    }
+
+    fn latest(&self) -> PathBuf {
+        latest_comparison(&self.root().join("artifacts")).expect("a comparison")
+    }
+
+    fn verdict(&self) -> VerdictDocument {
+        let text = std::fs::read_to_string(self.latest().join("reports/verdict.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+fn suite(cases: usize) -> String {
+    let case = |case: usize| {
+        format!(
+            "[[benchmark]]\nid = \"c{case}\"\ncommand = [\"sh\", \"bench.sh\", \"c{case}\"]\n\
+             extract = [{{ metric = \"time\", unit = \"s\", regex = 'time: ([0-9.]+)' }}]\n\n"
+        )
+    };
+    format!("[suite]\nname = \"s\"\n\n{}", (0..cases).map(case).collect::<String>())
+}
+
+fn row<'a>(document: &'a VerdictDocument, name: &str) -> &'a Row {
+    document.rows.iter().find(|row| row.case.benchmark.name() == name).unwrap()
+}
+
+fn verdicts(document: &VerdictDocument) -> Vec<(String, Verdict, Option<u32>)> {
+    let mut rows: Vec<_> = document
+        .rows
+        .iter()
+        .map(|row| (row.case.to_string(), row.verdict, row.sequence.as_ref().map(|sequence| sequence.rounds)))
+        .collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn more_work_in_one_case_is_red_and_names_it() {
+    let repository = Repository::with_change(1.03);
+    repository.compare("HEAD~1..HEAD").exits(1).says("s/c2");
+    let document = repository.verdict();
+    assert_eq!(row(&document, "c2").verdict, Verdict::Regressed);
+    assert_eq!(document.counts[&Verdict::Unchanged], CASES as u32 - 1);
+    let (base, head, control) = read_comparison(&repository.latest()).unwrap();
+    assert_eq!(base.cases.len(), CASES);
+    assert_eq!(control.unwrap().cases.len(), 1);
+    // Who is decided is measured no longer.
+    let rounds: Vec<usize> = head.cases.iter().map(|case| case.processes.len()).collect();
+    assert_eq!(rounds.iter().filter(|rounds| **rounds == 3).count(), CASES - 1, "{rounds:?}");
+    // Both orders came up.
+    let slots: Vec<_> = head.cases[2].processes.iter().map(|process| process.slot.unwrap()).collect();
+    assert!(slots.contains(&0) && slots.contains(&1), "{slots:?}");
+}
+
+#[test]
+fn two_commits_that_do_the_same_are_green() {
+    let repository = Repository::with_change(1.0);
+    repository.compare("HEAD~1..HEAD").exits(0);
+    assert_eq!(repository.verdict().counts[&Verdict::Unchanged], CASES as u32);
+}
+
+#[test]
+fn the_working_tree_is_compared_as_it_stands_and_stays_so() {
+    let repository = Repository::new();
+    repository.work(&[1.05, 1.0, 1.0, 1.0, 1.0, 1.0]);
+    let before = std::fs::read(repository.root().join(".git/index")).unwrap();
+    repository.compare("main").exits(1).says("s/c0").says("working tree");
+    assert_eq!(std::fs::read(repository.root().join(".git/index")).unwrap(), before);
+    let status =
+        Command::new("git").args(["status", "--short"]).current_dir(repository.root()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&status.stdout), " M work\n");
+    let branches =
+        Command::new("git").args(["branch", "--list"]).current_dir(repository.root()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&branches.stdout), "* main\n");
+}
+
+#[test]
+fn a_machine_that_grows_slower_switches_or_favours_a_slot_makes_no_red() {
+    for trick in ["ramp", "mode", "slot"] {
+        let repository = Repository::with_change(1.0);
+        let ran = repository.compare_under(trick, "HEAD~1..HEAD --controls 0 --rounds 16");
+        assert!([0, 3].contains(&ran.code), "{trick}: {}\n{}", ran.out, ran.err);
+        let document = repository.verdict();
+        assert_eq!(document.counts[&Verdict::Regressed], 0, "{trick}");
+        // It was there: by one side alone the times rose.
+        let (base, ..) = read_comparison(&repository.latest()).unwrap();
+        let values: Vec<f64> =
+            base.cases[0].metrics[0].processes.iter().map(|process| process.values[0]).collect();
+        let widest = values.iter().fold(0.0, |most: f64, value| most.max(value / values[0]));
+        let narrowest = values.iter().fold(f64::MAX, |least, value| least.min(value / values[0]));
+        assert!(widest / narrowest > 1.03, "{trick}: {values:?}");
+    }
+}
+
+#[test]
+fn a_benchmark_that_keeps_its_results_between_processes_proves_nothing() {
+    let repository = Repository::with_change(1.1);
+    let ran = repository.compare_under("cache", "HEAD~1..HEAD").exits(3);
+    ran.says("gave the very same numbers: they come from a cache");
+    assert_eq!(repository.verdict().counts[&Verdict::Inconclusive], CASES as u32);
+}
+
+#[test]
+fn killed_at_any_round_and_resumed_it_says_what_it_would_have_said() {
+    let whole = Repository::with_change(1.025);
+    whole.compare("HEAD~1..HEAD --coin 5").exits(1);
+    let expected = whole.verdict();
+    for processes in [1, 7, 20, 40, 52] {
+        let repository = Repository::with_change(1.025);
+        let mut child = command(repository.root(), "compare HEAD~1..HEAD --coin 5 --quiet")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        while journal_lines(repository.root()) < processes && begun.elapsed() < Duration::from_secs(60) {
+            if child.try_wait().unwrap().is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        repository.compare("--resume").exits(1);
+        let document = repository.verdict();
+        assert_eq!(verdicts(&document), verdicts(&expected), "killed after {processes} processes");
+        let figures = |document: &VerdictDocument| row(document, "c2").sequence.clone();
+        assert_eq!(figures(&document), figures(&expected), "killed after {processes} processes");
+    }
+}
+
+/// Lines of the head's journal, or none.
+fn journal_lines(root: &Path) -> usize {
+    let Ok(entries) = std::fs::read_dir(root.join("artifacts")) else { return 0 };
+    let journals = entries.flatten().map(|entry| entry.path().join("head/results/journal.jsonl"));
+    journals
+        .filter_map(|path| std::fs::read(path).ok())
+        .map(|bytes| bytes.split(|byte| *byte == b'\n').count())
+        .sum()
+}
+
+#[test]
+fn a_budget_ends_the_rounds_and_what_is_open_can_be_resumed() {
+    let repository = Repository::with_change(1.025);
+    // Too little for anything: whatever the machine, a screen takes longer.
+    let ran = repository.compare("HEAD~1..HEAD --budget 1ms").exits(3);
+    ran.says("resume gbench-ci compare --resume").says("the budget was spent");
+    assert!(repository.verdict().rows.iter().all(|row| row.verdict == Verdict::Inconclusive));
+    repository.compare("--resume").exits(1).says("s/c2");
+    let (base, ..) = read_comparison(&repository.latest()).unwrap();
+    assert!(base.warnings.iter().any(|warning| warning.starts_with("resumed at")), "{:?}", base.warnings);
+}
+
+#[test]
+fn a_change_cannot_loosen_its_own_gate() {
+    let repository = Repository::with_change(1.03);
+    repository.write("gbench.toml", &format!("[gate]\nalpha = 1e-30\nfailed = \"pass\"\n\n{}", suite(CASES)));
+    repository.commit("third");
+    repository.compare("HEAD~2..HEAD").exits(1);
+    assert_eq!(repository.verdict().method.alpha, 0.01);
+}
+
+#[test]
+fn a_side_that_cannot_be_built_is_never_green() {
+    let broken = |text: &str| {
+        suite(CASES).replace("extract =", &format!("build = {{ shell = \"{text}\" }}\nextract ="))
+    };
+    for (base, head) in [("exit 7", "true"), ("true", "exit 7"), ("exit 7", "exit 7")] {
+        let repository = Repository::new();
+        repository.write("gbench.toml", &broken(base));
+        repository.commit("second");
+        repository.write("gbench.toml", &broken(head));
+        repository.write("note", "a change\n");
+        repository.commit("third");
+        let ran = repository.compare("HEAD~1..HEAD").exits(4);
+        ran.says("the build step ended with exit code 7");
+    }
+}
+
+#[test]
+fn nothing_in_common_is_never_green() {
+    let repository = Repository::new();
+    repository.write("gbench.toml", &suite(CASES).replace("id = \"c", "id = \"other_c"));
+    repository.commit("second");
+    repository.compare("HEAD~1..HEAD").exits(4);
+    assert_eq!(repository.verdict().counts[&Verdict::Missing], CASES as u32);
+
+    let fresh = Repository::new();
+    fresh.git(&["checkout", "--quiet", "--orphan", "bare"]);
+    fresh.git(&["rm", "--quiet", "--force", "gbench.toml"]);
+    fresh.commit("nothing to measure");
+    fresh.git(&["checkout", "--quiet", "main"]);
+    fresh.compare("bare..main").exits(4).says("the base has no such suite file");
+}
+
+#[test]
+fn words_that_mean_nothing_are_refused() {
+    let repository = Repository::new();
+    repository.compare("nowhere..HEAD").exits(2).says("nowhere");
+    repository.compare("main..HEAD --budget soon").exits(2).says("--budget");
+    repository.compare("main..HEAD --resume").exits(2).says("take the range out");
+    repository.compare("--resume").exits(2).says("no comparison is in");
+    repository.compare("a.json b.json --rounds 50").exits(2).says("it speaks of rounds between two commits");
+    repository.compare("main..HEAD --way sideways").exits(2);
+}
