@@ -23,6 +23,8 @@ mod old_records;
 mod protocol;
 mod readme;
 mod report;
+mod rounds;
+mod rounds_resume;
 mod runner;
 mod schema;
 mod suite_file;

@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod json;
 pub mod records;
+pub mod scripted;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
