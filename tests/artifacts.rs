@@ -102,3 +102,23 @@ fn embedding_into_nothing_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert!(err.contains("--embed") && err.contains("--json FILE"), "{err}");
 }
+
+/// The journal once held each case whole, again and again.
+#[test]
+fn a_journal_of_whole_cases_is_read() {
+    let whole = crate::support::records::standard(1);
+    let mut header = whole.clone();
+    header.cases.iter_mut().for_each(|case| (case.processes, case.metrics) = Default::default());
+    let mut half = whole.cases[0].clone();
+    half.processes.truncate(1);
+    let mut lines = vec![serde_json::json!({ "header": header })];
+    for (index, case) in [(0, &half), (0, &whole.cases[0]), (1, &whole.cases[1])] {
+        lines.push(serde_json::json!({ "case": { "index": index, "case": case } }));
+    }
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let file = tempfile::Builder::new().suffix(".jsonl").tempfile().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    let read = gbench_ci::store::read_record(file.path()).unwrap();
+    assert_eq!(read.cases[..2], whole.cases[..2]);
+    assert!(read.cases[2].processes.is_empty());
+}

@@ -25,6 +25,8 @@ mod old_records;
 mod protocol;
 mod readme;
 mod report;
+mod rounds;
+mod rounds_resume;
 mod runner;
 mod schema;
 mod suite_file;

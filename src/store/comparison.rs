@@ -125,7 +125,7 @@ fn keep_whole_rounds(records: &mut [&mut RunRecord]) {
 }
 
 /// A case as it was planned: the device is known only after its first process.
-pub(crate) fn undeviced(id: &CaseId) -> CaseId {
+fn undeviced(id: &CaseId) -> CaseId {
     CaseId { device: "host".into(), ..id.clone() }
 }
 

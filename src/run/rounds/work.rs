@@ -47,10 +47,20 @@ impl<'a> Work<'a> {
         self.build()?;
         self.settle()?;
         self.since = Instant::now();
-        while self.ended.is_none()
-            && let Next::Measure(pairs) = referee.next(&self.state())
-            && self.pass(pairs, referee)?
-        {}
+        while self.ended.is_none() {
+            let more = match referee.next(&self.state()) {
+                Next::Measure(pairs) => self.pass(pairs, referee)?,
+                // Where there is nothing to compare there is still something to try once.
+                Next::Stop if self.passes == 0 => {
+                    self.pass(Vec::new(), referee)?;
+                    false
+                }
+                Next::Stop => false,
+            };
+            if !more {
+                break;
+            }
+        }
         self.finish()
     }
 
