@@ -1,17 +1,30 @@
 //! The rule `process-welch-holm` at its seam: evidence in, decisions out.
 
+use std::sync::LazyLock;
+
 use gbench_ci::compare::*;
-use gbench_ci::model::Better;
+use gbench_ci::model::{Better, CaseId};
 
-use crate::support::records::noise;
+use crate::support::records::{case_id, noise};
 
-/// Evidence of processes with one sample each.
+/// Evidence of processes with one sample each, of a figure that is counted.
 fn evidence<'a>(better: Better, threshold: f64, base: &'a [f64], head: &'a [f64]) -> Evidence<'a> {
+    static CASE: LazyLock<CaseId> = LazyLock::new(|| case_id("s/x"));
     let measured = |values: &'a [f64]| Measured {
         processes: values.chunks(1).enumerate().map(one_sample).collect(),
         centres: values.to_vec(),
     };
-    Evidence { better, threshold, base: measured(base), head: measured(head) }
+    Evidence {
+        case: &CASE,
+        metric: "time",
+        unit: "",
+        exact: true,
+        stated: [None, None],
+        better,
+        threshold,
+        base: measured(base),
+        head: measured(head),
+    }
 }
 
 fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {

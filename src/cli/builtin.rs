@@ -32,6 +32,7 @@ fn benchmark(member: &Member, dir: &Path) -> Option<Benchmark> {
                 better: Some(metric.better),
                 threshold: Some(metric.threshold),
                 gate: None,
+                exact: None,
             },
         })
         .collect();

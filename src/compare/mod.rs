@@ -5,19 +5,33 @@
 //! pairing         which case belongs to which, by identity
 //! rows            what each pair is: evidence to decide on, or missing, new, failed, skipped
 //! rule            the seam: all evidence of the suite in, one decision each out
-//! welch_holm      the rule behind it
+//! question        what becomes of one row before and after the suite is looked at as a whole
+//! scale           logarithms or differences, and the way back to a slowdown
+//! rounded         figures whose last digit is all that differs
+//! stated          summaries without samples
+//! welch_holm      the rule within one session
+//! history         what stored records say of the past
+//! between         how much sessions differ, by their history
+//! process_session the rule across sessions
 //! verdict         the whole: conclusion, exit code, warnings
 //! sentence        what a reader should know if they read nothing else
 //! ```
 
+mod between;
 mod comparability;
 mod document;
 mod evidence;
+mod history;
 mod pairing;
 mod policy;
+mod process_session;
+mod question;
+mod rounded;
 mod rows;
 mod rule;
+mod scale;
 mod sentence;
+mod stated;
 mod verdict;
 mod warnings;
 mod welch_holm;
@@ -25,7 +39,9 @@ mod words;
 
 pub use document::*;
 pub use evidence::{Evidence, Measured, ProcessValues};
+pub use history::{History, Past, Session, one_session};
 pub use policy::{Policy, SideInput};
+pub use process_session::{ASSUMED_DEVIATION, ProcessSession};
 pub use rule::{Decision, Rule};
-pub use verdict::{compare, compare_by};
+pub use verdict::{compare, compare_by, compare_with};
 pub use welch_holm::ProcessWelchHolm;

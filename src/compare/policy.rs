@@ -21,6 +21,9 @@ pub struct Policy {
     pub inconclusive_fails: bool,
     /// Missing, failed or invalid rows make the exit code 4.
     pub failed_fails: bool,
+    /// Stored sessions that a comparison of different runs needs before a row may be green; 0: judged by processes
+    /// alone, as within one session.
+    pub sessions: u32,
     /// From the command line: stands above every declared threshold.
     pub threshold: Option<f64>,
     /// Strictness by field; fields that are not named keep that of `model::MATCH_FIELDS`, and all others are
@@ -36,6 +39,7 @@ impl Default for Policy {
             alpha: 0.05,
             inconclusive_fails: false,
             failed_fails: true,
+            sessions: 4,
             threshold: None,
             match_key: BTreeMap::new(),
             reproduce: String::new(),

@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::model::{Better, CaseId, CaseRecord, Metric, Outcome, Timing, direction_of_unit};
+use crate::model::{CaseId, CaseRecord, Metric, Outcome, Timing, direction_of_unit, is_counted};
 
-use super::evidence::{Evidence, Measured, Unusable, case_side};
+use super::evidence::{Evidence, Measured, Unusable, case_side, only_stated};
 use super::pairing::{Pair, loosely, near_miss};
 use super::policy::{Policy, declaration};
 use super::warnings::SHAPING;
@@ -161,7 +161,7 @@ impl<'a> Drafter<'a, '_> {
             {
                 self.draft.turned.push(format!("{id} {}", metric.name));
             }
-            self.metric(row, (base, base_metric), (head, head_metric));
+            self.metric((id, row), (base, base_metric), (head, head_metric));
         }
         if (self.draft.rows.len(), self.draft.ungated.len()) == before {
             let pair = Pair { id, base: Some(base), head: Some(head) };
@@ -173,7 +173,7 @@ impl<'a> Drafter<'a, '_> {
     /// One metric of a case that was measured on both sides.
     fn metric(
         &mut self,
-        mut row: Row,
+        (id, mut row): (&'a CaseId, Row),
         (base_case, base): (&'a CaseRecord, Option<&'a Metric>),
         (head_case, head): (&'a CaseRecord, Option<&'a Metric>),
     ) {
@@ -193,13 +193,13 @@ impl<'a> Drafter<'a, '_> {
             change: None,
             tested: false,
         };
-        let decision = match (base_values, head_values) {
-            (_, Some(Err(Unusable::NotFinite))) => settle(
+        let decision = match (base.zip(base_values), head.zip(head_values)) {
+            (_, Some((_, Err(Unusable::NotFinite)))) => settle(
                 Verdict::Invalid,
                 "head holds numbers that are none",
                 "correct what the benchmark sends",
             ),
-            (_, Some(Err(Unusable::NoCompleteSamples))) => settle(
+            (_, Some((_, Err(Unusable::NoCompleteSamples)))) => settle(
                 Verdict::Invalid,
                 "head has no complete samples of it",
                 "read the logs of its processes, and measure again",
@@ -209,13 +209,13 @@ impl<'a> Drafter<'a, '_> {
                 "measured on base, not sent on head",
                 "let the benchmark send it again, or save a new baseline without it",
             ),
-            (None | Some(Err(_)), Some(Ok(_))) => settle(
+            (None | Some((_, Err(_))), Some((_, Ok(_)))) => settle(
                 Verdict::New,
                 "base has no valid measurement of it",
                 "save a new baseline, so that it is compared from now on",
             ),
-            (Some(Ok(base_values)), Some(Ok(head_values))) => {
-                let units = [base, head].map(|metric| metric.map_or("", |metric| metric.unit.as_str()));
+            (Some((base, Ok(base_values))), Some((head, Ok(head_values)))) => {
+                let units = [base, head].map(|metric| metric.unit.as_str());
                 let Some(better) = row.better else {
                     let next = "declare `better = \"lower\"` or `\"higher\"` for it, or `gate = false`";
                     let reason = "neither its unit nor a declaration says which way is better";
@@ -236,7 +236,19 @@ impl<'a> Drafter<'a, '_> {
                 if self.same_run && base_values.same_samples(&head_values) {
                     return self.settled(row, the_same());
                 }
-                return self.ask(row, better, base_values, head_values);
+                let declared = declaration(Some(base_case), Some(head_case), head);
+                let evidence = Evidence {
+                    case: id,
+                    metric: &head.name,
+                    unit: &head.unit,
+                    exact: declared.and_then(|declared| declared.exact).unwrap_or(is_counted(&head.unit)),
+                    stated: [only_stated(base), only_stated(head)],
+                    better,
+                    threshold: row.threshold,
+                    base: base_values,
+                    head: head_values,
+                };
+                return self.ask(row, evidence);
             }
         };
         self.settled(row, decision);
@@ -247,9 +259,9 @@ impl<'a> Drafter<'a, '_> {
         self.draft.rows.push(row);
     }
 
-    fn ask(&mut self, row: Row, better: Better, base: Measured<'a>, head: Measured<'a>) {
+    fn ask(&mut self, row: Row, evidence: Evidence<'a>) {
         self.draft.open.push(self.draft.rows.len());
-        self.draft.evidence.push(Evidence { better, threshold: row.threshold, base, head });
+        self.draft.evidence.push(evidence);
         self.draft.rows.push(row);
     }
 }

@@ -9,10 +9,11 @@ use super::rows::draft;
 use super::sentence::{sentence, was_compared};
 use super::warnings::{of_comparison, of_side};
 use super::{
-    Conclusion, Method, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
+    Conclusion, History, Method, ProcessSession, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SideSummary,
+    Verdict, VerdictDocument, one_session,
 };
 
-/// Compares head with base by the rule `process-welch-holm`.
+/// Compares head with base without knowing any stored session: [`compare_with`] an empty history.
 ///
 /// The conclusion says what is the case, the exit code what follows from it under the policy. From the strongest
 /// down, the first that applies gives the exit code:
@@ -24,12 +25,31 @@ use super::{
 /// | a row is invalid or missing | 4, if `failed_fails` |
 /// | nothing was compared | 4 |
 /// | every compared row is inconclusive | 3 |
+/// | a row is inconclusive and the history too short to say more | 3 |
 /// | a row is inconclusive | 3, if `inconclusive_fails` |
 /// | none of these | 0 |
 ///
 /// Errors: a case that stands twice in a record; an error rate or threshold in the policy that cannot be followed.
 pub fn compare(base: &SideInput, head: &SideInput, policy: &Policy) -> Result<VerdictDocument> {
-    compare_by(&ProcessWelchHolm { alpha: policy.alpha }, base, head, policy)
+    compare_with(&History::default(), base, head, policy)
+}
+
+/// Compares head with base: by `process-welch-holm` within one session, or where policy asks for no history; else by
+/// `process-session`.
+pub fn compare_with(
+    history: &History,
+    base: &SideInput,
+    head: &SideInput,
+    policy: &Policy,
+) -> Result<VerdictDocument> {
+    let alpha = policy.alpha;
+    match policy.sessions == 0 || one_session(base.record, head.record) {
+        true => compare_by(&ProcessWelchHolm { alpha }, base, head, policy),
+        false => {
+            let rule = ProcessSession { alpha, sessions: policy.sessions, history };
+            compare_by(&rule, base, head, policy)
+        }
+    }
 }
 
 /// [`compare`] by another rule.
@@ -46,11 +66,13 @@ pub fn compare_by(
 
     let mut warnings = Vec::new();
     let mut rows = Vec::new();
-    let mut tested = 0;
+    let (mut tested, mut in_the_dark) = (0, false);
     if comparable {
         let mut draft = draft(&pairs, policy, base.record.run_id == head.record.run_id);
-        for (index, decision) in draft.open.iter().zip(rule.decide(&draft.evidence)) {
+        let decisions = rule.decide(&draft.evidence);
+        for ((index, evidence), decision) in draft.open.iter().zip(&draft.evidence).zip(decisions) {
             tested += u32::from(decision.tested);
+            in_the_dark |= decision.verdict == Verdict::Inconclusive && rule.lacks_history(evidence);
             decision.settle(&mut draft.rows[*index]);
             let row = &mut draft.rows[*index];
             if row.verdict == Verdict::Regressed && row.next.is_empty() {
@@ -66,7 +88,7 @@ pub fn compare_by(
 
     let counts = Verdict::ALL
         .map(|verdict| (verdict, rows.iter().filter(|row| row.verdict == verdict).count() as u32));
-    let (conclusion, exit) = conclude(comparable, &rows, policy);
+    let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, policy);
     Ok(VerdictDocument {
         schema: SCHEMA_VERDICT.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -82,6 +104,7 @@ pub fn compare_by(
             tested,
             inconclusive_fails: policy.inconclusive_fails,
             failed_fails: policy.failed_fails,
+            sessions: rule.sessions(),
         },
         differences,
         rows,
@@ -105,7 +128,8 @@ fn look_for_the_cause(base: &RunRecord, head: &RunRecord) -> String {
     }
 }
 
-fn conclude(comparable: bool, rows: &[Row], policy: &Policy) -> (Conclusion, Exit) {
+/// `in_the_dark`: a row is inconclusive for want of a history.
+fn conclude(comparable: bool, rows: &[Row], in_the_dark: bool, policy: &Policy) -> (Conclusion, Exit) {
     let any = |verdict| rows.iter().any(|row| row.verdict == verdict);
     let compared = rows.iter().filter(|row| was_compared(row)).count();
     let doubtful = rows.iter().filter(|row| row.verdict == Verdict::Inconclusive).count();
@@ -127,7 +151,7 @@ fn conclude(comparable: bool, rows: &[Row], policy: &Policy) -> (Conclusion, Exi
         Exit::Regression
     } else if gaps && policy.failed_fails || compared == 0 {
         Exit::Failed
-    } else if doubtful > 0 && (policy.inconclusive_fails || doubtful == compared) {
+    } else if doubtful > 0 && (policy.inconclusive_fails || in_the_dark || doubtful == compared) {
         Exit::Inconclusive
     } else {
         Exit::Pass

@@ -48,4 +48,4 @@ pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Origin, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
-pub use unit::{Better, direction_of_unit, format_duration};
+pub use unit::{Better, direction_of_unit, format_duration, is_counted};

@@ -35,6 +35,14 @@ pub fn direction_of_unit(unit: &str) -> Option<Better> {
     (rate || flops).then_some(Better::Higher)
 }
 
+/// Whether a unit is that of a size or a count: such a figure is exact, where a time or a rate is only ever rounded.
+pub fn is_counted(unit: &str) -> bool {
+    const SIZES: [&str; 10] = ["B", "byte", "bytes", "KB", "kB", "MB", "GB", "KiB", "MiB", "GiB"];
+    const COUNTS: [&str; 8] =
+        ["count", "counts", "register", "registers", "instruction", "instructions", "allocations", "lines"];
+    SIZES.contains(&unit) || COUNTS.contains(&unit)
+}
+
 /// `0.25` -> `250ms`, `90.0` -> `1m 30s`: as the suite file takes it and as reports print it.
 pub fn format_duration(seconds: f64) -> String {
     let duration = std::time::Duration::from_millis((seconds.max(0.0) * 1e3).round() as u64);
@@ -44,6 +52,12 @@ pub fn format_duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_and_counts_are_exact_and_times_are_not() {
+        assert!(["B", "KiB", "count", "registers", "instructions"].into_iter().all(is_counted));
+        assert!(!["s", "ms", "GB/s", "%", "", "J"].into_iter().any(is_counted));
+    }
 
     #[test]
     fn times_are_better_lower_and_rates_better_higher() {

@@ -126,6 +126,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
             tested: rows.iter().filter(|row| row.change.is_some()).count() as u32,
             inconclusive_fails: false,
             failed_fails: true,
+            sessions: None,
         },
         differences: Vec::new(),
         rows,

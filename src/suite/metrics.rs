@@ -24,6 +24,7 @@ impl Benchmark {
             declared.better = declared.better.or(rule.declaration.better);
             declared.threshold = declared.threshold.or(rule.declaration.threshold);
             declared.gate = declared.gate.or(rule.declaration.gate);
+            declared.exact = declared.exact.or(rule.declaration.exact);
         }
         (unit, declared)
     }
@@ -53,6 +54,7 @@ fn rule(item: &Item) -> Option<MetricRule> {
             better: table.take("better").and_then(|better| better.word(&DIRECTIONS)),
             threshold: table.take("threshold").and_then(|threshold| threshold.ratio()),
             gate: table.take("gate").and_then(|gate| gate.flag()),
+            exact: table.take("exact").and_then(|exact| exact.flag()),
         },
     };
     table.close();
@@ -160,7 +162,7 @@ mod tests {
         let rule = |glob: &str, threshold, gate| MetricRule {
             glob: glob.into(),
             unit: None,
-            declaration: MetricDeclaration { better: None, threshold, gate },
+            declaration: MetricDeclaration { better: None, threshold, gate, exact: gate },
         };
         benchmark.metrics = vec![
             rule("peak_*", Some(0.01), None),
@@ -170,6 +172,7 @@ mod tests {
         let (unit, declared) = benchmark.declaration("peak_bytes");
         assert_eq!(unit, None);
         assert_eq!((declared.threshold, declared.gate), (Some(0.01), Some(false)));
+        assert_eq!(declared.exact, Some(false));
         assert_eq!(benchmark.declaration("time").1, MetricDeclaration::default());
     }
 }
