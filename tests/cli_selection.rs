@@ -23,7 +23,7 @@ fn a_narrower_run_is_compared_on_what_it_selects_and_a_benchmark_that_is_gone_is
     assert_eq!(gate(folder.path(), "run -q").status.code(), Some(0));
     assert_eq!(gate(folder.path(), "baseline save main").status.code(), Some(0));
 
-    let narrow = gate(folder.path(), "compare main -q --param n=2");
+    let narrow = gate(folder.path(), "compare main -q --param n=2 --sessions 0");
     let text = String::from_utf8_lossy(&narrow.stdout);
     assert_eq!(narrow.status.code(), Some(0), "{text}");
     assert!(text.contains("1 unchanged"), "{text}");
