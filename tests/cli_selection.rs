@@ -5,8 +5,9 @@ use std::process::{Command, Output};
 
 use crate::support::gbench;
 
-/// Two benchmarks that print a constant, so that every verdict is exact.
+/// Two benchmarks that print a constant, which is declared to be counted, so that every verdict is exact.
 const SUITE: &str = "[suite]\nname = \"s\"\n[defaults]\nprocesses = 2\n\
+                     [metrics.time]\nexact = true\n\
                      [[benchmark]]\nid = \"a\"\nshell = \"echo 5 ms\"\nmatrix.n = [1, 2]\n\
                      [[benchmark.extract]]\nmetric = \"time\"\nunit = \"ms\"\nregex = '([0-9]+) ms'\n";
 const SECOND: &str = "[[benchmark]]\nid = \"b\"\nshell = \"echo 7 ms\"\n\
@@ -23,7 +24,7 @@ fn a_narrower_run_is_compared_on_what_it_selects_and_a_benchmark_that_is_gone_is
     assert_eq!(gate(folder.path(), "run -q").status.code(), Some(0));
     assert_eq!(gate(folder.path(), "baseline save main").status.code(), Some(0));
 
-    let narrow = gate(folder.path(), "compare main -q --param n=2 --sessions 0");
+    let narrow = gate(folder.path(), "compare main -q --param n=2");
     let text = String::from_utf8_lossy(&narrow.stdout);
     assert_eq!(narrow.status.code(), Some(0), "{text}");
     assert!(text.contains("1 unchanged"), "{text}");

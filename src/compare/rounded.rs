@@ -5,18 +5,19 @@ use super::Evidence;
 /// Processes a side from which on the same figure over and over shows that they differ by less than its last digit.
 pub const LEAST_PROCESSES: usize = 5;
 
-/// The smallest step that the samples of both sides could show: their last decimal place in use, or the smallest distance
-/// between two of them, where that is larger (a timer's tick). Above 0; `None` where all of them are zero.
+/// The smallest step that the samples could show: their last decimal place in use, or the smallest distance between two
+/// samples of one side, where that is larger (a timer's tick). Above 0; `None` where all of them are zero.
 pub fn resolution(evidence: &Evidence) -> Option<f64> {
-    let processes = evidence.base.processes.iter().chain(&evidence.head.processes);
-    let mut values: Vec<f64> = processes.flat_map(|process| process.samples).copied().collect();
-    values.sort_by(f64::total_cmp);
-    values.dedup();
-    let place = values.iter().filter_map(|value| last_place(*value)).min()?;
-    let gaps = values.windows(2).map(|pair| pair[1] - pair[0]);
-    let gap = gaps.fold(f64::INFINITY, f64::min);
-    let place = 10.0_f64.powi(place);
-    Some(if gap.is_finite() { place.max(gap) } else { place })
+    let sides = [&evidence.base, &evidence.head].map(|side| {
+        let samples = side.processes.iter().flat_map(|process| process.samples);
+        let mut values: Vec<f64> = samples.copied().collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values
+    });
+    let place = 10.0_f64.powi(sides.iter().flatten().filter_map(|value| last_place(*value)).min()?);
+    let gaps = sides.iter().flat_map(|values| values.windows(2).map(|pair| pair[1] - pair[0]));
+    Some(gaps.reduce(f64::min).map_or(place, |gap| gap.max(place)))
 }
 
 /// The power of ten of the last digit, of twelve at most: what a change of unit adds is no digit of the source.
