@@ -101,3 +101,77 @@ fn shrinkage(steps: f64) -> f64 {
 fn centre(session: &Session, scale: Scale) -> Option<f64> {
     mean(&scale.turned(&session.centres)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use rand_pcg::rand_core::{Rng, SeedableRng};
+
+    use super::*;
+    use crate::model::{CaseId, Thermal, Timing};
+    use crate::stats::TQuantiles;
+
+    /// Normal enough: twelve uniform numbers.
+    fn normal(random: &mut rand_pcg::Pcg64) -> f64 {
+        (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0
+    }
+
+    fn past(centres: &[f64]) -> Past {
+        let session = |(at, centre): (usize, &f64)| Session {
+            run_id: format!("20261121T10{at:02}00.000Z-{at:06x}").parse().unwrap(),
+            centres: vec![centre.exp()],
+        };
+        Past {
+            case: CaseId {
+                benchmark: "s/x".parse().unwrap(),
+                variant: None,
+                params: Default::default(),
+                timing: Timing::Protocol,
+                thermal: Thermal::Warm,
+                device: "host".into(),
+            },
+            metric: "time".into(),
+            unit: "s".into(),
+            sequences: [("main".to_owned(), centres.iter().enumerate().map(session).collect())].into(),
+        }
+    }
+
+    const LOG: Scale = Scale::Log { sign: 1.0 };
+
+    /// The difference to a further session, in units of its estimated error, is no wider than Student's t.
+    #[test]
+    fn a_new_session_differs_as_the_spread_of_the_stored_ones_lets_expect() {
+        let mut random = rand_pcg::Pcg64::seed_from_u64(11);
+        let draws = 4000;
+        for stored in [3, 4, 7, 10, 20] {
+            let mut beyond = [0; 2];
+            for _ in 0..draws {
+                let centres: Vec<f64> = (0..=stored).map(|_| 0.01 * normal(&mut random)).collect();
+                let spread = Spread::of(&past(&centres[..stored]), LOG).unwrap();
+                let difference = centres[stored] - centres[stored - 1];
+                let t = difference.abs() / (2.0 * spread.variance).sqrt();
+                for (count, tail) in beyond.iter_mut().zip([0.025, 0.005]) {
+                    *count += i32::from(t > TQuantiles::default().upper(tail, spread.freedom));
+                }
+            }
+            // 5 % and 1 %, with three deviations of a count of so many draws.
+            assert!(beyond[0] <= 200 + 42 && beyond[1] <= 40 + 19, "{stored} sessions: {beyond:?}");
+            assert!(beyond[0] >= 20, "{stored} sessions: {beyond:?}: far too wide");
+        }
+    }
+
+    #[test]
+    fn a_step_that_stays_enters_one_difference_only() {
+        let quiet: Vec<f64> = (0..10).map(|at| 0.001 * f64::from(at % 3)).collect();
+        let mut changed = quiet.clone();
+        changed[4..].iter_mut().for_each(|centre| *centre += 0.5);
+        let [before, after] =
+            [&quiet, &changed].map(|centres| Spread::of(&past(centres), LOG).unwrap().variance);
+        assert!(after <= 4.0 * before && before > 0.0, "{before:e} {after:e}");
+    }
+
+    #[test]
+    fn one_session_of_a_name_shows_no_difference() {
+        assert_eq!(Spread::of(&past(&[0.1]), LOG), None);
+        assert_eq!(Spread::of(&past(&[0.1, 0.2]), LOG).unwrap().sessions, 2);
+    }
+}

@@ -157,7 +157,7 @@ impl ProcessSession<'_> {
         }
         decision.reason = match &decision.change {
             Some(change) => format!(
-                "{history}; were it {assumed}, the change would lie between {} and {}",
+                "{history}; were that {assumed}, the change would lie between {} and {}",
                 percent(change.low),
                 percent(change.high)
             ),
