@@ -74,6 +74,10 @@ fn with_enough_history_an_unchanged_head_passes_and_a_slower_one_does_not() {
     ran(folder.path(), "compare main head.json").exits(0).says("6 unchanged").says("6 stored runs");
     let slower = stored(1..=6, 1.09);
     ran(slower.path(), "compare main head.json").exits(1).says("6 of 6 cases regressed");
+    // A verdict that stands alone holds the past that it rests on.
+    ran(slower.path(), "compare main head.json --embed --json verdict.json").exits(1);
+    let history = &verdict(slower.path(), "verdict.json")["records"]["history"];
+    assert_eq!((&history["runs"], history["pasts"].as_array().unwrap().len()), (&6.into(), 6));
     // The history is that of the machine, whichever record is the base.
     write(folder.path(), "base.json", &session(40, 1.0));
     ran(folder.path(), "compare base.json head.json").exits(0);

@@ -79,10 +79,16 @@ impl Spread {
 }
 
 /// The prior of a suite. Cases have their histories of different lengths; the fit takes the usual one's freedom.
+///
+/// A few cases agree by chance, too, and the fit would believe them wholly: its weight is bounded by what they know all
+/// together, and by that of the screening in `stats::seq_e`.
 pub fn prior(spreads: &[Spread]) -> Prior {
+    const MOST_WEIGHT: f64 = 8.0;
     let mut freedoms: Vec<f64> = spreads.iter().map(|spread| spread.freedom).collect();
+    let together: f64 = freedoms.iter().sum();
     let variances: Vec<f64> = spreads.iter().map(|spread| spread.variance).collect();
-    crate::stats::median(&mut freedoms).map_or(Prior::NONE, |freedom| Prior::fit(&variances, freedom))
+    let Some(freedom) = crate::stats::median(&mut freedoms) else { return Prior::NONE };
+    Prior::fit(&variances, freedom).at_most(MOST_WEIGHT.min(together / 4.0))
 }
 
 /// Degrees of freedom that a median of `steps` squared differences is worth: the variance of its logarithm is that of a
