@@ -80,7 +80,9 @@ fn main() -> ExitCode {
 fn compare_once(folder: &Path, format: &str) -> Ended {
     let report = std::fs::File::create(folder.join("report")).expect("a file for the report");
     let mut command = gbench();
-    command.args(["compare", "base.json", "head.json", "--format", format]).current_dir(folder);
+    command
+        .args(["compare", "base.json", "head.json", "--sessions", "0", "--format", format])
+        .current_dir(folder);
     let ended = run(command.stdin(Stdio::null()).stdout(Stdio::from(report)));
     assert_eq!(ended.status.code(), Some(1), "the planted cases are regressions");
     if format == "json" {
@@ -96,7 +98,7 @@ fn parts(base: &Path, head: &Path) {
     line("read one record", &Spread::of_calls(3, || read_record(base).expect("a record")), none);
     let (base, head) = (read_record(base).expect("a record"), read_record(head).expect("a record"));
     let input = |record| SideInput { record, name: "record.json".into() };
-    let policy = Policy::default();
+    let policy = Policy { sessions: 0, ..Policy::default() };
     let decide = || compare(&input(&base), &input(&head), &policy).expect("a verdict");
     line("pair, decide", &Spread::of_calls(3, decide), none);
     let document = decide();

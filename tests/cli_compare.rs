@@ -80,12 +80,13 @@ fn a_record_compared_with_itself_is_unchanged_in_every_row() {
 #[test]
 fn slower_fails_and_is_named_and_faster_passes() {
     let (folder, record) = measured();
-    let (slower, verdict) = compared(folder.path(), &record, |head| scale(head, "s/sort", 1.2), "");
+    let alone = "--sessions 0";
+    let (slower, verdict) = compared(folder.path(), &record, |head| scale(head, "s/sort", 1.2), alone);
     slower.exits(1).says("REGRESSED").says("s/sort");
     assert_eq!((verdict_of(&verdict, "s/parse"), verdict_of(&verdict, "s/sort")), ("unchanged", "regressed"));
     assert_eq!(verdict["exit_code"], 1);
 
-    let (faster, verdict) = compared(folder.path(), &record, |head| scale(head, "s/sort", 0.8), "");
+    let (faster, verdict) = compared(folder.path(), &record, |head| scale(head, "s/sort", 0.8), alone);
     faster.exits(0).says("1 improved");
     assert_eq!(verdict_of(&verdict, "s/sort"), "improved");
 }
@@ -94,8 +95,8 @@ fn slower_fails_and_is_named_and_faster_passes() {
 fn a_threshold_on_the_command_line_decides_what_matters() {
     let (folder, record) = measured();
     let slower = |head: &mut RunRecord| scale(head, "s/sort", 1.2);
-    let (ran, verdict) = compared(folder.path(), &record, slower, "--threshold 50%");
-    ran.exits(0).says("--threshold 0.5");
+    let (ran, verdict) = compared(folder.path(), &record, slower, "--threshold 50% --sessions 0");
+    ran.exits(0).says("--sessions 0 --threshold 0.5");
     assert_eq!(verdict_of(&verdict, "s/sort"), "unchanged");
 }
 
@@ -125,7 +126,7 @@ fn another_gpu_is_refused_and_named() {
 
     let relaxed = format!("{SUITE}[gate.match]\ngpu_models = 'annotate'\n");
     std::fs::write(folder.path().join("gbench.toml"), relaxed).unwrap();
-    let (ran, _) = compared(folder.path(), &record, other, "");
+    let (ran, _) = compared(folder.path(), &record, other, "--sessions 0");
     ran.exits(0).says("gpu_models");
 }
 
@@ -136,7 +137,8 @@ fn a_baseline_is_compared_with_a_fresh_run_and_the_reports_lie_beside_its_record
     ran(path, "run --quiet").exits(0);
     ran(path, "baseline save main").exits(0).says("2 measured cases");
     // A factor of ten is no noise on any machine.
-    let fresh = ran(path, "compare main --quiet --threshold 900%").exits(0).says("head this run");
+    let fresh =
+        ran(path, "compare main --quiet --threshold 900% --sessions 0").exits(0).says("head this run");
     let run = runs(path).pop().unwrap();
     for name in ["verdict.json", "verdict.md", "verdict.csv", "verdict.junit.xml", "summary.md"] {
         assert!(run.join("reports").join(name).exists(), "{name}");

@@ -5,8 +5,9 @@ use std::process::{Command, Output};
 
 use crate::support::gbench;
 
-/// Two benchmarks that print a constant, so that every verdict is exact.
+/// Two benchmarks that print a constant, which is declared to be counted, so that every verdict is exact.
 const SUITE: &str = "[suite]\nname = \"s\"\n[defaults]\nprocesses = 2\n\
+                     [metrics.time]\nexact = true\n\
                      [[benchmark]]\nid = \"a\"\nshell = \"echo 5 ms\"\nmatrix.n = [1, 2]\n\
                      [[benchmark.extract]]\nmetric = \"time\"\nunit = \"ms\"\nregex = '([0-9]+) ms'\n";
 const SECOND: &str = "[[benchmark]]\nid = \"b\"\nshell = \"echo 7 ms\"\n\

@@ -289,7 +289,8 @@ fn read(name: &str, side: Side) -> RunRecord {
 fn verdict(expected: &Expected) -> VerdictDocument {
     let (base, head) = (read(expected.name, Side::Base), read(expected.name, Side::Head));
     let reproduce = "gbench-ci compare base.json head.json".to_owned();
-    let mut policy = Policy { reproduce, ..Default::default() };
+    // What sessions add stands in compare_sessions.rs.
+    let mut policy = Policy { reproduce, sessions: 0, ..Default::default() };
     (expected.policy)(&mut policy);
     let side = |record, name: &str| SideInput { record, name: name.to_owned() };
     compare(&side(&base, "base.json"), &side(&head, "head.json"), &policy).unwrap()

@@ -12,6 +12,11 @@ fn side<'a>(record: &'a RunRecord, name: &str) -> SideInput<'a> {
     SideInput { record, name: name.into() }
 }
 
+/// What sessions add is no matter of this file.
+fn by_processes() -> Policy {
+    Policy { sessions: 0, ..Default::default() }
+}
+
 fn compared(base: &RunRecord, head: &RunRecord, policy: &Policy) -> VerdictDocument {
     compare(&side(base, "base.json"), &side(head, "head.json"), policy).unwrap()
 }
@@ -27,10 +32,10 @@ fn row<'a>(document: &'a VerdictDocument, benchmark: &str) -> &'a Row {
 fn a_crash_before_the_device_is_known_is_one_invalid_row_and_not_a_case_gone_and_one_come() {
     let (base, mut head) = (standard(1), standard(2));
     crash(&mut head, "kernels/gemm");
-    let forth = compared(&base, &head, &Policy::default());
+    let forth = compared(&base, &head, &by_processes());
     assert_eq!(row(&forth, "kernels/gemm").verdict, Verdict::Invalid);
     assert!(row(&forth, "kernels/gemm").case.device.starts_with("cuda:"));
-    let back = compared(&head, &base, &Policy::default());
+    let back = compared(&head, &base, &by_processes());
     assert_eq!(row(&back, "kernels/gemm").verdict, Verdict::New);
 }
 
@@ -41,7 +46,7 @@ fn a_crash_that_could_belong_to_two_devices_is_given_to_neither() {
     second.id.device = "cuda:NVIDIA L4".into();
     base.cases.push(second);
     crash(&mut head, "kernels/gemm");
-    let document = compared(&base, &head, &Policy::default());
+    let document = compared(&base, &head, &by_processes());
     assert_eq!((document.counts[&Verdict::Missing], document.counts[&Verdict::Invalid]), (2, 1));
 }
 
@@ -49,7 +54,7 @@ fn a_crash_that_could_belong_to_two_devices_is_given_to_neither() {
 fn a_run_that_fell_back_to_the_cpu_is_another_case_and_the_reason_says_so() {
     let (base, mut head) = (standard(1), standard(2));
     case_of(&mut head, "kernels/gemm").id.device = "host".into();
-    let document = compared(&base, &head, &Policy::default());
+    let document = compared(&base, &head, &by_processes());
     let missing = document.rows.iter().find(|row| row.verdict == Verdict::Missing).unwrap();
     assert!(missing.reason.contains("on host instead of cuda:"), "{}", missing.reason);
     let new = document.rows.iter().find(|row| row.verdict == Verdict::New).unwrap();
@@ -67,7 +72,7 @@ fn another_parameter_or_a_cold_start_is_another_case() {
     for change in changes {
         let (base, mut head) = (standard(1), standard(2));
         change(&mut case_of(&mut head, "kernels/gemm").id);
-        let document = compared(&base, &head, &Policy::default());
+        let document = compared(&base, &head, &by_processes());
         assert_eq!((document.counts[&Verdict::Missing], document.counts[&Verdict::New]), (1, 1));
         assert_eq!(document.exit_code, Exit::Failed.code());
     }
@@ -80,8 +85,7 @@ fn a_case_or_metric_that_stands_twice_is_a_fault_of_its_record() {
         let bad: RunRecord = serde_json::from_str(&text).unwrap();
         let good = standard(1);
         for (base, head) in [(&bad, &good), (&good, &bad)] {
-            let fault =
-                compare(&side(base, "a.json"), &side(head, "b.json"), &Policy::default()).unwrap_err();
+            let fault = compare(&side(base, "a.json"), &side(head, "b.json"), &by_processes()).unwrap_err();
             assert_eq!(fault.exit, Exit::Usage);
             assert!(fault.what.contains("stands twice"), "{fault}");
         }
@@ -101,7 +105,7 @@ fn every_bad_record_is_refused_by_its_types_its_schema_name_or_the_comparison() 
             continue;
         };
         let good = standard(1);
-        let compares = compare(&side(&good, "base"), &side(&record, "head"), &Policy::default()).is_ok();
+        let compares = compare(&side(&good, "base"), &side(&record, "head"), &by_processes()).is_ok();
         assert!(!compares || record.schema != SCHEMA_RECORD, "{} passes", path.display());
     }
     assert_eq!(seen, 20);
@@ -113,14 +117,14 @@ fn partial_samples_are_never_compared() {
     let metric = &mut case_of(&mut head, "kernels/gemm").metrics[0];
     metric.processes[5].values = vec![9.0; 5];
     metric.processes[5].partial = true;
-    let document = compared(&base, &head, &Policy::default());
+    let document = compared(&base, &head, &by_processes());
     let row = row(&document, "kernels/gemm");
     assert_eq!((row.verdict, row.head.as_ref().unwrap().processes), (Verdict::Unchanged, 5));
 
     for process in &mut case_of(&mut head, "kernels/gemm").metrics[0].processes {
         process.partial = true;
     }
-    assert_eq!(compared(&base, &head, &Policy::default()).counts[&Verdict::Invalid], 1);
+    assert_eq!(compared(&base, &head, &by_processes()).counts[&Verdict::Invalid], 1);
 }
 
 #[test]
@@ -134,7 +138,7 @@ fn processes_that_state_a_summary_only_are_compared_by_it() {
         }
         record
     };
-    let document = compared(&stated(1), &stated(2), &Policy::default());
+    let document = compared(&stated(1), &stated(2), &by_processes());
     let row = row(&document, "kernels/gemm");
     assert_eq!(row.verdict, Verdict::Unchanged);
     let head = row.head.as_ref().unwrap();
@@ -145,13 +149,13 @@ fn processes_that_state_a_summary_only_are_compared_by_it() {
 fn a_fact_unknown_on_one_side_differs_and_unknown_on_both_does_not() {
     let (mut base, mut head) = (standard(1), standard(2));
     head.manifest.host.cpu_model = Probe::Failed("no /proc".into());
-    let one = compared(&base, &head, &Policy::default());
+    let one = compared(&base, &head, &by_processes());
     assert_eq!(one.conclusion, Conclusion::Incomparable);
     assert_eq!(one.differences[0].field, "cpu_model");
     assert!(one.rows.is_empty() && one.sentence.contains("cpu_model = \"annotate\""), "{}", one.sentence);
 
     base.manifest.host.cpu_model = Probe::Failed("permission denied".into());
-    assert_eq!(compared(&base, &head, &Policy::default()).conclusion, Conclusion::Pass);
+    assert_eq!(compared(&base, &head, &by_processes()).conclusion, Conclusion::Pass);
 }
 
 #[test]
@@ -160,9 +164,9 @@ fn the_match_key_decides_what_a_difference_means() {
     head.manifest.tools.insert("nvcc".into(), Probe::Known("release 13.0".into()));
     let with = |field: &str, strictness| {
         let match_key = BTreeMap::from([(field.to_owned(), strictness)]);
-        compared(&base, &head, &Policy { match_key, ..Default::default() })
+        compared(&base, &head, &Policy { match_key, ..by_processes() })
     };
-    let noted = compared(&base, &head, &Policy::default());
+    let noted = compared(&base, &head, &by_processes());
     assert_eq!((noted.differences[0].field.as_str(), noted.differences[0].strict), ("tools.nvcc", false));
     assert!(with("tools", Strictness::Ignore).differences.is_empty());
     assert_eq!(with("tools.nvcc", Strictness::Strict).exit_code, Exit::Machine.code());
@@ -173,7 +177,7 @@ fn the_nearest_threshold_counts_command_line_then_declaration_then_setting() {
     let (base, mut head) = (standard(1), standard(2));
     scale(&mut head, "kernels/gemm", 1.2);
     let verdict = |head: &RunRecord, threshold| {
-        let policy = Policy { threshold, ..Default::default() };
+        let policy = Policy { threshold, ..by_processes() };
         let document = compared(&base, head, &policy);
         (row(&document, "kernels/gemm").verdict, row(&document, "kernels/gemm").threshold)
     };
@@ -190,17 +194,17 @@ fn a_declared_direction_stands_above_that_of_the_unit() {
     scale(&mut head, "kernels/gemm", 1.2);
     let declared = MetricDeclaration { better: Some(Better::Higher), ..Default::default() };
     case_of(&mut head, "kernels/gemm").declared.insert("time".into(), declared);
-    assert_eq!(row(&compared(&base, &head, &Policy::default()), "kernels/gemm").verdict, Verdict::Improved);
+    assert_eq!(row(&compared(&base, &head, &by_processes()), "kernels/gemm").verdict, Verdict::Improved);
 }
 
 #[test]
 fn policies_that_cannot_be_followed_are_refused() {
     let record = standard(1);
     let bad = [
-        Policy { alpha: 0.0, ..Default::default() },
-        Policy { alpha: f64::NAN, ..Default::default() },
-        Policy { threshold: Some(-0.1), ..Default::default() },
-        Policy { threshold: Some(f64::INFINITY), ..Default::default() },
+        Policy { alpha: 0.0, ..by_processes() },
+        Policy { alpha: f64::NAN, ..by_processes() },
+        Policy { threshold: Some(-0.1), ..by_processes() },
+        Policy { threshold: Some(f64::INFINITY), ..by_processes() },
     ];
     for policy in bad {
         let fault = compare(&side(&record, "a"), &side(&record, "b"), &policy).unwrap_err();
@@ -212,13 +216,13 @@ fn policies_that_cannot_be_followed_are_refused() {
 fn a_regression_outweighs_a_failure_and_a_failure_outweighs_doubt() {
     let base = standard(1);
     let mut head = standard(2);
-    let strict = Policy { inconclusive_fails: true, ..Default::default() };
+    let strict = Policy { inconclusive_fails: true, ..by_processes() };
     for process in &mut case_of(&mut head, "io/read").metrics[0].processes[1..] {
         process.partial = true;
     }
     let doubtful = compared(&base, &head, &strict);
     assert_eq!((doubtful.conclusion, doubtful.exit_code), (Conclusion::Inconclusive, 3));
-    assert_eq!(compared(&base, &head, &Policy::default()).exit_code, 0);
+    assert_eq!(compared(&base, &head, &by_processes()).exit_code, 0);
     crash(&mut head, "kernels/softmax");
     assert_eq!(compared(&base, &head, &strict).exit_code, 4);
     let lenient = Policy { failed_fails: false, ..strict.clone() };
@@ -236,7 +240,7 @@ fn rows_stand_by_verdict_and_then_by_the_size_of_the_change() {
     scale(&mut head, "kernels/gemm", 1.2);
     scale(&mut head, "kernels/softmax", 0.6);
     scale(&mut head, "io/read", 1.5);
-    let document = compared(&base, &head, &Policy::default());
+    let document = compared(&base, &head, &by_processes());
     let order: Vec<&str> = document.rows.iter().map(|row| row.case.benchmark.name()).collect();
     assert_eq!(order, ["softmax", "gemm", "read", "module"]);
     assert!(
@@ -276,7 +280,7 @@ fn another_rule_decides_behind_the_same_seam() {
     }
     let (base, mut head) = (standard(1), standard(2));
     scale(&mut head, "kernels/gemm", 1.2);
-    let document = compare_by(&Larger, &side(&base, "a"), &side(&head, "b"), &Policy::default()).unwrap();
+    let document = compare_by(&Larger, &side(&base, "a"), &side(&head, "b"), &by_processes()).unwrap();
     assert_eq!((document.method.rule.as_str(), document.method.tested), ("larger", 4));
     assert_eq!(row(&document, "kernels/gemm").verdict, Verdict::Regressed);
 }
@@ -290,7 +294,7 @@ fn what_the_records_say_of_themselves_reaches_the_verdict() {
     case_of(&mut head, "io/read")
         .config
         .insert("iterations".into(), Shown { value: 30.into(), origin: Origin::Default });
-    let warnings = compared(&base, &head, &Policy::default()).warnings.join("\n");
+    let warnings = compared(&base, &head, &by_processes()).warnings.join("\n");
     for part in [
         "head was interrupted",
         "head: the load was 3.5",

@@ -1,18 +1,32 @@
 //! The rule `process-welch-holm` at its seam: evidence in, decisions out.
 
+use std::sync::LazyLock;
+
 use gbench_ci::compare::*;
-use gbench_ci::model::Better;
+use gbench_ci::model::{Better, CaseId};
 
-use crate::support::records::noise;
+use crate::support::records::{case_id, noise};
 
-/// Evidence of processes with one sample each.
+/// Evidence of processes with one sample each, of a figure that is counted.
 fn evidence<'a>(better: Better, threshold: f64, base: &'a [f64], head: &'a [f64]) -> Evidence<'a> {
+    static CASE: LazyLock<CaseId> = LazyLock::new(|| case_id("s/x"));
     let measured = |values: &'a [f64]| Measured {
         processes: values.chunks(1).enumerate().map(one_sample).collect(),
         centres: values.to_vec(),
     };
-    let (base, head) = (measured(base), measured(head));
-    Evidence { metric: "time", better, threshold, limits: RowLimits::default(), witness: false, base, head }
+    Evidence {
+        case: &CASE,
+        metric: "time",
+        unit: "",
+        exact: true,
+        stated: [None, None],
+        better,
+        threshold,
+        limits: RowLimits::default(),
+        witness: false,
+        base: measured(base),
+        head: measured(head),
+    }
 }
 
 fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
@@ -83,6 +97,7 @@ fn one_process_a_side_decides_nothing_unless_the_values_are_equal() {
     assert_eq!(verdict(Better::Lower, 0.05, &[1.0], &[2.0]), Verdict::Inconclusive);
     assert_eq!(verdict(Better::Lower, 0.05, &[1.0, 1.1], &[2.0]), Verdict::Inconclusive);
     assert_eq!(verdict(Better::Lower, 0.05, &[7.0], &[7.0]), Verdict::Unchanged);
+    assert_eq!(decide(&[rounded(&[7.0], &[7.0])])[0].verdict, Verdict::Inconclusive);
 }
 
 #[test]
@@ -92,6 +107,29 @@ fn values_that_never_vary_are_compared_exactly_and_the_threshold_itself_is_not_b
     assert_eq!(exact(105.001), Verdict::Regressed);
     assert_eq!(exact(95.2), Verdict::Improved);
     assert_eq!(verdict(Better::Lower, 0.0, &[100.0; 2], &[101.0; 2]), Verdict::Regressed);
+}
+
+/// A time that a tool prints with few digits.
+fn rounded<'a>(base: &'a [f64], head: &'a [f64]) -> Evidence<'a> {
+    Evidence { exact: false, ..evidence(Better::Lower, 0.05, base, head) }
+}
+
+#[test]
+fn a_rounded_time_is_known_to_its_last_digit_and_no_further() {
+    let verdict = |base: f64, head: f64| {
+        let (base, head) = ([base; 5], [head; 5]);
+        decide(&[rounded(&base, &head)]).remove(0)
+    };
+    assert_eq!(verdict(12.3, 12.3).verdict, Verdict::Unchanged);
+    assert_eq!(verdict(12.3, 14.3).verdict, Verdict::Regressed);
+    let coarse = verdict(1.2, 1.3);
+    assert_eq!(coarse.verdict, Verdict::Inconclusive);
+    assert!(coarse.reason.contains("rounded to 0.1"), "{}", coarse.reason);
+    assert!(coarse.next.contains("more digits") && coarse.next.contains("exact = true"), "{}", coarse.next);
+    let few = decide(&[rounded(&[12.3; 4], &[14.3; 5])]).remove(0);
+    assert_eq!(few.verdict, Verdict::Inconclusive, "four processes may agree by luck");
+    assert!(few.next.contains("5 processes or more"), "{}", few.next);
+    assert_eq!(verdict(0.0, 0.0).verdict, Verdict::Unchanged);
 }
 
 #[test]

@@ -74,7 +74,8 @@ impl Files {
     fn new() -> Self {
         let (base, head) = (record("r-base", 1.0), record("r-head", 1.2));
         let side = |record, name: &str| SideInput { record, name: name.into() };
-        let policy = Policy { reproduce: "gbench-ci compare a.json b.json".into(), ..Policy::default() };
+        let reproduce = "gbench-ci compare a.json b.json --sessions 0".into();
+        let policy = Policy { reproduce, sessions: 0, ..Policy::default() };
         let verdict = compare::compare(&side(&base, "a.json"), &side(&head, "b.json"), &policy).unwrap();
         let files = Self { folder: tempfile::tempdir().unwrap() };
         std::fs::write(files.path("verdict.json"), serde_json::to_string(&verdict).unwrap()).unwrap();

@@ -1,8 +1,10 @@
-//! `gbench-ci compare`: two commits in rounds, two records, or a stored baseline against a fresh run become one verdict.
+//! `gbench-ci compare`: two commits in rounds, two records, or a stored baseline against a fresh run become one verdict;
+//! with an anchor, two.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::anchor;
 use super::baseline::{name_of, store_of};
 use super::commits::{self, RoundsArgs};
 use super::look;
@@ -12,7 +14,8 @@ use super::output::{check_place, wrote};
 use super::report::format_parser;
 use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
-use crate::compare::{Policy, Records, SideInput, VerdictDocument, compare};
+use super::stored::histories;
+use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
 use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_record, read_two_records, write_atomically};
@@ -59,6 +62,14 @@ pub struct Args {
     /// Make inconclusive cases fail: exit code 3
     #[arg(long)]
     pub fail_inconclusive: bool,
+    /// Stored runs that must show how much sessions differ before a row may be green; 0: judge by processes alone
+    /// [default: `sessions` in [gate], else 4]
+    #[arg(long, value_name = "N")]
+    pub sessions: Option<u32>,
+    /// Judge the head against a pinned release, too: a baseline's name, a record or a run's folder. The graver exit code
+    /// counts
+    #[arg(long, value_name = "NAME|RECORD")]
+    pub anchor: Option<String>,
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
@@ -79,6 +90,9 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         let what = "the JSON and the Markdown would overwrite each other";
         return Err(Fault::at_flag("--json, --markdown", what, "name two files"));
     }
+    if args.anchor.is_some() {
+        anchor::check(args.format)?;
+    }
     let base_name = match wanted {
         Wanted::Commits(range) => return commits::run(args, range, builtins, out),
         Wanted::Records(base) => base,
@@ -86,7 +100,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     // Two files need no suite; where there is one, its gate still decides how they are judged.
     let registry = args.selection.registry(builtins)?;
     let selection = args.selection.selection()?;
-    let (mut base, mut head, gate, reports) = match &args.head {
+    let (mut base, mut head, mut pinned, suite, reports) = match &args.head {
         Some(head) => {
             only_threshold(&overrides)?;
             if args.output.artifacts.is_some() || args.output.deadline.is_some() {
@@ -105,7 +119,8 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
             let (base, head_record) = read_two_records(&base_path, &head_path);
             let base = Chosen { record: base?, name: base_name.to_owned(), path: base_path };
             let head = Chosen { record: head_record?, name: head.clone(), path: head_path };
-            (base, head, registry.file.as_ref().map(|suite| suite.gate.clone()), None)
+            let pinned = Chosen::anchor(registry.file.as_ref(), args)?;
+            (base, head, pinned, registry.file.clone(), None)
         }
         None => {
             let mut suite = registry.select(&selection)?;
@@ -113,6 +128,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
             args.output.apply(&mut suite)?;
             // Before anything is measured: a baseline that is not there must not cost a run.
             let base = Chosen::find(base_name, Some(&suite), args)?;
+            let pinned = Chosen::anchor(Some(&suite), args)?;
             let finished = measure(&suite, &args.output)?;
             if finished.interrupted.is_some() {
                 wrote(writeln!(
@@ -125,29 +141,59 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
             let path = finished.folder.root().to_owned();
             let reports = path.join("reports");
             let head = Chosen { record: finished.record, name: "this run".into(), path };
-            (base, head, Some(suite.gate), Some(reports))
+            (base, head, pinned, Some(suite), Some(reports))
         }
     };
     // Two records are narrowed by what stands in them; a fresh run by its suite.
     let known = match args.head.is_some() && selection != Selection::default() {
-        true => of_records([&base.record, &head.record]),
+        true => of_records([&base, &head].into_iter().chain(&pinned).map(|chosen| &chosen.record)),
         false => registry,
     };
     let narrow = Narrow::new(&known, &selection)?;
     narrow.apply(&mut base.record);
     narrow.apply(&mut head.record);
-    let mut policy = policy(gate.as_ref(), overrides.threshold);
+    if let Some(pinned) = &mut pinned {
+        narrow.apply(&mut pinned.record);
+    }
+    let mut policy = policy(suite.as_ref().map(|suite| &suite.gate), overrides.threshold);
+    policy.sessions = args.sessions.unwrap_or(policy.sessions);
     policy.inconclusive_fails |= args.fail_inconclusive;
-    policy.reproduce = reproduce(args, &base.path, &head.path, &policy);
-    let mut document = compare(&base.side(), &head.side(), &policy)?;
-    // The process ends soon, and with it goes its memory; taking large records apart first would be felt.
-    match args.embed {
-        true => document.records = Some(Box::new(Records { base: base.record, head: head.record })),
-        false => std::mem::forget((base, head)),
+    let bases: Vec<&Chosen> = std::iter::once(&base).chain(&pinned).collect();
+    let pairs: Vec<_> = bases.iter().map(|chosen| (&chosen.record, &head.record)).collect();
+    let (histories, unread) = histories(suite.as_ref(), args.store.as_deref(), &pairs, &policy)?;
+    let judge = |base: &Chosen, history| -> Result<VerdictDocument> {
+        let reproduce = reproduce(args, &base.path, &head.path, &policy);
+        let policy = Policy { reproduce, ..policy.clone() };
+        let mut document = compare_with(history, &base.side(), &head.side(), &policy)?;
+        document.warnings.extend(unread.iter().cloned());
+        Ok(document)
+    };
+    let mut document = judge(&base, &histories[0])?;
+    let mut anchored = pinned.as_ref().map(|pinned| judge(pinned, &histories[1])).transpose()?;
+    if args.embed {
+        let asked = |history: &History| (history.runs > 0).then(|| history.clone());
+        let whole = |base: &Chosen, history| Records {
+            base: base.record.clone(),
+            head: head.record.clone(),
+            history: asked(history),
+        };
+        document.records = Some(Box::new(whole(&base, &histories[0])));
+        if let (Some(anchored), Some(pinned)) = (&mut anchored, &pinned) {
+            anchored.records = Some(Box::new(whole(pinned, &histories[1])));
+        }
     }
     deliver(&document, reports.as_deref(), args, out)?;
-    let exit = exit_from(&document);
-    std::mem::forget(document);
+    let mut exit = exit_from(&document);
+    if let (Some(anchored), Some(name)) = (&anchored, &args.anchor) {
+        let places = anchor::Places {
+            reports: reports.as_deref(),
+            json: args.json.as_deref(),
+            markdown: args.markdown.as_deref(),
+        };
+        exit = anchor::deliver((&document, anchored), name, &places, (args.format, args.all), out)?;
+    }
+    // The process ends soon, and with it goes its memory; taking large records apart first would be felt.
+    std::mem::forget((base, head, pinned, histories, document, anchored));
     Ok(exit)
 }
 
@@ -240,6 +286,11 @@ impl Chosen {
         }
     }
 
+    /// What `--anchor` names, if it is given.
+    fn anchor(suite: Option<&Suite>, args: &Args) -> Result<Option<Self>> {
+        args.anchor.as_deref().map(|text| Self::find(text, suite, args)).transpose()
+    }
+
     fn side(&self) -> SideInput<'_> {
         SideInput { record: &self.record, name: self.name.clone() }
     }
@@ -253,6 +304,7 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
         alpha: gate.alpha.value,
         inconclusive_fails: gate.inconclusive_fails.value,
         failed_fails: gate.failed_fails.value,
+        sessions: gate.sessions.value,
         threshold,
         match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
         reproduce: String::new(),
@@ -266,6 +318,12 @@ fn reproduce(args: &Args, base: &Path, head: &Path, policy: &Policy) -> String {
     command += &flags(&args.selection);
     if args.fail_inconclusive {
         command += " --fail-inconclusive";
+    }
+    if let Some(sessions) = args.sessions {
+        command += &format!(" --sessions {sessions}");
+    }
+    if let Some(store) = &args.store {
+        command += &format!(" --store {}", quoted(store));
     }
     if let Some(threshold) = policy.threshold {
         command += &format!(" --threshold {threshold}");
@@ -314,13 +372,19 @@ pub fn deliver(
 
 /// Writes every format of a verdict into a run's report folder.
 pub fn write_reports(document: &VerdictDocument, folder: &Path) -> Result<()> {
+    write_reports_as("", document, folder)
+}
+
+/// [`write_reports`] under names that begin with `prefix`.
+pub fn write_reports_as(prefix: &str, document: &VerdictDocument, folder: &Path) -> Result<()> {
     for (format, name) in [
         (Format::Json, "verdict.json"),
         (Format::Markdown, "verdict.md"),
         (Format::Csv, "verdict.csv"),
         (Format::Junit, "verdict.junit.xml"),
     ] {
-        write_atomically(&folder.join(name), &rendered(document, format, Style::PLAIN, true)?)?;
+        let path = folder.join(format!("{prefix}{name}"));
+        write_atomically(&path, &rendered(document, format, Style::PLAIN, true)?)?;
     }
     Ok(())
 }

@@ -106,6 +106,7 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
             "gate.inconclusive".to_owned(),
             shown(&gate.inconclusive_fails, policy(gate.inconclusive_fails.value)),
         ),
+        ("gate.sessions".to_owned(), shown(&gate.sessions, gate.sessions.value)),
         ("gate.failed".to_owned(), shown(&gate.failed_fails, policy(gate.failed_fails.value))),
     ]);
     for (field, usual) in MATCH_FIELDS {

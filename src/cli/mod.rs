@@ -1,5 +1,6 @@
 //! The only room that knows the whole route: one file a command, its arguments, its exit codes, its hints.
 
+mod anchor;
 mod baseline;
 mod builtin;
 mod commits;
@@ -23,6 +24,7 @@ pub mod render;
 mod report;
 mod run;
 mod selection;
+mod stored;
 mod table;
 
 use std::io::{self, Write};

@@ -40,10 +40,10 @@ impl Narrow {
     }
 }
 
-/// The cases of records as a suite to select from: two records can be compared where their suite file is not.
-pub fn of_records(records: [&RunRecord; 2]) -> Registry {
+/// The cases of records as a suite to select from: records can be compared where their suite file is not.
+pub fn of_records<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Registry {
     let mut found: BTreeMap<&BenchmarkId, (&CaseRecord, BTreeSet<&Params>)> = BTreeMap::new();
-    for case in records.into_iter().flat_map(|record| &record.cases) {
+    for case in records.flat_map(|record| &record.cases) {
         found.entry(&case.id.benchmark).or_insert((case, BTreeSet::new())).1.insert(&case.id.params);
     }
     let benchmarks = found.into_iter().map(|(id, (case, points))| {

@@ -1,11 +1,11 @@
 //! The whole argument for one verdict: every step of a row through the rounds.
 
 use crate::model::{CaseId, Result};
-use crate::stats::seq_e::{self, Limits, Ruling, Series, Step};
+use crate::stats::seq_e::{self, Limits, Ruling, Step};
 
 use super::pairing::pair;
 use super::rows::draft;
-use super::seq_e::lines;
+use super::seq_e::{lines, rulings};
 use super::{Policy, Rounds, SeqE, SideInput};
 
 /// One row's way to its decision.
@@ -38,20 +38,22 @@ pub fn arguments(
     let draft = draft(&pairs, policy, false, true);
     let limits = rule.limits();
     let lines = lines(&draft.evidence, limits.screen_rounds);
-    let series: Vec<Series> = lines.iter().map(|line| line.series(&line.rounds.differences)).collect();
-    let (screen, rulings) = seq_e::decide(&series, &limits);
+    let (screen, rulings) = rulings(&lines, &limits);
     let rows = draft.open.iter().enumerate();
     let rows = rows.filter_map(|(at, row)| Some((at, &draft.rows[(*row)?])));
-    let argument = |(at, row): (usize, &super::Row)| Argument {
-        case: row.case.clone(),
-        metric: row.metric.clone(),
-        rounds: lines[at].rounds.clone(),
-        steps: seq_e::steps(&series[at], &screen, &limits),
-        ruling: rulings[at].clone(),
-        limits,
-        suspects: screen.suspects,
-        target: lines[at].target,
-        min_effect: lines[at].min_effect,
+    let argument = |(at, row): (usize, &super::Row)| {
+        let line = &lines[at];
+        Some(Argument {
+            case: row.case.clone(),
+            metric: row.metric.clone(),
+            rounds: line.rounds.clone(),
+            steps: seq_e::steps(&line.series(&line.rounds.differences), &screen, &limits),
+            ruling: rulings[at].clone()?,
+            limits,
+            suspects: screen.suspects,
+            target: line.target,
+            min_effect: line.min_effect,
+        })
     };
-    Ok(rows.filter(|(_, row)| row.case == *case).map(argument).collect())
+    Ok(rows.filter(|(_, row)| row.case == *case).filter_map(argument).collect())
 }

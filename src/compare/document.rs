@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::History;
 use crate::model::{Better, CaseId, Outcome, RunId, RunRecord, Way};
 
 pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
@@ -48,6 +49,9 @@ pub struct VerdictDocument {
 pub struct Records {
     pub base: RunRecord,
     pub head: RunRecord,
+    /// What the stored runs said, where the rule asked them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<History>,
 }
 
 impl VerdictDocument {
@@ -144,6 +148,19 @@ pub struct Method {
     /// Present where the sides were measured in rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<RoundsMethod>,
+    /// Present where the two sides are of different sessions, and the rule asks the past how much those differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Sessions>,
+}
+
+/// What the rule took from stored sessions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sessions {
+    /// Sessions of a case that must be stored before it may be green.
+    pub needed: u32,
+    /// Stored runs of comparable machines that were looked at.
+    pub runs: u32,
 }
 
 /// What is true of a comparison in rounds as a whole.

@@ -1,6 +1,6 @@
 //! What a rule decides on: the complete samples of one metric on both sides, by process, not copied.
 
-use crate::model::{Better, CaseRecord, Conditions, Metric};
+use crate::model::{Better, CaseId, CaseRecord, Conditions, Metric, Stated};
 use crate::stats;
 
 use super::RowSide;
@@ -8,8 +8,14 @@ use super::RowSide;
 /// One row's question to the rule: is head worse than base by more than the threshold?
 #[derive(Clone, Debug)]
 pub struct Evidence<'a> {
+    pub case: &'a CaseId,
     /// Name of the metric: rows of one metric lend each other what they know of noise.
     pub metric: &'a str,
+    pub unit: &'a str,
+    /// A size or a count: where its processes agree, its value is known and not merely rounded.
+    pub exact: bool,
+    /// The summary of each side, base first, that is one process which stated no samples.
+    pub stated: [Option<&'a Stated>; 2],
     pub better: Better,
     /// Least relative change that matters: 0.05 is 5 %. Finite, 0 or more.
     pub threshold: f64,
@@ -113,6 +119,15 @@ impl<'a> Measured<'a> {
     pub fn same_samples(&self, other: &Self) -> bool {
         self.processes.len() == other.processes.len()
             && self.processes.iter().zip(&other.processes).all(|(a, b)| a.samples == b.samples)
+    }
+}
+
+/// The summary of a side that is one complete process without samples.
+pub fn only_stated(metric: &Metric) -> Option<&Stated> {
+    let mut complete = metric.processes.iter().filter(|entry| !entry.partial);
+    match (complete.next(), complete.next()) {
+        (Some(only), None) if only.values.is_empty() => only.stated.as_ref(),
+        _ => None,
     }
 }
 

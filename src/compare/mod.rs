@@ -10,23 +10,38 @@
 //! welch_holm      the rule for records that were measured apart
 //! argument        every step of one row, for explaining it
 //! standing        which cases another round could still decide
+//! question        what becomes of one row before and after the suite is looked at as a whole
+//! scale           logarithms or differences, and the way back to a slowdown
+//! rounded         figures whose last digit is all that differs
+//! stated          summaries without samples
+//! welch_holm      the rule within one session
+//! history         what stored records say of the past
+//! between         how much sessions differ, by their history
+//! process_session the rule across sessions
 //! verdict         the whole: conclusion, exit code, warnings
 //! sentence        what a reader should know if they read nothing else
 //! ```
 
 mod argument;
+mod between;
 mod comparability;
 mod document;
 mod doubts;
 mod evidence;
+mod history;
 mod pairing;
 mod policy;
+mod process_session;
+mod question;
+mod rounded;
 mod rounds;
 mod rows;
 mod rule;
+mod scale;
 mod sentence;
 mod seq_e;
 mod standing;
+mod stated;
 mod verdict;
 mod warnings;
 mod welch_holm;
@@ -35,10 +50,12 @@ mod words;
 pub use argument::{Argument, arguments};
 pub use document::*;
 pub use evidence::{Evidence, Measured, ProcessValues, RowLimits};
+pub use history::{History, Past, Session, one_session};
 pub use policy::{Policy, SideInput};
-pub use rounds::{Rounds, Scale};
+pub use process_session::{ASSUMED_DEVIATION, ProcessSession};
+pub use rounds::{RoundScale, Rounds};
 pub use rule::{Decision, Judgement, Rule};
 pub use seq_e::SeqE;
 pub use standing::{Standing, standing};
-pub use verdict::{compare, compare_by, compare_sides};
+pub use verdict::{compare, compare_by, compare_sides, compare_with};
 pub use welch_holm::ProcessWelchHolm;

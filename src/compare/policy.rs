@@ -25,6 +25,9 @@ pub struct Policy {
     pub inconclusive_fails: bool,
     /// Missing, failed or invalid rows make the exit code 4.
     pub failed_fails: bool,
+    /// Stored sessions that a comparison of different runs needs before a row may be green; 0: judged by processes
+    /// alone, as within one session.
+    pub sessions: u32,
     /// From the command line: stands above every declared threshold.
     pub threshold: Option<f64>,
     /// Strictness by field; fields that are not named keep that of `model::MATCH_FIELDS`, and all others are
@@ -40,6 +43,7 @@ impl Default for Policy {
             alpha: 0.05,
             inconclusive_fails: false,
             failed_fails: true,
+            sessions: 4,
             threshold: None,
             match_key: BTreeMap::new(),
             reproduce: String::new(),
@@ -62,6 +66,7 @@ impl Policy {
             alpha: comparison.rule.alpha,
             inconclusive_fails: policy.inconclusive_fails,
             failed_fails: policy.failed_fails,
+            sessions: Policy::default().sessions,
             threshold: policy.threshold,
             match_key: policy.match_key,
             reproduce: format!("gbench-ci replay {}", comparison.id),

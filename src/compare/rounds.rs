@@ -8,11 +8,11 @@ use super::{Evidence, ProcessValues};
 /// The rounds that both sides finished, in order.
 #[derive(Clone, Debug)]
 pub struct Rounds {
-    /// Of the two places, turned so that up is worse; see [`Scale`].
+    /// Of the two places, turned so that up is worse; see [`RoundScale`].
     pub differences: Vec<f64>,
     /// Rounds of which something is known that speaks against them.
     pub disturbed: Vec<bool>,
-    pub scale: Scale,
+    pub scale: RoundScale,
     /// Least difference that is not too small to matter at all, in the same scale as the differences: the row's
     /// absolute margin.
     pub margin: f64,
@@ -20,7 +20,7 @@ pub struct Rounds {
 
 /// What a difference of places means.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Scale {
+pub enum RoundScale {
     /// Of logarithms.
     Log { sign: f64 },
     /// Of the numbers themselves, as a share of the base; for metrics that reach zero or less.
@@ -58,36 +58,36 @@ impl Rounds {
             return Self {
                 differences,
                 disturbed,
-                scale: Scale::Log { sign },
+                scale: RoundScale::Log { sign },
                 margin: (margin / usual).ln_1p(),
             };
         }
         let sizes: Vec<f64> = first.iter().map(|base| base.abs()).collect();
         let (unit, scale) = match stats::mean(&sizes) {
-            Some(unit) if unit > 0.0 => (unit, Scale::Linear { sign }),
-            _ => (1.0, Scale::Absolute { sign }),
+            Some(unit) if unit > 0.0 => (unit, RoundScale::Linear { sign }),
+            _ => (1.0, RoundScale::Absolute { sign }),
         };
         differences.iter_mut().for_each(|difference| *difference /= unit);
         Self { differences, disturbed, scale, margin: margin / unit }
     }
 }
 
-impl Scale {
+impl RoundScale {
     /// Slowdown of a difference: 0.1 is 10 % worse. `None` where there is nothing to relate it to.
     pub fn slowdown(self, difference: f64) -> Option<f64> {
         match self {
-            Scale::Log { .. } => Some(difference.exp_m1()),
-            Scale::Linear { .. } => Some(difference),
-            Scale::Absolute { .. } => None,
+            RoundScale::Log { .. } => Some(difference.exp_m1()),
+            RoundScale::Linear { .. } => Some(difference),
+            RoundScale::Absolute { .. } => None,
         }
     }
 
     /// head / base of the metric itself.
     pub fn ratio(self, difference: f64) -> Option<f64> {
         match self {
-            Scale::Log { sign } => Some((sign * difference).exp()),
-            Scale::Linear { sign } => Some(1.0 + sign * difference),
-            Scale::Absolute { .. } => None,
+            RoundScale::Log { sign } => Some((sign * difference).exp()),
+            RoundScale::Linear { sign } => Some(1.0 + sign * difference),
+            RoundScale::Absolute { .. } => None,
         }
     }
 }

@@ -3,9 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::model::{CaseId, CaseRecord, Metric, Outcome, Timing, direction_of_unit};
+use crate::model::{
+    CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, Timing, direction_of_unit, is_counted,
+};
 
-use super::evidence::{Evidence, Measured, Unusable, case_side};
+use super::evidence::{Evidence, Measured, Unusable, case_side, only_stated};
 use super::pairing::{Pair, loosely, near_miss};
 use super::policy::{Policy, declaration};
 use super::warnings::SHAPING;
@@ -131,7 +133,11 @@ impl<'a> Drafter<'a, '_> {
             if declared.and_then(|declared| declared.gate) != Some(false) {
                 self.draft.open.push(None);
                 self.draft.evidence.push(Evidence {
+                    case: pair.id,
                     metric: &metric.name,
+                    unit: &metric.unit,
+                    exact: is_exact(declared, metric),
+                    stated: [None, None],
                     better,
                     threshold: self.policy.threshold_for(head, declared),
                     limits: self.policy.limits_for(head, metric, declared),
@@ -202,7 +208,7 @@ impl<'a> Drafter<'a, '_> {
             {
                 self.draft.turned.push(format!("{id} {}", metric.name));
             }
-            self.metric(row, (base, base_metric), (head, head_metric));
+            self.metric((id, row), (base, base_metric), (head, head_metric));
         }
         if (self.draft.rows.len(), self.draft.ungated.len()) == before {
             let pair = Pair { id, base: Some(base), head: Some(head) };
@@ -214,7 +220,7 @@ impl<'a> Drafter<'a, '_> {
     /// One metric of a case that was measured on both sides.
     fn metric(
         &mut self,
-        mut row: Row,
+        (id, mut row): (&'a CaseId, Row),
         (base_case, base): (&'a CaseRecord, Option<&'a Metric>),
         (head_case, head): (&'a CaseRecord, Option<&'a Metric>),
     ) {
@@ -236,13 +242,13 @@ impl<'a> Drafter<'a, '_> {
             tested: false,
             open: false,
         };
-        let decision = match (base_values, head_values) {
-            (_, Some(Err(Unusable::NotFinite))) => settle(
+        let decision = match (base.zip(base_values), head.zip(head_values)) {
+            (_, Some((_, Err(Unusable::NotFinite)))) => settle(
                 Verdict::Invalid,
                 "head holds numbers that are none",
                 "correct what the benchmark sends",
             ),
-            (_, Some(Err(Unusable::NoCompleteSamples))) => settle(
+            (_, Some((_, Err(Unusable::NoCompleteSamples)))) => settle(
                 Verdict::Invalid,
                 "head has no complete samples of it",
                 "read the logs of its processes, and measure again",
@@ -252,13 +258,13 @@ impl<'a> Drafter<'a, '_> {
                 "measured on base, not sent on head",
                 "let the benchmark send it again, or save a new baseline without it",
             ),
-            (None | Some(Err(_)), Some(Ok(_))) => settle(
+            (None | Some((_, Err(_))), Some((_, Ok(_)))) => settle(
                 Verdict::New,
                 "base has no valid measurement of it",
                 "save a new baseline, so that it is compared from now on",
             ),
-            (Some(Ok(base_values)), Some(Ok(head_values))) => {
-                let units = [base, head].map(|metric| metric.map_or("", |metric| metric.unit.as_str()));
+            (Some((base, Ok(base_values))), Some((head, Ok(head_values)))) => {
+                let units = [base, head].map(|metric| metric.unit.as_str());
                 let Some(better) = row.better else {
                     let next = "declare `better = \"lower\"` or `\"higher\"` for it, or `gate = false`";
                     let reason = "neither its unit nor a declaration says which way is better";
@@ -279,14 +285,16 @@ impl<'a> Drafter<'a, '_> {
                 if self.same_run && base_values.same_samples(&head_values) {
                     return self.settled(row, the_same());
                 }
-                let Some(metric) = head else { return };
-                let declared = declaration(Some(base_case), Some(head_case), metric);
-                let limits = self.policy.limits_for(head_case, metric, declared);
+                let declared = declaration(Some(base_case), Some(head_case), head);
                 let evidence = Evidence {
-                    metric: &metric.name,
+                    case: id,
+                    metric: &head.name,
+                    unit: &head.unit,
+                    exact: is_exact(declared, head),
+                    stated: [only_stated(base), only_stated(head)],
                     better,
                     threshold: row.threshold,
-                    limits,
+                    limits: self.policy.limits_for(head_case, head, declared),
                     witness: false,
                     base: base_values,
                     head: head_values,
@@ -320,6 +328,11 @@ fn other_amount_of_work(base: &CaseRecord, head: &CaseRecord) -> Option<(&'stati
         (base.value != head.value).then(|| (name, base.value.to_string(), head.value.to_string()))
     };
     (head.id.timing == Timing::Process).then(|| SHAPING.into_iter().find_map(differing)).flatten()
+}
+
+/// Its value is known and not merely rounded: by declaration, else by its unit.
+fn is_exact(declared: Option<&MetricDeclaration>, metric: &Metric) -> bool {
+    declared.and_then(|declared| declared.exact).unwrap_or_else(|| is_counted(&metric.unit))
 }
 
 fn unmeasured(side: &str, outcome: &Outcome) -> String {

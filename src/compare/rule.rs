@@ -1,7 +1,7 @@
 //! The seam between evidence and verdict. A rule sees the whole suite at once, because the chance of a false
 //! alarm belongs to the suite and not to a row.
 
-use super::{Change, Evidence, RoundsMethod, Row, Sequence, Verdict};
+use super::{Change, Evidence, RoundsMethod, Row, Sequence, Sessions, Verdict};
 
 /// Decides every row of a suite.
 pub trait Rule {
@@ -14,6 +14,17 @@ pub trait Rule {
     /// One decision for each piece of evidence, in the same order. Pure: the same evidence gives the same
     /// decisions, bit for bit.
     fn decide(&self, evidence: &[Evidence]) -> Vec<Decision>;
+
+    /// Whether the rule would need to know more of the past to call this row green. An inconclusive row of which this
+    /// holds is never passed over.
+    fn lacks_history(&self, _evidence: &Evidence) -> bool {
+        false
+    }
+
+    /// What the rule takes from stored sessions; `None` where it asks for none.
+    fn sessions(&self) -> Option<Sessions> {
+        None
+    }
 
     /// It looks at rounds, so that cases that broke are witnesses, and `target` is what rows show as their threshold.
     fn over_rounds(&self) -> bool {

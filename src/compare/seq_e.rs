@@ -18,6 +18,7 @@ use crate::stats::sample_stddev;
 use crate::stats::seq_e::{self, Limits, Ruling, Screen, Series, Status};
 
 use super::doubts::{Stickiness, repeated_numbers, shift};
+use super::question::known_exactly;
 use super::words::{count, list, percent};
 use super::{Change, Decision, Evidence, Judgement, Rounds, RoundsMethod, Rule, Sequence, Verdict};
 
@@ -66,6 +67,8 @@ pub(super) struct Line<'a, 'e> {
     pub target: f64,
     pub min_effect: f64,
     family: usize,
+    /// Both sides gave exact values that never vary: nothing is left to chance, and the row is none of the suspects.
+    exact: Option<Decision>,
 }
 
 impl Line<'_, '_> {
@@ -86,9 +89,25 @@ pub(super) fn lines<'a, 'e>(evidence: &'e [Evidence<'a>], screen_rounds: usize) 
         let rounds = Rounds::of(evidence, screen_rounds, &mut scratch);
         let target = evidence.limits.target.max(rounds.margin);
         let min_effect = evidence.limits.min_effect.max(rounds.margin);
-        Line { evidence, rounds, target, min_effect, family }
+        let exact = known_exactly(evidence, screen_rounds, min_effect);
+        Line { evidence, rounds, target, min_effect, family, exact }
     };
     evidence.iter().map(line).collect()
+}
+
+/// What the rule says of the lines that are left to chance, none for the others.
+pub(super) fn rulings(lines: &[Line], limits: &Limits) -> (Screen, Vec<Option<Ruling>>) {
+    let differences = |line: &Line| line.rounds.differences.clone();
+    rulings_of(lines, &lines.iter().map(differences).collect::<Vec<_>>(), limits)
+}
+
+fn rulings_of(lines: &[Line], differences: &[Vec<f64>], limits: &Limits) -> (Screen, Vec<Option<Ruling>>) {
+    let by_chance = lines.iter().zip(differences).filter(|(line, _)| line.exact.is_none());
+    let series: Vec<Series> = by_chance.map(|(line, differences)| line.series(differences)).collect();
+    let (screen, rulings) = seq_e::decide(&series, limits);
+    let mut rulings = rulings.into_iter();
+    let rulings = lines.iter().map(|line| if line.exact.is_none() { rulings.next() } else { None });
+    (screen, rulings.collect())
 }
 
 impl Rule for SeqE {
@@ -111,23 +130,27 @@ impl Rule for SeqE {
     fn judge(&self, evidence: &[Evidence]) -> Judgement {
         let limits = self.limits();
         let lines = lines(evidence, limits.screen_rounds);
-        let series: Vec<Series> = lines.iter().map(|line| line.series(&line.rounds.differences)).collect();
-        let (screen, rulings) = seq_e::decide(&series, &limits);
-
-        let used = lines.iter().zip(&rulings).map(|(line, ruling)| &line.rounds.differences[..ruling.rounds]);
+        let (screen, rulings) = rulings(&lines, &limits);
+        let by_chance =
+            || lines.iter().zip(&rulings).filter_map(|(line, ruling)| Some((line, ruling.as_ref()?)));
+        let used = by_chance().map(|(line, ruling)| &line.rounds.differences[..ruling.rounds]);
         let stickiness = Stickiness::pooled(used);
         let sticky = stickiness.filter(|stickiness| stickiness.is_clear());
         let undisturbed = self.undisturbed(&lines, &limits);
 
         let mut decisions = Vec::with_capacity(lines.len());
         for (index, (line, ruling)) in lines.iter().zip(&rulings).enumerate() {
+            let Some(ruling) = ruling else {
+                decisions.extend(line.exact.clone());
+                continue;
+            };
             let mut decision = decide(line, ruling, &screen, &limits);
             if let Some((reason, next)) = repeated_numbers(line.evidence) {
                 weaken(&mut decision, reason, next);
                 decision.open = false;
             }
             let is_red = decision.verdict == Verdict::Regressed;
-            if let Some(calm) = undisturbed.as_ref().map(|rulings| &rulings[index])
+            if let Some(calm) = undisturbed.as_ref().and_then(|rulings| rulings[index].as_ref())
                 && calm.status != ruling.status
                 && decision.verdict != Verdict::Inconclusive
             {
@@ -154,7 +177,7 @@ impl Rule for SeqE {
             }
             decisions.push(decision);
         }
-        let (shift, warning) = suite_shift(&lines, &rulings);
+        let (shift, warning) = suite_shift(&by_chance().collect::<Vec<_>>());
         let mut warnings: Vec<String> = warning.into_iter().collect();
         warnings.extend(sticky.map(Stickiness::words));
         Judgement {
@@ -178,7 +201,7 @@ impl Rule for SeqE {
 
 impl SeqE {
     /// The same rows without their disturbed rounds; `None` where there are none.
-    fn undisturbed(&self, lines: &[Line], limits: &Limits) -> Option<Vec<Ruling>> {
+    fn undisturbed(&self, lines: &[Line], limits: &Limits) -> Option<Vec<Option<Ruling>>> {
         if !lines.iter().any(|line| line.rounds.disturbed.contains(&true)) {
             return None;
         }
@@ -187,19 +210,18 @@ impl SeqE {
             rounds.filter(|(_, disturbed)| !**disturbed).map(|(difference, _)| *difference).collect()
         };
         let calm: Vec<Vec<f64>> = lines.iter().map(calm).collect();
-        let series: Vec<Series> = lines.iter().zip(&calm).map(|(line, calm)| line.series(calm)).collect();
-        Some(seq_e::decide(&series, limits).1)
+        Some(rulings_of(lines, &calm, limits).1)
     }
 }
 
 /// The median slowdown over the metric that most rows measure.
-fn suite_shift(lines: &[Line], rulings: &[Ruling]) -> (Option<f64>, Option<String>) {
-    let mut sizes = vec![0; lines.iter().map(|line| line.family + 1).max().unwrap_or(0)];
-    lines.iter().for_each(|line| sizes[line.family] += 1);
+fn suite_shift(rows: &[(&Line, &Ruling)]) -> (Option<f64>, Option<String>) {
+    let mut sizes = vec![0; rows.iter().map(|(line, _)| line.family + 1).max().unwrap_or(0)];
+    rows.iter().for_each(|(line, _)| sizes[line.family] += 1);
     let Some(largest) = (0..sizes.len()).rev().max_by_key(|family| sizes[*family]) else {
         return (None, None);
     };
-    let rows = lines.iter().zip(rulings).filter(|(line, ruling)| line.family == largest && ruling.rounds > 0);
+    let rows = rows.iter().filter(|(line, ruling)| line.family == largest && ruling.rounds > 0);
     let slowdowns: Vec<f64> =
         rows.filter_map(|(line, ruling)| line.rounds.scale.slowdown(ruling.mean)).collect();
     shift(&slowdowns)

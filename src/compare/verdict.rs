@@ -9,11 +9,11 @@ use super::rows::draft;
 use super::sentence::{sentence, was_compared};
 use super::warnings::{of_comparison, of_side};
 use super::{
-    Conclusion, Method, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SeqE, SideSummary, Verdict,
-    VerdictDocument,
+    Conclusion, History, Method, ProcessSession, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SeqE,
+    SideSummary, Verdict, VerdictDocument, one_session,
 };
 
-/// Compares head with base by the rule `process-welch-holm`.
+/// Compares head with base without knowing any stored session: [`compare_with`] an empty history.
 ///
 /// The conclusion says what is the case, the exit code what follows from it under the policy. From the strongest
 /// down, the first that applies gives the exit code:
@@ -25,16 +25,17 @@ use super::{
 /// | a row is invalid or missing | 4, if `failed_fails` |
 /// | nothing was compared | 4 |
 /// | every compared row is inconclusive | 3 |
+/// | a row is inconclusive and the history too short to say more | 3 |
 /// | a row is inconclusive | 3, if `inconclusive_fails` |
 /// | none of these | 0 |
 ///
 /// Errors: a case that stands twice in a record; an error rate or threshold in the policy that cannot be followed.
 pub fn compare(base: &SideInput, head: &SideInput, policy: &Policy) -> Result<VerdictDocument> {
-    compare_sides(base, head, None, policy)
+    compare_with(&History::default(), base, head, policy)
 }
 
 /// [`compare`] with the base's control: by the rule `seq-e` where the records are the sides of one comparison in rounds,
-/// else by `process-welch-holm`.
+/// else as [`compare_with`] no history.
 pub fn compare_sides(
     base: &SideInput,
     head: &SideInput,
@@ -42,7 +43,7 @@ pub fn compare_sides(
     policy: &Policy,
 ) -> Result<VerdictDocument> {
     let Some(mut rule) = rule_of_rounds(base, head) else {
-        return compare_by(&ProcessWelchHolm { alpha: policy.alpha }, base, head, policy);
+        return compare_apart(&History::default(), base, head, policy);
     };
     if let Some(control) = control.filter(|control| rule_of_rounds(base, control).is_some()) {
         let of_base = only_cases_of(base, control);
@@ -87,6 +88,37 @@ fn without_cases(record: &RunRecord) -> RunRecord {
     }
 }
 
+/// [`compare`] with what stored records say of the past.
+pub fn compare_with(
+    history: &History,
+    base: &SideInput,
+    head: &SideInput,
+    policy: &Policy,
+) -> Result<VerdictDocument> {
+    match rule_of_rounds(base, head) {
+        Some(_) => compare_sides(base, head, None, policy),
+        None => compare_apart(history, base, head, policy),
+    }
+}
+
+/// Records that are no sides of one comparison in rounds: by `process-welch-holm` within one session, or where policy asks
+/// for no history; else by `process-session`.
+fn compare_apart(
+    history: &History,
+    base: &SideInput,
+    head: &SideInput,
+    policy: &Policy,
+) -> Result<VerdictDocument> {
+    let alpha = policy.alpha;
+    match policy.sessions == 0 || one_session(base.record, head.record) {
+        true => compare_by(&ProcessWelchHolm { alpha }, base, head, policy),
+        false => {
+            let rule = ProcessSession { alpha, sessions: policy.sessions, history };
+            compare_by(&rule, base, head, policy)
+        }
+    }
+}
+
 /// [`compare`] by another rule.
 pub fn compare_by(
     rule: &dyn Rule,
@@ -101,7 +133,7 @@ pub fn compare_by(
 
     let mut warnings = Vec::new();
     let mut rows = Vec::new();
-    let mut tested = 0;
+    let (mut tested, mut in_the_dark) = (0, false);
     let mut rounds = None;
     if comparable {
         let same_run = base.record.run_id == head.record.run_id;
@@ -109,9 +141,10 @@ pub fn compare_by(
         let judgement = rule.judge(&draft.evidence);
         rounds = judgement.rounds;
         warnings = judgement.warnings;
-        for (index, decision) in draft.open.iter().zip(judgement.decisions) {
+        for ((index, evidence), decision) in draft.open.iter().zip(&draft.evidence).zip(judgement.decisions) {
             let Some(index) = index else { continue };
             tested += u32::from(decision.tested);
+            in_the_dark |= decision.verdict == Verdict::Inconclusive && rule.lacks_history(evidence);
             decision.settle(&mut draft.rows[*index]);
             let row = &mut draft.rows[*index];
             if row.verdict == Verdict::Regressed && row.next.is_empty() {
@@ -127,7 +160,7 @@ pub fn compare_by(
 
     let counts = Verdict::ALL
         .map(|verdict| (verdict, rows.iter().filter(|row| row.verdict == verdict).count() as u32));
-    let (conclusion, exit) = conclude(comparable, &rows, policy);
+    let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, policy);
     Ok(VerdictDocument {
         schema: SCHEMA_VERDICT.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -144,6 +177,7 @@ pub fn compare_by(
             inconclusive_fails: policy.inconclusive_fails,
             failed_fails: policy.failed_fails,
             rounds,
+            sessions: rule.sessions(),
         },
         differences,
         rows,
@@ -167,7 +201,8 @@ fn look_for_the_cause(base: &RunRecord, head: &RunRecord) -> String {
     }
 }
 
-fn conclude(comparable: bool, rows: &[Row], policy: &Policy) -> (Conclusion, Exit) {
+/// `in_the_dark`: a row is inconclusive for want of a history.
+fn conclude(comparable: bool, rows: &[Row], in_the_dark: bool, policy: &Policy) -> (Conclusion, Exit) {
     let any = |verdict| rows.iter().any(|row| row.verdict == verdict);
     let compared = rows.iter().filter(|row| was_compared(row)).count();
     let doubtful = rows.iter().filter(|row| row.verdict == Verdict::Inconclusive).count();
@@ -189,7 +224,7 @@ fn conclude(comparable: bool, rows: &[Row], policy: &Policy) -> (Conclusion, Exi
         Exit::Regression
     } else if gaps && policy.failed_fails || compared == 0 {
         Exit::Failed
-    } else if doubtful > 0 && (policy.inconclusive_fails || doubtful == compared) {
+    } else if doubtful > 0 && (policy.inconclusive_fails || in_the_dark || doubtful == compared) {
         Exit::Inconclusive
     } else {
         Exit::Pass

@@ -40,10 +40,46 @@ impl Exit {
     pub fn code(self) -> u8 {
         self as u8
     }
+
+    /// The one of two verdicts' codes that speaks for both. A regression stands above all that merely could not be
+    /// judged: one that was found is a fact. Of the rest the one that judged less is the graver.
+    pub fn graver(self, other: Exit) -> Exit {
+        const GRAVEST_FIRST: [Exit; 9] = [
+            Exit::Internal,
+            Exit::Interrupted,
+            Exit::Terminated,
+            Exit::Usage,
+            Exit::Regression,
+            Exit::Machine,
+            Exit::Failed,
+            Exit::Inconclusive,
+            Exit::Pass,
+        ];
+        let gravest = GRAVEST_FIRST.into_iter().find(|exit| [self, other].contains(exit));
+        gravest.unwrap_or(Exit::Internal)
+    }
 }
 
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> Self {
         std::process::ExitCode::from(exit.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_graver_of_two_codes_is_the_same_in_any_order_and_none_is_forgotten() {
+        for (one, _) in Exit::ALL {
+            assert_eq!(one.graver(one), one);
+            assert_eq!(one.graver(Exit::Pass), one);
+            for (other, _) in Exit::ALL {
+                assert_eq!(one.graver(other), other.graver(one));
+            }
+        }
+        assert_eq!(Exit::Machine.graver(Exit::Regression), Exit::Regression);
+        assert_eq!(Exit::Inconclusive.graver(Exit::Failed), Exit::Failed);
     }
 }

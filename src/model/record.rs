@@ -182,6 +182,10 @@ pub struct MetricDeclaration {
     /// `false`: shown, never judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<bool>,
+    /// `true`: a figure that every process of a side gives alike is known, and not merely rounded; absent: sizes and
+    /// counts are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact: Option<bool>,
 }
 
 /// An absolute difference: `50 ns`, `64 KiB`. Without a unit it is in the metric's own.

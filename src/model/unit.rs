@@ -70,6 +70,14 @@ pub fn convert(value: f64, from: &str, to: &str) -> Option<f64> {
     (time == also_time).then(|| value * from / to)
 }
 
+/// Whether a unit is that of a size or a count: such a figure is exact, where a time or a rate is only ever rounded.
+pub fn is_counted(unit: &str) -> bool {
+    const SIZES: [&str; 10] = ["B", "byte", "bytes", "KB", "kB", "MB", "GB", "KiB", "MiB", "GiB"];
+    const COUNTS: [&str; 8] =
+        ["count", "counts", "register", "registers", "instruction", "instructions", "allocations", "lines"];
+    SIZES.contains(&unit) || COUNTS.contains(&unit)
+}
+
 /// `0.25` -> `250ms`, `90.0` -> `1m 30s`: as the suite file takes it and as reports print it.
 pub fn format_duration(seconds: f64) -> String {
     let duration = std::time::Duration::from_millis((seconds.max(0.0) * 1e3).round() as u64);
@@ -86,6 +94,12 @@ mod tests {
         assert_eq!(convert(2.0, "KiB", "B"), Some(2048.0));
         assert_eq!((convert(1.0, "s", "B"), convert(1.0, "W", "s")), (None, None));
         assert_eq!((convert(3.0, "W", "W"), convert(3.0, "", "J")), (Some(3.0), Some(3.0)));
+    }
+
+    #[test]
+    fn sizes_and_counts_are_exact_and_times_are_not() {
+        assert!(["B", "KiB", "count", "registers", "instructions"].into_iter().all(is_counted));
+        assert!(!["s", "ms", "GB/s", "%", "", "J"].into_iter().any(is_counted));
     }
 
     #[test]

@@ -105,6 +105,13 @@ impl<'a> Digest<'a> {
         if method.tested == 0 {
             return format!("Rule {}; no row was tested.", method.rule);
         }
+        let sessions = method.sessions.as_ref().map_or(String::new(), |sessions| {
+            format!(
+                " How much sessions differ is taken from {}; a row needs {} of them.",
+                plural(sessions.runs as usize, "stored run"),
+                sessions.needed
+            )
+        });
         let mut thresholds: Vec<f64> = self.document.rows.iter().map(|row| row.threshold).collect();
         thresholds.sort_by(f64::total_cmp);
         thresholds.dedup();
@@ -119,7 +126,7 @@ impl<'a> Digest<'a> {
         format!(
             "Rule {}: over {} tested together, the chance of any false verdict is at most {}.{threshold} Figures \
              are geometric means over the processes' medians, and ± is the spread between processes. Of a change, \
-             plus is worse and minus is better, and the range is the interval on which the verdict rests.",
+             plus is worse and minus is better, and the range is the interval on which the verdict rests.{sessions}",
             method.rule,
             plural(method.tested as usize, "row"),
             number::percent(method.alpha),

@@ -128,6 +128,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
             inconclusive_fails: false,
             failed_fails: true,
             rounds: None,
+            sessions: None,
         },
         differences: Vec::new(),
         rows,

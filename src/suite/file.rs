@@ -217,6 +217,7 @@ fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
     let rules = table.take("rule").map(|list| metrics::gate_rules(&list)).unwrap_or_default();
     set(&mut gate.inconclusive_fails, table.take("inconclusive"), |item| item.word(&POLICIES));
     set(&mut gate.failed_fails, table.take("failed"), |item| item.word(&POLICIES));
+    set(&mut gate.sessions, table.take("sessions"), |item| item.whole(0..=1000).map(|number| number as u32));
     let mut threshold = Changes::default();
     threshold.threshold(&mut table);
     if let Some(mut fields) = table.table("match") {

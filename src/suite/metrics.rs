@@ -29,6 +29,7 @@ impl Benchmark {
             declared.min_effect = declared.min_effect.or(rule.declaration.min_effect);
             declared.margin = declared.margin.or_else(|| rule.declaration.margin.clone());
             declared.gate = declared.gate.or(rule.declaration.gate);
+            declared.exact = declared.exact.or(rule.declaration.exact);
         }
         (unit, declared)
     }
@@ -97,6 +98,7 @@ fn declaration(table: &mut Table) -> MetricDeclaration {
         min_effect: table.take("min_effect").and_then(|effect| effect.ratio()),
         margin: table.take("margin").and_then(|margin| margin.margin()),
         gate: table.take("gate").and_then(|gate| gate.flag()),
+        exact: table.take("exact").and_then(|exact| exact.flag()),
     }
 }
 
@@ -202,7 +204,7 @@ mod tests {
             glob: glob.into(),
             case: None,
             unit: None,
-            declaration: MetricDeclaration { threshold, gate, ..Default::default() },
+            declaration: MetricDeclaration { threshold, gate, exact: gate, ..Default::default() },
         };
         benchmark.metrics = vec![
             rule("peak_*", Some(0.01), None),
@@ -212,6 +214,7 @@ mod tests {
         let (unit, declared) = benchmark.declaration("peak_bytes", "s/x");
         assert_eq!(unit, None);
         assert_eq!((declared.threshold, declared.gate), (Some(0.01), Some(false)));
+        assert_eq!(declared.exact, Some(false));
         assert_eq!(benchmark.declaration("time", "s/x").1, MetricDeclaration::default());
     }
 

@@ -191,6 +191,8 @@ pub struct Gate {
     pub inconclusive_fails: Setting<bool>,
     /// Missing, failed or invalid cases make the exit code 4.
     pub failed_fails: Setting<bool>,
+    /// Stored sessions that a comparison of different runs needs before it may be green; 0: none.
+    pub sessions: Setting<u32>,
     /// Field of the match key to strictness; fields that are not named keep their default.
     pub match_key: BTreeMap<String, Setting<Strictness>>,
 }
@@ -206,6 +208,7 @@ impl Default for Gate {
             way: Setting::default(Way::Alternating),
             inconclusive_fails: Setting::default(false),
             failed_fails: Setting::default(true),
+            sessions: Setting::default(4),
             match_key: BTreeMap::new(),
         }
     }

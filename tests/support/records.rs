@@ -148,6 +148,18 @@ fn process(index: u32) -> ProcessRecord {
     }
 }
 
+/// A case without parameters on the host.
+pub fn case_id(benchmark: &str) -> CaseId {
+    CaseId {
+        benchmark: benchmark.parse().unwrap(),
+        variant: None,
+        params: Params::new(),
+        timing: Timing::Protocol,
+        thermal: Thermal::Warm,
+        device: "host".into(),
+    }
+}
+
 /// Roughly normal with deviation 1, the same for the same key on every machine: twelve uniform numbers from
 /// splitmix64 (Steele, Lea & Flood 2014).
 pub fn noise(key: [u32; 4]) -> f64 {

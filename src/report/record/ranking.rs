@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use super::{Line, number};
 use crate::compare::{Evidence, Measured, ProcessWelchHolm, RowLimits, Rule, Verdict};
-use crate::model::{Better, Params, Thermal, Timing, direction_of_unit};
+use crate::model::{Better, CaseId, Params, Thermal, Timing, direction_of_unit};
 
 /// Chance, for each problem, of telling apart what does not differ.
 const ALPHA: f64 = 0.05;
@@ -74,6 +74,7 @@ struct Key<'a> {
 
 /// One answer, before it has its place.
 struct Answer<'a> {
+    case: &'a CaseId,
     line: usize,
     center: f64,
     measured: Measured<'a>,
@@ -99,7 +100,7 @@ pub fn rank(lines: &mut [Line]) -> Vec<Problem> {
             Better::Lower => a.center.total_cmp(&b.center),
             Better::Higher => b.center.total_cmp(&a.center),
         });
-        for (answer, place) in answers.iter().zip(places(&answers, key.better)) {
+        for (answer, place) in answers.iter().zip(places(&answers, &key)) {
             lines[answer.line].place = Some(place);
         }
         let entry = |answer: &Answer| Entry { line: answer.line, name: short_name(&lines[answer.line]) };
@@ -125,12 +126,12 @@ fn answer<'a>(index: usize, line: &Line<'a>, scratch: &mut Vec<f64>) -> Option<(
         better: declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))?,
     };
     let measured = Measured::of(case, metric, scratch).ok()?;
-    Some((key, Answer { line: index, center: line.center?, measured }))
+    Some((key, Answer { case: &case.id, line: index, center: line.center?, measured }))
 }
 
 /// The place of each of the sorted answers.
-fn places(answers: &[Answer], better: Better) -> Vec<Place> {
-    let best = &answers[0];
+fn places(answers: &[Answer], key: &Key) -> Vec<Place> {
+    let (best, better) = (&answers[0], key.better);
     let against_best = |answer: &Answer<'_>| match better {
         Better::Lower => answer.center / best.center,
         Better::Higher => best.center / answer.center,
@@ -138,7 +139,12 @@ fn places(answers: &[Answer], better: Better) -> Vec<Place> {
     let evidence: Vec<Evidence> = answers[1..]
         .iter()
         .map(|answer| Evidence {
-            metric: "",
+            case: answer.case,
+            metric: key.metric,
+            unit: key.unit,
+            // A ranking is no gate: figures that never vary are ranked as they stand.
+            exact: true,
+            stated: [None, None],
             better,
             threshold: 0.0,
             limits: RowLimits::default(),

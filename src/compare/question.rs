@@ -1,0 +1,341 @@
+//! What becomes of one row before the suite is looked at as a whole, and how a tested one is decided.
+
+use crate::model::Better;
+use crate::stats::{Group, TQuantiles, Welch, holm};
+
+use super::evidence::spread;
+use super::rounded::{LEAST_PROCESSES, resolution};
+use super::scale::Scale;
+use super::words::{count, percent};
+use super::{Change, Decision, Evidence, Verdict, stated};
+
+/// Standard normal quantile of 0.8: effects called detectable are found four times out of five.
+const POWER_Z: f64 = 0.841_621_233_572_914_2;
+
+/// Advising more processes a side than this would be no advice.
+const MOST_PROCESSES: f64 = 200.0;
+
+/// An end of an interval beyond this slowdown is cut there: it says nothing more, and JSON has no infinity.
+const FARTHEST: f64 = 1e9;
+
+/// Threshold comparisons of exact values forgive the rounding of a division, and nothing else.
+const ROUNDING: f64 = 1e-12;
+
+/// Degrees of freedom of an error that is known and not estimated.
+pub const KNOWN: f64 = 1e9;
+
+pub enum Question {
+    /// Nothing is left to chance, or nothing can be said.
+    Settled(Decision),
+    /// A side has one process, which does not show how much processes differ; the decision that follows from it.
+    Alone(Decision),
+    Tested(Test),
+}
+
+/// A row that is left to chance.
+pub struct Test {
+    pub welch: Welch,
+    pub scale: Scale,
+    /// Improved lies below, regressed above; in the scale's own unit.
+    pub limits: (f64, f64),
+    pub counts: (u32, u32),
+    /// Between processes, as shares; `None` where a side has one.
+    pub spreads: (Option<f64>, Option<f64>),
+    pub doubts: Doubts,
+}
+
+/// What stands behind the error of a test, for the words of a doubt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Doubts {
+    Processes,
+    /// The last digit of the figures, in the metric's unit, and as a share of the base.
+    Rounding {
+        step: f64,
+        share: f64,
+    },
+    /// Sessions differ by this deviation, as a share; and how many show it.
+    Sessions {
+        deviation: f64,
+        sessions: u32,
+    },
+}
+
+impl Question {
+    pub fn of(evidence: &Evidence, quantiles: &mut TQuantiles) -> Self {
+        let (base, head) = (evidence.base.centres.as_slice(), evidence.head.centres.as_slice());
+        let constant = |centres: &[f64]| centres.iter().all(|centre| *centre == centres[0]);
+        let same = constant(base) && constant(head);
+        let enough = base.len() > 1 && head.len() > 1;
+        let all_zero = same && base[0] == 0.0 && head[0] == 0.0;
+        if same && (evidence.exact || all_zero) && (enough || base[0] == head[0]) {
+            let decision = decide_exactly(base[0], head[0], evidence.better, evidence.threshold);
+            return Question::Settled(decision);
+        }
+        if same && all_zero {
+            return Question::Settled(too_few(base.len(), head.len()));
+        }
+        let scale = Scale::of(base, head, evidence.better);
+        let groups = (scale.group(base), scale.group(head));
+        let (Some(base_group), Some(head_group)) = groups else {
+            return Question::Alone(match evidence.stated {
+                [Some(b), Some(h)] => stated::decide(evidence, b, h, quantiles),
+                _ => too_few(base.len(), head.len()),
+            });
+        };
+        if same && !evidence.exact && base.len().min(head.len()) < LEAST_PROCESSES {
+            return Question::Settled(too_coarse(base[0], head[0]));
+        }
+        let spread =
+            |centres, group: &Group| Some(spread(centres).unwrap_or_else(|| scale.share(group.stddev)));
+        let test = Test {
+            welch: Welch::new(base_group, head_group),
+            limits: scale.limits(evidence.threshold),
+            counts: (base_group.count, head_group.count),
+            spreads: (spread(base, &base_group), spread(head, &head_group)),
+            doubts: Doubts::Processes,
+            scale,
+        };
+        Question::Tested(if same { test.rounded(evidence) } else { test })
+    }
+
+    /// Two-sided p-value of "the change is within the threshold".
+    fn p(&self) -> Option<f64> {
+        match self {
+            Question::Settled(_) | Question::Alone(_) => None,
+            Question::Tested(Test { welch, limits, .. }) => {
+                let one_sided = welch.p_above(limits.1).min(welch.p_below(limits.0));
+                Some((2.0 * one_sided).min(1.0))
+            }
+        }
+    }
+}
+
+/// Decides all rows of a suite: Holm shares `alpha` over the tested ones.
+pub fn decide_all(questions: Vec<Question>, alpha: f64, quantiles: &mut TQuantiles) -> Vec<Decision> {
+    let p: Vec<f64> = questions.iter().filter_map(Question::p).collect();
+    let mut steps = holm(&p, alpha).into_iter();
+    let mut decide = |question| match question {
+        Question::Settled(decision) | Question::Alone(decision) => decision,
+        Question::Tested(test) => {
+            // One step for each tested row, in order.
+            let (level, adjusted_p) = steps.next().map_or((alpha, 1.0), |s| (s.level, s.adjusted_p));
+            test.decide(alpha, level, adjusted_p, quantiles)
+        }
+    };
+    questions.into_iter().map(&mut decide).collect()
+}
+
+/// A decision between two sides whose every process gave one and the same exact value, each in at least `least`
+/// processes; `None` of others. `threshold`: least relative change that matters.
+pub fn known_exactly(evidence: &Evidence, least: usize, threshold: f64) -> Option<Decision> {
+    let value = |centres: &[f64]| {
+        let first = *centres.first()?;
+        (centres.len() >= least && centres.iter().all(|centre| *centre == first)).then_some(first)
+    };
+    let (base, head) = (value(&evidence.base.centres)?, value(&evidence.head.centres)?);
+    evidence.exact.then(|| decide_exactly(base, head, evidence.better, threshold))
+}
+
+/// Two known values: no chance, no interval, no correction.
+fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> Decision {
+    let (worse, best) = match better {
+        Better::Lower => (head, base),
+        Better::Higher => (base, head),
+    };
+    let slowdown = match base > 0.0 && head > 0.0 {
+        true => worse / best - 1.0,
+        false if worse == best => 0.0,
+        false => (worse - best) / base.abs(),
+    };
+    let fastest = if base > 0.0 && head > 0.0 { 1.0 / (1.0 + threshold) - 1.0 } else { -threshold };
+    let verdict = match slowdown {
+        slowdown if slowdown > threshold + ROUNDING => Verdict::Regressed,
+        slowdown if slowdown < fastest - ROUNDING => Verdict::Improved,
+        _ => Verdict::Unchanged,
+    };
+    let ratio = if worse == best { 1.0 } else { head / base };
+    let change = Change {
+        ratio,
+        slowdown,
+        low: slowdown,
+        high: slowdown,
+        confidence: 1.0,
+        adjusted_p: None,
+        detectable: None,
+    };
+    let changed = format!("every process of a side gave the same value: {base} on base, {head} on head");
+    Decision {
+        verdict,
+        reason: if base == head { String::new() } else { changed },
+        next: String::new(),
+        change: (ratio.is_finite() && slowdown.is_finite()).then_some(change),
+        sequence: None,
+        tested: false,
+        open: false,
+    }
+}
+
+fn too_few(base: usize, head: usize) -> Decision {
+    let (base, head) = (count(base, "process"), count(head, "process"));
+    Decision {
+        verdict: Verdict::Inconclusive,
+        reason: format!("{base} on base and {head} on head do not show how much processes differ by chance"),
+        next: "measure both sides with at least 2 processes, better 5: `--processes 5`".into(),
+        change: None,
+        sequence: None,
+        tested: false,
+        open: false,
+    }
+}
+
+fn too_coarse(base: f64, head: f64) -> Decision {
+    Decision {
+        verdict: Verdict::Inconclusive,
+        reason: format!(
+            "every process of a side gave the same figure, {base} on base and {head} on head: rounded like that, \
+             so few do not show how much processes differ by chance"
+        ),
+        next: format!(
+            "measure both sides with {LEAST_PROCESSES} processes or more, let the program print more digits, or \
+             declare `exact = true` for a metric that is counted"
+        ),
+        change: None,
+        sequence: None,
+        tested: false,
+        open: false,
+    }
+}
+
+impl Test {
+    /// The same figure from every process: what is not known is what lies below its last digit, on each side at most
+    /// half of it either way. As a deviation that is a step / sqrt(12) a side, shared by all of its processes.
+    fn rounded(mut self, evidence: &Evidence) -> Self {
+        let (base, head) = (evidence.base.centres[0], evidence.head.centres[0]);
+        let Some(step) = resolution(evidence) else { return self };
+        let on_scale = match self.scale {
+            Scale::Log { .. } => step / base.min(head),
+            Scale::Linear { unit, .. } => step / unit,
+        };
+        self.welch.error = on_scale / 6.0_f64.sqrt();
+        self.welch.freedom = KNOWN;
+        self.doubts = Doubts::Rounding { step, share: self.scale.share(on_scale) };
+        self
+    }
+
+    fn decide(&self, alpha: f64, level: f64, adjusted_p: f64, quantiles: &mut TQuantiles) -> Decision {
+        let (fast, slow) = self.limits;
+        let corrected = self.welch.interval(level, quantiles);
+        let plain = self.welch.interval(alpha, quantiles);
+        let (verdict, interval, error_rate) = match (corrected, plain) {
+            ((low, _), _) if low > slow => (Verdict::Regressed, corrected, level),
+            ((_, high), _) if high < fast => (Verdict::Improved, corrected, level),
+            (_, (low, high)) if low >= fast && high <= slow => (Verdict::Unchanged, plain, alpha),
+            _ => (Verdict::Inconclusive, corrected, level),
+        };
+        let change = self.change(interval, error_rate, adjusted_p, level, quantiles);
+        let (reason, next) = match verdict {
+            Verdict::Inconclusive => {
+                (self.doubt(change.as_ref(), error_rate), self.more(alpha, level, quantiles))
+            }
+            _ => Default::default(),
+        };
+        Decision { verdict, reason, next, change, sequence: None, tested: true, open: false }
+    }
+
+    /// `None` where the base is zero and nothing can be said relative to it.
+    fn change(
+        &self,
+        (low, high): (f64, f64),
+        error_rate: f64,
+        adjusted_p: f64,
+        level: f64,
+        quantiles: &mut TQuantiles,
+    ) -> Option<Change> {
+        let slowdown = self.scale.slowdown(self.welch.difference);
+        let ratio = self.scale.ratio(self.welch.difference);
+        let farthest = FARTHEST.max(slowdown.abs());
+        let end = |difference| self.scale.slowdown(difference).clamp(-farthest, farthest);
+        let reach = (quantiles.upper(level / 2.0, self.welch.freedom) + POWER_Z) * self.welch.error;
+        let detectable = self.scale.slowdown(self.limits.1 + reach);
+        (slowdown.is_finite() && ratio.is_finite()).then(|| Change {
+            ratio,
+            slowdown,
+            low: end(low),
+            high: end(high),
+            confidence: 1.0 - error_rate,
+            adjusted_p: Some(adjusted_p),
+            detectable: Some(detectable).filter(|detectable| *detectable < FARTHEST),
+        })
+    }
+
+    fn doubt(&self, change: Option<&Change>, error_rate: f64) -> String {
+        let (base, head) = self.counts;
+        let Some(change) = change else {
+            return format!(
+                "the base is zero on average, and {base} processes on base and {head} on head vary too much to \
+                 tell a difference from it"
+            );
+        };
+        let spreads = match self.spreads {
+            (Some(base), Some(head)) => {
+                format!(" with a spread of {} and {}", percent(base), percent(head))
+            }
+            _ => String::new(),
+        };
+        let found = match change.detectable {
+            Some(detectable) => format!("would have found a slowdown of {} or more", percent(detectable)),
+            None => "would not have found any slowdown".to_owned(),
+        };
+        let because = match self.doubts {
+            Doubts::Processes => format!("{base} and {head} processes{spreads}"),
+            Doubts::Rounding { step, share } => {
+                format!("figures rounded to {step} ({} of the base)", percent(share))
+            }
+            Doubts::Sessions { deviation, sessions } => format!(
+                "sessions that differ by {} ({sessions} stored ones show it), and {base} and {head} processes{spreads},",
+                percent(deviation)
+            ),
+        };
+        format!(
+            "the {} interval from {} to {} reaches across the threshold of {}: {because} {found}",
+            percent(1.0 - error_rate),
+            percent(change.low),
+            percent(change.high),
+            percent(self.scale.slowdown(self.limits.1)),
+        )
+    }
+
+    /// How many processes would probably settle it, if the change is what it looks like now. Two-sample size by
+    /// the normal approximation with its usual correction for t (Guenther 1981).
+    fn more(&self, alpha: f64, level: f64, quantiles: &mut TQuantiles) -> String {
+        match self.doubts {
+            Doubts::Rounding { .. } => {
+                return "let the program print more digits, or declare `exact = true` for a metric that is counted"
+                    .into();
+            }
+            Doubts::Sessions { .. } => {
+                return "build and measure both commits in one run: `gbench-ci compare main..`; or raise the \
+                        threshold: more processes do not make sessions agree"
+                    .into();
+            }
+            Doubts::Processes => {}
+        }
+        let size = self.welch.difference.abs();
+        let (margin, error_rate) = match size > self.limits.1 {
+            true => (size - self.limits.1, level),
+            false => (self.limits.1 - size, alpha),
+        };
+        let z = quantiles.upper(error_rate / 2.0, f64::MAX);
+        // The error's square holds each side's variance over its count; with equal counts n it is sum / n.
+        let (base, head) = self.counts;
+        let sum = self.welch.error.powi(2) * f64::from(base.max(head));
+        let needed = ((z + POWER_Z).powi(2) * sum / margin.powi(2) + z.powi(2) / 4.0).ceil();
+        let needed = needed.max(f64::from(base.max(head)) + 1.0);
+        match needed <= MOST_PROCESSES {
+            true => format!("measure both sides with about {needed} processes: `--processes {needed}`"),
+            false => "quieten the machine (lock the clocks, stop other work) or raise the threshold: more \
+                      processes alone would hardly decide it"
+                .into(),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The scale on which two sides are compared, and the way back to a slowdown.
+
+use crate::model::Better;
+use crate::stats::{Group, mean};
+
+/// How differences of what is compared become slowdowns.
+#[derive(Clone, Copy, Debug)]
+pub enum Scale {
+    /// Logarithms, with the metric's direction turned to "up is worse".
+    Log { sign: f64 },
+    /// Values divided by `unit`, turned alike; `base` is the base's mean in the same unit, not turned.
+    Linear { sign: f64, unit: f64, base: f64 },
+}
+
+impl Scale {
+    /// Not for sides that are all zero: they have no unit.
+    pub fn of(base: &[f64], head: &[f64], better: Better) -> Self {
+        let sign = if better == Better::Lower { 1.0 } else { -1.0 };
+        let all = || base.iter().chain(head);
+        if all().all(|value| *value > 0.0) {
+            return Scale::Log { sign };
+        }
+        let unit = all().map(|value| value.abs()).fold(0.0, f64::max);
+        let scaled: Vec<f64> = base.iter().map(|value| value / unit).collect();
+        Scale::Linear { sign, unit, base: mean(&scaled).unwrap_or(0.0) }
+    }
+
+    /// Each value on this scale; `None` where one has no place on it.
+    pub fn turned(self, values: &[f64]) -> Option<Vec<f64>> {
+        let turned: Vec<f64> = match self {
+            Scale::Log { sign } => values.iter().map(|value| sign * value.ln()).collect(),
+            Scale::Linear { sign, unit, .. } => values.iter().map(|value| sign * value / unit).collect(),
+        };
+        Some(turned).filter(|turned| turned.iter().all(|value| value.is_finite()))
+    }
+
+    pub fn group(self, values: &[f64]) -> Option<Group> {
+        Group::of(&self.turned(values)?)
+    }
+
+    /// Improved lies below, regressed above.
+    pub fn limits(self, threshold: f64) -> (f64, f64) {
+        let limit = match self {
+            Scale::Log { .. } => threshold.ln_1p(),
+            Scale::Linear { base, .. } => threshold * base.abs(),
+        };
+        (-limit, limit)
+    }
+
+    /// Slowdown of a difference; may be infinite or, where the base's mean is zero, not a number.
+    pub fn slowdown(self, difference: f64) -> f64 {
+        match self {
+            Scale::Log { .. } => difference.exp_m1(),
+            Scale::Linear { base, .. } => difference / base.abs(),
+        }
+    }
+
+    pub fn ratio(self, difference: f64) -> f64 {
+        match self {
+            Scale::Log { sign } => (sign * difference).exp(),
+            Scale::Linear { sign, base, .. } => 1.0 + sign * difference / base,
+        }
+    }
+
+    /// A deviation as a share of the base.
+    pub fn share(self, deviation: f64) -> f64 {
+        match self {
+            Scale::Log { .. } => deviation,
+            Scale::Linear { base, .. } => deviation / base.abs(),
+        }
+    }
+
+    /// A share of the base as a deviation on this scale.
+    pub fn of_share(self, share: f64) -> f64 {
+        match self {
+            Scale::Log { .. } => share,
+            Scale::Linear { base, .. } => share * base.abs(),
+        }
+    }
+}
