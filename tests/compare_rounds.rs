@@ -269,16 +269,24 @@ fn a_red_that_rests_on_disturbed_rounds_is_none() {
     plans.push(timed("s/slow", &differences));
     let (mut base, mut head) = sides(&plans);
     assert_eq!(row(&judge(&base, &head), "s/slow").verdict, Verdict::Regressed);
-    for record in [&mut base, &mut head] {
+    let work_beside = |record: &mut RunRecord| {
         for process in record.cases.iter_mut().flat_map(|case| &mut case.processes) {
             let busy = process.index % 2 == 0;
             process.conditions = Some(Conditions { busy, ..Default::default() });
         }
-    }
+    };
+    work_beside(&mut head);
     let document = judge(&base, &head);
     let slow = row(&document, "s/slow");
     assert_eq!(slow.verdict, Verdict::Inconclusive);
-    assert!(slow.reason.contains("busy or throttled in 20 of 40 rounds"), "{}", slow.reason);
+    assert!(
+        slow.reason.contains("one side met a busy machine, or a throttled GPU, in 20 of 40 rounds"),
+        "{}",
+        slow.reason
+    );
+    // What both sides met is their common lot.
+    work_beside(&mut base);
+    assert_eq!(row(&judge(&base, &head), "s/slow").verdict, Verdict::Regressed);
 }
 
 #[test]

@@ -36,7 +36,8 @@ fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
         slot: None,
         samples,
         stated: false,
-        disturbed: false,
+        busy: false,
+        throttled: false,
     }
 }
 

@@ -90,7 +90,7 @@ impl RoundsMeasuring<'_> {
             plan: self.plan,
             executor: &mut executor,
             observer: &mut observer,
-            watch: Some(&mut watch),
+            watch: head.gate.watch.value.then_some(&mut watch as &mut dyn Watch),
             binary,
             deadline: head.run.deadline.value,
             after_timeout: (head.run.after_timeout.value.clone(), tree.to_path_buf()),

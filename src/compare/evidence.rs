@@ -1,6 +1,6 @@
 //! What a rule decides on: the complete samples of one metric on both sides, by process, not copied.
 
-use crate::model::{Better, CaseId, CaseRecord, Conditions, Metric, Stated};
+use crate::model::{Better, CaseId, CaseRecord, Metric, Stated};
 use crate::stats;
 
 use super::RowSide;
@@ -59,8 +59,10 @@ pub struct ProcessValues<'a> {
     /// In order of measuring; one number where the process stated a summary only. Never empty.
     pub samples: &'a [f64],
     pub stated: bool,
-    /// The machine was busy or throttled meanwhile.
-    pub disturbed: bool,
+    /// Others left it less than a core meanwhile.
+    pub busy: bool,
+    /// A GPU's clocks were held down meanwhile.
+    pub throttled: bool,
 }
 
 /// Why a metric of a measured case offers no evidence.
@@ -87,13 +89,15 @@ impl<'a> Measured<'a> {
             scratch.extend_from_slice(samples);
             let Some(centre) = stats::median(scratch) else { continue };
             let run = case.processes.get(entry.process as usize).filter(|run| run.index == entry.process);
+            let conditions = run.and_then(|run| run.conditions.as_ref());
             processes.push(ProcessValues {
                 process: entry.process,
                 round: run.and_then(|run| run.round),
                 slot: run.and_then(|run| run.slot),
                 samples,
                 stated: stated.is_some(),
-                disturbed: run.and_then(|run| run.conditions.as_ref()).is_some_and(Conditions::disturbed),
+                busy: conditions.is_some_and(|conditions| conditions.busy),
+                throttled: conditions.is_some_and(|conditions| !conditions.throttled.is_empty()),
             });
             centres.push(centre);
         }

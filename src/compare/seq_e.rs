@@ -156,7 +156,7 @@ impl Rule for SeqE {
             {
                 let disturbed = line.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
                 let reason = format!(
-                    "the machine was busy or throttled in {} of {}, and the others alone do not show it to be {}",
+                    "one side met a busy machine, or a throttled GPU, in {} of {}, and the others alone do not show it to be {}",
                     disturbed,
                     count(line.rounds.differences.len(), "round"),
                     decision.verdict.word()

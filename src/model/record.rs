@@ -215,13 +215,6 @@ pub struct Conditions {
     pub sm_clock_mhz: Option<u32>,
 }
 
-impl Conditions {
-    /// A round in which this was so is not one to found a verdict on.
-    pub fn disturbed(&self) -> bool {
-        self.busy || !self.throttled.is_empty()
-    }
-}
-
 /// One child process of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

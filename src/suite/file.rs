@@ -214,6 +214,7 @@ fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
     set(&mut gate.budget, table.take("budget"), Item::seconds);
     set(&mut gate.controls, table.take("controls"), |item| item.whole(0..=1000).map(|cases| cases as u32));
     set(&mut gate.way, table.take("way"), |item| item.word(&Way::ALL.map(|way| (way.word(), way))));
+    set(&mut gate.watch, table.take("watch"), Item::flag);
     let rules = table.take("rule").map(|list| metrics::gate_rules(&list)).unwrap_or_default();
     set(&mut gate.inconclusive_fails, table.take("inconclusive"), |item| item.word(&POLICIES));
     set(&mut gate.failed_fails, table.take("failed"), |item| item.word(&POLICIES));

@@ -187,6 +187,8 @@ pub struct Gate {
     /// Cases of the base that are measured against themselves.
     pub controls: Setting<u32>,
     pub way: Setting<Way>,
+    /// Look at what else the machine does while a process runs.
+    pub watch: Setting<bool>,
     /// Inconclusive cases make the exit code 3.
     pub inconclusive_fails: Setting<bool>,
     /// Missing, failed or invalid cases make the exit code 4.
@@ -206,6 +208,7 @@ impl Default for Gate {
             budget: Setting::default(0.0),
             controls: Setting::default(5),
             way: Setting::default(Way::Alternating),
+            watch: Setting::default(true),
             inconclusive_fails: Setting::default(false),
             failed_fails: Setting::default(true),
             sessions: Setting::default(4),
