@@ -28,3 +28,6 @@ mod schema;
 mod suite_file;
 mod suite_reference;
 mod support;
+mod tree_faults;
+mod tree_words;
+mod trees;
