@@ -6,7 +6,7 @@ use std::path::Path;
 
 use gbench_ci::cli::render::render_fault;
 use gbench_ci::model::{Exit, Fault, Side};
-use gbench_ci::tree::{Range, Tree, resolve};
+use gbench_ci::trees::{Range, Tree, resolve};
 use git2::Repository;
 
 use crate::support::git::{Sandbox, add_submodule, commit_all, commit_index, init, write};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gbench_ci::tree::{Range, Sides, names_revision, resolve};
+use gbench_ci::trees::{Range, Sides, names_revision, resolve};
 use git2::Oid;
 
 use crate::support::git::Sandbox;

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use gbench_ci::model::Side;
-use gbench_ci::tree::{Range, Tree, resolve, side_environment};
+use gbench_ci::trees::{Range, Tree, resolve, side_environment};
 use git2::Repository;
 
 use crate::support::git::{
