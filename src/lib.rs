@@ -15,7 +15,7 @@
 //! | 2 | [`store`] | `model` |
 //! | 2 | [`report`] | `model`, `compare` |
 //! | 3 | [`run`] | `model`, `stats`, `suite`, `supervise`, `plan`, `store` |
-//! | 3 | [`tree`] | `model`, `suite`, `machine`, `store` |
+//! | 3 | [`trees`] | `model`, `suite`, `machine`, `store` |
 //! | 4 | [`cli`] | any |
 //!
 //! `tests/arrows.rs` holds this table as data and reads the imports. `model`, `stats`, `plan`, `compare` and
@@ -37,4 +37,4 @@ pub mod stats;
 pub mod store;
 pub mod suite;
 pub mod supervise;
-pub mod tree;
+pub mod trees;

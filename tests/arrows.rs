@@ -16,7 +16,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("store", &["model"]),
     ("report", &["model", "compare"]),
     ("run", &["model", "stats", "suite", "supervise", "plan", "store"]),
-    ("tree", &["model", "suite", "machine", "store"]),
+    ("trees", &["model", "suite", "machine", "store"]),
     ("cli", &ANY),
 ];
 const ANY: [&str; 12] = [
@@ -31,7 +31,7 @@ const ANY: [&str; 12] = [
     "store",
     "report",
     "run",
-    "tree",
+    "trees",
 ];
 
 /// Rooms that turn values into values: their callers read and write.

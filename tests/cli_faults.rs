@@ -124,7 +124,7 @@ fn a_commit_that_cannot_be_checked_out_is_named() {
     repository.commit(Some("HEAD"), &who, &who, "first", &tree, &[]).unwrap();
     std::fs::write(path.join("file"), "").unwrap();
     let check_out = |from: &str, commit: &str, to: &str| {
-        let fault = gbench_ci::tree::check_out(&path.join(from), commit, &path.join(to)).unwrap_err();
+        let fault = gbench_ci::trees::check_out(&path.join(from), commit, &path.join(to)).unwrap_err();
         said(&fault)
     };
     let _bound = settings().bind_to_scope();

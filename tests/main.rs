@@ -34,3 +34,6 @@ mod schema;
 mod suite_file;
 mod suite_reference;
 mod support;
+mod tree_faults;
+mod tree_words;
+mod trees;

@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::report::Format;
 use crate::run::{Finished, has_binary};
 use crate::suite::Suite;
-use crate::tree::check_out;
+use crate::trees::check_out;
 
 /// The benchmark whose second commit does more work.
 const PLANTED: &str = "demo/checksum";

@@ -45,6 +45,11 @@ impl Store {
         Ok(Self { root: folder.join(path), keep: keep.max(1) as usize })
     }
 
+    /// Where the trees of both sides of a comparison are kept; not necessarily there.
+    pub fn trees(&self) -> PathBuf {
+        self.root.join("trees")
+    }
+
     fn folder(&self, name: &BaselineName) -> PathBuf {
         self.root.join("baselines").join(name.as_str())
     }

@@ -1,6 +1,7 @@
 //! What several test files need: the fixture program, folders with suites, runs without a command line.
 
 pub mod cli;
+pub mod git;
 pub mod json;
 pub mod records;
 pub mod rounds;

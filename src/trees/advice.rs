@@ -27,9 +27,11 @@ pub(super) fn no_revision(repository: &Repository, name: &str, error: &Error) ->
     let is_there = stem != name && repository.revparse_single(stem).is_ok();
     match (is_there, repository.is_shallow(), near.as_slice()) {
         (_, true, _) => Fault::at(place, "not in this clone, which is shallow", DEEPEN),
-        (true, ..) => {
-            Fault::at(place, "its history does not go back so far", format!("write `{stem}` or a commit"))
-        }
+        (true, ..) => Fault::at(
+            place,
+            "its history does not go back so far",
+            "go back fewer steps, or name a commit".to_owned(),
+        ),
         (_, _, []) => Fault::at(
             place,
             "no branch, tag or commit is called so",

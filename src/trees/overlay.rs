@@ -8,13 +8,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use git2::{Repository, Status, StatusOptions};
+use git2::{IndexEntry, Repository, Status, StatusOptions};
 
 use super::files;
 use crate::model::{Fault, Result};
 
 /// The mode of an index entry that names a commit of a submodule.
 pub(super) const GITLINK: u32 = 0o160_000;
+
+/// The flag of an index entry whose file a sparse checkout leaves out.
+const SKIP_WORKTREE: u16 = 1 << 14;
 
 /// A path that is not as the commit has it, relative to the repository's root.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,9 +36,12 @@ pub(super) enum Kind {
 }
 
 /// What differs between `HEAD` and the files, whatever the index says. Ignored files are no changes, nor is a
-/// repository that lies in the tree without being its submodule: git does not look into it either.
+/// repository that lies in the tree without being its submodule: git does not look into it either. Files that a sparse
+/// checkout leaves out are not gone.
 pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<Change>, git2::Error> {
     let submodules = gitlinks(repository)?;
+    let left_out = paths(repository, |entry| entry.flags_extended & SKIP_WORKTREE != 0)?;
+    let root = repository.workdir().unwrap_or_else(|| repository.path());
     let mut options = StatusOptions::new();
     options.include_untracked(true).recurse_untracked_dirs(true);
     let mut changes = Vec::new();
@@ -45,7 +51,11 @@ pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<Change
             continue;
         }
         let is_gone = status.contains(Status::WT_DELETED)
-            || status.contains(Status::INDEX_DELETED) && !status.contains(Status::WT_NEW);
+            || status.contains(Status::INDEX_DELETED) && !status.contains(Status::WT_NEW)
+            || status.is_conflicted() && fs::symlink_metadata(root.join(&path)).is_err();
+        if is_gone && left_out.contains(&path) {
+            continue;
+        }
         let kind = match (submodules.contains(&path), is_gone) {
             (true, _) => Kind::Submodule,
             (_, true) => Kind::Gone,
@@ -58,8 +68,15 @@ pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<Change
 
 /// The paths of submodules, by the index.
 pub(super) fn gitlinks(repository: &Repository) -> std::result::Result<HashSet<PathBuf>, git2::Error> {
+    paths(repository, |entry| entry.mode == GITLINK)
+}
+
+fn paths(
+    repository: &Repository,
+    which: impl Fn(&IndexEntry) -> bool,
+) -> std::result::Result<HashSet<PathBuf>, git2::Error> {
     let index = repository.index()?;
-    let entries = index.iter().filter(|entry| entry.mode == GITLINK);
+    let entries = index.iter().filter(|entry| which(entry));
     Ok(entries.map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path))).collect())
 }
 

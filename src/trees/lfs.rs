@@ -72,7 +72,8 @@ pub(super) fn fill(origin: &Repository, tree: &Repository, within: &Path) -> Res
     if let Some((entry, _)) = missing.first() {
         let others = match missing.len() - 1 {
             0 => String::new(),
-            more => format!(", like {more} more"),
+            1 => ", like that of 1 other".to_owned(),
+            more => format!(", like that of {more} others"),
         };
         let commit = tree.head().and_then(|head| head.peel_to_commit()).map(|head| head.id().to_string());
         return Err(Fault::at(

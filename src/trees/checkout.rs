@@ -59,6 +59,17 @@ pub(super) fn fill(
         let what = format!("{} cannot be checked out here: {}", state.commit(), error.message());
         Fault::at_path(at, what, "give a writable folder with enough space")
     };
+    if let (State::AsItStands(commit), Some(checkout)) = (state, origin.workdir()) {
+        let head = origin.head().and_then(|head| head.peel_to_commit()).map_err(fault)?.id();
+        if head != commit {
+            let what = format!("stands on {head} by now, and no longer on {commit}");
+            return Err(Fault::at_path(
+                checkout,
+                what,
+                "leave the checkout alone until it is copied; start again",
+            ));
+        }
+    }
     let tree = link(origin, at, state.commit(), ground)?;
     let checkout = origin.workdir().filter(|_| matches!(state, State::AsItStands(_)));
     let changes = match checkout {
