@@ -21,7 +21,7 @@ use crate::run::Finished;
 use crate::store::{ComparisonFolder, latest_comparison, read_comparison};
 use crate::suite::words::{near, parse_seconds};
 use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, Suite};
-use crate::tree::{self, Range, Revision, Sides, Tree};
+use crate::trees::{self, Range, Revision, Sides, Tree};
 
 /// How a comparison of two commits is measured.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -115,7 +115,7 @@ pub fn run(args: &Args, range: Option<&str>, builtins: &[Benchmark], out: &mut i
             return Err(Fault::at_flag("--resume", "a range is given as well", next));
         }
         Some(text) => resumed(text, &artifacts, &home)?,
-        None => Route { sides: tree::resolve(&home, &Range::parse(range))?, resumed: None },
+        None => Route { sides: trees::resolve(&home, &Range::parse(range))?, resumed: None },
     };
     let teller = Shared::new(args.output.quiet);
     teller.note(&format!("base  {}\nhead  {}", route.sides.base.words, route.sides.head.words));
@@ -228,7 +228,7 @@ fn suite_in(
     };
     args.settings.overrides()?.apply(&mut suite);
     args.output.apply(&mut suite)?;
-    for (name, value) in tree::side_environment(tree) {
+    for (name, value) in trees::side_environment(tree) {
         for benchmark in &mut suite.benchmarks {
             benchmark.env.entry(name.clone()).or_insert_with(|| value.clone());
         }
@@ -401,9 +401,9 @@ fn revision_of(record: &RunRecord, home: &Path, path: &Path) -> Result<Revision>
     };
     if !git.dirty.any() {
         let range = format!("{commit}..{commit}");
-        return Ok(tree::resolve(home, &Range::parse(Some(&range)))?.head);
+        return Ok(trees::resolve(home, &Range::parse(Some(&range)))?.head);
     }
-    let now = tree::resolve(home, &Range::parse(Some("HEAD..")))?.head;
+    let now = trees::resolve(home, &Range::parse(Some("HEAD..")))?.head;
     if now.commit != commit {
         let what = format!(
             "its head was a working tree at {}, and yours is at {}",

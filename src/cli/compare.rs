@@ -20,7 +20,7 @@ use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_record, read_two_records, write_atomically};
 use crate::suite::{Benchmark, Gate, Overrides, Selection, Suite};
-use crate::tree::names_revision;
+use crate::trees::names_revision;
 
 /// Compare two commits, a baseline with a fresh run, or two records
 ///

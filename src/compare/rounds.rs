@@ -49,8 +49,8 @@ impl Rounds {
             let at_base = place(base);
             bases.push(at_base);
             differences.push(sign * (place(head) - at_base));
-            // Work of others that both sides met is their common lot; what only one of them met is not.
-            disturbed.push(base.busy != head.busy || base.throttled || head.throttled);
+            // What both sides met, such as a power limit or work of others, is their common lot.
+            disturbed.push(base.busy != head.busy || base.throttled != head.throttled);
         }
         let first = &bases[..bases.len().min(screen)];
         let margin = evidence.limits.margin.unwrap_or(0.0);
