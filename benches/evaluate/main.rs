@@ -1,0 +1,96 @@
+//! The project's proof of its decision rule: simulated suites, real traces, awkward differences, the rules of other tools
+//! on the same data, and the goals.
+//!
+//! `cargo bench --bench evaluate -- [--quick] [--seed N]`. The exit code is 1 where a goal is missed by more than the
+//! sampling error of the run. `GBENCH_CORPUS` names a folder with real traces; `docs/evaluation.md` holds the
+//! tables of a whole run.
+
+mod awkward;
+mod cost;
+mod goals;
+mod ours;
+mod paired;
+mod peers;
+mod real;
+mod report;
+mod simulate;
+mod table;
+mod traces;
+mod trials;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use goals::Goal;
+use report::Report;
+use simulate::Seed;
+use trials::Counts;
+
+const SEED: u64 = 2024;
+/// Two processors need less than twenty minutes for these.
+const FULL: Counts = Counts { unchanged: 600, unchanged_peers: 300, planted: 200, planted_goals: 600 };
+const QUICK: Counts = Counts { unchanged: 100, unchanged_peers: 40, planted: 20, planted_goals: 60 };
+
+fn main() -> ExitCode {
+    let (counts, seed) = match arguments(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(what) => {
+            eprintln!("evaluate: {what}; it knows --quick and --seed N");
+            return ExitCode::from(2);
+        }
+    };
+    let begin = Instant::now();
+    println!(
+        "# Evaluation\n\nSeed {seed}. Suites: {} without changes ({} for the other tools), {} for each size of change, {} \
+         where a goal rests on it.\n",
+        counts.unchanged, counts.unchanged_peers, counts.planted, counts.planted_goals
+    );
+    let mut report = Report { seed: Seed(seed), counts, goals: Vec::new() };
+    report.cost();
+    report.rules();
+    report.profiles();
+    report.sizes();
+    let real = real::section(&report);
+    report.awkward();
+    let code = conclude(&mut report.goals);
+    println!("{:.0} s.", begin.elapsed().as_secs_f64());
+    match real {
+        Ok(()) => code,
+        Err(what) => {
+            eprintln!("evaluate: {what}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Cargo adds `--bench`.
+fn arguments(mut given: impl Iterator<Item = String>) -> Result<(Counts, u64), String> {
+    let (mut counts, mut seed) = (FULL, SEED);
+    while let Some(argument) = given.next() {
+        match argument.as_str() {
+            "--bench" => {}
+            "--quick" => counts = QUICK,
+            "--seed" => {
+                let number = given.next().ok_or("--seed wants a number")?;
+                seed = number.parse().map_err(|_| format!("--seed: {number} is no whole number"))?;
+            }
+            other => return Err(format!("{other} is no option")),
+        }
+    }
+    Ok((counts, seed))
+}
+
+fn conclude(goals: &mut [Goal]) -> ExitCode {
+    goals.sort_by(|a, b| a.what.split('.').next().cmp(&b.what.split('.').next()));
+    let rows: Vec<_> = goals.iter().map(Goal::row).collect();
+    println!("## Goals\n\n± one standard error.\n");
+    println!("{}", table::markdown(&["goal", "reached", "asked", "standing"], &rows));
+    let missed = goals::missed(goals);
+    if missed.is_empty() {
+        println!("No goal is missed by more than the sampling error of this run.");
+        return ExitCode::SUCCESS;
+    }
+    println!("Missed by more than the sampling error of this run (chance below {:e}):", goals::CHANCE);
+    missed.iter().for_each(|what| println!("- {what}"));
+    ExitCode::FAILURE
+}
