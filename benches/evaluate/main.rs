@@ -28,7 +28,7 @@ use trials::Counts;
 
 const SEED: u64 = 2024;
 /// Two processors need less than twenty minutes for these.
-const FULL: Counts = Counts { unchanged: 600, unchanged_peers: 300, planted: 200, planted_goals: 600 };
+const FULL: Counts = Counts { unchanged: 600, unchanged_peers: 300, planted: 300, planted_goals: 1000 };
 const QUICK: Counts = Counts { unchanged: 100, unchanged_peers: 40, planted: 20, planted_goals: 60 };
 
 fn main() -> ExitCode {

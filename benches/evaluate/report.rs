@@ -95,8 +95,8 @@ impl Report {
         println!("## SEQ-E in every profile\n");
         println!(
             "Standard, lean, at most 24 rounds and alternating: red suites of {} each. Power and cost: standard; power from \
-             {} slowed benchmarks each. Fixed: the cheapest fixed paired t (Bonferroni) with at least its power at +2 % and \
-             +3 % on the same suites, its number of rounds R chosen with hindsight; in brackets the R for two \
+             {} slowed benchmarks each. Fixed: the cheapest fixed paired t (Bonferroni) with at least its power over +2 % and \
+             +3 % together on the same suites, its number of rounds R chosen with hindsight; in brackets the R for two \
              standard errors less and more.\n",
             self.counts.unchanged,
             power * SIZE / PLANTED_EVERY
@@ -130,11 +130,11 @@ impl Report {
         let mut row = vec![format!("{} ({})", profile.name, profile.noise)];
         let all: Vec<Vec<Said>> =
             ours::rules().iter().map(|rule| unchanged(rule, profile, level, self.seed)).collect();
-        for (said, way) in all.iter().zip(["standard", "lean", "24 rounds", "alternating"]) {
-            let red = red_suites(said);
-            row.push(format!("{} of {}", red.hits, red.of));
-            let what = format!("1. Red suites without a change, {}, {way}", profile.name);
-            self.goal(what, Figure::Share(red), Bound::AtMost(2.0 / 600.0), Unit::Of);
+        let red: Vec<Share> = all.iter().map(|said| red_suites(said)).collect();
+        row.extend(red.iter().map(|red| format!("{} of {}", red.hits, red.of)));
+        if let Some(worst) = red.iter().max_by_key(|red| red.hits) {
+            let what = format!("1. Red suites without a change, {}, the worst of four ways", profile.name);
+            self.goal(what, Figure::Share(*worst), Bound::AtMost(2.0 / 600.0), Unit::Of);
         }
         let standard = SeqE::USUAL.named("SEQ-E");
         let said = [2.0, 3.0, 5.0].map(|change| planted(&standard, profile, power, change, self.seed));
@@ -257,7 +257,8 @@ impl Report {
     pub fn cost(&mut self) {
         println!("## What deciding costs\n");
         println!(
-            "All benchmarks are decided anew after each of {} rounds, on one thread, and none is decided before the last.\n",
+            "All benchmarks are decided anew after each of {} rounds, on one thread, and hardly any is decided before the last. \
+             Wall time, no less than CPU time.\n",
             cost::ROUNDS
         );
         let mut rows = Vec::new();
@@ -319,24 +320,21 @@ impl Fixed {
     /// `ours`: what SEQ-E said of the suites with changes of 2 % and 3 %.
     fn of_equal_power(profile: &Profile, ours: [&[Said]; 2], seed: Seed) -> Self {
         let count = ours[0].len();
-        // By change and number of rounds: hits of the fixed design more than SEQ-E has, by planted benchmark.
-        let more: Vec<Vec<Mean>> = [2.0, 3.0]
+        // By number of rounds: what the fixed design finds more than SEQ-E, by planted benchmark, at both changes.
+        let gains: Vec<Vec<Vec<f64>>> = [2.0, 3.0]
             .iter()
             .zip(ours)
-            .map(|(percent, ours)| {
-                let gains = each(count, |index| gains(profile, *percent, &ours[index], index, seed));
-                let at = |rounds: usize| {
-                    Mean::of(
-                        &gains.iter().flat_map(|suite| suite[rounds].iter().copied()).collect::<Vec<_>>(),
-                    )
-                };
-                (0..=MOST_ROUNDS - Self::LEAST).map(at).collect()
+            .flat_map(|(percent, ours)| {
+                each(count, |index| gains(profile, *percent, &ours[index], index, seed))
             })
             .collect();
+        let more = |at: usize| {
+            Mean::of(&gains.iter().flat_map(|suite| suite[at].iter().copied()).collect::<Vec<_>>())
+        };
+        let more: Vec<Mean> = (0..=MOST_ROUNDS - Self::LEAST).map(more).collect();
         let first = |errors: f64| {
-            let enough =
-                |at: &usize| more.iter().all(|change| change[*at].value + errors * change[*at].error >= 0.0);
-            (0..=MOST_ROUNDS - Self::LEAST).find(enough).map_or(MOST_ROUNDS, |at| at + Self::LEAST)
+            let enough = |more: &Mean| more.value + errors * more.error >= 0.0;
+            more.iter().position(enough).map_or(MOST_ROUNDS, |at| at + Self::LEAST)
         };
         Self { low: first(2.0), here: first(0.0), high: first(-2.0) }
     }

@@ -130,9 +130,10 @@ impl Corpus {
         })
     }
 
-    /// `count` suites by a rule on one process a side, one after the other.
+    /// `count` suites by a rule on one process a side.
     pub fn peer(
         &self,
+        way: Way,
         count: usize,
         percent: f64,
         seed: Seed,
@@ -140,7 +141,7 @@ impl Corpus {
     ) -> Vec<Said> {
         self.suites(count, seed, |benchmarks, random| {
             let red = benchmarks.iter().enumerate().map(|(at, benchmark)| {
-                let [first, second] = benchmark.pair(Way::Alternating, change(at, percent), random);
+                let [first, second] = benchmark.pair(way, change(at, percent), random);
                 is_red(&first, &second)
             });
             let red: Vec<bool> = red.collect();
