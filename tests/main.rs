@@ -14,6 +14,7 @@ mod compare_pairing;
 mod compare_rule;
 mod doctor;
 mod errors;
+mod evaluate;
 mod fake_nvml;
 mod kill;
 mod listing;
