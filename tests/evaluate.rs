@@ -9,8 +9,12 @@
 
 #[path = "../benches/evaluate/awkward.rs"]
 mod awkward;
+#[path = "../benches/evaluate/draw.rs"]
+mod draw;
 #[path = "../benches/evaluate/goals.rs"]
 mod goals;
+#[path = "../benches/evaluate/history.rs"]
+mod history;
 #[path = "../benches/evaluate/ours.rs"]
 mod ours;
 #[path = "../benches/evaluate/paired.rs"]
@@ -32,9 +36,10 @@ use gbench_ci::stats::seq_e::{Limits, Status};
 use gbench_ci::stats::{Group, Welch};
 use rand_pcg::Pcg64;
 
+use draw::Seed;
 use goals::{Bound, Figure, Goal, Standing, Unit, missed};
 use ours::{LIMITS, SeqE};
-use simulate::{Iterations, Process, Profile, QUIET, Seed, Suite, TYPICAL};
+use simulate::{Iterations, Process, Profile, QUIET, Suite, TYPICAL};
 use trials::{Mean, Rule, Said, Share, found, mean_of, planted, red_suites, unchanged};
 
 const SEED: Seed = Seed(2024);

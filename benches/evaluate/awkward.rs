@@ -7,9 +7,9 @@ use rand::RngExt;
 use rand_distr::{Cauchy, Distribution, StudentT};
 use rand_pcg::Pcg64;
 
+use super::draw::{Seed, normal};
 use super::ours::{LIMITS, decide_as_needed};
 use super::paired::group_sequential_rulings;
-use super::simulate::{Seed, normal};
 use super::trials::{SIZE, Share, each};
 use gbench_ci::stats::seq_e::Status;
 

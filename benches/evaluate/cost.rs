@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use gbench_ci::stats::seq_e::decide;
 use rand_pcg::Pcg64;
 
+use super::draw::{Seed, normal};
 use super::ours::{LIMITS, series};
-use super::simulate::{Seed, normal};
 
 pub const ROUNDS: usize = 40;
 /// CPU time for each round with 100 benchmarks, and in all with 10,000.

@@ -7,7 +7,10 @@
 
 mod awkward;
 mod cost;
+mod draw;
+mod fixed;
 mod goals;
+mod history;
 mod ours;
 mod paired;
 mod peers;
@@ -21,9 +24,9 @@ mod trials;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use draw::Seed;
 use goals::Goal;
 use report::Report;
-use simulate::Seed;
 use trials::Counts;
 
 const SEED: u64 = 2024;

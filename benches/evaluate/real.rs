@@ -2,9 +2,9 @@
 
 use gbench_ci::stats::seq_e::Status;
 
+use super::draw::Seed;
 use super::ours::Way;
 use super::report::Report;
-use super::simulate::Seed;
 use super::table::{markdown, percent};
 use super::traces::{Corpus, nvbench_compare, threshold};
 use super::trials::{SIZE, Said, found, inconclusive, mean_of, red_suites};

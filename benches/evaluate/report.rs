@@ -1,11 +1,13 @@
-//! The sections of the report, each printed as soon as it is known.
+//! The sections of the report, each printed as soon as it is known. What is being computed is told on stderr.
 
 use gbench_ci::stats::sample_stddev;
 use gbench_ci::stats::seq_e::Status;
 
+use super::draw::Seed;
+use super::fixed::Fixed;
 use super::goals::{Bound, Figure, Goal, Unit};
 use super::ours::{self, Rounds, SeqE, USUAL};
-use super::simulate::{BRIEF, NOISY, Profile, QUIET, Seed, Suite, TYPICAL};
+use super::simulate::{BRIEF, NOISY, Profile, QUIET, Suite, TYPICAL};
 use super::table::{markdown, percent};
 use super::trials::*;
 use super::{awkward, cost, paired, peers};
@@ -44,9 +46,10 @@ impl Report {
         let promises = ours::rules().len() + paired::rules().len();
         let rules = ours::rules().into_iter().chain(paired::rules()).chain(peers::rules());
         let mut rows = Vec::new();
-        let mut dearest_lean = None;
+        let mut lean = None;
         let mut cheapest_peer = f64::INFINITY;
         for (index, rule) in rules.enumerate() {
+            eprintln!("typical: {}", rule.name.replace("**", ""));
             let count = if index < promises { level } else { unchanged_peers };
             let said = unchanged(&rule, &TYPICAL, count, self.seed);
             let red = red_suites(&said);
@@ -68,7 +71,7 @@ impl Report {
                         Bound::AtMost(200.0),
                         Unit::Plain,
                     );
-                    dearest_lean = Some(iterations);
+                    lean = Some(iterations);
                 }
                 name if ["nvbench", "criterion", "google"].iter().any(|peer| name.starts_with(peer)) => {
                     cheapest_peer = cheapest_peer.min(iterations.value);
@@ -78,7 +81,7 @@ impl Report {
         }
         let header = ["rule", "red", "+1 %", "+2 %", "+3 %", "+5 %", "+10 %", "iterations", "GPU s"];
         println!("{}", markdown(&header, &rows));
-        if let Some(Mean { value, error }) = dearest_lean {
+        if let Some(Mean { value, error }) = lean {
             let figure = Mean { value: cheapest_peer / value, error: cheapest_peer / value * error / value };
             self.goal(
                 "5. Iterations of NVBench, criterion, Google Benchmark (the cheapest) over lean",
@@ -103,6 +106,7 @@ impl Report {
         );
         let mut rows = Vec::new();
         for profile in [QUIET, TYPICAL, BRIEF, NOISY] {
+            eprintln!("SEQ-E: {}", profile.name);
             rows.push(self.profile(&profile));
         }
         let header = [
@@ -305,55 +309,4 @@ fn steady(said: &[Said], profile: &Profile, seed: Seed) -> Share {
     let red = said.iter().flat_map(|one| one.statuses.iter().step_by(PLANTED_EVERY));
     let both = red.zip(noise.iter().flatten()).filter(|(_, noise)| **noise < STEADY);
     Share::of(both.map(|(status, _)| *status == Status::Regressed))
-}
-
-/// Rounds of a fixed design: of about the power of SEQ-E, and of two standard errors less and more.
-struct Fixed {
-    low: usize,
-    here: usize,
-    high: usize,
-}
-
-impl Fixed {
-    const LEAST: usize = 4;
-
-    /// `ours`: what SEQ-E said of the suites with changes of 2 % and 3 %.
-    fn of_equal_power(profile: &Profile, ours: [&[Said]; 2], seed: Seed) -> Self {
-        let count = ours[0].len();
-        // By number of rounds: what the fixed design finds more than SEQ-E, by planted benchmark, at both changes.
-        let gains: Vec<Vec<Vec<f64>>> = [2.0, 3.0]
-            .iter()
-            .zip(ours)
-            .flat_map(|(percent, ours)| {
-                each(count, |index| gains(profile, *percent, &ours[index], index, seed))
-            })
-            .collect();
-        let more = |at: usize| {
-            Mean::of(&gains.iter().flat_map(|suite| suite[at].iter().copied()).collect::<Vec<_>>())
-        };
-        let more: Vec<Mean> = (0..=MOST_ROUNDS - Self::LEAST).map(more).collect();
-        let first = |errors: f64| {
-            let enough = |more: &Mean| more.value + errors * more.error >= 0.0;
-            more.iter().position(enough).map_or(MOST_ROUNDS, |at| at + Self::LEAST)
-        };
-        Self { low: first(2.0), here: first(0.0), high: first(-2.0) }
-    }
-}
-
-/// For each number of rounds and planted benchmark of one suite: 1 where only the fixed design finds it, -1 where only
-/// SEQ-E does.
-fn gains(profile: &Profile, percent: f64, ours: &Said, index: usize, seed: Seed) -> Vec<Vec<f64>> {
-    let mut random = seed.named("planted").named(profile.name).at(index as u64).random();
-    let suite = Suite::draw(profile, SIZE, &mut random);
-    let change = |at| if is_planted(at) { (percent / 100.0).ln_1p() } else { 0.0 };
-    let change: Vec<f64> = (0..SIZE).map(change).collect();
-    let all = Rounds::new(&suite, &change, MOST_ROUNDS, SeqE::USUAL, &mut random).all(MOST_ROUNDS);
-    let gain = |(fixed, ours): (bool, &Status)| {
-        f64::from(u8::from(fixed)) - f64::from(u8::from(*ours == Status::Regressed))
-    };
-    let at = |rounds| {
-        let fixed = paired::fixed_reds(&all, rounds).into_iter().step_by(PLANTED_EVERY);
-        fixed.zip(ours.statuses.iter().step_by(PLANTED_EVERY)).map(gain).collect()
-    };
-    (Fixed::LEAST..=MOST_ROUNDS).map(at).collect()
 }

@@ -4,9 +4,11 @@
 //! a warm-up transient, an effect of each process and of each session; all of a suite share a slow drift and a timer.
 //! The figures are calibrated to series measured on real GPUs. Times are in microseconds, effects add up in logarithms.
 
-use rand::{RngExt, SeedableRng};
-use rand_distr::{Distribution, Exp1, StandardNormal, StudentT};
+use rand::RngExt;
+use rand_distr::{Distribution, Exp1};
 use rand_pcg::Pcg64;
+
+use super::draw::{heavy, log_uniform, normal};
 
 /// How noisy the benchmarks of a suite are.
 #[derive(Clone, Copy, Debug)]
@@ -328,40 +330,4 @@ impl Timer {
     fn read(&self, ln: f64) -> f64 {
         (ln.exp() * self.microseconds / self.resolution).round().max(1.0) * self.resolution
     }
-}
-
-/// Independent streams of numbers by name and index, whatever thread asks for them.
-#[derive(Clone, Copy, Debug)]
-pub struct Seed(pub u64);
-
-impl Seed {
-    pub fn named(self, name: &str) -> Self {
-        name.bytes().fold(self, |seed, byte| seed.at(u64::from(byte)))
-    }
-
-    /// Steele et al. 2014, "SplitMix": every bit of both inputs reaches every bit of the result.
-    pub fn at(self, index: u64) -> Self {
-        let mut z = self.0.rotate_left(23) ^ index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        Self(z ^ (z >> 31))
-    }
-
-    pub fn random(self) -> Pcg64 {
-        Pcg64::seed_from_u64(self.0)
-    }
-}
-
-pub fn normal(random: &mut Pcg64) -> f64 {
-    StandardNormal.sample(random)
-}
-
-/// Student's t with 4 degrees of freedom, of deviation 1.
-fn heavy(random: &mut Pcg64) -> f64 {
-    let student = StudentT::new(4.0).expect("4 degrees of freedom are positive");
-    student.sample(random) / 2.0_f64.sqrt()
-}
-
-pub fn log_uniform(random: &mut Pcg64, least: f64, most: f64) -> f64 {
-    random.random_range(least.ln()..most.ln()).exp()
 }

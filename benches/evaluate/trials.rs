@@ -10,7 +10,8 @@ use gbench_ci::stats::seq_e::Status;
 use gbench_ci::stats::{mean, sample_stddev};
 use rand_pcg::Pcg64;
 
-use super::simulate::{Profile, Seed, Suite};
+use super::draw::Seed;
+use super::simulate::{Profile, Suite};
 
 /// Benchmarks of a suite, unless a table says otherwise.
 pub const SIZE: usize = 100;
