@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     let real = real::section(&report);
     report.awkward();
     let code = conclude(&mut report.goals);
-    println!("{:.0} s.", begin.elapsed().as_secs_f64());
+    println!("\n{:.0} s, {:.0} s of CPU.", begin.elapsed().as_secs_f64(), cpu_seconds());
     match real {
         Ok(()) => code,
         Err(what) => {
@@ -64,6 +64,14 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Of all threads: what two idle processors would need is half of it.
+fn cpu_seconds() -> f64 {
+    use nix::sys::resource::{UsageWho, getrusage};
+    let usage = getrusage(UsageWho::RUSAGE_SELF).expect("a process may ask for its own usage");
+    let times = [usage.user_time(), usage.system_time()];
+    times.iter().map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6).sum()
 }
 
 /// Cargo adds `--bench`.
