@@ -1,4 +1,4 @@
-//! What other tools decide on the same data, as their sources and manuals have it.
+//! What other tools decide on the same data, as their sources have it.
 
 use gbench_ci::stats::{TQuantiles, mean, median, quantile, sample_stddev};
 use rand::RngExt;
