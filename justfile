@@ -34,7 +34,11 @@ ci:
 
 # Figures of gbench-ci itself: comparing, starting, measuring. No part of CI: a shared runner is no place to time
 bench:
-    cargo bench --no-fail-fast
+    cargo bench --no-fail-fast --bench compare --bench runner --bench startup
+
+# The proof of the decision rule: every table of docs/evaluation.md. `just evaluate --quick` in a minute or two; GBENCH_CORPUS names a folder with real traces
+evaluate *arguments:
+    cargo bench --bench evaluate -- {{arguments}}
 
 # On a machine with a GPU: doctor, manifest and real programs through the protocol. Says so and exits 77 where there is none
 gpu binary="target/release/gbench-ci":

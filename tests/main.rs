@@ -18,6 +18,7 @@ mod compare_rule;
 mod compare_sessions;
 mod doctor;
 mod errors;
+mod evaluate;
 mod fake_nvml;
 mod kill;
 mod listing;
