@@ -24,6 +24,7 @@ mod old_records;
 mod protocol;
 mod readme;
 mod report;
+mod report_rounds;
 mod runner;
 mod schema;
 mod suite_file;

@@ -8,6 +8,7 @@
 //! seq_e           the rule for comparisons in rounds
 //! rounds, doubts  what it looks at, and what must hold for it to be believed
 //! welch_holm      the rule for records that were measured apart
+//! replay          the verdict that the records of a comparison in rounds give by themselves
 //! argument        every step of one row, for explaining it
 //! standing        which cases another round could still decide
 //! verdict         the whole: conclusion, exit code, warnings
@@ -21,6 +22,7 @@ mod doubts;
 mod evidence;
 mod pairing;
 mod policy;
+mod replay;
 mod rounds;
 mod rows;
 mod rule;
@@ -32,11 +34,12 @@ mod warnings;
 mod welch_holm;
 mod words;
 
-pub use argument::{Argument, arguments};
+pub use argument::{Argument, arguments, arguments_of};
 pub use document::*;
 pub use evidence::{Evidence, Measured, ProcessValues, RowLimits};
 pub use policy::{Policy, SideInput};
-pub use rounds::{Rounds, Scale};
+pub use replay::{names, verdict_of};
+pub use rounds::{Rounds, Scale, Turn};
 pub use rule::{Decision, Judgement, Rule};
 pub use seq_e::SeqE;
 pub use standing::{Standing, standing};

@@ -61,7 +61,7 @@ impl SeqE {
 
 /// One row on its way to a decision.
 pub(super) struct Line<'a, 'e> {
-    evidence: &'e Evidence<'a>,
+    pub evidence: &'e Evidence<'a>,
     pub rounds: Rounds,
     pub target: f64,
     pub min_effect: f64,

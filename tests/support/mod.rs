@@ -4,6 +4,7 @@ pub mod cli;
 pub mod json;
 pub mod records;
 pub mod rounds;
+pub mod stories;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
