@@ -2,7 +2,7 @@
 
 use super::number::percent;
 use super::rows::{distinct, plural};
-use crate::compare::{RoundsMethod, Row, Verdict, VerdictDocument};
+use crate::compare::{Conclusion, RoundsMethod, Row, Verdict, VerdictDocument};
 use crate::model::Way;
 
 /// How both sides were measured, for a reader who has never heard of rounds.
