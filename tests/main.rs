@@ -3,6 +3,7 @@
 mod arrows;
 mod artifacts;
 mod cli_compare;
+mod cli_explain;
 mod cli_faults;
 mod cli_measure;
 mod cli_records;
@@ -28,6 +29,7 @@ mod old_records;
 mod protocol;
 mod readme;
 mod report;
+mod report_rounds;
 mod rounds;
 mod rounds_resume;
 mod runner;

@@ -11,7 +11,7 @@ use super::measure::RoundsMeasuring;
 use super::output::wrote;
 use super::progress::Shared;
 use super::run::{home, shown};
-use crate::compare::{Policy, SideInput, VerdictDocument, compare_sides};
+use crate::compare::verdict_of;
 use crate::model::{
     Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Side, Way,
 };
@@ -303,26 +303,6 @@ fn announce(plan: &RoundsPlan, comparison: &Comparison, teller: &Shared) {
         plural(least, "process"),
         rule.most_rounds,
     ));
-}
-
-/// The verdict from the records of a comparison alone, wherever they lie.
-pub fn verdict_of(
-    base: &RunRecord,
-    head: &RunRecord,
-    control: Option<&RunRecord>,
-) -> Result<VerdictDocument> {
-    let comparison = match (&base.comparison, &head.comparison) {
-        (Some(one), Some(other)) if one.id == other.id => one,
-        _ => {
-            let what = "the two records are not the sides of one comparison in rounds";
-            let next = "compare them as stored records: `gbench-ci compare BASE HEAD`";
-            return Err(Fault::at("the records", what, next));
-        }
-    };
-    let side = |record, name: &str| SideInput { record, name: name.to_owned() };
-    let control = control.map(|record| side(record, "control"));
-    let policy = Policy::of(comparison);
-    compare_sides(&side(base, &comparison.base), &side(head, &comparison.head), control.as_ref(), &policy)
 }
 
 fn conclude(

@@ -8,6 +8,7 @@
 //! seq_e           the rule for comparisons in rounds
 //! rounds, doubts  what it looks at, and what must hold for it to be believed
 //! welch_holm      the rule for records that were measured apart
+//! replay          the verdict that the records of a comparison in rounds give by themselves
 //! argument        every step of one row, for explaining it
 //! standing        which cases another round could still decide
 //! question        what becomes of one row before and after the suite is looked at as a whole
@@ -33,6 +34,7 @@ mod pairing;
 mod policy;
 mod process_session;
 mod question;
+mod replay;
 mod rounded;
 mod rounds;
 mod rows;
@@ -47,13 +49,14 @@ mod warnings;
 mod welch_holm;
 mod words;
 
-pub use argument::{Argument, arguments};
+pub use argument::{Argument, Step, arguments, arguments_of};
 pub use document::*;
 pub use evidence::{Evidence, Measured, ProcessValues, RowLimits};
 pub use history::{History, Past, Session, one_session};
 pub use policy::{Policy, SideInput};
 pub use process_session::{ASSUMED_DEVIATION, ProcessSession};
-pub use rounds::{RoundScale, Rounds};
+pub use replay::{names, verdict_of};
+pub use rounds::{RoundScale, Rounds, Turn};
 pub use rule::{Decision, Judgement, Rule};
 pub use seq_e::SeqE;
 pub use standing::{Standing, standing};

@@ -18,6 +18,46 @@ pub struct Rounds {
     pub margin: f64,
 }
 
+/// One round as it was measured, in the metric's own unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turn {
+    /// As the records number it, from 0.
+    pub round: u32,
+    /// The places of the two processes: the mean of the middle half of the samples, of their logarithms where all are
+    /// above zero.
+    pub base: f64,
+    pub head: f64,
+    /// What the coin said, where the records tell.
+    pub base_first: Option<bool>,
+}
+
+/// The turns of the rounds that both sides finished, as [`Rounds::of`] pairs them.
+pub fn turns(evidence: &Evidence) -> Vec<Turn> {
+    let sides = || evidence.base.processes.iter().chain(&evidence.head.processes);
+    let positive = sides().all(|process| process.samples.iter().all(|value| *value > 0.0));
+    let place = |process: &ProcessValues| {
+        let mut samples = process.samples.to_vec();
+        let place = match positive {
+            true => stats::ln_midmean(&mut samples).map(f64::exp),
+            false => stats::midmean(&mut samples),
+        };
+        place.unwrap_or(f64::NAN)
+    };
+    let mut heads = evidence.head.processes.iter().peekable();
+    let mut turns = Vec::new();
+    for base in &evidence.base.processes {
+        while heads.next_if(|head| head.round < base.round).is_some() {}
+        let Some(head) = heads.next_if(|head| head.round == base.round) else { continue };
+        turns.push(Turn {
+            round: base.round.unwrap_or(turns.len() as u32),
+            base: place(base),
+            head: place(head),
+            base_first: base.slot.zip(head.slot).map(|(base, head)| base < head),
+        });
+    }
+    turns
+}
+
 /// What a difference of places means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RoundScale {

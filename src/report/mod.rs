@@ -18,6 +18,7 @@
 
 mod csv;
 mod escape;
+pub mod explain;
 mod fit;
 mod input;
 mod json;
@@ -27,6 +28,7 @@ mod markdown;
 mod number;
 mod page;
 mod record;
+mod rounds;
 mod rows;
 mod summary;
 mod terminal;

@@ -6,6 +6,7 @@ pub mod json;
 pub mod records;
 pub mod rounds;
 pub mod scripted;
+pub mod stories;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

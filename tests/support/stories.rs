@@ -1,0 +1,119 @@
+//! Three comparisons in rounds that a new user may meet: one red, one that stays open, one clean. Made up: the differences
+//! are drawn from a seed.
+
+use gbench_ci::compare::{Policy, SeqE, SideInput};
+use gbench_ci::compare::{VerdictDocument, standing, verdict_of};
+use gbench_ci::model::*;
+
+use super::records::noise;
+use super::rounds::{Planned, differences, sides, timed};
+
+/// The records of a comparison.
+pub struct Story {
+    pub base: RunRecord,
+    pub head: RunRecord,
+    pub control: Option<RunRecord>,
+}
+
+impl Story {
+    pub fn verdict(&self) -> VerdictDocument {
+        verdict_of(&self.base, &self.head, self.control.as_ref()).unwrap()
+    }
+
+    /// `base/`, `head/` and `control/` below a comparison's folder, as a run leaves them; the verdict in `reports/`.
+    pub fn write(&self, artifacts: &std::path::Path) -> std::path::PathBuf {
+        let folder = artifacts.join(self.base.comparison.as_ref().unwrap().id.as_str());
+        let sides =
+            [("base", Some(&self.base)), ("head", Some(&self.head)), ("control", self.control.as_ref())];
+        for (name, record) in sides {
+            let Some(record) = record else { continue };
+            let results = folder.join(name).join("results");
+            std::fs::create_dir_all(&results).unwrap();
+            std::fs::write(results.join("record.json"), serde_json::to_vec(record).unwrap()).unwrap();
+        }
+        std::fs::create_dir_all(folder.join("reports")).unwrap();
+        let mut verdict = serde_json::to_vec_pretty(&self.verdict()).unwrap();
+        verdict.push(b'\n');
+        std::fs::write(folder.join("reports/verdict.json"), verdict).unwrap();
+        folder
+    }
+}
+
+/// Eight quiet kernels.
+fn company() -> Vec<Planned> {
+    let names = ["attention", "conv", "gemm", "layernorm", "reduce", "scan", "softmax", "transpose"];
+    let quiet = |(index, name): (usize, &&str)| Planned {
+        usual: 2e-4 * (index + 1) as f64,
+        ..timed(&format!("kernels/{name}"), &differences(100 + index as u32, 0.0, 0.003, 40))
+    };
+    names.iter().enumerate().map(quiet).collect()
+}
+
+/// One kernel 3 % slower, a bandwidth 4 % lower, and one kernel faster.
+pub fn red() -> Story {
+    let mut plans = company();
+    plans[2].differences = differences(1, 0.031, 0.005, 40);
+    plans[6].differences = differences(2, -0.052, 0.006, 40);
+    plans.push(Planned {
+        metric: "bandwidth".into(),
+        unit: "GB/s".into(),
+        usual: 2900.0,
+        ..timed("memory/copy", &differences(3, -0.041, 0.006, 40))
+    });
+    story(plans)
+}
+
+/// One kernel too noisy to decide, one cut short.
+pub fn open() -> Story {
+    let mut plans = company();
+    plans[5].differences = differences(3, 0.012, 0.06, 40);
+    plans[0].differences = differences(9, 0.021, 0.012, 9);
+    story(plans)
+}
+
+/// Nothing changed, and a control says so of the machine.
+pub fn clean() -> Story {
+    let mut plans = company();
+    plans[1].differences = differences(30, 0.004, 0.009, 40);
+    let mut story = story(plans);
+    let mut control = story.base.clone();
+    control.side = Some(Side::Control);
+    control.run_id = "20261121T100300.000Z-000003".parse().unwrap();
+    control.cases.truncate(3);
+    for (index, case) in control.cases.iter_mut().enumerate() {
+        for (round, samples) in case.metrics[0].processes.iter_mut().enumerate() {
+            let drawn = 0.003 * noise([index as u32, round as u32, 13, 13]);
+            samples.values.iter_mut().for_each(|value| *value *= drawn.exp());
+        }
+    }
+    story.control = Some(control);
+    story
+}
+
+/// The records of the planned cases, each with the rounds that it needed.
+fn story(plans: Vec<Planned>) -> Story {
+    let (mut base, mut head) = sides(&plans);
+    for (record, commit) in [(&mut base, "9f1c2e7ab04d5566"), (&mut head, "02ab45cd66778899")] {
+        let comparison = record.comparison.as_mut().unwrap();
+        comparison.base = "main (9f1c2e7ab0)".into();
+        comparison.head = "faster-softmax (02ab45cd66)".into();
+        comparison.seed = 1234;
+        let Probe::Known(git) = &mut record.manifest.git else { panic!("the manifest knows git") };
+        git.commit = Some(commit.into());
+        git.branch = None;
+    }
+    let comparison = base.comparison.clone().unwrap();
+    let side = |record| SideInput { record, name: String::new() };
+    let standings =
+        standing(&SeqE::of(&comparison), &side(&base), &side(&head), &Policy::of(&comparison)).unwrap();
+    let needed: Vec<(CaseId, usize)> =
+        standings.into_iter().map(|standing| (standing.case, standing.rounds as usize)).collect();
+    for record in [&mut base, &mut head] {
+        for case in &mut record.cases {
+            let (_, rounds) = needed.iter().find(|(id, _)| *id == case.id).unwrap();
+            case.processes.truncate(*rounds);
+            case.metrics[0].processes.truncate(*rounds);
+        }
+    }
+    Story { base, head, control: None }
+}
