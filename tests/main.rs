@@ -17,6 +17,7 @@ mod errors;
 mod fake_nvml;
 mod kill;
 mod listing;
+mod lockstep;
 mod manifest;
 mod manifest_git;
 mod old_records;

@@ -50,6 +50,7 @@ fn events_of(argv: &[&str]) -> Vec<Event> {
         cold: false,
         seed: 1,
         pinned: Vec::new(),
+        turns: false,
     };
     let mut child = Command::new("sh")
         .args(["-c", r#"exec 3>>"$GBENCH_EVENTS"; exec "$@""#, "sh"])

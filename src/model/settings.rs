@@ -93,6 +93,8 @@ pub struct Settings {
     pub seed: Setting<u64>,
     /// A missing requirement fails the case instead of skipping it.
     pub fail_on_missing: Setting<bool>,
+    /// The program can take turns with the other side's, over the protocol.
+    pub lockstep: Setting<bool>,
     /// Which GPUs a child may see, as CUDA_VISIBLE_DEVICES takes it; empty: as the gate sees them.
     pub device: Setting<String>,
 }
@@ -118,6 +120,7 @@ impl Default for Settings {
             threshold: Setting::default(0.05),
             seed: Setting::default(1337),
             fail_on_missing: Setting::default(false),
+            lockstep: Setting::default(false),
             device: Setting::default(String::new()),
         }
     }
@@ -161,6 +164,7 @@ impl Settings {
             ("threshold", show(&self.threshold, self.threshold.value)),
             ("seed", show(&self.seed, self.seed.value)),
             ("device", show(&self.device, self.device.value.clone())),
+            ("lockstep", show(&self.lockstep, self.lockstep.value)),
             ("fail_on_missing", show(&self.fail_on_missing, self.fail_on_missing.value)),
         ])
         .into_iter()

@@ -56,6 +56,20 @@ pub fn of_process(
     env
 }
 
+/// The same environment with a request to take turns, over the FIFO at `path`. What has no request stays as it is.
+pub fn with_turns(env: &[(OsString, OsString)], path: &Path) -> Vec<(OsString, OsString)> {
+    let mut env = env.to_vec();
+    for (_, value) in env.iter_mut().filter(|(name, _)| name == line::env::REQUEST) {
+        let request = value.to_str().and_then(|text| serde_json::from_str::<Request>(text).ok());
+        if let Some(text) = request.and_then(|it| serde_json::to_string(&Request { turns: true, ..it }).ok())
+        {
+            *value = text.into();
+        }
+    }
+    env.push((line::env::TURNS.into(), path.into()));
+    env
+}
+
 /// The environment of a build step: as of a process, without a request.
 pub fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
     let kept = |name: &str| benchmark.keep_env.iter().any(|keep| keep == name);
@@ -98,6 +112,7 @@ fn request(settings: &Settings, id: &CaseId, process: u32) -> Request {
         cold,
         seed: settings.seed.value,
         pinned: pinned.map(|(name, _)| name.to_owned()).collect(),
+        turns: false,
     }
 }
 
@@ -114,6 +129,24 @@ mod tests {
             parameters(&params).collect::<Vec<_>>(),
             [("GBENCH_PARAM_BLOCK_SIZE".to_owned(), "64".to_owned())]
         );
+    }
+
+    #[test]
+    fn only_who_takes_turns_is_told_of_them() {
+        let action = Action::Command(vec!["true".into()]);
+        let benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
+        let id = crate::plan::case_id(&benchmark, &Params::new());
+        let alone = of_process(&benchmark, &id, 0, None);
+        let text = |env: &[(OsString, OsString)], name: &str| {
+            env.iter().find(|(key, _)| key == name).map(|(_, value)| value.to_str().unwrap().to_owned())
+        };
+        assert!(!text(&alone, "GBENCH_REQUEST").unwrap().contains("turns"));
+        assert_eq!(text(&alone, "GBENCH_TURNS"), None);
+        let in_turns = with_turns(&alone, Path::new("/fifo"));
+        let request: Request = serde_json::from_str(&text(&in_turns, "GBENCH_REQUEST").unwrap()).unwrap();
+        assert!(request.turns);
+        assert_eq!(request.iterations, benchmark.settings.iterations.value);
+        assert_eq!(text(&in_turns, "GBENCH_TURNS").as_deref(), Some("/fifo"));
     }
 
     #[test]

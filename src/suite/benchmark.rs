@@ -12,7 +12,7 @@ use super::settings::Changes;
 use super::sweep::{constrain, sweep};
 use super::words::advise;
 use super::{Action, Benchmark, MetricRule};
-use crate::model::{BenchmarkId, Component, Kind, Origin, Params, Timing};
+use crate::model::{BenchmarkId, Component, Kind, Origin, Params, Setting, Timing};
 
 /// What the rest of the file says to every benchmark.
 pub(super) struct Surroundings<'a> {
@@ -58,6 +58,7 @@ impl Surroundings<'_> {
         self.describe(&mut it, &mut table);
         self.surround(&mut it, &mut table);
         self.time(&mut it, &mut table, action.as_ref().map(|(action, _)| action));
+        check_turns(&mut it, &table);
         let build = table.take("build");
         it.build = build.as_ref().and_then(|item| read_build(item, &self.folder)).or(it.build);
         let names = self.points(&mut it, &mut table);
@@ -152,6 +153,18 @@ impl Surroundings<'_> {
 
 pub(super) const TIMINGS: [(&str, Timing); 3] =
     [("protocol", Timing::Protocol), ("process", Timing::Process), ("stdout", Timing::Stdout)];
+
+/// Only who speaks the protocol can take turns. In `[defaults]` the key means whoever can.
+fn check_turns(it: &mut Benchmark, table: &Table) {
+    if it.timing == Timing::Protocol || !it.settings.lockstep.value {
+        return;
+    }
+    it.settings.lockstep = Setting::default(false);
+    if let Some(item) = table.again("lockstep") {
+        let next = "add `timing = \"protocol\"` if it speaks the protocol, or take `lockstep` out";
+        item.fault("`lockstep` is for programs that speak the protocol", next);
+    }
+}
 
 /// A benchmark that has not been given its name yet.
 fn nameless(action: Action, folder: &Path) -> Benchmark {
@@ -281,6 +294,20 @@ mod tests {
             "[[benchmark]]\nid = 'm'\nshell = 'true'\ntags = ['a', 'b', 'a']\ncomponents = ['cpu', 'cpu']";
         let benchmark = read(text).unwrap();
         assert_eq!((benchmark.tags.len(), benchmark.components), (2, vec![Component::Cpu]));
+    }
+
+    #[test]
+    fn only_programs_that_speak_the_protocol_can_take_turns() {
+        let fault = read("[[benchmark]]\nid = 'm'\nshell = 'true'\nlockstep = true").unwrap_err();
+        assert_eq!(fault.what, "`lockstep` is for programs that speak the protocol");
+        let lockstep = |text: &str| read(text).unwrap().settings.lockstep;
+        assert!(
+            lockstep("[[benchmark]]\nid = 'm'\nshell = 'true'\ntiming = 'protocol'\nlockstep = true").value
+        );
+        let by_default = "[defaults]\nlockstep = true\n[[benchmark]]\nid = 'm'\n";
+        assert!(lockstep(&format!("{by_default}builtin = 'mem'")).value);
+        assert!(!lockstep(&format!("{by_default}builtin = 'mem'\nlockstep = false")).value);
+        assert_eq!(lockstep(&format!("{by_default}shell = 'true'")), Setting::default(false));
     }
 
     #[test]
