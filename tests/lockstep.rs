@@ -315,6 +315,5 @@ fn the_manual_s_example_takes_turns() {
     let launch = launch(folder.path(), &["python3", example.to_str().unwrap()]);
     for execution in run(&[launch.clone(), launch], &TURNS) {
         assert_complete(&execution, 30);
-        assert!(execution.events.iter().any(|event| matches!(event, Event::Validation { passed: true, .. })));
     }
 }

@@ -3,28 +3,23 @@ import json, os, time
 request = json.loads(os.environ.get("GBENCH_REQUEST", '{"iterations": 5, "warmup": 1}'))
 channel = open(int(os.environ.get("GBENCH_FD", 1)), "w")
 say = lambda event, **keys: print(json.dumps({"event": event, **keys}), file=channel, flush=True)
-
-def turns():  # how many iterations to run now, again and again
-    if not request.get("turns"):
-        yield request["iterations"]  # alone: all at once
-        return
-    with open(int(os.environ["GBENCH_TURN_FD"])) as gate:
-        say("yield")  # ready
-        for line in gate:  # waits; ends when the gate closes it
-            yield json.loads(line)["turn"]["iterations"]
-            say("yield")  # done: the other's turn
-
-def work():
-    return sorted(i * 7919 % 100_003 for i in range(20_000))
-
-for _ in range(request["warmup"]):
-    work()
-say("stage", stage="measure")
+work = lambda: sorted(i * 7919 % 100_003 for i in range(20_000))
 times = []
-for iterations in turns():
+
+def measure(iterations):
     for _ in range(iterations):
         begin = time.perf_counter()
-        result = work()
+        work()
         times.append(time.perf_counter() - begin)
+
+measure(request["warmup"])
+times.clear()
+say("stage", stage="measure")
+if request.get("turns"):
+    say("yield")  # ready
+    for line in open(int(os.environ["GBENCH_TURN_FD"])):  # waits for a turn; ends with the last one
+        measure(json.loads(line)["turn"]["iterations"])
+        say("yield")  # done: the other's turn
+else:
+    measure(request["iterations"])
 say("samples", values=times)
-say("validation", passed=all(a <= b for a, b in zip(result, result[1:])))

@@ -17,6 +17,7 @@ mod session;
 mod stages;
 mod stream;
 mod supervised;
+mod together;
 mod turns;
 mod watch;
 
@@ -27,4 +28,5 @@ pub use interrupt::Interrupt;
 pub use requires::has_binary;
 pub use session::{Finished, Session, side_word};
 pub use supervised::Supervised;
+pub use together::{fits_together, why_apart};
 pub use turns::{Block, TurnFault, Turns};
