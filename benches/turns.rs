@@ -156,6 +156,7 @@ fn launch(passes: u64) -> Launch {
         seed: SEED,
         pinned: Vec::new(),
         turns: false,
+        cases: Vec::new(),
     };
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let request = serde_json::to_string(&request).expect("plain data");

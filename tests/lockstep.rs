@@ -1,4 +1,5 @@
 //! Two real processes that take turns: never both at once, complete in the end, and neither waits for one that is gone.
+//! And one that several cases share.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,8 @@ use std::time::{Duration, Instant};
 use gbench_ci::model::line::{Event, MICRO_ARGUMENT, PROTOCOL, Request};
 use gbench_ci::model::{ParamValue, Params, ProcessEnd, Settings, Stage};
 use gbench_ci::run::{
-    End, Execution, Executor, Interrupt, Launch, StagePlan, Stop, Supervised, TurnFault, Turns,
+    End, Execution, Executor, Interrupt, Launch, ShareFault, StagePlan, Stop, Supervised, TurnFault, Turns,
+    split_by_case,
 };
 
 use crate::runner::assert_nothing_alive;
@@ -32,6 +34,7 @@ fn launch(folder: &Path, argv: &[&str]) -> Launch {
         seed: 1,
         pinned: Vec::new(),
         turns: false,
+        cases: Vec::new(),
     };
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     env.push(("GBENCH_REQUEST".into(), serde_json::to_string(&request).unwrap().into()));
@@ -301,6 +304,24 @@ fn a_built_in_member_takes_turns() {
     for execution in run(&[launch.clone(), launch], &Turns { iterations: 4, ..TURNS }) {
         assert_complete(&execution, 4);
     }
+}
+
+#[test]
+fn one_process_measures_several_cases() {
+    let folder = folder_with("");
+    let point = |n| Params::from([("n".to_owned(), ParamValue::Int(n))]);
+    let cases = [point(3), point(2), point(0), point(4)];
+    let launch = launch(folder.path(), &["./child", "shares"]).for_cases(&cases);
+    let whole = Supervised::new(gbench(), None, false).unwrap().execute(&launch);
+    let parts = split_by_case(&whole, cases.len());
+    let samples =
+        |part: &Execution| part.events.iter().filter(|event| matches!(event, Event::Sample { .. })).count();
+    assert_eq!(parts.iter().map(samples).collect::<Vec<_>>(), [3, 2, 0, 0]);
+    let ends: Vec<_> = parts.iter().map(|part| part.end.clone()).collect();
+    let exit = |code| End::Process(ProcessEnd::Exit(code));
+    assert_eq!(ends, [exit(0), exit(0), exit(3), exit(3)]);
+    let stopped: Vec<_> = parts.iter().map(|part| part.stopped).collect();
+    assert_eq!(stopped, [None, None, None, Some(Stop::Share(ShareFault::NotReached))]);
 }
 
 #[test]

@@ -51,6 +51,7 @@ fn events_of(argv: &[&str]) -> Vec<Event> {
         seed: 1,
         pinned: Vec::new(),
         turns: false,
+        cases: Vec::new(),
     };
     let mut child = Command::new("sh")
         .args(["-c", r#"exec 3>>"$GBENCH_EVENTS"; exec "$@""#, "sh"])
@@ -172,6 +173,7 @@ fn every_line_that_the_manual_shows_can_be_read() {
         "validation",
         "skip",
         "error",
+        "case",
         "yield",
         "end",
     ] {

@@ -203,6 +203,7 @@ pub fn request(member: &Member, variable: impl Fn(&str) -> Option<String>) -> Re
         seed: number(&variable, line::env::SEED, 1337)?,
         pinned: Vec::new(),
         turns: false,
+        cases: Vec::new(),
     })
 }
 

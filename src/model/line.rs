@@ -19,8 +19,8 @@ pub const MAX_LINE: usize = 1 << 20;
 
 /// Version that the request carries and this module speaks.
 ///
-/// Turns came later and left it at 1: they are spoken only with children of which the suite file says that they know
-/// them, and every other child is sent what it always was.
+/// Turns and shared processes came later and left it at 1: they are spoken only with children of which the suite file
+/// says that they know them, and every other child is sent what it always was.
 pub const PROTOCOL: u32 = 1;
 
 /// First argument that makes the binary run a member of the micro suite.
@@ -73,6 +73,10 @@ pub struct Request {
     /// then the sum of the turns, which the gate keeps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub turns: bool,
+    /// Points of the benchmark to measure one after the other, for a process that several cases share; `params` is then
+    /// empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cases: Vec<Params>,
 }
 
 /// One line from the gate to a child that takes turns. The end of the file is the end of the turns.
@@ -186,6 +190,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trace: Option<String>,
     },
+    /// Where cases share the process: what follows belongs to this one of the request's `cases`.
+    Case { index: u32 },
     /// Where turns are taken: ready for the next one, after the warm-up and after each turn.
     Yield {},
     /// The last line: all was said. Optional; what comes after it is an error.

@@ -9,6 +9,7 @@ use crate::model::line::{Event, LineError};
 use crate::model::{ProcessEnd, Setting, Stage, StageReport};
 
 use super::capture::Capture;
+use super::share::ShareFault;
 use super::turns::{Block, TurnFault, Turns};
 
 /// Starts one process, sees it through to its end, and leaves nothing of it behind.
@@ -111,6 +112,8 @@ pub enum Stop {
     Interrupt(i32),
     /// More came over the channel than a benchmark can mean.
     Flood,
+    /// It is one of several cases of a process, and has no measurement of its own.
+    Share(ShareFault),
     /// It takes turns and sent a line that is no event: nothing that follows can be heard.
     BadLine,
     /// It broke the rules of taking turns.

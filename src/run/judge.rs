@@ -5,6 +5,7 @@ use crate::suite::Benchmark;
 
 use super::collect::Harvest;
 use super::executor::{End, Execution, Stop};
+use super::share::ShareFault;
 use super::turns::TurnFault;
 
 /// What became of one process. The order of the questions is the order of trust: what the kernel says, then what
@@ -42,6 +43,7 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
         ),
         Stop::BadLine => return bad_line(execution),
         Stop::Turns(fault) => turns_broken(fault),
+        Stop::Share(fault) => not_its_own(fault),
         Stop::Partner { why } => Outcome::NotRun {
             cause: format!("it took turns with the other side, which {why}"),
             advice: "look at the other side's outcome".into(),
@@ -65,6 +67,34 @@ fn turns_broken(fault: TurnFault) -> Outcome {
         ),
     };
     failed(FailureKind::Protocol, cause.into(), advice)
+}
+
+fn not_its_own(fault: ShareFault) -> Outcome {
+    let (cause, advice) = match fault {
+        ShareFault::NotReached => {
+            return Outcome::NotRun {
+                cause: "the process that it shares failed before it came to this case".into(),
+                advice: "look at the benchmark's other cases: one of them failed".into(),
+            };
+        }
+        ShareFault::Unknown { index, asked } => (
+            format!("it announced case {index}, and was asked for {asked}, counted from 0"),
+            "take `index` from the request's `cases`",
+        ),
+        ShareFault::BeforeAny => (
+            "it sent numbers before it announced a case".into(),
+            "send `case` before a case's first event, or set `share = false`",
+        ),
+        ShareFault::Twice => {
+            ("it announced this case twice".into(), "measure each of the request's `cases` once")
+        }
+        ShareFault::NeverAnnounced => (
+            "it was asked for this case and never announced it".into(),
+            "measure every one of the request's `cases`, send `skip` after `case` where one cannot run, or set \
+             `share = false`",
+        ),
+    };
+    failed(FailureKind::Protocol, cause, advice)
 }
 
 fn bad_line(execution: &Execution) -> Option<Outcome> {

@@ -71,14 +71,15 @@ impl StageClock {
         }
     }
 
-    /// Takes what an event says about stages: any event ends `start`, `stage` begins a new one, `config` changes
-    /// limits, `end` begins the teardown.
+    /// Takes what an event says about stages: any event ends `start`, `stage` begins a new one, `case` a setup,
+    /// `config` changes limits, `end` begins the teardown.
     pub fn on_event(&mut self, event: &Event, now: Instant) {
         if !self.plan.follows_events {
             return;
         }
         match event {
             Event::Stage { stage } => self.enter(*stage, now),
+            Event::Case { .. } => self.enter(Stage::Setup, now),
             Event::End {} => self.enter(Stage::Teardown, now),
             Event::Config { deadlines, .. } => self.set_limits(deadlines),
             Event::Sample { .. } | Event::Samples { .. } if self.current == Stage::Start => {
