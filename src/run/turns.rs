@@ -277,7 +277,7 @@ mod tests {
                 let sizes = sizes(iterations, seconds);
                 assert_eq!(sizes.iter().sum::<u32>(), iterations, "{iterations} of {seconds} s: {sizes:?}");
                 assert!(sizes.len() <= 6, "{iterations} of {seconds} s: {sizes:?}");
-                assert!(sizes.len() % 2 == 0, "{iterations} of {seconds} s: {sizes:?}");
+                assert!(sizes.len().is_multiple_of(2), "{iterations} of {seconds} s: {sizes:?}");
             }
         }
     }
