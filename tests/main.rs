@@ -23,6 +23,7 @@ mod evaluate;
 mod fake_nvml;
 mod kill;
 mod listing;
+mod lockstep;
 mod manifest;
 mod manifest_git;
 mod old_records;

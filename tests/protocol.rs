@@ -50,6 +50,8 @@ fn events_of(argv: &[&str]) -> Vec<Event> {
         cold: false,
         seed: 1,
         pinned: Vec::new(),
+        turns: false,
+        cases: Vec::new(),
     };
     let mut child = Command::new("sh")
         .args(["-c", r#"exec 3>>"$GBENCH_EVENTS"; exec "$@""#, "sh"])
@@ -131,11 +133,24 @@ fn the_example_in_cpp_speaks_the_protocol() {
 }
 
 #[test]
+fn the_example_that_takes_turns_measures_alone_too() {
+    if is_there("python3", "--version") {
+        check(&events_of(&["python3", example("turns.py").to_str().unwrap()]));
+    }
+}
+
+#[test]
 fn the_manual_shows_the_examples_as_they_are() {
     let manual = fs::read_to_string(documents().join("protocol.md")).unwrap();
-    for (name, language) in [("protocol.sh", "sh"), ("protocol.py", "python"), ("protocol.cpp", "cpp")] {
+    let examples = [
+        ("protocol.sh", "sh", 20),
+        ("protocol.py", "python", 20),
+        ("protocol.cpp", "cpp", 20),
+        ("turns.py", "python", 26),
+    ];
+    for (name, language, most) in examples {
         let text = fs::read_to_string(example(name)).unwrap();
-        assert!(text.lines().count() < 20, "{name} has grown to {} lines", text.lines().count());
+        assert!(text.lines().count() < most, "{name} has grown to {} lines", text.lines().count());
         assert!(manual.contains(&format!("```{language}\n{text}```\n")), "{name} differs from the manual");
     }
 }
@@ -158,6 +173,8 @@ fn every_line_that_the_manual_shows_can_be_read() {
         "validation",
         "skip",
         "error",
+        "case",
+        "yield",
         "end",
     ] {
         let start = format!("{{\"event\": \"{event}\"");

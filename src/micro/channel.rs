@@ -4,15 +4,15 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::Value;
 
 use super::{Member, MetricSpec, MicroError};
-use crate::model::line::{self, Event, PROTOCOL, Request};
+use crate::model::line::{self, Event, Order, PROTOCOL, Request};
 use crate::model::{Fault, ParamValue, Params, Stage};
 
 /// Samples are kept back for this long at most, so that a process that is stopped loses little.
@@ -24,6 +24,8 @@ pub struct Channel {
     /// In the order of each metric's first sample.
     pending: Vec<(&'static MetricSpec, Vec<Option<f64>>)>,
     sent: Instant,
+    /// Where turns come from, if they do.
+    turns: Option<Box<dyn BufRead>>,
 }
 
 impl Channel {
@@ -36,16 +38,45 @@ impl Channel {
             (Err(_), Some(path)) => Some(path),
             (Err(_), None) => None,
         };
-        Ok(match path {
+        let mut channel = match path {
             // Appending, because the gate may have handed out a plain file, and others may write to it too.
             Some(path) => Self::to(OpenOptions::new().append(true).open(path)?),
             None => Self::to(io::stdout()),
-        })
+        };
+        let turns = match (env::var(line::env::TURN_FD), env::var_os(line::env::TURNS)) {
+            (Ok(fd), _) => Some(format!("/dev/fd/{fd}").into()),
+            (Err(_), path) => path,
+        };
+        if let Some(path) = turns {
+            channel = channel.with_turns(BufReader::new(File::open(path)?));
+        }
+        Ok(channel)
     }
 
     /// A channel that writes to `out`.
     pub fn to(out: impl Write + 'static) -> Self {
-        Self { out: Box::new(out), pending: Vec::new(), sent: Instant::now() }
+        Self { out: Box::new(out), pending: Vec::new(), sent: Instant::now(), turns: None }
+    }
+
+    /// The same channel with turns to be had from `turns`.
+    pub fn with_turns(self, turns: impl BufRead + 'static) -> Self {
+        Self { turns: Some(Box::new(turns)), ..self }
+    }
+
+    /// Gives back the turn, if it had one, and waits for the next: iterations to run, or none once all are over.
+    pub fn turn(&mut self) -> Result<Option<u32>, MicroError> {
+        // While it is still ours: what is sent later would be sent while the other side measures.
+        self.send_if_due()?;
+        self.send(&Event::Yield {})?;
+        let lost = || io::Error::other("the request wants turns, and there is nothing to read them from");
+        let turns = self.turns.as_mut().ok_or_else(lost).map_err(MicroError::Channel)?;
+        let mut line = String::new();
+        if turns.read_line(&mut line).map_err(MicroError::Channel)? == 0 {
+            return Ok(None);
+        }
+        let order = serde_json::from_str(&line).map_err(|error| MicroError::Channel(error.into()))?;
+        let Order::Turn { iterations } = order;
+        Ok(Some(iterations))
     }
 
     /// Sends one event as one line.
@@ -171,6 +202,8 @@ pub fn request(member: &Member, variable: impl Fn(&str) -> Option<String>) -> Re
         cold: false,
         seed: number(&variable, line::env::SEED, 1337)?,
         pinned: Vec::new(),
+        turns: false,
+        cases: Vec::new(),
     })
 }
 
@@ -241,6 +274,18 @@ pub(super) mod tests {
         channel.record(&SPEED, 1.5);
         channel.send_if_due().unwrap();
         assert_eq!(writes.0.borrow().len(), 1);
+    }
+
+    #[test]
+    fn a_turn_is_asked_for_and_the_end_of_the_file_ends_them() {
+        let writes = Writes::default();
+        let orders = &br#"{"turn":{"iterations":5}}"#[..];
+        let mut channel = Channel::to(writes.clone()).with_turns(orders);
+        assert_eq!(channel.turn().unwrap(), Some(5));
+        assert_eq!(channel.turn().unwrap(), None);
+        assert_eq!(writes.0.borrow().concat(), b"{\"event\":\"yield\"}\n".repeat(2));
+        let error = Channel::to(Writes::default()).turn().unwrap_err();
+        assert!(error.to_string().contains("wants turns"), "{error}");
     }
 
     #[test]

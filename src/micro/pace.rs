@@ -69,7 +69,7 @@ impl Iterator for Pace {
     }
 }
 
-/// Warms up, then measures: `turn` does one iteration and returns a value for each metric, in their order.
+/// Warms up, then measures, in turns where the request says so: `turn` does one iteration and returns a value for each metric, in their order.
 pub fn measure<const N: usize>(
     request: &Request,
     channel: &mut Channel,
@@ -81,11 +81,19 @@ pub fn measure<const N: usize>(
         turn()?;
     }
     channel.stage(Stage::Measure)?;
-    for () in Pace::measure(request) {
+    let mut iteration = |channel: &mut Channel| -> Result<(), MicroError> {
         for (metric, value) in metrics.iter().zip(turn()?) {
             channel.record(metric, value);
         }
-        channel.send_if_due()?;
+        channel.send_if_due()
+    };
+    if !request.turns {
+        return Pace::measure(request).try_for_each(|()| iteration(channel));
+    }
+    while let Some(iterations) = channel.turn()? {
+        for _ in 0..iterations {
+            iteration(channel)?;
+        }
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! The child protocol: one JSON object a line, child to gate. `docs/protocol.md` is its manual.
+//! The child protocol: one JSON object a line, child to gate; for children that take turns also gate to child.
+//! `docs/protocol.md` is its manual.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,9 @@ pub use parse::{LineError, parse};
 pub const MAX_LINE: usize = 1 << 20;
 
 /// Version that the request carries and this module speaks.
+///
+/// Turns and shared processes came later and left it at 1: they are spoken only with children of which the suite file
+/// says that they know them, and every other child is sent what it always was.
 pub const PROTOCOL: u32 = 1;
 
 /// First argument that makes the binary run a member of the micro suite.
@@ -29,6 +33,11 @@ pub mod env {
     /// Path that can be opened for writing or appending: the same channel, for languages without
     /// inherited descriptors.
     pub const EVENTS: &str = "GBENCH_EVENTS";
+    /// Number of an inherited file descriptor, open for reading, over which the gate gives turns. Only where the
+    /// request has `turns`.
+    pub const TURN_FD: &str = "GBENCH_TURN_FD";
+    /// Path of the same for languages without inherited descriptors.
+    pub const TURNS: &str = "GBENCH_TURNS";
     /// The whole [`super::Request`] as JSON.
     pub const REQUEST: &str = "GBENCH_REQUEST";
     /// Plain copies of what a shell script needs most.
@@ -60,6 +69,22 @@ pub struct Request {
     /// Names of the settings that came from the command line: a child must not override these.
     #[serde(default)]
     pub pinned: Vec<String>,
+    /// Measure in turns: yield when ready, wait for an [`Order`], do it, yield again. `iterations` and `duration` are
+    /// then the sum of the turns, which the gate keeps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub turns: bool,
+    /// Points of the benchmark to measure one after the other, for a process that several cases share; `params` is then
+    /// empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cases: Vec<Params>,
+}
+
+/// One line from the gate to a child that takes turns. The end of the file is the end of the turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Measure so many iterations now, then yield.
+    Turn { iterations: u32 },
 }
 
 /// One line from a child. Unknown keys are errors: a typo must not silently lose a sample.
@@ -165,6 +190,10 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trace: Option<String>,
     },
+    /// Where cases share the process: what follows belongs to this one of the request's `cases`.
+    Case { index: u32 },
+    /// Where turns are taken: ready for the next one, after the warm-up and after each turn.
+    Yield {},
     /// The last line: all was said. Optional; what comes after it is an error.
     End {},
 }

@@ -97,6 +97,10 @@ pub struct Settings {
     pub seed: Setting<u64>,
     /// A missing requirement fails the case instead of skipping it.
     pub fail_on_missing: Setting<bool>,
+    /// The program can take turns with the other side's, over the protocol.
+    pub lockstep: Setting<bool>,
+    /// One process may measure several points of the benchmark.
+    pub share: Setting<bool>,
     /// Which GPUs a child may see, as CUDA_VISIBLE_DEVICES takes it; empty: as the gate sees them.
     pub device: Setting<String>,
 }
@@ -124,6 +128,8 @@ impl Default for Settings {
             min_effect: Setting::default(0.0025),
             seed: Setting::default(1337),
             fail_on_missing: Setting::default(false),
+            lockstep: Setting::default(false),
+            share: Setting::default(false),
             device: Setting::default(String::new()),
         }
     }
@@ -169,6 +175,8 @@ impl Settings {
             ("min_effect", show(&self.min_effect, self.min_effect.value)),
             ("seed", show(&self.seed, self.seed.value)),
             ("device", show(&self.device, self.device.value.clone())),
+            ("lockstep", show(&self.lockstep, self.lockstep.value)),
+            ("share", show(&self.share, self.share.value)),
             ("fail_on_missing", show(&self.fail_on_missing, self.fail_on_missing.value)),
         ])
         .into_iter()

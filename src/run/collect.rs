@@ -96,7 +96,7 @@ impl Harvest {
 
     fn take(&mut self, event: &Event) {
         match event.clone() {
-            Event::Stage { .. } | Event::End {} => {}
+            Event::Stage { .. } | Event::Case { .. } | Event::Yield {} | Event::End {} => {}
             Event::Sample { metric, value, unit, iteration, better } => {
                 let gathered = self.add(&metric, unit.as_deref(), better, [value]);
                 if let (Some(iteration), 1) = (iteration, gathered.values.len()) {

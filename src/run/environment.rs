@@ -45,6 +45,36 @@ pub fn of_process(
     env
 }
 
+/// The same environment with a request to take turns, over the FIFO at `path`. What has no request stays as it is.
+pub fn with_turns(env: &[(OsString, OsString)], path: &Path) -> Vec<(OsString, OsString)> {
+    let mut env = env.to_vec();
+    change_request(&mut env, |request| request.turns = true);
+    env.push((line::env::TURNS.into(), path.into()));
+    env
+}
+
+/// The same environment with a request to measure several points, and without the variables that name one.
+pub fn with_cases(env: &[(OsString, OsString)], cases: &[Params]) -> Vec<(OsString, OsString)> {
+    let prefix = line::env::PARAM_PREFIX.as_bytes();
+    let of_one = |name: &OsString| name.as_encoded_bytes().starts_with(prefix);
+    let mut env: Vec<_> = env.iter().filter(|(name, _)| !of_one(name)).cloned().collect();
+    change_request(&mut env, |request| {
+        request.params = Params::new();
+        request.cases = cases.to_vec();
+    });
+    env
+}
+
+fn change_request(env: &mut [(OsString, OsString)], change: impl Fn(&mut Request)) {
+    for (_, value) in env.iter_mut().filter(|(name, _)| name == line::env::REQUEST) {
+        let request = value.to_str().and_then(|text| serde_json::from_str::<Request>(text).ok());
+        let Some(mut request) = request else { continue };
+        change(&mut request);
+        // As for the request itself: plain data into memory cannot fail.
+        *value = serde_json::to_string(&request).unwrap_or_default().into();
+    }
+}
+
 /// The environment of a build step: as of a process, without a request.
 pub fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
     let kept = |name: &str| benchmark.keep_env.iter().any(|keep| keep == name);
@@ -87,6 +117,8 @@ fn request(settings: &Settings, id: &CaseId, process: u32) -> Request {
         cold,
         seed: settings.seed.value,
         pinned: pinned.map(|(name, _)| name.to_owned()).collect(),
+        turns: false,
+        cases: Vec::new(),
     }
 }
 
@@ -103,6 +135,38 @@ mod tests {
             parameters(&params).collect::<Vec<_>>(),
             [("GBENCH_PARAM_BLOCK_SIZE".to_owned(), "64".to_owned())]
         );
+    }
+
+    #[test]
+    fn only_who_takes_turns_is_told_of_them() {
+        let action = Action::Command(vec!["true".into()]);
+        let benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
+        let id = crate::plan::case_id(&benchmark, &Params::new());
+        let alone = of_process(&benchmark, &id, 0, None);
+        let text = |env: &[(OsString, OsString)], name: &str| {
+            env.iter().find(|(key, _)| key == name).map(|(_, value)| value.to_str().unwrap().to_owned())
+        };
+        assert!(!text(&alone, "GBENCH_REQUEST").unwrap().contains("turns"));
+        assert_eq!(text(&alone, "GBENCH_TURNS"), None);
+        let in_turns = with_turns(&alone, Path::new("/fifo"));
+        let request: Request = serde_json::from_str(&text(&in_turns, "GBENCH_REQUEST").unwrap()).unwrap();
+        assert!(request.turns);
+        assert_eq!(request.iterations, benchmark.settings.iterations.value);
+        assert_eq!(text(&in_turns, "GBENCH_TURNS").as_deref(), Some("/fifo"));
+    }
+
+    #[test]
+    fn a_shared_process_is_told_its_cases_and_no_single_point() {
+        let action = Action::Command(vec!["true".into()]);
+        let benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
+        let point = |n| Params::from([("n".to_owned(), ParamValue::Int(n))]);
+        let env = of_process(&benchmark, &crate::plan::case_id(&benchmark, &point(1)), 0, None);
+        assert!(env.iter().any(|(name, _)| name == "GBENCH_PARAM_N"));
+        let shared = with_cases(&env, &[point(2), point(1)]);
+        assert!(!shared.iter().any(|(name, _)| name == "GBENCH_PARAM_N"));
+        let text = shared.iter().find(|(name, _)| name == "GBENCH_REQUEST").unwrap().1.to_str().unwrap();
+        let request: Request = serde_json::from_str(text).unwrap();
+        assert_eq!((request.params, request.cases), (Params::new(), vec![point(2), point(1)]));
     }
 
     #[test]

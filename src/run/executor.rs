@@ -9,10 +9,27 @@ use crate::model::line::{Event, LineError};
 use crate::model::{ProcessEnd, Setting, Stage, StageReport};
 
 use super::capture::Capture;
+use super::share::ShareFault;
+use super::turns::{Block, TurnFault, Turns};
 
 /// Starts one process, sees it through to its end, and leaves nothing of it behind.
 pub trait Executor {
     fn execute(&mut self, launch: &Launch) -> Execution;
+
+    /// Starts two processes that are alive at once and measure in turns, and sees both through to their end.
+    ///
+    /// An executor that cannot have two processes at once runs them one after the other, who goes first being what the
+    /// coin says.
+    fn execute_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> [Execution; 2] {
+        let [base, head] = launches;
+        match turns.first {
+            0 => [base, head].map(|launch| self.execute(launch)),
+            _ => {
+                let [head, base] = [head, base].map(|launch| self.execute(launch));
+                [base, head]
+            }
+        }
+    }
 }
 
 /// One process to start.
@@ -45,10 +62,10 @@ pub struct StagePlan {
 }
 
 /// Everything that was seen of one process.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Execution {
     pub end: End,
-    /// From spawn to exit, monotonic.
+    /// From spawn to exit, monotonic; where turns are taken, waiting for them included.
     pub seconds: f64,
     /// Why the gate ended it, if it did.
     pub stopped: Option<Stop>,
@@ -57,6 +74,8 @@ pub struct Execution {
     /// The first bad line: its number from 1, and what is wrong with it.
     pub bad_line: Option<(usize, LineError)>,
     pub stages: Vec<StageReport>,
+    /// The turns that it had, where it was asked to take turns.
+    pub blocks: Vec<Block>,
     pub stdout: Capture,
     pub stderr: Capture,
     pub peak_rss_bytes: Option<u64>,
@@ -93,6 +112,16 @@ pub enum Stop {
     Interrupt(i32),
     /// More came over the channel than a benchmark can mean.
     Flood,
+    /// It is one of several cases of a process, and has no measurement of its own.
+    Share(ShareFault),
+    /// It takes turns and sent a line that is no event: nothing that follows can be heard.
+    BadLine,
+    /// It broke the rules of taking turns.
+    Turns(TurnFault),
+    /// It took turns with a process that is gone, or on its way; `why` stands behind "the other side".
+    Partner {
+        why: &'static str,
+    },
 }
 
 impl Execution {
@@ -105,6 +134,7 @@ impl Execution {
             events: Vec::new(),
             bad_line: None,
             stages: Vec::new(),
+            blocks: Vec::new(),
             stdout: Capture::new(0),
             stderr: Capture::new(0),
             peak_rss_bytes: None,

@@ -5,6 +5,8 @@ use crate::suite::Benchmark;
 
 use super::collect::Harvest;
 use super::executor::{End, Execution, Stop};
+use super::share::ShareFault;
+use super::turns::TurnFault;
 
 /// What became of one process. The order of the questions is the order of trust: what the kernel says, then what
 /// the child says, then what is missing.
@@ -39,7 +41,66 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
             "it sent more than 64 MiB over the channel".into(),
             "send fewer samples, or send them as one `samples` event",
         ),
+        Stop::BadLine => return bad_line(execution),
+        Stop::Turns(fault) => turns_broken(fault),
+        Stop::Share(fault) => not_its_own(fault),
+        Stop::Partner { why } => Outcome::NotRun {
+            cause: format!("it took turns with the other side, which {why}"),
+            advice: "look at the other side's outcome".into(),
+        },
     })
+}
+
+fn turns_broken(fault: TurnFault) -> Outcome {
+    let (cause, advice) = match fault {
+        TurnFault::NeverWaited => (
+            "it was asked to take turns and measured without waiting for one",
+            "set `lockstep = false`, or teach it the turns (docs/protocol.md)",
+        ),
+        TurnFault::NotItsTurn => (
+            "it gave back a turn that it did not have",
+            "send `yield` once when ready and once after each turn, and wait for a line or the end of file each time",
+        ),
+        TurnFault::LeftEarly => (
+            "it ended before its turns were over",
+            "take turns until the end of file; their iterations are what is measured, not those of the request",
+        ),
+    };
+    failed(FailureKind::Protocol, cause.into(), advice)
+}
+
+fn not_its_own(fault: ShareFault) -> Outcome {
+    let (cause, advice) = match fault {
+        ShareFault::NotReached => {
+            return Outcome::NotRun {
+                cause: "the process that it shares failed before it came to this case".into(),
+                advice: "look at the benchmark's other cases: one of them failed".into(),
+            };
+        }
+        ShareFault::Unknown { index, asked } => (
+            format!("it announced case {index}, and was asked for {asked}, counted from 0"),
+            "take `index` from the request's `cases`",
+        ),
+        ShareFault::BeforeAny => (
+            "it sent numbers before it announced a case".into(),
+            "send `case` before a case's first event, or set `share = false`",
+        ),
+        ShareFault::Twice => {
+            ("it announced this case twice".into(), "measure each of the request's `cases` once")
+        }
+        ShareFault::NeverAnnounced => (
+            "it was asked for this case and never announced it".into(),
+            "measure every one of the request's `cases`, send `skip` after `case` where one cannot run, or set \
+             `share = false`",
+        ),
+    };
+    failed(FailureKind::Protocol, cause, advice)
+}
+
+fn bad_line(execution: &Execution) -> Option<Outcome> {
+    let (number, error) = execution.bad_line.as_ref()?;
+    let cause = format!("line {number} of its protocol: {error}");
+    Some(failed(FailureKind::Protocol, cause, &error.advice()))
 }
 
 /// `limit`: as the suite file has it, before the multiplier.
@@ -140,11 +201,8 @@ fn exit_code(execution: &Execution) -> Option<Outcome> {
 
 /// It ended well; is what it gave a measurement?
 fn bad_data(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) -> Option<Outcome> {
-    if let Some((number, error)) = &execution.bad_line
-        && benchmark.timing == Timing::Protocol
-    {
-        let cause = format!("line {number} of its protocol: {error}");
-        return Some(failed(FailureKind::Protocol, cause, &error.advice()));
+    if let Some(outcome) = bad_line(execution).filter(|_| benchmark.timing == Timing::Protocol) {
+        return Some(outcome);
     }
     if let Some(conflict) = &harvest.unit_conflict {
         return Some(failed(FailureKind::Protocol, conflict.clone(), "send one unit for a metric"));

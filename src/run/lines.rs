@@ -56,6 +56,11 @@ impl Lines {
         }
     }
 
+    /// A line was bad: no later one is read.
+    pub fn is_bad(&self) -> bool {
+        self.bad_line.is_some()
+    }
+
     pub fn flooded(&self) -> bool {
         self.bytes > MAX_BYTES
     }

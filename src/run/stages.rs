@@ -13,12 +13,23 @@ pub struct StageClock {
     plan: StagePlan,
     current: Stage,
     since: Instant,
+    /// Time in this stage that was spent waiting for a turn.
+    waited: Duration,
+    /// Since when it waits for one.
+    paused: Option<Instant>,
     done: Vec<StageReport>,
 }
 
 impl StageClock {
     pub fn start(plan: &StagePlan, now: Instant) -> Self {
-        Self { current: plan.first, plan: plan.clone(), since: now, done: Vec::new() }
+        Self {
+            current: plan.first,
+            plan: plan.clone(),
+            since: now,
+            waited: Duration::ZERO,
+            paused: None,
+            done: Vec::new(),
+        }
     }
 
     pub fn current(&self) -> Stage {
@@ -33,24 +44,42 @@ impl StageClock {
             .map_or(f64::MAX, |setting| setting.value * self.plan.multiplier)
     }
 
-    /// When the current stage is over its time; absent where that is beyond any clock.
+    /// When the current stage is over its time; absent while it waits for a turn, and where that is beyond any clock.
     pub fn deadline(&self) -> Option<Instant> {
+        if self.paused.is_some() {
+            return None;
+        }
         let limit = Duration::try_from_secs_f64(self.limit()).ok()?;
-        self.since.checked_add(limit)
+        self.since.checked_add(self.waited)?.checked_add(limit)
     }
 
     pub fn spent(&self, now: Instant) -> f64 {
-        now.saturating_duration_since(self.since).as_secs_f64()
+        let waited =
+            self.waited + self.paused.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        now.saturating_duration_since(self.since).saturating_sub(waited).as_secs_f64()
     }
 
-    /// Takes what an event says about stages: any event ends `start`, `stage` begins a new one, `config` changes
-    /// limits, `end` begins the teardown.
+    /// Stops while the process waits for its turn: the other's time is not its own.
+    pub fn pause(&mut self, now: Instant) {
+        self.paused.get_or_insert(now);
+    }
+
+    /// Goes on; nothing if it does already.
+    pub fn resume(&mut self, now: Instant) {
+        if let Some(since) = self.paused.take() {
+            self.waited += now.saturating_duration_since(since);
+        }
+    }
+
+    /// Takes what an event says about stages: any event ends `start`, `stage` begins a new one, `case` a setup,
+    /// `config` changes limits, `end` begins the teardown.
     pub fn on_event(&mut self, event: &Event, now: Instant) {
         if !self.plan.follows_events {
             return;
         }
         match event {
             Event::Stage { stage } => self.enter(*stage, now),
+            Event::Case { .. } => self.enter(Stage::Setup, now),
             Event::End {} => self.enter(Stage::Teardown, now),
             Event::Config { deadlines, .. } => self.set_limits(deadlines),
             Event::Sample { .. } | Event::Samples { .. } if self.current == Stage::Start => {
@@ -73,6 +102,8 @@ impl StageClock {
             self.close(StageStatus::Completed, now);
             self.current = stage;
             self.since = now;
+            self.waited = Duration::ZERO;
+            self.paused = self.paused.map(|_| now);
         }
     }
 
@@ -125,6 +156,26 @@ mod tests {
                 (Stage::Measure, 6.0, StageStatus::TimedOut),
             ]
         );
+    }
+
+    #[test]
+    fn waiting_for_a_turn_is_not_charged() {
+        let t0 = Instant::now();
+        let at = |seconds| t0 + Duration::from_secs(seconds);
+        let mut clock = StageClock::start(&plan(), t0);
+        clock.on_event(&Event::Stage { stage: Stage::Measure }, at(1));
+        clock.pause(at(3));
+        clock.pause(at(5));
+        assert_eq!(clock.deadline(), None);
+        assert_eq!(clock.spent(at(900)), 2.0);
+        clock.resume(at(1000));
+        clock.resume(at(1001));
+        assert_eq!(clock.spent(at(1001)), 3.0);
+        assert_eq!(clock.deadline(), Some(at(1 + 997 + 600)));
+        clock.on_event(&Event::Stage { stage: Stage::Verify }, at(1002));
+        let reports = clock.finish(StageStatus::Completed, at(1003));
+        let seen: Vec<_> = reports.iter().map(|r| (r.stage, r.seconds)).collect();
+        assert_eq!(seen, [(Stage::Start, 1.0), (Stage::Measure, 4.0), (Stage::Verify, 1.0)]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::settings::Changes;
 use super::sweep::{constrain, sweep};
 use super::words::advise;
 use super::{Action, Benchmark, MetricRule};
-use crate::model::{BenchmarkId, Component, Kind, Origin, Params, Timing};
+use crate::model::{BenchmarkId, Component, Kind, Origin, Params, Setting, Thermal, Timing};
 
 /// What the rest of the file says to every benchmark.
 pub(super) struct Surroundings<'a> {
@@ -58,9 +58,11 @@ impl Surroundings<'_> {
         self.describe(&mut it, &mut table);
         self.surround(&mut it, &mut table);
         self.time(&mut it, &mut table, action.as_ref().map(|(action, _)| action));
+        check_turns(&mut it, &table);
         let build = table.take("build");
         it.build = build.as_ref().and_then(|item| read_build(item, &self.folder)).or(it.build);
         let names = self.points(&mut it, &mut table);
+        check_sharing(&mut it, &table, &names);
         if let Some((Action::Command(_), item)) = &action {
             check_placeholders(item, &names);
         }
@@ -152,6 +154,57 @@ impl Surroundings<'_> {
 
 pub(super) const TIMINGS: [(&str, Timing); 3] =
     [("protocol", Timing::Protocol), ("process", Timing::Process), ("stdout", Timing::Stdout)];
+
+/// Only who speaks the protocol can take turns. In `[defaults]` the key means whoever can.
+fn check_turns(it: &mut Benchmark, table: &Table) {
+    if it.timing == Timing::Protocol || !it.settings.lockstep.value {
+        return;
+    }
+    it.settings.lockstep = Setting::default(false);
+    if let Some(item) = table.again("lockstep") {
+        let next = "add `timing = \"protocol\"` if it speaks the protocol, or take `lockstep` out";
+        item.fault("`lockstep` is for programs that speak the protocol", next);
+    }
+}
+
+/// One process for several points: only for who can tell them apart over the protocol, and whose command names none of
+/// them. In `[defaults]` the key means whoever can.
+fn check_sharing(it: &mut Benchmark, table: &Table, names: &[String]) {
+    if !it.settings.share.value {
+        return;
+    }
+    let named = |argument: &String| names.iter().find(|name| argument.contains(&format!("{{{name}}}")));
+    let named = match &it.action {
+        Action::Command(argv) => argv.iter().find_map(named),
+        _ => None,
+    };
+    let (what, next) = match named {
+        _ if it.timing != Timing::Protocol => (
+            "`share` is for programs that speak the protocol".to_owned(),
+            "add `timing = \"protocol\"` if it speaks the protocol, or take `share` out",
+        ),
+        _ if matches!(it.action, Action::Builtin(_)) => {
+            ("built-in benchmarks measure one point a process".to_owned(), "take `share` out")
+        }
+        Some(name) => (
+            format!("`command` has `{{{name}}}`, and a shared process has no single `{name}`"),
+            "take it out and read the request's `cases`, or take `share` out",
+        ),
+        None if it.settings.lockstep.value => (
+            "a process that cases share does not take turns".to_owned(),
+            "set `lockstep = false` or `share = false`",
+        ),
+        None if it.settings.thermal.value == Thermal::Cold => (
+            "after the first case a shared process is no longer cold".to_owned(),
+            "set `cold = false` or `share = false`",
+        ),
+        None => return,
+    };
+    it.settings.share = Setting::default(false);
+    if let Some(item) = table.again("share").filter(|item| item.flag() == Some(true)) {
+        item.fault(what, next);
+    }
+}
 
 /// A benchmark that has not been given its name yet.
 fn nameless(action: Action, folder: &Path) -> Benchmark {
@@ -282,6 +335,47 @@ mod tests {
             "[[benchmark]]\nid = 'm'\nshell = 'true'\ntags = ['a', 'b', 'a']\ncomponents = ['cpu', 'cpu']";
         let benchmark = read(text).unwrap();
         assert_eq!((benchmark.tags.len(), benchmark.components), (2, vec![Component::Cpu]));
+    }
+
+    #[test]
+    fn only_programs_that_speak_the_protocol_can_take_turns() {
+        let fault = read("[[benchmark]]\nid = 'm'\nshell = 'true'\nlockstep = true").unwrap_err();
+        assert_eq!(fault.what, "`lockstep` is for programs that speak the protocol");
+        let lockstep = |text: &str| read(text).unwrap().settings.lockstep;
+        assert!(
+            lockstep("[[benchmark]]\nid = 'm'\nshell = 'true'\ntiming = 'protocol'\nlockstep = true").value
+        );
+        let by_default = "[defaults]\nlockstep = true\n[[benchmark]]\nid = 'm'\n";
+        assert!(lockstep(&format!("{by_default}builtin = 'mem'")).value);
+        assert!(!lockstep(&format!("{by_default}builtin = 'mem'\nlockstep = false")).value);
+        assert_eq!(lockstep(&format!("{by_default}shell = 'true'")), Setting::default(false));
+    }
+
+    #[test]
+    fn only_a_program_that_can_tell_its_cases_apart_shares_a_process() {
+        let sharing = "[[benchmark]]\nid = 'm'\nshare = true\nmatrix = {n = [1, 2]}\n";
+        let wrong = [
+            ("shell = 'true'", "`share` is for programs that speak the protocol"),
+            ("builtin = 'mem'", "built-in benchmarks measure one point a process"),
+            (
+                "timing = 'protocol'\ncommand = ['x', '-n={n}']",
+                "`command` has `{n}`, and a shared process has no single `n`",
+            ),
+            (
+                "timing = 'protocol'\nshell = 'x'\nlockstep = true",
+                "a process that cases share does not take turns",
+            ),
+            (
+                "timing = 'protocol'\nshell = 'x'\ncold = true",
+                "after the first case a shared process is no longer cold",
+            ),
+        ];
+        for (text, what) in wrong {
+            assert_eq!(read(&format!("{sharing}{text}")).unwrap_err().what, what);
+        }
+        assert!(read(&format!("{sharing}shell = 'x'\ntiming = 'protocol'")).unwrap().settings.share.value);
+        let by_default = read("[defaults]\nshare = true\n[[benchmark]]\nid = 'm'\nshell = 'true'").unwrap();
+        assert_eq!(by_default.settings.share, Setting::default(false));
     }
 
     #[test]

@@ -303,6 +303,11 @@ impl<'t> Table<'t> {
         self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|entry| self.item(entry))
     }
 
+    /// An entry that was taken before, once more.
+    pub fn again(&self, key: &'static str) -> Option<Item<'t>> {
+        self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|entry| self.item(entry))
+    }
+
     /// The value of a key that has to be there.
     pub fn need(&mut self, key: &'static str, example: &str) -> Option<Item<'t>> {
         let found = self.take(key);

@@ -33,6 +33,8 @@ impl Changes {
         changes.add(table.take("min_effect"), Item::ratio, |to| &mut to.min_effect);
         changes.add(table.take("seed"), |item| item.whole(0..=u64::MAX), |to| &mut to.seed);
         changes.add(table.take("fail_on_missing"), Item::flag, |to| &mut to.fail_on_missing);
+        changes.add(table.take("lockstep"), Item::flag, |to| &mut to.lockstep);
+        changes.add(table.take("share"), Item::flag, |to| &mut to.share);
         changes.add(table.take("device"), |item| item.text().map(str::to_owned), |to| &mut to.device);
         if let Some(mut deadlines) = table.table("deadlines") {
             for stage in Stage::ALL {

@@ -6,11 +6,12 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, open};
+use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl, open};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
 use nix::sys::signal::{SigSet, Signal, kill, killpg};
@@ -42,7 +43,7 @@ fn supervise() -> std::io::Result<()> {
     // SAFETY: descriptor 0 is open (the gate made it a socket) and nothing else in this process uses it.
     let gate = UnixStream::from(unsafe { OwnedFd::from_raw_fd(0) });
     // The child must not inherit the socket: its copy would hide the gate's death from us.
-    nix::fcntl::fcntl(&gate, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC))?;
+    fcntl(&gate, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
     let mut reader = BufReader::new(gate.try_clone()?);
     let mut line = String::new();
     reader.read_line(&mut line)?;
@@ -114,6 +115,10 @@ fn spawn(assignment: &Assignment, environment: Vec<u8>) -> std::io::Result<Child
     if let Some(descriptor) = &events {
         command.env(line::env::FD, descriptor.as_raw_fd().to_string());
     }
+    let turns = assignment.turns.as_deref().map(open_turns).transpose()?;
+    if let Some(descriptor) = &turns {
+        command.env(line::env::TURN_FD, descriptor.as_raw_fd().to_string());
+    }
     // SAFETY: between fork and exec only async-signal-safe calls are made: one pthread_sigmask, one prctl.
     unsafe {
         command.pre_exec(|| {
@@ -131,6 +136,14 @@ fn spawn(assignment: &Assignment, environment: Vec<u8>) -> std::io::Result<Child
     let child = command.spawn();
     setrlimit(Resource::RLIMIT_AS, before.0, before.1)?;
     child
+}
+
+/// Opens the FIFO to read turns from, without CLOEXEC. Waiting for the gate to hold its other end would be waiting for
+/// ever if the gate is gone, so it is opened without waiting, and made to wait for the child's sake afterwards.
+fn open_turns(path: &Path) -> nix::Result<OwnedFd> {
+    let descriptor = open(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK, Mode::empty())?;
+    fcntl(&descriptor, FcntlArg::F_SETFL(OFlag::empty()))?;
+    Ok(descriptor)
 }
 
 /// Waits until the child has ended, stopping it when told to. Returns how and after how many seconds.

@@ -24,6 +24,8 @@ pub struct Assignment {
     pub env_bytes: usize,
     /// A FIFO that the child gets as an inherited descriptor, its number in `GBENCH_FD`.
     pub events: Option<PathBuf>,
+    /// A FIFO that the child gets as a descriptor to read from, its number in `GBENCH_TURN_FD`.
+    pub turns: Option<PathBuf>,
     /// Address space in bytes; 0: no limit.
     pub memory_limit: u64,
     /// Seconds between SIGTERM and SIGKILL.

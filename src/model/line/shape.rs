@@ -79,7 +79,7 @@ const UNIT: Field = may("unit", Form::Text);
 const BETTER: Field = may("better", Form::Better);
 const VALUE: Field = need("value", Form::Measurement);
 
-const EVENTS: [(&str, &[Field]); 11] = [
+const EVENTS: [(&str, &[Field]); 13] = [
     ("stage", &[need("stage", Form::Stage)]),
     ("sample", &[METRIC, VALUE, UNIT, may("iteration", Form::Count), BETTER]),
     ("samples", &[METRIC, need("values", Form::Measurements), UNIT, BETTER]),
@@ -111,6 +111,8 @@ const EVENTS: [(&str, &[Field]); 11] = [
     ),
     ("skip", &[need("reason", Form::Text)]),
     ("error", &[need("message", Form::Text), may("kind", Form::Text), may("trace", Form::Text)]),
+    ("case", &[need("index", Form::Count32)]),
+    ("yield", &[]),
     ("end", &[]),
 ];
 

@@ -1,0 +1,340 @@
+//! Two real processes that take turns: never both at once, complete in the end, and neither waits for one that is gone.
+//! And one that several cases share.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use gbench_ci::model::line::{Event, MICRO_ARGUMENT, PROTOCOL, Request};
+use gbench_ci::model::{ParamValue, Params, ProcessEnd, Settings, Stage};
+use gbench_ci::run::{
+    End, Execution, Executor, Interrupt, Launch, ShareFault, StagePlan, Stop, Supervised, TurnFault, Turns,
+    split_by_case,
+};
+
+use crate::runner::assert_nothing_alive;
+use crate::support::{folder_with, gbench};
+
+const TURNS: Turns = Turns { first: 0, iterations: 30, duration: 0.0 };
+
+fn launch(folder: &Path, argv: &[&str]) -> Launch {
+    let mut settings = Settings::default();
+    settings.deadlines.values_mut().for_each(|seconds| seconds.value = 20.0);
+    let request = Request {
+        protocol: PROTOCOL,
+        benchmark: "s/turns".into(),
+        process: 0,
+        params: Params::from([("n".into(), ParamValue::Int(2000))]),
+        iterations: 30,
+        warmup: 1,
+        duration: 0.0,
+        burnin: 0.0,
+        cold: false,
+        seed: 1,
+        pinned: Vec::new(),
+        turns: false,
+        cases: Vec::new(),
+    };
+    let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    env.push(("GBENCH_REQUEST".into(), serde_json::to_string(&request).unwrap().into()));
+    Launch {
+        argv: argv.iter().map(|word| word.to_string()).collect(),
+        dir: folder.to_owned(),
+        env,
+        stages: StagePlan {
+            follows_events: true,
+            first: Stage::Start,
+            deadlines: settings.deadlines,
+            multiplier: 1.0,
+        },
+        memory_limit: 0,
+        stdout_limit: 1 << 16,
+        stderr_limit: 1 << 16,
+        until: None,
+    }
+}
+
+/// `./child MODE LOG MICROSECONDS` on each side.
+fn launches(folder: &Path, modes: [&str; 2], us: [u32; 2]) -> [Launch; 2] {
+    [0, 1].map(|side| {
+        let us = us[side].to_string();
+        launch(folder, &["./child", modes[side], ["base.log", "head.log"][side], &us])
+    })
+}
+
+fn run(launches: &[Launch; 2], turns: &Turns) -> [Execution; 2] {
+    let mut executor = Supervised::new(gbench(), None, false).unwrap();
+    executor.execute_pair([&launches[0], &launches[1]], turns)
+}
+
+/// A side, and when its block began and ended: from what the children saw.
+fn blocks(folder: &Path) -> Vec<(usize, i64, i64, u32)> {
+    let mut all = Vec::new();
+    for (side, name) in ["base.log", "head.log"].into_iter().enumerate() {
+        for line in std::fs::read_to_string(folder.join(name)).unwrap().lines() {
+            let words: Vec<i64> = line.split(' ').map(|word| word.parse().unwrap()).collect();
+            all.push((side, words[0], words[1], words[2] as u32));
+        }
+    }
+    all.sort_by_key(|block| block.1);
+    all
+}
+
+fn samples(execution: &Execution) -> usize {
+    let count = |event: &Event| match event {
+        Event::Samples { values, .. } => values.len(),
+        _ => 0,
+    };
+    execution.events.iter().map(count).sum()
+}
+
+#[track_caller]
+fn assert_complete(execution: &Execution, iterations: usize) {
+    assert_eq!(execution.end, End::Process(ProcessEnd::Exit(0)), "{execution:?}");
+    assert_eq!((execution.stopped, &execution.bad_line), (None, &None));
+    assert_eq!(samples(execution), iterations);
+}
+
+#[test]
+fn blocks_alternate_and_never_overlap_and_every_sample_arrives() {
+    for first in [0, 1] {
+        let folder = folder_with("");
+        let turns = Turns { first, ..TURNS };
+        let executions = run(&launches(folder.path(), ["turns", "turns"], [3000, 3100]), &turns);
+        for execution in &executions {
+            assert_complete(execution, 30);
+            let given: u32 = execution.blocks.iter().map(|block| block.iterations).sum();
+            assert_eq!(given, 30);
+        }
+        let blocks = blocks(folder.path());
+        let order: Vec<_> = blocks.iter().map(|block| block.0 ^ first).collect();
+        assert_eq!(order, [0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0]);
+        for pair in blocks.windows(2) {
+            assert!(pair[0].2 <= pair[1].1, "{pair:?} overlap");
+        }
+        let seen: Vec<u32> = blocks.iter().filter(|block| block.0 == 0).map(|block| block.3).collect();
+        let told: Vec<u32> = executions[0].blocks.iter().map(|block| block.iterations).collect();
+        assert_eq!(seen, told);
+    }
+}
+
+#[test]
+fn waiting_for_the_other_is_not_charged_to_a_stage() {
+    let folder = folder_with("");
+    let mut pair = launches(folder.path(), ["turns", "turns"], [1000, 60_000]);
+    // The slow side measures for 1.8 s; the quick one, which waits for it, may take no more than one.
+    pair[0].stages.deadlines.get_mut(&Stage::Measure).unwrap().value = 1.0;
+    let [quick, slow] = run(&pair, &TURNS);
+    assert_complete(&quick, 30);
+    assert_complete(&slow, 30);
+    let seconds = |execution: &Execution| {
+        let stages = execution.stages.iter().filter(|report| report.stage == Stage::Measure);
+        stages.map(|report| report.seconds).sum::<f64>()
+    };
+    assert!(seconds(&quick) < 1.0 && seconds(&slow) >= 1.8, "{} {}", seconds(&quick), seconds(&slow));
+    assert!(quick.seconds > 1.8, "it was alive all the time: {}", quick.seconds);
+}
+
+/// One side misbehaves, the other is well: what became of both.
+fn beside(mode: &str) -> [Execution; 2] {
+    let mut ended = Vec::new();
+    // Whoever is first, and whichever side it is on.
+    for (first, broken) in [(0, 0), (0, 1), (1, 1)] {
+        let folder = folder_with("");
+        let modes = if broken == 0 { [mode, "turns"] } else { ["turns", mode] };
+        let mut pair = launches(folder.path(), modes, [1000, 1000]);
+        if mode == "turns-hang" {
+            pair[broken].stages.deadlines.get_mut(&Stage::Measure).unwrap().value = 0.5;
+        }
+        let begin = Instant::now();
+        let [base, head] = run(&pair, &Turns { first, ..TURNS });
+        assert!(begin.elapsed() < Duration::from_secs(10), "{mode}: {:?}", begin.elapsed());
+        assert_nothing_alive(folder.path());
+        let both = if broken == 0 { [base, head] } else { [head, base] };
+        assert_eq!(both[1].end, End::Process(ProcessEnd::Signal(15)), "{mode}");
+        ended.push(both);
+    }
+    let reasons: Vec<_> = ended.iter().map(|both| (both[0].stopped, both[1].stopped)).collect();
+    let alike = |reason: &(Option<Stop>, Option<Stop>)| {
+        std::mem::discriminant(&reason.0) == std::mem::discriminant(&reasons[0].0) && reason.1 == reasons[0].1
+    };
+    assert!(reasons.iter().all(alike), "{mode}: {reasons:?}");
+    ended.pop().unwrap()
+}
+
+fn partner(why: &'static str) -> Option<Stop> {
+    Some(Stop::Partner { why })
+}
+
+#[test]
+fn a_side_that_fails_ends_the_other_which_says_why() {
+    let [broken, other] = beside("turns-crash");
+    assert_eq!((broken.stopped, broken.end), (None, End::Process(ProcessEnd::Exit(3))));
+    assert_eq!(other.stopped, partner("ended before its turns were over"));
+
+    let [broken, other] = beside("turns-early");
+    assert_eq!(broken.stopped, Some(Stop::Turns(TurnFault::LeftEarly)));
+    assert_eq!(other.stopped, partner("ended before its turns were over"));
+
+    let [broken, other] = beside("turns-garbage");
+    assert_eq!(broken.stopped, Some(Stop::BadLine));
+    assert!(broken.bad_line.is_some());
+    assert_eq!(other.stopped, partner("broke the protocol"));
+
+    let [broken, other] = beside("turns-twice");
+    assert_eq!(broken.stopped, Some(Stop::Turns(TurnFault::NotItsTurn)));
+    assert_eq!(other.stopped, partner("broke the protocol"));
+}
+
+#[test]
+fn a_side_that_hangs_in_its_turn_is_held_to_its_deadline_and_the_other_is_ended() {
+    let [broken, other] = beside("turns-hang");
+    let Some(Stop::Stage { stage: Stage::Measure, limit, spent }) = broken.stopped else {
+        panic!("{:?}", broken.stopped)
+    };
+    assert!(limit == 0.5 && (0.5..1.5).contains(&spent), "{limit} {spent}");
+    assert_eq!(other.stopped, partner("ran out of its time"));
+}
+
+#[test]
+fn a_program_that_does_not_know_turns_is_found_out() {
+    let [broken, other] = beside("ok");
+    assert_eq!(broken.stopped, Some(Stop::Turns(TurnFault::NeverWaited)));
+    assert_eq!(other.stopped, partner("broke the protocol"));
+    // Also where it says nothing at all.
+    let [broken, other] = beside("silent");
+    assert_eq!(broken.stopped, Some(Stop::Turns(TurnFault::NeverWaited)));
+    assert_eq!(other.stopped, partner("ended before its turns were over"));
+}
+
+#[test]
+fn a_program_that_is_not_there_ends_the_other() {
+    let folder = folder_with("");
+    let pair = [launch(folder.path(), &["./missing"]), launch(folder.path(), &["./child", "turns", "log"])];
+    let [missing, other] = run(&pair, &TURNS);
+    assert!(matches!(missing.end, End::NotStarted { not_found: true, .. }));
+    assert_eq!(other.stopped, partner("could not be started"));
+    assert_nothing_alive(folder.path());
+}
+
+#[test]
+fn two_that_cannot_run_both_say_so_themselves() {
+    let folder = folder_with("");
+    for mode in ["skip", "import-error"] {
+        for execution in run(&launches(folder.path(), [mode, mode], [1, 1]), &TURNS) {
+            assert_eq!(execution.stopped, None, "{mode}");
+            assert_eq!(execution.events.len(), 1, "{mode}");
+        }
+    }
+}
+
+#[test]
+fn after_the_last_turn_each_side_answers_for_itself() {
+    let folder = folder_with("");
+    let mut pair = launches(folder.path(), ["turns", "turns-hang-verify"], [1000, 1000]);
+    pair[1].stages.deadlines.get_mut(&Stage::Verify).unwrap().value = 0.3;
+    let [base, head] = run(&pair, &TURNS);
+    assert_complete(&base, 30);
+    assert!(matches!(head.stopped, Some(Stop::Stage { stage: Stage::Verify, .. })), "{:?}", head.stopped);
+    assert_eq!(samples(&head), 30);
+}
+
+#[test]
+fn the_run_s_own_deadline_ends_both() {
+    let folder = folder_with("");
+    let mut pair = launches(folder.path(), ["turns", "turns"], [100_000, 100_000]);
+    pair.iter_mut().for_each(|launch| launch.until = Some(Instant::now() + Duration::from_millis(700)));
+    for execution in run(&pair, &TURNS) {
+        assert_eq!(execution.stopped, Some(Stop::RunDeadline));
+    }
+    assert_nothing_alive(folder.path());
+}
+
+/// The gate of the next test, in a process of its own: signals reach the whole process.
+#[test]
+#[ignore = "started by `an_interrupt_ends_both`"]
+fn a_pair_for_somebody_to_interrupt() {
+    let folder = PathBuf::from(std::env::var_os("LOCKSTEP_FOLDER").expect("a folder with the child"));
+    let interrupt = Interrupt::install().unwrap();
+    let mut executor = Supervised::new(gbench(), Some(interrupt), true).unwrap();
+    let pair = launches(&folder, ["turns", "turns"], [50_000, 50_000]);
+    for execution in executor.execute_pair([&pair[0], &pair[1]], &TURNS) {
+        println!("ended by {:?}", execution.stopped);
+    }
+    // It stays in force: nothing more is started.
+    let [base, head] = executor.execute_pair([&pair[0], &pair[1]], &TURNS);
+    assert_eq!((base.stopped, head.stopped), (Some(Stop::Interrupt(2)), Some(Stop::Interrupt(2))));
+}
+
+#[test]
+fn an_interrupt_ends_both() {
+    let folder = folder_with("");
+    let gate = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "lockstep::a_pair_for_somebody_to_interrupt", "--ignored", "--nocapture"])
+        .env("LOCKSTEP_FOLDER", folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    // A block has been had: both are in the middle of it.
+    while std::fs::read_to_string(folder.path().join("base.log")).unwrap_or_default().is_empty() {
+        assert!(Instant::now() < deadline, "no block comes");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = nix::unistd::Pid::from_raw(gate.id() as i32);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    let output = gate.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert_eq!(text.matches("ended by Some(Interrupt(2))").count(), 2, "{text}");
+    assert_nothing_alive(folder.path());
+}
+
+#[test]
+fn a_built_in_member_takes_turns() {
+    let folder = folder_with("");
+    let program = gbench();
+    let argv = [program.to_str().unwrap(), MICRO_ARGUMENT, "mem_latency"];
+    let mut launch = launch(folder.path(), &argv);
+    launch.env.retain(|(name, _)| name != "GBENCH_REQUEST");
+    let request = r#"{"protocol":1,"benchmark":"micro/mem_latency","process":0,"params":{},"iterations":4,
+        "warmup":1,"duration":0.0,"burnin":0.0,"cold":false,"seed":1}"#;
+    launch.env.push(("GBENCH_REQUEST".into(), request.into()));
+    for execution in run(&[launch.clone(), launch], &Turns { iterations: 4, ..TURNS }) {
+        assert_complete(&execution, 4);
+    }
+}
+
+#[test]
+fn one_process_measures_several_cases() {
+    let folder = folder_with("");
+    let point = |n| Params::from([("n".to_owned(), ParamValue::Int(n))]);
+    let cases = [point(3), point(2), point(0), point(4)];
+    let launch = launch(folder.path(), &["./child", "shares"]).for_cases(&cases);
+    let whole = Supervised::new(gbench(), None, false).unwrap().execute(&launch);
+    let parts = split_by_case(&whole, cases.len());
+    let samples =
+        |part: &Execution| part.events.iter().filter(|event| matches!(event, Event::Sample { .. })).count();
+    assert_eq!(parts.iter().map(samples).collect::<Vec<_>>(), [3, 2, 0, 0]);
+    let ends: Vec<_> = parts.iter().map(|part| part.end.clone()).collect();
+    let exit = |code| End::Process(ProcessEnd::Exit(code));
+    assert_eq!(ends, [exit(0), exit(0), exit(3), exit(3)]);
+    let stopped: Vec<_> = parts.iter().map(|part| part.stopped).collect();
+    assert_eq!(stopped, [None, None, None, Some(Stop::Share(ShareFault::NotReached))]);
+}
+
+#[test]
+fn the_manual_s_example_takes_turns() {
+    let there = Command::new("python3").arg("--version").stdout(Stdio::null()).status();
+    if !there.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no python3");
+        return;
+    }
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/turns.py");
+    let folder = folder_with("");
+    let launch = launch(folder.path(), &["python3", example.to_str().unwrap()]);
+    for execution in run(&[launch.clone(), launch], &TURNS) {
+        assert_complete(&execution, 30);
+    }
+}
