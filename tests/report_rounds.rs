@@ -31,6 +31,59 @@ fn documents() -> [(&'static str, VerdictDocument); 3] {
 fn a_red_an_open_and_a_clean_run_read_well_at_eighty_columns() {
     let _bound = settings().bind_to_scope();
     for (name, document) in documents() {
-        insta::assert_snapshot!(format!("terminal_{name}"), shown(&document, Format::Terminal, Style::PLAIN, false));
+        let text = shown(&document, Format::Terminal, Style::PLAIN, false);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(format!("terminal_{name}"), text);
+    }
+}
+
+#[test]
+fn every_other_format_says_the_same_of_rounds() {
+    let _bound = settings().bind_to_scope();
+    for (name, document) in documents() {
+        for format in [Format::Markdown, Format::Csv, Format::Junit] {
+            insta::assert_snapshot!(
+                format!("{}_{name}", format.word()),
+                shown(&document, format, Style::PLAIN, false)
+            );
+        }
+    }
+}
+
+#[test]
+fn each_report_says_what_was_measured_how_sure_it_is_and_what_to_do() {
+    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let [red, open, clean] =
+        documents().map(|(_, document)| flat(shown(&document, Format::Terminal, Style::PLAIN, false)));
+    for text in [&red, &open, &clean] {
+        for said in
+            ["a fresh process of base and one of head", "coin (seed 1234)", "40 at most", "any false red"]
+        {
+            assert!(text.contains(said), "{said} in {text}");
+        }
+        assert!(text.contains("gbench-ci replay 20261121T110000.000Z-c0ffee"), "{text}");
+        assert!(
+            text.contains("gbench-ci explain kernels/") || text.contains("gbench-ci explain memory/"),
+            "{text}"
+        );
+    }
+    assert!(red.contains("worse over") && red.contains("99 % sure for the whole suite"), "{red}");
+    assert!(red.contains("git log -p 9f1c2e7ab0..02ab45cd66"), "{red}");
+    assert!(open.contains("rounds would find") && open.contains("resume the comparison"), "{open}");
+    assert!(
+        clean.contains("Unchanged: 8, certified within 2 %") && clean.contains("none came out changed"),
+        "{clean}"
+    );
+}
+
+#[test]
+fn markdown_of_rounds_is_read_by_the_host_as_tables_and_lists() {
+    for (name, document) in documents() {
+        let page = shown(&document, Format::Markdown, Style::PLAIN, false);
+        for table in page.split("\n\n").filter(|block| block.starts_with("| ")) {
+            let columns: Vec<usize> = table.lines().map(|line| line.matches('|').count()).collect();
+            assert!(columns.iter().all(|count| *count == columns[0]), "{name}: {table}");
+        }
+        assert!(page.contains("- **how**: ") && page.contains("- **sure**: "), "{page}");
     }
 }

@@ -6,9 +6,9 @@ use crate::model::{CaseId, Result};
 use crate::stats::seq_e::{self, Limits, Ruling, Series, Status, Step};
 
 use super::pairing::pair;
+use super::rounds::{Turn, turns};
 use super::rows::draft;
 use super::seq_e::lines;
-use super::rounds::{Turn, turns};
 use super::{Policy, Rounds, SeqE, SideInput, Verdict};
 
 /// One row's way to its decision.

@@ -321,12 +321,14 @@ fn why_open(line: &Line, ruling: &Ruling, change: Option<&Change>, noise: f64, l
         return format!("{cut}the base is zero, and {rounds} do not tell the difference from chance");
     };
     let found = match change.detectable {
-        Some(detectable) => format!("; {} or more would be found", percent(detectable)),
+        Some(detectable) => {
+            format!("; {} rounds would find {} or more", limits.most_rounds, percent(detectable))
+        }
         None => String::new(),
     };
     format!(
-        "{cut}after {rounds} the change may be {} to {}, neither within {} nor surely beyond {}; rounds differ by \
-         {}{found}",
+        "{cut}after {rounds} the change may be {} to {}: not all of that lies within {}, and more than {} is not \
+         proven; rounds differ by {}{found}",
         percent(change.low),
         percent(change.high),
         percent(line.target),

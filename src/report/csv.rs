@@ -1,15 +1,15 @@
 //! A verdict as a table for spreadsheets: RFC 4180, one line a row of the document, the columns below in this
-//! order for as long as the verdict's schema is v1. Numbers are exact and unscaled, in the metric's unit;
+//! order for as long as the verdict's schema is v2; v1 ended with `next`. Numbers are exact and unscaled, in the metric's unit;
 //! absent ones are empty. A text that would read as a formula has an apostrophe in front (see `escape`).
 
 use std::io;
 
 use super::escape::csv as cell;
 use super::rows::{Digest, Line, timing_word};
-use crate::compare::{Change, RowSide};
+use crate::compare::{Change, RowSide, Sequence};
 use crate::model::{CaseId, Thermal, Variant};
 
-const COLUMNS: [&str; 31] = [
+const COLUMNS: [&str; 40] = [
     "suite",
     "benchmark",
     "variant",
@@ -41,6 +41,15 @@ const COLUMNS: [&str; 31] = [
     "threshold",
     "reason",
     "next",
+    "rounds",
+    "round_noise",
+    "min_effect",
+    "at_least",
+    "detectable",
+    "log10_e_worse",
+    "log10_e_better",
+    "log10_e_needed",
+    "more_rounds",
 ];
 
 /// Writes the header and one line a row, in the document's order.
@@ -73,6 +82,7 @@ pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Resul
             cell(&row.reason),
             cell(&row.next),
         ]);
+        cells.extend(sequence(row.sequence.as_ref(), change.and_then(|change| change.detectable)));
         writer.write_record(&cells)?;
     }
     writer.flush()
@@ -115,6 +125,23 @@ fn side(side: Option<&RowSide>) -> [String; 5] {
         optional(side.spread),
         side.processes.to_string(),
         side.samples.to_string(),
+    ]
+}
+
+/// The columns `rounds` to `more_rounds`; empty but for the detectable effect where no rounds decided.
+fn sequence(sequence: Option<&Sequence>, detectable: Option<f64>) -> [String; 9] {
+    let whole = |count: Option<u32>| count.map_or(String::new(), |count| count.to_string());
+    let of = |part: fn(&Sequence) -> f64| optional(sequence.map(part));
+    [
+        whole(sequence.map(|sequence| sequence.rounds)),
+        of(|sequence| sequence.noise),
+        of(|sequence| sequence.min_effect),
+        optional(sequence.and_then(|sequence| sequence.at_least)),
+        optional(detectable),
+        of(|sequence| sequence.log10_worse),
+        of(|sequence| sequence.log10_better),
+        of(|sequence| sequence.log10_needed),
+        whole(sequence.and_then(|sequence| sequence.more_rounds)),
     ]
 }
 

@@ -6,6 +6,7 @@ use std::io;
 
 use super::escape::{markdown as prose, markdown_block, markdown_code as code};
 use super::number;
+use super::rounds;
 use super::rows::{Digest, Group, Line, Side, capitalized, conclusion_word, plural};
 use crate::compare::{Conclusion, Difference, Verdict};
 
@@ -48,11 +49,13 @@ fn text(digest: &Digest, limit: usize) -> String {
     };
     say(format!("**{}**\n", prose(&capitalized(&document.sentence))));
     say(format!("{}.\n", prose(&capitalized(&digest.counts()))));
-    say(format!(
-        "- **base**: {}\n- **head**: {}\n",
-        prose(&Digest::side(&document.base)),
-        prose(&Digest::side(&document.head))
-    ));
+    let mut facts = vec![("base", Digest::side(&document.base)), ("head", Digest::side(&document.head))];
+    if let Some(in_rounds) = &document.method.rounds {
+        facts.push(("how", rounds::measured(document, in_rounds)));
+        facts.push(("sure", rounds::sureness(document, in_rounds)));
+        facts.extend(rounds::next(document).map(|next| ("next", next)));
+    }
+    say(facts.iter().map(|(label, text)| format!("- **{label}**: {}\n", prose(text))).collect());
     let (strict, noted): (Vec<_>, Vec<_>) =
         document.differences.iter().partition(|difference| difference.strict);
     if !strict.is_empty() {
@@ -62,7 +65,10 @@ fn text(digest: &Digest, limit: usize) -> String {
         say(section(group, limit));
     }
     if !document.reproduce.is_empty() {
-        say(format!("### Compare again with\n\n{}", markdown_block("sh", &document.reproduce)));
+        say(format!("### {}\n\n{}", digest.again(), markdown_block("sh", &document.reproduce)));
+    }
+    if let Some(command) = digest.explain() {
+        say(format!("### See why, round by round, with\n\n{}", markdown_block("sh", &command)));
     }
     if !document.warnings.is_empty() {
         let warnings: String =
@@ -70,14 +76,18 @@ fn text(digest: &Digest, limit: usize) -> String {
         say(format!("### Warnings\n\n{warnings}"));
     }
     if !digest.unchanged.is_empty() {
-        let title = format!("Unchanged: {}", digest.unchanged.len());
-        say(details(&title, &table(&digest.unchanged, limit)));
+        say(details(&digest.unchanged_title(), &table(&digest.unchanged, limit)));
     }
     if !digest.suites.is_empty() {
         say(details("Suites and speed", &suites(digest)));
     }
     if !noted.is_empty() {
         say(details(&format!("Environment: {}", plural(noted.len(), "difference")), &differences(&noted)));
+    }
+    if let Some(in_rounds) = &document.method.rounds {
+        let checks = rounds::checks(in_rounds);
+        let checks: String = checks.iter().map(|check| format!("- {}\n", prose(check))).collect();
+        say(details("What was checked", &checks));
     }
     say(details("How it was decided", &format!("{}\n", prose(&digest.method()))));
     page.trim_end().to_owned() + "\n"
@@ -90,9 +100,11 @@ fn section(group: &Group, limit: usize) -> String {
 
 fn table(lines: &[Line], limit: usize) -> String {
     let changes = lines.iter().any(|line| !line.change.is_empty());
-    let mut out = String::from(match changes {
-        true => "| case, metric | base | head | change |\n|:--|--:|--:|:--|\n",
-        false => "| case, metric | base | head |\n|:--|--:|--:|\n",
+    let in_rounds = changes && lines.iter().any(|line| !line.rounds.is_empty());
+    let mut out = String::from(match (changes, in_rounds) {
+        (true, true) => "| case, metric | base | head | change | rounds |\n|:--|--:|--:|:--|:--|\n",
+        (true, false) => "| case, metric | base | head | change |\n|:--|--:|--:|:--|\n",
+        (false, _) => "| case, metric | base | head |\n|:--|--:|--:|\n",
     });
     for line in lines.iter().take(limit) {
         let side = |side: &Side| stacked(&prose(&side.value), &prose(&side.spread));
@@ -103,6 +115,9 @@ fn table(lines: &[Line], limit: usize) -> String {
             let mark = if decided && !line.change.is_empty() { "**" } else { "" };
             let change = format!("{mark}{}{mark}", prose(&line.change));
             let _ = write!(out, " {} |", stacked(&change, &prose(&line.evidence())));
+        }
+        if in_rounds {
+            let _ = write!(out, " {} |", stacked(&prose(&line.rounds), &prose(&line.noise)));
         }
         out.push('\n');
     }

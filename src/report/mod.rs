@@ -27,6 +27,7 @@ mod markdown;
 mod number;
 mod page;
 mod record;
+mod rounds;
 mod rows;
 mod summary;
 mod terminal;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::number;
+use super::rounds;
 use super::summary::{Speedup, Suite};
 use crate::compare::{Conclusion, Row, RowSide, Verdict, VerdictDocument};
 use crate::model::{CaseId, Timing};
@@ -38,6 +39,10 @@ pub struct Line<'a> {
     pub interval: String,
     /// `p < 0.001`, corrected over the suite; empty where the rule gives none.
     pub p: String,
+    /// `12`, the rounds up to the decision, and `±0.5 %`, how much the change differs between them; empty where no rounds
+    /// decided.
+    pub rounds: String,
+    pub noise: String,
 }
 
 /// One side of a row as text.
@@ -77,8 +82,10 @@ impl<'a> Digest<'a> {
     /// `main at 1a2b3c4d (branch main): 40 of 41 cases measured on NVIDIA H100`.
     pub fn side(side: &crate::compare::SideSummary) -> String {
         let mut text = side.name.clone();
-        if let Some(commit) = &side.commit {
-            text += &format!(" at {}", short_commit(commit));
+        // A side of a comparison in rounds carries its commit in its name.
+        let commit = side.commit.as_deref().map(short_commit);
+        if let Some(commit) = commit.filter(|commit| !side.name.contains(commit)) {
+            text += &format!(" at {commit}");
         }
         let mut notes = Vec::new();
         if let Some(branch) = side.branch.as_ref().filter(|branch| **branch != side.name) {
@@ -99,16 +106,41 @@ impl<'a> Digest<'a> {
         format!("{text}: {measured}{machine}{}", side.machine)
     }
 
+    /// `Unchanged: 8, certified within 2 %`.
+    pub fn unchanged_title(&self) -> String {
+        let certified = rounds::certified(self.unchanged.iter().map(|line| line.row));
+        let comma = if certified.is_empty() { "" } else { ", " };
+        format!("Unchanged: {}{comma}{certified}", self.unchanged.len())
+    }
+
+    /// What the command is for that the document gives.
+    pub fn again(&self) -> &'static str {
+        match self.document.method.rounds {
+            Some(_) => "Judge the same records again with",
+            None => "Compare again with",
+        }
+    }
+
+    /// The command that explains the row most worth it; only a comparison in rounds has one.
+    pub fn explain(&self) -> Option<String> {
+        let row = rounds::worth_explaining(self.document)?;
+        let comparison = self.document.reproduce.strip_prefix("gbench-ci replay ")?;
+        let case = row.case.to_string();
+        let plain = case.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c));
+        let case = if plain { case } else { format!("'{}'", case.replace('\'', r"'\''")) };
+        Some(format!("gbench-ci explain {case} {comparison}"))
+    }
+
     /// What the verdict rests on, and how to read the figures.
     pub fn method(&self) -> String {
         let method = &self.document.method;
         if method.tested == 0 {
             return format!("Rule {}; no row was tested.", method.rule);
         }
-        let mut thresholds: Vec<f64> = self.document.rows.iter().map(|row| row.threshold).collect();
-        thresholds.sort_by(f64::total_cmp);
-        thresholds.dedup();
-        let threshold = match thresholds.as_slice() {
+        if let Some(in_rounds) = &method.rounds {
+            return rounds::method(self.document, in_rounds);
+        }
+        let threshold = match distinct(self.document.rows.iter().map(|row| row.threshold)).as_slice() {
             [] => String::new(),
             [one] => format!(" A change matters from {} on.", number::percent(*one)),
             [least, .., most] => {
@@ -160,7 +192,15 @@ impl<'a> Line<'a> {
                 side.value = "absent".into();
             }
         }
-        Self { row, name, base, head, change: change.trim_end().to_owned(), interval, p }
+        let (mut rounds, mut noise) = (String::new(), String::new());
+        if let Some(sequence) = &row.sequence {
+            rounds = sequence.rounds.to_string();
+            noise = number::spread(sequence.noise);
+            // Both sides drift together, so that the spread of one says nothing of the change.
+            base.spread.clear();
+            head.spread.clear();
+        }
+        Self { row, name, base, head, change: change.trim_end().to_owned(), interval, p, rounds, noise }
     }
 
     /// The interval, with the p-value where there is one.
@@ -178,6 +218,14 @@ impl<'a> Line<'a> {
             .map(|(label, text)| (label, text.clone()))
             .collect()
     }
+}
+
+/// In ascending order, each once.
+pub fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    values
 }
 
 impl Side {

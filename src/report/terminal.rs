@@ -5,6 +5,7 @@ use std::io;
 
 use super::number;
 use super::page::{Grid, GridRow, Page, Style, Tint};
+use super::rounds;
 use super::rows::{Digest, Group, Line, capitalized, conclusion_mark, conclusion_word};
 use crate::compare::{Conclusion, Difference, Verdict};
 
@@ -27,6 +28,11 @@ pub fn render(
     page.line(&capitalized(&digest.counts()))?;
     page.note("base", &Digest::side(&document.base))?;
     page.note("head", &Digest::side(&document.head))?;
+    if let Some(in_rounds) = &document.method.rounds {
+        page.note("how", &rounds::measured(document, in_rounds))?;
+        page.note("sure", &rounds::sureness(document, in_rounds))?;
+        rounds::next(document).map_or(Ok(()), |next| page.note("next", &next))?;
+    }
 
     let strict: Vec<_> = document.differences.iter().filter(|difference| difference.strict).collect();
     if !strict.is_empty() {
@@ -38,8 +44,12 @@ pub fn render(
         lines(&mut page, &group.lines, if all { usize::MAX } else { ROWS })?;
     }
     if !document.reproduce.is_empty() {
-        page.heading("Compare again with", Tint::Plain)?;
+        page.heading(digest.again(), Tint::Plain)?;
         page.command(&document.reproduce)?;
+    }
+    if let Some(command) = digest.explain() {
+        page.heading("See why, round by round, with", Tint::Plain)?;
+        page.command(&command)?;
     }
     if !document.warnings.is_empty() {
         page.heading("Warnings", Tint::Doubt)?;
@@ -54,19 +64,23 @@ pub fn render(
     }
     suites(&mut page, digest)?;
     unchanged(&mut page, digest, all)?;
+    if let Some(in_rounds) = &document.method.rounds {
+        page.heading("What was checked", Tint::Plain)?;
+        rounds::checks(in_rounds).iter().try_for_each(|check| page.note("-", check))?;
+    }
     page.heading("How it was decided", Tint::Plain)?;
     page.note("", &digest.method())
 }
 
 fn unchanged<W: io::Write + ?Sized>(page: &mut Page<W>, digest: &Digest, all: bool) -> io::Result<()> {
-    let count = digest.unchanged.len();
-    match (count, all) {
-        (0, _) => Ok(()),
+    let title = digest.unchanged_title();
+    match (digest.unchanged.is_empty(), all) {
+        (true, _) => Ok(()),
         (_, true) => {
-            page.heading(&format!("Unchanged: {count}"), Tint::Good)?;
+            page.heading(&title, Tint::Good)?;
             lines(page, &digest.unchanged, usize::MAX)
         }
-        (_, false) => page.heading(&format!("Unchanged: {count} (listed with --all)"), Tint::Good),
+        (_, false) => page.heading(&format!("{title} (listed with --all)"), Tint::Good),
     }
 }
 
@@ -79,6 +93,7 @@ fn title(group: &Group) -> String {
 fn lines<W: io::Write + ?Sized>(page: &mut Page<W>, lines: &[Line], limit: usize) -> io::Result<()> {
     let (lines, left) = lines.split_at(lines.len().min(limit));
     let changes = lines.iter().any(|line| !line.change.is_empty());
+    let in_rounds = lines.iter().any(|line| !line.rounds.is_empty());
     let shared: Vec<_> = match lines {
         [first, _, ..] => {
             let shared = |note: &(_, _)| lines.iter().all(|line| line.notes().contains(note));
@@ -94,11 +109,13 @@ fn lines<W: io::Write + ?Sized>(page: &mut Page<W>, lines: &[Line], limit: usize
         ]
         .into_iter()
         .chain(changes.then(|| stacked(&line.change, &line.interval)))
+        .chain(in_rounds.then(|| stacked(&line.rounds, &line.noise)))
         .collect(),
         notes: line.notes().into_iter().filter(|note| !shared.contains(note)).collect(),
     });
     let mut header = vec!["case, metric", "base", "head"];
     header.extend(changes.then_some("change"));
+    header.extend(in_rounds.then_some("rounds"));
     page.grid(&Grid { header, rows: rows.collect() })?;
     for (label, text) in &shared {
         page.note(label, &format!("(for each) {text}"))?;

@@ -1,8 +1,8 @@
 //! Three comparisons in rounds that a new user may meet: one red, one that stays open, one clean. Made up: the differences
 //! are drawn from a seed.
 
-use gbench_ci::compare::{VerdictDocument, standing, verdict_of};
 use gbench_ci::compare::{Policy, SeqE, SideInput};
+use gbench_ci::compare::{VerdictDocument, standing, verdict_of};
 use gbench_ci::model::*;
 
 use super::records::noise;
@@ -23,7 +23,8 @@ impl Story {
     /// `base/`, `head/` and `control/` below a comparison's folder, as a run leaves them; the verdict in `reports/`.
     pub fn write(&self, artifacts: &std::path::Path) -> std::path::PathBuf {
         let folder = artifacts.join(self.base.comparison.as_ref().unwrap().id.as_str());
-        let sides = [("base", Some(&self.base)), ("head", Some(&self.head)), ("control", self.control.as_ref())];
+        let sides =
+            [("base", Some(&self.base)), ("head", Some(&self.head)), ("control", self.control.as_ref())];
         for (name, record) in sides {
             let Some(record) = record else { continue };
             let results = folder.join(name).join("results");

@@ -1,0 +1,138 @@
+//! What a comparison in rounds says of itself: how it was measured, on what its verdicts rest, what was checked.
+
+use super::number::percent;
+use super::rows::{distinct, plural};
+use crate::compare::{Conclusion, RoundsMethod, Row, Verdict, VerdictDocument};
+use crate::model::Way;
+
+/// How both sides were measured, for a reader who has never heard of rounds.
+pub fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+    let used = distinct(sequences(document).map(|sequence| f64::from(sequence.rounds)));
+    let used = match used.as_slice() {
+        [] => "no round".to_owned(),
+        [one] => plural(*one as usize, "round"),
+        [least, .., most] => format!("{least} to {most} rounds"),
+    };
+    let way = match rounds.way {
+        Way::Alternating => "one after the other",
+        Way::Lockstep => "both alive and taking turns (lock-step)",
+    };
+    format!(
+        "{used} a case, {} at most; a round is a fresh process of base and one of head, {way}, and a coin (seed {}) \
+         tossed for each says which goes first",
+        rounds.most_rounds, rounds.seed
+    )
+}
+
+/// How sure the verdicts are, in one sentence.
+pub fn sureness(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+    let suspects = rounds.suspects as usize;
+    let share = match suspects {
+        1 => "for 1 suspect".to_owned(),
+        _ => format!("{} share it", plural(suspects, "suspect")),
+    };
+    format!(
+        "the chance of any false red in the whole suite is {} at most ({share}), of any false \"improved\" {}",
+        percent(document.method.alpha),
+        percent(rounds.alpha_improved),
+    )
+}
+
+/// What to do about a comparison that passed; the rows of any other say it themselves.
+pub fn next(document: &VerdictDocument) -> Option<String> {
+    let unchanged = document.rows.iter().filter(|row| row.verdict == Verdict::Unchanged);
+    let targets = distinct(unchanged.filter(|row| row.sequence.is_some()).map(|row| row.threshold));
+    let most = targets.last().filter(|_| document.conclusion == Conclusion::Pass)?;
+    Some(format!(
+        "nothing to do. A change within {} is not excluded; set a smaller `target` for rows where it matters",
+        percent(*most)
+    ))
+}
+
+/// What the verdicts rest on, and how to read the figures.
+pub fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+    let targets = span(document.rows.iter().map(|row| row.threshold));
+    let least = span(sequences(document).map(|sequence| sequence.min_effect));
+    let suspects = rounds.suspects as usize;
+    let sure = span(document.rows.iter().filter_map(|row| Some(row.change.as_ref()?.confidence)));
+    format!(
+        "Rule {}: every row was screened in {}; where the whole range of its change lay within {targets} either way, it \
+         was called unchanged. {} went on over fresh rounds, each until the evidence for more than {least} worse, or \
+         better, was stronger than chance gives it with the probability said above, until its range lay within \
+         {targets} after all, or until the rounds were over. Base and head are geometric means over the processes' \
+         medians; ± below the rounds says how much the change differs from round to round. Of a change, plus is worse \
+         and minus is better; the range holds it with {sure}, taken row by row.",
+        document.method.rule,
+        plural(rounds.screen_rounds as usize, "round"),
+        plural(suspects, "suspect"),
+    )
+}
+
+/// What must hold for rounds to be believed, and what was found: a line each.
+pub fn checks(rounds: &RoundsMethod) -> Vec<String> {
+    let sticks = match rounds.stickiness {
+        Some(correlation) => format!(
+            "how one round's difference goes with the next one's: correlation {correlation:.2}; clearly above 0.15, \
+             something would stick to a side from process to process, and no red would be believed"
+        ),
+        None => "how one round's difference goes with the next one's: too few rounds to tell, and no red rests on so few"
+            .to_owned(),
+    };
+    let flagged = rounds.flagged_controls.len();
+    let controls = match (rounds.controls as usize, flagged) {
+        (0, _) => "the base compared with itself: not measured".to_owned(),
+        (controls, 0) => {
+            format!("the base compared with itself: {}, none of them changed", plural(controls, "row"))
+        }
+        (controls, _) => format!(
+            "the base compared with itself: {flagged} of {} changed ({}), which cannot be, so no red is believed",
+            plural(controls, "row"),
+            rounds.flagged_controls.join(", ")
+        ),
+    };
+    let mut checks = vec![sticks, controls];
+    if let Some(shift) = rounds.shift {
+        checks.push(format!(
+            "the suite as a whole: its median change is {}",
+            super::number::signed_percent(shift)
+        ));
+    }
+    checks
+}
+
+/// What "unchanged" promises of these rows: `within 2 %`; empty where no rounds decided.
+pub fn certified<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
+    let within = distinct(rows.filter(|row| row.sequence.is_some()).map(|row| row.threshold));
+    match within.as_slice() {
+        [] => String::new(),
+        [one] => format!("certified within {}", percent(*one)),
+        [least, .., most] => format!("certified within {} to {}", percent(*least), percent(*most)),
+    }
+}
+
+fn span(values: impl Iterator<Item = f64>) -> String {
+    match distinct(values).as_slice() {
+        [] => "the target".into(),
+        [one] => fine(*one),
+        [least, .., most] => format!("{} to {}", fine(*least), fine(*most)),
+    }
+}
+
+/// A percentage that keeps the 0.25 % of the usual least effect.
+pub fn fine(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    match percent.abs() < 1.0 && percent != 0.0 {
+        true => format!("{} %", format!("{percent:.2}").trim_end_matches('0').trim_end_matches('.')),
+        false => super::number::percent(fraction),
+    }
+}
+
+fn sequences(document: &VerdictDocument) -> impl Iterator<Item = &crate::compare::Sequence> {
+    document.rows.iter().filter_map(|row| row.sequence.as_ref())
+}
+
+/// The row of which a reader would want to know more first: the first that is not unchanged, else the first.
+pub fn worth_explaining(document: &VerdictDocument) -> Option<&Row> {
+    let decided = || document.rows.iter().filter(|row| row.sequence.is_some());
+    decided().find(|row| row.verdict != Verdict::Unchanged).or_else(|| decided().next())
+}
