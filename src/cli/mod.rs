@@ -3,10 +3,12 @@
 mod baseline;
 mod builtin;
 mod compare;
+mod comparison;
 mod config;
 mod demo;
 mod describe;
 mod doctor;
+mod explain;
 mod export;
 mod init;
 mod list;
@@ -18,6 +20,7 @@ mod output;
 mod print;
 mod progress;
 pub mod render;
+mod replay;
 mod report;
 mod run;
 mod selection;
@@ -55,6 +58,8 @@ enum Command {
     Compare(Box<compare::Args>),
     Baseline(baseline::Args),
     Report(report::Args),
+    Explain(explain::Args),
+    Replay(replay::Args),
     /// Show or compare what runs ran on
     Manifest(manifest::Args),
     /// Say what this machine can and cannot measure, and what to do about it
@@ -98,6 +103,8 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Compare(args) => compare::run(args, &builtins(), &mut out),
         Command::Baseline(args) => baseline::run(args, &builtins(), &mut out),
         Command::Report(args) => report::run(args, &mut out),
+        Command::Explain(args) => explain::run(args, &builtins(), &mut out),
+        Command::Replay(args) => replay::run(args, &builtins(), &mut out),
         Command::Manifest(args) => manifest::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
         Command::Demo(args) => demo::run(args, &mut out),

@@ -3,7 +3,9 @@
 use std::f64::consts::LN_10;
 
 use crate::model::{CaseId, Result};
-use crate::stats::seq_e::{self, Limits, Ruling, Series, Status, Step};
+use crate::stats::seq_e::{self, Limits, Ruling, Series, Status};
+
+pub use crate::stats::seq_e::Step;
 
 use super::pairing::pair;
 use super::rounds::{Turn, turns};

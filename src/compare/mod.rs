@@ -34,7 +34,7 @@ mod warnings;
 mod welch_holm;
 mod words;
 
-pub use argument::{Argument, arguments, arguments_of};
+pub use argument::{Argument, Step, arguments, arguments_of};
 pub use document::*;
 pub use evidence::{Evidence, Measured, ProcessValues, RowLimits};
 pub use policy::{Policy, SideInput};

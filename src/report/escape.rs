@@ -128,6 +128,22 @@ pub fn markdown_block(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{}\n{fence}\n", lines.join("\n"))
 }
 
+/// [`visible`] text within an element or a quoted attribute of XML.
+pub fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in visible(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// A text cell for CSV. One that starts with a character by which a spreadsheet knows a formula gets an
 /// apostrophe in front; numbers never pass through here. The exact text stands in the JSON document.
 pub fn csv(text: &str) -> String {
@@ -169,6 +185,11 @@ mod tests {
     #[test]
     fn a_block_cannot_be_closed_from_inside() {
         assert_eq!(markdown_block("sh", "echo ```\nb"), "````sh\necho ```\nb\n````\n");
+    }
+
+    #[test]
+    fn xml_cannot_be_left_from_inside() {
+        assert_eq!(xml("a<b> & \"c\" 'd'\u{1b}"), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;\\u{1b}");
     }
 
     #[test]

@@ -18,6 +18,7 @@
 
 mod csv;
 mod escape;
+pub mod explain;
 mod fit;
 mod input;
 mod json;

@@ -158,6 +158,17 @@ impl<'a, W: io::Write + ?Sized> Page<'a, W> {
         Ok(())
     }
 
+    /// A line of a picture, as it is: its author has kept within the width.
+    pub fn verbatim(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", self.style.text(line))
+    }
+
+    /// A line across the page.
+    pub fn rule(&mut self) -> io::Result<()> {
+        let sign = if self.style.unicode { "─" } else { "-" };
+        writeln!(self.out, "{}\n", sign.repeat(self.style.columns()))
+    }
+
     /// A shell command, folded so that it can still be pasted.
     pub fn command(&mut self, command: &str) -> io::Result<()> {
         for line in fold_command(&self.style.text(command), self.style.columns() - INDENT) {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use self::file::FILE_NAME;
-pub use self::select::{Registry, Selection, commas};
+pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;
 pub use crate::model::Strictness;
 use crate::model::{

@@ -237,6 +237,12 @@ fn glob(flag: &str, pattern: &str) -> Result<GlobMatcher> {
         .map_err(|error| Fault::at_flag(flag, format!("this is no glob: {}", error.kind()), next))
 }
 
+/// What a glob fits, for other names than those of benchmarks. Errors: what is no glob, at `flag`.
+pub fn fitting(flag: &str, pattern: &str) -> Result<impl Fn(&str) -> bool + use<>> {
+    let glob = glob(flag, pattern)?;
+    Ok(move |name: &str| glob.is_match(name))
+}
+
 fn matches(glob: &GlobMatcher, benchmark: &Benchmark) -> bool {
     glob.is_match(benchmark.id.as_str()) || glob.is_match(benchmark.id.name())
 }

@@ -1,0 +1,203 @@
+//! The two panels in characters: the difference of each round, and the evidence over the rounds.
+//!
+//! ```text
+//! +2.0 % ┄┄┄┄┄┄┄┄┄┄┄┄┄  target: a dot for each round, worse above the line of zero
+//!    0 % ──●─●─│──●───
+//! ```
+
+use super::plot::{evidence_span, reach, share};
+use super::words::{e_value, side_of, slowdown};
+use crate::compare::Argument;
+use crate::report::page::Style;
+
+/// Lines of a panel.
+const DIFFERENCE_LINES: usize = 13;
+const EVIDENCE_LINES: usize = 9;
+/// Columns for the figures at the left, and for what a line is at the right.
+const LABEL: usize = 9;
+const LEGEND: usize = 14;
+/// Columns that one round gets at most.
+const MOST_COLUMNS: usize = 4;
+
+/// What the pictures are drawn with.
+struct Ink {
+    dot: char,
+    disturbed: char,
+    zero: char,
+    dashed: char,
+    dotted: char,
+    upright: char,
+}
+
+const UNICODE: Ink =
+    Ink { dot: '●', disturbed: '○', zero: '─', dashed: '╌', dotted: '┈', upright: '│' };
+const ASCII: Ink = Ink { dot: 'o', disturbed: 'x', zero: '-', dashed: '=', dotted: '.', upright: '|' };
+
+pub fn differences_title(argument: &Argument) -> String {
+    let screen = argument.limits.screen_rounds;
+    let disturbed = match argument.rounds.disturbed.contains(&true) {
+        true => "; hollow: the machine was busy or throttled",
+        false => "",
+    };
+    format!(
+        "The change in each round, worse above zero (the upright line ends the screen of {screen}{disturbed})"
+    )
+}
+
+/// Each round's difference as a dot between the lines of zero, least effect and target.
+pub fn differences(argument: &Argument, style: Style) -> Vec<String> {
+    let ink = if style.unicode { UNICODE } else { ASCII };
+    let reach = reach(argument);
+    let rounds = argument.rounds.differences.len();
+    let mut canvas = Canvas::new(DIFFERENCE_LINES, rounds, style);
+    let at = |difference: f64| share(difference, -reach, reach);
+    canvas.line(at(argument.target), ink.dashed, &slowdown(argument, argument.target), "target");
+    canvas.line(at(-argument.target), ink.dashed, &slowdown(argument, -argument.target), "target");
+    canvas.line(
+        at(argument.min_effect),
+        ink.dotted,
+        &slowdown(argument, argument.min_effect),
+        "least effect",
+    );
+    canvas.line(
+        at(-argument.min_effect),
+        ink.dotted,
+        &slowdown(argument, -argument.min_effect),
+        "least effect",
+    );
+    canvas.line(at(0.0), ink.zero, "0 %", "no change");
+    canvas.upright(argument.limits.screen_rounds, ink.upright);
+    for (round, difference) in argument.rounds.differences.iter().enumerate() {
+        let dot = if argument.rounds.disturbed[round] { ink.disturbed } else { ink.dot };
+        canvas.dot(round, at(*difference), dot);
+    }
+    canvas.finish()
+}
+
+/// `None` where the screen decided: there is no evidence to draw.
+pub fn evidence_title(argument: &Argument) -> Option<String> {
+    let (side, _) = side_of(argument);
+    let fresh = argument.steps.iter().any(|step| step.rounds > argument.limits.screen_rounds);
+    fresh.then(|| {
+        format!("The evidence for {} over the rounds (e-value, each line tenfold or so)", side.word())
+    })
+}
+
+/// log10 of the e-value over the rounds, against what is needed.
+pub fn evidence(argument: &Argument, style: Style) -> Vec<String> {
+    let ink = if style.unicode { UNICODE } else { ASCII };
+    let (side, needed) = side_of(argument);
+    let steps = || argument.steps.iter().filter(|step| step.rounds > argument.limits.screen_rounds);
+    let (low, high) = evidence_span(steps().map(|step| side.log10(step)), needed);
+    let mut canvas = Canvas::new(EVIDENCE_LINES, argument.rounds.differences.len(), style);
+    let at = |log10: f64| share(log10, low, high);
+    canvas.line(at(0.0), ink.zero, "1", "even odds");
+    canvas.line(at(needed), ink.dashed, &e_value(needed), "needed");
+    canvas.upright(argument.limits.screen_rounds, ink.upright);
+    for step in steps() {
+        canvas.dot(step.rounds - 1, at(side.log10(step)), ink.dot);
+    }
+    canvas.finish()
+}
+
+/// Characters on a grid; the first line is the top.
+struct Canvas {
+    cells: Vec<Vec<char>>,
+    labels: Vec<String>,
+    legends: Vec<&'static str>,
+    rounds: usize,
+    /// Columns of one round where they are few; below 1 where several rounds share a column.
+    pace: f64,
+    columns: usize,
+}
+
+impl Canvas {
+    fn new(lines: usize, rounds: usize, style: Style) -> Self {
+        let room = usize::from(style.width.max(Style::LEAST_WIDTH)) - LABEL - LEGEND - 4;
+        let each = (room / rounds.max(1)).min(MOST_COLUMNS);
+        let (pace, columns) = match each {
+            0 => (room as f64 / rounds as f64, room),
+            each => (each as f64, each * rounds.max(1)),
+        };
+        Self {
+            cells: vec![vec![' '; columns]; lines],
+            labels: vec![String::new(); lines],
+            legends: vec![""; lines],
+            rounds,
+            pace,
+            columns,
+        }
+    }
+
+    fn row(&self, share: f64) -> usize {
+        let last = self.cells.len() - 1;
+        last - (share * last as f64).round() as usize
+    }
+
+    /// A level over the whole width; one that falls on another's line gives way to it.
+    fn line(&mut self, share: f64, ink: char, label: &str, legend: &'static str) {
+        let row = self.row(share);
+        self.cells[row].fill(ink);
+        self.labels[row] = label.to_owned();
+        self.legends[row] = legend;
+    }
+
+    /// Ends the first `rounds`.
+    fn upright(&mut self, rounds: usize, ink: char) {
+        let column = (rounds as f64 * self.pace) as usize;
+        // With a column a round there is no place between two of them.
+        if self.pace >= 2.0 && rounds < self.rounds {
+            self.cells.iter_mut().for_each(|row| row[column - 1] = ink);
+        }
+    }
+
+    fn dot(&mut self, round: usize, share: f64, ink: char) {
+        let row = self.row(share);
+        let column = (round as f64 * self.pace) as usize;
+        self.cells[row][column.min(self.columns - 1)] = ink;
+    }
+
+    /// The lines, and below them the numbers of some rounds.
+    fn finish(self) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::with_capacity(self.cells.len() + 1);
+        for ((cells, label), legend) in self.cells.iter().zip(&self.labels).zip(&self.legends) {
+            let text: String = cells.iter().collect();
+            lines.push(format!("{label:>LABEL$} {text} {legend}").trim_end().to_owned());
+        }
+        let mut axis: Vec<char> = vec![' '; self.columns + 4];
+        let step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+        let step = step.into_iter().find(|step| *step as f64 * self.pace >= 6.0).unwrap_or(1000);
+        for round in (1..=self.rounds).filter(|round| *round == 1 || round % step == 0) {
+            let column = ((round - 1) as f64 * self.pace) as usize;
+            for (offset, digit) in round.to_string().chars().enumerate() {
+                if let Some(cell) = axis.get_mut(column + offset) {
+                    *cell = digit;
+                }
+            }
+        }
+        let axis: String = axis.into_iter().collect();
+        lines.push(format!("{:>LABEL$} {axis}", "round").trim_end().to_owned());
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fit::width;
+
+    #[test]
+    fn a_picture_keeps_within_its_width_for_any_number_of_rounds() {
+        for columns in [60, 80, 120] {
+            for rounds in [1, 2, 3, 7, 17, 40, 66, 211, 1000] {
+                let mut canvas = Canvas::new(5, rounds, Style { width: columns, ..Style::PLAIN });
+                canvas.line(0.5, '-', "+100.0 %", "least effect");
+                canvas.upright(3, '|');
+                (0..rounds).for_each(|round| canvas.dot(round, round as f64 / rounds as f64, 'o'));
+                for line in canvas.finish() {
+                    assert!(width(&line) <= usize::from(columns), "{rounds} at {columns}: {line}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The two panels as an image that stands alone: no script, no font, no other file; light or dark as the reader prefers.
+//! Every text from the records passes through `escape::xml`.
+
+use std::fmt::Write;
+
+use super::plot::{evidence_span, reach, share};
+use super::words::{e_value, headline, side_of, slowdown};
+use super::{Explained, percent};
+use crate::compare::{Argument, Verdict};
+use crate::report::escape::xml;
+use crate::report::fit::{cut_middle, fold};
+
+const WIDTH: f64 = 800.0;
+const HEIGHT: f64 = 560.0;
+/// Where the panels begin and end, from the left.
+const LEFT: f64 = 76.0;
+const RIGHT: f64 = 690.0;
+/// Top and bottom of each panel.
+const DIFFERENCES: (f64, f64) = (112.0, 330.0);
+const EVIDENCE: (f64, f64) = (384.0, 510.0);
+
+/// Characters that fit above the panels.
+const NAME: usize = 84;
+const SENTENCE: usize = 112;
+
+const STYLE: &str = "\
+svg{--paper:#fff;--ink:#1f2328;--soft:#59636e;--grid:#d1d9e0;--band:#ddf4e4;--shade:#eff2f5;--dot:#0969da;--range:#54aeff;\
+--worse:#cf222e;--better:#1a7f37;--open:#9a6700}\
+@media(prefers-color-scheme:dark){svg{--paper:#0d1117;--ink:#f0f6fc;--soft:#9198a1;--grid:#3d444d;--band:#12261e;\
+--shade:#1b212a;--dot:#58a6ff;--range:#1f4b85;--worse:#f85149;--better:#3fb950;--open:#d29922}}\
+text{font:12px system-ui,'Noto Sans','DejaVu Sans',sans-serif;fill:var(--ink)}\
+.name{font-size:16px;font-weight:600}.soft{fill:var(--soft)}.head{font-weight:600}.end{text-anchor:end}.mid{text-anchor:middle}\
+.paper{fill:var(--paper)}.shade{fill:var(--shade)}.band{fill:var(--band)}\
+.grid{stroke:var(--grid);fill:none}.zero{stroke:var(--soft);fill:none}\
+.least{stroke:var(--soft);stroke-dasharray:1 4;fill:none}.target{stroke:var(--better);stroke-dasharray:6 4;fill:none}\
+.needed{stroke:var(--worse);stroke-dasharray:6 4;fill:none}.neededtext{fill:var(--worse)}\
+.range{fill:var(--range);fill-opacity:.35}.mean{stroke:var(--range);stroke-width:2;fill:none}\
+.dot{fill:var(--dot)}.disturbed{fill:var(--paper);stroke:var(--dot);stroke-width:1.5}\
+.line{stroke:var(--dot);stroke-width:2;fill:none}.regressed{fill:var(--worse)}.improved,.unchanged{fill:var(--better)}\
+.inconclusive{fill:var(--open)}.decided{stroke:var(--ink);fill:none}";
+
+/// The image of one row; without panels where no rounds decided it.
+pub fn render(explained: &Explained) -> String {
+    let mut svg = Svg(String::new());
+    let row = explained.row;
+    let name = explained.name();
+    let sentence = headline(explained);
+    let _ = write!(
+        svg.0,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+         role=\"img\">\n<title>{}: {}</title>\n<style>{STYLE}</style>\n",
+        xml(&name),
+        xml(&format!("{} {sentence}", row.verdict.word()))
+    );
+    svg.rect("paper", (0.0, 0.0), (WIDTH, HEIGHT));
+    svg.text("name", 20.0, 32.0, &cut_middle(&name, NAME, "…"));
+    let said = format!("{}: {sentence}", row.verdict.word());
+    for (line, text) in fold(&said, SENTENCE).iter().take(2).enumerate() {
+        svg.text(class_of(row.verdict), 20.0, 54.0 + 16.0 * line as f64, text);
+    }
+    match explained.argument.filter(|argument| !argument.turns.is_empty()) {
+        Some(argument) => {
+            differences(&mut svg, argument);
+            evidence(&mut svg, argument);
+            rounds_axis(&mut svg, argument);
+        }
+        None => svg.text("soft", 20.0, 112.0, "No rounds decided this row."),
+    }
+    svg.0 + "</svg>\n"
+}
+
+fn class_of(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Regressed | Verdict::Invalid | Verdict::Missing => "head regressed",
+        Verdict::Improved | Verdict::Unchanged | Verdict::New => "head unchanged",
+        Verdict::Inconclusive => "head inconclusive",
+    }
+}
+
+/// Elements of an image. Writing to a String cannot fail.
+struct Svg(String);
+
+impl Svg {
+    fn rect(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+        let (width, height) = (to.0 - from.0, to.1 - from.1);
+        let _ = writeln!(
+            self.0,
+            "<rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>",
+            from.0, from.1
+        );
+    }
+
+    fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+        let _ = writeln!(
+            self.0,
+            "<path class=\"{class}\" d=\"M{:.1} {:.1}L{:.1} {:.1}\"/>",
+            from.0, from.1, to.0, to.1
+        );
+    }
+
+    fn path(&mut self, class: &str, points: &[(f64, f64)], closed: bool) {
+        let mut d = String::new();
+        for (index, (x, y)) in points.iter().enumerate() {
+            let _ = write!(d, "{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' });
+        }
+        let _ = writeln!(self.0, "<path class=\"{class}\" d=\"{d}{}\"/>", if closed { "Z" } else { "" });
+    }
+
+    fn dot(&mut self, class: &str, at: (f64, f64), radius: f64) {
+        let _ = writeln!(
+            self.0,
+            "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"/>",
+            at.0, at.1
+        );
+    }
+
+    fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
+        let _ = writeln!(self.0, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(text));
+    }
+}
+
+/// The middle of a round's column; the first round is 0.
+fn middle(argument: &Argument, round: f64) -> f64 {
+    LEFT + (RIGHT - LEFT) * (round + 0.5) / argument.turns.len() as f64
+}
+
+/// How large a dot may be without touching its neighbours.
+fn radius(argument: &Argument) -> f64 {
+    ((RIGHT - LEFT) / argument.turns.len() as f64 / 2.6).clamp(1.0, 4.0)
+}
+
+/// The rounds of the screen, and where the decision fell.
+fn marks(svg: &mut Svg, argument: &Argument, (top, bottom): (f64, f64)) {
+    let screened = argument.limits.screen_rounds.min(argument.turns.len()) as f64;
+    svg.rect("shade", (LEFT, top), (middle(argument, screened - 0.5), bottom));
+    let decided = argument.ruling.rounds;
+    if decided < argument.turns.len() {
+        let x = middle(argument, decided as f64 - 0.5);
+        svg.line("decided", (x, top), (x, bottom));
+    }
+}
+
+fn differences(svg: &mut Svg, argument: &Argument) {
+    let (top, bottom) = DIFFERENCES;
+    let reach = reach(argument);
+    let y = |difference: f64| bottom - (bottom - top) * share(difference, -reach, reach);
+    svg.text("head", 20.0, top - 12.0, "Change in each round: above zero head is worse, below it better");
+    marks(svg, argument, DIFFERENCES);
+    svg.rect("band", (LEFT, y(argument.target)), (RIGHT, y(-argument.target)));
+    // The range as it was after each round, cut at the panel where few rounds do not bound it.
+    let steps = || argument.steps.iter().map(|step| (middle(argument, step.rounds as f64 - 1.0), step));
+    let upper = steps().map(|(x, step)| (x, y(step.mean + step.half)));
+    let lower = steps().rev().map(|(x, step)| (x, y(step.mean - step.half)));
+    let range: Vec<(f64, f64)> = upper.chain(lower).collect();
+    let mean: Vec<(f64, f64)> = steps().map(|(x, step)| (x, y(step.mean))).collect();
+    if !mean.is_empty() {
+        svg.path("range", &range, true);
+        svg.path("mean", &mean, false);
+    }
+    for sign in [1.0, -1.0] {
+        svg.line("target", (LEFT, y(sign * argument.target)), (RIGHT, y(sign * argument.target)));
+        svg.line("least", (LEFT, y(sign * argument.min_effect)), (RIGHT, y(sign * argument.min_effect)));
+        let target = slowdown(argument, sign * argument.target);
+        svg.text("soft end", LEFT - 8.0, y(sign * argument.target) + 4.0, &target);
+    }
+    svg.line("zero", (LEFT, y(0.0)), (RIGHT, y(0.0)));
+    svg.text("soft end", LEFT - 8.0, y(0.0) + 4.0, "0 %");
+    // The farthest round gives the scale, unless it would be written over the target.
+    let edge = reach / 1.08;
+    if y(argument.target) - y(edge) > 16.0 {
+        for sign in [1.0, -1.0] {
+            let (at, text) = (y(sign * edge), slowdown(argument, sign * edge));
+            svg.line("grid", (LEFT - 4.0, at), (LEFT, at));
+            svg.text("soft end", LEFT - 8.0, at + 4.0, &text);
+        }
+    }
+    svg.text("soft", RIGHT + 8.0, y(argument.target) + 4.0, "target");
+    if y(0.0) - y(argument.target) > 20.0 {
+        let least = argument.rounds.scale.slowdown(argument.min_effect).map_or(String::new(), percent);
+        svg.text("soft", RIGHT + 8.0, y(0.0) + 4.0, &format!("least {least}"));
+    }
+    for (round, difference) in argument.rounds.differences.iter().enumerate() {
+        let class = if argument.rounds.disturbed[round] { "disturbed" } else { "dot" };
+        svg.dot(class, (middle(argument, round as f64), y(*difference)), radius(argument));
+    }
+}
+
+fn evidence(svg: &mut Svg, argument: &Argument) {
+    let (top, bottom) = EVIDENCE;
+    let (side, needed) = side_of(argument);
+    let fresh = || argument.steps.iter().filter(|step| step.rounds > argument.limits.screen_rounds);
+    let title = format!("Evidence for {} (e-value, logarithmic)", side.word());
+    svg.text("head", 20.0, top - 12.0, &title);
+    marks(svg, argument, EVIDENCE);
+    if fresh().next().is_none() {
+        let text = "The screen decided: no evidence was gathered.";
+        svg.text("soft mid", (LEFT + RIGHT) / 2.0, (top + bottom) / 2.0, text);
+        return;
+    }
+    let (low, high) = evidence_span(fresh().map(|step| side.log10(step)), needed);
+    let y = |log10: f64| bottom - (bottom - top) * share(log10, low, high);
+    let whole = (low.ceil() as i32)..=(high.floor() as i32);
+    for power in whole.filter(|power| (f64::from(*power) - needed).abs() > 0.35) {
+        let at = y(f64::from(power));
+        svg.line("grid", (LEFT, at), (RIGHT, at));
+        if (high - low) < 9.0 || power % 3 == 0 {
+            svg.text("soft end", LEFT - 8.0, at + 4.0, &power_of_ten(power));
+        }
+    }
+    svg.line("needed", (LEFT, y(needed)), (RIGHT, y(needed)));
+    svg.text("neededtext", RIGHT + 8.0, y(needed) + 4.0, &format!("needed {}", e_value(needed)));
+    svg.line("zero", (LEFT, y(0.0)), (RIGHT, y(0.0)));
+    svg.text("soft", RIGHT + 8.0, y(0.0) + 4.0, "even odds");
+    let start = (middle(argument, argument.limits.screen_rounds as f64 - 0.5), y(0.0));
+    let points = fresh().map(|step| (middle(argument, step.rounds as f64 - 1.0), y(side.log10(step))));
+    let points: Vec<(f64, f64)> = std::iter::once(start).chain(points).collect();
+    svg.path("line", &points, false);
+    points[1..].iter().for_each(|point| svg.dot("dot", *point, radius(argument)));
+}
+
+fn power_of_ten(power: i32) -> String {
+    match power {
+        0..=4 => 10_i32.pow(power as u32).to_string(),
+        -3..=-1 => format!("{}", 10_f64.powi(power)),
+        power => format!("10^{power}"),
+    }
+}
+
+/// The numbers of the rounds below both panels.
+fn rounds_axis(svg: &mut Svg, argument: &Argument) {
+    let rounds = argument.turns.len();
+    let step = [1, 2, 5, 10, 20, 50, 100].into_iter().find(|step| rounds / step <= 14).unwrap_or(200);
+    for (_, bottom) in [DIFFERENCES, EVIDENCE] {
+        for round in (1..=rounds).filter(|round| *round == 1 || round % step == 0) {
+            svg.text("soft mid", middle(argument, round as f64 - 1.0), bottom + 16.0, &round.to_string());
+        }
+        svg.text("soft", RIGHT + 8.0, bottom + 16.0, "round");
+    }
+    let screen = argument.limits.screen_rounds;
+    let note = format!(
+        "Shaded: the screen of {screen} rounds. Green band: the target. Blue band: where the change may lie, as known after \
+         each round."
+    );
+    svg.text("soft", 20.0, HEIGHT - 12.0, &note);
+}

@@ -1,0 +1,368 @@
+//! What happened to one row, in sentences that a reader who knows nothing of the rule can follow.
+
+use std::f64::consts::LN_10;
+
+use super::{Explained, percent};
+use crate::compare::{Argument, Change, Conclusion, RowSide, SideSummary, Step, Verdict};
+use crate::model::Way;
+use crate::report::number;
+use crate::report::rounds::checks;
+use crate::report::rows::plural;
+
+/// Which of the two e-values is told and drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Towards {
+    Worse,
+    Better,
+}
+
+impl Towards {
+    pub fn word(self) -> &'static str {
+        match self {
+            Towards::Worse => "worse",
+            Towards::Better => "better",
+        }
+    }
+
+    /// log10 of the e-value at a step.
+    pub fn log10(self, step: &Step) -> f64 {
+        (if self == Towards::Worse { step.ln_worse } else { step.ln_better }) / LN_10
+    }
+}
+
+/// The side to which the row leans, and log10 of the e-value that it needs.
+pub fn side_of(argument: &Argument) -> (Towards, f64) {
+    match argument.ruling.mean < 0.0 {
+        true => (Towards::Better, argument.log10_improved()),
+        false => (Towards::Worse, argument.log10_red()),
+    }
+}
+
+/// A difference as a slowdown with its sign: `+2.9 %`, `-0.25 %`; a bare number where the base is zero.
+pub fn slowdown(argument: &Argument, difference: f64) -> String {
+    match argument.rounds.scale.slowdown(difference) {
+        Some(slowdown) if slowdown.abs() < 0.000_05 => "0 %".into(),
+        Some(slowdown) if slowdown.abs() < 0.01 => {
+            let plus = if slowdown > 0.0 { "+" } else { "" };
+            format!("{plus}{}", percent(slowdown))
+        }
+        Some(slowdown) => number::signed_percent(slowdown),
+        None => number::figure(difference),
+    }
+}
+
+/// An e-value from its logarithm: `1020`, `0.31`, `10^7.4`.
+pub fn e_value(log10: f64) -> String {
+    match log10 {
+        log10 if log10 < -3.0 => "below 0.001".into(),
+        log10 if log10 < 1.0 => format!("{:.2}", 10_f64.powf(log10)),
+        log10 if log10 < 5.5 => format!("{:.0}", 10_f64.powf(log10)),
+        log10 => format!("10^{log10:.1}"),
+    }
+}
+
+/// What follows the row's name in the headline.
+pub fn headline(explained: &Explained) -> String {
+    let row = explained.row;
+    let alpha = percent(1.0 - explained.document.method.alpha);
+    let sequence = row.sequence.as_ref();
+    let Some(argument) = explained.argument else {
+        return match &row.change {
+            Some(change) => format!("changed by {}", number::signed_percent(change.slowdown)),
+            None => format!("was not compared: {}", row.reason),
+        };
+    };
+    let rounds = plural(argument.ruling.rounds, "round");
+    match (row.verdict, sequence.and_then(|sequence| sequence.at_least)) {
+        (Verdict::Regressed, Some(least)) => {
+            format!("is at least {} {} ({alpha} sure, over {rounds})", percent(least), number::word(row))
+        }
+        (Verdict::Regressed, None) => format!("is {} ({alpha} sure, over {rounds})", number::word(row)),
+        (Verdict::Improved, _) => {
+            let sure = percent(1.0 - argument.limits.alpha_improved);
+            format!("is {} ({sure} sure, over {rounds})", number::word(row))
+        }
+        (Verdict::Unchanged, _) => {
+            format!("changed by less than {} either way ({rounds})", percent(row.threshold))
+        }
+        _ if argument.ruled() != row.verdict => format!("is in doubt after {rounds}"),
+        _ => format!("cannot be decided by {rounds}"),
+    }
+}
+
+/// Both sides with their figures, and how they were measured.
+pub fn measured(explained: &Explained) -> Vec<(&'static str, String)> {
+    let (document, row) = (explained.document, explained.row);
+    let centres = [&row.base, &row.head].map(|side| side.as_ref().and_then(|side| side.centre));
+    let values = match centres {
+        [Some(base), Some(head)] => {
+            let (base, head) = number::pair(base, head, &row.unit);
+            [Some(base), Some(head)]
+        }
+        each => each.map(|centre| centre.map(|centre| number::value(centre, &row.unit))),
+    };
+    let [base, head] = values;
+    let mut facts = vec![
+        ("base", side(&document.base, row.base.as_ref(), base)),
+        ("head", side(&document.head, row.head.as_ref(), head)),
+    ];
+    if let Some(argument) = explained.argument {
+        facts.push(("how", how(explained, argument)));
+    }
+    facts
+}
+
+fn side(summary: &SideSummary, side: Option<&RowSide>, value: Option<String>) -> String {
+    let Some(side) = side else { return format!("{}: absent", summary.name) };
+    let value = value.unwrap_or_else(|| side.outcome.word().to_owned());
+    let samples = match side.samples {
+        0 => String::new(),
+        samples => format!(", {}", plural(samples as usize, "sample")),
+    };
+    format!("{value} in {}: {}{samples}", summary.name, plural(side.processes as usize, "process"))
+}
+
+fn how(explained: &Explained, argument: &Argument) -> String {
+    let rounds = plural(argument.turns.len(), "round");
+    let Some(method) = &explained.document.method.rounds else { return rounds };
+    let way = match method.way {
+        Way::Alternating => "one after the other",
+        Way::Lockstep => "both alive and taking turns",
+    };
+    let tossed: Vec<bool> = argument.turns.iter().filter_map(|turn| turn.base_first).collect();
+    let first = tossed.iter().filter(|base| **base).count();
+    let coin = match tossed.is_empty() {
+        true => String::new(),
+        false => format!("; the coin (seed {}) let base go first in {first} of them", method.seed),
+    };
+    format!("{rounds}, each a fresh process of either side, {way}{coin}")
+}
+
+/// The steps to the verdict, in order.
+pub fn argument(explained: &Explained) -> Vec<String> {
+    match explained.argument {
+        Some(argument) => by_rounds(explained, argument),
+        None => without_rounds(explained),
+    }
+}
+
+fn range(low: String, high: String) -> String {
+    format!("{low} to {high}")
+}
+
+fn step_range(argument: &Argument, step: &Step) -> String {
+    let end = |difference| slowdown(argument, difference);
+    range(end(step.mean - step.half), end(step.mean + step.half))
+}
+
+fn by_rounds(explained: &Explained, argument: &Argument) -> Vec<String> {
+    let row = explained.row;
+    let (limits, ruling) = (&argument.limits, &argument.ruling);
+    let target = percent(row.threshold.max(argument.rounds.scale.slowdown(argument.target).unwrap_or(0.0)));
+    let mut said = Vec::new();
+    if let Some(change) = &row.change {
+        said.push(estimate(ruling.rounds, change));
+    }
+    if ruling.rounds < limits.screen_rounds {
+        said.push(format!(
+            "{} of the {} that the screen takes: nothing is decided before it is over",
+            plural(ruling.rounds, "round"),
+            limits.screen_rounds
+        ));
+        return said;
+    }
+    let ruled = argument.ruled();
+    let screened = argument.steps.iter().find(|step| step.rounds == limits.screen_rounds);
+    let seen = screened.map_or(String::new(), |step| format!(", {},", step_range(argument, step)));
+    if ruled == Verdict::Unchanged && ruling.rounds == limits.screen_rounds {
+        said.push(format!(
+            "screened out as unchanged: after the first {} all of its range{seen} lay within {target} either way, so no \
+             further round was spent on it",
+            plural(limits.screen_rounds, "round"),
+        ));
+    } else {
+        said.push(format!(
+            "the screen of {} left it open: its range{seen} did not lie within {target} either way; it is one of {} that \
+             share the chance of a false alarm",
+            plural(limits.screen_rounds, "round"),
+            plural(argument.suspects, "suspect"),
+        ));
+        said.push(confirmed(argument, ruled, &target));
+    }
+    if let Some(least) = row.sequence.as_ref().and_then(|sequence| sequence.at_least) {
+        said.push(format!(
+            "the slowdown is at least {}; that and every other red of this suite hold together with {}",
+            percent(least),
+            percent(1.0 - limits.alpha)
+        ));
+    }
+    if let Some(detectable) = row.change.as_ref().and_then(|change| change.detectable) {
+        said.push(format!(
+            "{} with this noise would find a slowdown of {} or more",
+            plural(limits.most_rounds, "round"),
+            percent(detectable)
+        ));
+    }
+    let later = argument.turns.len().saturating_sub(ruling.rounds);
+    if later > 0 {
+        said.push(format!("{} after the decision were not looked at", plural(later, "round")));
+    }
+    if ruled != row.verdict {
+        said.push(format!(
+            "by its rounds alone it would be {}; it is {}, because {}",
+            ruled.word(),
+            row.verdict.word(),
+            row.reason
+        ));
+    }
+    said
+}
+
+fn estimate(rounds: usize, change: &Change) -> String {
+    format!(
+        "over {} the change is {}, and its range {} ({} sure for this row alone)",
+        plural(rounds, "round"),
+        number::signed_percent(change.slowdown),
+        range(number::signed_percent(change.low), number::signed_percent(change.high)),
+        percent(change.confidence),
+    )
+}
+
+/// What the fresh rounds after the screen gave.
+fn confirmed(argument: &Argument, ruled: Verdict, target: &str) -> String {
+    let (limits, ruling) = (&argument.limits, &argument.ruling);
+    let fresh = plural(ruling.rounds - limits.screen_rounds, "fresh round");
+    let least = argument
+        .rounds
+        .scale
+        .slowdown(argument.min_effect)
+        .map_or_else(|| number::figure(argument.min_effect), percent);
+    let [worse, better] = [ruling.ln_worse, ruling.ln_better].map(|ln| e_value(ln / LN_10));
+    let [red, green] = [argument.log10_red(), argument.log10_improved()].map(e_value);
+    let suspects = plural(argument.suspects, "suspect");
+    let [alpha, alpha_improved] = [limits.alpha, limits.alpha_improved].map(percent);
+    let proven = |way: &str, found: &str, needed: &str, alpha: &str| {
+        format!(
+            "over {fresh} the evidence that it is more than {least} {way} grew to an e-value of {found}, and {needed} was \
+             needed ({suspects} / {alpha}): without a change, one suspect ever gets so far with a chance of at most 1 in \
+             {needed}"
+        )
+    };
+    match ruled {
+        Verdict::Regressed => proven("worse", &worse, &red, &alpha),
+        Verdict::Improved => proven("better", &better, &green, &alpha_improved),
+        Verdict::Unchanged => format!(
+            "after {fresh} all of its range lay within {target} either way: certified unchanged. The evidence for more \
+             than {least} worse had come to an e-value of {worse} of the {red} needed"
+        ),
+        _ => {
+            let (side, _) = side_of(argument);
+            let (found, needed) = match side {
+                Towards::Worse => (worse, red),
+                Towards::Better => (better, green),
+            };
+            format!(
+                "after {fresh} it is still open. For {}, the evidence has an e-value of {found}, and {needed} is needed; \
+                 for \"unchanged\", its whole range must lie within {target} either way, and it does not",
+                side.word()
+            )
+        }
+    }
+}
+
+/// Why no rounds decided this row.
+fn without_rounds(explained: &Explained) -> Vec<String> {
+    let (document, row) = (explained.document, explained.row);
+    let mut said = Vec::new();
+    if document.conclusion == Conclusion::Incomparable {
+        said.push(document.sentence.clone());
+        return said;
+    }
+    let Some(change) = &row.change else {
+        said.push(format!("no rounds decided it, for there is nothing to compare: {}", row.reason));
+        return said;
+    };
+    said.push(match (&document.method.rounds, change.low == change.high) {
+        (Some(_), true) => "no rounds decided it: its values do not vary and were compared exactly".to_owned(),
+        (Some(_), false) => "no rounds decided it: its processes were not measured in rounds".to_owned(),
+        (None, _) => format!(
+            "the two records were not measured in rounds, so that the rule `{}` judged them: over processes that ran at \
+             different times",
+            document.method.rule
+        ),
+    });
+    let p = change
+        .adjusted_p
+        .map_or(String::new(), |p| format!(", {} corrected over the suite", number::p_value(p)));
+    said.push(match change.low == change.high {
+        true => format!("the change is {}{p}", number::signed_percent(change.slowdown)),
+        false => format!(
+            "the change is {}, and its range {} ({} sure){p}; it matters from {} on",
+            number::signed_percent(change.slowdown),
+            range(number::signed_percent(change.low), number::signed_percent(change.high)),
+            percent(change.confidence),
+            percent(row.threshold)
+        ),
+    });
+    said.extend((!row.reason.is_empty()).then(|| row.reason.clone()));
+    if let Some(detectable) = change.detectable {
+        said.push(format!(
+            "so many processes with this spread would find a slowdown of {} or more",
+            percent(detectable)
+        ));
+    }
+    said
+}
+
+/// What one round's difference is worth.
+pub fn noise(explained: &Explained, argument: &Argument) -> Vec<String> {
+    let scale = |difference: f64| {
+        argument.rounds.scale.slowdown(difference).map_or_else(|| number::figure(difference), percent)
+    };
+    let mut said = Vec::new();
+    if let Some(sequence) = &explained.row.sequence {
+        said.push(format!(
+            "its own: one round's change differs from the next by {} (standard deviation over {})",
+            scale(sequence.noise),
+            plural(sequence.rounds as usize, "round")
+        ));
+    }
+    said.push(format!(
+        "moderated by the suite: {}, from the {} of the screen and what the other rows of `{}` show; a few lucky rounds \
+         look like no noise at all, and the others know better",
+        scale(argument.ruling.scale),
+        plural(argument.limits.screen_rounds, "round"),
+        argument.metric
+    ));
+    said
+}
+
+/// What must hold for the rounds to be believed.
+pub fn doubts(explained: &Explained, argument: &Argument) -> Vec<String> {
+    let mut said = explained.document.method.rounds.as_ref().map(checks).unwrap_or_default();
+    let disturbed = argument.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
+    said.push(match disturbed {
+        0 => "a busy or throttled machine: in no round".to_owned(),
+        some => {
+            format!("a busy or throttled machine: in {some} of {}", plural(argument.turns.len(), "round"))
+        }
+    });
+    said
+}
+
+/// What to do; never empty.
+pub fn next(explained: &Explained) -> String {
+    let row = explained.row;
+    match row.verdict {
+        _ if !row.next.is_empty() => row.next.clone(),
+        Verdict::Unchanged if row.sequence.is_some() => format!(
+            "nothing. A change within {} is not excluded; set a smaller `target` where it matters",
+            percent(row.threshold)
+        ),
+        Verdict::Improved => {
+            "nothing, if it was meant; else look at what the benchmark no longer does".into()
+        }
+        Verdict::New => "nothing: the next comparison has a base for it".into(),
+        _ => "nothing".into(),
+    }
+}
