@@ -3,6 +3,7 @@
 mod arrows;
 mod artifacts;
 mod cli_compare;
+mod cli_explain;
 mod cli_faults;
 mod cli_measure;
 mod cli_records;
