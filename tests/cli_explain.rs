@@ -5,8 +5,8 @@ use std::path::Path;
 use gbench_ci::model::{FailureKind, Outcome, RunRecord};
 
 use crate::support::cli::{Ran, command, ended, ran, write};
-use crate::support::records;
 use crate::support::stories::{self, Story};
+use crate::support::{fixture, records};
 
 const ID: &str = "20261121T110000.000Z-c0ffee";
 
@@ -33,12 +33,13 @@ fn on(story: &Story, line: &str) -> Ran {
 #[test]
 fn every_kind_of_verdict_is_explained_at_eighty_columns() {
     let _bound = settings().bind_to_scope();
-    let mut sticky = stories::clean();
-    let control = sticky.control.as_mut().unwrap();
-    for (round, samples) in control.cases[0].metrics[0].processes.iter_mut().enumerate() {
-        samples.values[0] *= 1.05 + 0.001 * (round % 2) as f64;
-    }
-    let red_in_doubt = Story { control: sticky.control.clone(), ..stories::red() };
+    // The base once more, and slower than itself.
+    let mut red_in_doubt = stories::red();
+    let mut control = red_in_doubt.base.clone();
+    control.side = Some(gbench_ci::model::Side::Control);
+    control.cases.retain(|case| case.id.benchmark.as_str() == "kernels/gemm");
+    records::scale(&mut control, "kernels/gemm", 1.05);
+    red_in_doubt.control = Some(control);
     for (name, story, case) in [
         ("regressed", stories::red(), "kernels/gemm"),
         ("improved", stories::red(), "kernels/softmax"),
@@ -233,4 +234,23 @@ fn records_that_are_no_comparison_are_refused_with_what_to_do() {
     write(path, "apart.json", &records::standard(1));
     ran(path, "replay apart.json apart.json").exits(2).says("gbench-ci compare BASE HEAD");
     ran(path, "replay --control apart.json").exits(2).says("brings its own control");
+}
+
+/// `docs/images/explain.sh` draws from these records. `UPDATE_FIXTURES=1` writes them anew.
+#[test]
+fn the_kept_example_is_the_made_up_comparison_and_replays() {
+    let kept = fixture("rounds");
+    if std::env::var_os("UPDATE_FIXTURES").is_some() {
+        stories::red().write(&kept);
+    }
+    let story = stories::red();
+    for (side, record) in [("base", &story.base), ("head", &story.head)] {
+        let text = std::fs::read(kept.join(ID).join(side).join("results/record.json")).unwrap();
+        assert_eq!(
+            serde_json::from_slice::<RunRecord>(&text).unwrap(),
+            *record,
+            "run with UPDATE_FIXTURES=1"
+        );
+    }
+    ran(&kept, &format!("replay {ID} --artifacts .")).exits(1).says("replayed");
 }

@@ -106,7 +106,7 @@ fn one<W: io::Write + ?Sized>(
     let Some(argument) = explained.argument.filter(|argument| !argument.turns.is_empty()) else {
         return Ok(());
     };
-    page.heading(&picture::differences_title(argument), Tint::Plain)?;
+    page.heading(&picture::differences_title(argument, style), Tint::Plain)?;
     picture::differences(argument, style).iter().try_for_each(|line| page.verbatim(line))?;
     if let Some(title) = picture::evidence_title(argument) {
         page.heading(&title, Tint::Plain)?;

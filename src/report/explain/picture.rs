@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! +2.0 % ┄┄┄┄┄┄┄┄┄┄┄┄┄  target: a dot for each round, worse above the line of zero
-//!    0 % ──●─●─│──●───
+//!    0 % ──◆─◆────●───
 //! ```
 
 use super::plot::{evidence_span, reach, share};
@@ -22,26 +22,24 @@ const MOST_COLUMNS: usize = 4;
 /// What the pictures are drawn with.
 struct Ink {
     dot: char,
+    screen: char,
     disturbed: char,
     zero: char,
     dashed: char,
     dotted: char,
-    upright: char,
 }
 
 const UNICODE: Ink =
-    Ink { dot: '●', disturbed: '○', zero: '─', dashed: '╌', dotted: '┈', upright: '│' };
-const ASCII: Ink = Ink { dot: 'o', disturbed: 'x', zero: '-', dashed: '=', dotted: '.', upright: '|' };
+    Ink { dot: '●', screen: '◆', disturbed: '○', zero: '─', dashed: '╌', dotted: '┈' };
+const ASCII: Ink = Ink { dot: 'o', screen: '*', disturbed: 'x', zero: '-', dashed: '=', dotted: '.' };
 
-pub fn differences_title(argument: &Argument) -> String {
-    let screen = argument.limits.screen_rounds;
+pub fn differences_title(argument: &Argument, style: Style) -> String {
+    let ink = if style.unicode { UNICODE } else { ASCII };
     let disturbed = match argument.rounds.disturbed.contains(&true) {
-        true => "; hollow: the machine was busy or throttled",
-        false => "",
+        true => format!(", {} busy or throttled", ink.disturbed),
+        false => String::new(),
     };
-    format!(
-        "The change in each round, worse above zero (the upright line ends the screen of {screen}{disturbed})"
-    )
+    format!("Change in each round, worse is up ({} screen, {} later{disturbed})", ink.screen, ink.dot)
 }
 
 /// Each round's difference as a dot between the lines of zero, least effect and target.
@@ -66,9 +64,12 @@ pub fn differences(argument: &Argument, style: Style) -> Vec<String> {
         "least effect",
     );
     canvas.line(at(0.0), ink.zero, "0 %", "no change");
-    canvas.upright(argument.limits.screen_rounds, ink.upright);
     for (round, difference) in argument.rounds.differences.iter().enumerate() {
-        let dot = if argument.rounds.disturbed[round] { ink.disturbed } else { ink.dot };
+        let dot = match round < argument.limits.screen_rounds {
+            _ if argument.rounds.disturbed[round] => ink.disturbed,
+            true => ink.screen,
+            false => ink.dot,
+        };
         canvas.dot(round, at(*difference), dot);
     }
     canvas.finish()
@@ -79,7 +80,7 @@ pub fn evidence_title(argument: &Argument) -> Option<String> {
     let (side, _) = side_of(argument);
     let fresh = argument.steps.iter().any(|step| step.rounds > argument.limits.screen_rounds);
     fresh.then(|| {
-        format!("The evidence for {} over the rounds (e-value, each line tenfold or so)", side.word())
+        format!("Evidence for {}: the e-value after each round, on a logarithmic scale", side.word())
     })
 }
 
@@ -93,7 +94,6 @@ pub fn evidence(argument: &Argument, style: Style) -> Vec<String> {
     let at = |log10: f64| share(log10, low, high);
     canvas.line(at(0.0), ink.zero, "1", "even odds");
     canvas.line(at(needed), ink.dashed, &e_value(needed), "needed");
-    canvas.upright(argument.limits.screen_rounds, ink.upright);
     for step in steps() {
         canvas.dot(step.rounds - 1, at(side.log10(step)), ink.dot);
     }
@@ -142,15 +142,6 @@ impl Canvas {
         self.legends[row] = legend;
     }
 
-    /// Ends the first `rounds`.
-    fn upright(&mut self, rounds: usize, ink: char) {
-        let column = (rounds as f64 * self.pace) as usize;
-        // With a column a round there is no place between two of them.
-        if self.pace >= 2.0 && rounds < self.rounds {
-            self.cells.iter_mut().for_each(|row| row[column - 1] = ink);
-        }
-    }
-
     fn dot(&mut self, round: usize, share: f64, ink: char) {
         let row = self.row(share);
         let column = (round as f64 * self.pace) as usize;
@@ -192,7 +183,6 @@ mod tests {
             for rounds in [1, 2, 3, 7, 17, 40, 66, 211, 1000] {
                 let mut canvas = Canvas::new(5, rounds, Style { width: columns, ..Style::PLAIN });
                 canvas.line(0.5, '-', "+100.0 %", "least effect");
-                canvas.upright(3, '|');
                 (0..rounds).for_each(|round| canvas.dot(round, round as f64 / rounds as f64, 'o'));
                 for line in canvas.finish() {
                     assert!(width(&line) <= usize::from(columns), "{rounds} at {columns}: {line}");

@@ -86,7 +86,7 @@ pub fn headline(explained: &Explained) -> String {
             format!("changed by less than {} either way ({rounds})", percent(row.threshold))
         }
         _ if argument.ruled() != row.verdict => format!("is in doubt after {rounds}"),
-        _ => format!("cannot be decided by {rounds}"),
+        _ => format!("is undecided after {rounds}"),
     }
 }
 
@@ -158,7 +158,9 @@ fn step_range(argument: &Argument, step: &Step) -> String {
 fn by_rounds(explained: &Explained, argument: &Argument) -> Vec<String> {
     let row = explained.row;
     let (limits, ruling) = (&argument.limits, &argument.ruling);
-    let target = percent(row.threshold.max(argument.rounds.scale.slowdown(argument.target).unwrap_or(0.0)));
+    // An absolute margin may have widened what the row asks for.
+    let widened = argument.rounds.scale.slowdown(argument.target).filter(|_| argument.target > row.threshold);
+    let target = percent(widened.unwrap_or(row.threshold));
     let mut said = Vec::new();
     if let Some(change) = &row.change {
         said.push(estimate(ruling.rounds, change));
@@ -328,8 +330,8 @@ pub fn noise(explained: &Explained, argument: &Argument) -> Vec<String> {
         ));
     }
     said.push(format!(
-        "moderated by the suite: {}, from the {} of the screen and what the other rows of `{}` show; a few lucky rounds \
-         look like no noise at all, and the others know better",
+        "moderated by the suite: {}, from the {} of the screen and what the other rows of `{}` show, for a few rounds \
+         may look quieter than they are",
         scale(argument.ruling.scale),
         plural(argument.limits.screen_rounds, "round"),
         argument.metric
@@ -356,13 +358,13 @@ pub fn next(explained: &Explained) -> String {
     match row.verdict {
         _ if !row.next.is_empty() => row.next.clone(),
         Verdict::Unchanged if row.sequence.is_some() => format!(
-            "nothing. A change within {} is not excluded; set a smaller `target` where it matters",
+            "nothing has to be done. A change within {} is not excluded; set a smaller `target` where it matters",
             percent(row.threshold)
         ),
         Verdict::Improved => {
-            "nothing, if it was meant; else look at what the benchmark no longer does".into()
+            "nothing has to be done, if it was meant; else look at what the benchmark no longer does".into()
         }
-        Verdict::New => "nothing: the next comparison has a base for it".into(),
-        _ => "nothing".into(),
+        Verdict::New => "nothing has to be done: the next comparison has a base for it".into(),
+        _ => "nothing has to be done".into(),
     }
 }
