@@ -20,14 +20,14 @@ const DIFFERENCES: (f64, f64) = (112.0, 330.0);
 const EVIDENCE: (f64, f64) = (384.0, 510.0);
 
 /// Characters that fit above the panels.
-const NAME: usize = 84;
+const NAME: usize = 70;
 const SENTENCE: usize = 112;
 
 const STYLE: &str = "\
 svg{--paper:#fff;--ink:#1f2328;--soft:#59636e;--grid:#d1d9e0;--band:#ddf4e4;--shade:#eff2f5;--dot:#0969da;--range:#54aeff;\
 --worse:#cf222e;--better:#1a7f37;--open:#9a6700}\
 @media(prefers-color-scheme:dark){svg{--paper:#0d1117;--ink:#f0f6fc;--soft:#9198a1;--grid:#3d444d;--band:#12261e;\
---shade:#1b212a;--dot:#58a6ff;--range:#1f4b85;--worse:#f85149;--better:#3fb950;--open:#d29922}}\
+--shade:#1b212a;--dot:#58a6ff;--range:#388bfd;--worse:#f85149;--better:#3fb950;--open:#d29922}}\
 text{font:12px system-ui,'Noto Sans','DejaVu Sans',sans-serif;fill:var(--ink)}\
 .name{font-size:16px;font-weight:600}.soft{fill:var(--soft)}.head{font-weight:600}.end{text-anchor:end}.mid{text-anchor:middle}\
 .paper{fill:var(--paper)}.shade{fill:var(--shade)}.band{fill:var(--band)}\
@@ -54,7 +54,7 @@ pub fn render(explained: &Explained) -> String {
     );
     svg.rect("paper", (0.0, 0.0), (WIDTH, HEIGHT));
     svg.text("name", 20.0, 32.0, &cut_middle(&name, NAME, "…"));
-    let said = format!("{}: {sentence}", row.verdict.word());
+    let said = format!("{}: it {sentence}", row.verdict.word());
     for (line, text) in fold(&said, SENTENCE).iter().take(2).enumerate() {
         svg.text(class_of(row.verdict), 20.0, 54.0 + 16.0 * line as f64, text);
     }
@@ -168,10 +168,11 @@ fn differences(svg: &mut Svg, argument: &Argument) {
     // The farthest round gives the scale, unless it would be written over the target.
     let edge = reach / 1.08;
     if y(argument.target) - y(edge) > 16.0 {
-        for sign in [1.0, -1.0] {
-            let (at, text) = (y(sign * edge), slowdown(argument, sign * edge));
+        let farthest = argument.rounds.differences.iter().copied().find(|one| one.abs() >= edge * 0.999);
+        if let Some(farthest) = farthest {
+            let at = y(farthest);
             svg.line("grid", (LEFT - 4.0, at), (LEFT, at));
-            svg.text("soft end", LEFT - 8.0, at + 4.0, &text);
+            svg.text("soft end", LEFT - 8.0, at + 4.0, &slowdown(argument, farthest));
         }
     }
     svg.text("soft", RIGHT + 8.0, y(argument.target) + 4.0, "target");

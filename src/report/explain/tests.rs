@@ -16,5 +16,5 @@ fn evidence_that_sank_without_end_does_not_flatten_the_picture() {
 #[test]
 fn an_e_value_reads_well_at_any_size() {
     let shown = [-9.0, -0.5, 0.0, 2.477, 12.34].map(e_value);
-    assert_eq!(shown, ["below 0.001", "0.32", "1.00", "300", "10^12.3"]);
+    assert_eq!(shown, ["below 0.01", "0.32", "1.00", "300", "10^12.3"]);
 }

@@ -54,7 +54,7 @@ pub fn slowdown(argument: &Argument, difference: f64) -> String {
 /// An e-value from its logarithm: `1020`, `0.31`, `10^7.4`.
 pub fn e_value(log10: f64) -> String {
     match log10 {
-        log10 if log10 < -3.0 => "below 0.001".into(),
+        log10 if log10 < -2.0 => "below 0.01".into(),
         log10 if log10 < 1.0 => format!("{:.2}", 10_f64.powf(log10)),
         log10 if log10 < 5.5 => format!("{:.0}", 10_f64.powf(log10)),
         log10 => format!("10^{log10:.1}"),
