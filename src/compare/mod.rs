@@ -38,7 +38,7 @@ pub use argument::{Argument, Step, arguments, arguments_of};
 pub use document::*;
 pub use evidence::{Evidence, Measured, ProcessValues, RowLimits};
 pub use policy::{Policy, SideInput};
-pub use replay::{names, verdict_of};
+pub use replay::{named_sides, verdict_of};
 pub use rounds::{Rounds, Scale, Turn};
 pub use rule::{Decision, Judgement, Rule};
 pub use seq_e::SeqE;
