@@ -254,3 +254,14 @@ fn the_kept_example_is_the_made_up_comparison_and_replays() {
     }
     ran(&kept, &format!("replay {ID} --artifacts .")).exits(1).says("replayed");
 }
+
+#[test]
+fn a_comparison_that_was_refused_is_explained_by_its_refusal() {
+    let mut story = stories::red();
+    let gbench_ci::model::Probe::Known(gpu) = &mut story.head.manifest.gpu else {
+        panic!("it knows its GPU")
+    };
+    gpu.devices[0].model = gbench_ci::model::Probe::Known("NVIDIA A100".into());
+    on(&story, "explain gemm").exits(0).says("NOT JUDGED: kernels/gemm").says("because the machines differ");
+    on(&story, "replay").exits(5).says("replayed identical to");
+}

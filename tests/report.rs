@@ -109,7 +109,7 @@ fn a_real_comparison_can_be_shown_in_every_format() {
     for (format, expected) in [
         ("terminal", "✗ REGRESSED"),
         ("markdown", "## ❌ REGRESSED"),
-        ("json", "\"schema\": \"gbench-ci/verdict/v1\""),
+        ("json", "\"schema\": \"gbench-ci/verdict/v2\""),
         ("jsonl", "{\"name\":\"kernels/gemm\""),
         ("csv", "kernels,gemm,"),
         ("junit", "<failure"),
@@ -160,7 +160,7 @@ fn a_report_can_go_to_a_file() {
 #[test]
 fn what_is_no_document_is_refused_with_a_next_step() {
     let files = Files::new();
-    std::fs::write(files.path("half.json"), "{\"schema\": \"gbench-ci/verdict/v1\", ").unwrap();
+    std::fs::write(files.path("half.json"), "{\"schema\": \"gbench-ci/verdict/v2\", ").unwrap();
     std::fs::write(files.path("bytes.json"), [0xff, 0xfe]).unwrap();
     std::fs::write(files.path("other.json"), "{\"schema\": \"other/v1\"}").unwrap();
     for (name, what) in [

@@ -9,7 +9,7 @@ use super::comparison::{Kept, PlaceArgs};
 use super::look;
 use super::output::{check_place, wrote};
 use crate::compare::{
-    Argument, Policy, SeqE, SideInput, VerdictDocument, arguments_of, compare_sides, names, verdict_of,
+    Argument, Policy, SeqE, SideInput, VerdictDocument, arguments_of, compare_sides, named_sides, verdict_of,
 };
 use crate::model::{CaseId, Exit, Fault, Result};
 use crate::report::explain::{self, Explained, Rowless};
@@ -130,7 +130,7 @@ fn judged(args: &Args, kept: &Kept, cases: &[CaseId]) -> Result<(VerdictDocument
         return Ok((compare_sides(&base, &head, None, &policy(None, None))?, Vec::new()));
     };
     let document = verdict_of(&kept.base, &kept.head, kept.control.as_ref())?;
-    let [base, head] = names(&kept.base, &kept.head, comparison);
+    let [base, head] = named_sides(&kept.base, &kept.head, comparison);
     let rule = SeqE::of(comparison);
     let arguments = arguments_of(&rule, &base, &head, &Policy::of(comparison), |id| cases.contains(id))?;
     Ok((document, arguments))

@@ -55,7 +55,7 @@ pub use evidence::{Evidence, Measured, ProcessValues, RowLimits};
 pub use history::{History, Past, Session, one_session};
 pub use policy::{Policy, SideInput};
 pub use process_session::{ASSUMED_DEVIATION, ProcessSession};
-pub use replay::{names, verdict_of};
+pub use replay::{named_sides, verdict_of};
 pub use rounds::{RoundScale, Rounds, Turn};
 pub use rule::{Decision, Judgement, Rule};
 pub use seq_e::SeqE;

@@ -22,14 +22,18 @@ pub fn verdict_of(
             return Err(not_one(what));
         }
     }
-    let [base, head] = names(base, head, comparison);
+    let [base, head] = named_sides(base, head, comparison);
     let name = format!("{} (control)", comparison.base);
     let control = control.map(|record| SideInput { record, name });
     compare_sides(&base, &head, control.as_ref(), &Policy::of(comparison))
 }
 
 /// Both sides under the names that the comparison gives them.
-pub fn names<'a>(base: &'a RunRecord, head: &'a RunRecord, comparison: &Comparison) -> [SideInput<'a>; 2] {
+pub fn named_sides<'a>(
+    base: &'a RunRecord,
+    head: &'a RunRecord,
+    comparison: &Comparison,
+) -> [SideInput<'a>; 2] {
     [
         SideInput { record: base, name: comparison.base.clone() },
         SideInput { record: head, name: comparison.head.clone() },

@@ -1,7 +1,8 @@
 //! Why one row has its verdict: the whole argument, for a person, as a picture and as numbers.
 //!
 //! ```text
-//! words     what happened, in sentences
+//! words     the figures, the noise, the doubts and the advice, in sentences
+//! steps     the way to the verdict, likewise
 //! plot      where a number falls on an axis
 //! picture   differences and e-values by round, in characters
 //! svg       the same two panels as an image
@@ -11,6 +12,7 @@
 mod json;
 mod picture;
 mod plot;
+mod steps;
 mod svg;
 #[cfg(test)]
 mod tests;
@@ -94,7 +96,7 @@ fn one<W: io::Write + ?Sized>(
     page.heading("What was measured", Tint::Plain)?;
     words::measured(explained).iter().try_for_each(|(label, text)| page.note(label, text))?;
     page.heading("Why this verdict", Tint::Plain)?;
-    words::argument(explained).iter().try_for_each(|text| page.note("-", &capitalized(text)))?;
+    steps::argument(explained).iter().try_for_each(|text| page.note("-", &capitalized(text)))?;
     if let Some(argument) = explained.argument {
         page.heading("How the noise was judged", Tint::Plain)?;
         words::noise(explained, argument).iter().try_for_each(|text| page.note("-", text))?;

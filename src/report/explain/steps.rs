@@ -1,0 +1,187 @@
+//! The steps to the verdict of one row: the screen, the fresh rounds, the doubts; or why no rounds decided it.
+
+use std::f64::consts::LN_10;
+
+use super::words::{Towards, e_value, side_of, slowdown};
+use super::{Explained, percent};
+use crate::compare::{Argument, Change, Conclusion, Step, Verdict};
+use crate::report::number;
+use crate::report::rows::plural;
+
+/// The steps to the verdict, in order.
+pub fn argument(explained: &Explained) -> Vec<String> {
+    match explained.argument {
+        Some(argument) => by_rounds(explained, argument),
+        None => without_rounds(explained),
+    }
+}
+
+fn range(low: String, high: String) -> String {
+    format!("{low} to {high}")
+}
+
+fn step_range(argument: &Argument, step: &Step) -> String {
+    let end = |difference| slowdown(argument, difference);
+    range(end(step.mean - step.half), end(step.mean + step.half))
+}
+
+fn by_rounds(explained: &Explained, argument: &Argument) -> Vec<String> {
+    let row = explained.row;
+    let (limits, ruling) = (&argument.limits, &argument.ruling);
+    // An absolute margin may have widened what the row asks for.
+    let widened = argument.rounds.scale.slowdown(argument.target).filter(|_| argument.target > row.threshold);
+    let target = percent(widened.unwrap_or(row.threshold));
+    let mut said = Vec::new();
+    if let Some(change) = &row.change {
+        said.push(estimate(ruling.rounds, change));
+    }
+    if ruling.rounds < limits.screen_rounds {
+        said.push(format!(
+            "{} of the {} that the screen takes: nothing is decided before it is over",
+            plural(ruling.rounds, "round"),
+            limits.screen_rounds
+        ));
+        return said;
+    }
+    let ruled = argument.ruled();
+    let screened = argument.steps.iter().find(|step| step.rounds == limits.screen_rounds);
+    let seen = screened.map_or(String::new(), |step| format!(", {},", step_range(argument, step)));
+    if ruled == Verdict::Unchanged && ruling.rounds == limits.screen_rounds {
+        said.push(format!(
+            "screened out as unchanged: after the first {} all of its range{seen} lay within {target} either way, so no \
+             further round was spent on it",
+            plural(limits.screen_rounds, "round"),
+        ));
+    } else {
+        said.push(format!(
+            "the screen of {} left it open: its range{seen} did not lie within {target} either way; it is one of {} that \
+             share the chance of a false alarm",
+            plural(limits.screen_rounds, "round"),
+            plural(argument.suspects, "suspect"),
+        ));
+        said.push(confirmed(argument, ruled, &target));
+    }
+    if let Some(least) = row.sequence.as_ref().and_then(|sequence| sequence.at_least) {
+        said.push(format!(
+            "the slowdown is at least {}; that and every other red of this suite hold together with {}",
+            percent(least),
+            percent(1.0 - limits.alpha)
+        ));
+    }
+    if let Some(detectable) = row.change.as_ref().and_then(|change| change.detectable) {
+        said.push(format!(
+            "{} with this noise would find a slowdown of {} or more",
+            plural(limits.most_rounds, "round"),
+            percent(detectable)
+        ));
+    }
+    let later = argument.turns.len().saturating_sub(ruling.rounds);
+    if later > 0 {
+        said.push(format!("{} after the decision were not looked at", plural(later, "round")));
+    }
+    if ruled != row.verdict {
+        said.push(format!(
+            "by its rounds alone it would be {}; it is {}, because {}",
+            ruled.word(),
+            row.verdict.word(),
+            row.reason
+        ));
+    }
+    said
+}
+
+fn estimate(rounds: usize, change: &Change) -> String {
+    format!(
+        "over {} the change is {}, and its range {} ({} sure for this row alone)",
+        plural(rounds, "round"),
+        number::signed_percent(change.slowdown),
+        range(number::signed_percent(change.low), number::signed_percent(change.high)),
+        percent(change.confidence),
+    )
+}
+
+/// What the fresh rounds after the screen gave.
+fn confirmed(argument: &Argument, ruled: Verdict, target: &str) -> String {
+    let (limits, ruling) = (&argument.limits, &argument.ruling);
+    let fresh = plural(ruling.rounds - limits.screen_rounds, "fresh round");
+    let least = argument
+        .rounds
+        .scale
+        .slowdown(argument.min_effect)
+        .map_or_else(|| number::figure(argument.min_effect), percent);
+    let [worse, better] = [ruling.ln_worse, ruling.ln_better].map(|ln| e_value(ln / LN_10));
+    let [red, green] = [argument.log10_red(), argument.log10_improved()].map(e_value);
+    let suspects = plural(argument.suspects, "suspect");
+    let [alpha, alpha_improved] = [limits.alpha, limits.alpha_improved].map(percent);
+    let proven = |way: &str, found: &str, needed: &str, alpha: &str| {
+        format!(
+            "over {fresh} the evidence that it is more than {least} {way} grew to an e-value of {found}, and {needed} was \
+             needed ({suspects} / {alpha}): without a change, one suspect ever gets so far with a chance of at most 1 in \
+             {needed}"
+        )
+    };
+    match ruled {
+        Verdict::Regressed => proven("worse", &worse, &red, &alpha),
+        Verdict::Improved => proven("better", &better, &green, &alpha_improved),
+        Verdict::Unchanged => format!(
+            "after {fresh} all of its range lay within {target} either way: certified unchanged. The evidence for more \
+             than {least} worse had come to an e-value of {worse} of the {red} needed"
+        ),
+        _ => {
+            let (side, _) = side_of(argument);
+            let (found, needed) = match side {
+                Towards::Worse => (worse, red),
+                Towards::Better => (better, green),
+            };
+            format!(
+                "after {fresh} it is still open. For {}, the evidence has an e-value of {found}, and {needed} is needed; \
+                 for \"unchanged\", its whole range must lie within {target} either way, and it does not",
+                side.word()
+            )
+        }
+    }
+}
+
+/// Why no rounds decided this row.
+fn without_rounds(explained: &Explained) -> Vec<String> {
+    let (document, row) = (explained.document, explained.row);
+    let mut said = Vec::new();
+    if document.conclusion == Conclusion::Incomparable {
+        said.push(document.sentence.clone());
+        return said;
+    }
+    let Some(change) = &row.change else {
+        said.push(format!("no rounds decided it, for there is nothing to compare: {}", row.reason));
+        return said;
+    };
+    said.push(match (&document.method.rounds, change.low == change.high) {
+        (Some(_), true) => "no rounds decided it: its values do not vary and were compared exactly".to_owned(),
+        (Some(_), false) => "no rounds decided it: its processes were not measured in rounds".to_owned(),
+        (None, _) => format!(
+            "the two records were not measured in rounds, so that the rule `{}` judged them: over processes that ran at \
+             different times",
+            document.method.rule
+        ),
+    });
+    let p = change
+        .adjusted_p
+        .map_or(String::new(), |p| format!(", {} corrected over the suite", number::p_value(p)));
+    said.push(match change.low == change.high {
+        true => format!("the change is {}{p}", number::signed_percent(change.slowdown)),
+        false => format!(
+            "the change is {}, and its range {} ({} sure){p}; it matters from {} on",
+            number::signed_percent(change.slowdown),
+            range(number::signed_percent(change.low), number::signed_percent(change.high)),
+            percent(change.confidence),
+            percent(row.threshold)
+        ),
+    });
+    said.extend((!row.reason.is_empty()).then(|| row.reason.clone()));
+    if let Some(detectable) = change.detectable {
+        said.push(format!(
+            "so many processes with this spread would find a slowdown of {} or more",
+            percent(detectable)
+        ));
+    }
+    said
+}
