@@ -36,7 +36,7 @@ awk -v process="$process" -v side="$side" -v work="$work" -v name="$1" -v nth="$
         for (i = 0; i < 20; i++) rand()
         time = 0.001 * work * (1 + 0.004 * (rand() + rand() + rand() - 1.5))
         if (trick == "ramp") time *= 1 + 0.02 * nth
-        if (trick == "mode" && nth >= 9) time *= 1.15
+        if (trick == "mode" && nth >= 3) time *= 1.15
         if (trick == "slot" && nth % 2 == 1) time *= 1.05
         for (i = 0; i < 12; i++) printf "time: %.12f\n", time * (1 + 0.001 * rand())
     }' > "${TMPDIR:-/tmp}/gbench-test.$$"
@@ -131,7 +131,8 @@ fn suite(cases: usize) -> String {
              extract = [{{ metric = \"time\", unit = \"s\", regex = 'time: ([0-9.]+)' }}]\n\n"
         )
     };
-    format!("[suite]\nname = \"s\"\n\n{}", (0..cases).map(case).collect::<String>())
+    // What the machine does beside the tests is no business of made-up times.
+    format!("[suite]\nname = \"s\"\n\n[gate]\nwatch = false\n\n{}", (0..cases).map(case).collect::<String>())
 }
 
 fn row<'a>(document: &'a VerdictDocument, name: &str) -> &'a Row {
@@ -219,7 +220,7 @@ fn killed_at_any_round_and_resumed_it_says_what_it_would_have_said() {
     let whole = Repository::with_change(1.025);
     whole.compare("HEAD~1..HEAD --coin 5").exits(1);
     let expected = whole.verdict();
-    for processes in [1, 7, 20, 40, 52] {
+    for processes in [2, 7, 19, 25, 30] {
         let repository = Repository::with_change(1.025);
         let mut child = command(repository.root(), "compare HEAD~1..HEAD --coin 5 --quiet")
             .stdout(Stdio::null())
@@ -249,7 +250,7 @@ fn journal_lines(root: &Path) -> usize {
     let journals = entries.flatten().map(|entry| entry.path().join("head/results/journal.jsonl"));
     journals
         .filter_map(|path| std::fs::read(path).ok())
-        .map(|bytes| bytes.split(|byte| *byte == b'\n').count())
+        .map(|bytes| bytes.iter().filter(|byte| **byte == b'\n').count())
         .sum()
 }
 
@@ -268,7 +269,8 @@ fn a_budget_ends_the_rounds_and_what_is_open_can_be_resumed() {
 #[test]
 fn a_change_cannot_loosen_its_own_gate() {
     let repository = Repository::with_change(1.03);
-    repository.write("gbench.toml", &format!("[gate]\nalpha = 1e-30\nfailed = \"pass\"\n\n{}", suite(CASES)));
+    repository
+        .write("gbench.toml", &suite(CASES).replace("[gate]", "[gate]\nalpha = 1e-30\nfailed = \"pass\""));
     repository.commit("third");
     repository.compare("HEAD~2..HEAD").exits(1);
     assert_eq!(repository.verdict().method.alpha, 0.01);

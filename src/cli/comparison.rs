@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::run::{home, shown};
 use super::selection::SelectionArgs;
 use crate::model::{Fault, Result, RunId, RunRecord};
-use crate::store::read_record;
+use crate::store::{latest_comparison, read_comparison, read_record};
 use crate::suite::Benchmark;
 
 /// Where comparisons lie.
@@ -77,31 +77,4 @@ fn unknown(text: &str, artifacts: &Path) -> Fault {
         None => "name a comparison's folder, the one that holds `base` and `head`".into(),
     };
     Fault::at_flag(text, what, next)
-}
-
-/// The sides below a comparison's folder.
-fn read_comparison(folder: &Path) -> Result<(RunRecord, RunRecord, Option<RunRecord>)> {
-    let side = |name: &str| folder.join(name);
-    if !is_comparison(folder) {
-        let what = "the folder holds no comparison: `base` and `head` are not there";
-        let next =
-            "give the folder of a comparison, artifacts/ID; two records are given by `--base` and `--head`";
-        return Err(Fault::at_path(folder, what, next));
-    }
-    let control = side("control").is_dir().then(|| read_record(&side("control"))).transpose()?;
-    Ok((read_record(&side("base"))?, read_record(&side("head"))?, control))
-}
-
-/// The newest comparison: folders sort by their start.
-fn latest_comparison(artifacts: &Path) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(artifacts).ok()?.flatten();
-    let named = entries.filter(|entry| {
-        entry.file_name().to_str().is_some_and(|name| name.parse::<RunId>().is_ok())
-            && is_comparison(&entry.path())
-    });
-    named.max_by_key(|entry| entry.file_name()).map(|entry| entry.path())
-}
-
-fn is_comparison(folder: &Path) -> bool {
-    folder.join("base").is_dir() && folder.join("head").is_dir()
 }

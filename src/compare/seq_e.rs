@@ -162,6 +162,13 @@ impl Rule for SeqE {
                     decision.verdict.word()
                 );
                 weaken(&mut decision, reason, "keep other work off the machine, and compare again".into());
+                // Further rounds in which nothing happens may still show it.
+                let left = line.rounds.differences.len() < limits.most_rounds;
+                decision.open = calm.status == Status::Open && left;
+                if let Some(sequence) = &mut decision.sequence {
+                    let undisturbed = line.rounds.differences.len() - disturbed;
+                    sequence.more_rounds = Some(ruling.rounds.saturating_sub(undisturbed).max(1) as u32);
+                }
             }
             if let (true, Some(sticky)) = (is_red, sticky) {
                 let next = "look for what one process leaves to the next of its side: caches, servers, files";
