@@ -160,7 +160,7 @@ fn rows_that_rounds_did_not_decide_say_why() {
     ran(path, "explain gemm --base base.json --head head.json")
         .exits(0)
         .says("were not measured in rounds")
-        .says("process-welch-holm");
+        .says("process-session");
 }
 
 #[test]

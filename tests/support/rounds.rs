@@ -56,6 +56,7 @@ pub fn sides(plans: &[Planned]) -> (RunRecord, RunRecord) {
     let shared = comparison(plans.len());
     let side = |side, seed, factor: &dyn Fn(f64) -> f64| {
         let mut record = build_sized(seed, &[], 0, 0);
+        record.schema = SCHEMA_RECORD.into();
         record.side = Some(side);
         record.comparison = Some(Box::new(shared.clone()));
         record.cases =
