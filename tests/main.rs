@@ -26,6 +26,7 @@ mod listing;
 mod lockstep;
 mod manifest;
 mod manifest_git;
+mod never_green;
 mod old_records;
 mod protocol;
 mod readme;

@@ -1,0 +1,172 @@
+//! Never green by omission: comparisons in rounds in which something is not there, kept under `fixtures/rounds_gaps`.
+//! `UPDATE_FIXTURES=1` writes them anew from what stands here.
+
+use std::path::PathBuf;
+
+use gbench_ci::compare::{Conclusion, VerdictDocument};
+use gbench_ci::model::*;
+
+use crate::support::cli::ran;
+use crate::support::fixture;
+use crate::support::rounds::{differences, sides, timed};
+use crate::support::stories::Story;
+
+/// Three quiet cases of three rounds: green, if nothing is done to them.
+fn whole() -> Story {
+    let plan = |index: u32| timed(&format!("s/case{index}"), &differences(index, 0.0, 0.002, 4));
+    let (base, head) = sides(&[plan(1), plan(2), plan(3)]);
+    Story { base, head, control: None }
+}
+
+fn gone(record: &mut RunRecord) {
+    record.cases.clear();
+}
+
+fn each(record: &mut RunRecord, outcome: &Outcome) {
+    for case in &mut record.cases {
+        case.outcome = outcome.clone();
+        case.processes.clear();
+        case.metrics.clear();
+    }
+}
+
+fn skipped() -> Outcome {
+    Outcome::Skipped {
+        cause: "it needs a GPU, and there is none".into(),
+        advice: "run it where one is".into(),
+    }
+}
+
+fn broken_build() -> Outcome {
+    Outcome::Failed {
+        kind: FailureKind::Build,
+        cause: "the build step ended with exit code 1".into(),
+        advice: "run the build step by hand".into(),
+    }
+}
+
+/// What is missing, what comes of it, and words that its sentence or warnings must hold.
+type Gap = (&'static str, fn(&mut Story), i32, Conclusion, &'static str);
+
+const GAPS: [Gap; 11] = [
+    ("base_missing", |story| gone(&mut story.base), 4, Conclusion::Failed, "3 are new"),
+    ("head_missing", |story| gone(&mut story.head), 4, Conclusion::Failed, "3 are missing"),
+    (
+        "both_empty",
+        |story| {
+            gone(&mut story.base);
+            gone(&mut story.head);
+        },
+        4,
+        Conclusion::Failed,
+        "Nothing was compared",
+    ),
+    (
+        "all_skipped",
+        |story| {
+            each(&mut story.base, &skipped());
+            each(&mut story.head, &skipped());
+        },
+        4,
+        Conclusion::Failed,
+        "Nothing was compared",
+    ),
+    (
+        "all_inconclusive",
+        |story| {
+            let noisy = |index: u32| timed(&format!("s/case{index}"), &differences(index, 0.0, 0.2, 40));
+            (story.base, story.head) = sides(&[noisy(1), noisy(2), noisy(3)]);
+        },
+        3,
+        Conclusion::Inconclusive,
+        "Nothing could be decided",
+    ),
+    ("base_build_broken", |story| each(&mut story.base, &broken_build()), 4, Conclusion::Failed, "3 are new"),
+    (
+        "head_build_broken",
+        |story| each(&mut story.head, &broken_build()),
+        4,
+        Conclusion::Failed,
+        "3 are invalid",
+    ),
+    (
+        "one_build_broken",
+        |story| {
+            let mut one = story.head.clone();
+            one.cases.truncate(1);
+            each(&mut one, &broken_build());
+            story.head.cases[0] = one.cases.remove(0);
+        },
+        4,
+        Conclusion::Failed,
+        "1 is invalid: s/case1",
+    ),
+    (
+        "no_common_case",
+        |story| {
+            for case in &mut story.head.cases {
+                case.id.benchmark = format!("other/{}", case.id.benchmark.name()).parse().unwrap();
+            }
+        },
+        4,
+        Conclusion::Failed,
+        "Nothing was compared",
+    ),
+    (
+        "screen_not_over",
+        |story| {
+            let short = |index: u32| timed(&format!("s/case{index}"), &differences(index, 0.0, 0.002, 2));
+            (story.base, story.head) = sides(&[short(1), short(2), short(3)]);
+        },
+        3,
+        Conclusion::Inconclusive,
+        "Nothing could be decided",
+    ),
+    (
+        "another_machine",
+        |story| {
+            let Probe::Known(gpus) = &mut story.head.manifest.gpu else { panic!("it knows its GPU") };
+            gpus.devices[0].model = Probe::Known("NVIDIA A100-SXM4-80GB".into());
+        },
+        5,
+        Conclusion::Incomparable,
+        "the machines differ",
+    ),
+];
+
+fn story(change: fn(&mut Story)) -> Story {
+    let mut story = whole();
+    change(&mut story);
+    story
+}
+
+fn folder(name: &str) -> PathBuf {
+    fixture("rounds_gaps").join(name)
+}
+
+#[test]
+fn what_is_not_there_is_never_green() {
+    assert_eq!(whole().verdict().exit_code, 0, "the gaps alone must make the difference");
+    for (name, change, code, conclusion, words) in GAPS {
+        let document = story(change).verdict();
+        assert_eq!((document.exit_code, document.conclusion), (code as u8, conclusion), "{name}");
+        assert!(document.sentence.contains(words), "{name}: {}", document.sentence);
+    }
+}
+
+#[test]
+fn every_gap_among_the_fixtures_is_replayed_with_its_exit_code() {
+    for (name, change, code, ..) in GAPS {
+        let story = story(change);
+        if std::env::var_os("UPDATE_FIXTURES").is_some() {
+            let _ = std::fs::remove_dir_all(folder(name));
+            story.write(&folder(name));
+        }
+        let id = story.base.comparison.as_ref().unwrap().id.to_string();
+        let ran = ran(&folder(name), &format!("replay {id} --artifacts .")).exits(code);
+        ran.says("identical");
+        let kept = std::fs::read_to_string(folder(name).join(id).join("reports/verdict.json")).unwrap();
+        let kept: VerdictDocument = serde_json::from_str(&kept).unwrap();
+        assert_eq!(kept.sentence, story.verdict().sentence, "{name}: run with UPDATE_FIXTURES=1");
+    }
+}
