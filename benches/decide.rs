@@ -80,6 +80,7 @@ fn comparison(cases: u32) -> Comparison {
         id: "20261121T110000.000Z-c0ffee".parse().expect("an id"),
         base: "base".into(),
         head: "head".into(),
+        head_changes: None,
         seed: 1,
         way: Way::Alternating,
         budget: None,

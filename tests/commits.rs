@@ -267,6 +267,17 @@ fn a_budget_ends_the_rounds_and_what_is_open_can_be_resumed() {
 }
 
 #[test]
+fn a_working_tree_that_has_changed_is_not_gone_on_with() {
+    let repository = Repository::new();
+    repository.work(&[1.05, 1.0, 1.0, 1.0, 1.0, 1.0]);
+    repository.compare("main --budget 1ms").exits(3);
+    repository.write("note", "another file\n");
+    repository.compare("--resume").exits(2).says("files have changed since");
+    std::fs::remove_file(repository.root().join("note")).unwrap();
+    repository.compare("--resume").exits(1).says("s/c0");
+}
+
+#[test]
 fn a_change_cannot_loosen_its_own_gate() {
     let repository = Repository::with_change(1.03);
     repository

@@ -263,6 +263,10 @@ fn comparison(
         id: before.map_or_else(|| RunId::new(started, salt), |before| before.id.clone()),
         base: before.map_or_else(|| route.sides.base.words.clone(), |before| before.base.clone()),
         head: before.map_or_else(|| route.sides.head.words.clone(), |before| before.head.clone()),
+        head_changes: match before {
+            Some(before) => before.head_changes.clone(),
+            None => route.sides.head.fingerprint.clone(),
+        },
         seed,
         way: before.map_or(gate.way.value, |before| before.way),
         budget: Some(gate.budget.value).filter(|budget| *budget > 0.0),
@@ -384,6 +388,11 @@ fn revision_of(record: &RunRecord, home: &Path, path: &Path) -> Result<Revision>
         return Ok(trees::resolve(home, &Range::parse(Some(&range)))?.head);
     }
     let now = trees::resolve(home, &Range::parse(Some("HEAD..")))?.head;
+    let before = record.comparison.as_ref().and_then(|comparison| comparison.head_changes.as_ref());
+    if now.commit == commit && now.fingerprint.as_ref() != before {
+        let what = "its head was your working tree, and files have changed since";
+        return Err(Fault::at_path(path, what, "take the changes back, or begin a new comparison"));
+    }
     if now.commit != commit {
         let what = format!(
             "its head was a working tree at {}, and yours is at {}",

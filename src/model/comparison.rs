@@ -17,6 +17,9 @@ pub struct Comparison {
     /// The sides as the user meets them: `main (1a2b3c4d5e)`.
     pub base: String,
     pub head: String,
+    /// SHA-256 over the changes of a head that is a working tree with changes; see `trees::Revision`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_changes: Option<String>,
     /// Seed of the coin that decides who goes first in each round.
     pub seed: u64,
     pub way: Way,

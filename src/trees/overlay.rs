@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use git2::{IndexEntry, Repository, Status, StatusOptions};
 
 use super::files;
-use crate::model::{Fault, Result};
+use crate::model::{Fault, Result, sha256_hex};
 
 /// The mode of an index entry that names a commit of a submodule.
 pub(super) const GITLINK: u32 = 0o160_000;
@@ -64,6 +64,26 @@ pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<Change
         changes.push(Change { path, kind });
     }
     Ok(changes)
+}
+
+/// One sum over all changes: two working trees on one commit with the same sum hold the same files.
+pub(super) fn fingerprint(root: &Path, changes: &[Change]) -> String {
+    let mut sums = String::new();
+    for change in changes {
+        let path = root.join(&change.path);
+        let content = match change.kind {
+            Kind::There if path.is_symlink() => {
+                fs::read_link(&path).map(|to| to.as_os_str().as_bytes().to_vec())
+            }
+            Kind::There => fs::read(&path),
+            Kind::Gone | Kind::Submodule => Ok(Vec::new()),
+        };
+        // What cannot be read is found out when it is copied.
+        let content = sha256_hex(&content.unwrap_or_default());
+        let name = sha256_hex(change.path.as_os_str().as_bytes());
+        sums += &format!("{content} {name} {:?}\n", change.kind);
+    }
+    sha256_hex(sums.as_bytes())
 }
 
 /// The paths of submodules, by the index.

@@ -21,6 +21,9 @@ pub struct Revision {
     pub is_working_tree: bool,
     /// Files of a working tree that differ from its commit, untracked ones included.
     pub changed: usize,
+    /// SHA-256 over those files, their paths and their contents; absent where there are none. Of a submodule only its
+    /// path counts.
+    pub fingerprint: Option<String>,
 }
 
 /// Both sides of a comparison.
@@ -108,7 +111,7 @@ fn named(repository: &Repository, name: &str) -> Result<Revision> {
     let id = find(repository, name)?;
     let is_hash = id.to_string().starts_with(&name.to_lowercase());
     let words = if is_hash { short(id) } else { format!("{name} ({})", short(id)) };
-    Ok(Revision { commit: id.to_string(), words, is_working_tree: false, changed: 0 })
+    Ok(Revision { commit: id.to_string(), words, is_working_tree: false, changed: 0, fingerprint: None })
 }
 
 fn working_tree(repository: &Repository, folder: &Path) -> Result<Revision> {
@@ -128,18 +131,19 @@ fn working_tree(repository: &Repository, folder: &Path) -> Result<Revision> {
             ),
             _ => Fault::at_path(folder, format!("HEAD cannot be read: {}", error.message()), "mend HEAD"),
         })?;
-    let changed = overlay::changes(repository)
-        .map_err(|error| {
-            let what = format!("its changes cannot be read: {}", error.message());
-            Fault::at_path(folder, what, "see whether `git status` works here")
-        })?
-        .len();
+    let changes = overlay::changes(repository).map_err(|error| {
+        let what = format!("its changes cannot be read: {}", error.message());
+        Fault::at_path(folder, what, "see whether `git status` works here")
+    })?;
+    let changed = changes.len();
+    let root = repository.workdir().unwrap_or(folder);
+    let fingerprint = (changed > 0).then(|| overlay::fingerprint(root, &changes));
     let state = match changed {
         0 => "no changes".to_owned(),
         _ => format!("{} changed", counted(changed, "file")),
     };
     let words = format!("working tree at {}, {state}", short(head.id()));
-    Ok(Revision { commit: head.id().to_string(), words, is_working_tree: true, changed })
+    Ok(Revision { commit: head.id().to_string(), words, is_working_tree: true, changed, fingerprint })
 }
 
 fn common(repository: &Repository, name: &str, head: &Revision) -> Result<Revision> {
@@ -151,7 +155,7 @@ fn common(repository: &Repository, name: &str, head: &Revision) -> Result<Revisi
         true => format!("{name} ({})", short(id)),
         false => format!("merge base with {name} ({})", short(id)),
     };
-    Ok(Revision { commit: id.to_string(), words, is_working_tree: false, changed: 0 })
+    Ok(Revision { commit: id.to_string(), words, is_working_tree: false, changed: 0, fingerprint: None })
 }
 
 /// What the remote calls its head, else the usual names.

@@ -38,6 +38,7 @@ pub fn comparison(cases: usize) -> Comparison {
         id: "20261121T110000.000Z-c0ffee".parse().unwrap(),
         base: "main".into(),
         head: "this change".into(),
+        head_changes: None,
         seed: 1,
         way: Way::Alternating,
         budget: None,
