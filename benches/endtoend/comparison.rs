@@ -1,6 +1,7 @@
 //! One whole comparison by the real binary, and what is kept of it: a line of JSON.
 
 use std::error::Error;
+use std::ffi::OsStr;
 use std::process::Output;
 use std::time::Instant;
 
@@ -18,7 +19,7 @@ const WHOLE: [i32; 3] = [0, 1, 3];
 /// What came of one comparison.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Came {
-    /// Hash over program, suite and gate: lines of another are not added up with these.
+    /// Hash over program, suite, gate and its rounds: lines of another are not added up with these.
     pub setup: String,
     pub seed: u64,
     pub part: Part,
@@ -67,11 +68,16 @@ pub fn compare(
     commits: &Commits,
     (setup, seed): (&str, u64),
     (part, index): (Part, u32),
+    rounds: Option<u32>,
 ) -> Result<Came, Box<dyn Error>> {
     let coin = coin(seed, part, index);
+    let mut words = vec!["--coin".to_owned(), coin.to_string()];
+    if let Some(rounds) = rounds {
+        words.extend(["--rounds".to_owned(), rounds.to_string()]);
+    }
     let load = Load::start(coin);
     let begin = Instant::now();
-    let compared = run(commits, part, &["--coin", &coin.to_string()]);
+    let compared = run(commits, part, &words);
     let wall = begin.elapsed().as_secs_f64();
     let loaded = load.stop().as_secs_f64();
     let (document, exit) = compared?;
@@ -95,7 +101,11 @@ pub fn compare(
 }
 
 /// The gate itself, with more words. Errors: it ended otherwise than with a verdict on measurements.
-pub fn run(commits: &Commits, part: Part, words: &[&str]) -> Result<(VerdictDocument, i32), Box<dyn Error>> {
+pub fn run<W: AsRef<OsStr>>(
+    commits: &Commits,
+    part: Part,
+    words: &[W],
+) -> Result<(VerdictDocument, i32), Box<dyn Error>> {
     let json = commits.root().join("artifacts/verdict.json");
     let mut command = gbench();
     command

@@ -71,8 +71,8 @@ impl Workload {
     pub fn iterations(self) -> (u32, u32) {
         match self.seconds() {
             seconds if seconds < 1e-3 => (40, 10),
-            seconds if seconds < 20e-3 => (12, 4),
-            _ => (6, 2),
+            seconds if seconds < 20e-3 => (8, 2),
+            _ => (4, 1),
         }
     }
 }
