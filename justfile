@@ -40,6 +40,10 @@ bench:
 evaluate *arguments:
     cargo bench --bench evaluate -- {{arguments}}
 
+# The gate on this machine, end to end: 60 whole comparisons of a real repository, under load. `just endtoend --output FILE` goes on where it was cut; `--check` looks at the repository alone
+endtoend *arguments:
+    cargo bench --bench endtoend -- {{arguments}}
+
 # On a machine with a GPU: doctor, manifest and real programs through the protocol. Says so and exits 77 where there is none
 gpu binary="target/release/gbench-ci":
     tests/gpu/accept.sh {{binary}}
