@@ -223,7 +223,8 @@ pub struct ProcessRecord {
     pub index: u32,
     /// UTC, RFC 3339 with milliseconds.
     pub started: String,
-    /// Seconds from spawn to exit, by a monotonic clock.
+    /// Seconds from spawn to exit, by a monotonic clock. In lock-step, waiting for turns included. Where several cases
+    /// share a process, each has the same share of them, so that they are counted once in all.
     pub seconds: f64,
     /// Left out where it was measured, as nearly always: a record holds very many of these.
     #[serde(default = "measured", skip_serializing_if = "Outcome::is_measured")]
@@ -253,9 +254,12 @@ pub struct ProcessRecord {
     /// In an interleaved run: the round, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
-    /// In an interleaved run: 0 if this side went first in its round, else 1.
+    /// In an interleaved run: the place of this side in its round, from 0; in lock-step, by who had the first turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<u8>,
+    /// It was alive together with the other side's process, and the two took turns. Left out where it was not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lockstep: bool,
     /// In an interleaved run: what else the machine did meanwhile, where it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,

@@ -15,7 +15,7 @@ pub fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     };
     let way = match rounds.way {
         Way::Alternating => "one after the other",
-        Way::Lockstep => "both alive and taking turns (lock-step)",
+        Way::Lockstep => "both alive and taking turns (lock-step) where the benchmark can",
     };
     format!(
         "{used} a case, {} at most; a round is a fresh process of base and one of head, {way}, and a coin (seed {}) \

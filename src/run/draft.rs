@@ -33,6 +33,8 @@ pub struct Around {
     pub turn: Turn,
     /// One of two or more sides that take turns.
     pub interleaved: bool,
+    /// Alive together with the other side's process, in turns.
+    pub lockstep: bool,
     /// How the suite's command for timeouts ended, if it was called.
     pub after_timeout: Option<ProcessEnd>,
     pub conditions: Option<Conditions>,
@@ -111,7 +113,7 @@ impl Draft {
 
     /// Takes what one process gave.
     pub fn add(&mut self, record: &mut CaseRecord, execution: &Execution, around: Around) {
-        let Around { started, turn, interleaved, after_timeout, conditions } = around;
+        let Around { started, turn, interleaved, lockstep, after_timeout, conditions } = around;
         let benchmark = self.planned.benchmark.clone();
         let harvest = Harvest::of(execution, &benchmark);
         let mut outcome = judge(execution, &harvest, &benchmark);
@@ -160,6 +162,7 @@ impl Draft {
             after_timeout,
             round: interleaved.then_some(turn.round),
             slot: interleaved.then_some(turn.slot),
+            lockstep,
             conditions,
         });
         if !outcome.is_measured() {

@@ -9,7 +9,7 @@ use super::executor::{End, Execution, Executor, Launch, StagePlan, Stop};
 use super::judge::{first_line, signal_name};
 use super::lane::{LaneRun, slug};
 use crate::model::line::MICRO_ARGUMENT;
-use crate::model::{FailureKind, Outcome, ProcessEnd, Result, Stage, Thermal, Timing};
+use crate::model::{FailureKind, Outcome, Params, ProcessEnd, Result, Stage, Thermal, Timing};
 use crate::plan::{Lane, PlannedCase};
 use crate::suite::Benchmark;
 
@@ -78,8 +78,9 @@ impl Hands<'_> {
         }
     }
 
-    /// Runs one process of a case to its end.
-    pub fn process(&mut self, case: &PlannedCase, process: u32) -> Execution {
+    /// Runs one process of a case to its end. `shared`: the points of the case's benchmark that it measures; empty: the
+    /// case alone.
+    pub fn process(&mut self, case: &PlannedCase, process: u32, shared: &[Params]) -> Execution {
         // Fresh for every process, gone with it; without one the process could still be told apart as cold, but
         // would not be: then it does not start.
         let cold = (case.id.thermal == Thermal::Cold).then(tempfile::tempdir);
@@ -89,7 +90,10 @@ impl Hands<'_> {
                 return Execution::not_started(format!("no folder for empty caches can be made: {error}"));
             }
         };
-        let launch = self.launch(case, process, cold.as_ref().map(tempfile::TempDir::path));
+        let mut launch = self.launch(case, process, cold.as_ref().map(tempfile::TempDir::path));
+        if !shared.is_empty() {
+            launch = launch.for_cases(shared);
+        }
         self.executor.execute(&launch)
     }
 

@@ -105,6 +105,14 @@ impl LaneRun {
         self.drafts[index].add(&mut self.record.cases[index], execution, around);
     }
 
+    /// Says something of a case, once.
+    pub fn warn(&mut self, index: usize, text: String) {
+        let warnings = &mut self.record.cases[index].warnings;
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    }
+
     /// A case that has run and not broken counts, however the run ends: in rounds it may end at any of them.
     pub fn count_as_measured(&mut self, index: usize) {
         if !self.drafts[index].is_broken() {

@@ -102,13 +102,14 @@ impl Work<'_> {
             let (id, done) = (&case.id, self.done);
             self.hands.observer.on(&Progress::ProcessStarted { id, side, process, of, done, total });
             let started = SystemTime::now();
-            let execution = self.hands.process(case, process);
+            let execution = self.hands.process(case, process, &[]);
             self.done += 1;
             if let Some(stop @ (Stop::Interrupt(_) | Stop::RunDeadline)) = execution.stopped {
                 self.ended = Some(stop);
             }
             let after_timeout = self.hands.after_timeout(&execution, case);
-            let around = Around { started, turn: *turn, interleaved, after_timeout, conditions: None };
+            let (turn, lockstep) = (*turn, false);
+            let around = Around { started, turn, interleaved, lockstep, after_timeout, conditions: None };
             lane.add(index, &execution, around);
             let (seconds, done) = (execution.seconds, self.done);
             self.hands.observer.on(&Progress::ProcessEnded { seconds, done, total });

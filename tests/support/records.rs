@@ -145,6 +145,7 @@ fn process(index: u32) -> ProcessRecord {
         output_bytes: 0,
         round: None,
         slot: None,
+        lockstep: false,
         conditions: None,
     }
 }

@@ -7,13 +7,13 @@ use gbench_ci::model::line::Event;
 use gbench_ci::model::{CaseRecord, Metric, ProcessEnd, RunId, RunRecord, Side};
 use gbench_ci::plan::RoundsPlan;
 use gbench_ci::run::{
-    End, Execution, Executor, Finished, Launch, Next, Referee, Rounds, RoundsState, Silent, Stop,
+    End, Execution, Executor, Finished, Launch, Next, Referee, Rounds, RoundsState, Silent, Stop, Turns,
 };
 use gbench_ci::stats::seq_e::{Limits, Series, Status, decide};
 use gbench_ci::store::ComparisonFolder;
 use gbench_ci::suite::{Action, Benchmark, Source, Suite};
 
-/// One process as the executor saw it: case, side's folder, index within its case.
+/// One process, or what one case has of it, as the executor saw it: case, side's folder, index within its case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Started {
     pub case: String,
@@ -35,39 +35,84 @@ pub enum Fate {
 pub struct Scripted<'a> {
     pub script: &'a dyn Fn(&Started, usize) -> Fate,
     pub started: Vec<Started>,
+    /// For each pair that took turns: whose was the first, and the first launch's side and the second's.
+    pub pairs: Vec<(usize, [Started; 2])>,
+    /// How many cases each process measured.
+    pub shared: Vec<usize>,
 }
 
 impl<'a> Scripted<'a> {
     pub fn new(script: &'a dyn Fn(&Started, usize) -> Fate) -> Self {
-        Self { script, started: Vec::new() }
+        Self { script, started: Vec::new(), pairs: Vec::new(), shared: Vec::new() }
     }
 }
 
 impl Executor for Scripted<'_> {
     fn execute(&mut self, launch: &Launch) -> Execution {
-        let request = launch.env.iter().rev().find(|(name, _)| name == "GBENCH_REQUEST").unwrap();
-        let request: serde_json::Value = serde_json::from_str(request.1.to_str().unwrap()).unwrap();
-        let started = Started {
-            case: request["benchmark"].as_str().unwrap().into(),
-            side: if launch.dir == Path::new("/base") { "base" } else { "head" },
-            process: request["process"].as_u64().unwrap() as u32,
-        };
-        let fate = (self.script)(&started, self.started.len());
-        self.started.push(started);
+        let cases = cases_of(launch);
+        self.shared.push(cases.len());
         let mut execution = Execution::not_started(String::new());
         execution.end = End::Process(ProcessEnd::Exit(0));
         execution.seconds = 0.5;
-        match fate {
-            Fate::Measures(value) => {
-                let (metric, values) = ("time".into(), vec![Some(value), Some(value * 1.01)]);
-                execution.events.push(Event::Samples { metric, values, unit: None, better: None });
+        let announce = cases.len() > 1;
+        for (index, started) in cases.into_iter().enumerate() {
+            let fate = (self.script)(&started, self.started.len());
+            self.started.push(started);
+            if announce {
+                execution.events.push(Event::Case { index: index as u32 });
             }
-            Fate::Fails => execution.end = End::Process(ProcessEnd::Exit(3)),
-            Fate::Ends(stop) => execution.stopped = Some(stop),
-            Fate::Killed => panic!("killed"),
+            match fate {
+                Fate::Measures(value) => {
+                    let (metric, values) = ("time".into(), vec![Some(value), Some(value * 1.01)]);
+                    execution.events.push(Event::Samples { metric, values, unit: None, better: None });
+                    continue;
+                }
+                Fate::Fails => execution.end = End::Process(ProcessEnd::Exit(3)),
+                Fate::Ends(stop) => execution.stopped = Some(stop),
+                Fate::Killed => panic!("killed"),
+            }
+            break;
         }
         execution
     }
+
+    /// One that fails takes the other with it.
+    fn execute_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> [Execution; 2] {
+        self.pairs.push((turns.first, launches.map(|launch| cases_of(launch).remove(0))));
+        let mut order = [0, 1];
+        order.rotate_left(turns.first);
+        let mut executions = [None, None];
+        for side in order {
+            executions[side] = Some(self.execute(launches[side]));
+        }
+        let mut executions = executions.map(Option::unwrap);
+        let fails = |execution: &Execution| execution.end == End::Process(ProcessEnd::Exit(3));
+        for side in [0, 1] {
+            if fails(&executions[side]) && !fails(&executions[1 - side]) {
+                executions[1 - side].stopped =
+                    Some(Stop::Partner { why: "ended before its turns were over" });
+            }
+        }
+        executions
+    }
+}
+
+fn cases_of(launch: &Launch) -> Vec<Started> {
+    let request = launch.env.iter().rev().find(|(name, _)| name == "GBENCH_REQUEST").unwrap();
+    let request: serde_json::Value = serde_json::from_str(request.1.to_str().unwrap()).unwrap();
+    let points = match request["cases"].as_array() {
+        Some(cases) if !cases.is_empty() => cases.clone(),
+        _ => vec![request["params"].clone()],
+    };
+    let started = |params: serde_json::Value| Started {
+        case: match params["n"].as_i64() {
+            Some(n) => format!("{}:{n}", request["benchmark"].as_str().unwrap()),
+            None => request["benchmark"].as_str().unwrap().into(),
+        },
+        side: if launch.dir == Path::new("/base") { "base" } else { "head" },
+        process: request["process"].as_u64().unwrap() as u32,
+    };
+    points.into_iter().map(started).collect()
 }
 
 /// A reproducible number in 0..1 from whatever is given.

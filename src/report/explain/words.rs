@@ -127,7 +127,7 @@ fn how(explained: &Explained, argument: &Argument) -> String {
     let Some(method) = &explained.document.method.rounds else { return rounds };
     let way = match method.way {
         Way::Alternating => "one after the other",
-        Way::Lockstep => "both alive and taking turns",
+        Way::Lockstep => "both alive and taking turns where the benchmark can",
     };
     let tossed: Vec<bool> = argument.turns.iter().filter_map(|turn| turn.base_first).collect();
     let first = tossed.iter().filter(|base| **base).count();

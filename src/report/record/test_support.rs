@@ -62,6 +62,7 @@ fn process(index: u32, outcome: Outcome) -> ProcessRecord {
         output_bytes: 120,
         round: None,
         slot: None,
+        lockstep: false,
         conditions: None,
     }
 }

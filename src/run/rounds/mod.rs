@@ -5,16 +5,22 @@
 //! |---|---|
 //! | `referee` | what a referee sees and may say |
 //! | `work` | round after round; the only place that writes records |
-//! | `turn` | the processes of one case in one round, in one way or another |
+//! | `sittings` | which pairs share their processes, and who goes first |
+//! | `way` | whether the processes of a pair take turns |
+//! | `turn` | the processes of one round, one after the other |
+//! | `lockstep` | the same in turns |
 //! | `resume` | whether records may be gone on from, and where they stand |
 //!
 //! A round of a case is whole or not there: what its processes gave is taken into the records only after the last of
 //! them. An interrupt, a deadline or a kill therefore costs the running round of one case and nothing else, and a
 //! comparison that goes on from its records measures what an uninterrupted one would have measured next.
 
+mod lockstep;
 mod referee;
 mod resume;
+mod sittings;
 mod turn;
+mod way;
 mod work;
 
 pub use referee::{Next, PairState, Referee, RoundsState, Watch};

@@ -9,7 +9,7 @@ pub trait Referee {
     fn next(&mut self, state: &RoundsState<'_>) -> Next;
 
     /// Asked before each pair of a round: `false` ends the round there, and the pairs not reached have a round less.
-    /// The hook for a budget.
+    /// The hook for a budget. Pairs that share their processes are measured if it may of each of them.
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
         let _ = (pair, state);
         true

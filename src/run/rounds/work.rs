@@ -4,10 +4,12 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use super::resume::state_of;
-use super::turn::{Counter, Round, Taken, round_of_pair};
+use super::sittings::{Member, group, starts};
+use super::turn::{Counter, Round, Taken, carry_out};
+use super::way::{APART, wants_turns, why_alternating};
 use super::{Next, PairState, Referee, RoundsState, Watch};
 use crate::model::{Outcome, Result, Side};
-use crate::plan::{RoundsPlan, order};
+use crate::plan::RoundsPlan;
 use crate::run::event::Progress;
 use crate::run::executor::Stop;
 use crate::run::hands::Hands;
@@ -105,27 +107,37 @@ impl<'a> Work<'a> {
         let alone: Vec<usize> =
             (0..self.states.len()).filter(alone).filter(|pair| self.goes_on(*pair)).collect();
         pairs.extend(alone);
-        let total = pairs.iter().map(|pair| self.taking_part(*pair).len()).sum();
+        let members = pairs.into_iter().filter_map(|pair| self.member(pair)).collect();
+        let groups = group(self.plan, members);
+        let total = groups.iter().map(|group| self.processes_of(group)).sum();
         let mut counter = Counter { done: 0, total };
         self.hands.observer.on(&Progress::RoundStarted { pass: self.passes, processes: total });
-        for pair in pairs {
-            let order = self.taking_part(pair);
-            if order.is_empty() {
+        for group in groups {
+            // A pair that was named twice has a round more by now.
+            let pairs: Vec<usize> = group.into_iter().map(|member| member.pair).collect();
+            let group: Vec<Member> = pairs.iter().filter_map(|pair| self.member(*pair)).collect();
+            if group.is_empty() {
                 continue;
             }
-            if !referee.may_start(pair, &self.state()) {
+            if !pairs.iter().all(|pair| referee.may_start(*pair, &self.state())) {
                 break;
             }
-            let round =
-                Round { pair: &self.plan.pairs[pair], number: pair, round: self.states[pair].rounds, order };
-            let watch = self.watch.as_deref_mut();
-            let taken = round_of_pair(&mut self.hands, watch, &self.lanes, &round, &mut counter)?;
+            let apart = self.why_apart(&group);
+            let round = Round {
+                plan: self.plan,
+                round: group[0].round,
+                starts: starts(self.plan, &group),
+                lockstep: self.takes_turns(&group, apart.as_deref()),
+            };
+            let watch = self.watch.as_deref_mut().map(|watch| watch as &mut dyn Watch);
+            let taken = carry_out(&mut self.hands, watch, &self.lanes, &round, &mut counter)?;
             if taken.stop.is_some() {
                 self.ended = taken.stop;
                 break;
             }
-            self.take(pair, taken)?;
-            measured += 1;
+            self.say_why_apart(&group, apart);
+            self.take(&group, taken)?;
+            measured += group.len();
         }
         let pass = self.passes;
         self.passes += 1;
@@ -135,12 +147,46 @@ impl<'a> Work<'a> {
         Ok(measured > 0)
     }
 
-    /// The cases of a pair that a round gives a process to, with the process's index, in the coin's order: all that go
-    /// on, or, where there is nothing to compare, the one that has not shown yet that it works.
-    fn taking_part(&self, pair: usize) -> Vec<(usize, u32)> {
-        let (plan, state) = (&self.plan.pairs[pair], &self.states[pair]);
-        let order = order(self.plan.seed, plan.id(), state.rounds, plan.cases.len());
-        order.into_iter().filter_map(|case| Some((case, self.next_process(pair, case)?))).collect()
+    /// What a round gives a pair: a process for each case that goes on, or, where there is nothing to compare, for the one
+    /// that has not shown yet that it works. Absent where that is none.
+    fn member(&self, pair: usize) -> Option<Member> {
+        let mut processes = [None; 3];
+        for (case, planned) in self.plan.pairs[pair].cases.iter().enumerate() {
+            processes[planned.lane] = self.next_process(pair, case);
+        }
+        let round = self.states[pair].rounds;
+        processes.iter().any(Option::is_some).then_some(Member { pair, round, processes })
+    }
+
+    /// How many processes a group will start.
+    fn processes_of(&self, group: &[Member]) -> usize {
+        let starts = starts(self.plan, group);
+        let has = |lane: usize| starts.iter().any(|start| start.lane == lane);
+        let turns = self.takes_turns(group, self.why_apart(group).as_deref());
+        starts.len() + usize::from(turns && has(2))
+    }
+
+    /// Why a pair that would take turns by the wish of the comparison does not.
+    fn why_apart(&self, group: &[Member]) -> Option<String> {
+        let pair = group.first()?.pair;
+        let asked = wants_turns(&self.lanes) && self.states[pair].open;
+        asked.then(|| why_alternating(&self.plan.pairs[pair], &self.lanes, self.states[pair].cases)).flatten()
+    }
+
+    fn takes_turns(&self, group: &[Member], apart: Option<&str>) -> bool {
+        let open = group.iter().all(|member| self.states[member.pair].open);
+        wants_turns(&self.lanes) && open && group.len() == 1 && apart.is_none()
+    }
+
+    /// Once a case: with the numbers of the first time.
+    fn say_why_apart(&mut self, group: &[Member], apart: Option<String>) {
+        let Some(why) = apart else { return };
+        for index in group.iter().filter_map(|member| self.states[member.pair].cases[1]) {
+            let warnings = &self.lanes[1].case(index).warnings;
+            if !warnings.iter().any(|warning| warning.starts_with(APART)) {
+                self.lanes[1].warn(index, why.clone());
+            }
+        }
     }
 
     fn goes_on(&self, pair: usize) -> bool {
@@ -158,13 +204,15 @@ impl<'a> Work<'a> {
     }
 
     /// Takes a whole round into the records and journals.
-    fn take(&mut self, pair: usize, taken: Taken) -> Result<()> {
-        self.states[pair].seconds += taken.seconds;
+    fn take(&mut self, group: &[Member], taken: Taken) -> Result<()> {
+        for member in group {
+            self.states[member.pair].seconds += taken.seconds / group.len() as f64;
+        }
         let mut written = Vec::new();
         for process in taken.processes {
-            let planned = &self.plan.pairs[pair].cases[process.case];
+            let planned = &self.plan.pairs[process.pair].cases[process.case];
             let lane = &mut self.lanes[planned.lane];
-            let Some(index) = self.states[pair].cases[planned.lane] else { continue };
+            let Some(index) = self.states[process.pair].cases[planned.lane] else { continue };
             lane.add(index, &process.execution, process.around);
             lane.count_as_measured(index);
             written.push((lane.is_broken(index), planned.lane, index));
@@ -179,8 +227,10 @@ impl<'a> Work<'a> {
                 tell_end(&mut self.hands, lane, index);
             }
         }
-        self.close_if_broken(pair);
-        self.states[pair].rounds += u32::from(self.states[pair].open);
+        for Member { pair, .. } in group {
+            self.close_if_broken(*pair);
+            self.states[*pair].rounds += u32::from(self.states[*pair].open);
+        }
         Ok(())
     }
 

@@ -1,0 +1,113 @@
+//! A round in lock-step: base and head alive together, a block of one and a block of the other.
+//!
+//! The control takes its turns with a second process of the head, of which nothing is kept: base and control have then been
+//! measured in the same circumstances, and only chance can tell them apart. A control that ran alone would differ from
+//! the base by what it costs to take turns, and would cast doubt on every verdict.
+//!
+//! A process that was ended because the other side's failed is no failure of its own: it runs once more, alone, so that
+//! the round ends as one in which they run one after the other.
+
+use std::time::SystemTime;
+
+use super::turn::{Ran, Sitting, Start};
+use crate::model::Result;
+use crate::run::executor::{Execution, Stop};
+use crate::run::turns::Turns;
+
+/// One of two processes that take turns.
+struct Partner<'a> {
+    start: &'a Start,
+    /// Its place in the round; absent where nothing of it is kept.
+    slot: Option<u8>,
+}
+
+impl Sitting<'_, '_> {
+    /// Base against head, and, where there is a control, control against head, before or after it as the coin says: it
+    /// comes before where the coin puts it first, and in every other round where the coin puts it between the two.
+    pub fn in_turns(&mut self) -> Result<()> {
+        let round = self.round;
+        let place = |lane: usize| round.starts.iter().position(|start| start.lane == lane);
+        let (Some(base), Some(head)) = (place(0), place(1)) else { return Ok(()) };
+        let head_first = head < base;
+        let starts = |slots: [Option<u8>; 2], lane: usize| {
+            let partner = |at: usize, slot| Partner { start: &round.starts[at], slot };
+            [partner(lane, slots[0]), partner(head, slots[1])]
+        };
+        let control = place(2);
+        let control_first = control == Some(0) || (control == Some(1) && round.round.is_multiple_of(2));
+        let shift = u8::from(control_first);
+        let slots = [u8::from(head_first) + shift, u8::from(!head_first) + shift].map(Some);
+        let mut pairs = vec![starts(slots, base)];
+        if let Some(control) = control {
+            let slot = if control_first { 0 } else { 2 };
+            pairs.insert(usize::from(!control_first), starts([Some(slot), None], control));
+        }
+        for pair in pairs {
+            self.pair(pair, head_first)?;
+            if self.taken.stop.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, pair: [Partner<'_>; 2], head_first: bool) -> Result<()> {
+        for partner in &pair {
+            self.tell_start(partner.start);
+        }
+        let started = SystemTime::now();
+        let cases = [&pair[0], &pair[1]].map(|partner| self.planned(&partner.start.points[0]));
+        let turns = Turns::of(&cases[0].benchmark, head_first);
+        let launches = [0, 1].map(|side| {
+            let process = pair[side].start.points[0].process;
+            self.hands.launch(cases[side], process, None)
+        });
+        if let Some(watch) = &mut self.watch {
+            watch.begin();
+        }
+        let executions = self.hands.executor.execute_pair([&launches[0], &launches[1]], &turns);
+        let [one, other] = &executions;
+        let cpu = one.cpu_seconds.zip(other.cpu_seconds).map(|(one, other)| one + other);
+        let wall = one.seconds.max(other.seconds);
+        let conditions = self.watch.as_mut().and_then(|watch| watch.end(cpu, wall));
+        let mut after_timeout = [None, None];
+        for side in [0, 1] {
+            let execution = &executions[side];
+            after_timeout[side] = self.hands.after_timeout(execution, cases[side]);
+            self.tell_end(execution);
+            self.log(pair[side].start, execution, mark(&pair[side], execution))?;
+        }
+        // Either may tell of it first: the other may have come to its end just before.
+        let stops: Vec<bool> = executions.iter().map(|execution| self.stops(execution)).collect();
+        if stops.contains(&true) {
+            return Ok(());
+        }
+        for ((partner, execution), after_timeout) in pair.into_iter().zip(executions).zip(after_timeout) {
+            let Some(slot) = partner.slot else { continue };
+            if matches!(execution.stopped, Some(Stop::Partner { .. })) {
+                self.counter.total += 1;
+                self.alone(partner.start, slot)?;
+                if self.taken.stop.is_some() {
+                    break;
+                }
+                continue;
+            }
+            let conditions = conditions.clone();
+            self.keep(
+                partner.start,
+                execution,
+                Ran { started, slot, lockstep: true, conditions, after_timeout },
+            );
+        }
+        Ok(())
+    }
+}
+
+/// What keeps the names of logs apart.
+fn mark(partner: &Partner<'_>, execution: &Execution) -> &'static str {
+    match (partner.slot, execution.stopped) {
+        (None, _) => ".beside-control",
+        (_, Some(Stop::Partner { .. })) => ".given-up",
+        _ => "",
+    }
+}
