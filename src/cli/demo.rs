@@ -35,7 +35,7 @@ const CHANGE: (&str, &str) = ("ROUNDS: u32 = 100;", "ROUNDS: u32 = 110;");
 /// What a user would type in the repository.
 const RANGE: &str = "HEAD~1..HEAD";
 
-/// Compare two commits of a small repository, one with a planted slowdown, and show the verdict
+/// Compare two commits, one with a planted slowdown, and show the verdict
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Args {
     /// Folder to work in, which must not exist yet [default: a new temporary folder, which is kept]

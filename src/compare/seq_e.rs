@@ -349,8 +349,9 @@ fn why_open(line: &Line, ruling: &Ruling, change: Option<&Change>, noise: f64, l
         None => String::new(),
     };
     format!(
-        "{cut}after {rounds} the change lies somewhere from {} to {}: too wide for \"unchanged\", which takes all of it \
-         within {}, and no proof of more than {}; one round's change differs from the next by {}{found}",
+        "{cut}after {rounds} the change lies somewhere from {} to {}: not \"unchanged\", since not all of that lies \
+         within {}; not red or improved, since more than {} is not proven; one round's change differs from the next by \
+         {}{found}",
         signed_percent(change.low),
         signed_percent(change.high),
         percent(line.target),
