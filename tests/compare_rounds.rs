@@ -107,7 +107,7 @@ fn a_noisy_case_is_inconclusive_and_says_what_it_would_take() {
     let noisy = row(&document, "s/noisy");
     assert_eq!(noisy.verdict, Verdict::Inconclusive);
     assert!(noisy.change.as_ref().unwrap().detectable.unwrap() > 0.03);
-    assert!(noisy.reason.contains("rounds differ by"), "{}", noisy.reason);
+    assert!(noisy.reason.contains("differs from the next by"), "{}", noisy.reason);
     assert!(!noisy.next.is_empty());
     assert_eq!(document.exit_code, 0);
     let mut strict = policy(&base);

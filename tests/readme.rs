@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use gbench_ci::model::Exit;
+use gbench_ci::stats::seq_e::Limits;
 
 use crate::support::gbench;
 
@@ -80,8 +81,14 @@ fn command_lines(text: &str) -> Vec<String> {
 #[test]
 fn every_command_line_of_the_documentation_is_understood() {
     let mut checked = 0;
-    let documents =
-        ["README.md", "CHANGELOG.md", "docs/suite-file.md", "docs/micro.md", "docs/statistics.md"];
+    let documents = [
+        "README.md",
+        "CHANGELOG.md",
+        "docs/comparing.md",
+        "docs/suite-file.md",
+        "docs/micro.md",
+        "docs/statistics.md",
+    ];
     for document in documents {
         for line in command_lines(&text_of(document)) {
             let words: Vec<&str> = line.split_whitespace().skip(1).collect();
@@ -132,6 +139,24 @@ fn the_table_of_exit_codes_is_the_programs_own() {
     let own: Vec<String> =
         Exit::ALL.iter().map(|(exit, words)| format!("| {} | {words} |", exit.code())).collect();
     assert_eq!(shown, own);
+}
+
+#[test]
+fn the_price_of_a_red_is_the_rules_own() {
+    let page = text_of("docs/statistics.md");
+    let (_, table) = page.split_once("<!-- checked: Limits::least_fresh_rounds -->\n").unwrap();
+    let limits = Limits { alpha: 0.01, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 40 };
+    let rows: Vec<Vec<usize>> = table
+        .lines()
+        .take_while(|line| line.starts_with('|'))
+        .skip(2)
+        .map(|line| line.split('|').filter_map(|cell| cell.trim().parse().ok()).collect())
+        .collect();
+    assert!(rows.len() >= 5, "{rows:?}");
+    for row in rows {
+        let needed = limits.ln_red(row[0]).exp().round() as usize;
+        assert_eq!(row, [row[0], needed, limits.least_fresh_rounds(row[0])]);
+    }
 }
 
 #[test]

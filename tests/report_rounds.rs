@@ -69,7 +69,7 @@ fn each_report_says_what_was_measured_how_sure_it_is_and_what_to_do() {
     }
     assert!(red.contains("worse over") && red.contains("99 % sure for the whole suite"), "{red}");
     assert!(red.contains("git log -p 9f1c2e7ab0..02ab45cd66"), "{red}");
-    assert!(open.contains("rounds would find") && open.contains("resume the comparison"), "{open}");
+    assert!(open.contains("rounds find") && open.contains("resume the comparison"), "{open}");
     assert!(
         clean.contains("Unchanged: 8, certified within 2 %")
             && clean.contains("nothing to do")

@@ -11,12 +11,12 @@ use super::measure::RoundsMeasuring;
 use super::output::wrote;
 use super::progress::Shared;
 use super::run::{home, shown};
-use crate::compare::verdict_of;
+use crate::compare::{VerdictDocument, verdict_of};
 use crate::model::{
     Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Side, Way,
 };
 use crate::plan::{RoundsPlan, choose_controls, common_cases};
-use crate::report::plural;
+use crate::report::{Format, plural};
 use crate::run::Finished;
 use crate::store::{ComparisonFolder, latest_comparison, read_comparison};
 use crate::suite::words::{near, parse_seconds};
@@ -27,16 +27,17 @@ use crate::trees::{self, Range, Revision, Sides, Tree};
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Between commits")]
 pub struct RoundsArgs {
-    /// Time for the rounds; what is open then is inconclusive [default: the suite file's, else until all is decided]
+    /// Time for the rounds, such as 10m; what is open then is inconclusive [default: until all is decided]
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     pub budget: Option<String>,
     /// Rounds after which an open case is inconclusive [default: 40]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(4..=10_000))]
     pub rounds: Option<u32>,
-    /// How the two processes of a round share the machine [default: alternating]
+    /// How the two processes of a round share the machine: `alternating`, one after the other, or `lockstep`, by turns
+    /// [default: alternating]
     #[arg(long, value_name = "WAY", value_parser = way)]
     pub way: Option<Way>,
-    /// Cases of the base that are measured against themselves [default: 5]
+    /// Cases of the base that are measured against themselves, as a check [default: 5, at most an eighth of the cases]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub controls: Option<u32>,
     /// Seed of the coin that decides who goes first in each round [default: a fresh one]
@@ -102,8 +103,41 @@ struct Resumed {
     records: Vec<RunRecord>,
 }
 
+/// What a comparison of two commits has measured.
+pub struct Measured {
+    /// Base, head and, where there are controls, control.
+    pub finished: Vec<Finished>,
+    pub folder: ComparisonFolder,
+    /// A case could not be measured further because the budget was spent.
+    out_of_time: bool,
+}
+
 /// Compares two states of the repository. `range`: as typed; `None` for the default, or for a comparison that is resumed.
 pub fn run(args: &Args, range: Option<&str>, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    refuse_unused(args)?;
+    conclude(&measure(args, range, builtins)?, args, out)
+}
+
+/// Refuses flags that mean nothing between commits, rather than passing over them.
+fn refuse_unused(args: &Args) -> Result<()> {
+    let unused = [
+        (
+            args.settings.processes.is_some(),
+            "--processes",
+            "each round starts a process a side: see `--rounds`",
+        ),
+        (args.sessions.is_some(), "--sessions", "it is about stored runs: take it out"),
+        (args.anchor.is_some(), "--anchor", "compare a stored run with it, or name its commit: `TAG..HEAD`"),
+        (args.embed, "--embed", "take it out: the records are kept in the comparison's folder"),
+    ];
+    match unused.into_iter().find(|(given, ..)| *given) {
+        Some((_, flag, next)) => Err(Fault::at_flag(flag, "it has no meaning between commits", next)),
+        None => Ok(()),
+    }
+}
+
+/// Both sides checked out, built and measured in rounds, until all is decided or the time is up.
+pub fn measure(args: &Args, range: Option<&str>, builtins: &[Benchmark]) -> Result<Measured> {
     let config = suite_path(args)?;
     let mut here = Suite::load(&config, builtins)?;
     args.output.apply(&mut here)?;
@@ -165,7 +199,7 @@ pub fn run(args: &Args, range: Option<&str>, builtins: &[Benchmark], out: &mut i
         resume: route.resumed.map(|resumed| resumed.records).unwrap_or_default(),
     };
     let finished = measuring.carry_out(&mut gatekeeper, &teller)?;
-    conclude(&finished, &folder, gatekeeper.out_of_time, args, out)
+    Ok(Measured { finished, folder, out_of_time: gatekeeper.out_of_time })
 }
 
 /// The suite file as the user sees it; what is measured is its counterpart in each tree.
@@ -309,42 +343,61 @@ fn announce(plan: &RoundsPlan, comparison: &Comparison, teller: &Shared) {
     ));
 }
 
-fn conclude(
-    finished: &[Finished],
-    folder: &ComparisonFolder,
-    out_of_time: bool,
-    args: &Args,
-    out: &mut impl Write,
-) -> Result<Exit> {
-    let [base, head, control @ ..] = finished else {
-        return Err(Fault::at("compare", "gave no two records", "report this as a defect of gbench-ci")
-            .exits(Exit::Internal));
-    };
-    if let Some(signal) = head.interrupted {
-        let whole = base.record.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0);
+impl Measured {
+    /// The signal that cut the measurement short.
+    pub fn interrupted(&self) -> Option<i32> {
+        self.finished.iter().find_map(|finished| finished.interrupted)
+    }
+
+    /// The records of base and head. Errors: they are not there, which is a defect.
+    pub fn sides(&self) -> Result<[&RunRecord; 2]> {
+        match self.finished.as_slice() {
+            [base, head, ..] => Ok([&base.record, &head.record]),
+            _ => Err(Fault::at("compare", "gave no two records", "report this as a defect of gbench-ci")
+                .exits(Exit::Internal)),
+        }
+    }
+
+    pub fn verdict(&self) -> Result<VerdictDocument> {
+        let [base, head] = self.sides()?;
+        verdict_of(base, head, self.finished.get(2).map(|control| &control.record))
+    }
+
+    pub fn reports(&self) -> PathBuf {
+        self.folder.root().join("reports")
+    }
+
+    /// The command that goes on with this comparison; `rounds` where it takes more than were allowed.
+    fn resume_command(&self, rounds: Option<u32>) -> String {
+        let id = self.folder.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let more = rounds.map_or(String::new(), |rounds| format!(" --rounds {rounds}"));
+        format!("gbench-ci compare --resume {}{more}", quoted(&id))
+    }
+}
+
+fn conclude(measured: &Measured, args: &Args, out: &mut impl Write) -> Result<Exit> {
+    let [base, _] = measured.sides()?;
+    if let Some(signal) = measured.interrupted() {
+        let whole = base.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0);
         wrote(writeln!(
             out,
             "interrupted after {}: nothing is decided yet\nresume  {}",
             plural(whole, "round"),
-            resume_command(folder)
+            measured.resume_command(None)
         ))?;
         return Ok(if signal == 2 { Exit::Interrupted } else { Exit::Terminated });
     }
-    let control = control.first().map(|control| &control.record);
-    let document = verdict_of(&base.record, &head.record, control)?;
-    deliver(&document, Some(&folder.root().join("reports")), args, out)?;
-    let open = document.rows.iter().filter_map(|row| row.sequence.as_ref()?.more_rounds).max();
-    if let (crate::report::Format::Terminal, Some(_)) = (args.format, open) {
-        let why = if out_of_time { "  # the budget was spent" } else { "" };
-        wrote(writeln!(out, "resume  {}{why}", resume_command(folder)))?;
+    let document = measured.verdict()?;
+    deliver(&document, Some(&measured.reports()), args, out)?;
+    let most = document.method.rounds.as_ref().map_or(0, |rounds| rounds.most_rounds);
+    let sequences = document.rows.iter().filter_map(|row| row.sequence.as_ref());
+    let total = sequences.filter_map(|sequence| Some(sequence.rounds + sequence.more_rounds?)).max();
+    if let (Format::Terminal, Some(total)) = (args.format, total) {
+        let why = if measured.out_of_time { "  # the budget was spent" } else { "" };
+        let resume = measured.resume_command(Some(total).filter(|total| *total > most));
+        wrote(writeln!(out, "resume  {resume}{why}"))?;
     }
     Ok(exit_from(&document))
-}
-
-/// The command line of this call with `--resume` instead of its range.
-fn resume_command(folder: &ComparisonFolder) -> String {
-    let id = folder.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
-    format!("gbench-ci compare --resume {}", quoted(&id))
 }
 
 /// A comparison to go on with, by its id, its folder, or as the latest one.

@@ -24,23 +24,18 @@ use crate::trees::names_revision;
 
 /// Compare two commits, a baseline with a fresh run, or two records
 ///
-/// BASE..HEAD measures two commits against each other in rounds; BASE.. is compared with the working tree as it stands,
-/// BASE...HEAD and BASE alone begin at the merge base, and nothing at all means the default branch. A name of a stored
-/// baseline, a record or a run's folder is compared with a fresh run, or with a second record.
-#[derive(clap::Args, Clone, Debug)]
+/// Commits are checked out beside your own files, built, and measured against each other in rounds until the verdict is
+/// clear: `compare main` takes the working tree against the point where it left main, `compare` alone does so with the
+/// default branch, A..B takes two commits, A...B the merge base of A and B against B, A.. the commit A against the working
+/// tree.
+///
+/// The name of a stored baseline, a record or a run's folder is compared with a fresh run, or with a second record.
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct Args {
     /// Commits: A..B, A...B, A.. or A; or a baseline's name, a record, a run's folder
     pub base: Option<String>,
     /// What to judge: a record or a run's folder [default: a fresh run of the suite]
     pub head: Option<String>,
-    #[command(flatten)]
-    pub selection: SelectionArgs,
-    #[command(flatten)]
-    pub settings: SettingsArgs,
-    #[command(flatten)]
-    pub output: OutputArgs,
-    #[command(flatten)]
-    pub rounds: RoundsArgs,
     /// Store instead of the suite file's: dir:PATH
     #[arg(long, value_name = "ADDRESS")]
     pub store: Option<String>,
@@ -70,6 +65,14 @@ pub struct Args {
     /// counts
     #[arg(long, value_name = "NAME|RECORD")]
     pub anchor: Option<String>,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub rounds: RoundsArgs,
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
@@ -80,10 +83,6 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     }
     let overrides = args.settings.overrides()?;
     let wanted = wanted(args)?;
-    if matches!(wanted, Wanted::Commits(_)) && args.embed && !json_wanted {
-        let what = "no JSON verdict is asked for that could hold the records";
-        return Err(Fault::at_flag("--embed", what, "add `--json FILE` or `--format json`"));
-    }
     check_place("--json", args.json.as_deref())?;
     check_place("--markdown", args.markdown.as_deref())?;
     if args.json.is_some() && args.json == args.markdown {

@@ -1,30 +1,28 @@
 //! `gbench-ci demo`: the whole gate on a repository of two commits, one of which does more work.
 //!
-//! Nothing here is canned: the repository is real, both commits are built and measured by the ordinary code path,
-//! and what is printed is what was measured.
+//! Nothing here is canned: the repository is real, both commits are checked out, built and measured by the code of
+//! `gbench-ci compare HEAD~1..HEAD`, and what is printed is what was measured.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use git2::{Repository, Signature};
 
-use super::compare::{exit_from, policy, quoted, rendered, write_reports};
+use super::commits::{self, Measured};
+use super::compare::{self, exit_from, quoted, rendered, write_reports};
 use super::look;
-use super::measure::Measuring;
 use super::output::{wrap, wrote};
-use crate::compare::{SideInput, Verdict, VerdictDocument, compare};
-use crate::model::{Exit, Fault, Result, RunRecord};
-use crate::plan::Plan;
-use crate::report::Format;
-use crate::run::{Finished, has_binary};
-use crate::suite::Suite;
-use crate::trees::check_out;
+use crate::compare::{Verdict, VerdictDocument};
+use crate::model::{Exit, Fault, Result};
+use crate::report::{Format, plural};
+use crate::run::has_binary;
 
 /// The benchmark whose second commit does more work.
 const PLANTED: &str = "demo/checksum";
 
 /// The files of the first commit.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
+    (".gitignore", "artifacts/\n.gbench/\nchecksum\nhorner\nxorshift\n"),
     ("gbench.toml", include_str!("demo/repository/gbench.toml")),
     ("bench.rs", include_str!("demo/repository/bench.rs")),
     ("checksum.rs", include_str!("demo/repository/checksum.rs")),
@@ -34,7 +32,10 @@ const FILES: [(&str, &str); 5] = [
 /// The change of the second.
 const CHANGE: (&str, &str) = ("ROUNDS: u32 = 100;", "ROUNDS: u32 = 110;");
 
-/// Measure a two-commit repository with a planted slowdown, and show the verdict
+/// What a user would type in the repository.
+const RANGE: &str = "HEAD~1..HEAD";
+
+/// Compare two commits, one with a planted slowdown, and show the verdict
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Args {
     /// Folder to work in, which must not exist yet [default: a new temporary folder, which is kept]
@@ -61,48 +62,39 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
     }
     let folder = work_folder(args.output.as_deref())?;
     let repository = folder.join("repository");
-    let (base, head) = two_commits(&repository)
+    two_commits(&repository)
         .map_err(|error| Fault::at_path(&repository, error, "give a writable folder with `--output`"))?;
     say(
         out,
         &format!(
             "A repository with two commits and three workloads. The second commit makes {PLANTED} do 10 % more \
-             work and touches nothing else. Both are built and measured in turns, 12 processes a side."
+             work and touches nothing else. Both are checked out, built and compared in rounds, by this command:"
         ),
     )?;
-    wrote(writeln!(out, "  base  {}\n  head  {}\n", &base[..12], &head[..12]).and_then(|()| out.flush()))?;
-    let (base_tree, head_tree) = (folder.join("base"), folder.join("head"));
-    check_out(&repository, &base, &base_tree)?;
-    check_out(&repository, &head, &head_tree)?;
-    let base_suite = Suite::load(&base_tree.join("gbench.toml"), &[])?;
-    let head_suite = Suite::load(&head_tree.join("gbench.toml"), &[])?;
+    let place = quoted(&repository.display().to_string());
+    wrote(writeln!(out, "\n  cd {place}\n  gbench-ci compare {RANGE}\n").and_then(|()| out.flush()))?;
 
-    let plan = Plan::interleaved(&base_suite, &head_suite, args.seed);
-    let artifacts = folder.join("artifacts");
-    let measuring = Measuring { artifacts: &artifacts, quiet: args.quiet };
-    let finished = measuring.carry_out(&plan, &[(&base_suite, &base_tree), (&head_suite, &head_tree)])?;
-    let [base, head] = finished.as_slice() else {
-        return Err(Fault::at("demo", "gave no two records", "report this as a defect of gbench-ci")
-            .exits(Exit::Internal));
-    };
-    if let Some(signal) = head.interrupted {
+    let measured = commits::measure(&route(args, &repository), Some(RANGE), &[])?;
+    if let Some(signal) = measured.interrupted() {
         say(out, "Interrupted: nothing is compared.")?;
         return Ok(if signal == 2 { Exit::Interrupted } else { Exit::Terminated });
     }
-    measured(&base.record, out)?;
-
-    let mut policy = policy(Some(&base_suite.gate), None);
-    let paths = [base, head].map(|side| quoted(&side.folder.record_path().display().to_string()));
-    policy.reproduce = format!("gbench-ci compare {}", paths.join(" "));
-    let sides = [(base, "base"), (head, "head")]
-        .map(|(side, name)| SideInput { record: &side.record, name: name.into() });
-    let document = compare(&sides[0], &sides[1], &policy)?;
-    let reports = head.folder.root().join("reports");
-    write_reports(&document, &reports)?;
+    effort(&measured, out)?;
+    let document = measured.verdict()?;
+    write_reports(&document, &measured.reports())?;
     wrote(out.write_all(&rendered(&document, Format::Terminal, look::of_stdout(), true)?))?;
     let exit = conclude(&document, out)?;
-    whereabouts(base, head, &reports, out)?;
+    whereabouts(&measured, out)?;
     Ok(exit)
+}
+
+/// The arguments of the command that is shown, with the place said instead of gone to.
+fn route(args: &Args, repository: &Path) -> compare::Args {
+    let mut route = compare::Args::default();
+    route.selection.config = Some(repository.join("gbench.toml"));
+    route.output.quiet = args.quiet;
+    route.rounds.coin = Some(args.seed);
+    route
 }
 
 fn say(out: &mut impl Write, text: &str) -> Result<()> {
@@ -126,18 +118,18 @@ fn work_folder(given: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// Makes the repository; returns the two commits, oldest first.
-fn two_commits(at: &Path) -> Result<(String, String), Box<dyn std::error::Error>> {
+/// Makes the repository.
+fn two_commits(at: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let repository = Repository::init(at)?;
     for (name, text) in FILES {
         std::fs::write(at.join(name), text)?;
     }
-    let base = commit(&repository, "Three workloads")?;
+    commit(&repository, "Three workloads")?;
     let (before, after) = CHANGE;
     let source = std::fs::read_to_string(at.join("checksum.rs"))?;
     std::fs::write(at.join("checksum.rs"), source.replace(before, after))?;
-    let head = commit(&repository, "Checksum ten more rounds")?;
-    Ok((base.to_string(), head.to_string()))
+    commit(&repository, "Checksum ten more rounds")?;
+    Ok(())
 }
 
 fn commit(repository: &Repository, message: &str) -> Result<git2::Oid, git2::Error> {
@@ -152,13 +144,18 @@ fn commit(repository: &Repository, message: &str) -> Result<git2::Oid, git2::Err
 }
 
 /// What the reader should know of the machine and the effort before the verdict.
-fn measured(record: &RunRecord, out: &mut impl Write) -> Result<()> {
-    let processes: usize = record.cases.iter().map(|case| case.processes.len()).sum();
-    let seconds: f64 = record.cases.iter().flat_map(|case| &case.processes).map(|p| p.seconds).sum();
-    let host = &record.manifest.host;
+fn effort(measured: &Measured, out: &mut impl Write) -> Result<()> {
+    let processes = || {
+        let cases = measured.finished.iter().flat_map(|finished| &finished.record.cases);
+        cases.flat_map(|case| &case.processes)
+    };
+    let seconds: f64 = processes().map(|process| process.seconds).sum();
+    let [base, _] = measured.sides()?;
+    let host = &base.manifest.host;
     let cpu = host.cpu_model.known().map_or("a CPU of unknown model", String::as_str);
     let load = host.load.known().map(|load| format!(", load {load:.1}")).unwrap_or_default();
-    say(out, &format!("Measured {processes} processes a side, {seconds:.1} s each side, on {cpu}{load}."))?;
+    let count = plural(processes().count(), "process");
+    say(out, &format!("Measured {count} in {seconds:.1} s, on {cpu}{load}."))?;
     wrote(writeln!(out))
 }
 
@@ -178,7 +175,7 @@ fn conclude(document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
         }
         (Some(Verdict::Inconclusive), _) => (
             "This machine was too noisy just now to be sure of 10 %; the verdict says so instead of guessing. \
-             A quieter machine would settle it.",
+             A quieter machine, or more rounds, would settle it.",
             Exit::Pass,
         ),
         (Some(Verdict::Unchanged | Verdict::Improved), _) => {
@@ -192,13 +189,14 @@ fn conclude(document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
     Ok(exit)
 }
 
-fn whereabouts(base: &Finished, head: &Finished, reports: &Path, out: &mut impl Write) -> Result<()> {
+fn whereabouts(measured: &Measured, out: &mut impl Write) -> Result<()> {
+    let [base, head, ..] = measured.finished.as_slice() else { return Ok(()) };
     wrote(writeln!(
         out,
         "\nbase record   {}\nhead record   {}\nreport        {}\nverdict       {}",
         base.folder.record_path().display(),
         head.folder.record_path().display(),
-        reports.join("verdict.md").display(),
-        reports.join("verdict.json").display()
+        measured.reports().join("verdict.md").display(),
+        measured.reports().join("verdict.json").display()
     ))
 }

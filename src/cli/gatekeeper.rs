@@ -116,12 +116,12 @@ impl Gatekeeper {
             None => format!("{} still open", plural(suspects.len(), "case")),
         };
         if screening.is_some() || !suspects.is_empty() {
-            self.teller.note(&format!(
-                "{}: {what}; about {} more, at most {}",
-                plural(state.rounds() as usize, "round"),
-                rounded(capped(probably)),
-                rounded(capped(at_most)),
-            ));
+            let [probably, at_most] = [probably, at_most].map(|seconds| rounded(capped(seconds)));
+            let time = match probably == at_most {
+                true => format!("at most {at_most} more"),
+                false => format!("about {probably} more, at most {at_most}"),
+            };
+            self.teller.note(&format!("{}: {what}; {time}", plural(state.rounds() as usize, "round")));
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::stats::seq_e::{self, Limits, Ruling, Screen, Series, Status};
 
 use super::doubts::{Stickiness, repeated_numbers, shift};
 use super::question::known_exactly;
-use super::words::{count, list, percent};
+use super::words::{count, list, percent, signed_percent};
 use super::{Change, Decision, Evidence, Judgement, Rounds, RoundsMethod, Rule, Sequence, Verdict};
 
 /// Advising more further rounds than this would be no advice.
@@ -351,15 +351,16 @@ fn why_open(line: &Line, ruling: &Ruling, change: Option<&Change>, noise: f64, l
     };
     let found = match change.detectable {
         Some(detectable) => {
-            format!("; {} rounds would find {} or more", limits.most_rounds, percent(detectable))
+            format!("; with this noise {} rounds find {} or more", limits.most_rounds, percent(detectable))
         }
         None => String::new(),
     };
     format!(
-        "{cut}after {rounds} the change may be {} to {}: not all of that lies within {}, and more than {} is not \
-         proven; rounds differ by {}{found}",
-        percent(change.low),
-        percent(change.high),
+        "{cut}after {rounds} the change lies somewhere from {} to {}: not \"unchanged\", since not all of that lies \
+         within {}; not red or improved, since more than {} is not proven; one round's change differs from the next by \
+         {}{found}",
+        signed_percent(change.low),
+        signed_percent(change.high),
         percent(line.target),
         percent(line.min_effect),
         percent(noise),

@@ -19,6 +19,14 @@ pub fn percent(share: f64) -> String {
     format!("{} %", if text == "-0" { "0" } else { text })
 }
 
+/// [`percent`] with its sign: `+10.2 %`, `-5 %`, `0 %`.
+pub fn signed_percent(share: f64) -> String {
+    match percent(share) {
+        text if share > 0.0 && text != "0 %" => format!("+{text}"),
+        text => text,
+    }
+}
+
 /// `1 row`, `3 rows`, `2 processes`.
 pub fn count(number: usize, noun: &str) -> String {
     match number {
@@ -57,6 +65,7 @@ mod tests {
         for (share, text) in cases {
             assert_eq!(percent(share), text);
         }
+        assert_eq!([0.05, -0.05, 1e-6].map(signed_percent), ["+5 %", "-5 %", "0 %"]);
     }
 
     #[test]

@@ -45,8 +45,9 @@ use crate::compare::VerdictDocument;
 use crate::model::RunRecord;
 
 /// A way to write a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
+    #[default]
     Terminal,
     Markdown,
     Json,

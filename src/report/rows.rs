@@ -91,7 +91,8 @@ impl<'a> Digest<'a> {
         if let Some(branch) = side.branch.as_ref().filter(|branch| **branch != side.name) {
             notes.push(format!("branch {branch}"));
         }
-        if side.dirty {
+        // A working tree's name tells of its changes.
+        if side.dirty && !side.name.contains("changed") {
             notes.push("with uncommitted changes".to_owned());
         }
         if !notes.is_empty() {

@@ -157,11 +157,15 @@ fn differences(svg: &mut Svg, argument: &Argument) {
         svg.path("range", &range, true);
         svg.path("mean", &mean, false);
     }
+    // Beside large differences the figure of a small target would be written over that of zero.
+    let apart = y(0.0) - y(argument.target) > 14.0;
     for sign in [1.0, -1.0] {
         svg.line("target", (LEFT, y(sign * argument.target)), (RIGHT, y(sign * argument.target)));
         svg.line("least", (LEFT, y(sign * argument.min_effect)), (RIGHT, y(sign * argument.min_effect)));
-        let target = slowdown(argument, sign * argument.target);
-        svg.text("soft end", LEFT - 8.0, y(sign * argument.target) + 4.0, &target);
+        if apart {
+            let target = slowdown(argument, sign * argument.target);
+            svg.text("soft end", LEFT - 8.0, y(sign * argument.target) + 4.0, &target);
+        }
     }
     svg.line("zero", (LEFT, y(0.0)), (RIGHT, y(0.0)));
     svg.text("soft end", LEFT - 8.0, y(0.0) + 4.0, "0 %");
@@ -175,7 +179,9 @@ fn differences(svg: &mut Svg, argument: &Argument) {
             svg.text("soft end", LEFT - 8.0, at + 4.0, &slowdown(argument, farthest));
         }
     }
-    svg.text("soft", RIGHT + 8.0, y(argument.target) + 4.0, "target");
+    let figure = argument.rounds.scale.slowdown(argument.target).filter(|_| !apart);
+    let target = figure.map_or_else(|| "target".to_owned(), |figure| format!("target {}", percent(figure)));
+    svg.text("soft", RIGHT + 8.0, y(argument.target) + 4.0, &target);
     if y(0.0) - y(argument.target) > 20.0 {
         let least = argument.rounds.scale.slowdown(argument.min_effect).map_or(String::new(), percent);
         svg.text("soft", RIGHT + 8.0, y(0.0) + 4.0, &format!("least {least}"));
