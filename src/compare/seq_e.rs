@@ -182,6 +182,12 @@ impl Rule for SeqE {
                 let next = "look for what the order of processes leaves behind, and compare again";
                 weaken(&mut decision, reason, next.into());
             }
+            if decision.verdict != Verdict::Inconclusive
+                && let Some(change) = &mut decision.change
+            {
+                // What was decided needs no word on what else would have been.
+                change.detectable = None;
+            }
             decisions.push(decision);
         }
         let (shift, warning) = suite_shift(&by_chance().collect::<Vec<_>>());
@@ -265,7 +271,7 @@ fn decide(line: &Line, ruling: &Ruling, screen: &Screen, limits: &Limits) -> Dec
     let at_least = at_least.and_then(|difference| scale.slowdown(difference));
     let possible = limits.most_rounds.saturating_sub(limits.screen_rounds);
     let detectable = seq_e::detectable(possible, noise.max(ruling.scale), line.min_effect, limits, suspects);
-    let detectable = scale.slowdown(detectable).filter(|_| verdict == Verdict::Inconclusive);
+    let detectable = scale.slowdown(detectable);
     let change = (ruling.rounds > 0)
         .then(|| change(line, ruling, limits, detectable.filter(|slowdown| slowdown.is_finite())))
         .flatten();
