@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Draws docs/images/report.png from a Markdown report, as a code host would show it:
-#   docs/images/report.sh demo/artifacts/RUN/reports/verdict.md
+#   docs/images/report.sh demo/repository/artifacts/ID/reports/verdict.md
 # Needs cmark-gfm and chromium.
 set -euo pipefail
 report=$(realpath "$1")

@@ -2,6 +2,7 @@
 # Draws the images of docs/statistics.md: unit.svg and coin.svg from made-up times, red.svg from the made-up comparison in
 # fixtures/rounds as `explain --svg` draws it:
 #   docs/images/statistics.sh target/release/gbench-ci
+# inconclusive.svg is of a real comparison and stays as `explain --svg` drew it.
 # With a second argument, a folder, also each of them as a browser shows it, in light and dark: FOLDER/NAME.light.png and
 # so on. That needs chromium.
 set -euo pipefail

@@ -460,3 +460,19 @@ fn revision_of(record: &RunRecord, home: &Path, path: &Path) -> Result<Revision>
 fn short(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_more_rounds_than_were_allowed_is_resumed_with_them() {
+        let artifacts = tempfile::tempdir().unwrap();
+        let id = RunId::new(SystemTime::UNIX_EPOCH, 7);
+        let folder = ComparisonFolder::create(artifacts.path(), &id).unwrap();
+        let measured = Measured { finished: Vec::new(), folder, out_of_time: false };
+        assert_eq!(measured.resume_command(None), format!("gbench-ci compare --resume {id}"));
+        assert_eq!(measured.resume_command(Some(66)), format!("gbench-ci compare --resume {id} --rounds 66"));
+        assert_eq!(measured.verdict().unwrap_err().exit, Exit::Internal);
+    }
+}
