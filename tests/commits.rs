@@ -221,7 +221,7 @@ fn killed_at_any_round_and_resumed_it_says_what_it_would_have_said() {
     let whole = Repository::with_change(1.025);
     whole.compare("HEAD~1..HEAD --coin 5").exits(1);
     let expected = whole.verdict();
-    for processes in [1, 7, 20, 40, 52] {
+    for processes in [2, 7, 20, 40, 52] {
         let repository = Repository::with_change(1.025);
         let mut child = command(repository.root(), "compare HEAD~1..HEAD --coin 5 --quiet")
             .stdout(Stdio::null())
@@ -245,13 +245,13 @@ fn killed_at_any_round_and_resumed_it_says_what_it_would_have_said() {
     }
 }
 
-/// Lines of the head's journal, or none.
+/// Whole lines of the head's journal, the first of which is its header.
 fn journal_lines(root: &Path) -> usize {
     let Ok(entries) = std::fs::read_dir(root.join("artifacts")) else { return 0 };
     let journals = entries.flatten().map(|entry| entry.path().join("head/results/journal.jsonl"));
     journals
         .filter_map(|path| std::fs::read(path).ok())
-        .map(|bytes| bytes.split(|byte| *byte == b'\n').count())
+        .map(|bytes| bytes.iter().filter(|byte| **byte == b'\n').count())
         .sum()
 }
 
