@@ -28,7 +28,8 @@ pub fn group(plan: &RoundsPlan, members: Vec<Member>) -> Vec<Vec<Member>> {
                 && (0..2).all(|lane| first.processes[lane].is_some() == member.processes[lane].is_some())
                 && group.iter().all(|other| other.pair != member.pair)
         };
-        match groups.iter_mut().find(fits).filter(|_| is_shared(pair)) {
+        let group = if is_shared(pair) { groups.iter_mut().find(fits) } else { None };
+        match group {
             Some(group) => group.push(member),
             None => groups.push(vec![member]),
         }
