@@ -116,7 +116,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         return interrupted(signal, out);
     }
     let mut calibration = calibrate(&base.record, &head.record, &comparison, args.rounds)?;
-    if !calibration.rows.is_empty() && !args.no_planted {
+    if calibration.has_figures() && !args.no_planted {
         match control::planted(&artifacts, &home, seed, &teller)? {
             control::Planted::Measured(control) => calibration.control = Some(control),
             control::Planted::Failed(why) => {
@@ -190,7 +190,7 @@ fn deliver(
     let mut bytes = Vec::new();
     wrote(write_json(it, &mut bytes))?;
     folder.report("calibration.json", &bytes)?;
-    let kept = if it.rows.is_empty() { None } else { Some(calibration::keep(store, &bytes)?) };
+    let kept = it.has_figures().then(|| calibration::keep(store, &bytes)).transpose()?;
     if let Some(path) = &args.json {
         write_atomically(path, &bytes)?;
     }
@@ -206,7 +206,7 @@ fn exit_of(it: &Calibration, finished: &[Finished]) -> Exit {
     let failed = finished.iter().flat_map(|it| &it.record.cases).any(|case| case.outcome.is_failure());
     let blind = it.control.as_ref().is_some_and(|control| control.is_missed());
     match () {
-        () if it.rows.is_empty() => Exit::Failed,
+        () if !it.has_figures() => Exit::Failed,
         () if it.false_alarms.too_many(it.alpha) || blind => Exit::Regression,
         () if failed => Exit::Failed,
         () => Exit::Pass,

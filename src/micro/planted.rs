@@ -27,8 +27,8 @@ pub const PLANTED: Member = Member {
 static METRICS: [MetricSpec; 1] =
     [MetricSpec { name: "time", unit: "s", better: Better::Lower, threshold: 0.02 }];
 
-/// Multiplications of one per cent: about a millisecond for a hundred of them.
-const STEPS: u64 = 8_000;
+/// Multiplications of one per cent: some tenths of a millisecond for a hundred of them.
+const STEPS: u64 = 2_500;
 const USUAL: u64 = 100;
 
 fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {

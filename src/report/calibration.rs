@@ -17,12 +17,18 @@ pub fn terminal(
 ) -> io::Result<()> {
     let mut page = Page::new(out, style);
     let (word, tint) = conclusion(it);
-    let mark = if tint == Tint::Good { '✓' } else { '✗' };
+    let mark = match tint {
+        Tint::Good => '✓',
+        Tint::Doubt | Tint::Plain => '?',
+        Tint::Bad => '✗',
+    };
     page.headline(mark, word, &sentence(it), tint)?;
     let names = Names::new(it.rows.iter().map(|row| &row.case));
     if !it.rows.is_empty() {
         page.heading("What it can tell apart", Tint::Plain)?;
         page.grid(&prospects(it, &names))?;
+    }
+    if it.rows.iter().any(|row| row.noise.is_some()) {
         page.heading("Where the noise comes from", Tint::Plain)?;
         page.grid(&parts(it, &names, all))?;
     }
@@ -44,9 +50,10 @@ pub fn terminal(
 
 fn conclusion(it: &Calibration) -> (&'static str, Tint) {
     match () {
-        () if it.rows.is_empty() => ("NOTHING MEASURED", Tint::Bad),
+        () if !it.has_figures() => ("NOTHING MEASURED", Tint::Bad),
         () if it.false_alarms.too_many(it.alpha) => ("CRIES WOLF", Tint::Bad),
         () if it.control.as_ref().is_some_and(|control| control.is_missed()) => ("BLIND", Tint::Bad),
+        () if !it.is_whole() => ("CALIBRATED IN PART", Tint::Doubt),
         () => ("CALIBRATED", Tint::Good),
     }
 }
@@ -57,11 +64,15 @@ fn sentence(it: &Calibration) -> String {
     let kinds = kinds.map(|kind| (count(kind), kind.word()));
     let kinds: Vec<String> =
         kinds.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
-    if it.rows.is_empty() {
-        return format!("none of {} gave figures", plural(it.unmeasured.len(), "case"));
+    if !it.has_figures() {
+        return format!("none of {} gave figures", plural(it.unmeasured.len() + it.rows.len(), "case"));
     }
+    let without = match it.unmeasured.len() {
+        0 => String::new(),
+        some => format!("; {} without figures", plural(some, "case")),
+    };
     format!(
-        "{}: {}; the suite against itself, {}, {} of measuring",
+        "{}: {}{without}; the suite against itself, {}, {} of measuring",
         plural(it.rows.len(), "row"),
         kinds.join(", "),
         plural(it.rounds as usize, "round"),
@@ -169,6 +180,9 @@ fn false_alarms(it: &Calibration) -> Vec<String> {
 }
 
 fn share(share: Share, alpha: f64) -> String {
+    if share.suites == 0 {
+        return "not tried, for no row has the rounds".into();
+    }
     format!(
         "{} of {} suites have a red, {} ± {} (promised: {} at most)",
         share.with_red,
@@ -227,9 +241,10 @@ fn legend(it: &Calibration) -> String {
     )
 }
 
-/// `0.8 s`, `42 s`, `12 min`, `3.4 h`.
+/// `34 ms`, `0.8 s`, `42 s`, `12 min`, `3.4 h`.
 fn seconds(seconds: f64) -> String {
     match seconds {
+        s if s < 0.0995 => format!("{:.0} ms", s * 1000.0),
         s if s < 9.95 => format!("{s:.1} s"),
         s if s < 99.5 => format!("{s:.0} s"),
         s if s < 5970.0 => format!("{:.0} min", s / 60.0),
@@ -244,6 +259,6 @@ mod tests {
     #[test]
     fn durations_are_as_short_as_one_says_them() {
         let shown = [0.04, 9.9, 42.3, 600.0, 12_000.0].map(seconds);
-        assert_eq!(shown, ["0.0 s", "9.9 s", "42 s", "10 min", "3.3 h"]);
+        assert_eq!(shown, ["40 ms", "9.9 s", "42 s", "10 min", "3.3 h"]);
     }
 }

@@ -48,6 +48,16 @@ impl Calibration {
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(Calibration).into()
     }
+
+    /// Whether any row has figures: else nothing was learnt, and nothing can be said.
+    pub fn has_figures(&self) -> bool {
+        self.rows.iter().any(|row| row.readiness != Readiness::Unknown)
+    }
+
+    /// Whether every case has all its figures.
+    pub fn is_whole(&self) -> bool {
+        self.unmeasured.is_empty() && self.rows.iter().all(|row| row.readiness != Readiness::Unknown)
+    }
 }
 
 /// One metric of one case.

@@ -26,6 +26,7 @@ use super::pairing::pair;
 use super::replay::{names, verdict_of};
 use super::rows::{Draft, draft};
 use super::seq_e::{Line, lines};
+use super::words::count;
 use super::{Policy, SeqE, Verdict};
 use figures::{Shared, in_scale};
 
@@ -160,9 +161,11 @@ fn try_out(lines: &[&Line], limits: &Limits, seed: u64) -> Tried {
     }
     let long = Length::Drawn(limits.most_rounds);
     let plants = rows.len().div_ceil(PLANTS);
-    let flipped = tries(&rows, limits, Length::AsMeasured, SUITES, 0, seed);
-    let drawn = tries(&rows, limits, long, SUITES, 0, seed.wrapping_add(1));
-    let planted = tries(&rows, limits, long, SUITES, plants, seed.wrapping_add(2));
+    // Suites of nothing would all be without a red.
+    let suites = if rows.is_empty() { 0 } else { SUITES };
+    let flipped = tries(&rows, limits, Length::AsMeasured, suites, 0, seed);
+    let drawn = tries(&rows, limits, long, suites, 0, seed.wrapping_add(1));
+    let planted = tries(&rows, limits, long, suites, plants, seed.wrapping_add(2));
     let longest = rows.iter().map(|row| row.series.differences.len()).max().unwrap_or(0);
     let share = |tries: &Tries| Share { suites: tries.suites, with_red: tries.with_red };
     Tried {
@@ -217,7 +220,7 @@ fn calibrated(
         return row;
     }
     if !open {
-        row.why.push(format!("{rounds} rounds say nothing of noise: {LEAST_ROUNDS} or more do"));
+        row.why.push(format!("{} of the {LEAST_ROUNDS} that noise shows in", count(rounds, "round")));
         row.help.push("give more rounds, or a larger budget".into());
         return row;
     }
