@@ -60,7 +60,8 @@ fn kept(folder: &Path) -> Calibration {
 fn a_suite_is_calibrated_kept_and_its_records_stay() {
     let (folder, _state) = folder(&[case("quiet", "0.004"), case("wild", "0.5")]);
     let ran = calibrate(folder.path(), "--quiet").exits(0);
-    let ran = ran.says("2 rows: 1 ready, 1 hopeless").says("lies between processes").says("raise its `target`");
+    let ran =
+        ran.says("2 rows: 1 ready, 1 hopeless").says("lies between processes").says("raise its `target`");
     assert!(ran.err.is_empty(), "{}", ran.err);
     let it = kept(folder.path());
     let readiness: Vec<_> = it.rows.iter().map(|row| row.readiness).collect();
@@ -141,7 +142,8 @@ fn a_comparison_reads_what_it_will_cost_and_which_cases_are_hopeless() {
     sandbox.commit(&[("note", "two")]);
     calibrate(&sandbox.root(), "").exits(0);
     let compare = || ran(&sandbox.root(), "compare HEAD~1..HEAD --rounds 5 --controls 0 --coin 1");
-    let compared = compare().says("by the calibration of 2").says("to screen, about").says("hopeless here: s/wild time");
+    let compared =
+        compare().says("by the calibration of 2").says("to screen, about").says("hopeless here: s/wild time");
     assert!(!compared.err.contains("the time is known after the first"), "{}", compared.err);
 
     let path = sandbox.root().join(".gbench/calibration.json");

@@ -161,9 +161,7 @@ impl Referee for Even {
         let rounds = |pair: &usize| state.pairs[*pair].rounds;
         let open: Vec<usize> = state.open().into_iter().filter(|pair| rounds(pair) < self.rounds).collect();
         match open.iter().map(rounds).min() {
-            Some(fewest) => {
-                Next::Measure(open.into_iter().filter(|pair| rounds(pair) == fewest).collect())
-            }
+            Some(fewest) => Next::Measure(open.into_iter().filter(|pair| rounds(pair) == fewest).collect()),
             None => Next::Stop,
         }
     }
@@ -175,7 +173,10 @@ impl Referee for Even {
 }
 
 fn interrupted(signal: i32, out: &mut impl Write) -> Result<Exit> {
-    wrote(writeln!(out, "interrupted: nothing is calibrated; begin again with fewer rounds or a `--budget`"))?;
+    wrote(writeln!(
+        out,
+        "interrupted: nothing is calibrated; begin again with fewer rounds or a `--budget`"
+    ))?;
     Ok(if signal == 2 { Exit::Interrupted } else { Exit::Terminated })
 }
 

@@ -25,8 +25,8 @@
 //! ```
 
 mod argument;
-mod calibration;
 mod between;
+mod calibration;
 mod comparability;
 mod document;
 mod doubts;

@@ -42,14 +42,7 @@ pub struct Tries {
 }
 
 /// Tries the rule on `suites` suites. `plants`: rows of each that get their effect, in turn; 0 for the false alarms.
-pub fn tries(
-    rows: &[Row],
-    limits: &Limits,
-    length: Length,
-    suites: u32,
-    plants: usize,
-    seed: u64,
-) -> Tries {
+pub fn tries(rows: &[Row], limits: &Limits, length: Length, suites: u32, plants: usize, seed: u64) -> Tries {
     let mut random = Pcg64::seed_from_u64(seed);
     let cases = rows.iter().map(|row| row.case + 1).max().unwrap_or(0);
     let longest = rows.iter().map(|row| row.series.differences.len()).max().unwrap_or(0);

@@ -15,6 +15,8 @@ const DOMINATES: f64 = 0.5;
 const ALIKE: f64 = 0.5;
 /// A process of so many samples with at most so many different values shows its timer.
 const COARSE: (usize, usize) = (8, 4);
+/// A target beyond this would let everything pass.
+const WIDEST: f64 = 0.2;
 /// Seconds below which a call costs as much as what it times.
 const SHORT: f64 = 10e-6;
 
@@ -40,7 +42,10 @@ pub fn words(
             "rounds differ by {}, so that {rounds} of them show it to be unchanged, and {usual} are usual",
             percent(noise.floor)
         ),
-        None => format!("rounds differ by {}, so that no number of them shows it to be unchanged", percent(noise.floor)),
+        None => format!(
+            "rounds differ by {}, so that no number of them shows it to be unchanged",
+            percent(noise.floor)
+        ),
     });
     let mut add = |reason: String, advice: &str| {
         why.push(reason);
@@ -54,7 +59,10 @@ pub fn words(
     }
     if let Some(seconds) = usual_seconds(evidence).filter(|seconds| *seconds < SHORT) {
         add(
-            format!("an iteration takes {:.1} µs, in which timing it weighs as much as its work", seconds * 1e6),
+            format!(
+                "an iteration takes {:.1} µs, in which timing it weighs as much as its work",
+                seconds * 1e6
+            ),
             "let one iteration do the work many times",
         );
     }
@@ -93,10 +101,11 @@ pub fn words(
     if help.is_empty() {
         help.push("lock the clocks, pin it to cores of its own, and keep other work off the machine".into());
     }
-    if let Some(target) = prospect.least_target {
+    help.push(match prospect.least_target.filter(|target| *target <= WIDEST) {
         // Rounded up, or the advice would fall short of itself.
-        help.push(format!("raise its `target` to {}", percent((target * 1000.0).ceil() / 1000.0)));
-    }
+        Some(target) => format!("raise its `target` to {}", percent((target * 1000.0).ceil() / 1000.0)),
+        None => "or keep it out of the gate (`gate = false` for the metric) until it is quieter".into(),
+    });
     (why, help)
 }
 

@@ -86,8 +86,7 @@ pub fn prospect(
     let certify = rounds_to_certify(floor, line.target, borrowed, limits);
     let planted = in_scale(scale, PLANTED);
     let prove = rounds_to_prove(floor, planted, line.min_effect, limits, *suspects);
-    let least =
-        certified_within(floor, limits.most_rounds, borrowed, limits, &mut TQuantiles::default());
+    let least = certified_within(floor, limits.most_rounds, borrowed, limits, &mut TQuantiles::default());
     let cost = |rounds: Option<usize>| rounds.map(|rounds| rounds as f64 * seconds);
     Prospect {
         detectable: found(limits.most_rounds),

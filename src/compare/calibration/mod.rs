@@ -73,7 +73,8 @@ pub fn calibrate(
         base.cases.iter().filter_map(|case| Some((&case.id, [case, *places.get(&case.id)?]))).collect();
 
     // Rows that chance decides and that have rounds enough.
-    let open: Vec<usize> = (0..lines.len()).filter(|at| draft.open[*at].is_some() && is_open(&lines[*at])).collect();
+    let open: Vec<usize> =
+        (0..lines.len()).filter(|at| draft.open[*at].is_some() && is_open(&lines[*at])).collect();
     let tried = try_out(&open.iter().map(|at| &lines[*at]).collect::<Vec<_>>(), &limits, comparison.seed);
     let shared = Shared { limits, measured: asked as usize, suspects: tried.suspects() };
     let mut rows = Vec::new();
