@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::number::percent;
+use super::number::{percent, signed_percent};
 use super::page::{Grid, GridRow, Page, Style, Tint};
 use super::rounds::fine;
 use super::rows::{Names, capitalized, plural};
@@ -132,7 +132,7 @@ fn parts(it: &Calibration, names: &Names, all: bool) -> Grid {
                     plural(row.rounds as usize, "round"),
                     seconds(row.seconds_per_round),
                     percent(row.target),
-                    noise.second_place.map_or("unknown".into(), |it| super::number::signed_percent(it)),
+                    noise.second_place.map_or("unknown".into(), signed_percent),
                     noise.from_round_to_round.map_or("unknown".into(), |it| format!("{it:.2}")),
                     measured.map_or("nothing".into(), percent),
                 ),
