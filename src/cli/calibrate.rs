@@ -24,7 +24,7 @@ use crate::store::{ComparisonFolder, write_atomically};
 use crate::suite::words::parse_seconds;
 use crate::suite::{Benchmark, Suite};
 
-/// Compare the suite with itself: the noise of each case here, what it costs to judge, which cases are hopeless
+/// Compare the suite with itself: what can be told apart here
 ///
 /// Both sides are the working tree as it stands. The figures go to calibration.json in the store, where `compare` finds
 /// them; the file holds the latest calibration alone. The records stay in artifacts/calibrations.
