@@ -2,6 +2,8 @@
 
 mod arrows;
 mod artifacts;
+mod calibrate;
+mod calibration;
 mod cli_compare;
 mod cli_explain;
 mod cli_faults;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gbench_ci::compare::{Policy, SideInput, VerdictDocument, compare};
+use gbench_ci::compare::{Calibration, Policy, SideInput, VerdictDocument, compare};
 use gbench_ci::model::RunRecord;
 use serde_json::Value;
 
@@ -41,7 +41,11 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn the_checked_in_schemas_are_those_of_the_types() {
-    let schemas = [("record-v2.json", RunRecord::schema()), ("verdict-v2.json", VerdictDocument::schema())];
+    let schemas = [
+        ("record-v2.json", RunRecord::schema()),
+        ("verdict-v2.json", VerdictDocument::schema()),
+        ("calibration-v1.json", Calibration::schema()),
+    ];
     for (name, schema) in schemas {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         if std::env::var_os("UPDATE_SCHEMAS").is_some() {

@@ -5,13 +5,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::calibration;
 use super::compare::{Args, deliver, exit_from, quoted};
 use super::gatekeeper::{Gatekeeper, rounded};
 use super::measure::RoundsMeasuring;
 use super::output::wrote;
 use super::progress::Shared;
 use super::run::{home, shown};
-use crate::compare::{VerdictDocument, verdict_of};
+use crate::compare::{Calibration, VerdictDocument, verdict_of};
 use crate::model::{
     Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Side, Way,
 };
@@ -154,7 +155,8 @@ pub fn measure(args: &Args, range: Option<&str>, builtins: &[Benchmark]) -> Resu
     let teller = Shared::new(args.output.quiet);
     teller.note(&format!("base  {}\nhead  {}", route.sides.base.words, route.sides.head.words));
 
-    let trees = store_folder(&here, args.store.as_deref(), &home)?.join("trees");
+    let store = store_folder(&here, args.store.as_deref(), &home)?;
+    let trees = store.join("trees");
     let prepare = |revision: &Revision, side| Tree::prepare(&home, revision, &trees, side);
     let head_tree = prepare(&route.sides.head, Side::Head)?;
     let base_tree = prepare(&route.sides.base, Side::Base)?;
@@ -188,7 +190,8 @@ pub fn measure(args: &Args, range: Option<&str>, builtins: &[Benchmark]) -> Resu
         Some(resumed) => resumed.folder.clone(),
         None => ComparisonFolder::create(&artifacts, &comparison.id)?,
     };
-    announce(&plan, &comparison, &teller);
+    let kept = calibration::kept(&store, &home, &comparison.policy.match_key);
+    announce(&plan, &comparison, kept, &teller);
 
     let mut gatekeeper = Gatekeeper::new(&comparison, teller.clone());
     let measuring = RoundsMeasuring {
@@ -210,7 +213,7 @@ fn suite_path(args: &Args) -> Result<PathBuf> {
 }
 
 /// The folder that a store's address means. Errors: another kind of address.
-fn store_folder(suite: &Suite, given: Option<&str>, home: &Path) -> Result<PathBuf> {
+pub fn store_folder(suite: &Suite, given: Option<&str>, home: &Path) -> Result<PathBuf> {
     let address = given.unwrap_or(&suite.run.store.value);
     match address.strip_prefix("dir:").filter(|path| !path.is_empty()) {
         Some(path) => Ok(home.join(path)),
@@ -278,16 +281,9 @@ fn comparison(
     threshold: Option<f64>,
     args: &Args,
 ) -> Comparison {
-    let usual = SequentialRule::for_cases(cases);
     let started = SystemTime::now();
     let before = route.resumed.as_ref().map(|resumed| &resumed.comparison);
-    let set = |origin: &Origin| *origin != Origin::Default;
-    let mut rule = SequentialRule {
-        alpha: if set(&gate.alpha.origin) { gate.alpha.value } else { usual.alpha },
-        alpha_improved: gate.alpha_improved.value,
-        most_rounds: gate.rounds.value,
-        ..usual
-    };
+    let mut rule = rule_of(gate, cases);
     if let Some(before) = before {
         // What decided what has been measured so far stays; there may be more of it.
         rule = SequentialRule { most_rounds: rule.most_rounds.max(before.rule.most_rounds), ..before.rule };
@@ -314,14 +310,28 @@ fn comparison(
     }
 }
 
+/// The rule for a suite of so many cases, as its gate has it.
+pub fn rule_of(gate: &Gate, cases: usize) -> SequentialRule {
+    let usual = SequentialRule::for_cases(cases);
+    let alpha = if gate.alpha.origin == Origin::Default { usual.alpha } else { gate.alpha.value };
+    let (alpha_improved, most_rounds) = (gate.alpha_improved.value, gate.rounds.value);
+    SequentialRule { alpha, alpha_improved, most_rounds, ..usual }
+}
+
 /// An eighth of the cases at most, unless somebody asked for more: in a small suite each control is dear.
 fn most_controls(cases: usize, gate: &Gate) -> usize {
     let most = gate.controls.value as usize;
     if gate.controls.origin == Origin::Default { most.min(cases.div_ceil(8)) } else { most }
 }
 
-/// What it will cost, as far as anybody can know before the first round.
-fn announce(plan: &RoundsPlan, comparison: &Comparison, teller: &Shared) {
+/// What it will cost, as far as anybody can know before the first round. `kept`: the store's calibration, or why it is of
+/// no use.
+fn announce(
+    plan: &RoundsPlan,
+    comparison: &Comparison,
+    kept: Option<std::result::Result<Calibration, String>>,
+    teller: &Shared,
+) {
     let rule = comparison.rule;
     let controls = plan.lanes.get(2).map_or(0, |_| plan.of_lane(2).count());
     let least = plan.comparable() * 2 * rule.screen_rounds as usize + controls * rule.screen_rounds as usize;
@@ -333,14 +343,22 @@ fn announce(plan: &RoundsPlan, comparison: &Comparison, teller: &Shared) {
         0 => String::new(),
         controls => format!(" and {}", plural(controls, "control")),
     };
+    let (calibration, useless) = match kept {
+        Some(Ok(it)) => (Some(it), None),
+        Some(Err(why)) => (None, Some(why)),
+        None => (None, None),
+    };
+    let cost = calibration.as_ref().and_then(|it| calibration::estimate(it, plan, &rule));
+    let cost = cost.unwrap_or_else(|| "the time is known after the first".into());
     teller.note(&format!(
-        "{} on both sides{controlled}: {} screen them ({}), up to {} decide what is left{budget}; the time is known \
-         after the first",
+        "{} on both sides{controlled}: {} screen them ({}), up to {} decide what is left{budget}; {cost}",
         plural(plan.comparable(), "case"),
         plural(rule.screen_rounds as usize, "round"),
         plural(least, "process"),
         rule.most_rounds,
     ));
+    let hopeless = calibration.map(|it| calibration::hopeless(&it, plan)).unwrap_or_default();
+    useless.iter().chain(&hopeless).for_each(|text| teller.note(text));
 }
 
 impl Measured {

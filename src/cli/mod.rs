@@ -3,10 +3,13 @@
 mod anchor;
 mod baseline;
 mod builtin;
+mod calibrate;
+mod calibration;
 mod commits;
 mod compare;
 mod comparison;
 mod config;
+mod control;
 mod demo;
 mod describe;
 mod doctor;
@@ -60,6 +63,7 @@ enum Command {
     Config(config::Args),
     Run(Box<run::Args>),
     Compare(Box<compare::Args>),
+    Calibrate(Box<calibrate::Args>),
     Baseline(baseline::Args),
     Report(report::Args),
     Explain(explain::Args),
@@ -105,6 +109,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Config(args) => config::run(args, &builtins(), &mut out),
         Command::Run(args) => run::run(args, &builtins(), &mut out),
         Command::Compare(args) => compare::run(args, &builtins(), &mut out),
+        Command::Calibrate(args) => calibrate::run(args, &builtins(), &mut out),
         Command::Baseline(args) => baseline::run(args, &builtins(), &mut out),
         Command::Report(args) => report::run(args, &mut out),
         Command::Explain(args) => explain::run(args, &builtins(), &mut out),

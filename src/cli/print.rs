@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::output::{write_json, wrote};
-use crate::compare::VerdictDocument;
+use crate::compare::{Calibration, VerdictDocument};
 use crate::model::{Exit, Fault, Result, RunRecord};
 
 /// Print the JSON Schema of a document
@@ -17,12 +17,14 @@ pub struct SchemaArgs {
 enum Document {
     Record,
     Verdict,
+    Calibration,
 }
 
 pub fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
     let schema = match args.document {
         Document::Record => RunRecord::schema(),
         Document::Verdict => VerdictDocument::schema(),
+        Document::Calibration => Calibration::schema(),
     };
     wrote(write_json(&schema, out))?;
     Ok(Exit::Pass)

@@ -45,7 +45,8 @@ fn is_unknown(text: &str) -> bool {
     text.starts_with("unknown (") || text == "not recorded"
 }
 
-fn strictness(field: &str, match_key: &BTreeMap<String, Strictness>) -> Strictness {
+/// What a difference in a field means: by its own name, else by its group's, else as usual.
+pub fn strictness(field: &str, match_key: &BTreeMap<String, Strictness>) -> Strictness {
     let group = field.split('.').next().unwrap_or(field);
     let default = || MATCH_FIELDS.iter().find(|(name, _)| *name == field).map(|(_, strictness)| *strictness);
     match_key

@@ -10,6 +10,7 @@
 //! welch_holm      the rule for records that were measured apart
 //! replay          the verdict that the records of a comparison in rounds give by themselves
 //! argument        every step of one row, for explaining it
+//! calibration     a suite against itself: its noise, what it costs, what it can tell apart
 //! standing        which cases another round could still decide
 //! question        what becomes of one row before and after the suite is looked at as a whole
 //! scale           logarithms or differences, and the way back to a slowdown
@@ -25,6 +26,7 @@
 
 mod argument;
 mod between;
+mod calibration;
 mod comparability;
 mod document;
 mod doubts;
@@ -50,6 +52,7 @@ mod welch_holm;
 mod words;
 
 pub use argument::{Argument, Step, arguments, arguments_of};
+pub use calibration::*;
 pub use document::*;
 pub use evidence::{Evidence, Measured, ProcessValues, RowLimits};
 pub use history::{History, Past, Session, one_session};

@@ -75,6 +75,11 @@ impl Line<'_, '_> {
     pub fn series<'d>(&self, differences: &'d [f64]) -> Series<'d> {
         Series { differences, target: self.target, min_effect: self.min_effect, family: self.family }
     }
+
+    /// Nothing is left to chance.
+    pub fn is_exact(&self) -> bool {
+        self.exact.is_some()
+    }
 }
 
 /// The lines of a suite; each piece of evidence gives one.

@@ -4,7 +4,7 @@ use std::env;
 use std::process::ExitCode;
 
 use super::channel::{self, Channel};
-use super::{Member, MicroError, cpu, disk, memory, network};
+use super::{Member, MicroError, cpu, disk, memory, network, planted};
 use crate::model::{Exit, Fault};
 
 /// Every built-in workload, in the order in which a run of all makes sense: from the core outwards.
@@ -32,7 +32,8 @@ pub fn main(name: &str) -> ExitCode {
 
 fn child(name: &str) -> Result<(), Fault> {
     let members = catalog();
-    let Some(member) = members.iter().find(|member| member.name == name) else {
+    let hidden = [planted::PLANTED];
+    let Some(member) = members.iter().chain(&hidden).find(|member| member.name == name) else {
         let known: Vec<_> = members.iter().map(|member| member.name).collect();
         let next = format!("use one of: {}", known.join(", "));
         return Err(Fault::at_flag(name, "there is no such built-in benchmark", next));

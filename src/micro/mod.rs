@@ -13,6 +13,7 @@ mod host;
 mod memory;
 mod network;
 mod pace;
+pub mod planted;
 
 use std::io;
 

@@ -16,6 +16,7 @@
 //! | csv | spreadsheets | RFC 4180, stable columns |
 //! | junit | CI systems' test views | one test case a row |
 
+pub mod calibration;
 mod csv;
 mod escape;
 pub mod explain;

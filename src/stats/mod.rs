@@ -9,17 +9,24 @@
 //! | `location` | the mean of the middle half: where one process lies |
 //! | `prior` | variances of many benchmarks, moderated by each other |
 //! | `seq_e` | the sequential rule over rounds |
+//! | `components` | where the scatter comes from: within processes, between them, by their order |
+//! | `prospect` | the rounds that a known noise will cost |
+//! | `resample` | the rule tried on rounds of a program against itself |
 //!
 //! Every figure is held against NumPy, SciPy or statsmodels in `fixtures/statistics`.
 
+mod components;
 mod location;
 mod multiple;
 mod order;
 mod prior;
+pub mod prospect;
+pub mod resample;
 pub mod seq_e;
 mod student;
 mod welch;
 
+pub use components::{Components, Within, best_iterations, lag_1};
 pub use location::{ln_midmean, midmean};
 pub use multiple::{HolmStep, holm};
 pub use order::{Description, mean, median, quantile, sample_stddev, summarize};

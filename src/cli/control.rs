@@ -1,0 +1,108 @@
+//! The positive control of `calibrate`: a workload of ours with more work on one side, judged like any other.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::gatekeeper::Gatekeeper;
+use super::measure::RoundsMeasuring;
+use super::progress::Shared;
+use crate::compare::{PlantedControl, Verdict, VerdictDocument, verdict_of};
+use crate::micro::planted::{PLANTED, WORK};
+use crate::model::{Comparison, ComparisonPolicy, Result, RunId, SequentialRule, Setting, Timing};
+use crate::plan::RoundsPlan;
+use crate::stats::seq_e::{self, Limits};
+use crate::store::ComparisonFolder;
+use crate::suite::{Action, Benchmark, Source, Suite};
+
+/// Per cent of the usual work.
+const USUAL: u32 = 100;
+const MORE: u32 = 105;
+/// As the gate has it for metrics of which nobody says otherwise.
+const MIN_EFFECT: f64 = 0.0025;
+
+pub enum Planted {
+    Measured(PlantedControl),
+    /// Why there is no verdict.
+    Failed(String),
+    Interrupted(i32),
+}
+
+/// Measures until it is decided, in at most the usual rounds. Its records go below `artifacts`.
+pub fn planted(artifacts: &Path, home: &Path, seed: u64, teller: &Shared) -> Result<Planted> {
+    let (Some(base), Some(head)) = (suite(home, USUAL), suite(home, MORE)) else {
+        return Ok(Planted::Failed("its name is none".into()));
+    };
+    let started = SystemTime::now();
+    let rule = SequentialRule::for_cases(1);
+    let comparison = Comparison {
+        id: RunId::new(started, RandomState::new().hash_one(started) as u32),
+        base: "the usual work".into(),
+        head: "5 % more work".into(),
+        head_changes: None,
+        seed,
+        way: Default::default(),
+        budget: None,
+        rule,
+        policy: ComparisonPolicy {
+            inconclusive_fails: false,
+            failed_fails: true,
+            threshold: None,
+            match_key: Default::default(),
+        },
+    };
+    teller.note("a built-in workload with 5 % more work on one side");
+    let plan = RoundsPlan::new(&base, &head, &[], seed);
+    let folder = ComparisonFolder::create(artifacts, &comparison.id)?;
+    let measuring = RoundsMeasuring {
+        plan: &plan,
+        sides: [(&base, home), (&head, home)],
+        comparison: &comparison,
+        folder: &folder,
+        resume: Vec::new(),
+    };
+    let finished = measuring.carry_out(&mut Gatekeeper::new(&comparison, teller.clone()), teller)?;
+    let [base, head, ..] = finished.as_slice() else {
+        return Ok(Planted::Failed("it gave no two records".into()));
+    };
+    if let Some(signal) = head.interrupted {
+        return Ok(Planted::Interrupted(signal));
+    }
+    Ok(found(&verdict_of(&base.record, &head.record, None)?, &comparison))
+}
+
+fn suite(home: &Path, work: u32) -> Option<Suite> {
+    let id = format!("gbench-ci/{}", PLANTED.name).parse().ok()?;
+    let mut benchmark = Benchmark::new(id, Action::Builtin(PLANTED.name.into()), home.to_owned());
+    benchmark.timing = Timing::Protocol;
+    benchmark.settings.iterations = Setting::default(PLANTED.defaults.iterations);
+    benchmark.settings.warmup = Setting::default(PLANTED.defaults.warmup);
+    benchmark.env.insert(WORK.into(), work.to_string());
+    Some(Suite::new("gbench-ci", Source::Builtin, vec![benchmark]))
+}
+
+fn found(document: &VerdictDocument, comparison: &Comparison) -> Planted {
+    let row = document.rows.iter().find_map(|row| Some((row, row.sequence.as_ref()?)));
+    let Some((row, sequence)) = row else {
+        let reason = document.rows.first().map_or("it has no row", |row| row.reason.as_str());
+        return Planted::Failed(reason.to_owned());
+    };
+    let rule = &comparison.rule;
+    let limits = Limits {
+        alpha: rule.alpha,
+        alpha_improved: rule.alpha_improved,
+        screen_rounds: rule.screen_rounds as usize,
+        most_rounds: rule.most_rounds as usize,
+    };
+    let fresh = limits.most_rounds - limits.screen_rounds;
+    let detectable = seq_e::detectable(fresh, sequence.noise, MIN_EFFECT, &limits, 1).exp_m1();
+    Planted::Measured(PlantedControl {
+        comparison: comparison.id.clone(),
+        planted: f64::from(MORE) / f64::from(USUAL) - 1.0,
+        found: row.verdict == Verdict::Regressed,
+        rounds: sequence.rounds,
+        slowdown: row.change.as_ref().map(|change| change.slowdown),
+        noise: sequence.noise,
+        detectable: Some(detectable).filter(|it| it.is_finite()),
+    })
+}

@@ -1,0 +1,264 @@
+//! What a calibration found, for a terminal: what this machine can tell apart, case by case, and whether it cries wolf.
+
+use std::io;
+
+use super::number::{percent, signed_percent};
+use super::page::{Grid, GridRow, Page, Style, Tint};
+use super::rounds::fine;
+use super::rows::{Names, capitalized, plural};
+use crate::compare::{CalibratedRow, Calibration, FalseAlarms, PLANTED, Readiness, Share};
+
+/// Writes the whole. `all`: with the parts of every row's noise. Errors: only those of `out`.
+pub fn terminal(
+    it: &Calibration,
+    style: Style,
+    all: bool,
+    out: &mut (impl io::Write + ?Sized),
+) -> io::Result<()> {
+    let mut page = Page::new(out, style);
+    let (word, tint) = conclusion(it);
+    let mark = match tint {
+        Tint::Good => '✓',
+        Tint::Doubt | Tint::Plain => '?',
+        Tint::Bad => '✗',
+    };
+    page.headline(mark, word, &sentence(it), tint)?;
+    let names = Names::new(it.rows.iter().map(|row| &row.case));
+    if !it.rows.is_empty() {
+        page.heading("What it can tell apart", Tint::Plain)?;
+        page.grid(&prospects(it, &names))?;
+    }
+    if it.rows.iter().any(|row| row.noise.is_some()) {
+        page.heading("Where the noise comes from", Tint::Plain)?;
+        page.grid(&parts(it, &names, all))?;
+    }
+    if !it.unmeasured.is_empty() {
+        page.heading("Not measured", Tint::Bad)?;
+        it.unmeasured.iter().try_for_each(|it| page.note("-", &format!("{}: {}", it.case, it.reason)))?;
+    }
+    page.heading("Does it cry wolf", Tint::Plain)?;
+    false_alarms(it).iter().try_for_each(|text| page.note("-", text))?;
+    page.heading("Does it find what is there", Tint::Plain)?;
+    found(it).iter().try_for_each(|text| page.note("-", text))?;
+    if !it.warnings.is_empty() {
+        page.heading("Warnings", Tint::Doubt)?;
+        it.warnings.iter().try_for_each(|text| page.note("-", &capitalized(text)))?;
+    }
+    page.heading("How to read it", Tint::Plain)?;
+    page.line(&legend(it))
+}
+
+fn conclusion(it: &Calibration) -> (&'static str, Tint) {
+    match () {
+        () if !it.has_figures() => ("NOTHING MEASURED", Tint::Bad),
+        () if it.false_alarms.too_many(it.alpha) => ("CRIES WOLF", Tint::Bad),
+        () if it.control.as_ref().is_some_and(|control| control.is_missed()) => ("BLIND", Tint::Bad),
+        () if !it.is_whole() => ("CALIBRATED IN PART", Tint::Doubt),
+        () => ("CALIBRATED", Tint::Good),
+    }
+}
+
+fn sentence(it: &Calibration) -> String {
+    let count = |readiness| it.rows.iter().filter(|row| row.readiness == readiness).count();
+    let kinds = [Readiness::Ready, Readiness::Slow, Readiness::Hopeless, Readiness::Unknown];
+    let kinds = kinds.map(|kind| (count(kind), kind.word()));
+    let kinds: Vec<String> =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    if !it.has_figures() {
+        return format!("none of {} gave figures", plural(it.unmeasured.len() + it.rows.len(), "case"));
+    }
+    let without = match it.unmeasured.len() {
+        0 => String::new(),
+        some => format!("; {} without figures", plural(some, "case")),
+    };
+    format!(
+        "{}: {}{without}; the suite against itself, {}, {} of measuring",
+        plural(it.rows.len(), "row"),
+        kinds.join(", "),
+        plural(it.rounds as usize, "round"),
+        seconds(it.seconds)
+    )
+}
+
+fn prospects(it: &Calibration, names: &Names) -> Grid {
+    let or_never = |rounds: Option<u32>, cost: Option<f64>| match rounds.zip(cost) {
+        Some((rounds, cost)) => format!("{rounds}: {}", seconds(cost)),
+        None => "never".into(),
+    };
+    let row = |row: &CalibratedRow| {
+        let prospect = row.prospect.as_ref();
+        let cell = |text: &dyn Fn(&crate::compare::Prospect) -> String| prospect.map_or("-".into(), text);
+        let found = |it: &crate::compare::Prospect| match it.planted {
+            0 => "-".into(),
+            planted => format!("{:.0} %", 100.0 * f64::from(it.found) / f64::from(planted)),
+        };
+        let mut notes: Vec<(&'static str, String)> = row.why.iter().map(|why| ("why", why.clone())).collect();
+        notes.extend(row.help.iter().map(|help| ("try", help.clone())));
+        GridRow {
+            cells: vec![
+                format!("{} {}", names.of(&row.case), row.metric),
+                row.readiness.word().to_owned(),
+                row.noise.as_ref().map_or("-".into(), |noise| fine(noise.floor)),
+                cell(&|it| it.detectable.map_or("none".into(), percent)),
+                cell(&|it| or_never(it.rounds_to_certify, it.seconds_to_certify)),
+                cell(&|it| or_never(it.rounds_to_prove, it.seconds_to_prove)),
+                cell(&found),
+            ],
+            notes,
+        }
+    };
+    let header = vec!["case", "", "noise", "detects", "unchanged", "3 % worse", "found"];
+    Grid { header, rows: it.rows.iter().map(row).collect() }
+}
+
+fn parts(it: &Calibration, names: &Names, all: bool) -> Grid {
+    let rows = it.rows.iter().filter(|row| row.noise.is_some());
+    let row = |row: &CalibratedRow| {
+        let noise = row.noise.as_ref()?;
+        let share = |share: f64| format!("{:.0} %", 100.0 * share);
+        let parts = noise.parts.as_ref();
+        let cell = |text: &dyn Fn(&crate::compare::Parts) -> String| parts.map_or("-".into(), text);
+        let iterations = |it: &crate::compare::Parts| match it.best_iterations {
+            Some(best) => format!("{:.0}, best {best}", it.iterations),
+            None => format!("{:.0}", it.iterations),
+        };
+        let mut notes = Vec::new();
+        if all {
+            let measured = row.prospect.as_ref().and_then(|it| it.detectable_in_measured);
+            notes.push((
+                "",
+                format!(
+                    "{} of {} a round, target {}; the second process {}; rounds correlate {}; the measured rounds find {}",
+                    plural(row.rounds as usize, "round"),
+                    seconds(row.seconds_per_round),
+                    percent(row.target),
+                    noise.second_place.map_or("unknown".into(), signed_percent),
+                    noise.from_round_to_round.map_or("unknown".into(), |it| format!("{it:.2}")),
+                    measured.map_or("nothing".into(), percent),
+                ),
+            ));
+        }
+        Some(GridRow {
+            cells: vec![
+                format!("{} {}", names.of(&row.case), row.metric),
+                cell(&|it| share(it.within)),
+                cell(&|it| share(it.between)),
+                cell(&|it| share(it.order)),
+                cell(&|it| format!("{:.2}", it.autocorrelation)),
+                cell(&iterations),
+            ],
+            notes,
+        })
+    };
+    let header = vec!["case", "within", "between", "order", "autocorr.", "iterations"];
+    Grid { header, rows: rows.filter_map(row).collect() }
+}
+
+fn false_alarms(it: &Calibration) -> Vec<String> {
+    let FalseAlarms { red, improved, flipped, drawn, stickiness } = &it.false_alarms;
+    let measured = match (red.as_slice(), improved.as_slice()) {
+        ([], []) => "as measured: no row red, none improved".to_owned(),
+        (red, improved) => {
+            let named = |rows: &[String]| if rows.is_empty() { "none".into() } else { rows.join(", ") };
+            format!("as measured: red {}; improved {}", named(red), named(improved))
+        }
+    };
+    let mut said = vec![measured];
+    said.push(format!("the same rounds with other tosses of the coin: {}", share(*flipped, it.alpha)));
+    said.push(format!(
+        "{} drawn from them, with fresh tosses: {}",
+        plural(it.usual_rounds as usize, "round"),
+        share(*drawn, it.alpha)
+    ));
+    said.push(match stickiness {
+        Some(correlation) => {
+            format!("from one round's difference to the next one's: correlation {correlation:.2}")
+        }
+        None => "too few rounds to see whether something sticks to a side".into(),
+    });
+    said
+}
+
+fn share(share: Share, alpha: f64) -> String {
+    if share.suites == 0 {
+        return "not tried, for no row has the rounds".into();
+    }
+    format!(
+        "{} of {} suites have a red, {} ± {} (promised: {} at most)",
+        share.with_red,
+        share.suites,
+        fine(share.value()),
+        fine(share.error()),
+        fine(alpha)
+    )
+}
+
+fn found(it: &Calibration) -> Vec<String> {
+    let tried = it.rows.iter().filter_map(|row| row.prospect.as_ref());
+    let (planted, found) = tried.fold((0, 0), |(a, b), it| (a + it.planted, b + it.found));
+    let mut said = Vec::new();
+    if planted > 0 {
+        said.push(format!(
+            "by arithmetic: {} added to the measured rounds of one row in twenty at a time is called red in {found} of \
+             {planted} tries over {}",
+            percent(PLANTED),
+            plural(it.usual_rounds as usize, "round")
+        ));
+    }
+    said.push(match &it.control {
+        None => "for real: not measured".into(),
+        Some(control) => {
+            let work = format!("a built-in workload with {} more work on one side", percent(control.planted));
+            let looked = control.slowdown.map_or(String::new(), |it| format!(", which looked like {}", percent(it)));
+            match control.found {
+                true => format!(
+                    "for real: {work} was called red after {}{looked}",
+                    plural(control.rounds as usize, "round")
+                ),
+                false => {
+                    let detectable = control.detectable.map_or("nothing".into(), percent);
+                    format!(
+                        "for real: {work} was not called red in {}{looked}; rounds differ by {}, at which {detectable} \
+                         or more is found",
+                        plural(control.rounds as usize, "round"),
+                        fine(control.noise)
+                    )
+                }
+            }
+        }
+    });
+    said
+}
+
+fn legend(it: &Calibration) -> String {
+    format!(
+        "noise: deviation of one round's difference. detects: the smallest slowdown that {} find. unchanged, 3 % worse: \
+         rounds and time until that is shown. All of it four times out of five, with {} sharing the error rate. found: 3 % \
+         added by arithmetic. within, between, order: shares of a process's variance from its iterations, from process to \
+         process, from going second; autocorr. of iterations; best: for the least time.",
+        plural(it.usual_rounds as usize, "round"),
+        plural(it.suspects as usize, "suspect"),
+    )
+}
+
+/// `34 ms`, `0.8 s`, `42 s`, `12 min`, `3.4 h`.
+fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.0995 => format!("{:.0} ms", s * 1000.0),
+        s if s < 9.95 => format!("{s:.1} s"),
+        s if s < 99.5 => format!("{s:.0} s"),
+        s if s < 5970.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_as_short_as_one_says_them() {
+        let shown = [0.04, 9.9, 42.3, 600.0, 12_000.0].map(seconds);
+        assert_eq!(shown, ["40 ms", "9.9 s", "42 s", "10 min", "3.3 h"]);
+    }
+}
