@@ -19,7 +19,7 @@ const WHOLE: [i32; 3] = [0, 1, 3];
 /// What came of one comparison.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Came {
-    /// Hash over program, suite, gate and its rounds: lines of another are not added up with these.
+    /// Hash over program, suite, gate and its flags: lines of another are not added up with these.
     pub setup: String,
     pub seed: u64,
     pub part: Part,
@@ -68,13 +68,11 @@ pub fn compare(
     commits: &Commits,
     (setup, seed): (&str, u64),
     (part, index): (Part, u32),
-    rounds: Option<u32>,
+    gate: &[String],
 ) -> Result<Came, Box<dyn Error>> {
     let coin = coin(seed, part, index);
     let mut words = vec!["--coin".to_owned(), coin.to_string()];
-    if let Some(rounds) = rounds {
-        words.extend(["--rounds".to_owned(), rounds.to_string()]);
-    }
+    words.extend_from_slice(gate);
     let load = Load::start(coin);
     let begin = Instant::now();
     let compared = run(commits, part, &words);

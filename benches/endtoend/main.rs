@@ -1,8 +1,8 @@
 //! The gate end to end on this machine: whole comparisons of a real repository, with twenty workloads from 50 µs to
 //! 50 ms, under a load that comes and goes.
 //!
-//! `cargo bench --bench endtoend -- [--comparisons N] [--part same|slower|both] [--seed N] [--rounds N] [--output FILE]
-//! [--check]`. With `--output` every comparison is a line of that file, and a later call goes on with it. The exit code is 1 where a
+//! `cargo bench --bench endtoend -- [--comparisons N] [--part same|slower|both] [--seed N] [--rounds N]
+//! [--budget DURATION] [--output FILE] [--check]`. With `--output` every comparison is a line of that file, and a later call goes on with it. The exit code is 1 where a
 //! goal is missed, 2 where a comparison came to no verdict.
 
 mod check;
@@ -34,8 +34,8 @@ struct Arguments {
     comparisons: u32,
     parts: Vec<Part>,
     seed: u64,
-    /// After which a case is inconclusive; as many as the gate usually takes where it is not given.
-    rounds: Option<u32>,
+    /// Flags that go to the gate as they are; without them it measures as it usually does.
+    gate: Vec<String>,
     output: Option<PathBuf>,
     check: bool,
 }
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         Err(what) => {
             eprintln!(
                 "endtoend: {what}; it knows --comparisons N, --part same|slower|both, --seed N, --rounds N, \
-                 --output FILE and --check"
+                 --budget DURATION, --output FILE and --check"
             );
             return ExitCode::from(2);
         }
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
 }
 
 fn measure(arguments: &Arguments, commits: &Commits) -> Result<bool, Box<dyn Error>> {
-    let setup = setup(commits, arguments.rounds)?;
+    let setup = setup(commits, &arguments.gate)?;
     let mut lines = match &arguments.output {
         Some(path) => lines::read(path, &setup, arguments.seed)?,
         None => Vec::new(),
@@ -87,7 +87,7 @@ fn measure(arguments: &Arguments, commits: &Commits) -> Result<bool, Box<dyn Err
                 continue;
             }
             let came =
-                comparison::compare(commits, (&setup, arguments.seed), (part, index), arguments.rounds)?;
+                comparison::compare(commits, (&setup, arguments.seed), (part, index), &arguments.gate)?;
             if let Some(path) = &arguments.output {
                 lines::append(path, &came)?;
             }
@@ -127,11 +127,11 @@ fn tell(came: &Came, comparisons: u32) {
     }
 }
 
-/// A hash over the files of the base, the gate's binary and its rounds: figures of others are not mixed with these.
-fn setup(commits: &Commits, rounds: Option<u32>) -> Result<String, Box<dyn Error>> {
+/// A hash over the files of the base, the gate's binary and its flags: figures of others are not mixed with these.
+fn setup(commits: &Commits, gate: &[String]) -> Result<String, Box<dyn Error>> {
     let binary = std::fs::read(env!("CARGO_BIN_EXE_gbench-ci"))?;
     let digest =
-        Sha256::new().chain_update(format!("{} {rounds:?}", commits.tree)).chain_update(binary).finalize();
+        Sha256::new().chain_update(format!("{} {gate:?}", commits.tree)).chain_update(binary).finalize();
     Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -149,7 +149,7 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Result<Arguments, Strin
         comparisons: COMPARISONS,
         parts: vec![Part::Same, Part::Slower],
         seed: SEED,
-        rounds: None,
+        gate: Vec::new(),
         output: None,
         check: false,
     };
@@ -166,7 +166,8 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Result<Arguments, Strin
                 }
             }
             "--seed" => arguments.seed = u64::from(whole(value()?)?),
-            "--rounds" => arguments.rounds = Some(whole(value()?)?),
+            "--rounds" => arguments.gate.extend([argument.clone(), whole(value()?)?.to_string()]),
+            "--budget" => arguments.gate.extend([argument.clone(), value()?]),
             "--output" => arguments.output = Some(value()?.into()),
             "--part" => {
                 arguments.parts = match value()?.as_str() {
