@@ -288,6 +288,34 @@ fn a_change_cannot_loosen_its_own_gate() {
 }
 
 #[test]
+fn nor_the_limits_by_which_its_cases_are_judged() {
+    let repository = Repository::with_change(1.03);
+    let loose = "[[gate.rule]]\ntarget = \"90%\"\nmin_effect = \"90%\"\n\n[[benchmark]]";
+    let suite = suite(CASES).replacen("[gate]", "[gate]\nrounds = 4", 1).replacen("[[benchmark]]", loose, 1);
+    repository.write("gbench.toml", &suite);
+    repository.commit("third");
+    repository.compare("HEAD~2..HEAD").exits(1).says("s/c2");
+}
+
+#[test]
+fn what_was_begun_is_gone_on_with_as_it_was_begun() {
+    let repository = Repository::with_change(1.025);
+    repository.compare("HEAD~1..HEAD --budget 1ms --fail-inconclusive --coin 5").exits(3);
+    for (flag, words) in [
+        ("--coin 6", "--coin"),
+        ("--way lockstep", "--way"),
+        ("--threshold 50%", "--threshold"),
+        ("--iterations 77", "`iterations` of s/c0 was 30 and is 77"),
+        ("--benchmark s/c1", "it has other cases"),
+    ] {
+        repository.compare(&format!("--resume {flag}")).exits(2).says(words);
+    }
+    repository.compare("--resume --coin 5").exits(1);
+    let (base, ..) = read_comparison(&repository.latest()).unwrap();
+    assert!(base.comparison.unwrap().policy.inconclusive_fails);
+}
+
+#[test]
 fn a_side_that_cannot_be_built_is_never_green() {
     let broken = |text: &str| {
         suite(CASES).replace("extract =", &format!("build = {{ shell = \"{text}\" }}\nextract ="))

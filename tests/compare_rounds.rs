@@ -120,22 +120,82 @@ fn an_absolute_margin_forgives_what_a_share_would_not() {
     let mut plans = company(5);
     // 4 % of 1 us are 40 ns.
     plans.push(Planned { usual: 1e-6, ..timed("s/tiny", &differences(4, 0.04, 0.004, 40)) });
-    let (base, mut head) = sides(&plans);
+    let (mut base, head) = sides(&plans);
     assert_eq!(row(&judge(&base, &head), "s/tiny").verdict, Verdict::Regressed);
-    let tiny = head.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/tiny").unwrap();
+    let tiny = base.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/tiny").unwrap();
     let margin = Some(Margin { value: 100.0, unit: "ns".into() });
     tiny.declared.insert("time".into(), MetricDeclaration { margin, ..Default::default() });
     let document = judge(&base, &head);
     assert_eq!(row(&document, "s/tiny").verdict, Verdict::Unchanged);
-    assert!((row(&document, "s/tiny").sequence.as_ref().unwrap().min_effect - 0.1_f64.ln_1p()).abs() < 0.01);
+    assert!(
+        (row(&document, "s/tiny").sequence.as_ref().unwrap().min_effect + (-0.1_f64).ln_1p()).abs() < 0.01
+    );
+}
+
+#[test]
+fn a_margin_counts_for_exact_figures_and_for_rates_alike() {
+    let mut plans = company(5);
+    plans.push(Planned {
+        unit: "B".into(),
+        metric: "size".into(),
+        usual: 100.0,
+        ..timed("s/size", &[0.0; 4])
+    });
+    plans.push(Planned { unit: "B".into(), metric: "size".into(), usual: 1.0, ..timed("s/none", &[0.0; 4]) });
+    let rate = differences(31, (0.6_f64).ln(), 0.004, 40);
+    plans.push(Planned {
+        unit: "GB/s".into(),
+        metric: "rate".into(),
+        usual: 100.0,
+        ..timed("s/rate", &rate)
+    });
+    let (mut base, mut head) = sides(&plans);
+    let mut set = |name: &str, margin: f64, values: Option<[f64; 2]>| {
+        for (record, at) in [(&mut base, 0), (&mut head, 1)] {
+            let case = record.cases.iter_mut().find(|case| case.id.benchmark.as_str() == name).unwrap();
+            let metric = case.metrics[0].name.clone();
+            let margin = Some(Margin { value: margin, unit: String::new() });
+            case.declared.insert(metric, MetricDeclaration { margin, ..Default::default() });
+            let Some(values) = values else { continue };
+            case.metrics[0].processes.iter_mut().for_each(|samples| samples.values = vec![values[at]]);
+        }
+    };
+    set("s/size", 64.0, Some([100.0, 160.0]));
+    set("s/none", 64.0, Some([0.0, 16.0]));
+    set("s/rate", 45.0, None);
+    let document = judge(&base, &head);
+    for name in ["s/size", "s/none", "s/rate"] {
+        assert_eq!(row(&document, name).verdict, Verdict::Unchanged, "{name}: {:?}", row(&document, name));
+    }
+    let (mut base, mut head) = (base, head);
+    for record in [&mut base, &mut head] {
+        record.cases.iter_mut().for_each(|case| case.declared.clear());
+    }
+    let document = judge(&base, &head);
+    for name in ["s/size", "s/none", "s/rate"] {
+        assert_eq!(row(&document, name).verdict, Verdict::Regressed, "{name}: {:?}", row(&document, name));
+    }
+}
+
+#[test]
+fn a_value_that_is_not_above_zero_ends_what_ratios_can_say() {
+    let mut plans = company(5);
+    plans.push(timed("s/slow", &differences(1, 0.05, 0.004, 40)));
+    let (base, mut head) = sides(&plans);
+    let slow = head.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/slow").unwrap();
+    slow.metrics[0].processes[20].values = vec![0.0];
+    let document = judge(&base, &head);
+    assert_eq!(row(&document, "s/slow").verdict, Verdict::Inconclusive);
+    assert!(row(&document, "s/slow").reason.contains("not above zero"));
+    assert_eq!(document.counts[&Verdict::Unchanged], 5);
 }
 
 #[test]
 fn a_declared_target_is_kept_and_a_threshold_of_the_file_is_one() {
     let mut plans = company(5);
     plans.push(timed("s/slow", &differences(5, 0.03, 0.004, 40)));
-    let (base, mut head) = sides(&plans);
-    let slow = head.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/slow").unwrap();
+    let (mut base, head) = sides(&plans);
+    let slow = base.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/slow").unwrap();
     slow.declared.insert("time".into(), MetricDeclaration { target: Some(0.06), ..Default::default() });
     let document = judge(&base, &head);
     assert_eq!(
@@ -143,7 +203,7 @@ fn a_declared_target_is_kept_and_a_threshold_of_the_file_is_one() {
         (Verdict::Unchanged, 0.06)
     );
 
-    let slow = head.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/slow").unwrap();
+    let slow = base.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/slow").unwrap();
     slow.declared.clear();
     let of_file = Shown { value: 0.07.into(), origin: Origin::File("gbench.toml:3".into()) };
     slow.config.insert("threshold".into(), of_file);

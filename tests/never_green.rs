@@ -48,7 +48,7 @@ fn broken_build() -> Outcome {
 /// What is missing, what comes of it, and words that its sentence or warnings must hold.
 type Gap = (&'static str, fn(&mut Story), i32, Conclusion, &'static str);
 
-const GAPS: [Gap; 11] = [
+const GAPS: [Gap; 12] = [
     ("base_missing", |story| gone(&mut story.base), 4, Conclusion::Failed, "3 are new"),
     ("head_missing", |story| gone(&mut story.head), 4, Conclusion::Failed, "3 are missing"),
     (
@@ -81,7 +81,29 @@ const GAPS: [Gap; 11] = [
         Conclusion::Inconclusive,
         "Nothing could be decided",
     ),
-    ("base_build_broken", |story| each(&mut story.base, &broken_build()), 4, Conclusion::Failed, "3 are new"),
+    (
+        "base_build_broken",
+        |story| each(&mut story.base, &broken_build()),
+        4,
+        Conclusion::Failed,
+        "3 are invalid",
+    ),
+    (
+        "base_breaks_later",
+        |story| {
+            let case = &mut story.base.cases[1];
+            case.processes.truncate(3);
+            case.metrics[0].processes.truncate(3);
+            case.outcome = Outcome::Failed {
+                kind: FailureKind::Signal,
+                cause: "ended by SIGSEGV".into(),
+                advice: "read its log".into(),
+            };
+        },
+        4,
+        Conclusion::Failed,
+        "1 is invalid: s/case2",
+    ),
     (
         "head_build_broken",
         |story| each(&mut story.head, &broken_build()),

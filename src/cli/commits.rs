@@ -9,6 +9,7 @@ use super::calibration;
 use super::compare::{Args, deliver, exit_from, quoted};
 use super::gatekeeper::{Gatekeeper, rounded};
 use super::measure::RoundsMeasuring;
+use super::narrow::flags;
 use super::output::wrote;
 use super::progress::Shared;
 use super::run::{home, shown};
@@ -104,6 +105,27 @@ struct Resumed {
     records: Vec<RunRecord>,
 }
 
+impl Resumed {
+    /// Refuses flags that would make it another comparison, rather than passing over them.
+    fn allows(&self, args: &Args) -> Result<()> {
+        let begun = &self.comparison;
+        let threshold = args.settings.overrides()?.threshold;
+        let differs = [
+            (args.rounds.coin.is_some_and(|coin| coin != begun.seed), "--coin"),
+            (args.rounds.way.is_some_and(|way| way != begun.way), "--way"),
+            (threshold.is_some() && threshold != begun.policy.threshold, "--threshold"),
+        ];
+        match differs.into_iter().find(|(differs, _)| *differs) {
+            Some((_, flag)) => {
+                let what =
+                    "the comparison was begun otherwise, and what has been seen of it cannot be judged anew";
+                Err(Fault::at_flag(flag, what, "take the flag out, or begin a new comparison"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 /// What a comparison of two commits has measured.
 pub struct Measured {
     /// Base, head and, where there are controls, control.
@@ -162,19 +184,15 @@ pub fn measure(args: &Args, range: Option<&str>, builtins: &[Benchmark]) -> Resu
     let base_tree = prepare(&route.sides.base, Side::Base)?;
     let mut head = suite_in(&head_tree, &config, args, builtins, None)?;
     let mut base = suite_in(&base_tree, &config, args, builtins, Some(&head))?;
-    // What a red means is the base's word, how much is measured the head's: a change cannot loosen its own gate.
-    let mut gate = Gate {
-        alpha: base.gate.alpha.clone(),
-        alpha_improved: base.gate.alpha_improved.clone(),
-        inconclusive_fails: base.gate.inconclusive_fails.clone(),
-        failed_fails: base.gate.failed_fails.clone(),
-        match_key: base.gate.match_key.clone(),
-        ..head.gate.clone()
-    };
+    // The gate is the base's word, or the command line's: a change cannot loosen its own.
+    let mut gate = base.gate.clone();
     args.rounds.apply(&mut gate)?;
     (base.gate, head.gate) = (gate.clone(), gate.clone());
     base.run = head.run.clone();
 
+    if let Some(resumed) = &route.resumed {
+        resumed.allows(args)?;
+    }
     let seed = match (&route.resumed, args.rounds.coin) {
         (Some(resumed), _) => resumed.comparison.seed,
         (None, Some(seed)) => seed,
@@ -301,12 +319,22 @@ fn comparison(
         way: before.map_or(gate.way.value, |before| before.way),
         budget: Some(gate.budget.value).filter(|budget| *budget > 0.0),
         rule,
-        policy: ComparisonPolicy {
-            inconclusive_fails: gate.inconclusive_fails.value || args.fail_inconclusive,
-            failed_fails: gate.failed_fails.value,
-            threshold,
-            match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
-        },
+        // What the verdicts mean stays as it was begun, but for what makes the gate stricter.
+        policy: before
+            .map(|before| ComparisonPolicy {
+                inconclusive_fails: before.policy.inconclusive_fails || args.fail_inconclusive,
+                ..before.policy.clone()
+            })
+            .unwrap_or_else(|| ComparisonPolicy {
+                inconclusive_fails: gate.inconclusive_fails.value || args.fail_inconclusive,
+                failed_fails: gate.failed_fails.value,
+                threshold,
+                match_key: gate
+                    .match_key
+                    .iter()
+                    .map(|(field, strict)| (field.clone(), strict.value))
+                    .collect(),
+            }),
     }
 }
 
@@ -386,10 +414,37 @@ impl Measured {
     }
 
     /// The command that goes on with this comparison; `rounds` where it takes more than were allowed.
-    fn resume_command(&self, rounds: Option<u32>) -> String {
-        let id = self.folder.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    fn id(&self) -> String {
+        self.folder.root().file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// With every flag of this call that says what is measured, so that it can be pasted.
+    fn resume_command(&self, rounds: Option<u32>, args: &Args) -> String {
         let more = rounds.map_or(String::new(), |rounds| format!(" --rounds {rounds}"));
-        format!("gbench-ci compare --resume {}{more}", quoted(&id))
+        let path = |flag: &str, path: Option<String>| {
+            path.map_or(String::new(), |path| format!(" {flag} {}", quoted(&path)))
+        };
+        let settings = &args.settings;
+        let given = [
+            ("--iterations", &settings.iterations),
+            ("--warmup", &settings.warmup),
+            ("--duration", &settings.duration),
+            ("--burnin-seconds", &settings.burnin_seconds),
+            ("--timeout-multiplier", &settings.timeout_multiplier),
+            ("--threshold", &settings.threshold),
+            ("--seed", &settings.seed),
+            ("--controls", &args.rounds.controls.map(|controls| controls.to_string())),
+            ("--artifacts", &args.output.artifacts.as_ref().map(|path| path.display().to_string())),
+            ("--store", &args.store),
+        ]
+        .map(|(flag, value)| path(flag, value.clone()));
+        let cold = if settings.cold_start { " --cold-start" } else { "" };
+        format!(
+            "gbench-ci compare --resume {}{more}{}{}{cold}",
+            quoted(&self.id()),
+            flags(&args.selection),
+            given.concat()
+        )
     }
 }
 
@@ -397,12 +452,17 @@ fn conclude(measured: &Measured, args: &Args, out: &mut impl Write) -> Result<Ex
     let [base, _] = measured.sides()?;
     if let Some(signal) = measured.interrupted() {
         let whole = base.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0);
-        wrote(writeln!(
-            out,
-            "interrupted after {}: nothing is decided yet\nresume  {}",
+        // Standard output is the report's, and there is none.
+        let text = format!(
+            "interrupted after {}; what they decide so far: gbench-ci replay {}\nresume  {}",
             plural(whole, "round"),
-            measured.resume_command(None)
-        ))?;
+            measured.id(),
+            measured.resume_command(None, args)
+        );
+        match args.format {
+            Format::Terminal => wrote(writeln!(out, "{text}"))?,
+            _ => drop(writeln!(std::io::stderr(), "{text}")),
+        }
         return Ok(if signal == 2 { Exit::Interrupted } else { Exit::Terminated });
     }
     let document = measured.verdict()?;
@@ -412,7 +472,7 @@ fn conclude(measured: &Measured, args: &Args, out: &mut impl Write) -> Result<Ex
     let total = sequences.filter_map(|sequence| Some(sequence.rounds + sequence.more_rounds?)).max();
     if let (Format::Terminal, Some(total)) = (args.format, total) {
         let why = if measured.out_of_time { "  # the budget was spent" } else { "" };
-        let resume = measured.resume_command(Some(total).filter(|total| *total > most));
+        let resume = measured.resume_command(Some(total).filter(|total| *total > most), args);
         wrote(writeln!(out, "resume  {resume}{why}"))?;
     }
     Ok(exit_from(&document))
@@ -460,7 +520,8 @@ fn revision_of(record: &RunRecord, home: &Path, path: &Path) -> Result<Revision>
     }
     let now = trees::resolve(home, &Range::parse(Some("HEAD..")))?.head;
     let before = record.comparison.as_ref().and_then(|comparison| comparison.head_changes.as_ref());
-    if now.commit == commit && now.fingerprint.as_ref() != before {
+    let known = now.changed == 0 || now.fingerprint.is_some();
+    if now.commit == commit && (now.fingerprint.as_ref() != before || !known) {
         let what = "its head was your working tree, and files have changed since";
         return Err(Fault::at_path(path, what, "take the changes back, or begin a new comparison"));
     }
@@ -489,8 +550,14 @@ mod tests {
         let id = RunId::new(SystemTime::UNIX_EPOCH, 7);
         let folder = ComparisonFolder::create(artifacts.path(), &id).unwrap();
         let measured = Measured { finished: Vec::new(), folder, out_of_time: false };
-        assert_eq!(measured.resume_command(None), format!("gbench-ci compare --resume {id}"));
-        assert_eq!(measured.resume_command(Some(66)), format!("gbench-ci compare --resume {id} --rounds 66"));
+        assert_eq!(
+            measured.resume_command(None, &Args::default()),
+            format!("gbench-ci compare --resume {id}")
+        );
+        assert_eq!(
+            measured.resume_command(Some(66), &Args::default()),
+            format!("gbench-ci compare --resume {id} --rounds 66")
+        );
         assert_eq!(measured.verdict().unwrap_err().exit, Exit::Internal);
     }
 }

@@ -214,6 +214,14 @@ fn wanted(args: &Args) -> Result<Wanted<'_>> {
     let is_record = |text: &str| text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl");
     let commits = args.head.is_none()
         && (range || (!path.exists() && !is_baseline(base, args) && names_revision(Path::new("."), base)));
+    if let Some(head) = &args.head
+        && [base, head.as_str()].iter().all(|text| {
+            !Path::new(text).exists() && !is_baseline(text, args) && names_revision(Path::new("."), text)
+        })
+    {
+        let what = "both name commits, and two words mean two records";
+        return Err(Fault::at("compare", what, format!("write them as a range: `{base}..{head}`")));
+    }
     match (commits, args.rounds.first()) {
         (true, _) => Ok(Wanted::Commits(Some(base))),
         (false, None) => {

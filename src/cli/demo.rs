@@ -12,6 +12,7 @@ use super::commits::{self, Measured};
 use super::compare::{self, exit_from, quoted, rendered, write_reports};
 use super::look;
 use super::output::{wrap, wrote};
+use super::run::shown;
 use crate::compare::{Verdict, VerdictDocument};
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, plural};
@@ -71,7 +72,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
              work and touches nothing else. Both are checked out, built and compared in rounds, by this command:"
         ),
     )?;
-    let place = quoted(&repository.display().to_string());
+    let place = quoted(&shown(&repository));
     wrote(writeln!(out, "\n  cd {place}\n  gbench-ci compare {RANGE}\n").and_then(|()| out.flush()))?;
 
     let measured = commits::measure(&route(args, &repository), Some(RANGE), &[])?;
@@ -194,9 +195,9 @@ fn whereabouts(measured: &Measured, out: &mut impl Write) -> Result<()> {
     wrote(writeln!(
         out,
         "\nbase record   {}\nhead record   {}\nreport        {}\nverdict       {}",
-        base.folder.record_path().display(),
-        head.folder.record_path().display(),
-        measured.reports().join("verdict.md").display(),
-        measured.reports().join("verdict.json").display()
+        shown(&base.folder.record_path()),
+        shown(&head.folder.record_path()),
+        shown(&measured.reports().join("verdict.md")),
+        shown(&measured.reports().join("verdict.json"))
     ))
 }

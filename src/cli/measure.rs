@@ -1,13 +1,15 @@
 //! The measuring half of the route, shared by `run`, `compare` and `demo`: plan in, finished records out.
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::compare::machine_key;
 use crate::machine;
 use crate::model::{
     Comparison, Conditions, Exit, Fault, Manifest, RecordState, Result, RunId, RunRecord, RunSource,
-    SCHEMA_RECORD, Shown, Side, ToolInfo, without_secrets,
+    SCHEMA_RECORD, Shown, Side, Strictness, ToolInfo, without_secrets,
 };
 use crate::plan::{Plan, RoundsPlan};
 use crate::run::{Finished, Interrupt, Referee, Rounds, Session, Supervised, Watch};
@@ -24,35 +26,28 @@ pub struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
-    /// Carries out a plan of one suite, or of two: base and head. Each suite comes with the folder whose repository
-    /// it belongs to.
-    pub fn carry_out(&self, plan: &Plan, suites: &[(&Suite, &Path)]) -> Result<Vec<Finished>> {
+    /// Carries out the plan of a suite that belongs to the repository of a folder.
+    pub fn carry_out(&self, plan: &Plan, suite: &Suite, folder: &Path) -> Result<Finished> {
         let started = SystemTime::now();
         // The standard library seeds its hash maps from the system's randomness: enough to tell two runs apart.
         let salt = RandomState::new().hash_one(started) as u32;
-        let mut headers = Vec::new();
-        for (index, (suite, folder)) in suites.iter().enumerate() {
-            let side = plan.lanes.get(index).and_then(|lane| lane.side);
-            let run_id = RunId::new(started, salt.wrapping_add(index as u32));
-            headers.push(header(run_id, started, suite, side, machine::manifest(folder), plan.seed));
-        }
+        let header = header(RunId::new(started, salt), started, suite, None, machine::manifest(folder), None);
         let binary = own_binary()?;
         let mut executor = executor(&binary)?;
         let mut observer = Teller::new(self.quiet);
-        let deadline = suites.iter().map(|(suite, _)| suite.run.deadline.value).fold(0.0, f64::max);
         let session = Session {
             plan,
             executor: &mut executor,
             observer: &mut observer,
             binary,
-            deadline,
-            // Both sides share the machine; the head's word is the newer one.
-            after_timeout: suites.last().map_or_else(Default::default, |(suite, folder)| {
-                (suite.run.after_timeout.value.clone(), folder.to_path_buf())
-            }),
+            deadline: suite.run.deadline.value,
+            after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
             artifacts: self.artifacts,
         };
-        session.run(headers)
+        session.run(vec![header])?.pop().ok_or_else(|| {
+            Fault::at("the run", "gave no record", "report this as a defect of gbench-ci")
+                .exits(Exit::Internal)
+        })
     }
 }
 
@@ -77,9 +72,12 @@ impl RoundsMeasuring<'_> {
             let (suite, folder) = self.sides[usize::from(lane.side == Some(Side::Head))];
             let run_id = RunId::new(started, salt.wrapping_add(index as u32));
             let manifest = machine::manifest(folder);
-            let mut header = header(run_id, started, suite, lane.side, manifest, self.plan.seed);
+            let mut header = header(run_id, started, suite, lane.side, manifest, Some(self.plan.seed));
             header.comparison = Some(Box::new(self.comparison.clone()));
             headers.push(header);
+        }
+        for (header, before) in headers.iter().zip(&self.resume) {
+            same_machine(header, before, &self.comparison.policy.match_key)?;
         }
         let binary = own_binary()?;
         let mut executor = executor(&binary)?;
@@ -98,6 +96,20 @@ impl RoundsMeasuring<'_> {
             resume: self.resume,
         };
         rounds.run(headers, referee)
+    }
+}
+
+/// Refuses to go on with a comparison that was begun on a machine that differs in a strict field.
+fn same_machine(now: &RunRecord, before: &RunRecord, match_key: &BTreeMap<String, Strictness>) -> Result<()> {
+    let [there, here] = [before, now].map(|record| machine_key(&record.manifest, match_key));
+    match there.iter().find(|(field, value)| here.get(*field).is_some_and(|here| here != *value)) {
+        None => Ok(()),
+        Some((field, value)) => {
+            let what =
+                format!("it was begun on another machine: `{field}` was {value} and is {}", here[field]);
+            let next = "resume it where it was begun, or begin a new comparison";
+            Err(Fault::at("--resume", what, next).exits(Exit::Machine))
+        }
     }
 }
 
@@ -144,14 +156,14 @@ fn header(
     suite: &Suite,
     side: Option<Side>,
     manifest: Manifest,
-    seed: u64,
+    seed: Option<u64>,
 ) -> RunRecord {
     let (path, sha256) = match &suite.source {
         Source::File { path, sha256 } => (Some(path.display().to_string()), Some(sha256.clone())),
         Source::Builtin => (None, None),
     };
     let mut config = suite_wide(&suite.run, &suite.gate);
-    if side.is_some() {
+    if let Some(seed) = seed {
         let origin = crate::model::Origin::Default;
         config.insert("coin_seed".into(), Shown { value: seed.into(), origin });
     }

@@ -96,10 +96,7 @@ pub fn measure(suite: &Suite, output: &OutputArgs) -> Result<Finished> {
     let artifacts = folder.join(&suite.run.artifacts.value);
     let plan = Plan::single(suite);
     let measuring = Measuring { artifacts: &artifacts, quiet: output.quiet };
-    let mut finished = measuring.carry_out(&plan, &[(suite, &folder)])?;
-    let finished = finished.pop().ok_or_else(|| {
-        Fault::at("the run", "gave no record", "report this as a defect of gbench-ci").exits(Exit::Internal)
-    })?;
+    let finished = measuring.carry_out(&plan, suite, &folder)?;
     finished.folder.report("summary.md", &rendered(&finished.record)?)?;
     Ok(finished)
 }

@@ -111,7 +111,7 @@ pub struct SettingsArgs {
     /// Multiplies every deadline
     #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     pub timeout_multiplier: Option<String>,
-    /// The least change that matters: 5% or 0.05
+    /// The least change that matters: 5% or 0.05; between commits, what `unchanged` is certified within
     #[arg(long, value_name = "CHANGE", allow_negative_numbers = true)]
     pub threshold: Option<String>,
     /// Seed for the benchmarks' generators

@@ -133,6 +133,8 @@ pub fn known_exactly(evidence: &Evidence, least: usize, threshold: f64) -> Optio
         (centres.len() >= least && centres.iter().all(|centre| *centre == first)).then_some(first)
     };
     let (base, head) = (value(&evidence.base.centres)?, value(&evidence.head.centres)?);
+    let within_margin = evidence.limits.margin.is_some_and(|margin| (head - base).abs() <= margin);
+    let threshold = if within_margin { f64::INFINITY } else { threshold };
     evidence.exact.then(|| decide_exactly(base, head, evidence.better, threshold))
 }
 

@@ -16,7 +16,12 @@ pub struct Rounds {
     /// Least difference that is not too small to matter at all, in the same scale as the differences: the row's
     /// absolute margin.
     pub margin: f64,
+    /// A later round holds a value that is not above zero, where those of the screen were: the rounds end before it.
+    pub lost_its_scale: bool,
 }
+
+/// A margin as large as the base itself: no difference of logarithms goes beyond it.
+const WHOLE: f64 = 50.0;
 
 /// One round as it was measured, in the metric's own unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,8 +78,11 @@ impl Rounds {
     /// `screen`: rounds from which the units are taken, so that later rounds cannot change what earlier ones meant.
     pub fn of(evidence: &Evidence, screen: usize, scratch: &mut Vec<f64>) -> Self {
         let sign = if evidence.better == Better::Lower { 1.0 } else { -1.0 };
+        let screened =
+            |process: &&ProcessValues| process.round.is_some_and(|round| (round as usize) < screen);
         let sides = || evidence.base.processes.iter().chain(&evidence.head.processes);
-        let positive = sides().all(|process| process.samples.iter().all(|value| *value > 0.0));
+        let positive =
+            sides().filter(screened).all(|process| process.samples.iter().all(|value| *value > 0.0));
         let mut place = |process: &ProcessValues| {
             scratch.clear();
             scratch.extend_from_slice(process.samples);
@@ -83,12 +91,18 @@ impl Rounds {
         };
         let mut heads = evidence.head.processes.iter().peekable();
         let (mut bases, mut differences, mut disturbed) = (Vec::new(), Vec::new(), Vec::new());
+        let mut lost_its_scale = false;
         for base in &evidence.base.processes {
             while heads.next_if(|head| head.round < base.round).is_some() {}
             let Some(head) = heads.next_if(|head| head.round == base.round) else { continue };
-            let at_base = place(base);
+            let (at_base, at_head) = (place(base), place(head));
+            if at_base.is_nan() || at_head.is_nan() {
+                // In the screen all were above zero; what a ratio means ends here.
+                lost_its_scale = true;
+                break;
+            }
             bases.push(at_base);
-            differences.push(sign * (place(head) - at_base));
+            differences.push(sign * (at_head - at_base));
             // What both sides met, such as a power limit or work of others, is their common lot.
             disturbed.push(base.busy != head.busy || base.throttled != head.throttled);
         }
@@ -96,12 +110,10 @@ impl Rounds {
         let margin = evidence.limits.margin.unwrap_or(0.0);
         if positive {
             let usual = stats::mean(first).unwrap_or(0.0).exp();
-            return Self {
-                differences,
-                disturbed,
-                scale: RoundScale::Log { sign },
-                margin: (margin / usual).ln_1p(),
-            };
+            // Of the two ways to be off by the margin, the one that is farther in logarithms: `-ln(1 - m)`.
+            let margin = -(-margin / usual).max(-1.0).ln_1p();
+            let scale = RoundScale::Log { sign };
+            return Self { differences, disturbed, scale, margin: margin.min(WHOLE), lost_its_scale };
         }
         let sizes: Vec<f64> = first.iter().map(|base| base.abs()).collect();
         let (unit, scale) = match stats::mean(&sizes) {
@@ -109,7 +121,7 @@ impl Rounds {
             _ => (1.0, RoundScale::Absolute { sign }),
         };
         differences.iter_mut().for_each(|difference| *difference /= unit);
-        Self { differences, disturbed, scale, margin: margin / unit }
+        Self { differences, disturbed, scale, margin: margin / unit, lost_its_scale }
     }
 }
 

@@ -69,6 +69,14 @@ impl<'a> Drafter<'a, '_> {
                 let reason = format!("{word} on head, measured on base: {}", head.outcome.cause());
                 self.case(pair, Verdict::Missing, reason, head.outcome.advice());
             }
+            (Some(base), Some(head))
+                if self.in_rounds && head.outcome.is_measured() && base.outcome.is_failure() =>
+            {
+                // Both were measured side by side: what broke there hides what the change does here.
+                let (word, cause) = (base.outcome.word(), base.outcome.cause());
+                let reason = format!("{word} on base, so that there is nothing to hold head to: {cause}");
+                self.case(pair, Verdict::Invalid, reason, base.outcome.advice());
+            }
             (Some(base), Some(head)) if head.outcome.is_measured() => {
                 let reason = format!(
                     "base has no valid measurement: {} there: {}",
@@ -122,7 +130,7 @@ impl<'a> Drafter<'a, '_> {
             let Some(of_base) = base.metrics.iter().find(|of_base| of_base.name == metric.name) else {
                 continue;
             };
-            let declared = declaration(Some(base), Some(head), metric);
+            let declared = self.declared(base, head, metric);
             let better = declared.and_then(|declared| declared.better).or(metric.better);
             let Some(better) = better.or_else(|| direction_of_unit(&metric.unit)) else { continue };
             let sides = (
@@ -140,7 +148,7 @@ impl<'a> Drafter<'a, '_> {
                     stated: [None, None],
                     better,
                     threshold: self.policy.threshold_for(head, declared),
-                    limits: self.policy.limits_for(head, metric, declared),
+                    limits: self.policy.limits_for(base, metric, declared),
                     witness: true,
                     base: base_values,
                     head: head_values,
@@ -179,7 +187,7 @@ impl<'a> Drafter<'a, '_> {
         for (base_metric, head_metric) in both.chain(gone.map(|metric| (Some(metric), None))) {
             // At least one side holds the metric.
             let Some(metric) = head_metric.or(base_metric) else { continue };
-            let declared = declaration(Some(base), Some(head), metric);
+            let declared = self.declared(base, head, metric);
             if declared.and_then(|declared| declared.gate) == Some(false) {
                 self.draft.ungated.push(format!("{id} {}", metric.name));
                 continue;
@@ -285,7 +293,7 @@ impl<'a> Drafter<'a, '_> {
                 if self.same_run && base_values.same_samples(&head_values) {
                     return self.settled(row, the_same());
                 }
-                let declared = declaration(Some(base_case), Some(head_case), head);
+                let declared = self.declared(base_case, head_case, head);
                 let evidence = Evidence {
                     case: id,
                     metric: &head.name,
@@ -294,7 +302,11 @@ impl<'a> Drafter<'a, '_> {
                     stated: [only_stated(base), only_stated(head)],
                     better,
                     threshold: row.threshold,
-                    limits: self.policy.limits_for(head_case, head, declared),
+                    limits: self.policy.limits_for(
+                        if self.in_rounds { base_case } else { head_case },
+                        head,
+                        declared,
+                    ),
                     witness: false,
                     base: base_values,
                     head: head_values,
@@ -308,6 +320,20 @@ impl<'a> Drafter<'a, '_> {
     fn settled(&mut self, mut row: Row, decision: Decision) {
         decision.settle(&mut row);
         self.draft.rows.push(row);
+    }
+
+    /// How a metric is declared: in rounds by the base's suite file where that knows the metric, because a change shall
+    /// not loosen its own gate; else by the head's, which is the newer one.
+    fn declared(
+        &self,
+        base: &'a CaseRecord,
+        head: &'a CaseRecord,
+        metric: &Metric,
+    ) -> Option<&'a MetricDeclaration> {
+        match self.in_rounds && base.metrics.iter().any(|of_base| of_base.name == metric.name) {
+            true => base.declared.get(&metric.name),
+            false => declaration(Some(base), Some(head), metric),
+        }
     }
 
     fn ask(&mut self, mut row: Row, evidence: Evidence<'a>) {

@@ -20,7 +20,9 @@ use crate::stats::seq_e::{self, Limits, Ruling, Screen, Series, Status};
 use super::doubts::{Stickiness, repeated_numbers, shift};
 use super::question::known_exactly;
 use super::words::{count, list, percent, signed_percent};
-use super::{Change, Decision, Evidence, Judgement, Rounds, RoundsMethod, Rule, Sequence, Verdict};
+use super::{
+    Change, Decision, Evidence, Judgement, RoundScale, Rounds, RoundsMethod, Rule, Sequence, Verdict,
+};
 
 /// Advising more further rounds than this would be no advice.
 const MOST_FURTHER: f64 = 400.0;
@@ -92,9 +94,12 @@ pub(super) fn lines<'a, 'e>(evidence: &'e [Evidence<'a>], screen_rounds: usize) 
             families.len() - 1
         });
         let rounds = Rounds::of(evidence, screen_rounds, &mut scratch);
-        let target = evidence.limits.target.max(rounds.margin);
-        let min_effect = evidence.limits.min_effect.max(rounds.margin);
-        let exact = known_exactly(evidence, screen_rounds, min_effect);
+        let (target, min_effect) = match rounds.scale {
+            // Shares of nothing mean nothing: there the margin alone says what matters.
+            RoundScale::Absolute { .. } => (rounds.margin, rounds.margin),
+            _ => (evidence.limits.target.max(rounds.margin), evidence.limits.min_effect.max(rounds.margin)),
+        };
+        let exact = known_exactly(evidence, screen_rounds, evidence.limits.min_effect);
         Line { evidence, rounds, target, min_effect, family, exact }
     };
     evidence.iter().map(line).collect()
@@ -152,6 +157,13 @@ impl Rule for SeqE {
             let mut decision = decide(line, ruling, &screen, &limits);
             if let Some((reason, next)) = repeated_numbers(line.evidence) {
                 weaken(&mut decision, reason, next);
+                decision.open = false;
+            }
+            if line.rounds.lost_its_scale {
+                let reason = "a later round holds a value that is not above zero, so that ratios end there";
+                let next =
+                    "let the benchmark send values above zero, or zero and below from the first round on";
+                weaken(&mut decision, reason.into(), next.into());
                 decision.open = false;
             }
             let is_red = decision.verdict == Verdict::Regressed;

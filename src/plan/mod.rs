@@ -1,16 +1,13 @@
 //! What will be measured, in which order. Pure: the same suites and seed give the same plan.
 //!
-//! A plan has one lane for an ordinary run, or two, base and head, for an interleaved comparison. Cases come
-//! one after the other, so that a run that is cut short holds whole cases; inside a case the lanes take
-//! turns in rounds, who goes first being decided by a fair, seeded, recorded coin: whatever drifts on the
-//! machine then meets both sides alike. A comparison that measures until all is decided has a [`RoundsPlan`].
+//! An ordinary run has a [`Plan`]: one case after the other, so that a run that is cut short holds whole cases. A
+//! comparison of two commits has a [`RoundsPlan`]: base and head in rounds, who goes first being decided by a fair,
+//! seeded, recorded coin, so that whatever drifts on the machine meets both sides alike.
 
 mod coin;
 mod rounds;
 
 use std::sync::Arc;
-
-use rand::{RngExt, SeedableRng};
 
 use crate::model::{CaseId, Params, Side};
 use crate::suite::{Benchmark, Suite};
@@ -21,11 +18,9 @@ pub use rounds::{Pair, RoundsPlan, choose_controls, common_cases};
 /// Everything that a session carries out.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// One, or two: base then head.
+    /// One; a [`RoundsPlan`] has more.
     pub lanes: Vec<Lane>,
     pub steps: Vec<Step>,
-    /// Seed of the coin.
-    pub seed: u64,
 }
 
 /// One record's worth of work.
@@ -70,25 +65,8 @@ impl Plan {
     /// An ordinary run of one suite.
     pub fn single(suite: &Suite) -> Self {
         let lane = Lane::new(None, suite);
-        let steps = lane.cases(0).into_iter().map(|case| Step::new(vec![case], &mut || false)).collect();
-        Self { lanes: vec![lane], steps, seed: 0 }
-    }
-
-    /// Base and head in turns. Cases that only one side has are run on that side alone, in their place.
-    pub fn interleaved(base: &Suite, head: &Suite, seed: u64) -> Self {
-        let lanes = vec![Lane::new(Some(Side::Base), base), Lane::new(Some(Side::Head), head)];
-        let mut coin_source = rand_pcg::Pcg64::seed_from_u64(seed);
-        let mut coin = || coin_source.random::<bool>();
-        let mut heads = lanes[1].cases(1);
-        let mut steps = Vec::new();
-        for case in lanes[0].cases(0) {
-            let partner = heads.iter().position(|head| head.id == case.id);
-            let mut cases = vec![case];
-            cases.extend(partner.map(|index| heads.remove(index)));
-            steps.push(Step::new(cases, &mut coin));
-        }
-        steps.extend(heads.into_iter().map(|case| Step::new(vec![case], &mut coin)));
-        Self { lanes, steps, seed }
+        let steps = lane.cases(0).into_iter().map(Step::new).collect();
+        Self { lanes: vec![lane], steps }
     }
 
     /// Processes in the whole plan.
@@ -121,25 +99,10 @@ impl Lane {
 }
 
 impl Step {
-    /// `coin`: true lets the second lane go first in a round.
-    fn new(cases: Vec<PlannedCase>, coin: &mut impl FnMut() -> bool) -> Self {
-        let processes = |case: &PlannedCase| case.benchmark.settings.processes.value;
-        let rounds = cases.iter().map(processes).max().unwrap_or(0);
-        let mut turns = Vec::new();
-        for round in 0..rounds {
-            let mut order: Vec<usize> =
-                (0..cases.len()).filter(|index| round < processes(&cases[*index])).collect();
-            if order.len() == 2 && coin() {
-                order.swap(0, 1);
-            }
-            turns.extend(order.into_iter().enumerate().map(|(slot, case)| Turn {
-                case,
-                process: round,
-                round,
-                slot: slot as u8,
-            }));
-        }
-        Self { cases, turns }
+    fn new(case: PlannedCase) -> Self {
+        let processes = case.benchmark.settings.processes.value;
+        let turn = |process| Turn { case: 0, process, round: process, slot: 0 };
+        Self { cases: vec![case], turns: (0..processes).map(turn).collect() }
     }
 }
 
@@ -176,36 +139,5 @@ mod tests {
         assert_eq!(plan.processes(), 6);
         let processes: Vec<_> = plan.steps[1].turns.iter().map(|turn| turn.process).collect();
         assert_eq!(processes, [0, 1, 2]);
-    }
-
-    #[test]
-    fn every_round_gives_each_side_one_process_and_the_coin_is_fair() {
-        let plan = Plan::interleaved(&suite(&["s/a"], 400), &suite(&["s/a"], 400), 7);
-        let turns = &plan.steps[0].turns;
-        assert_eq!(turns.len(), 800);
-        for pair in turns.chunks(2) {
-            assert_eq!((pair[0].round, pair[0].slot, pair[1].slot), (pair[1].round, 0, 1));
-            assert_ne!(pair[0].case, pair[1].case);
-        }
-        let base_first = turns.iter().filter(|turn| turn.slot == 0 && turn.case == 0).count();
-        assert!((140..=260).contains(&base_first), "{base_first} of 400");
-    }
-
-    #[test]
-    fn the_coin_depends_on_the_seed_alone() {
-        let order = |seed| {
-            let plan = Plan::interleaved(&suite(&["s/a", "s/b"], 20), &suite(&["s/a", "s/b"], 20), seed);
-            plan.steps.iter().flat_map(|step| step.turns.clone()).collect::<Vec<_>>()
-        };
-        assert_eq!(order(1), order(1));
-        assert_ne!(order(1), order(2));
-    }
-
-    #[test]
-    fn a_case_of_one_side_only_still_runs() {
-        let plan = Plan::interleaved(&suite(&["s/a", "s/gone"], 2), &suite(&["s/a", "s/new"], 2), 1);
-        let lanes: Vec<Vec<_>> =
-            plan.steps.iter().map(|step| step.cases.iter().map(|case| case.lane).collect()).collect();
-        assert_eq!(lanes, [vec![0, 1], vec![0], vec![1]]);
     }
 }

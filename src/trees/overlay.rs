@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -66,8 +67,12 @@ pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<Change
     Ok(changes)
 }
 
-/// One sum over all changes: two working trees on one commit with the same sum hold the same files.
-pub(super) fn fingerprint(root: &Path, changes: &[Change]) -> String {
+/// One sum over all changes: two working trees on one commit with the same sum hold the same files. `None` where a
+/// submodule is changed, whose own changes nobody has looked at.
+pub(super) fn fingerprint(root: &Path, changes: &[Change]) -> Option<String> {
+    if changes.iter().any(|change| change.kind == Kind::Submodule) {
+        return None;
+    }
     let mut sums = String::new();
     for change in changes {
         let path = root.join(&change.path);
@@ -81,9 +86,10 @@ pub(super) fn fingerprint(root: &Path, changes: &[Change]) -> String {
         // What cannot be read is found out when it is copied.
         let content = sha256_hex(&content.unwrap_or_default());
         let name = sha256_hex(change.path.as_os_str().as_bytes());
-        sums += &format!("{content} {name} {:?}\n", change.kind);
+        let mode = fs::symlink_metadata(&path).map_or(0, |found| found.permissions().mode());
+        sums += &format!("{content} {name} {mode:o} {:?}\n", change.kind);
     }
-    sha256_hex(sums.as_bytes())
+    Some(sha256_hex(sums.as_bytes()))
 }
 
 /// The paths of submodules, by the index.

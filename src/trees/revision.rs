@@ -21,8 +21,8 @@ pub struct Revision {
     pub is_working_tree: bool,
     /// Files of a working tree that differ from its commit, untracked ones included.
     pub changed: usize,
-    /// SHA-256 over those files, their paths and their contents; absent where there are none. Of a submodule only its
-    /// path counts.
+    /// SHA-256 over those files, their paths and their contents; absent where there are none, or where a
+    /// submodule is among them.
     pub fingerprint: Option<String>,
 }
 
@@ -137,7 +137,7 @@ fn working_tree(repository: &Repository, folder: &Path) -> Result<Revision> {
     })?;
     let changed = changes.len();
     let root = repository.workdir().unwrap_or(folder);
-    let fingerprint = (changed > 0).then(|| overlay::fingerprint(root, &changes));
+    let fingerprint = (changed > 0).then(|| overlay::fingerprint(root, &changes)).flatten();
     let state = match changed {
         0 => "no changes".to_owned(),
         _ => format!("{} changed", counted(changed, "file")),

@@ -3,14 +3,14 @@
 use std::time::SystemTime;
 
 use super::PairState;
-use crate::model::{CaseId, Comparison, Fault, Result, RunRecord};
-use crate::plan::{Pair, RoundsPlan};
+use crate::model::{CaseId, CaseRecord, Comparison, Fault, Origin, Result, RunRecord};
+use crate::plan::{Pair, PlannedCase, RoundsPlan};
 use crate::run::lane::{LaneRun, NOT_COMPLETE};
 
-/// The records to go on from, held against what is here now and brought up to date. Machine and settings are compared
-/// by whoever knows the match key.
+/// The records to go on from, held against what is here now and brought up to date. The machine is compared by whoever
+/// knows the match key.
 ///
-/// Errors: another suite file, other cases, other commits, another coin or rule.
+/// Errors: another suite file, other cases or settings, other commits, another coin or rule.
 pub fn checked(
     plan: &RoundsPlan,
     headers: Vec<RunRecord>,
@@ -62,7 +62,20 @@ fn difference(plan: &RoundsPlan, lane: usize, header: &RunRecord, record: &RunRe
     let planned = |id: &CaseId| CaseId { device: "host".into(), ..id.clone() };
     let same =
         record.cases.iter().map(|case| planned(&case.id)).eq(plan.of_lane(lane).map(|case| case.id.clone()));
-    (!same).then(|| "it has other cases".into())
+    if !same {
+        return Some("it has other cases".into());
+    }
+    plan.of_lane(lane).zip(&record.cases).find_map(|(planned, case)| other_setting(planned, case))
+}
+
+/// The first setting of a case that is not what it was. What the program itself said at run time stands above both.
+fn other_setting(planned: &PlannedCase, case: &CaseRecord) -> Option<String> {
+    let now = planned.benchmark.settings.shown();
+    case.config.iter().find_map(|(name, before)| {
+        let now = now.get(name).filter(|now| now.value != before.value)?;
+        let by_program = before.origin == Origin::Benchmark;
+        (!by_program).then(|| format!("`{name}` of {} was {} and is {}", case.id, before.value, now.value))
+    })
 }
 
 /// Budget, policy and the most rounds may change: none of them decides what a round measures, and more rounds never
