@@ -4,9 +4,6 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use gbench_ci::cli::render::render_fault;
-use gbench_ci::model::Fault;
-
 use crate::support::cli::{command, ended, ran, write};
 use crate::support::records;
 
@@ -112,31 +109,4 @@ fn a_run_whose_folder_is_taken_away_ends_with_a_word() {
     let _bound = settings().bind_to_scope();
     let ran = ran(folder.path(), "run --quiet --benchmark vandal").exits(2);
     check("run_folder_is_gone", &ran.err, folder.path());
-}
-
-#[test]
-fn a_commit_that_cannot_be_checked_out_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
-    let repository = git2::Repository::init(path.join("repository")).unwrap();
-    let who = git2::Signature::now("a", "a@example.org").unwrap();
-    let tree = repository.find_tree(repository.index().unwrap().write_tree().unwrap()).unwrap();
-    repository.commit(Some("HEAD"), &who, &who, "first", &tree, &[]).unwrap();
-    std::fs::write(path.join("file"), "").unwrap();
-    let check_out = |from: &str, commit: &str, to: &str| {
-        let fault = gbench_ci::trees::check_out(&path.join(from), commit, &path.join(to)).unwrap_err();
-        said(&fault)
-    };
-    let _bound = settings().bind_to_scope();
-    check("no_repository", &check_out("nowhere", "HEAD", "new"), path);
-    check("no_such_commit", &check_out("repository", "no-such-branch", "new"), path);
-    check("no_room_for_a_work_tree", &check_out("repository", "HEAD", "file/new"), path);
-    let left = repository.branches(Some(git2::BranchType::Local)).unwrap().count();
-    assert_eq!(left, 1, "the repository's branches are the user's alone");
-}
-
-fn said(fault: &Fault) -> String {
-    let mut bytes = Vec::new();
-    render_fault(fault, false, &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
 }

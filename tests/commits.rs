@@ -354,7 +354,7 @@ fn words_that_mean_nothing_are_refused() {
     repository.compare("nowhere..HEAD").exits(2).says("nowhere");
     repository.compare("main..HEAD --budget soon").exits(2).says("--budget");
     repository.compare("main..HEAD --resume").exits(2).says("take the range out");
-    repository.compare("--resume").exits(2).says("no comparison is in");
+    repository.compare("--resume").exits(2).says("no comparison in rounds is kept here");
     repository.compare("a.json b.json --rounds 50").exits(2).says("it speaks of rounds between two commits");
     repository.compare("main..HEAD --way sideways").exits(2);
 }

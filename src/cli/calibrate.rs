@@ -5,8 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::baseline::store_of;
 use super::calibration;
-use super::commits::{rule_of, store_folder};
+use super::commits::rule_of;
 use super::control;
 use super::gatekeeper::rounded;
 use super::look;
@@ -84,7 +85,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     overrides.apply(&mut suite);
     args.output.apply(&mut suite)?;
     let home = home(&suite)?;
-    let store = store_folder(&suite, args.store.as_deref(), &home)?;
+    let store = store_of(&suite, args.store.as_deref())?.root().to_owned();
     let artifacts = home.join(&suite.run.artifacts.value).join("calibrations");
     let teller = Shared::new(args.output.quiet);
 

@@ -5,14 +5,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::baseline::store_of;
 use super::calibration;
 use super::compare::{Args, deliver, exit_from, quoted};
+use super::comparison::kept_folder;
 use super::gatekeeper::{Gatekeeper, rounded};
 use super::measure::RoundsMeasuring;
 use super::narrow::flags;
 use super::output::wrote;
 use super::progress::Shared;
-use super::run::{home, shown};
+use super::run::home;
 use crate::compare::{Calibration, VerdictDocument, verdict_of};
 use crate::model::{
     Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Side, Way,
@@ -20,7 +22,7 @@ use crate::model::{
 use crate::plan::{RoundsPlan, choose_controls, common_cases};
 use crate::report::{Format, plural};
 use crate::run::Finished;
-use crate::store::{ComparisonFolder, latest_comparison, read_comparison};
+use crate::store::{ComparisonFolder, read_comparison};
 use crate::suite::words::{near, parse_seconds};
 use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
@@ -177,8 +179,8 @@ pub fn measure(args: &Args, range: Option<&str>, builtins: &[Benchmark]) -> Resu
     let teller = Shared::new(args.output.quiet);
     teller.note(&format!("base  {}\nhead  {}", route.sides.base.words, route.sides.head.words));
 
-    let store = store_folder(&here, args.store.as_deref(), &home)?;
-    let trees = store.join("trees");
+    let store = store_of(&here, args.store.as_deref())?;
+    let trees = store.trees();
     let prepare = |revision: &Revision, side| Tree::prepare(&home, revision, &trees, side);
     let head_tree = prepare(&route.sides.head, Side::Head)?;
     let base_tree = prepare(&route.sides.base, Side::Base)?;
@@ -208,7 +210,7 @@ pub fn measure(args: &Args, range: Option<&str>, builtins: &[Benchmark]) -> Resu
         Some(resumed) => resumed.folder.clone(),
         None => ComparisonFolder::create(&artifacts, &comparison.id)?,
     };
-    let kept = calibration::kept(&store, &home, &comparison.policy.match_key);
+    let kept = calibration::kept(store.root(), &home, &comparison.policy.match_key);
     announce(&plan, &comparison, kept, &teller);
 
     let mut gatekeeper = Gatekeeper::new(&comparison, teller.clone());
@@ -228,19 +230,6 @@ fn suite_path(args: &Args) -> Result<PathBuf> {
     let path = args.selection.config.clone().unwrap_or_else(|| PathBuf::from(FILE_NAME));
     std::path::absolute(&path)
         .map_err(|error| Fault::at_path(&path, error, "name a suite file with `--config`"))
-}
-
-/// The folder that a store's address means. Errors: another kind of address.
-pub fn store_folder(suite: &Suite, given: Option<&str>, home: &Path) -> Result<PathBuf> {
-    let address = given.unwrap_or(&suite.run.store.value);
-    match address.strip_prefix("dir:").filter(|path| !path.is_empty()) {
-        Some(path) => Ok(home.join(path)),
-        None => Err(Fault::at(
-            format!("store `{address}`"),
-            "the trees of both sides need a folder",
-            "write it as dir:PATH, for example dir:.gbench",
-        )),
-    }
 }
 
 /// The selected suite of one tree. `other`: the head's, by which the base's is chosen: what the head has is wanted of the
@@ -480,22 +469,7 @@ fn conclude(measured: &Measured, args: &Args, out: &mut impl Write) -> Result<Ex
 
 /// A comparison to go on with, by its id, its folder, or as the latest one.
 fn resumed(text: &str, artifacts: &Path, home: &Path) -> Result<Route> {
-    let path = match text {
-        "" => latest_comparison(artifacts).ok_or_else(|| {
-            let what = format!("no comparison is in {}", shown(artifacts));
-            Fault::at_flag("--resume", what, "begin one: `gbench-ci compare BASE..HEAD`")
-        })?,
-        text if text.contains('/') => PathBuf::from(text),
-        text => artifacts.join(text),
-    };
-    if !path.is_dir() {
-        let what = format!("{} is not there", shown(&path));
-        return Err(Fault::at_flag(
-            format!("--resume {text}"),
-            what,
-            "give the id that the comparison printed",
-        ));
-    }
+    let path = kept_folder(Some(text).filter(|text| !text.is_empty()), artifacts)?;
     let (base, head, control) = read_comparison(&path)?;
     let folder = ComparisonFolder::open(&path)?;
     let Some(comparison) = base.comparison.as_deref().cloned() else {

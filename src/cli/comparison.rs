@@ -32,19 +32,9 @@ impl Kept {
     /// Reads the comparison that a folder or an id names; without either the latest one.
     pub fn find(named: Option<&str>, place: &PlaceArgs, builtins: &[Benchmark]) -> Result<Self> {
         let folder = match named {
+            // A folder needs no suite file that says where artifacts are.
             Some(text) if Path::new(text).is_dir() => PathBuf::from(text),
-            Some(text) => {
-                let artifacts = place.artifacts(builtins)?;
-                let folder = text.parse::<RunId>().ok().map(|id| artifacts.join(id.as_str()));
-                folder.filter(|folder| folder.is_dir()).ok_or_else(|| unknown(text, &artifacts))?
-            }
-            None => {
-                let artifacts = place.artifacts(builtins)?;
-                latest_comparison(&artifacts).ok_or_else(|| {
-                    let next = "make one with `gbench-ci compare BASE..HEAD`, or name a comparison's folder";
-                    Fault::at_path(&artifacts, "no comparison in rounds is kept here", next)
-                })?
-            }
+            named => kept_folder(named, &place.artifacts(builtins)?)?,
         };
         let (base, head, control) = read_comparison(&folder)?;
         Ok(Self { base, head, control, folder: Some(folder) })
@@ -54,6 +44,21 @@ impl Kept {
     pub fn read(base: &Path, head: &Path, control: Option<&Path>) -> Result<Self> {
         let control = control.map(read_record).transpose()?;
         Ok(Self { base: read_record(base)?, head: read_record(head)?, control, folder: None })
+    }
+}
+
+/// The folder of a comparison, by its folder or its id; without either the latest one below `artifacts`.
+pub fn kept_folder(named: Option<&str>, artifacts: &Path) -> Result<PathBuf> {
+    match named {
+        Some(text) if Path::new(text).is_dir() => Ok(PathBuf::from(text)),
+        Some(text) => {
+            let folder = text.parse::<RunId>().ok().map(|id| artifacts.join(id.as_str()));
+            folder.filter(|folder| folder.is_dir()).ok_or_else(|| unknown(text, artifacts))
+        }
+        None => latest_comparison(artifacts).ok_or_else(|| {
+            let next = "make one with `gbench-ci compare BASE..HEAD`, or name a comparison's folder";
+            Fault::at_path(artifacts, "no comparison in rounds is kept here", next)
+        }),
     }
 }
 

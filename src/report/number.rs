@@ -105,6 +105,18 @@ pub fn value(value: f64, unit: &str) -> String {
     in_scale_of(value, value, unit)
 }
 
+/// What stands for each side of a row, in one unit where both have a value.
+pub fn centres(row: &Row) -> [Option<String>; 2] {
+    let centres = [&row.base, &row.head].map(|side| side.as_ref().and_then(|side| side.centre));
+    match centres {
+        [Some(base), Some(head)] => {
+            let (base, head) = pair(base, head, &row.unit);
+            [Some(base), Some(head)]
+        }
+        each => each.map(|centre| centre.map(|centre| value(centre, &row.unit))),
+    }
+}
+
 /// Two values for side-by-side reading: in one unit, unless they are a thousandfold apart.
 pub fn pair(base: f64, head: f64, unit: &str) -> (String, String) {
     let ratio = (head / base).abs();

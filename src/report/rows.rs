@@ -169,15 +169,7 @@ impl<'a> Digest<'a> {
 
 impl<'a> Line<'a> {
     fn new(row: &'a Row, name: String) -> Self {
-        let centres = [&row.base, &row.head].map(|side| side.as_ref().and_then(|side| side.centre));
-        let values = match centres {
-            [Some(base), Some(head)] => {
-                let (base, head) = number::pair(base, head, &row.unit);
-                [Some(base), Some(head)]
-            }
-            each => each.map(|centre| centre.map(|centre| number::value(centre, &row.unit))),
-        };
-        let [base, head] = values;
+        let [base, head] = number::centres(row);
         let (mut change, mut interval) = (String::new(), String::new());
         if let Some(measured) = &row.change {
             let percent = number::signed_percent;

@@ -86,7 +86,7 @@ impl Work<'_> {
         for (case, index) in step.cases.iter().zip(indices) {
             self.lanes[case.lane].settle(*index);
         }
-        let (total, interleaved) = (self.total, self.lanes.len() > 1);
+        let total = self.total;
         for turn in &step.turns {
             let (case, index) = (&step.cases[turn.case], indices[turn.case]);
             let lane = &mut self.lanes[case.lane];
@@ -108,7 +108,7 @@ impl Work<'_> {
                 self.ended = Some(stop);
             }
             let after_timeout = self.hands.after_timeout(&execution, case);
-            let (turn, lockstep) = (*turn, false);
+            let (turn, interleaved, lockstep) = (*turn, false, false);
             let around = Around { started, turn, interleaved, lockstep, after_timeout, conditions: None };
             lane.add(index, &execution, around);
             let (seconds, done) = (execution.seconds, self.done);

@@ -45,6 +45,10 @@ impl Store {
         Ok(Self { root: folder.join(path), keep: keep.max(1) as usize })
     }
 
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Where the trees of both sides of a comparison are kept; not necessarily there.
     pub fn trees(&self) -> PathBuf {
         self.root.join("trees")

@@ -16,7 +16,7 @@ use git2::{ObjectType, Oid, Repository, Status, StatusOptions, TreeWalkMode, Tre
 
 use super::link::{Ground, link};
 use super::overlay::{self, Times};
-use super::{files, lfs, revision, submodules};
+use super::{files, lfs, submodules};
 use crate::model::{Fault, Result};
 
 /// What a work tree shall hold.
@@ -33,16 +33,6 @@ impl State {
             State::Commit(id) | State::AsItStands(id) => id,
         }
     }
-}
-
-/// Checks a commit out into `at`, a folder that does not exist yet, as a linked work tree of the repository at
-/// `repository`, with a detached head.
-///
-/// `commit`: anything that names one (`git rev-parse`). Errors: it names none, or the files cannot be written.
-pub fn check_out(repository: &Path, commit: &str, at: &Path) -> Result<()> {
-    let origin = revision::open(repository)?;
-    let commit = revision::find(&origin, commit)?;
-    fill(&origin, State::Commit(commit), at, Ground::Open, Path::new(""))
 }
 
 /// Makes the work tree at `at` hold exactly `state`, and beside it only what git ignores: build folders stay.

@@ -21,7 +21,6 @@ mod range;
 mod revision;
 mod submodules;
 
-pub use checkout::check_out;
 pub use kept::{Tree, side_environment};
 pub use range::{Base, Range};
 pub use revision::{Revision, Sides, names_revision, resolve};

@@ -93,15 +93,7 @@ pub fn headline(explained: &Explained) -> String {
 /// Both sides with their figures, and how they were measured.
 pub fn measured(explained: &Explained) -> Vec<(&'static str, String)> {
     let (document, row) = (explained.document, explained.row);
-    let centres = [&row.base, &row.head].map(|side| side.as_ref().and_then(|side| side.centre));
-    let values = match centres {
-        [Some(base), Some(head)] => {
-            let (base, head) = number::pair(base, head, &row.unit);
-            [Some(base), Some(head)]
-        }
-        each => each.map(|centre| centre.map(|centre| number::value(centre, &row.unit))),
-    };
-    let [base, head] = values;
+    let [base, head] = number::centres(row);
     let mut facts = vec![
         ("base", side(&document.base, row.base.as_ref(), base)),
         ("head", side(&document.head, row.head.as_ref(), head)),
