@@ -8,124 +8,29 @@ use std::time::SystemTime;
 use super::baseline::store_of;
 use super::calibration;
 use super::compare::{Args, deliver, exit_from, quoted};
-use super::comparison::kept_folder;
 use super::gatekeeper::{Gatekeeper, rounded};
 use super::measure::RoundsMeasuring;
 use super::narrow::flags;
 use super::output::wrote;
 use super::progress::Shared;
+use super::resume::{Resumed, resumed};
 use super::run::home;
 use crate::compare::{Calibration, VerdictDocument, verdict_of};
 use crate::model::{
-    Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Side, Way,
+    Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Side,
 };
 use crate::plan::{RoundsPlan, choose_controls, common_cases};
 use crate::report::{Format, plural};
 use crate::run::Finished;
-use crate::store::{ComparisonFolder, read_comparison};
-use crate::suite::words::{near, parse_seconds};
+use crate::store::ComparisonFolder;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
-
-/// How a comparison of two commits is measured.
-#[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Between commits")]
-pub struct RoundsArgs {
-    /// Time for the rounds, such as 10m; what is open then is inconclusive [default: until all is decided]
-    #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
-    pub budget: Option<String>,
-    /// Rounds after which an open case is inconclusive [default: 40]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(4..=10_000))]
-    pub rounds: Option<u32>,
-    /// How the two processes of a round share the machine: `alternating`, one after the other, or `lockstep`, by turns
-    /// [default: alternating]
-    #[arg(long, value_name = "WAY", value_parser = way)]
-    pub way: Option<Way>,
-    /// Cases of the base that are measured against themselves, as a check [default: 5, at most an eighth of the cases]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=1000))]
-    pub controls: Option<u32>,
-    /// Seed of the coin that decides who goes first in each round [default: a fresh one]
-    #[arg(long, value_name = "NUMBER")]
-    pub coin: Option<u64>,
-    /// Go on with a comparison that was interrupted or left cases open: its id or folder [default: the latest]
-    #[arg(long, value_name = "COMPARISON", num_args = 0..=1, default_missing_value = "")]
-    pub resume: Option<String>,
-}
-
-impl RoundsArgs {
-    /// The first flag that speaks of rounds, for refusing it where none are measured.
-    pub fn first(&self) -> Option<&'static str> {
-        let given = [
-            (self.budget.is_some(), "--budget"),
-            (self.rounds.is_some(), "--rounds"),
-            (self.way.is_some(), "--way"),
-            (self.controls.is_some(), "--controls"),
-            (self.coin.is_some(), "--coin"),
-            (self.resume.is_some(), "--resume"),
-        ];
-        given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
-    }
-
-    fn apply(&self, gate: &mut Gate) -> Result<()> {
-        if let Some(text) = &self.budget {
-            let flag = format!("--budget {text}");
-            let seconds = parse_seconds(text)
-                .map_err(|what| Fault::at_flag(&flag, what, "give a duration such as 90s or 10m"))?;
-            gate.budget.set(seconds, Origin::Cli("--budget".into()));
-        }
-        if let Some(rounds) = self.rounds {
-            gate.rounds.set(rounds, Origin::Cli("--rounds".into()));
-        }
-        if let Some(way) = self.way {
-            gate.way.set(way, Origin::Cli("--way".into()));
-        }
-        if let Some(controls) = self.controls {
-            gate.controls.set(controls, Origin::Cli("--controls".into()));
-        }
-        Ok(())
-    }
-}
-
-fn way(text: &str) -> std::result::Result<Way, String> {
-    let words: Vec<&str> = Way::ALL.map(Way::word).to_vec();
-    Way::ALL.into_iter().find(|way| way.word() == text).ok_or_else(|| match near(text, &words).first() {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("write one of {}", words.join(", ")),
-    })
-}
 
 /// What is measured, and against what.
 struct Route {
     sides: Sides,
     /// What is gone on with, and its folder.
     resumed: Option<Resumed>,
-}
-
-struct Resumed {
-    folder: ComparisonFolder,
-    comparison: Comparison,
-    records: Vec<RunRecord>,
-}
-
-impl Resumed {
-    /// Refuses flags that would make it another comparison, rather than passing over them.
-    fn allows(&self, args: &Args) -> Result<()> {
-        let begun = &self.comparison;
-        let threshold = args.settings.overrides()?.threshold;
-        let differs = [
-            (args.rounds.coin.is_some_and(|coin| coin != begun.seed), "--coin"),
-            (args.rounds.way.is_some_and(|way| way != begun.way), "--way"),
-            (threshold.is_some() && threshold != begun.policy.threshold, "--threshold"),
-        ];
-        match differs.into_iter().find(|(differs, _)| *differs) {
-            Some((_, flag)) => {
-                let what =
-                    "the comparison was begun otherwise, and what has been seen of it cannot be judged anew";
-                Err(Fault::at_flag(flag, what, "take the flag out, or begin a new comparison"))
-            }
-            None => Ok(()),
-        }
-    }
 }
 
 /// What a comparison of two commits has measured.
@@ -173,7 +78,10 @@ pub fn measure(args: &Args, range: Option<&str>, builtins: &[Benchmark]) -> Resu
             let next = "take the range out: a comparison goes on with the commits that it began with";
             return Err(Fault::at_flag("--resume", "a range is given as well", next));
         }
-        Some(text) => resumed(text, &artifacts, &home)?,
+        Some(text) => {
+            let resumed = resumed(text, &artifacts, &home)?;
+            Route { sides: resumed.sides.clone(), resumed: Some(resumed) }
+        }
         None => Route { sides: trees::resolve(&home, &Range::parse(range))?, resumed: None },
     };
     let teller = Shared::new(args.output.quiet);
@@ -465,53 +373,6 @@ fn conclude(measured: &Measured, args: &Args, out: &mut impl Write) -> Result<Ex
         wrote(writeln!(out, "resume  {resume}{why}"))?;
     }
     Ok(exit_from(&document))
-}
-
-/// A comparison to go on with, by its id, its folder, or as the latest one.
-fn resumed(text: &str, artifacts: &Path, home: &Path) -> Result<Route> {
-    let path = kept_folder(Some(text).filter(|text| !text.is_empty()), artifacts)?;
-    let (base, head, control) = read_comparison(&path)?;
-    let folder = ComparisonFolder::open(&path)?;
-    let Some(comparison) = base.comparison.as_deref().cloned() else {
-        let what = "these records were not measured in rounds";
-        return Err(Fault::at_path(&path, what, "begin a comparison: `gbench-ci compare BASE..HEAD`"));
-    };
-    let sides = Sides { base: revision_of(&base, home, &path)?, head: revision_of(&head, home, &path)? };
-    let records = [Some(base), Some(head), control].into_iter().flatten().collect();
-    Ok(Route { sides, resumed: Some(Resumed { folder, comparison, records }) })
-}
-
-/// The state that a record was measured on: its commit, or the working tree as long as that is still the same.
-fn revision_of(record: &RunRecord, home: &Path, path: &Path) -> Result<Revision> {
-    let git = record.manifest.git.known();
-    let Some((git, commit)) = git.and_then(|git| Some((git, git.commit.clone()?))) else {
-        let what = "its records do not say which commits they measured";
-        return Err(Fault::at_path(path, what, "begin a new comparison: `gbench-ci compare BASE..HEAD`"));
-    };
-    if !git.dirty.any() {
-        let range = format!("{commit}..{commit}");
-        return Ok(trees::resolve(home, &Range::parse(Some(&range)))?.head);
-    }
-    let now = trees::resolve(home, &Range::parse(Some("HEAD..")))?.head;
-    let before = record.comparison.as_ref().and_then(|comparison| comparison.head_changes.as_ref());
-    let known = now.changed == 0 || now.fingerprint.is_some();
-    if now.commit == commit && (now.fingerprint.as_ref() != before || !known) {
-        let what = "its head was your working tree, and files have changed since";
-        return Err(Fault::at_path(path, what, "take the changes back, or begin a new comparison"));
-    }
-    if now.commit != commit {
-        let what = format!(
-            "its head was a working tree at {}, and yours is at {}",
-            short(&commit),
-            short(&now.commit)
-        );
-        return Err(Fault::at_path(path, what, "check that commit out again, or begin a new comparison"));
-    }
-    Ok(now)
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
 }
 
 #[cfg(test)]

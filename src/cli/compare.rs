@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::anchor;
 use super::baseline::{name_of, store_of};
-use super::commits::{self, RoundsArgs};
+use super::commits;
 use super::look;
 use super::measure::exit_of;
 use super::narrow::{Narrow, flags, of_records};
 use super::output::{check_place, wrote};
 use super::report::format_parser;
+use super::rounds_args::RoundsArgs;
 use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
 use super::stored::histories;

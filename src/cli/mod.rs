@@ -28,6 +28,8 @@ mod progress;
 pub mod render;
 mod replay;
 mod report;
+mod resume;
+mod rounds_args;
 mod run;
 mod selection;
 mod stored;
