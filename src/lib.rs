@@ -3,16 +3,16 @@
 //! One direction, and only [`cli`] knows the whole route:
 //!
 //! ```text
-//! suite -> plan -> run -> RunRecord -> store -> compare -> report
+//! suite -> plan -> run -> RunRecord -> store -> compare -> report -> github
 //! ```
 //!
 //! | level | rooms | may import |
 //! |---|---|---|
 //! | 0 | [`model`], [`stats`] | nothing of ours |
-//! | 1 | [`suite`], [`micro`], [`machine`], [`supervise`] | `model` |
+//! | 1 | [`suite`], [`micro`], [`machine`], [`supervise`], [`github`] | `model` |
 //! | 1 | [`compare`] | `model`, `stats` |
 //! | 2 | [`plan`] | `model`, `suite` |
-//! | 2 | [`store`] | `model` |
+//! | 2 | [`store`] | `model`, `github` |
 //! | 2 | [`report`] | `model`, `compare` |
 //! | 3 | [`run`] | `model`, `stats`, `suite`, `supervise`, `plan`, `store` |
 //! | 3 | [`trees`] | `model`, `suite`, `machine`, `store` |
@@ -27,6 +27,7 @@
 
 pub mod cli;
 pub mod compare;
+pub mod github;
 pub mod machine;
 pub mod micro;
 pub mod model;

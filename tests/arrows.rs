@@ -4,28 +4,30 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Every room and the rooms that it may import. `cli` alone knows the whole route.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("model", &[]),
     ("stats", &[]),
     ("suite", &["model"]),
     ("micro", &["model"]),
     ("machine", &["model"]),
     ("supervise", &["model"]),
+    ("github", &["model"]),
     ("compare", &["model", "stats"]),
     ("plan", &["model", "suite"]),
-    ("store", &["model"]),
+    ("store", &["model", "github"]),
     ("report", &["model", "compare"]),
     ("run", &["model", "stats", "suite", "supervise", "plan", "store"]),
     ("trees", &["model", "suite", "machine", "store"]),
     ("cli", &ANY),
 ];
-const ANY: [&str; 12] = [
+const ANY: [&str; 13] = [
     "model",
     "stats",
     "suite",
     "micro",
     "machine",
     "supervise",
+    "github",
     "compare",
     "plan",
     "store",

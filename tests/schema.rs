@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use gbench_ci::compare::{Calibration, Policy, SideInput, VerdictDocument, compare};
-use gbench_ci::model::RunRecord;
+use gbench_ci::compare::{Calibration, Merged, Policy, SideInput, VerdictDocument, compare};
+use gbench_ci::model::{Job, RunRecord};
 use serde_json::Value;
 
 use crate::support::fixture;
@@ -45,6 +45,8 @@ fn the_checked_in_schemas_are_those_of_the_types() {
         ("record-v2.json", RunRecord::schema()),
         ("verdict-v2.json", VerdictDocument::schema()),
         ("calibration-v1.json", Calibration::schema()),
+        ("merged-v1.json", Merged::schema()),
+        ("job-v1.json", Job::schema()),
     ];
     for (name, schema) in schemas {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";

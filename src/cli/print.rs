@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::output::{write_json, wrote};
-use crate::compare::{Calibration, VerdictDocument};
-use crate::model::{Exit, Fault, Result, RunRecord};
+use crate::compare::{Calibration, Merged, VerdictDocument};
+use crate::model::{Exit, Fault, Job, Result, RunRecord};
 
 /// Print the JSON Schema of a document
 #[derive(clap::Args, Clone, Debug)]
@@ -18,6 +18,10 @@ enum Document {
     Record,
     Verdict,
     Calibration,
+    /// Several verdicts as one: what `merge` writes
+    Merged,
+    /// What a CI job knows beside its verdict
+    Job,
 }
 
 pub fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
@@ -25,6 +29,8 @@ pub fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
         Document::Record => RunRecord::schema(),
         Document::Verdict => VerdictDocument::schema(),
         Document::Calibration => Calibration::schema(),
+        Document::Merged => Merged::schema(),
+        Document::Job => Job::schema(),
     };
     wrote(write_json(&schema, out))?;
     Ok(Exit::Pass)

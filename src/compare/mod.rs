@@ -21,6 +21,7 @@
 //! between         how much sessions differ, by their history
 //! process_session the rule across sessions
 //! verdict         the whole: conclusion, exit code, warnings
+//! merged          several verdicts as one: the machines of a matrix
 //! sentence        what a reader should know if they read nothing else
 //! ```
 
@@ -32,6 +33,7 @@ mod document;
 mod doubts;
 mod evidence;
 mod history;
+mod merged;
 mod pairing;
 mod policy;
 mod process_session;
@@ -56,6 +58,7 @@ pub use calibration::*;
 pub use document::*;
 pub use evidence::{Evidence, Measured, ProcessValues, RowLimits};
 pub use history::{History, Past, Session, one_session};
+pub use merged::{Group, Merged, SCHEMA_MERGED};
 pub use policy::{Policy, SideInput};
 pub use process_session::{ASSUMED_DEVIATION, ProcessSession};
 pub use replay::{named_sides, verdict_of};

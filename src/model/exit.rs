@@ -15,6 +15,8 @@ pub enum Exit {
     Failed = 4,
     /// The machine cannot do this: no GPU where one is required, or incomparable machines.
     Machine = 5,
+    /// The answer is known and could not be told: GitHub or the history could not be reached, or refused.
+    Unpublished = 6,
     /// A defect of gbench-ci itself.
     Internal = 70,
     /// Ctrl-C ended the run; the record holds what was measured until then.
@@ -25,13 +27,17 @@ pub enum Exit {
 
 impl Exit {
     /// Every code, in order, with the words that README.md quotes.
-    pub const ALL: [(Exit, &'static str); 9] = [
+    pub const ALL: [(Exit, &'static str); 10] = [
         (Exit::Pass, "pass"),
         (Exit::Regression, "regression"),
         (Exit::Usage, "usage or configuration error"),
         (Exit::Inconclusive, "inconclusive, where policy says it matters"),
         (Exit::Failed, "a benchmark failed, timed out, was invalid or is missing, or nothing was compared"),
-        (Exit::Machine, "the machine cannot do this: no GPU where one is required, or incomparable machines"),
+        (
+            Exit::Machine,
+            "the machine cannot do this: no GPU where one is required, incomparable machines, or a fork's code where none may run",
+        ),
+        (Exit::Unpublished, "the answer is known and could not be published"),
         (Exit::Internal, "internal error"),
         (Exit::Interrupted, "interrupted (Ctrl-C); the record holds what was measured"),
         (Exit::Terminated, "terminated (SIGTERM); the record holds what was measured"),
@@ -44,7 +50,7 @@ impl Exit {
     /// The one of two verdicts' codes that speaks for both. A regression stands above all that merely could not be
     /// judged: one that was found is a fact. Of the rest the one that judged less is the graver.
     pub fn graver(self, other: Exit) -> Exit {
-        const GRAVEST_FIRST: [Exit; 9] = [
+        const GRAVEST_FIRST: [Exit; 10] = [
             Exit::Internal,
             Exit::Interrupted,
             Exit::Terminated,
@@ -53,6 +59,7 @@ impl Exit {
             Exit::Machine,
             Exit::Failed,
             Exit::Inconclusive,
+            Exit::Unpublished,
             Exit::Pass,
         ];
         let gravest = GRAVEST_FIRST.into_iter().find(|exit| [self, other].contains(exit));

@@ -13,6 +13,8 @@
 //! | [`Metric`] | repeated measurements of one quantity, by process, in order |
 //! | [`Stage`], [`Deadlines`] | build, start, setup, warm-up, measure, verify, profile, teardown |
 //! | [`Outcome`] | measured, invalid, failed, timed out, skipped, not run: each with its why |
+//! | [`Job`] | what a CI job knows beside its verdict, for the job that publishes it |
+//! | [`Shard`] | one of several parts of a suite, each measured by a job of its own |
 //! | [`RunRecord`] | one run, whole: configuration, manifest, outcomes, samples; versioned JSON |
 //! | [`Fault`] | an error as the user meets it: where, what, what next, and the exit code |
 
@@ -24,6 +26,7 @@ mod facts;
 mod fault;
 mod hash;
 mod id;
+mod job;
 pub mod line;
 mod manifest;
 mod match_fields;
@@ -42,6 +45,7 @@ pub use exit::Exit;
 pub use fault::{Fault, Place, Result};
 pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};
+pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine};
 pub use manifest::*;
 pub use match_fields::{MATCH_FIELDS, Strictness};
 pub use outcome::{FailureKind, Outcome};

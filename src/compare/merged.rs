@@ -1,0 +1,63 @@
+//! Several verdicts as one: the machines of a matrix, or the one verdict of a single job. The public document of
+//! `gbench-ci merge`, and what is published.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Conclusion, Verdict, VerdictDocument};
+
+pub const SCHEMA_MERGED: &str = "gbench-ci/merged/v1";
+
+/// One answer for several machines. The shards of one machine are one verdict here already.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Merged {
+    /// `gbench-ci/merged/v1`.
+    pub schema: String,
+    pub tool_version: String,
+    /// The gravest of the groups'.
+    pub conclusion: Conclusion,
+    /// Likewise.
+    pub exit_code: u8,
+    /// What a reader should know if they read nothing else.
+    pub sentence: String,
+    /// Verdict word to number of rows over all groups, every verdict present.
+    pub counts: BTreeMap<Verdict, u32>,
+    /// At least one; labels differ.
+    pub groups: Vec<Group>,
+    /// What is missing or odd about the parts: a shard that never came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// One machine's verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// `h100`; empty for the only one.
+    pub label: String,
+    pub verdict: VerdictDocument,
+}
+
+impl Merged {
+    /// A single verdict as what is published; sentence, counts and exit code are its own.
+    pub fn single(label: &str, verdict: VerdictDocument) -> Self {
+        Self {
+            schema: SCHEMA_MERGED.into(),
+            tool_version: verdict.tool_version.clone(),
+            conclusion: verdict.conclusion,
+            exit_code: verdict.exit_code,
+            sentence: verdict.sentence.clone(),
+            counts: verdict.counts.clone(),
+            groups: vec![Group { label: label.to_owned(), verdict }],
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The JSON Schema; `docs/schema/merged-v1.json` is this.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Merged).into()
+    }
+}

@@ -1,0 +1,450 @@
+//! One repository's door to GitHub: octocrab carries the requests, and whether one is sent again is decided here.
+//!
+//! Reading and overwriting are repeated after a server error or no answer. Creating is not: whoever creates says how
+//! to find what may have been created, and only what is not there is asked for again. A rate limit is waited for as
+//! GitHub says, within limits. Nothing here prints, so no log can hold a token.
+
+use std::cell::Cell;
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::{HeaderMap, Method};
+use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::error::{ApiError, ApiResult};
+use super::place::{Endpoint, Slug, Token};
+
+/// How much one run may ask of GitHub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests of one client, repeated ones among them. GitHub gives a repository's jobs 1,000 an hour together.
+    pub requests: u32,
+    /// Times that one call is tried.
+    pub attempts: u32,
+    /// The first pause between two tries; each one after it doubles.
+    pub pause: Duration,
+    /// The longest time that one call waits altogether.
+    pub patience: Duration,
+    /// For one request and its answer.
+    pub timeout: Duration,
+    /// Bytes of an answer, beyond which it is not read on.
+    pub answer: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            requests: 200,
+            attempts: 5,
+            pause: Duration::from_secs(1),
+            patience: Duration::from_secs(180),
+            timeout: Duration::from_secs(30),
+            answer: 100 << 20,
+        }
+    }
+}
+
+/// What came back, whatever its status.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// One repository of one server, with or without a token. Not for several threads at once: each makes its own.
+pub struct Client {
+    transport: octocrab::Octocrab,
+    /// For what lies elsewhere: no token goes with it.
+    stranger: reqwest::Client,
+    runtime: tokio::runtime::Runtime,
+    endpoint: Endpoint,
+    slug: Slug,
+    limits: Limits,
+    spent: Cell<u32>,
+}
+
+/// How one try ended.
+enum Tried {
+    Answered(Answer),
+    /// Nothing, or half of something: it may have been done all the same.
+    Silent(String),
+}
+
+/// What follows from a try.
+enum Fate {
+    Done(Answer),
+    /// GitHub did nothing and says when to come back.
+    Later(Duration),
+    /// Nobody knows whether it was done.
+    Uncertain(String),
+    Refused(ApiError),
+}
+
+impl Client {
+    /// Errors: the machine's certificates or the address cannot be used.
+    pub fn new(endpoint: &Endpoint, slug: &Slug, token: Option<&Token>, limits: Limits) -> ApiResult<Self> {
+        let fault = |cause: String| ApiError::Unreachable { request: endpoint.api.clone(), cause };
+        // Fails only where another part of the process has installed one already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let build = || {
+            let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+            builder.timeout(limits.timeout).build().map_err(|error| fault(root_cause(&error)))
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| fault(error.to_string()))?;
+        let (ours, stranger) = (build()?, build()?);
+        let mut builder = octocrab::Octocrab::builder()
+            .base_uri(endpoint.api.as_str())
+            .map_err(|error| fault(root_cause(&error)))?;
+        if let Some(token) = token {
+            builder = builder.personal_token(token.reveal());
+        }
+        // It starts tasks of its own, and so asks for a runtime already here.
+        let inside = runtime.enter();
+        let transport = builder.build_with_reqwest(ours).map_err(|error| fault(root_cause(&error)))?;
+        drop(inside);
+        Ok(Self {
+            transport,
+            stranger,
+            runtime,
+            endpoint: endpoint.clone(),
+            slug: slug.clone(),
+            limits,
+            spent: Cell::new(0),
+        })
+    }
+
+    pub fn slug(&self) -> &Slug {
+        &self.slug
+    }
+
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Requests sent so far.
+    pub fn spent(&self) -> u32 {
+        self.spent.get()
+    }
+
+    /// A route of this client's repository: `/repos/OWNER/NAME` and what follows, which begins with a slash.
+    pub fn route(&self, rest: &str) -> String {
+        format!("{}{rest}", self.slug.route())
+    }
+
+    /// Reads. Tried again after server errors and silence.
+    pub fn get<T: DeserializeOwned>(&self, route: &str) -> ApiResult<T> {
+        let request = format!("GET {route}");
+        parsed(&request, &self.again(Method::GET, route, None)?)
+    }
+
+    /// Reads every page of a list: a JSON array, or an object with the list under `key`. At most `most` pages.
+    pub fn pages<T: DeserializeOwned>(&self, route: &str, key: Option<&str>, most: u32) -> ApiResult<Vec<T>> {
+        let mut all = Vec::new();
+        let separator = if route.contains('?') { '&' } else { '?' };
+        // Pages by number, not by the answer's links: a link may lead to another host.
+        for page in 1..=most {
+            let route = format!("{route}{separator}per_page=100&page={page}");
+            let request = format!("GET {route}");
+            let answer = self.again(Method::GET, &route, None)?;
+            let mut value: Value = parsed(&request, &answer)?;
+            let list = match key {
+                Some(key) => value.get_mut(key).map(Value::take).unwrap_or_default(),
+                None => value,
+            };
+            let items: Vec<T> = serde_json::from_value(list)
+                .map_err(|error| ApiError::Unreadable { request, cause: error.to_string() })?;
+            let full = items.len() >= 100;
+            all.extend(items);
+            let more = answer.header("link").is_some_and(|link| link.contains("rel=\"next\""));
+            if !full && !more {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Overwrites: the same twice is the same, so it is tried again like reading.
+    pub fn patch<T: DeserializeOwned>(&self, route: &str, body: &Value) -> ApiResult<T> {
+        let request = format!("PATCH {route}");
+        parsed(&request, &self.again(Method::PATCH, route, Some(body))?)
+    }
+
+    /// Creates, once. Where it is not known whether GitHub did it, `find` looks for what may have been created; only
+    /// if it finds nothing is it asked for again.
+    pub fn create<T: DeserializeOwned>(
+        &self,
+        route: &str,
+        body: &Value,
+        mut find: impl FnMut() -> ApiResult<Option<T>>,
+    ) -> ApiResult<T> {
+        let request = format!("POST {route}");
+        let mut wait = Wait::new(&self.limits);
+        loop {
+            match self.fate(&request, self.once(Method::POST, route, Some(body))?) {
+                Fate::Done(answer) => return parsed(&request, &answer),
+                Fate::Refused(error) => return Err(error),
+                Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
+                Fate::Uncertain(cause) => {
+                    let pause = wait.next(&request, &cause)?;
+                    self.sleep(pause);
+                    if let Some(found) = find()? {
+                        return Ok(found);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One request and whatever answers it, for calls whose refusals mean something: see the history branch.
+    /// Repeated for a rate limit only. `Err` also where nobody knows what became of it.
+    pub fn post_once<T: DeserializeOwned>(&self, route: &str, body: &Value) -> ApiResult<T> {
+        self.once_or_later(Method::POST, route, body)
+    }
+
+    /// Likewise for what must not be overwritten blindly.
+    pub fn patch_once<T: DeserializeOwned>(&self, route: &str, body: &Value) -> ApiResult<T> {
+        self.once_or_later(Method::PATCH, route, body)
+    }
+
+    fn once_or_later<T: DeserializeOwned>(&self, method: Method, route: &str, body: &Value) -> ApiResult<T> {
+        let request = format!("{method} {route}");
+        let mut wait = Wait::new(&self.limits);
+        loop {
+            match self.fate(&request, self.once(method.clone(), route, Some(body))?) {
+                Fate::Done(answer) => return parsed(&request, &answer),
+                Fate::Refused(error) => return Err(error),
+                Fate::Uncertain(cause) => return Err(ApiError::Unreachable { request, cause }),
+                Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
+            }
+        }
+    }
+
+    /// The bytes behind a route that answers with them or points to where they are. At most [`Limits::answer`].
+    /// The token stays here when another host is pointed to.
+    pub fn download(&self, route: &str) -> ApiResult<Vec<u8>> {
+        let answer = self.again(Method::GET, route, None)?;
+        let Some(place) = answer.header("location").filter(|_| matches!(answer.status, 301..=308)) else {
+            return Ok(answer.body);
+        };
+        // Its query is a key to the file; it must stand in no message.
+        let request = format!("GET {}", place.split('?').next().unwrap_or_default());
+        let place = place.to_owned();
+        let mut wait = Wait::new(&self.limits);
+        loop {
+            self.count()?;
+            let tried = self.runtime.block_on(async {
+                let answer = self
+                    .stranger
+                    .get(&place)
+                    .send()
+                    .await
+                    .map_err(|error| root_cause(&error.without_url()))?;
+                let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+                let body = limited(reqwest::Body::from(answer), self.limits.answer).await?;
+                Ok(Answer { status, headers, body })
+            });
+            match self.fate(&request, tried.map_or_else(Tried::Silent, Tried::Answered)) {
+                Fate::Done(answer) => return Ok(answer.body),
+                Fate::Refused(error) => return Err(error),
+                Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
+                Fate::Uncertain(cause) => self.sleep(wait.next(&request, &cause)?),
+            }
+        }
+    }
+
+    /// Sends until it is answered, for what may be sent again.
+    fn again(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Answer> {
+        let request = format!("{method} {route}");
+        let mut wait = Wait::new(&self.limits);
+        loop {
+            match self.fate(&request, self.once(method.clone(), route, body)?) {
+                Fate::Done(answer) => return Ok(answer),
+                Fate::Refused(error) => return Err(error),
+                Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
+                Fate::Uncertain(cause) => self.sleep(wait.next(&request, &cause)?),
+            }
+        }
+    }
+
+    fn count(&self) -> ApiResult<()> {
+        let spent = self.spent.get();
+        if spent >= self.limits.requests {
+            return Err(ApiError::Spent { requests: spent });
+        }
+        self.spent.set(spent + 1);
+        Ok(())
+    }
+
+    fn once(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Tried> {
+        self.count()?;
+        let uri = format!("{}{route}", self.endpoint.api);
+        let request = format!("{method} {route}");
+        let unsendable = |cause: String| ApiError::Unreadable { request: request.clone(), cause };
+        let builder = http::Request::builder()
+            .method(method)
+            .uri(uri)
+            .header("accept", "application/vnd.github+json")
+            .header("x-github-api-version", "2022-11-28");
+        let message =
+            self.transport.build_request(builder, body).map_err(|error| unsendable(root_cause(&error)))?;
+        let exchange = async {
+            let answer = self.transport.execute(message).await.map_err(|error| root_cause(&error))?;
+            let (parts, body) = answer.into_parts();
+            let body = limited(body, self.limits.answer).await?;
+            Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
+        };
+        let answered =
+            self.runtime.block_on(async { tokio::time::timeout(self.limits.timeout, exchange).await });
+        Ok(match answered {
+            Ok(Ok(answer)) => Tried::Answered(answer),
+            Ok(Err(cause)) => Tried::Silent(cause),
+            Err(_) => Tried::Silent(format!("no answer within {} s", self.limits.timeout.as_secs_f64())),
+        })
+    }
+
+    fn fate(&self, request: &str, tried: Tried) -> Fate {
+        let answer = match tried {
+            Tried::Silent(cause) => return Fate::Uncertain(cause),
+            Tried::Answered(answer) => answer,
+        };
+        if answer.status < 400 {
+            return Fate::Done(answer);
+        }
+        let message = message_of(&answer);
+        if let Some(pause) = limited_for(&answer, &message) {
+            return Fate::Later(pause);
+        }
+        match answer.status {
+            408 | 500..=599 => Fate::Uncertain(format!("GitHub answers {}", answer.status)),
+            status => {
+                let wanted = answer.header("x-accepted-github-permissions").map(str::to_owned);
+                Fate::Refused(ApiError::Refused { request: request.to_owned(), status, message, wanted })
+            }
+        }
+    }
+
+    /// Waits; also what callers with retries of their own use.
+    pub fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+/// The pauses of one call.
+struct Wait {
+    limits: Limits,
+    tries: u32,
+    waited: Duration,
+}
+
+impl Wait {
+    fn new(limits: &Limits) -> Self {
+        Self { limits: *limits, tries: 1, waited: Duration::ZERO }
+    }
+
+    /// The pause before another try, twice as long each time and a little random, so that many jobs that failed at
+    /// once do not come back at once. Errors: it was tried often enough.
+    fn next(&mut self, request: &str, cause: &str) -> ApiResult<Duration> {
+        if self.tries >= self.limits.attempts {
+            let cause = format!("{cause}, {} times", self.tries);
+            return Err(ApiError::Unreachable { request: request.to_owned(), cause });
+        }
+        let pause = jittered(self.limits.pause * (1 << (self.tries - 1).min(6)));
+        self.tries += 1;
+        self.waited += pause;
+        Ok(pause)
+    }
+
+    /// The pause that GitHub asks for. Errors: it is longer than this call waits.
+    fn asked(&mut self, request: &str, pause: Duration) -> ApiResult<Duration> {
+        if self.waited + pause > self.limits.patience || self.tries >= self.limits.attempts {
+            return Err(ApiError::Limited { request: request.to_owned(), wait: pause });
+        }
+        self.tries += 1;
+        self.waited += pause;
+        Ok(pause)
+    }
+}
+
+/// Between half and one and a half times the pause.
+pub(super) fn jittered(pause: Duration) -> Duration {
+    // The standard library seeds its hash maps from the system's randomness.
+    let random = RandomState::new().hash_one(pause) as f64 / u64::MAX as f64;
+    pause.mul_f64(0.5 + random)
+}
+
+/// How long to stay away, where the answer is a rate limit. GitHub: obey `retry-after`, else wait for the reset, else at
+/// least a minute.
+fn limited_for(answer: &Answer, message: &str) -> Option<Duration> {
+    if !matches!(answer.status, 403 | 429) {
+        return None;
+    }
+    let number = |name: &str| answer.header(name)?.trim().parse::<u64>().ok();
+    if let Some(seconds) = number("retry-after") {
+        return Some(Duration::from_secs(seconds));
+    }
+    if number("x-ratelimit-remaining") == Some(0) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let reset = number("x-ratelimit-reset").unwrap_or(now + 60);
+        return Some(Duration::from_secs(reset.saturating_sub(now) + 1));
+    }
+    let limited = answer.status == 429 || message.to_ascii_lowercase().contains("rate limit");
+    limited.then_some(Duration::from_secs(60))
+}
+
+/// GitHub's own words, with the fields it complains about.
+fn message_of(answer: &Answer) -> String {
+    let value: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let mut message = value["message"].as_str().unwrap_or("without a message").to_owned();
+    for error in value["errors"].as_array().into_iter().flatten().take(3) {
+        let words = error.as_str().or(error["message"].as_str()).map(str::to_owned);
+        message += &format!("; {}", words.unwrap_or_else(|| error.to_string()));
+    }
+    message.chars().take(600).collect()
+}
+
+fn parsed<T: DeserializeOwned>(request: &str, answer: &Answer) -> ApiResult<T> {
+    let body = if answer.body.is_empty() { b"null" } else { answer.body.as_slice() };
+    serde_json::from_slice(body)
+        .map_err(|error| ApiError::Unreadable { request: request.to_owned(), cause: error.to_string() })
+}
+
+/// The whole body, unless it is longer than it may be.
+async fn limited<B>(body: B, most: usize) -> Result<Vec<u8>, String>
+where
+    B: http_body::Body,
+    B::Data: AsRef<[u8]>,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    let mut bytes = Vec::new();
+    let mut body = std::pin::pin!(body);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| root_cause(&error))?;
+        if let Some(data) = frame.data_ref() {
+            bytes.extend_from_slice(data.as_ref());
+            if bytes.len() > most {
+                return Err(format!("the answer is longer than {most} bytes"));
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// The innermost reason: the outer ones say "error sending request".
+fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.last().map_or_else(String::new, ToString::to_string)
+}

@@ -1,0 +1,164 @@
+//! What can go wrong between here and GitHub, and what a user can do about it.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::model::{Exit, Fault};
+
+pub type ApiResult<T> = Result<T, ApiError>;
+
+/// Why a call gave nothing. None of these holds a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApiError {
+    /// GitHub said no.
+    Refused {
+        /// `POST /repos/o/r/issues/1/comments`.
+        request: String,
+        status: u16,
+        /// GitHub's own words.
+        message: String,
+        /// `issues=write; pull_requests=write`: what GitHub says would have been enough.
+        wanted: Option<String>,
+    },
+    /// No answer, or none but server errors, as often as it was tried.
+    Unreachable { request: String, cause: String },
+    /// Too many requests; it would take longer than this call waits.
+    Limited { request: String, wait: Duration },
+    /// This run's own limit on requests is reached: something goes round in circles.
+    Spent { requests: u32 },
+    /// The answer is not what GitHub's description says.
+    Unreadable { request: String, cause: String },
+}
+
+impl ApiError {
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            ApiError::Refused { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+
+    pub fn message(&self) -> &str {
+        match self {
+            ApiError::Refused { message, .. } => message,
+            _ => "",
+        }
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ApiError::Refused { status, message, .. } => write!(f, "GitHub answers {status}: {message}"),
+            ApiError::Unreachable { cause, .. } => write!(f, "GitHub cannot be reached: {cause}"),
+            ApiError::Limited { wait, .. } => {
+                write!(f, "GitHub takes no more requests for {} s", wait.as_secs())
+            }
+            ApiError::Spent { requests } => {
+                write!(f, "all {requests} requests that one run may make are spent")
+            }
+            ApiError::Unreadable { cause, .. } => write!(f, "GitHub's answer cannot be understood: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+/// A permission of a job's token, as a workflow's YAML writes it, by what the route is about.
+const PERMISSIONS: [(&str, &str); 8] = [
+    ("/check-runs", "checks"),
+    ("/check-suites", "checks"),
+    ("/statuses", "statuses"),
+    ("/issues", "issues"),
+    ("/pulls", "pull-requests"),
+    ("/git/", "contents"),
+    ("/contents/", "contents"),
+    ("/actions/", "actions"),
+];
+
+/// The YAML line that grants a call, such as `pull-requests: write`.
+fn permission(request: &str, wanted: Option<&str>) -> Option<String> {
+    // GitHub names several ways in with `,` and several needed at once with `;`: the first is enough to begin with.
+    // A comment on a pull request goes by either; the narrower one is the one to give.
+    if let Some(wanted) = wanted {
+        let ways: Vec<&str> =
+            wanted.split([',', ';']).map(str::trim).filter(|way| way.contains('=')).collect();
+        let chosen = ways.iter().find(|way| way.starts_with("pull_requests")).or(ways.first())?;
+        return Some(chosen.replace('_', "-").replace('=', ": "));
+    }
+    let (method, route) = request.split_once(' ')?;
+    let level = if method == "GET" { "read" } else { "write" };
+    let comment = route.contains("/issues/") && route.contains("comments");
+    let name = match comment {
+        true => "pull-requests",
+        false => PERMISSIONS.iter().find(|(part, _)| route.contains(part))?.1,
+    };
+    Some(format!("{name}: {level}"))
+}
+
+impl From<ApiError> for Fault {
+    fn from(error: ApiError) -> Self {
+        let (place, next) = match &error {
+            ApiError::Refused { request, status: 401, .. } => {
+                (request.clone(), "give a token that is valid: `token: ${{ github.token }}`".to_owned())
+            }
+            ApiError::Refused { request, status: 403 | 404, wanted, .. } => {
+                let next = match permission(request, wanted.as_deref()) {
+                    Some(line) => {
+                        format!("add `{line}` below `permissions:` of the job in the workflow file")
+                    }
+                    None => "give the job's token the permission that GitHub names".to_owned(),
+                };
+                (request.clone(), next)
+            }
+            ApiError::Refused { request, .. } => {
+                (request.clone(), "see what GitHub says; `gbench-ci publish` can be run again".to_owned())
+            }
+            ApiError::Unreachable { request, .. } => {
+                let next = "run `gbench-ci publish` on the same folder again when GitHub can be reached";
+                (request.clone(), next.to_owned())
+            }
+            ApiError::Limited { request, wait } => {
+                (request.clone(), format!("run `gbench-ci publish` again in {} s", wait.as_secs()))
+            }
+            ApiError::Spent { .. } => {
+                ("GitHub".to_owned(), "report this as a defect of gbench-ci".to_owned())
+            }
+            ApiError::Unreadable { request, .. } => (
+                request.clone(),
+                "check `GITHUB_API_URL`; else report this as a defect of gbench-ci".to_owned(),
+            ),
+        };
+        Fault::at(place, error, next).exits(Exit::Unpublished)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(request: &str, status: u16, wanted: Option<&str>) -> Fault {
+        let message = "Resource not accessible by integration".into();
+        ApiError::Refused { request: request.into(), status, message, wanted: wanted.map(Into::into) }.into()
+    }
+
+    #[test]
+    fn a_refusal_names_the_line_that_grants_it() {
+        for (request, wanted, line) in [
+            ("POST /repos/o/r/issues/1/comments", None, "pull-requests: write"),
+            ("PATCH /repos/o/r/issues/comments/5", None, "pull-requests: write"),
+            ("POST /repos/o/r/check-runs", None, "checks: write"),
+            ("POST /repos/o/r/statuses/abc", None, "statuses: write"),
+            ("POST /repos/o/r/issues", None, "issues: write"),
+            ("PATCH /repos/o/r/git/refs/heads/h", None, "contents: write"),
+            ("GET /repos/o/r/actions/runs/1/artifacts", None, "actions: read"),
+            ("POST /repos/o/r/x", Some("issues=write; pull_requests=write"), "pull-requests: write"),
+            ("POST /repos/o/r/x", Some("issues=write,contents=write"), "issues: write"),
+        ] {
+            let fault = refused(request, 403, wanted);
+            assert!(fault.next.contains(&format!("`{line}`")), "{request}: {}", fault.next);
+            assert_eq!(fault.exit, Exit::Unpublished);
+        }
+        assert!(refused("GET /repos/o/r", 401, None).next.contains("github.token"));
+    }
+}

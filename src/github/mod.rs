@@ -1,0 +1,12 @@
+//! Carries bytes to GitHub and back: comments, checks, issues, artifacts, a branch with the history.
+//!
+//! octocrab is the transport; the types of what is sent and read are our own and small, because GitHub adds fields and
+//! other servers leave some out. What is retried, and when, is decided here alone: see [`Client`].
+
+mod client;
+mod error;
+mod place;
+
+pub use client::{Answer, Client, Limits};
+pub use error::{ApiError, ApiResult};
+pub use place::{Endpoint, Sha, Slug, Token};

@@ -1,0 +1,122 @@
+//! What a CI job knows beside its verdict: `job.json` in the folder of a comparison. It goes from the job that measures
+//! to the one that publishes or merges.
+//!
+//! The publishing side believes none of it about who asked: repository, pull request and head commit come from the
+//! event and the API there. What it may take from here can at worst make an unverified report look odd.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const SCHEMA_JOB: &str = "gbench-ci/job/v1";
+
+/// One measuring job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// `gbench-ci/job/v1`.
+    pub schema: String,
+    /// The event's name: `pull_request`, `schedule`; `none` outside of CI.
+    pub event: String,
+    /// Full commit id of what was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    pub base: BaseChoice,
+    /// Which machine of a matrix this is: `h100`. Names the check and a section of the comment; empty for the only one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The gate's own exit code, before `fail-on` looked at it.
+    pub exit_code: u8,
+    /// What fails the job: words of `--fail-on`; empty where the gate's own code does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fail_on: Vec<String>,
+    /// Where each benchmark's source is, for annotations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceLine>,
+    /// Whether what was judged came from a fork.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fork: bool,
+}
+
+/// Which baseline was taken, and why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BaseChoice {
+    /// Full commit id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// When it was committed, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committed: Option<String>,
+    /// One sentence without a period: `the merge base of main and this branch, 3 days old`.
+    pub why: String,
+}
+
+/// A part of a suite: `2/3`, counted from one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shard {
+    pub index: u32,
+    pub of: u32,
+}
+
+impl Shard {
+    /// Most shards that a suite may be cut into: GitHub runs at most 256 jobs of a matrix.
+    pub const MOST: u32 = 256;
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.parse::<u32>().ok().filter(|number| (1..=Self::MOST).contains(number));
+        let parts = text.split_once('/').and_then(|(index, of)| Some((number(index)?, number(of)?)));
+        match parts {
+            Some((index, of)) if index <= of => Ok(Self { index, of }),
+            _ => Err(format!(
+                "write it as 2/3: a number from 1, and how many there are, at most {}",
+                Self::MOST
+            )),
+        }
+    }
+}
+
+/// A line of the repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SourceLine {
+    /// `kernels/gemm`: a benchmark's id.
+    pub benchmark: String,
+    /// Path from the repository's root, with `/`.
+    pub path: String,
+    /// Counted from one.
+    pub line: u32,
+}
+
+impl Job {
+    /// The JSON Schema of a job; `docs/schema/job-v1.json` is this.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Job).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_is_one_of_so_many() {
+        assert_eq!("2/3".parse(), Ok(Shard { index: 2, of: 3 }));
+        assert_eq!(Shard { index: 2, of: 3 }.to_string(), "2/3");
+        for wrong in ["", "2", "0/3", "4/3", "1/257", "a/b", "-1/2", "1/2/3"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
+}
