@@ -3,6 +3,7 @@
 //! octocrab is the transport; the types of what is sent and read are our own and small, because GitHub adds fields and
 //! other servers leave some out. What is retried, and when, is decided here alone: see [`Client`].
 
+pub mod branch;
 mod client;
 mod error;
 mod place;

@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod git;
+pub mod history;
 pub mod json;
 pub mod records;
 pub mod rounds;
