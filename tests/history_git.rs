@@ -76,7 +76,8 @@ fn a_run_reads_back_as_it_was_written_and_stands_where_the_layout_says() {
 
     let commit = sandbox.repository.find_commit(Oid::from_str(&appended.commit).unwrap()).unwrap();
     assert_eq!(commit.parent_count(), 0, "it shares no commit with the code");
-    let readme = commit.tree().unwrap().get_name("README.md").unwrap().to_object(&sandbox.repository).unwrap();
+    let readme =
+        commit.tree().unwrap().get_name("README.md").unwrap().to_object(&sandbox.repository).unwrap();
     let readme = String::from_utf8(readme.as_blob().unwrap().content().to_vec()).unwrap();
     assert!(readme.contains("git show gbench-history:history/2026-11/RUN.json.gz | zcat"), "{readme}");
     assert!(commit.message().unwrap().contains("[skip ci]"), "a push of it starts no workflow");
@@ -122,9 +123,11 @@ fn a_run_that_was_cut_short_or_measured_nothing_never_enters() {
     killed.record.state = RecordState::Recovered;
     let mut nothing = entry(3);
     nothing.record.cases[0].outcome = Outcome::Skipped { cause: "no GPU".into(), advice: "use one".into() };
-    for (entry, words) in
-        [(cut, "the run was cut short"), (killed, "the run was cut short"), (nothing, "nothing in it was measured")]
-    {
+    for (entry, words) in [
+        (cut, "the run was cut short"),
+        (killed, "the run was cut short"),
+        (nothing, "nothing in it was measured"),
+    ] {
         let fault = open(&sandbox.root(), BRANCH).append(&entry).unwrap_err();
         assert_eq!((fault.what.as_str(), fault.exit), (words, Exit::Failed));
     }
@@ -177,7 +180,8 @@ fn a_branch_that_is_checked_out_anywhere_is_not_moved_under_its_user() {
     let linked = sandbox.folder.path().join("linked");
     let history = sandbox.repository.find_reference("refs/heads/gbench-history").unwrap();
     let mut options = git2::WorktreeAddOptions::new();
-    let tree = sandbox.repository.worktree("linked", &linked, Some(options.reference(Some(&history)))).unwrap();
+    let tree =
+        sandbox.repository.worktree("linked", &linked, Some(options.reference(Some(&history)))).unwrap();
     refused(&sandbox.root(), &linked);
     std::fs::remove_dir_all(&linked).unwrap();
     tree.prune(None).unwrap();
@@ -227,7 +231,9 @@ fn what_was_fetched_counts_too_and_a_branch_that_lags_behind_catches_up() {
     let root = sandbox.root();
     let fetched = "refs/remotes/origin/gbench-history";
     let here = "refs/heads/gbench-history";
-    let point = |name: &str, at: &str| drop(repository.reference(name, Oid::from_str(at).unwrap(), true, "").unwrap());
+    let point = |name: &str, at: &str| {
+        drop(repository.reference(name, Oid::from_str(at).unwrap(), true, "").unwrap())
+    };
 
     let first = append(&root, &entry(1)).commit;
     let second = append(&root, &entry(2)).commit;
@@ -258,7 +264,10 @@ fn a_branch_that_someone_reset_is_gone_on_with_from_where_it_is() {
     let first = append(&sandbox.root(), &entry(1)).commit;
     append(&sandbox.root(), &entry(2));
     let history = open(&sandbox.root(), BRANCH);
-    sandbox.repository.reference("refs/heads/gbench-history", Oid::from_str(&first).unwrap(), true, "").unwrap();
+    sandbox
+        .repository
+        .reference("refs/heads/gbench-history", Oid::from_str(&first).unwrap(), true, "")
+        .unwrap();
     history.append(&entry(3)).unwrap();
     assert_eq!(numbers(&sandbox.root()), [1, 3].map(|number| entry(number).run_id.to_string()));
 }
@@ -266,7 +275,8 @@ fn a_branch_that_someone_reset_is_gone_on_with_from_where_it_is() {
 #[test]
 fn a_month_of_more_than_a_thousand_runs_goes_on_in_a_second_folder() {
     let sandbox = Sandbox::new();
-    let names: Vec<_> = (0..1_000).map(|number| format!("history/2026-11/{}.json.gz", entry(number).run_id)).collect();
+    let names: Vec<_> =
+        (0..1_000).map(|number| format!("history/2026-11/{}.json.gz", entry(number).run_id)).collect();
     let files: Vec<_> = names.iter().map(|name| (name.as_str(), Some(b"x".as_slice()))).collect();
     by_hand(&sandbox.repository, BRANCH, &files);
     let appended = append(&sandbox.root(), &entry(2_000));
@@ -296,7 +306,10 @@ fn what_is_no_entry_is_said_and_does_not_keep_the_others_from_being_read() {
         ("it cannot be unpacked", Vec::new()),
         ("it unpacks to more than 64 MiB", bomb),
         ("it is no entry of a history", gzip(b"{}")),
-        ("its schema is `gbench-ci/history/v2`", text(|value| value["schema"] = "gbench-ci/history/v2".into())),
+        (
+            "its schema is `gbench-ci/history/v2`",
+            text(|value| value["schema"] = "gbench-ci/history/v2".into()),
+        ),
         ("its `branch` is not what", text(|value| value["branch"] = "main\u{1b}[31m".into())),
         ("the run was cut short", text(|value| value["record"]["state"] = "interrupted".into())),
         ("it holds another run than it is named for", gzip(&serde_json::to_vec(&entry(9)).unwrap())),
@@ -334,13 +347,15 @@ fn the_newest_run_that_fits_is_found() {
 fn the_git_program_reads_the_branch_and_finds_nothing_wrong_with_it() {
     let here = Command::new("git").arg("--version").output();
     if !here.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED the_git_program_reads_the_branch_and_finds_nothing_wrong_with_it: git is not installed");
+        eprintln!(
+            "SKIPPED the_git_program_reads_the_branch_and_finds_nothing_wrong_with_it: git is not installed"
+        );
         return;
     }
     let sandbox = Sandbox::new();
     append(&sandbox.root(), &entry(1));
     let appended = append(&sandbox.root(), &entry(2));
-    let line = format!("git show gbench-history:{} | gzip -dc && git fsck --strict", appended.path);
+    let line = format!("git show gbench-history:{} | gzip -dc && git fsck --strict >&2", appended.path);
     let output = Command::new("sh").args(["-c", &line]).current_dir(sandbox.root()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(serde_json::from_slice::<HistoryEntry>(&output.stdout).unwrap(), entry(2));

@@ -134,7 +134,9 @@ fn reference_route(client: &Client, kind: &str, branch: &str) -> String {
     let mut route = client.route(&format!("/git/{kind}/heads/"));
     for byte in branch.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => route.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {
+                route.push(char::from(byte))
+            }
             other => {
                 let _ = write!(route, "%{other:02X}");
             }
@@ -249,8 +251,12 @@ pub fn append(
     }
     let why = last.map_or_else(String::new, |error| format!("; the last time {error}"));
     let what = format!("the branch `{branch}` could not be added to, {TRIES} times{why}");
-    Err(Fault::at(client.slug().to_string(), what, "publish again: nothing was lost, and nothing is added twice")
-        .exits(Exit::Unpublished))
+    Err(Fault::at(
+        client.slug().to_string(),
+        what,
+        "publish again: nothing was lost, and nothing is added twice",
+    )
+    .exits(Exit::Unpublished))
 }
 
 /// Whether another try may succeed: somebody was faster, or nobody knows what became of it.
@@ -278,7 +284,9 @@ fn is_ruled_out(error: &ApiError) -> bool {
 /// The refusal with what to do about it.
 fn said(branch: &str, error: ApiError) -> Fault {
     let next = match &error {
-        error if is_empty_repository(error) => "push a first commit: an empty repository takes no branches".to_owned(),
+        error if is_empty_repository(error) => {
+            "push a first commit: an empty repository takes no branches".to_owned()
+        }
         error if is_ruled_out(error) => {
             format!("take `{branch}` out of the repository's rules, or let the job's token bypass them")
         }

@@ -17,21 +17,25 @@ pub enum Address {
     GitHub { slug: Slug, branch: String },
 }
 
+impl Address {
+    /// What to write instead of an address that is none.
+    pub const FORMS: &str = "write it as dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH";
+}
+
 impl FromStr for Address {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let forms = "write it as dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH";
         match text.split_once(':') {
             Some(("dir", path)) if !path.is_empty() => Ok(Self::Dir(path.into())),
             Some(("git", branch)) => Ok(Self::Git(checked(branch)?)),
             Some(("github", rest)) => {
-                let (slug, branch) = rest.split_once('@').ok_or_else(|| {
-                    format!("`{}` names no branch; {forms}", text.escape_debug())
-                })?;
+                let parts = rest.split_once('@');
+                let (slug, branch) =
+                    parts.ok_or_else(|| format!("`{}` names no branch", text.escape_debug()))?;
                 Ok(Self::GitHub { slug: slug.parse()?, branch: checked(branch)? })
             }
-            _ => Err(format!("`{}` is no address of a store; {forms}", text.escape_debug())),
+            _ => Err(format!("`{}` is no address of a store", text.escape_debug())),
         }
     }
 }
@@ -74,22 +78,27 @@ mod tests {
 
     #[test]
     fn an_address_says_what_kind_of_store_it_is() {
-        for text in ["dir:.gbench", "dir:/a:b", "git:gbench-history", "git:bench/history", "github:acme/kernels@b@c"] {
+        for text in
+            ["dir:.gbench", "dir:/a:b", "git:gbench-history", "git:bench/history", "github:acme/kernels@b@c"]
+        {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
         }
         let address: Address = "github:acme/kernels@bench/history".parse().unwrap();
         let slug = "acme/kernels".parse().unwrap();
         assert_eq!(address, Address::GitHub { slug, branch: "bench/history".into() });
-        for wrong in ["", "dir:", "git:", ".gbench", "s3:x", "github:acme/kernels", "github:acme@b", "github:a/b@"] {
+        for wrong in
+            ["", "dir:", "git:", ".gbench", "s3:x", "github:acme/kernels", "github:acme@b", "github:a/b@"]
+        {
             assert!(wrong.parse::<Address>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_branch_is_named_as_git_would_have_it() {
-        for wrong in
-            ["", "/a", "a/", "a//b", "-x", ".a", "a/.b", "a.lock", "a..b", "a b", "a~1", "a:b", "@", "a@{1}", "a\n", "a."]
-        {
+        for wrong in [
+            "", "/a", "a/", "a//b", "-x", ".a", "a/.b", "a.lock", "a..b", "a b", "a~1", "a:b", "@", "a@{1}",
+            "a\n", "a.",
+        ] {
             assert!(!is_branch(wrong), "{wrong}");
             assert!(!git2::Branch::name_is_valid(wrong).unwrap(), "{wrong}");
         }

@@ -58,12 +58,11 @@ impl HistoryEntry {
         Self { appended: String::new(), ..self.clone() } == Self { appended: String::new(), ..other.clone() }
     }
 
-    /// The name under which comparisons take it for a series of runs: the branch, and the machine where there are
-    /// several.
+    /// The name of the series of runs that it belongs to: `main`, and `main@h100` where there are several machines.
     pub fn series(&self) -> String {
         match self.label.is_empty() {
             true => self.branch.clone(),
-            false => format!("{} ({})", self.branch, self.label),
+            false => format!("{}@{}", self.branch, self.label),
         }
     }
 
@@ -86,7 +85,8 @@ impl HistoryEntry {
             return Err(Fault::at(place(), what, "measure fewer iterations, or in shards"));
         }
         // Neither a time nor a system in the header.
-        let mut packer = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::new(6));
+        let mut packer =
+            GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::new(6));
         let packed = packer.write_all(&text).and_then(|()| packer.finish());
         packed.map_err(|error| defect(error.to_string()))
     }
@@ -127,7 +127,9 @@ impl HistoryEntry {
     /// its kind of word has.
     fn check(&self) -> Result<(), String> {
         let word = |text: &str, most: usize| {
-            !text.is_empty() && text.len() <= most && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+            !text.is_empty()
+                && text.len() <= most
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
         };
         let plain = |text: &str| text.len() <= 100 && !text.chars().any(char::is_control);
         let commit = |text: &str| text.parse::<Sha>().is_ok();

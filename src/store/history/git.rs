@@ -53,9 +53,17 @@ impl GitBranch {
         let repository = repository.map_err(|error| match error.code() {
             ErrorCode::NotFound => {
                 let next = "go to the repository, or name one on GitHub: github:OWNER/REPO@BRANCH";
-                Fault::at_path(folder, format!("no git repository holds it, and git:{branch} is a branch of one"), next)
+                Fault::at_path(
+                    folder,
+                    format!("no git repository holds it, and git:{branch} is a branch of one"),
+                    next,
+                )
             }
-            _ => Fault::at_path(folder, format!("the repository cannot be opened: {}", error.message()), "check it with `git status`"),
+            _ => Fault::at_path(
+                folder,
+                format!("the repository cannot be opened: {}", error.message()),
+                "check it with `git status`",
+            ),
         })?;
         Ok(Self { repository, branch: branch.to_owned() })
     }
@@ -109,11 +117,18 @@ impl GitBranch {
                 let Some(runs) = self.tree_in(&root, layout::ROOT)? else { continue };
                 for folder in folders(&runs) {
                     let Some(files) = self.tree_in(&runs, &folder)? else { continue };
-                    all.extend(files.iter().filter(|item| item.kind() == Some(ObjectType::Blob)).filter_map(|item| {
-                        let name = item.name().ok()?;
-                        let path = format!("{}/{folder}/{name}", layout::ROOT);
-                        Some(Listed { run_id: layout::run_of(name)?, path, blob: item.id().to_string(), size: None })
-                    }));
+                    all.extend(files.iter().filter(|item| item.kind() == Some(ObjectType::Blob)).filter_map(
+                        |item| {
+                            let name = item.name().ok()?;
+                            let path = format!("{}/{folder}/{name}", layout::ROOT);
+                            Some(Listed {
+                                run_id: layout::run_of(name)?,
+                                path,
+                                blob: item.id().to_string(),
+                                size: None,
+                            })
+                        },
+                    ));
                 }
             }
             Ok(all)
@@ -137,7 +152,9 @@ impl GitBranch {
     /// The folder of a tree; nothing if it is not there or no folder.
     fn tree_in(&self, tree: &Tree<'_>, name: &str) -> Result<Option<Tree<'_>>, Error> {
         match tree.get_name(name) {
-            Some(item) if item.kind() == Some(ObjectType::Tree) => self.repository.find_tree(item.id()).map(Some),
+            Some(item) if item.kind() == Some(ObjectType::Tree) => {
+                self.repository.find_tree(item.id()).map(Some)
+            }
             _ => Ok(None),
         }
     }
@@ -159,8 +176,10 @@ impl GitBranch {
                 }
                 Err(Stop::Locked) => {
                     let lock = self.repository.commondir().join(format!("{}.lock", self.local()));
-                    let what = format!("the branch `{}` has been locked for {} s", self.branch, PATIENCE.as_secs());
-                    let next = "remove the file if no git and no gbench-ci is at work here, and publish again";
+                    let what =
+                        format!("the branch `{}` has been locked for {} s", self.branch, PATIENCE.as_secs());
+                    let next =
+                        "remove the file if no git and no gbench-ci is at work here, and publish again";
                     return Err(Fault::at_path(lock, what, next).exits(Exit::Unpublished));
                 }
             }
@@ -177,7 +196,11 @@ impl GitBranch {
         let tip = match repository.find_reference(&self.local()) {
             Ok(reference) if reference.target().is_none() => {
                 let what = format!("`{}` only points to another reference", self.local());
-                return Err(Stop::Fault(Fault::at(format!("git:{}", self.branch), what, "name the branch itself")));
+                return Err(Stop::Fault(Fault::at(
+                    format!("git:{}", self.branch),
+                    what,
+                    "name the branch itself",
+                )));
             }
             Ok(reference) => Some(reference.peel_to_commit()?.id()),
             Err(error) if error.code() == ErrorCode::NotFound => None,
@@ -212,12 +235,17 @@ impl GitBranch {
         let baseline = match root {
             Some(root) => root,
             None => {
-                update.upsert("README.md", repository.blob(layout::readme(&self.branch).as_bytes())?, FileMode::Blob);
+                update.upsert(
+                    "README.md",
+                    repository.blob(layout::readme(&self.branch).as_bytes())?,
+                    FileMode::Blob,
+                );
                 repository.find_tree(repository.treebuilder(None)?.write()?)?
             }
         };
         let tree = repository.find_tree(update.create_updated(repository, &baseline)?)?;
-        let author = repository.signature().or_else(|_| Signature::now("gbench-ci", "gbench-ci@localhost"))?;
+        let author =
+            repository.signature().or_else(|_| Signature::now("gbench-ci", "gbench-ci@localhost"))?;
         let parents: Vec<_> = parent.iter().collect();
         let commit = repository.commit(None, &author, &author, file.message, &tree, &parents)?;
         let subject = file.message.lines().next().unwrap_or_default();
@@ -229,7 +257,8 @@ impl GitBranch {
     fn place(&self, root: &Tree<'_>, file: &File<'_>, same: &dyn Fn(&[u8]) -> bool) -> Result<Place, Stop> {
         let runs = self.tree_in(root, layout::ROOT)?;
         let others = root.iter().filter_map(|item| item.name().ok().map(str::to_owned));
-        layout::is_of_a_history(runs.is_some(), others, &format!("git:{}", self.branch)).map_err(Stop::Fault)?;
+        layout::is_of_a_history(runs.is_some(), others, &format!("git:{}", self.branch))
+            .map_err(Stop::Fault)?;
         let Some(runs) = runs else { return Ok(Place::New(layout::place(file.month, None, file.run))) };
         let names = folders(&runs);
         let mut last = None;
@@ -254,7 +283,8 @@ impl GitBranch {
     fn refuse_checked_out(&self) -> Result<()> {
         let common = self.repository.commondir();
         let linked = std::fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
-        let is_bare = self.repository.config().and_then(|config| config.get_bool("core.bare")).unwrap_or(false);
+        let is_bare =
+            self.repository.config().and_then(|config| config.get_bool("core.bare")).unwrap_or(false);
         let mut folders: Vec<PathBuf> = linked.map(|entry| entry.path()).collect();
         folders.extend((!is_bare).then(|| common.to_owned()));
         let head = format!("ref: {}", self.local());
@@ -266,7 +296,10 @@ impl GitBranch {
         let tree = link.as_deref().map_or(holder.as_path(), |link| Path::new(link.trim_end()));
         Err(Fault::at_path(
             tree.parent().unwrap_or(tree),
-            format!("the branch `{}` is checked out here, and adding to it would change it under your feet", self.branch),
+            format!(
+                "the branch `{}` is checked out here, and adding to it would change it under your feet",
+                self.branch
+            ),
             "switch to another branch there: `git switch main`",
         )
         .exits(Exit::Unpublished))

@@ -1,8 +1,8 @@
 //! A history on a branch of a repository on GitHub.
 
 use super::{Appended, File, Listed, layout, taken};
-use crate::github::branch::{self, BranchTip, Step, TreeItem, TreeKind, Trouble};
 use crate::github::Client;
+use crate::github::branch::{self, BranchTip, Step, TreeItem, TreeKind, Trouble};
 use crate::model::{Exit, Fault, Result};
 
 /// A branch behind a client.
@@ -63,7 +63,10 @@ impl GitHubBranch<'_> {
             let Some(tip) = tip else {
                 path = layout::place(file.month, None, file.run);
                 let readme = layout::readme(&self.branch).into_bytes();
-                return Ok(Step::Add(vec![("README.md".into(), readme), (path.clone(), file.bytes.to_vec())]));
+                return Ok(Step::Add(vec![
+                    ("README.md".into(), readme),
+                    (path.clone(), file.bytes.to_vec()),
+                ]));
             };
             let (place, is_there) = self.place(tip, file, same)?;
             path = place;

@@ -89,10 +89,16 @@ impl<'c> History<'c> {
                     Place::GitHub(GitHubBranch { client, branch: branch.clone() })
                 }
                 Some(client) => {
-                    let what = format!("the history of another repository is meant, not of {}", client.slug());
+                    let what =
+                        format!("the history of another repository is meant, not of {}", client.slug());
                     return Err(fault(&what, "name the repository that this job belongs to"));
                 }
-                None => return Err(fault("GitHub is not at hand", "name a branch of this repository: git:BRANCH")),
+                None => {
+                    return Err(fault(
+                        "GitHub is not at hand",
+                        "name a branch of this repository: git:BRANCH",
+                    ));
+                }
             },
         };
         Ok(Self { address: address.clone(), place })
@@ -145,7 +151,9 @@ impl<'c> History<'c> {
             match self.read(listed) {
                 Ok(entry) if fits(&entry) => return Ok(Latest { entry: Some(entry), warnings }),
                 Ok(_) => {}
-                Err(fault) if fault.exit == Exit::Usage => warnings.push(fault.place.to_string() + " is passed over: " + &fault.what),
+                Err(fault) if fault.exit == Exit::Usage => {
+                    warnings.push(fault.place.to_string() + " is passed over: " + &fault.what)
+                }
                 Err(fault) => return Err(fault),
             }
         }
@@ -159,8 +167,12 @@ impl<'c> History<'c> {
     pub fn append(&self, entry: &HistoryEntry) -> Result<Appended> {
         let bytes = entry.encode()?;
         let message = message(entry);
-        let file =
-            File { run: &entry.run_id, month: layout::month(&entry.record)?, bytes: &bytes, message: &message };
+        let file = File {
+            run: &entry.run_id,
+            month: layout::month(&entry.record)?,
+            bytes: &bytes,
+            message: &message,
+        };
         let same = |there: &[u8]| HistoryEntry::decode(there).is_ok_and(|there| there.is_same_run(entry));
         match &self.place {
             Place::Git(git) => git.append(&file, &same),
@@ -179,5 +191,6 @@ fn message(entry: &HistoryEntry) -> String {
 /// What to say of a file that is in the way.
 fn taken(address: &str, path: &str) -> Fault {
     let what = format!("{path} is there with another content");
-    Fault::at(address, what, "look at it; a run's file is written once and never changed").exits(Exit::Unpublished)
+    Fault::at(address, what, "look at it; a run's file is written once and never changed")
+        .exits(Exit::Unpublished)
 }
