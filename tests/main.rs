@@ -26,6 +26,7 @@ mod evaluate;
 mod fake_nvml;
 mod github_fake;
 mod history_git;
+mod history_github;
 mod kill;
 mod listing;
 mod lockstep;
