@@ -4,9 +4,12 @@
 //! other servers leave some out. What is retried, and when, is decided here alone: see [`Client`].
 
 mod client;
+pub mod commands;
+mod context;
 mod error;
 mod place;
 
 pub use client::{Answer, Client, Limits};
+pub use context::{Context, Event, PullRequest, Run, WorkflowRun};
 pub use error::{ApiError, ApiResult};
 pub use place::{Endpoint, Sha, Slug, Token};
