@@ -6,6 +6,7 @@
 pub mod artifacts;
 pub mod checks;
 mod client;
+pub mod commands;
 pub mod comments;
 mod context;
 mod error;
@@ -18,7 +19,7 @@ mod statuses;
 mod writes;
 
 pub use client::{Answer, Client, Limits};
-pub use context::WorkflowRun;
+pub use context::{Context, Event, PullRequest, Run, WorkflowRun};
 pub use error::{ApiError, ApiResult};
 pub use identity::Identity;
 pub use place::{Endpoint, Sha, Slug, Token};
