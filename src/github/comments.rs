@@ -2,7 +2,7 @@
 //! and never by whoever knows less than it says.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
@@ -104,7 +104,8 @@ fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Ve
 /// Says it, in one comment. `worth_saying` is false for plain green, about which [`Mode::OnChange`] opens no comment.
 ///
 /// Nothing is written for a commit that is not the pull request's head any more, nor over what a later run says of the
-/// same commit. The head is read after the comment and before writing.
+/// same commit. The head is read last before writing. `body` is asked only where something is written; the marker's
+/// line is added where it is not the last one.
 pub fn post(
     client: &Client,
     number: u64,
@@ -117,13 +118,12 @@ pub fn post(
     if mode == Mode::Never {
         return Ok(Posted::Never);
     }
-    let text = marked(body(marker), &marker.comment());
-    if Marker::find(&text).as_ref() != Some(marker) {
-        // It would never be found again, and every run would leave another one.
+    if Marker::find(&marker.comment()).as_ref() != Some(marker) {
+        // The comment would never be found again, and every run would leave another one.
         let cause = "its marker cannot be read back".to_owned();
         return Err(ApiError::Unfit { request: format!("a comment on pull request {number}"), cause });
     }
-    let post = Post { client, number, marker, text, me };
+    let post = Post { client, number, marker, body, me };
     let mut tried = None;
     until_known(client, || post.step(mode, worth_saying, &mut tried))
 }
@@ -133,7 +133,7 @@ struct Post<'a> {
     client: &'a Client,
     number: u64,
     marker: &'a Marker,
-    text: String,
+    body: &'a dyn Fn(&Marker) -> String,
     me: &'a Identity,
 }
 
@@ -152,10 +152,9 @@ impl Post<'_> {
             return Ok(Posted::Stale);
         }
         let Some(((comment, there), twins)) = found.split_first() else {
-            return match () {
-                () if quiet => Ok(Posted::Quiet),
-                () if self.is_behind()? => Ok(Posted::Stale),
-                () => self.create(sent),
+            return match quiet {
+                true => Ok(Posted::Quiet),
+                false => self.create(sent),
             };
         };
         if let (Some(sent), true) = (*sent, there == self.marker) {
@@ -168,27 +167,26 @@ impl Post<'_> {
         if there.state == self.marker.state && (there.head == self.marker.head || quiet) {
             return Ok(Posted::Unchanged);
         }
-        if self.is_behind()? {
-            return Ok(Posted::Stale);
-        }
+        let Some(body) = self.said()? else { return Ok(Posted::Stale) };
         *sent = Some(Sent::Change);
         let route = self.route(comment.id);
-        let written: Received =
-            self.client.patch_once(&route, &json!({ "body": self.text })).map_err(Stop::of_write)?;
+        let written: Received = self.client.patch_once(&route, &body).map_err(Stop::of_write)?;
         self.remove(twins)?;
         Ok(Posted::Updated(Comment::from(written).url))
     }
 
-    /// Whether the pull request has moved on to another commit.
-    fn is_behind(&self) -> ApiResult<bool> {
-        Ok(pulls::head_of(self.client, self.number)? != self.marker.head)
+    /// What is sent; `None` where the pull request has moved on to another commit.
+    fn said(&self) -> ApiResult<Option<Value>> {
+        let text = marked((self.body)(self.marker), &self.marker.comment());
+        let stands = pulls::head_of(self.client, self.number)? == self.marker.head;
+        Ok(stands.then(|| json!({ "body": text })))
     }
 
     fn create(&self, sent: &mut Option<Sent>) -> Result<Posted, Stop> {
+        let Some(body) = self.said()? else { return Ok(Posted::Stale) };
         *sent = Some(Sent::New);
         let route = self.client.route(&format!("/issues/{}/comments", self.number));
-        let written: Received =
-            self.client.post_once(&route, &json!({ "body": self.text })).map_err(Stop::of_write)?;
+        let written: Received = self.client.post_once(&route, &body).map_err(Stop::of_write)?;
         let created = Comment::from(written);
         // Another job may have looked at the same time and found none either. Whoever came second takes its own back:
         // it looks after writing, so it sees the first.

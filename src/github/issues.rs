@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use super::checks::cut;
 use super::client::Client;
 use super::comments;
 use super::error::ApiResult;
@@ -14,6 +15,8 @@ use super::writes::{Stop, until_known};
 
 /// Pages of 100 open issues by our own account.
 const PAGES: u32 = 30;
+/// Characters of a title; counted here in bytes, which are never fewer.
+const TITLE: usize = 256;
 
 /// What became of the issue, with the address of its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,18 +62,20 @@ pub fn report(
         return close(client, gate, &marker, note_when_closed, me);
     }
     let text = marked(body(&marker), &marker);
+    let title = &cut(title, TITLE);
     let mut sent = false;
     until_known(client, || {
         let found = ours(client, &marker, me)?;
         let Some((issue, twins)) = found.split_first() else {
-            sent = true;
-            return create(client, title, &text, &marker, me);
+            let done = create(client, title, &text, &marker, me);
+            sent = !matches!(done, Err(Stop::Overtaken(_)));
+            return done;
         };
         for twin in twins {
             shut(client, twin.number, "not_planned")?;
         }
         let url = issue.html_url.clone();
-        if issue.title == title && same(issue.body.as_deref().unwrap_or_default(), &text) {
+        if issue.title == *title && same(issue.body.as_deref().unwrap_or_default(), &text) {
             return Ok(if sent { IssueDone::Opened(url) } else { IssueDone::Unchanged(url) });
         }
         let route = client.route(&format!("/issues/{}", issue.number));
