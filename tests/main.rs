@@ -24,6 +24,7 @@ mod doctor;
 mod errors;
 mod evaluate;
 mod fake_nvml;
+mod github_fake;
 mod kill;
 mod listing;
 mod lockstep;

@@ -1,9 +1,11 @@
 //! What several test files need: the fixture program, folders with suites, runs without a command line.
 
 pub mod cli;
+pub mod fake_github;
 pub mod git;
 pub mod json;
 pub mod records;
+pub mod rest;
 pub mod rounds;
 pub mod scripted;
 pub mod stories;
