@@ -25,6 +25,7 @@ mod errors;
 mod evaluate;
 mod fake_nvml;
 mod github_fake;
+mod github_fake_ways;
 mod kill;
 mod listing;
 mod lockstep;
