@@ -1,6 +1,7 @@
 //! The only room that knows the whole route: one file a command, its arguments, its exit codes, its hints.
 
 mod anchor;
+pub mod artifact;
 mod baseline;
 mod builtin;
 mod calibrate;
@@ -20,7 +21,9 @@ mod init;
 mod list;
 mod look;
 mod manifest;
+mod matrix;
 mod measure;
+mod merge;
 mod narrow;
 mod output;
 mod print;
@@ -69,6 +72,8 @@ enum Command {
     Calibrate(Box<calibrate::Args>),
     Baseline(baseline::Args),
     Report(report::Args),
+    Merge(merge::Args),
+    Matrix(matrix::Args),
     Explain(explain::Args),
     Replay(replay::Args),
     /// Show or compare what runs ran on
@@ -115,6 +120,8 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Calibrate(args) => calibrate::run(args, &builtins(), &mut out),
         Command::Baseline(args) => baseline::run(args, &builtins(), &mut out),
         Command::Report(args) => report::run(args, &mut out),
+        Command::Merge(args) => merge::run(args, &mut out),
+        Command::Matrix(args) => matrix::run(args, &mut out),
         Command::Explain(args) => explain::run(args, &builtins(), &mut out),
         Command::Replay(args) => replay::run(args, &builtins(), &mut out),
         Command::Manifest(args) => manifest::run(args, &mut out),
