@@ -1,6 +1,7 @@
 //! The only room that knows the whole route: one file a command, its arguments, its exit codes, its hints.
 
 mod anchor;
+pub mod artifact;
 mod baseline;
 mod builtin;
 mod calibrate;
@@ -21,7 +22,9 @@ mod init;
 mod list;
 mod look;
 mod manifest;
+mod matrix;
 mod measure;
+mod merge;
 mod narrow;
 mod output;
 mod print;
@@ -72,6 +75,8 @@ enum Command {
     Calibrate(Box<calibrate::Args>),
     Baseline(baseline::Args),
     Report(report::Args),
+    Merge(merge::Args),
+    Matrix(matrix::Args),
     Explain(explain::Args),
     Replay(replay::Args),
     /// Show or compare what runs ran on
@@ -126,6 +131,8 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Calibrate(args) => calibrate::run(args, &builtins(), &mut out),
         Command::Baseline(args) => baseline::run(args, &builtins(), &mut out),
         Command::Report(args) => report::run(args, &mut out),
+        Command::Merge(args) => merge::run(args, &mut out),
+        Command::Matrix(args) => matrix::run(args, &mut out),
         Command::Explain(args) => explain::run(args, &builtins(), &mut out),
         Command::Replay(args) => replay::run(args, &builtins(), &mut out),
         Command::Manifest(args) => manifest::run(args, &mut out),

@@ -14,7 +14,7 @@ use crate::compare::{Conclusion, Difference, Verdict};
 const ROWS: usize = 60;
 
 /// Bytes that the page stays below unless everything is asked for: GitHub takes comments of 65,536 characters.
-const PAGE: usize = 65_000;
+pub const PAGE: usize = 65_000;
 
 /// Writes the report. `all`: no table is cut.
 pub fn render(digest: &Digest, all: bool, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
@@ -27,9 +27,14 @@ pub fn render(digest: &Digest, all: bool, out: &mut (impl io::Write + ?Sized)) -
 
 /// The page with its tables cut as little as its length allows.
 fn fitting(digest: &Digest) -> String {
+    fitted(|limit| text(digest, limit))
+}
+
+/// The first of several ever shorter pages that is short enough: `page` with at most so many rows a table.
+pub fn fitted(page: impl Fn(usize) -> String) -> String {
     let mut limit = ROWS;
     loop {
-        let page = text(digest, limit);
+        let page = page(limit);
         if page.len() <= PAGE || limit == 1 {
             return page;
         }
@@ -38,7 +43,7 @@ fn fitting(digest: &Digest) -> String {
 }
 
 /// The page with at most `limit` rows a table.
-fn text(digest: &Digest, limit: usize) -> String {
+pub fn text(digest: &Digest, limit: usize) -> String {
     let document = digest.document;
     let mut page = format!("## {} {}\n\n", sign(document.conclusion), conclusion_word(document.conclusion));
     let mut say = |block: String| {
@@ -221,7 +226,7 @@ pub fn details(title: &str, inside: &str) -> String {
     format!("<details><summary>{title}</summary>\n\n{inside}\n</details>\n")
 }
 
-fn sign(conclusion: Conclusion) -> &'static str {
+pub fn sign(conclusion: Conclusion) -> &'static str {
     match conclusion {
         Conclusion::Pass => "✅",
         Conclusion::Regressed | Conclusion::Failed => "❌",
