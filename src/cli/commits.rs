@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::baseline::store_of;
 use super::calibration;
 use super::compare::{Args, deliver, exit_from, quoted};
 use super::gatekeeper::{Gatekeeper, rounded};
@@ -15,6 +14,7 @@ use super::output::wrote;
 use super::progress::Shared;
 use super::resume::{Resumed, resumed};
 use super::run::home;
+use super::stored::folder_of;
 use crate::compare::{Calibration, VerdictDocument, verdict_of};
 use crate::model::{
     Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Shard, Side,
@@ -94,7 +94,7 @@ pub fn measure(
     };
     teller.note(&format!("base  {}\nhead  {}", route.sides.base.words, route.sides.head.words));
 
-    let store = store_of(&here, args.store.as_deref())?;
+    let store = folder_of(&here, args.store.as_deref())?;
     let trees = store.trees();
     let prepare = |revision: &Revision, side| Tree::prepare(&home, revision, &trees, side);
     let head_tree = prepare(&route.sides.head, Side::Head)?;

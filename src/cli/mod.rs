@@ -15,6 +15,7 @@ mod control;
 mod demo;
 mod describe;
 mod doctor;
+mod door;
 mod explain;
 mod export;
 mod gatekeeper;
