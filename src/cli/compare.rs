@@ -74,6 +74,15 @@ pub struct Args {
     pub output: OutputArgs,
     #[command(flatten)]
     pub rounds: RoundsArgs,
+    /// Go on with a comparison that was interrupted or left cases open: its id or folder [default: the latest]
+    #[arg(
+        long,
+        value_name = "COMPARISON",
+        num_args = 0..=1,
+        default_missing_value = "",
+        help_heading = "Between commits"
+    )]
+    pub resume: Option<String>,
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
@@ -98,6 +107,11 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         Wanted::Commits(range) => return commits::run(args, range, builtins, out),
         Wanted::Records(base) => base,
     };
+    if let Some(shard) = args.selection.shard {
+        let what = "records are compared whole";
+        let next = "take it out, or name commits: `gbench-ci compare BASE..HEAD`";
+        return Err(Fault::at_flag(format!("--shard {shard}"), what, next));
+    }
     // Two files need no suite; where there is one, its gate still decides how they are judged.
     let registry = args.selection.registry(builtins)?;
     let selection = args.selection.selection()?;
@@ -229,7 +243,8 @@ fn wanted<'a>(args: &'a Args, stores: &Stores<'_>) -> Result<Wanted<'a>> {
         let what = "both name commits, and two words mean two records";
         return Err(Fault::at("compare", what, format!("write them as a range: `{base}..{head}`")));
     }
-    match (commits, args.rounds.first()) {
+    let resume = args.resume.is_some().then_some("--resume");
+    match (commits, args.rounds.first().or(resume)) {
         (true, _) => Ok(Wanted::Commits(Some(base))),
         (false, None) => {
             if !range && !is_record(base) && args.head.is_none() && names_revision(Path::new("."), base) {
