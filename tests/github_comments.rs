@@ -207,8 +207,11 @@ fn t5_a_change_that_failed_is_not_repeated_over_a_newer_run() {
 /// POSTs that took effect and were followed by another one.
 fn repeated(fake: &FakeGithub, path: &str) -> usize {
     let path = regex::Regex::new(path).unwrap();
-    let posts: Vec<_> =
-        fake.requests().into_iter().filter(|seen| seen.method == "POST" && path.is_match(&seen.path)).collect();
+    let posts: Vec<_> = fake
+        .requests()
+        .into_iter()
+        .filter(|seen| seen.method == "POST" && path.is_match(&seen.path))
+        .collect();
     let took = posts.iter().position(|seen| seen.handled).unwrap_or(posts.len());
     posts.len().saturating_sub(took + 1)
 }
@@ -295,7 +298,8 @@ fn the_token_says_whose_comments_are_ours() {
     assert_eq!(me, Identity::Login("mona".into()));
     fake.comment(PULL, BOT, &text(&marker("gate", 1, 9, "aa")));
     let own = marker("gate", 1, 1, "bb");
-    let done = comments::post(&client(&fake, &personal), PULL, Mode::OnChange, &own, &text, true, &me).unwrap();
+    let done =
+        comments::post(&client(&fake, &personal), PULL, Mode::OnChange, &own, &text, true, &me).unwrap();
     assert!(matches!(done, Posted::Created(_)), "{done:?}");
     assert_eq!(fake.comments(PULL)[1].login, "mona");
     assert_eq!(Identity::of(&client(&fake, "ghs_unknown")).unwrap_err().status(), Some(401));

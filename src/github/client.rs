@@ -320,8 +320,8 @@ impl Client {
         let builder = http::Request::builder()
             .method(method)
             .uri(uri)
-            .header("accept", "application/vnd.github+json")
-            .header("x-github-api-version", "2022-11-28");
+            // octocrab adds `x-github-api-version` itself.
+            .header("accept", "application/vnd.github+json");
         let message =
             self.transport.build_request(builder, body).map_err(|error| unsendable(root_cause(&error)))?;
         let exchange = async {
