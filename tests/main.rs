@@ -7,6 +7,7 @@ mod calibration;
 mod cli_compare;
 mod cli_explain;
 mod cli_faults;
+mod cli_history;
 mod cli_measure;
 mod cli_records;
 mod cli_run;

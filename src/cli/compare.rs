@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::anchor;
-use super::baseline::name_of;
 use super::commits;
 use super::look;
 use super::measure::exit_of;
@@ -263,9 +262,8 @@ fn wanted<'a>(args: &'a Args, stores: &Stores<'_>) -> Result<Wanted<'a>> {
 }
 
 fn is_baseline(text: &str, args: &Args, stores: &Stores<'_>) -> Result<bool> {
-    let Ok(name) = name_of(text) else { return Ok(false) };
     let suite = args.selection.registry(&[]).ok().and_then(|registry| registry.file);
-    Ok(stores.of(suite.as_ref())?.find(&name)?.is_some())
+    Ok(stores.of(suite.as_ref())?.find(text)?.is_some())
 }
 
 /// Refuses settings that say how to measure where nothing will be measured.
@@ -305,14 +303,10 @@ impl Chosen {
             return Ok(Found::Path(path.to_owned()));
         }
         let store = stores.of(suite)?;
-        match name_of(text) {
-            Ok(name) => match store.find(&name)? {
-                Some(found) => Ok(found),
-                None if path.exists() => Ok(Found::Path(path.to_owned())),
-                None => Err(store.missing(&name)),
-            },
-            Err(fault) if !path.exists() => Err(fault),
-            Err(_) => Ok(Found::Path(path.to_owned())),
+        match store.find(text)? {
+            Some(found) => Ok(found),
+            None if path.exists() => Ok(Found::Path(path.to_owned())),
+            None => Err(store.missing(text)),
         }
     }
 

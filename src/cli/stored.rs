@@ -4,11 +4,12 @@ use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use super::baseline::name_of;
 use super::door::client_of;
 use super::run::{home, shown};
 use crate::compare::{History as Past, Policy, one_session};
 use crate::github::Client;
-use crate::model::{BaselineName, Exit, Fault, Result, RunRecord};
+use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::store::{Address, History, HistoryEntry, Listed, Store, read_record};
 use crate::suite::{RunOptions, Source, Suite};
 
@@ -27,7 +28,7 @@ pub struct Stores<'a> {
 /// An opened store.
 pub enum Stored {
     Folder(Store),
-    Branch(Branch),
+    Branch(Box<Branch>),
 }
 
 /// A history, and what was read of it.
@@ -102,7 +103,7 @@ impl<'a> Stores<'a> {
         }
         let stored = Rc::new(match address {
             Address::Dir(_) => Stored::Folder(Store::open(text, &folder, suite.run.keep.value)?),
-            address => Stored::Branch(Branch::open(address, folder.clone())?),
+            address => Stored::Branch(Box::new(Branch::open(address, folder.clone())?)),
         });
         self.opened.borrow_mut().push((text.to_owned(), folder, stored.clone()));
         Ok(stored)
@@ -111,25 +112,25 @@ impl<'a> Stores<'a> {
 
 impl Stored {
     /// Where the newest record of a name is, if there is one. Errors: a history that cannot be read.
-    pub fn find(&self, name: &BaselineName) -> Result<Option<Found>> {
+    pub fn find(&self, name: &str) -> Result<Option<Found>> {
         match self {
-            Self::Folder(store) => match store.has(name) {
-                true => Ok(Some(Found::Path(store.newest(name)?))),
-                false => Ok(None),
+            Self::Folder(store) => match name.parse() {
+                Ok(name) if store.has(&name) => Ok(Some(Found::Path(store.newest(&name)?))),
+                _ => Ok(None),
             },
-            Self::Branch(branch) => Ok(branch.find(name.as_str())?.map(Found::Run)),
+            Self::Branch(branch) => Ok(branch.find(name)?.map(Found::Run)),
         }
     }
 
     /// What to say where [`Stored::find`] finds nothing.
-    pub fn missing(&self, name: &BaselineName) -> Fault {
+    pub fn missing(&self, name: &str) -> Fault {
         match self {
-            Self::Folder(store) => match store.newest(name) {
+            Self::Folder(store) => match name_of(name).and_then(|name| store.newest(&name)) {
                 Err(fault) => fault,
                 // Saved this moment.
                 Ok(path) => Fault::at_path(path, "the baseline was not there a moment ago", "try again"),
             },
-            Self::Branch(branch) => branch.missing(name.as_str()),
+            Self::Branch(branch) => branch.missing(name),
         }
     }
 }
@@ -184,6 +185,10 @@ impl Branch {
 
     /// A run by its id, or the newest one of a branch: `main`, `main@h100`.
     fn find(&self, name: &str) -> Result<Option<Rc<HistoryEntry>>> {
+        // `HEAD~1` is looked for among the commits, and not worth a request.
+        if format!("git:{name}").parse::<Address>().is_err() {
+            return Ok(None);
+        }
         if let Some((_, found)) = self.found.borrow().iter().find(|(known, _)| known == name) {
             return Ok(found.clone());
         }
