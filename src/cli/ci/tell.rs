@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Done, after};
 use crate::cli::output::wrote;
-use crate::compare::{Conclusion, Verdict};
+use crate::compare::Verdict;
 use crate::github::commands::{self, ANNOTATIONS, Level};
 use crate::model::{Exit, Fault, Result};
 
@@ -31,7 +31,7 @@ pub fn verdict(done: &Done, out: &mut impl Write) -> Result<()> {
     let count = |verdict| document.counts.get(&verdict).copied().unwrap_or(0).to_string();
     let path = |name: &str| judged.folder.join(name).display().to_string();
     outputs(&[
-        ("verdict", word(document.conclusion).to_owned()),
+        ("verdict", document.conclusion.word().to_owned()),
         ("regressions", count(Verdict::Regressed)),
         ("improvements", count(Verdict::Improved)),
         ("inconclusive", count(Verdict::Inconclusive)),
@@ -48,17 +48,6 @@ fn outputs(values: &[(&str, String)]) -> Result<()> {
         let value = if *name == "folder" { value.trim_end_matches('/') } else { value };
         commands::set_output(&file, name, value)
     })
-}
-
-/// As the document has it.
-fn word(conclusion: Conclusion) -> &'static str {
-    match conclusion {
-        Conclusion::Pass => "pass",
-        Conclusion::Regressed => "regressed",
-        Conclusion::Failed => "failed",
-        Conclusion::Inconclusive => "inconclusive",
-        Conclusion::Incomparable => "incomparable",
-    }
 }
 
 /// An annotation in the log.
