@@ -39,6 +39,7 @@ mod manifest;
 mod manifest_git;
 mod never_green;
 mod old_records;
+mod posts;
 mod protocol;
 mod readme;
 mod report;
