@@ -32,6 +32,7 @@ mod github_fake_ways;
 mod github_issues;
 mod github_pulls;
 mod history_git;
+mod history_github;
 mod kill;
 mod listing;
 mod lockstep;
