@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "gbench-ci", value_parser = place::gate_name)]
     pub name: String,
     /// Machine of a matrix, for a check without a verdict
-    #[arg(long, value_name = "LABEL", default_value = "")]
+    #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
     pub label: String,
     /// What makes the check fail: regression, inconclusive, failed; or none [default: what the measuring job was told]
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]

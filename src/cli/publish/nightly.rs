@@ -13,7 +13,7 @@ use crate::cli::door::client_of;
 use crate::compare::{Conclusion, VerdictDocument};
 use crate::github::Context;
 use crate::github::issues::{self, IssueDone};
-use crate::model::{Probe, Result, Side};
+use crate::model::{Fault, Probe, Result, Side};
 use crate::report::posts;
 use crate::store::{Address, ComparisonFolder, History, HistoryEntry, SCHEMA_HISTORY, read_record};
 
@@ -65,7 +65,9 @@ fn compare_url(place: &Place, verdict: Option<&VerdictDocument>) -> Option<Strin
 /// Appends the head's record of every comparison in the material. `place`: none where there is no GitHub.
 pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut Say<'_>) -> Result<()> {
     let Some(text) = &args.history else { return Ok(()) };
-    let address: Address = text.parse()?;
+    let address: Address = text
+        .parse()
+        .map_err(|what| Fault::at_flag(format!("--history {text}"), what, Address::FORMS))?;
     let folders = material.folder.as_deref().map(comparisons).unwrap_or_default();
     if folders.is_empty() {
         let next = "name the comparison's folder with its records, or the folder that holds the parts";
