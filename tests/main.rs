@@ -24,6 +24,7 @@ mod doctor;
 mod errors;
 mod evaluate;
 mod fake_nvml;
+mod github_client;
 mod github_fake;
 mod github_fake_ways;
 mod kill;
