@@ -159,7 +159,7 @@ fn annotations_are_neither_doubled_nor_lost_whatever_goes_wrong() {
     let (fake, token) = hub();
     let client = client(&fake, &token);
     let mut met = 0;
-    for seed in 0..60 {
+    for seed in 0..40 {
         let head = sha(100 + seed);
         fake.pull(100 + u64::from(seed), head.as_str(), "feature", SLUG, "main");
         trouble(&fake, seed.into());
