@@ -1,10 +1,10 @@
 //! The fake GitHub answers as GitHub's description says, and as its documentation says beyond that.
 
-use std::time::Duration;
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::support::fake_github::{FakeGithub, Fault, FaultKind, RunSeed, TokenKind, base64};
+use crate::support::fake_github::{FakeGithub, RunSeed, TokenKind, base64};
 use crate::support::rest::Rest;
 
 const EVERYTHING: [&str; 6] = ["issues", "pull_requests", "checks", "statuses", "contents", "actions"];
@@ -86,7 +86,26 @@ fn every_operation_answers_as_the_description_says() {
     let place = moved.header("location");
     assert!(!place.starts_with(&fake.url()));
     assert_eq!(Rest::new("", None).get(place).status, 200);
+
+    let blob = rest.post(&at("/git/blobs"), json!({ "content": "x" })).body["sha"].clone();
+    assert_eq!(rest.get(&at(&format!("/git/blobs/{}", text(&blob)))).body["size"], 1);
+    let entry = json!({ "path": "x", "mode": "100644", "type": "blob", "sha": blob });
+    let tree = rest.post(&at("/git/trees"), json!({ "tree": [entry] })).body["sha"].clone();
+    assert_eq!(rest.get(&at(&format!("/git/trees/{}", text(&tree)))).body["tree"][0]["path"], "x");
+    let commit = rest.post(&at("/git/commits"), json!({ "message": "m", "tree": tree })).body["sha"].clone();
+    assert_eq!(rest.get(&at(&format!("/git/commits/{}", text(&commit)))).body["message"], "m");
+    assert_eq!(rest.post(&at("/git/refs"), json!({ "ref": "refs/heads/x", "sha": commit })).status, 201);
+    assert_eq!(rest.get(&at("/git/ref/heads/x")).body["object"]["sha"], commit);
+    assert_eq!(rest.patch(&at("/git/refs/heads/x"), json!({ "sha": commit })).status, 200);
+
+    let seen: BTreeSet<String> = fake.requests().into_iter().filter_map(|seen| seen.operation).collect();
+    let described: BTreeSet<String> = FakeGithub::operations().into_iter().map(str::to_owned).collect();
+    assert_eq!(seen, described, "each of them is tried here");
     assert_eq!(fake.violations(), [""; 0]);
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
 }
 
 fn annotation(line: u32) -> Value {
@@ -151,4 +170,128 @@ fn an_empty_repository_takes_no_git_data() {
     assert_eq!(rest.post(&at("/git/blobs"), json!({ "content": "x" })).status, 409);
     fake.commit("main", &[("a", b"b")], "first");
     assert_eq!(rest.get(&at("/git/ref/heads/main")).status, 200);
+}
+
+#[test]
+fn comments_come_in_pages_with_links() {
+    let (fake, first, rest) = fake();
+    fake.pull(7, &first, "feature", "acme/kernels", "main");
+    for n in 1..=5 {
+        fake.comment(7, "somebody", &format!("{n}"));
+    }
+    let page = rest.get(&at("/issues/7/comments?per_page=2&page=2"));
+    let bodies: Vec<&str> = page.body.as_array().unwrap().iter().map(|one| text(&one["body"])).collect();
+    assert_eq!(bodies, ["3", "4"]);
+    let link = |rel: &str, page: u32| {
+        let url = fake.url();
+        format!("<{url}{REPO}/issues/7/comments?per_page=2&page={page}>; rel=\"{rel}\"")
+    };
+    let links = [link("prev", 1), link("next", 3), link("last", 3), link("first", 1)];
+    assert_eq!(page.header("link"), links.join(", "));
+    assert_eq!(rest.get(&at("/issues/7/comments?per_page=2&page=9")).body, json!([]));
+    assert_eq!(rest.get(&at("/issues/7/comments")).header("link"), "", "all of them fit on one");
+}
+
+#[test]
+fn bodies_end_at_65536_characters() {
+    let (fake, first, rest) = fake();
+    fake.pull(7, &first, "feature", "acme/kernels", "main");
+    // Characters, not bytes: each of these has two.
+    let longest = "ä".repeat(65_536);
+    let comment = rest.post(&at("/issues/7/comments"), json!({ "body": longest }));
+    assert_eq!(comment.status, 201);
+    let place = at(&format!("/issues/comments/{}", comment.body["id"]));
+    let too_long = json!({ "body": format!("{longest}."), "title": "t" });
+    let comment_too_long = json!({ "body": too_long["body"] });
+    for (method, route, body) in [
+        ("POST", at("/issues/7/comments"), &comment_too_long),
+        ("PATCH", place, &comment_too_long),
+        ("POST", at("/issues"), &too_long),
+        ("PATCH", at("/issues/7"), &too_long),
+    ] {
+        let answer = rest.send(method, &route, Some(body)).unwrap();
+        assert_eq!(answer.status, 422, "{method} {route}");
+        assert_eq!(answer.body["errors"][0]["message"], "body is too long (maximum is 65536 characters)");
+    }
+    assert_eq!(rest.post(&at("/issues"), json!({ "title": "t".repeat(257) })).status, 422);
+    assert_eq!(fake.comments(7)[0].body, longest);
+    assert!(fake.issues().is_empty());
+}
+
+#[test]
+fn a_check_takes_fifty_annotations_at_a_time_and_appends_them() {
+    let (fake, first, rest) = fake();
+    let output = |n: u32| {
+        let annotations: Vec<Value> = (1..=n).map(annotation).collect();
+        json!({ "title": "t", "summary": "s", "annotations": annotations })
+    };
+    let check = json!({ "name": "bench", "head_sha": first, "output": output(50) });
+    let check = rest.post(&at("/check-runs"), check);
+    let place = at(&format!("/check-runs/{}", check.body["id"]));
+    assert_eq!(rest.patch(&place, json!({ "output": output(30) })).body["output"]["annotations_count"], 80);
+    assert_eq!(rest.get(&format!("{place}/annotations?per_page=100")).body.as_array().unwrap().len(), 80);
+    assert_eq!(fake.violations(), [""; 0]);
+
+    let long = |name: &str, text: String| {
+        let mut output = output(1);
+        *output.pointer_mut(name).unwrap() = text.into();
+        json!({ "output": output })
+    };
+    for wrong in [
+        json!({ "output": output(51) }),
+        long("/summary", "s".repeat(65_536)),
+        long("/annotations/0/message", "m".repeat((64 << 10) + 1)),
+        json!({ "status": "completed" }),
+        json!({ "conclusion": "great" }),
+    ] {
+        let answer = rest.patch(&place, wrong);
+        assert_eq!(answer.status, 422, "{}", answer.body);
+    }
+    let (kept, violations) = (fake.checks(&first)[0].annotations.len(), fake.violations());
+    assert_eq!(kept, 80, "a refused request changes nothing");
+    assert!(violations.iter().any(|one| one.contains("`/output/annotations`")), "{violations:?}");
+    assert_eq!(rest.patch(&place, json!({ "conclusion": "success" })).body["status"], "completed");
+    let again = rest.patch(&place, json!({ "status": "in_progress" }));
+    assert_eq!((&again.body["status"], &again.body["conclusion"]), (&json!("in_progress"), &Value::Null));
+    let unknown = json!({ "name": "bench", "head_sha": "c".repeat(40) });
+    assert_eq!(rest.post(&at("/check-runs"), unknown).status, 422);
+}
+
+#[test]
+fn of_checks_with_one_name_a_list_shows_the_latest() {
+    let (fake, first, rest) = fake();
+    for name in ["bench", "bench", "other"] {
+        rest.post(&at("/check-runs"), json!({ "name": name, "head_sha": first }));
+    }
+    let count =
+        |query: &str| rest.get(&at(&format!("/commits/main/check-runs{query}"))).body["total_count"].clone();
+    assert_eq!(
+        (count(""), count("?check_name=bench"), count("?check_name=bench&filter=all")),
+        (2.into(), 1.into(), 2.into())
+    );
+    assert_eq!(fake.checks(&first).len(), 3);
+}
+
+#[test]
+fn a_status_has_a_short_description_and_the_worst_counts() {
+    let (fake, first, rest) = fake();
+    let place = at(&format!("/statuses/{first}"));
+    let status = |state: &str, context: &str, length: usize| {
+        rest.post(&place, json!({ "state": state, "context": context, "description": "d".repeat(length) }))
+            .status
+    };
+    assert_eq!([status("success", "a", 140), status("success", "a", 141)], [201, 422]);
+    assert_eq!(rest.get(&at("/commits/main/status")).body["state"], "success");
+    assert_eq!([status("pending", "b", 0), status("failure", "c", 0)], [201, 201]);
+    assert_eq!(rest.get(&at("/commits/main/status")).body["state"], "failure");
+    assert_eq!(status("success", "c", 0), 201);
+    assert_eq!(
+        rest.get(&at("/commits/main/status")).body["state"],
+        "pending",
+        "the newest of a context counts"
+    );
+    assert_eq!(fake.statuses(&first).len(), 4);
+    assert_eq!(fake.violations(), [""; 0]);
+    assert_eq!(status("perfect", "c", 0), 422);
+    assert_eq!(fake.violations().len(), 1);
 }

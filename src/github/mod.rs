@@ -5,6 +5,7 @@
 
 pub mod artifacts;
 pub mod checks;
+pub mod branch;
 mod client;
 pub mod commands;
 pub mod comments;

@@ -36,7 +36,7 @@ use std::thread::JoinHandle;
 
 pub use faults::{Fault, FaultKind};
 pub use seeds::RunSeed;
-pub use world::{Check, Comment, Issue, Seen, Status, TokenKind};
+pub use world::{Seen, TokenKind};
 
 use server::Shared;
 use world::World;
@@ -83,6 +83,11 @@ impl FakeGithub {
     /// `http://127.0.0.1:PORT`, and the path below which the API lies: what `GITHUB_API_URL` says.
     pub fn url(&self) -> String {
         self.shared.world().api.clone()
+    }
+
+    /// GitHub's names of the operations that the description has, and so the fake.
+    pub fn operations() -> Vec<&'static str> {
+        contract::Contract::shared().operations().map(|operation| operation.id.as_str()).collect()
     }
 
     /// Adds a fault; of several that meet a request, the one added first counts.
