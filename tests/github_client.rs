@@ -277,7 +277,7 @@ fn an_answer_longer_than_the_limit_is_not_asked_for_again() {
     assert!(!format!("{error:?}").contains("sig="), "the key to the file stands in no message: {error:?}");
     let long = fake.comment(7, "somebody", &"x".repeat(20_000));
     let route = client.route(&format!("/issues/comments/{long}"));
-    assert!(matches!(client.get::<Value>(&route), Err(ApiError::Unreadable { .. })));
+    assert!(matches!(client.get::<Value>(&route), Err(ApiError::Unfit { .. })));
     assert_eq!(fake.count("GET", "/issues/comments/"), 1);
 }
 

@@ -4,6 +4,7 @@ pub mod cli;
 pub mod emulator;
 pub mod fake_github;
 pub mod git;
+pub mod github;
 pub mod history;
 pub mod json;
 pub mod records;
