@@ -4,6 +4,7 @@ mod arrows;
 mod artifacts;
 mod calibrate;
 mod calibration;
+mod ci;
 mod cli_compare;
 mod cli_explain;
 mod cli_faults;

@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod git;
+pub mod job;
 pub mod json;
 pub mod records;
 pub mod rounds;
