@@ -44,6 +44,7 @@ mod schema;
 mod suite_file;
 mod suite_reference;
 mod support;
+mod threats_ci;
 mod tree_faults;
 mod tree_words;
 mod trees;
