@@ -6,6 +6,7 @@ pub mod fake_github;
 pub mod git;
 pub mod github;
 pub mod history;
+pub mod job;
 pub mod json;
 pub mod records;
 pub mod rest;
