@@ -3,10 +3,12 @@
 pub mod cli;
 pub mod git;
 pub mod json;
+pub mod merging;
 pub mod records;
 pub mod rounds;
 pub mod scripted;
 pub mod stories;
+pub mod zips;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
