@@ -284,11 +284,6 @@ fn t3_json_that_is_deep_or_huge_or_not_finite_is_refused() {
     refused(verdict(good.replacen("0.01", "\"0.01\"", 1)), "invalid type");
     refused(with_verdict(|value| value["sentence"] = "x".repeat(5_000).into()), "a text of 5000 bytes");
     refused(with_verdict(|value| value["warnings"] = vec!["x"; 20_001].into()), "more than 20000 entries");
-    let rows = |value: &mut Value| {
-        let row = value["rows"][0].clone();
-        value["rows"] = vec![row; 20_001].into();
-    };
-    assert!(with_verdict(rows).is_err());
     let mut bytes = good.clone().into_bytes();
     bytes[40] = 0xff;
     refused(read(&[stored("verdict.json", &bytes)]), "no UTF-8");
@@ -443,9 +438,6 @@ fn t3_a_folder_is_read_without_following_any_link() {
     std::fs::remove_file(&verdict).unwrap();
     std::fs::File::create(&verdict).unwrap().set_len(FILE + 1).unwrap();
     refused(read_folder(&root), "no regular file of at most");
-    std::fs::remove_file(&verdict).unwrap();
-    (0..FILES).for_each(|at| std::fs::write(place.join(format!("{at}.txt")), "").unwrap());
-    refused(read_folder(&root), "more than 2000 files");
 }
 
 #[test]
