@@ -177,7 +177,7 @@ fn t3_bombs_are_refused_by_what_they_claim_and_by_what_they_are() {
     let zeros = vec![0; FILE as usize];
     let bomb = deflated("c/reports/verdict.json", &zeros);
     assert!(bomb.packed.len() < 100_000);
-    refused(read(&[bomb.clone()]), &format!("and {RATIO} are allowed"));
+    refused(read(std::slice::from_ref(&bomb)), &format!("and {RATIO} are allowed"));
     // It claims to be small, and is not.
     let lying = Raw { size: 1_000, ..bomb.clone() };
     refused(read(&[lying]), "its size or its checksum");
@@ -215,7 +215,7 @@ fn t3_files_that_share_their_data_are_refused() {
     refused(read(&[shared.clone(), same]), "two files");
     // A header inside of another file's data.
     let inner = stored("c/b", b"inner");
-    let hidden = archive(&[inner.clone()]);
+    let hidden = archive(std::slice::from_ref(&inner));
     let outer = stored("c/a", &hidden);
     let at = 30 + outer.name.len() as u32;
     refused(read(&[outer, Raw { at: Some(at), ..inner }]), "overlap");
