@@ -1,6 +1,7 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
 mod arrows;
+mod artifact;
 mod artifacts;
 mod calibrate;
 mod calibration;
@@ -41,6 +42,7 @@ mod listing;
 mod lockstep;
 mod manifest;
 mod manifest_git;
+mod merge;
 mod never_green;
 mod old_records;
 mod posts;
