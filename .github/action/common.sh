@@ -47,3 +47,23 @@ output() {
 drop_tokens() {
     unset GITHUB_TOKEN GH_TOKEN GBENCH_TOKEN ACTIONS_RUNTIME_TOKEN ACTIONS_ID_TOKEN_REQUEST_TOKEN
 }
+
+# latest_parts FOLDER: of the results `gbench-ci-attempt-N-part-K` below it, removes those of a part that was measured again
+# in a later attempt. Prints how many parts are left.
+latest_parts() {
+    local -A latest=()
+    local folder part attempt pattern='/gbench-ci-attempt-([0-9]{1,4})-part-([0-9]{1,3})$'
+    for folder in "$1"/gbench-ci-attempt-*; do
+        [[ -d $folder && $folder =~ $pattern ]] || continue
+        attempt=$((10#${BASH_REMATCH[1]})) part=$((10#${BASH_REMATCH[2]}))
+        if ((attempt > ${latest[$part]:-0})); then
+            latest[$part]=$attempt
+        fi
+    done
+    for folder in "$1"/gbench-ci-attempt-*; do
+        [[ -d $folder && $folder =~ $pattern ]] || continue
+        attempt=$((10#${BASH_REMATCH[1]})) part=$((10#${BASH_REMATCH[2]}))
+        ((attempt == latest[$part])) || rm -rf -- "$folder"
+    done
+    echo "${#latest[@]}"
+}

@@ -12,6 +12,10 @@ option() {
 }
 option name "$GBENCH_NAME"
 
+# After `workflow_run: requested` nothing has been measured yet.
+case $GBENCH_PHASE-${GITHUB_EVENT_NAME:-}-$GBENCH_EVENT_ACTION in
+end-workflow_run-requested | end-workflow_run-in_progress) exec "$GBENCH_BINARY" "${arguments[@]}" --start ;;
+esac
 if [[ $GBENCH_PHASE == begin ]]; then
     # A check that could not be begun is no reason to measure nothing: it is tried again at the end, which then counts.
     "$GBENCH_BINARY" "${arguments[@]}" --start ||
@@ -32,6 +36,7 @@ if [[ $GBENCH_COMMAND == compare ]]; then
     fi
     arguments+=("$GBENCH_FOLDER")
 elif [[ ${GITHUB_EVENT_NAME:-} != workflow_run ]]; then
+    latest_parts "$GBENCH_ARTIFACTS" >/dev/null
     arguments+=("$GBENCH_ARTIFACTS")
 fi
 exec "$GBENCH_BINARY" "${arguments[@]}"
