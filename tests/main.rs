@@ -1,5 +1,6 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
+mod act;
 mod arrows;
 mod artifacts;
 mod calibrate;
@@ -46,3 +47,4 @@ mod support;
 mod tree_faults;
 mod tree_words;
 mod trees;
+mod workflows;

@@ -94,12 +94,11 @@ pub fn labels_as_yaml(labels: &[String]) -> String {
 /// One entry of `strategy.matrix.include` a line.
 pub fn parts_as_yaml(parts: &[Part]) -> String {
     let line = |(number, part): (usize, &Part)| {
-        let label = match part.label.as_str() {
-            "" => String::new(),
-            label => format!("label: {}, ", word_as_yaml(label)),
-        };
-        let shard = part.shard.map(|shard| format!("shard: {shard}, ")).unwrap_or_default();
-        format!("- {{ part: {number}, {label}{shard}runner: {} }}", labels_as_yaml(&part.runner))
+        // Each entry has every key: the workflow names them all.
+        let label = if part.label.is_empty() { "\"\"".into() } else { word_as_yaml(&part.label) };
+        let shard = part.shard.map_or("\"\"".into(), |shard| shard.to_string());
+        let runner = labels_as_yaml(&part.runner);
+        format!("- {{ part: {number}, label: {label}, shard: {shard}, runner: {runner} }}")
     };
     parts.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
