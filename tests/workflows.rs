@@ -38,7 +38,7 @@ fn generated(files: &[(&str, &str)], flags: &str) -> tempfile::TempDir {
         std::fs::write(path, text).unwrap();
     }
     let line = format!("init --github --action acme/gbench-ci@{ACTION_SHA} {flags}");
-    ran(folder.path(), &line).exits(0).says("register a runner");
+    ran(folder.path(), &line).exits(0).says("Next, for the default branch");
     folder
 }
 
@@ -93,15 +93,10 @@ fn actionlint_finds_nothing() {
 fn shellcheck_finds_nothing_in_the_actions_scripts() {
     let Some(shellcheck) = tool("shellcheck") else { return };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut command = Command::new(shellcheck);
-    command.current_dir(root).args(["-x", "-P", ".github/action", ".ci/run", ".ci/release"]);
-    for entry in std::fs::read_dir(root.join(".github/action")).unwrap() {
-        command.arg(entry.unwrap().path()).arg("--");
-    }
     let scripts = std::fs::read_dir(root.join(".github/action")).unwrap().map(|entry| entry.unwrap().path());
     let scripts: Vec<PathBuf> = scripts.filter(|path| path.extension().is_some_and(|end| end == "sh")).collect();
     assert_eq!(scripts.len(), 5);
-    let mut command = Command::new(command.get_program());
+    let mut command = Command::new(shellcheck);
     command.current_dir(root).args(["-x", "-P", ".github/action", ".ci/run", ".ci/release"]).args(scripts);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
@@ -211,7 +206,7 @@ fn the_report_checks_nothing_out() {
     for flags in FLAGS {
         let folder = generated(&[], flags);
         let text = std::fs::read_to_string(folder.path().join(".github/workflows/gbench-report.yml")).unwrap();
-        assert!(!text.contains("checkout") && !text.contains("run:"), "{text}");
+        assert!(!text.contains("actions/checkout") && !text.contains(" run: "), "{text}");
     }
 }
 

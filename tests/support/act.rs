@@ -1,5 +1,5 @@
-//! GitHub Actions on this machine: `act` plays the real workflows and the real `action.yml` from event files. Only the
-//! artifact service is a stand-in (`fixtures/github/act`).
+//! GitHub Actions on this machine: `act` plays the real workflows and the real `action.yml` from event files. Only
+//! artifacts and checking out have stand-ins (`fixtures/github/act`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -134,14 +134,16 @@ impl Stage {
         let local = |name: String, place: PathBuf| format!("{name}={}", place.display());
         command.arg("--local-repository").arg(local(format!("acme/gbench-ci@{ACTION_SHA}"), self.at("action")));
         for (name, sha) in [
+            ("checkout", "de0fac2e4500dabe0009e67214ff5f5447ce83dd"),
             ("upload-artifact", "043fb46d1a93c77aae656e7c1c64a875d1fc6a0a"),
             ("download-artifact", "3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c"),
         ] {
             let place = fixture("github/act").join(name);
             command.arg("--local-repository").arg(local(format!("actions/{name}@{sha}"), place));
         }
-        let store = ("ARTIFACT_STORE".to_owned(), self.at("artifacts").to_str().unwrap().to_owned());
-        for (name, value) in self.environment.iter().chain([&store]) {
+        let place = |name: &str, place: &str| (name.to_owned(), self.at(place).to_str().unwrap().to_owned());
+        let places = [place("ARTIFACT_STORE", "artifacts"), place("CHECKOUT_ORIGIN", "repository")];
+        for (name, value) in self.environment.iter().chain(&places) {
             command.arg("--env").arg(format!("{name}={value}"));
         }
         let output = command.output().unwrap();
