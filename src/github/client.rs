@@ -77,6 +77,18 @@ enum Tried {
     Answered(Answer),
     /// Nothing, or half of something: it may have been done all the same.
     Silent(String),
+    /// More bytes than these; asking again would bring as many.
+    Oversized(usize),
+}
+
+impl Tried {
+    fn of(read: Result<Option<Answer>, String>, most: usize) -> Self {
+        match read {
+            Ok(Some(answer)) => Tried::Answered(answer),
+            Ok(None) => Tried::Oversized(most),
+            Err(cause) => Tried::Silent(cause),
+        }
+    }
 }
 
 /// What follows from a try.
@@ -229,12 +241,27 @@ impl Client {
         }
     }
 
+    /// Removes; what is gone already is as good as removed.
+    pub fn delete(&self, route: &str) -> ApiResult<()> {
+        match self.again(Method::DELETE, route, None) {
+            Err(error) if matches!(error.status(), Some(404 | 410)) => Ok(()),
+            answered => answered.map(drop),
+        }
+    }
+
     /// The bytes behind a route that answers with them or points to where they are. At most [`Limits::answer`].
     /// The token stays here when another host is pointed to.
     pub fn download(&self, route: &str) -> ApiResult<Vec<u8>> {
+        self.download_within(route, self.limits.answer)
+    }
+
+    /// Likewise, of at most so many bytes. Errors: [`ApiError::Unfit`] for more, read no further than that.
+    pub fn download_within(&self, route: &str, most: usize) -> ApiResult<Vec<u8>> {
+        let most = most.min(self.limits.answer);
         let answer = self.again(Method::GET, route, None)?;
         let Some(place) = answer.header("location").filter(|_| matches!(answer.status, 301..=308)) else {
-            return Ok(answer.body);
+            let fits = answer.body.len() <= most;
+            return if fits { Ok(answer.body) } else { Err(oversized(&format!("GET {route}"), most)) };
         };
         // Its query is a key to the file; it must stand in no message.
         let request = format!("GET {}", place.split('?').next().unwrap_or_default());
@@ -250,10 +277,10 @@ impl Client {
                     .await
                     .map_err(|error| root_cause(&error.without_url()))?;
                 let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-                let body = limited(reqwest::Body::from(answer), self.limits.answer).await?;
-                Ok(Answer { status, headers, body })
+                let body = limited(reqwest::Body::from(answer), most).await?;
+                Ok(body.map(|body| Answer { status, headers, body }))
             });
-            match self.fate(&request, tried.map_or_else(Tried::Silent, Tried::Answered)) {
+            match self.fate(&request, Tried::of(tried, most)) {
                 Fate::Done(answer) => return Ok(answer.body),
                 Fate::Refused(error) => return Err(error),
                 Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
@@ -301,13 +328,12 @@ impl Client {
             let answer = self.transport.execute(message).await.map_err(|error| root_cause(&error))?;
             let (parts, body) = answer.into_parts();
             let body = limited(body, self.limits.answer).await?;
-            Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
+            Ok(body.map(|body| Answer { status: parts.status.as_u16(), headers: parts.headers, body }))
         };
         let answered =
             self.runtime.block_on(async { tokio::time::timeout(self.limits.timeout, exchange).await });
         Ok(match answered {
-            Ok(Ok(answer)) => Tried::Answered(answer),
-            Ok(Err(cause)) => Tried::Silent(cause),
+            Ok(read) => Tried::of(read, self.limits.answer),
             Err(_) => Tried::Silent(format!("no answer within {} s", self.limits.timeout.as_secs_f64())),
         })
     }
@@ -315,6 +341,7 @@ impl Client {
     fn fate(&self, request: &str, tried: Tried) -> Fate {
         let answer = match tried {
             Tried::Silent(cause) => return Fate::Uncertain(cause),
+            Tried::Oversized(most) => return Fate::Refused(oversized(request, most)),
             Tried::Answered(answer) => answer,
         };
         if answer.status < 400 {
@@ -422,8 +449,12 @@ fn parsed<T: DeserializeOwned>(request: &str, answer: &Answer) -> ApiResult<T> {
         .map_err(|error| ApiError::Unreadable { request: request.to_owned(), cause: error.to_string() })
 }
 
-/// The whole body, unless it is longer than it may be.
-async fn limited<B>(body: B, most: usize) -> Result<Vec<u8>, String>
+fn oversized(request: &str, most: usize) -> ApiError {
+    ApiError::Unfit { request: request.to_owned(), cause: format!("it is longer than {most} bytes") }
+}
+
+/// The whole body; `None` where it is longer than it may be.
+async fn limited<B>(body: B, most: usize) -> Result<Option<Vec<u8>>, String>
 where
     B: http_body::Body,
     B::Data: AsRef<[u8]>,
@@ -436,11 +467,11 @@ where
         if let Some(data) = frame.data_ref() {
             bytes.extend_from_slice(data.as_ref());
             if bytes.len() > most {
-                return Err(format!("the answer is longer than {most} bytes"));
+                return Ok(None);
             }
         }
     }
-    Ok(bytes)
+    Ok(Some(bytes))
 }
 
 /// The innermost reason: the outer ones say "error sending request".

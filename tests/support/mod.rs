@@ -2,9 +2,12 @@
 
 pub mod act;
 pub mod cli;
+pub mod fake_github;
 pub mod git;
+pub mod history;
 pub mod json;
 pub mod records;
+pub mod rest;
 pub mod rounds;
 pub mod scripted;
 pub mod stories;
