@@ -5,6 +5,7 @@ pub mod cli;
 pub mod fake_github;
 pub mod git;
 pub mod history;
+pub mod job;
 pub mod json;
 pub mod records;
 pub mod rest;
