@@ -2,6 +2,7 @@
 
 mod act;
 mod arrows;
+mod artifact;
 mod artifacts;
 mod calibrate;
 mod calibration;
@@ -40,6 +41,7 @@ mod listing;
 mod lockstep;
 mod manifest;
 mod manifest_git;
+mod merge;
 mod never_green;
 mod old_records;
 mod posts;

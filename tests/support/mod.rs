@@ -7,11 +7,13 @@ pub mod git;
 pub mod history;
 pub mod job;
 pub mod json;
+pub mod merging;
 pub mod records;
 pub mod rest;
 pub mod rounds;
 pub mod scripted;
 pub mod stories;
+pub mod zips;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
