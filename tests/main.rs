@@ -1,6 +1,7 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
 mod act;
+mod act_whole;
 mod arrows;
 mod artifact;
 mod artifacts;

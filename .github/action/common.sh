@@ -45,7 +45,8 @@ output() {
 # What lets somebody act in the workflow's name. Nothing that is measured has a use for it, and a process that began with
 # it shows it to others of its user for as long as it lives.
 drop_tokens() {
-    unset GITHUB_TOKEN GH_TOKEN GBENCH_TOKEN ACTIONS_RUNTIME_TOKEN ACTIONS_ID_TOKEN_REQUEST_TOKEN
+    unset GITHUB_TOKEN GH_TOKEN GBENCH_TOKEN GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN ACTIONS_RUNTIME_TOKEN \
+        ACTIONS_ID_TOKEN_REQUEST_TOKEN
 }
 
 # latest_parts FOLDER: of the results `gbench-ci-attempt-N-part-K` below it, removes those of a part that was measured again

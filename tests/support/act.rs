@@ -12,6 +12,9 @@ use super::fixture;
 /// The commit that workflows of these tests take the action from.
 pub const ACTION_SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 
+/// A token that no server knows.
+pub const TOKEN: &str = "ghs_TestToken0123456789";
+
 /// A program of `.ci/run`'s virtual environment: `GBENCH_TEST_TOOLS`, else `target/ci-tools`. Where it is not installed the
 /// test is skipped, by name.
 pub fn tool(name: &str) -> Option<PathBuf> {
@@ -32,6 +35,8 @@ pub struct Stage {
     environment: Vec<(String, String)>,
     /// Folders that stand before the usual ones on the steps' PATH.
     path: Vec<PathBuf>,
+    /// `github.token` of the jobs.
+    pub token: String,
 }
 
 impl Stage {
@@ -39,7 +44,7 @@ impl Stage {
     pub fn new() -> Option<Self> {
         let act = tool("act")?;
         let folder = tempfile::tempdir().unwrap();
-        let stage = Self { folder, act, environment: Vec::new(), path: Vec::new() };
+        let stage = Self { folder, act, environment: Vec::new(), path: Vec::new(), token: TOKEN.into() };
         for name in ["repository", "home", "artifacts", "bin", "action/.github"] {
             std::fs::create_dir_all(stage.at(name)).unwrap();
         }
@@ -128,7 +133,8 @@ impl Stage {
         let own = self.path.iter().map(|folder| format!("{}:", folder.display())).collect::<String>();
         command.env("PATH", own + &usual);
         command.args([event, "--json", "--no-cache-server", "--rm", "-P", "self-hosted=-self-hosted"]);
-        command.args(["-P", "ubuntu-latest=-self-hosted", "--defaultbranch", "main", "-s", "GITHUB_TOKEN=ghs_TestToken0123456789"]);
+        command.args(["-P", "ubuntu-latest=-self-hosted", "--defaultbranch", "main"]);
+        command.arg("-s").arg(format!("GITHUB_TOKEN={}", self.token));
         command.arg("-e").arg(self.at("event.json"));
         command.arg("-W").arg(format!(".github/workflows/{workflow}"));
         let local = |name: String, place: PathBuf| format!("{name}={}", place.display());
@@ -219,14 +225,6 @@ impl Played {
             line["command"] == "set-output" && line["name"] == name && id.is_some_and(|id| id == step)
         };
         self.lines.iter().rev().find(set)?["arg"].as_str()
-    }
-
-    /// The jobs that ran at all.
-    pub fn jobs(&self) -> Vec<&str> {
-        let mut jobs: Vec<&str> = self.lines.iter().filter_map(|line| line["jobID"].as_str()).collect();
-        jobs.sort_unstable();
-        jobs.dedup();
-        jobs
     }
 }
 

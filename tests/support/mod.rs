@@ -2,6 +2,7 @@
 
 pub mod act;
 pub mod cli;
+pub mod emulate;
 pub mod fake_github;
 pub mod git;
 pub mod history;
