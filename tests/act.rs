@@ -15,7 +15,7 @@ fn recorder(stage: &Stage, place: &str, version: &str) -> PathBuf {
         place,
         &format!(
             "#!/usr/bin/env bash\n[[ $1 == --version ]] && echo 'gbench-ci {version}' && exit 0\n\
-             {{ printf '%s\\0' \"$@\"; printf '\\n'; }} >>'{0}'\nenv -0 >'{0}'."$1"\n\
+             {{ printf '%s\\0' \"$@\"; printf '\\n'; }} >>'{0}'\nenv -0 >'{0}'.\"$1\"\n\
              if [[ $1 == ci ]]; then printf 'folder=artifacts/one\\nexit-code=%s\\n' \"${{CODE:-0}}\" >>\"$GITHUB_OUTPUT\"; exit \"${{CODE:-0}}\"; fi\n",
             record.display()
         ),
