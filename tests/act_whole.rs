@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::act::{Played, Stage, pull_request, repository, workflow_run};
 use crate::support::cli::{command, ended};
-use crate::support::emulate::{self, Emulated};
+use crate::support::emulator::Emulator;
 use crate::support::fake_github::{FakeGithub, RunSeed};
 use crate::support::gbench;
 use crate::support::job::{BENCH, suite, work};
@@ -186,18 +186,18 @@ fn b1_red_then_green_then_nothing_new_against_the_emulator() {
         return;
     }
     let Some(mut kernels) = Kernels::new("--runner self-hosted,gpu") else { return };
-    let Some(server) = Emulated::start() else { return };
+    let Some(server) = Emulator::start("acme/kernels") else { return };
     let root = kernels.stage.at("repository");
-    server.repeat(&root, "main", "main");
-    server.repeat(&root, "feature", "feature");
-    let pull = server.call("POST", "/pulls", Some(json!({"title": "Faster", "head": "feature", "base": "main"})));
+    server.repeat("acme/kernels", &root, "main", "main");
+    server.repeat("acme/kernels", &root, "feature", "feature");
+    let pull = server.call("POST", "/repos/acme/kernels/pulls", Some(json!({"title": "Faster", "head": "feature", "base": "main"})));
     let number = pull["number"].as_u64().unwrap();
     assert_eq!(pull["head"]["sha"], json!(kernels.head));
-    let comments = || server.call("GET", &format!("/issues/{number}/comments"), None);
-    let checks = |head: &str| server.call("GET", &format!("/commits/{head}/check-runs"), None);
+    let comments = || server.call("GET", &format!("/repos/acme/kernels/issues/{number}/comments"), None);
+    let checks = |head: &str| server.call("GET", &format!("/repos/acme/kernels/commits/{head}/check-runs"), None);
     let play = |kernels: &mut Kernels, run: u32| {
-        kernels.stage.token = emulate::TOKEN.into();
-        kernels.stage.set("GITHUB_API_URL", server.url()).set("GITHUB_RUN_ID", run.to_string());
+        kernels.stage.token = server.token.into();
+        kernels.stage.set("GITHUB_API_URL", server.url.clone()).set("GITHUB_RUN_ID", run.to_string());
         let mut event = kernels.pull_request();
         event["number"] = json!(number);
         event["pull_request"]["number"] = json!(number);
@@ -208,12 +208,11 @@ fn b1_red_then_green_then_nothing_new_against_the_emulator() {
     assert_eq!(played.failed_steps(), [1], "{}", played.log());
     let red = comments();
     assert_eq!(red.as_array().unwrap().len(), 1, "{red}");
-    assert_eq!(red[0]["user"]["login"], emulate::LOGIN);
     let found = checks(&kernels.head);
     assert_eq!((&found["total_count"], &found["check_runs"][0]["conclusion"]), (&json!(1), &json!("failure")));
 
     kernels.change(&[1.0; 3]);
-    server.repeat(&root, "feature", "feature");
+    server.repeat("acme/kernels", &root, "feature", "feature");
     play(&mut kernels, 102).is(0);
     let green = comments();
     assert_eq!((green.as_array().unwrap().len(), &green[0]["id"]), (1, &red[0]["id"]));

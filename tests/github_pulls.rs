@@ -87,6 +87,8 @@ fn a_fork_whose_repository_is_gone_has_none() {
     assert!(why(&client, &run).contains("no open pull request"));
     run.head_repository = None;
     assert!(why(&client, &run).contains("is gone"));
+    // GitHub sends no repository here, which its own description of a list does not know.
+    assert!(fake.violations().iter().all(|violation| violation.contains("`/0/head/repo`: null")));
 }
 
 #[test]

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::act::{ACTION_SHA, tool};
+use crate::support::act::ACTION_SHA;
 use crate::support::cli::{ended, ran};
+use crate::support::tools;
 
 /// The repositories that are tried: nothing, a Python project, a CUDA project. Path and text of each file.
 const REPOSITORIES: [(&str, &[(&str, &str)]); 3] = [
@@ -62,7 +63,7 @@ fn workflows(folder: &Path) -> Vec<(PathBuf, String)> {
 /// Without findings, also the strictest ones; what is ignored says why beside it.
 #[test]
 fn zizmor_finds_nothing() {
-    let Some(zizmor) = tool("zizmor") else { return };
+    let Some(zizmor) = tools::zizmor() else { return };
     each(|folder, name| {
         let mut command = Command::new(&zizmor);
         command.args(["--offline", "--no-progress", "--color", "never", "--persona", "auditor", "."]);
@@ -80,7 +81,7 @@ fn zizmor_finds_nothing() {
 
 #[test]
 fn actionlint_finds_nothing() {
-    let Some(actionlint) = tool("actionlint") else { return };
+    let Some(actionlint) = tools::actionlint() else { return };
     // It reads the shell scripts in the workflows by shellcheck, if that is on the PATH.
     let path = format!("{}:{}", actionlint.parent().unwrap().display(), std::env::var("PATH").unwrap());
     each(|folder, name| {
@@ -91,7 +92,7 @@ fn actionlint_finds_nothing() {
 
 #[test]
 fn shellcheck_finds_nothing_in_the_actions_scripts() {
-    let Some(shellcheck) = tool("shellcheck") else { return };
+    let Some(shellcheck) = tools::shellcheck() else { return };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let scripts = std::fs::read_dir(root.join(".github/action")).unwrap().map(|entry| entry.unwrap().path());
     let scripts: Vec<PathBuf> = scripts.filter(|path| path.extension().is_some_and(|end| end == "sh")).collect();

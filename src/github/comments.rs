@@ -158,7 +158,7 @@ impl Post<'_> {
             };
         };
         if let (Some(sent), true) = (*sent, there == self.marker) {
-            self.remove(twins)?;
+            self.tidy(twins)?;
             return Ok(match sent {
                 Sent::New => Posted::Created(comment.url.clone()),
                 Sent::Change => Posted::Updated(comment.url.clone()),
@@ -171,7 +171,7 @@ impl Post<'_> {
         *sent = Some(Sent::Change);
         let route = self.route(comment.id);
         let written: Received = self.client.patch_once(&route, &body).map_err(Stop::of_write)?;
-        self.remove(twins)?;
+        self.tidy(twins)?;
         Ok(Posted::Updated(Comment::from(written).url))
     }
 
@@ -192,17 +192,25 @@ impl Post<'_> {
         // it looks after writing, so it sees the first.
         let now = ours(self.client, self.number, &self.marker.gate, self.me)?;
         if now.first().is_some_and(|(first, _)| first.id < created.id) {
-            self.client.delete(&self.route(created.id))?;
+            self.remove(created.id)?;
             *sent = None;
             return Err(Stop::overtaken(format!("POST {route}")));
         }
         let twins: Vec<_> = now.into_iter().filter(|(comment, _)| comment.id != created.id).collect();
-        self.remove(&twins)?;
+        self.tidy(&twins)?;
         Ok(Posted::Created(created.url))
     }
 
-    fn remove(&self, twins: &[(Comment, Marker)]) -> ApiResult<()> {
-        twins.iter().try_for_each(|(twin, _)| self.client.delete(&self.route(twin.id)))
+    fn tidy(&self, twins: &[(Comment, Marker)]) -> ApiResult<()> {
+        twins.iter().try_for_each(|(twin, _)| self.remove(twin.id))
+    }
+
+    /// A twin that may not be taken away is no reason to fail: the next change tries again.
+    fn remove(&self, twin: u64) -> ApiResult<()> {
+        match self.client.delete(&self.route(twin)) {
+            Err(ApiError::Refused { .. }) => Ok(()),
+            gone => gone,
+        }
     }
 
     fn route(&self, comment: u64) -> String {

@@ -7,26 +7,13 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::cli::{command, ended};
-use super::fixture;
+use super::{fixture, tools};
 
 /// The commit that workflows of these tests take the action from.
 pub const ACTION_SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 
 /// A token that no server knows.
 pub const TOKEN: &str = "ghs_TestToken0123456789";
-
-/// A program of `.ci/run`'s virtual environment: `GBENCH_TEST_TOOLS`, else `target/ci-tools`. Where it is not installed the
-/// test is skipped, by name.
-pub fn tool(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = std::env::var_os("GBENCH_TEST_TOOLS").map_or(root.join("target/ci-tools"), PathBuf::from);
-    let path = folder.join("bin").join(name);
-    if !path.is_file() {
-        eprintln!("SKIPPED {name}: not installed in {}; `.ci/run lint-workflows` installs it", folder.display());
-        return None;
-    }
-    Some(path)
-}
 
 /// A repository that uses the action, and the action's own source beside it.
 pub struct Stage {
@@ -42,7 +29,7 @@ pub struct Stage {
 impl Stage {
     /// `None` where there is no `act`.
     pub fn new() -> Option<Self> {
-        let act = tool("act")?;
+        let act = tools::act()?;
         let folder = tempfile::tempdir().unwrap();
         let stage = Self { folder, act, environment: Vec::new(), path: Vec::new(), token: TOKEN.into() };
         for name in ["repository", "home", "artifacts", "bin", "action/.github"] {

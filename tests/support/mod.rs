@@ -2,9 +2,10 @@
 
 pub mod act;
 pub mod cli;
-pub mod emulate;
+pub mod emulator;
 pub mod fake_github;
 pub mod git;
+pub mod github;
 pub mod history;
 pub mod job;
 pub mod json;
@@ -14,6 +15,7 @@ pub mod rest;
 pub mod rounds;
 pub mod scripted;
 pub mod stories;
+pub mod tools;
 pub mod zips;
 
 use std::path::{Path, PathBuf};
