@@ -1,5 +1,7 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
+mod act;
+mod act_whole;
 mod arrows;
 mod artifact;
 mod artifacts;
@@ -63,3 +65,4 @@ mod tools;
 mod tree_faults;
 mod tree_words;
 mod trees;
+mod workflows;

@@ -18,7 +18,7 @@ const HEAD: &str = "8c1f0a2e5b7d49c3a6e0f1d2b3c4d5e6f7081923";
 const BASE: &str = "3b9e7c5d1f2a4068b7c6d5e4f3a29180716f5e4d";
 
 /// Prints twelve made-up times of case `$1`: what the file `work` says that it costs, and a little noise.
-const BENCH: &str = r#"
+pub const BENCH: &str = r#"
 set -eu
 process=$(printf '%s' "$GBENCH_REQUEST" | sed 's/.*"process":\([0-9]*\).*/\1/')
 work=$(awk -v name="$1" '$1 == name { print $2 }' work)

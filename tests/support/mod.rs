@@ -1,5 +1,6 @@
 //! What several test files need: the fixture program, folders with suites, runs without a command line.
 
+pub mod act;
 pub mod cli;
 pub mod emulator;
 pub mod fake_github;
