@@ -8,6 +8,10 @@ default:
 test:
     .ci/run test
 
+# Programs that tests run besides ours: an emulator of GitHub, a runner of workflows, linters, GitHub's Markdown
+tools:
+    .ci/run tools
+
 # The layout of the code
 fmt:
     .ci/run fmt

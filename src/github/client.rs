@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderValue, Method};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -58,6 +58,10 @@ impl Answer {
     fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
+
+    fn is_elsewhere(&self) -> bool {
+        matches!(self.status, 300..=399)
+    }
 }
 
 /// One repository of one server, with or without a token. Not for several threads at once: each makes its own.
@@ -77,16 +81,22 @@ enum Tried {
     Answered(Answer),
     /// Nothing, or half of something: it may have been done all the same.
     Silent(String),
-    /// More bytes than these; asking again would bring as many.
-    Oversized(usize),
+    /// More than so many bytes; the next time it would be as much.
+    TooLong(usize),
 }
 
-impl Tried {
-    fn of(read: Result<Option<Answer>, String>, most: usize) -> Self {
-        match read {
-            Ok(Some(answer)) => Tried::Answered(answer),
-            Ok(None) => Tried::Oversized(most),
-            Err(cause) => Tried::Silent(cause),
+/// Why there is no whole answer.
+enum Broken {
+    Silent(String),
+    TooLong(usize),
+}
+
+impl From<Result<Answer, Broken>> for Tried {
+    fn from(result: Result<Answer, Broken>) -> Self {
+        match result {
+            Ok(answer) => Tried::Answered(answer),
+            Err(Broken::Silent(cause)) => Tried::Silent(cause),
+            Err(Broken::TooLong(most)) => Tried::TooLong(most),
         }
     }
 }
@@ -203,7 +213,7 @@ impl Client {
         let mut wait = Wait::new(&self.limits);
         loop {
             match self.fate(&request, self.once(Method::POST, route, Some(body))?) {
-                Fate::Done(answer) => return parsed(&request, &answer),
+                Fate::Done(answer) => return parsed(&request, &unmoved(&request, answer)?),
                 Fate::Refused(error) => return Err(error),
                 Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
                 Fate::Uncertain(cause) => {
@@ -233,7 +243,7 @@ impl Client {
         let mut wait = Wait::new(&self.limits);
         loop {
             match self.fate(&request, self.once(method.clone(), route, Some(body))?) {
-                Fate::Done(answer) => return parsed(&request, &answer),
+                Fate::Done(answer) => return parsed(&request, &unmoved(&request, answer)?),
                 Fate::Refused(error) => return Err(error),
                 Fate::Uncertain(cause) => return Err(ApiError::Unreachable { request, cause }),
                 Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
@@ -258,30 +268,32 @@ impl Client {
     /// Likewise, of at most so many bytes. Errors: [`ApiError::Unfit`] for more, read no further than that.
     pub fn download_within(&self, route: &str, most: usize) -> ApiResult<Vec<u8>> {
         let most = most.min(self.limits.answer);
-        let answer = self.again(Method::GET, route, None)?;
-        let Some(place) = answer.header("location").filter(|_| matches!(answer.status, 301..=308)) else {
-            let fits = answer.body.len() <= most;
-            return if fits { Ok(answer.body) } else { Err(oversized(&format!("GET {route}"), most)) };
+        let answer = self.answered(Method::GET, route, None)?;
+        let Some(place) = answer.header("location").filter(|_| answer.is_elsewhere()) else {
+            let request = format!("GET {route}");
+            let body = unmoved(&request, answer)?.body;
+            return if body.len() <= most { Ok(body) } else { Err(too_long(&request, most)) };
         };
         // Its query is a key to the file; it must stand in no message.
         let request = format!("GET {}", place.split('?').next().unwrap_or_default());
+        if self.endpoint.api.starts_with("https:") && !place.starts_with("https:") {
+            let cause = "the file lies where anyone on the way can read it".into();
+            return Err(ApiError::Unreadable { request, cause });
+        }
         let place = place.to_owned();
         let mut wait = Wait::new(&self.limits);
         loop {
             self.count()?;
-            let tried = self.runtime.block_on(async {
-                let answer = self
-                    .stranger
-                    .get(&place)
-                    .send()
-                    .await
-                    .map_err(|error| root_cause(&error.without_url()))?;
+            let exchange = async {
+                let answer = self.stranger.get(&place).send().await;
+                let answer = answer.map_err(|error| Broken::Silent(root_cause(&error.without_url())))?;
                 let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
                 let body = limited(reqwest::Body::from(answer), most).await?;
-                Ok(body.map(|body| Answer { status, headers, body }))
-            });
-            match self.fate(&request, Tried::of(tried, most)) {
-                Fate::Done(answer) => return Ok(answer.body),
+                Ok(Answer { status, headers, body })
+            };
+            let tried = Tried::from(self.runtime.block_on(exchange));
+            match self.fate(&request, tried) {
+                Fate::Done(answer) => return unmoved(&request, answer).map(|answer| answer.body),
                 Fate::Refused(error) => return Err(error),
                 Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
                 Fate::Uncertain(cause) => self.sleep(wait.next(&request, &cause)?),
@@ -289,8 +301,13 @@ impl Client {
         }
     }
 
-    /// Sends until it is answered, for what may be sent again.
+    /// Sends until it is answered here, for what may be sent again.
     fn again(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Answer> {
+        unmoved(&format!("{method} {route}"), self.answered(method.clone(), route, body)?)
+    }
+
+    /// Likewise, where the answer may be that it lies elsewhere.
+    fn answered(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Answer> {
         let request = format!("{method} {route}");
         let mut wait = Wait::new(&self.limits);
         loop {
@@ -317,31 +334,29 @@ impl Client {
         let uri = format!("{}{route}", self.endpoint.api);
         let request = format!("{method} {route}");
         let unsendable = |cause: String| ApiError::Unreadable { request: request.clone(), cause };
-        let builder = http::Request::builder()
-            .method(method)
-            .uri(uri)
-            // octocrab adds `x-github-api-version` itself.
-            .header("accept", "application/vnd.github+json");
-        let message =
-            self.transport.build_request(builder, body).map_err(|error| unsendable(root_cause(&error)))?;
+        let builder =
+            http::Request::builder().method(method).uri(uri).header("accept", "application/vnd.github+json");
+        let message = self.transport.build_request(builder, body);
+        let mut message = message.map_err(|error| unsendable(root_cause(&error)))?;
+        // octocrab adds one too; two are one too many.
+        message.headers_mut().insert("x-github-api-version", HeaderValue::from_static("2022-11-28"));
         let exchange = async {
-            let answer = self.transport.execute(message).await.map_err(|error| root_cause(&error))?;
+            let answer = self.transport.execute(message).await;
+            let answer = answer.map_err(|error| Broken::Silent(root_cause(&error)))?;
             let (parts, body) = answer.into_parts();
             let body = limited(body, self.limits.answer).await?;
-            Ok(body.map(|body| Answer { status: parts.status.as_u16(), headers: parts.headers, body }))
+            Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
         };
         let answered =
             self.runtime.block_on(async { tokio::time::timeout(self.limits.timeout, exchange).await });
-        Ok(match answered {
-            Ok(read) => Tried::of(read, self.limits.answer),
-            Err(_) => Tried::Silent(format!("no answer within {} s", self.limits.timeout.as_secs_f64())),
-        })
+        let late = |_| Tried::Silent(format!("no answer within {} s", self.limits.timeout.as_secs_f64()));
+        Ok(answered.map_or_else(late, Tried::from))
     }
 
     fn fate(&self, request: &str, tried: Tried) -> Fate {
         let answer = match tried {
             Tried::Silent(cause) => return Fate::Uncertain(cause),
-            Tried::Oversized(most) => return Fate::Refused(oversized(request, most)),
+            Tried::TooLong(most) => return Fate::Refused(too_long(request, most)),
             Tried::Answered(answer) => answer,
         };
         if answer.status < 400 {
@@ -432,6 +447,16 @@ fn limited_for(answer: &Answer, message: &str) -> Option<Duration> {
     limited.then_some(Duration::from_secs(60))
 }
 
+/// Errors: the answer is that it lies elsewhere, as for a repository that got another name. It is not gone after: the
+/// token would go along, and what is written would go where nobody said.
+fn unmoved(request: &str, answer: Answer) -> ApiResult<Answer> {
+    if !answer.is_elsewhere() {
+        return Ok(answer);
+    }
+    let (request, status, message) = (request.to_owned(), answer.status, message_of(&answer));
+    Err(ApiError::Refused { request, status, message, wanted: None })
+}
+
 /// GitHub's own words, with the fields it complains about.
 fn message_of(answer: &Answer) -> String {
     let value: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
@@ -449,12 +474,12 @@ fn parsed<T: DeserializeOwned>(request: &str, answer: &Answer) -> ApiResult<T> {
         .map_err(|error| ApiError::Unreadable { request: request.to_owned(), cause: error.to_string() })
 }
 
-fn oversized(request: &str, most: usize) -> ApiError {
+fn too_long(request: &str, most: usize) -> ApiError {
     ApiError::Unfit { request: request.to_owned(), cause: format!("it is longer than {most} bytes") }
 }
 
-/// The whole body; `None` where it is longer than it may be.
-async fn limited<B>(body: B, most: usize) -> Result<Option<Vec<u8>>, String>
+/// The whole body, unless it is longer than it may be.
+async fn limited<B>(body: B, most: usize) -> Result<Vec<u8>, Broken>
 where
     B: http_body::Body,
     B::Data: AsRef<[u8]>,
@@ -463,15 +488,15 @@ where
     let mut bytes = Vec::new();
     let mut body = std::pin::pin!(body);
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| root_cause(&error))?;
+        let frame = frame.map_err(|error| Broken::Silent(root_cause(&error)))?;
         if let Some(data) = frame.data_ref() {
             bytes.extend_from_slice(data.as_ref());
             if bytes.len() > most {
-                return Ok(None);
+                return Err(Broken::TooLong(most));
             }
         }
     }
-    Ok(Some(bytes))
+    Ok(bytes)
 }
 
 /// The innermost reason: the outer ones say "error sending request".

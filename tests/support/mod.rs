@@ -1,6 +1,7 @@
 //! What several test files need: the fixture program, folders with suites, runs without a command line.
 
 pub mod cli;
+pub mod emulator;
 pub mod fake_github;
 pub mod git;
 pub mod github;
@@ -11,6 +12,7 @@ pub mod rest;
 pub mod rounds;
 pub mod scripted;
 pub mod stories;
+pub mod tools;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
