@@ -130,7 +130,8 @@ fn for_job(args: &Args, place: &Place, builtins: &[Benchmark], say: &mut post::S
 fn outside(args: &Args, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
     if args.history.is_none() || args.issue || args.start || args.ended.is_some() {
         let what = "this is no job of GitHub Actions: there is no pull request and no commit to publish to";
-        let next = "look at what would be said with `--dry-run`, or append to a branch with `--history git:BRANCH`";
+        let next =
+            "look at what would be said with `--dry-run`, or append to a branch with `--history git:BRANCH`";
         return Err(Fault::at("publish", what, next));
     }
     let material = source::here(args.what.as_deref(), builtins)?;

@@ -4,8 +4,8 @@
 //! other servers leave some out. What is retried, and when, is decided here alone: see [`Client`].
 
 pub mod artifacts;
-pub mod checks;
 pub mod branch;
+pub mod checks;
 mod client;
 pub mod commands;
 pub mod comments;

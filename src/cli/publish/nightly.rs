@@ -25,7 +25,8 @@ pub fn carry_out(args: &Args, place: &Place, material: &Material, say: &mut Say<
     }
     if !place.context.on_default_branch() {
         let what = format!("a run by {} on this branch must not write it", place.context.event.word());
-        let next = "keep `--issue` and `--history` to push, schedule and workflow_dispatch on the default branch";
+        let next =
+            "keep `--issue` and `--history` to push, schedule and workflow_dispatch on the default branch";
         return Err(unpublished("issue and history", what, next));
     }
     append(args, Some(place), material, say)?;
@@ -65,9 +66,8 @@ fn compare_url(place: &Place, verdict: Option<&VerdictDocument>) -> Option<Strin
 /// Appends the head's record of every comparison in the material. `place`: none where there is no GitHub.
 pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut Say<'_>) -> Result<()> {
     let Some(text) = &args.history else { return Ok(()) };
-    let address: Address = text
-        .parse()
-        .map_err(|what| Fault::at_flag(format!("--history {text}"), what, Address::FORMS))?;
+    let address: Address =
+        text.parse().map_err(|what| Fault::at_flag(format!("--history {text}"), what, Address::FORMS))?;
     let folders = material.folder.as_deref().map(comparisons).unwrap_or_default();
     if folders.is_empty() {
         let next = "name the comparison's folder with its records, or the folder that holds the parts";
@@ -97,7 +97,9 @@ fn comparisons(folder: &Path) -> Vec<PathBuf> {
         found.extend(here);
         let inside = |folder: &PathBuf| {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
+            entries
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path())
         };
         level = deeper.iter().flat_map(inside).collect();
     }
@@ -121,7 +123,8 @@ fn entry(folder: &Path, context: Option<&Context>) -> Result<HistoryEntry> {
     let commit = commit.ok_or_else(|| nowhere("it is of no commit", "compare commits, not records"))?;
     // A comparison measures a detached work tree; outside of a job its own checkout has the branch.
     let branch = context.and_then(|context| context.branch.clone()).or(branch).or_else(checked_out);
-    let branch = branch.ok_or_else(|| nowhere("it is of no branch", "check a branch out, and append again"))?;
+    let branch =
+        branch.ok_or_else(|| nowhere("it is of no branch", "check a branch out, and append again"))?;
     Ok(HistoryEntry {
         schema: SCHEMA_HISTORY.into(),
         run_id: record.run_id.clone(),

@@ -42,7 +42,10 @@ pub fn for_event(args: &Args, place: &Place, material: &Material, say: &mut Say<
 /// that comes from the event and the API.
 pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>) -> Result<()> {
     if run.event != "pull_request" {
-        return say(&format!("run {} was started by {}, not by a pull request: nothing to publish", run.id, run.event));
+        return say(&format!(
+            "run {} was started by {}, not by a pull request: nothing to publish",
+            run.id, run.event
+        ));
     }
     if args.start || run.action != "completed" {
         return begin(args, place, say);
@@ -60,7 +63,12 @@ pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>)
         Ok(None) => return without_verdict(args, place, &ended::of_run(run), say),
         Err(fault) => {
             // Its words may quote the artifact; the log's are escaped, the check's are ours alone.
-            without_verdict(args, place, &Ended::failed("The run's artifact is refused. The log says why."), say)?;
+            without_verdict(
+                args,
+                place,
+                &Ended::failed("The run's artifact is refused. The log says why."),
+                say,
+            )?;
             return Err(fault);
         }
     };
@@ -169,7 +177,8 @@ fn comment(
     };
     let body = |marker: &Marker| posts::comment(merged, facts, &marker.comment());
     let worth_saying = is_worth_saying(merged);
-    let posted = comments::post(&place.client, number, args.comment, &marker, &body, worth_saying, &place.me)?;
+    let posted =
+        comments::post(&place.client, number, args.comment, &marker, &body, worth_saying, &place.me)?;
     let what = match posted {
         Posted::Created(url) => format!("created {url}"),
         Posted::Updated(url) => format!("updated {url}"),
@@ -214,7 +223,9 @@ pub fn facts(args: &Args, context: Option<&Context>, material: Option<&Material>
     let run_url = context.and_then(run_url);
     Facts {
         gate: args.name.clone(),
-        head: context.map(|context| context.head.to_string()).or_else(|| job.and_then(|job| job.head.clone())),
+        head: context
+            .map(|context| context.head.to_string())
+            .or_else(|| job.and_then(|job| job.head.clone())),
         base: job.map_or_else(BaseChoice::default, |job| job.base.clone()),
         report_url: run_url.clone(),
         run_url,
@@ -222,7 +233,8 @@ pub fn facts(args: &Args, context: Option<&Context>, material: Option<&Material>
         reproduce: None,
         sources: job.map_or_else(Vec::new, |job| job.sources.clone()),
         fail_on,
-        server: context.map_or_else(|| "https://github.com".into(), |context| context.endpoint.server.clone()),
+        server: context
+            .map_or_else(|| "https://github.com".into(), |context| context.endpoint.server.clone()),
         slug: context.map(|context| context.slug.to_string()),
     }
 }

@@ -36,7 +36,8 @@ pub fn here(what: Option<&Path>, builtins: &[Benchmark]) -> Result<Material> {
     if path.is_dir() {
         let contents = artifact::read_folder(&path)?;
         if contents.parts.is_empty() && contents.merged.is_empty() {
-            let next = "name a comparison's folder, one with reports/verdict.json, or what `gbench-ci merge` wrote";
+            let next =
+                "name a comparison's folder, one with reports/verdict.json, or what `gbench-ci merge` wrote";
             return Err(Fault::at_path(path, "the folder holds no verdict", next));
         }
         return Material::of(contents, Some(&path));
