@@ -193,7 +193,7 @@ pub fn obeyed(log: &str) -> Vec<Obeyed> {
     for line in log.split(['\n', '\r']) {
         let trimmed = line.trim_start();
         let parsed = match (trimmed.strip_prefix("::"), line.split_once("##[")) {
-            (Some(rest), _) => rest.split_once("::").map(|(head, data)| (head, data)),
+            (Some(rest), _) => rest.split_once("::"),
             (None, Some((_, rest))) => rest.split_once(']'),
             (None, None) => None,
         };
