@@ -177,7 +177,7 @@ fn t3_bombs_are_refused_by_what_they_claim_and_by_what_they_are() {
     let zeros = vec![0; FILE as usize];
     let bomb = deflated("c/reports/verdict.json", &zeros);
     assert!(bomb.packed.len() < 100_000);
-    refused(read(&[bomb.clone()]), &format!("and {RATIO} are allowed"));
+    refused(read(std::slice::from_ref(&bomb)), &format!("and {RATIO} are allowed"));
     // It claims to be small, and is not.
     let lying = Raw { size: 1_000, ..bomb.clone() };
     refused(read(&[lying]), "its size or its checksum");
@@ -215,7 +215,7 @@ fn t3_files_that_share_their_data_are_refused() {
     refused(read(&[shared.clone(), same]), "two files");
     // A header inside of another file's data.
     let inner = stored("c/b", b"inner");
-    let hidden = archive(&[inner.clone()]);
+    let hidden = archive(std::slice::from_ref(&inner));
     let outer = stored("c/a", &hidden);
     let at = 30 + outer.name.len() as u32;
     refused(read(&[outer, Raw { at: Some(at), ..inner }]), "overlap");
@@ -284,11 +284,6 @@ fn t3_json_that_is_deep_or_huge_or_not_finite_is_refused() {
     refused(verdict(good.replacen("0.01", "\"0.01\"", 1)), "invalid type");
     refused(with_verdict(|value| value["sentence"] = "x".repeat(5_000).into()), "a text of 5000 bytes");
     refused(with_verdict(|value| value["warnings"] = vec!["x"; 20_001].into()), "more than 20000 entries");
-    let rows = |value: &mut Value| {
-        let row = value["rows"][0].clone();
-        value["rows"] = vec![row; 20_001].into();
-    };
-    assert!(with_verdict(rows).is_err());
     let mut bytes = good.clone().into_bytes();
     bytes[40] = 0xff;
     refused(read(&[stored("verdict.json", &bytes)]), "no UTF-8");
@@ -443,9 +438,6 @@ fn t3_a_folder_is_read_without_following_any_link() {
     std::fs::remove_file(&verdict).unwrap();
     std::fs::File::create(&verdict).unwrap().set_len(FILE + 1).unwrap();
     refused(read_folder(&root), "no regular file of at most");
-    std::fs::remove_file(&verdict).unwrap();
-    (0..FILES).for_each(|at| std::fs::write(place.join(format!("{at}.txt")), "").unwrap());
-    refused(read_folder(&root), "more than 2000 files");
 }
 
 #[test]

@@ -460,3 +460,46 @@ fn a_matrix_is_one_line_that_a_workflow_reads() {
     ran(folder.path(), "matrix --shards 257").exits(2);
     ran(folder.path(), "matrix --shards 200 --label a=x --label b=x").exits(2).says("at most 256 jobs");
 }
+
+#[test]
+fn what_every_verdict_says_follows_from_its_rows() {
+    let mut held = 0;
+    let mut hold = |verdict: &VerdictDocument, name: &Path| {
+        held += 1;
+        assert_eq!(follows(verdict), Ok(()), "{}", name.display());
+    };
+    for folder in ["rounds", "rounds_gaps", "verdicts", "merged"] {
+        for path in verdicts_below(&fixture(folder)) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            hold(&serde_json::from_str(&text).unwrap(), &path);
+        }
+    }
+    for entry in std::fs::read_dir(fixture("comparisons")).unwrap() {
+        let folder = entry.unwrap().path();
+        let record = |name: &str| -> RunRecord {
+            serde_json::from_str(&std::fs::read_to_string(folder.join(name)).unwrap()).unwrap()
+        };
+        let (base, head) = (record("base.json"), record("head.json"));
+        let side = |record| SideInput { record, name: "x".into() };
+        for (sessions, fails) in [(0, false), (0, true), (4, false), (4, true)] {
+            let policy =
+                Policy { sessions, inconclusive_fails: fails, failed_fails: !fails, ..Policy::default() };
+            hold(&compare(&side(&base), &side(&head), &policy).unwrap(), &folder);
+        }
+    }
+    assert!(held > 100, "{held}");
+}
+
+fn verdicts_below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        match path.is_dir() {
+            true => found.extend(verdicts_below(&path)),
+            false if name == "verdict.json" || name == "demo.json" => found.push(path),
+            false => {}
+        }
+    }
+    found
+}

@@ -152,6 +152,7 @@ fn the_log_gets_the_gravest_rows_with_their_lines() {
 fn every_case_that_is_not_unchanged_is_named_with_its_reason_in_comment_and_summary() {
     for (name, merged, facts) in all() {
         let pages = [posts::comment(&merged, &facts, MARKER), posts::step_summary(&merged, &facts)];
+        let pages = pages.map(|page| page.replace('\u{a0}', " "));
         for page in pages {
             for row in merged.groups.iter().flat_map(|group| &group.verdict.rows) {
                 let changed = !matches!(row.verdict, Verdict::Unchanged);

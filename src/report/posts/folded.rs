@@ -7,7 +7,7 @@ use crate::compare::{Difference, VerdictDocument};
 use crate::report::escape::markdown_block;
 use crate::report::markdown::{details, differences, suites};
 use crate::report::rounds;
-use crate::report::rows::{Digest, Line, capitalized, plural};
+use crate::report::rows::{Digest, Line, plural};
 
 /// Characters of a name, likewise of one in a table of what did not change.
 const COLUMNS: usize = 120;
@@ -38,7 +38,7 @@ fn method(digest: &Digest, hidden: bool) -> String {
     if !inside.is_empty() {
         inside += "\n";
     }
-    inside += &format!("{}\n", prose(&digest.method(), 3000));
+    inside += &format!("{}{}\n", prose(&digest.method(), 3000), margins(document));
     let commands = match hidden {
         true => Vec::new(),
         false => {
@@ -58,6 +58,17 @@ fn method(digest: &Digest, hidden: bool) -> String {
         None => "How it was decided",
     };
     details(title, &inside)
+}
+
+/// What the margins beside the verdicts are.
+fn margins(document: &VerdictDocument) -> &'static str {
+    match document.method.rounds {
+        Some(_) => {
+            " The margin of a regressed or improved row is the change that it lies beyond; that of an inconclusive one, the \
+             change within which it would count as unchanged."
+        }
+        None => "",
+    }
 }
 
 fn machines(document: &VerdictDocument) -> String {
@@ -80,16 +91,14 @@ fn machines(document: &VerdictDocument) -> String {
 
 fn results(digest: &Digest, rows: usize, more: &str, purse: &mut Purse) -> String {
     let lines = &digest.unchanged;
-    let several = digest.suites.len() > 1;
+    let several = digest.suites.len() > 1 && digest.speedup.is_some();
     let around = 400 + more.len();
     if lines.is_empty() && !several || !purse.pay(around) {
         return String::new();
     }
-    let mut inside = match several {
-        true => purse.buy(format!("{}\n", suites(digest))),
-        false => String::new(),
-    };
-    let shape = Shape { changes: lines.iter().any(|line| !line.change.is_empty()), verdicts: false };
+    let suites = if several { purse.buy(suites(digest)) } else { String::new() };
+    let mut inside = String::new();
+    let shape = Shape::of_results(lines);
     let row = |line: &Line| Some(shape.row(line, COLUMNS)).filter(|row| purse.pay(row.len()));
     let table: Vec<String> = lines.iter().take(rows).map_while(row).collect();
     if !table.is_empty() {
@@ -101,11 +110,16 @@ fn results(digest: &Digest, rows: usize, more: &str, purse: &mut Purse) -> Strin
         let verb = if left_out == 1 { "is" } else { "are" };
         inside += &format!("\n{} {verb} in {more}.\n", plural(left_out, "further row"));
     }
-    let title = match lines.is_empty() {
+    let mut title = match lines.is_empty() {
         true => "Suites and speed".to_owned(),
-        false => capitalized(&digest.unchanged_title()),
+        false => digest.unchanged_title(),
     };
-    match table.is_empty() && !several {
+    if !suites.is_empty() {
+        let blank = if inside.is_empty() { "" } else { "\n" };
+        inside += &format!("{blank}{suites}");
+        title += if lines.is_empty() { "" } else { "; suites and speed" };
+    }
+    match table.is_empty() && suites.is_empty() {
         true => String::new(),
         false => details(&title, &inside),
     }

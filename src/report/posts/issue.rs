@@ -1,13 +1,13 @@
 //! The issue of a gate that went red where nobody was asked: which commits to look at, and what they changed.
 
-use super::check::title as counts;
+use super::check::title as title_of_check;
 use super::links::{address, commit, commits, footer};
 use super::page::{Sheet, answer, page};
 use super::text::plain;
 use super::{COMMENT, Facts};
-use crate::compare::Merged;
+use crate::compare::{Merged, Verdict};
 use crate::report::escape::markdown_block;
-use crate::report::rows::short_commit;
+use crate::report::rows::{counts_text, short_commit};
 
 /// Room for the marker that the issue is found by.
 const FOR_THE_MARKER: usize = 1024;
@@ -16,7 +16,13 @@ const FOR_THE_MARKER: usize = 1024;
 /// `compare_url`: the page that shows what changed between the two commits.
 pub fn issue(merged: &Merged, facts: &Facts, compare_url: Option<&str>) -> (String, String) {
     let gate = if facts.gate.is_empty() { "gbench-ci" } else { &facts.gate };
-    let title = plain(&format!("{gate}: {}", counts(merged)), 200);
+    let mut amiss = merged.counts.clone();
+    amiss.retain(|verdict, _| !matches!(verdict, Verdict::Improved | Verdict::New | Verdict::Unchanged));
+    let counts = match counts_text(&amiss) {
+        none if none.is_empty() => title_of_check(merged),
+        some => some,
+    };
+    let title = plain(&format!("{gate}: {counts}"), 200);
     let opening = format!("{}{}", answer(merged, facts), suspects(merged, facts, compare_url));
     let limit = COMMENT - FOR_THE_MARKER;
     (title, page(merged, facts, Sheet { opening, limit, unchanged: Some(60) }))
@@ -27,7 +33,7 @@ fn suspects(merged: &Merged, facts: &Facts, compare_url: Option<&str>) -> String
     let [Some(base), Some(head)] = commits(merged, facts) else { return String::new() };
     if base == head {
         return format!(
-            "Both sides are {}: not the code changed, but the machine or the measurement.\n\n",
+            "Both sides are {}: what differs is not the code, but the machine or the measurement.\n\n",
             commit(head, facts)
         );
     }

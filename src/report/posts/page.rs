@@ -61,7 +61,8 @@ pub fn answer(merged: &Merged, facts: &Facts) -> String {
             format!("{} on {machines}{colon}{counts}.", plural(rows as usize, "row"))
         }
     };
-    text + &counts + "\n\n"
+    let end = if counts.is_empty() { "" } else { "\n\n" };
+    text + &counts + end
 }
 
 /// The whole page but the opening's words, in at most `sheet.limit` bytes.
@@ -207,13 +208,16 @@ fn command(merged: &Merged, facts: &Facts) -> Option<(&'static str, String)> {
         return Some((LOCALLY, given));
     }
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
-    if let (Some(_), [Some(base), Some(head)]) = (&verdict.method.rounds, commits(merged, facts)) {
+    let commits = commits(merged, facts);
+    // A comparison of commits is one in rounds, even where it was refused before any.
+    let of_commits = verdict.method.rounds.is_some() || verdict.reproduce.starts_with("gbench-ci replay ");
+    if let (true, [Some(base), Some(head)]) = (of_commits, commits) {
         let [base, head] = [base, head].map(short_commit);
         return Some((LOCALLY, format!("gbench-ci compare {base}..{head}")));
     }
     // What a stranger's job calls a command is not put into anyone's shell.
     let own = Some(verdict.reproduce.clone()).filter(|_| merged.groups.len() == 1 && !facts.unverified);
-    Some(("Compare again with", own.filter(short_enough)?))
+    Some((Digest::new(verdict).again(), own.filter(short_enough)?))
 }
 
 /// Nothing changed, nothing is amiss.

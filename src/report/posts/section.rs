@@ -39,7 +39,6 @@ impl<'a> Section<'a> {
             return None;
         }
         let changed: Vec<&Line> = digest.groups.iter().flat_map(|group| &group.lines).collect();
-        let changes = changed.iter().any(|line| !line.change.is_empty());
         let strict: Vec<&Difference> =
             group.verdict.differences.iter().filter(|field| field.strict).collect();
         let strict = match strict.is_empty() {
@@ -51,7 +50,7 @@ impl<'a> Section<'a> {
         Some(Self {
             group,
             digest,
-            shape: Shape { changes, verdicts: true },
+            shape: Shape::of_changes(&changed),
             head,
             strict,
             rows: vec![String::new(); changed.len()],
@@ -141,11 +140,11 @@ fn heading(group: &Group, digest: &Digest) -> String {
     )
 }
 
-/// `15 rows: 2 regressed, 13 unchanged, certified within 2 %. Measured on NVIDIA H100.`
+/// `15 rows: 2 regressed, 13 unchanged (certified within 2 %). Measured on NVIDIA H100.`
 pub fn counts(digest: &Digest, label: &str) -> String {
     let document = digest.document;
     let certified = certified(digest.unchanged.iter().map(|line| line.row));
-    let comma = if certified.is_empty() { "" } else { ", " };
+    let certified = if certified.is_empty() { certified } else { format!(" ({certified})") };
     let machines = [&document.base.machine, &document.head.machine];
     let machine = match machines {
         [base, head] if base == head => prose(base, 300),
@@ -157,6 +156,8 @@ pub fn counts(digest: &Digest, label: &str) -> String {
         (true, _) | (_, Conclusion::Incomparable) => String::new(),
         _ => format!(" Measured on {}.", place.join(", ")),
     };
-    let counts = prose(&crate::report::rows::capitalized(&digest.counts()), 400);
-    format!("{counts}{comma}{certified}.{place}")
+    match document.rows.is_empty() {
+        true => place.trim_start().to_owned(),
+        false => format!("{}{certified}.{place}", prose(&digest.counts(), 400)),
+    }
 }

@@ -4,20 +4,38 @@ use super::text::{figure, name, prose};
 use crate::compare::Verdict;
 use crate::report::markdown::stacked;
 use crate::report::rounds::fine;
-use crate::report::rows::Line;
+use crate::report::rows::{Line, Side};
 
 /// Which columns a table has beside case, base and head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    pub changes: bool,
-    pub verdicts: bool,
+    changes: bool,
+    verdicts: bool,
+    /// How many decided, and how much they differ among each other; below base and head, the spread.
+    rounds: bool,
+    spreads: bool,
 }
 
 impl Shape {
+    /// Of a table of what changed.
+    pub fn of_changes(lines: &[&Line]) -> Self {
+        let changes = lines.iter().any(|line| !line.change.is_empty());
+        Self { changes, verdicts: true, rounds: false, spreads: false }
+    }
+
+    /// Of a table for those who want to know all.
+    pub fn of_results(lines: &[Line]) -> Self {
+        let changes = lines.iter().any(|line| !line.change.is_empty());
+        let rounds = lines.iter().any(|line| !line.rounds.is_empty());
+        Self { changes, verdicts: false, rounds, spreads: true }
+    }
+
     pub fn head(self) -> String {
         let mut words = String::from("| case, metric | base | head |");
         let mut lines = String::from("|:--|--:|--:|");
-        for (present, word) in [(self.changes, " change |"), (self.verdicts, " verdict |")] {
+        for (present, word) in
+            [(self.changes, " change |"), (self.verdicts, " verdict |"), (self.rounds, " rounds |")]
+        {
             if present {
                 words += word;
                 lines += ":--|";
@@ -29,7 +47,11 @@ impl Shape {
     /// One row, its name in at most `columns` characters.
     pub fn row(self, line: &Line, columns: usize) -> String {
         let case = stacked(&name(&line.name, columns), &prose(&line.row.metric, 120));
-        let mut row = format!("| {case} | {} | {} |", figure(&line.base.value), figure(&line.head.value));
+        let side = |side: &Side| {
+            let spread = if self.spreads { figure(&side.spread) } else { String::new() };
+            stacked(&figure(&side.value), &spread)
+        };
+        let mut row = format!("| {case} | {} | {} |", side(&line.base), side(&line.head));
         if self.changes {
             let decided = matches!(line.row.verdict, Verdict::Regressed | Verdict::Improved);
             let mark = if decided && !line.change.is_empty() { "**" } else { "" };
@@ -38,6 +60,9 @@ impl Shape {
         }
         if self.verdicts {
             row += &format!(" {} |", verdict(line));
+        }
+        if self.rounds {
+            row += &format!(" {} |", stacked(&figure(&line.rounds), &figure(&line.noise)));
         }
         row + "\n"
     }

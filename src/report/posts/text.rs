@@ -5,7 +5,12 @@ use crate::report::fit::cut_middle;
 
 /// Prose for Markdown in at most `bytes` bytes (at least 32): its end gives way.
 pub fn prose(text: &str, bytes: usize) -> String {
-    within(text, bytes, markdown)
+    within(text, bytes, |text| match text.contains('`') {
+        // What stands in code is copied.
+        true => markdown(text),
+        // A percent sign stays with its figure.
+        false => markdown(text).replace(" %", "\u{a0}%"),
+    })
 }
 
 /// A name as inline code, shown in at most `columns` characters: its middle gives way.
