@@ -26,15 +26,21 @@ fi
 option comment "$GBENCH_COMMENT"
 option history "$GBENCH_HISTORY"
 option artifact "$GBENCH_ARTIFACT"
+option label "$GBENCH_LABEL"
+# A job of its own has a summary of its own.
+[[ $GBENCH_COMMAND == compare ]] || arguments+=(--summary)
 if is_true issue "$GBENCH_ISSUE"; then
     arguments+=(--issue)
 fi
 if [[ $GBENCH_COMMAND == compare ]]; then
-    if [[ -z $GBENCH_FOLDER ]]; then
-        say "nothing was measured, so there is no verdict to publish"
-        exit 0
+    if [[ -n $GBENCH_FOLDER ]]; then
+        arguments+=("$GBENCH_FOLDER")
+    else
+        # The check was begun, and must not stay in progress for ever.
+        code=${GBENCH_EXIT_CODE:-70}
+        [[ $GBENCH_OUTCOME != cancelled ]] || code=143
+        arguments+=("--ended=$code")
     fi
-    arguments+=("$GBENCH_FOLDER")
 elif [[ ${GITHUB_EVENT_NAME:-} != workflow_run ]]; then
     latest_parts "$GBENCH_ARTIFACTS" >/dev/null
     arguments+=("$GBENCH_ARTIFACTS")

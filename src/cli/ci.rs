@@ -131,7 +131,7 @@ fn in_job(args: &Args, context: &Context, builtins: &[Benchmark], out: &mut impl
     let tamed = tame.finish().and_then(|out| out.flush());
     wrote(tamed.and_then(|()| commands::resume(out, &token)))?;
     let done = done?;
-    tell::verdict(&done, out)?;
+    tell::verdict(&done, context, out)?;
     Ok(done.exit)
 }
 

@@ -114,13 +114,17 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
 
 /// After the job that measured, or a part of it.
 fn for_job(args: &Args, place: &Place, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
-    let material = match (source::here(args.what.as_deref(), builtins), args.ended) {
-        (Ok(material), _) => material,
-        // A gate that failed early leaves nothing, and its check must not stay in progress for ever.
-        (Err(_), Some(code)) if code != 0 => {
-            return post::without_verdict(args, place, &ended::of_code(code), say);
-        }
-        (Err(fault), _) => return Err(fault),
+    // A gate that failed early leaves nothing, and its check must not stay in progress for ever. What an earlier run left on
+    // the same machine is not its answer.
+    let material = match (&args.what, args.ended) {
+        (None, Some(code)) => return post::without_verdict(args, place, &ended::of_code(code), say),
+        (what, code) => match (source::here(what.as_deref(), builtins), code) {
+            (Err(fault), Some(code)) => {
+                post::without_verdict(args, place, &ended::of_code(code), say)?;
+                return Err(fault);
+            }
+            (material, _) => material?,
+        },
     };
     post::for_event(args, place, &material, say)?;
     nightly::carry_out(args, place, &material, say)

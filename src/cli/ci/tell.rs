@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Done, after};
 use crate::cli::output::wrote;
 use crate::compare::Verdict;
+use crate::github::Context;
 use crate::github::commands::{self, ANNOTATIONS, Level};
 use crate::model::{Exit, Fault, Result};
 
@@ -15,7 +16,7 @@ fn file(variable: &str) -> Option<PathBuf> {
 }
 
 /// Tells what was decided. Commands are obeyed here: nothing goes out but through them.
-pub fn verdict(done: &Done, out: &mut impl Write) -> Result<()> {
+pub fn verdict(done: &Done, context: &Context, out: &mut impl Write) -> Result<()> {
     let Some(judged) = &done.judged else { return outputs(&[("exit-code", done.exit.code().to_string())]) };
     let document = &judged.document;
     for note in within_limits(after::annotations(document, &judged.job)) {
@@ -26,7 +27,7 @@ pub fn verdict(done: &Done, out: &mut impl Write) -> Result<()> {
         ))?;
     }
     if let Some(file) = file("GITHUB_STEP_SUMMARY") {
-        commands::append_summary(&file, &after::step_summary(document, &judged.job)?)?;
+        commands::append_summary(&file, &after::step_summary(document, &judged.job, Some(context)))?;
     }
     let count = |verdict| document.counts.get(&verdict).copied().unwrap_or(0).to_string();
     let path = |name: &str| judged.folder.join(name).display().to_string();
