@@ -24,7 +24,8 @@ impl Kernels {
     fn new(flags: &str) -> Option<Self> {
         let mut stage = Stage::new()?;
         stage.set("GBENCH_CI_BINARY", gbench());
-        for (name, text) in [("bench.sh", BENCH), ("gbench.toml", &suite(3, "")), ("work", &work(&[1.0; 3]))] {
+        for (name, text) in [("bench.sh", BENCH), ("gbench.toml", &suite(3, "")), ("work", &work(&[1.0; 3]))]
+        {
             stage.write(&format!("repository/{name}"), text);
         }
         stage.write("repository/.gitignore", "/artifacts\n/.gbench\n");
@@ -89,14 +90,19 @@ fn b7_the_generated_pull_request_workflow_runs_unchanged_and_keeps_what_publishi
     assert_eq!(played.output("measure", "exit-code"), Some("1"));
     assert!(played.summaries().iter().any(|text| text.contains("s/c1")), "{:?}", played.summaries());
     let files = kernels.artifact(RESULT);
-    for name in ["/job.json", "/reports/verdict.json", "/head/results/record.json", "/base/results/record.json"] {
+    for name in
+        ["/job.json", "/reports/verdict.json", "/head/results/record.json", "/base/results/record.json"]
+    {
         assert!(files.iter().any(|file| file.ends_with(name)), "{name} in {files:?}");
     }
     // All that was measured is kept beside it, the programs' output too.
     assert!(kernels.artifact("gbench-ci-attempt-1-run").len() > files.len());
     let job = files.iter().find(|file| file.ends_with("/job.json")).unwrap();
     let job = kernels.document(&format!("artifacts/{RESULT}/{job}"));
-    assert_eq!((job["head"].as_str(), job["base"]["commit"].as_str()), (Some(&*kernels.head), Some(&*kernels.base)));
+    assert_eq!(
+        (job["head"].as_str(), job["base"]["commit"].as_str()),
+        (Some(&*kernels.head), Some(&*kernels.base))
+    );
 }
 
 #[test]
@@ -190,11 +196,16 @@ fn b1_red_then_green_then_nothing_new_against_the_emulator() {
     let root = kernels.stage.at("repository");
     server.repeat("acme/kernels", &root, "main", "main");
     server.repeat("acme/kernels", &root, "feature", "feature");
-    let pull = server.call("POST", "/repos/acme/kernels/pulls", Some(json!({"title": "Faster", "head": "feature", "base": "main"})));
+    let pull = server.call(
+        "POST",
+        "/repos/acme/kernels/pulls",
+        Some(json!({"title": "Faster", "head": "feature", "base": "main"})),
+    );
     let number = pull["number"].as_u64().unwrap();
     assert_eq!(pull["head"]["sha"], json!(kernels.head));
     let comments = || server.call("GET", &format!("/repos/acme/kernels/issues/{number}/comments"), None);
-    let checks = |head: &str| server.call("GET", &format!("/repos/acme/kernels/commits/{head}/check-runs"), None);
+    let checks =
+        |head: &str| server.call("GET", &format!("/repos/acme/kernels/commits/{head}/check-runs"), None);
     let play = |kernels: &mut Kernels, run: u32| {
         kernels.stage.token = server.token.into();
         kernels.stage.set("GITHUB_API_URL", server.url.clone()).set("GITHUB_RUN_ID", run.to_string());
@@ -209,7 +220,10 @@ fn b1_red_then_green_then_nothing_new_against_the_emulator() {
     let red = comments();
     assert_eq!(red.as_array().unwrap().len(), 1, "{red}");
     let found = checks(&kernels.head);
-    assert_eq!((&found["total_count"], &found["check_runs"][0]["conclusion"]), (&json!(1), &json!("failure")));
+    assert_eq!(
+        (&found["total_count"], &found["check_runs"][0]["conclusion"]),
+        (&json!(1), &json!("failure"))
+    );
 
     kernels.change(&[1.0; 3]);
     server.repeat("acme/kernels", &root, "feature", "feature");
@@ -218,7 +232,10 @@ fn b1_red_then_green_then_nothing_new_against_the_emulator() {
     assert_eq!((green.as_array().unwrap().len(), &green[0]["id"]), (1, &red[0]["id"]));
     assert_ne!(green[0]["body"], red[0]["body"]);
     let found = checks(&kernels.head);
-    assert_eq!((&found["total_count"], &found["check_runs"][0]["conclusion"]), (&json!(1), &json!("success")));
+    assert_eq!(
+        (&found["total_count"], &found["check_runs"][0]["conclusion"]),
+        (&json!(1), &json!("success"))
+    );
 
     play(&mut kernels, 103).is(0);
     assert_eq!(comments(), green);
@@ -226,7 +243,13 @@ fn b1_red_then_green_then_nothing_new_against_the_emulator() {
 }
 
 /// The report's side of a run on `feature`, whose artifacts are these.
-fn report(kernels: &mut Kernels, fake: &FakeGithub, action: &str, head_repository: &str, result: Option<&[u8]>) -> Played {
+fn report(
+    kernels: &mut Kernels,
+    fake: &FakeGithub,
+    action: &str,
+    head_repository: &str,
+    result: Option<&[u8]>,
+) -> Played {
     let token = fake.actions_token(&["pull_requests", "checks", "actions"]);
     let head = kernels.head.clone();
     fake.workflow_run(&RunSeed {
@@ -242,7 +265,11 @@ fn report(kernels: &mut Kernels, fake: &FakeGithub, action: &str, head_repositor
     }
     kernels.stage.token = token;
     kernels.stage.set("GITHUB_API_URL", fake.url()).set("GITHUB_RUN_ID", "900");
-    kernels.stage.play("gbench-report.yml", "workflow_run", &workflow_run(action, &head, "feature", head_repository))
+    kernels.stage.play(
+        "gbench-report.yml",
+        "workflow_run",
+        &workflow_run(action, &head, "feature", head_repository),
+    )
 }
 
 #[test]
