@@ -48,6 +48,10 @@ evaluate *arguments:
 endtoend *arguments:
     cargo bench --bench endtoend -- {{arguments}}
 
+# What the gate adds to a CI job: seconds from its start to the first benchmark, and from the last one to its end
+overhead:
+    cargo bench --bench overhead
+
 # On a machine with a GPU: doctor, manifest and real programs through the protocol. Says so and exits 77 where there is none
 gpu binary="target/release/gbench-ci":
     tests/gpu/accept.sh {{binary}}

@@ -114,7 +114,7 @@ fn words_that_mean_nothing_are_refused() {
         ("--rounds 3", "4..=1000"),
         ("--budget soon", "--budget"),
         ("--benchmark nothing", "nothing"),
-        ("--store s3:x", "keeps baselines in folders only"),
+        ("--store s3:x", "baselines are kept in folders only"),
         ("--json /nowhere/x.json", "its folder is not there"),
         ("--format pdf", "pdf"),
     ] {

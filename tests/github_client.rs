@@ -282,12 +282,12 @@ fn an_answer_longer_than_the_limit_is_not_asked_for_again() {
     fake.workflow_run(&RunSeed { id: 11, head_sha: "a", ..RunSeed::default() });
     let id = fake.artifact(11, "verdict", &[7; 10_001]);
     let error = client.download(&client.route(&format!("/actions/artifacts/{id}/zip"))).unwrap_err();
-    assert_eq!(error.to_string(), "GitHub's answer cannot be understood: it is longer than 10000 bytes");
+    assert_eq!(error.to_string(), "what GitHub has cannot be used: it is longer than 10000 bytes");
     assert_eq!(fake.count("GET", "^/artifacts/"), 1);
     assert!(!format!("{error:?}").contains("sig="), "the key to the file stands in no message: {error:?}");
     let long = fake.comment(7, "somebody", &"x".repeat(20_000));
     let route = client.route(&format!("/issues/comments/{long}"));
-    assert!(matches!(client.get::<Value>(&route), Err(ApiError::Unreadable { .. })));
+    assert!(matches!(client.get::<Value>(&route), Err(ApiError::Unfit { .. })));
     assert_eq!(fake.count("GET", "/issues/comments/"), 1);
 }
 

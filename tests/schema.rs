@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use gbench_ci::compare::{Calibration, Merged, Policy, SideInput, VerdictDocument, compare};
 use gbench_ci::model::{Job, RunRecord};
+use gbench_ci::store::HistoryEntry;
 use serde_json::Value;
 
-use crate::support::fixture;
+use crate::support::{fixture, history};
 
 fn schema_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema").join(name)
@@ -47,6 +48,7 @@ fn the_checked_in_schemas_are_those_of_the_types() {
         ("calibration-v1.json", Calibration::schema()),
         ("merged-v1.json", Merged::schema()),
         ("job-v1.json", Job::schema()),
+        ("history-v1.json", HistoryEntry::schema()),
     ];
     for (name, schema) in schemas {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
@@ -71,6 +73,22 @@ fn every_record_among_the_fixtures_keeps_to_the_schema() {
 }
 
 #[test]
+fn what_a_matrix_leaves_keeps_to_the_schemas() {
+    let schemas = [
+        ("merged.json", Merged::schema()),
+        ("verdict.json", VerdictDocument::schema()),
+        ("job.json", Job::schema()),
+    ];
+    let files = files_below(&fixture("merged"));
+    assert!(files.len() >= 22);
+    for file in files {
+        let (_, schema) = schemas.iter().find(|(name, _)| file.ends_with(name)).unwrap();
+        let schema = jsonschema::validator_for(schema).unwrap();
+        valid(&schema, &read(&file), &file.display().to_string());
+    }
+}
+
+#[test]
 fn the_verdict_on_every_pair_keeps_to_the_schema() {
     let schema = jsonschema::validator_for(&VerdictDocument::schema()).unwrap();
     for file in files_below(&fixture("verdicts")) {
@@ -85,6 +103,17 @@ fn the_verdict_on_every_pair_keeps_to_the_schema() {
         let side = |record, name: &str| SideInput { record, name: name.into() };
         let document = compare(&side(&base, "base"), &side(&head, "head"), &Policy::default()).unwrap();
         valid(&schema, &serde_json::to_value(&document).unwrap(), &folder.display().to_string());
+    }
+}
+
+#[test]
+fn a_run_of_a_history_keeps_to_the_schema() {
+    let schema = jsonschema::validator_for(&HistoryEntry::schema()).unwrap();
+    let entry = history::entry(1);
+    let whole = HistoryEntry { label: "h100".into(), base: Some("ab".repeat(20)), ..entry.clone() };
+    let bare = HistoryEntry { conclusion: None, exit_code: None, ..entry.clone() };
+    for entry in [entry, whole, bare] {
+        valid(&schema, &serde_json::to_value(&entry).unwrap(), "history");
     }
 }
 

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use super::output::{table, write_json, wrote};
 use super::run::{home, shown};
 use super::selection::SelectionArgs;
+use super::stored::{Branch, Stored, Stores};
 use crate::model::{BaselineName, CaseRecord, Exit, Fault, Outcome, RecordState, Result};
 use crate::report::plural;
-use crate::store::{Store, latest_run, read_record};
+use crate::store::{BaselineEntry, Store, latest_run, read_record};
 use crate::suite::{Benchmark, Suite};
 
 /// Save, list and remove named baselines
@@ -53,7 +54,7 @@ pub struct PlaceArgs {
     /// Suite file whose store is meant [default: gbench.toml of this folder]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Store instead of the suite file's: dir:PATH
+    /// Store instead of the suite file's: dir:PATH; to list also git:BRANCH or github:OWNER/REPO@BRANCH
     #[arg(long, value_name = "ADDRESS")]
     pub store: Option<String>,
 }
@@ -65,13 +66,15 @@ impl PlaceArgs {
     }
 }
 
-/// The store of a suite, or the one that a flag names; relative paths count from the suite's folder, those of a
-/// flag from the current one.
-pub fn store_of(suite: &Suite, flag: Option<&str>) -> Result<Store> {
-    let keep = suite.run.keep.value;
-    match flag {
-        Some(address) => Store::open(address, &super::current_folder()?, keep),
-        None => Store::open(&suite.run.store.value, &home(suite)?, keep),
+/// The folder that baselines are saved to. Errors: the store is a history.
+fn folder(suite: &Suite, flag: Option<&str>) -> Result<Store> {
+    match &*Stores::new(flag).of(Some(suite))? {
+        Stored::Folder(store) => Ok(store.clone()),
+        Stored::Branch(branch) => {
+            let what = "a history takes whole runs of the default branch only, and keeps them";
+            let next = "use a folder: `--store dir:.gbench`; `gbench-ci publish --history` adds to a history";
+            Err(Fault::at(format!("store `{}`", branch.address()), what, next))
+        }
     }
 }
 
@@ -85,7 +88,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         Command::Save { name, run, partial, place } => {
             let name = name_of(name)?;
             let suite = place.suite(builtins)?;
-            let store = store_of(&suite, place.store.as_deref())?;
+            let store = folder(&suite, place.store.as_deref())?;
             let path = match run {
                 Some(path) => path.clone(),
                 None => newest(&suite)?,
@@ -130,36 +133,83 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
             }
         }
         Command::List { json, place } => {
-            let store = store_of(&place.suite(builtins)?, place.store.as_deref())?;
-            let entries = store.list();
-            let row = |entry: &crate::store::BaselineEntry| {
-                vec![entry.name.to_string(), entry.run_id.clone(), shown(&entry.path)]
-            };
-            wrote(match json {
-                true => {
-                    let rows: Vec<_> = entries
-                        .iter()
-                        .map(|entry| {
-                            serde_json::json!({
-                                "name": entry.name.as_str(), "run_id": entry.run_id, "path": entry.path,
-                            })
-                        })
-                        .collect();
-                    write_json(&rows, out)
-                }
-                false if entries.is_empty() => {
-                    writeln!(out, "no baseline is saved; `gbench-ci baseline save NAME` saves the newest run")
-                }
-                false => write!(out, "{}", table(&["name", "run", "path"], entries.iter().map(row))),
-            })?;
+            let suite = place.suite(builtins)?;
+            match &*Stores::new(place.store.as_deref()).of(Some(&suite))? {
+                Stored::Folder(store) => list_folder(store, *json, out)?,
+                Stored::Branch(branch) => list_branch(branch, *json, out)?,
+            }
         }
         Command::Remove { name, place } => {
             let name = name_of(name)?;
-            let count = store_of(&place.suite(builtins)?, place.store.as_deref())?.remove(&name)?;
+            let count = folder(&place.suite(builtins)?, place.store.as_deref())?.remove(&name)?;
             wrote(writeln!(out, "removed `{name}`: {}", plural(count, "record")))?;
         }
     }
     Ok(Exit::Pass)
+}
+
+fn list_folder(store: &Store, json: bool, out: &mut impl Write) -> Result<()> {
+    let entries = store.list();
+    let row = |entry: &BaselineEntry| vec![entry.name.to_string(), entry.run_id.clone(), shown(&entry.path)];
+    wrote(match json {
+        true => {
+            let rows: Vec<_> = entries
+                .iter()
+                .map(|entry| {
+                    serde_json::json!({
+                        "name": entry.name.as_str(), "run_id": entry.run_id, "path": entry.path,
+                    })
+                })
+                .collect();
+            write_json(&rows, out)
+        }
+        false if entries.is_empty() => {
+            writeln!(out, "no baseline is saved; `gbench-ci baseline save NAME` saves the newest run")
+        }
+        false => write!(out, "{}", table(&["name", "run", "path"], entries.iter().map(row))),
+    })
+}
+
+/// One run of a history in the list: the fields of a folder's list, and what only a history knows.
+#[derive(serde::Serialize)]
+struct V1HistoryRow {
+    /// What `compare` takes for the newest of its kind: `main`, `main@h100`.
+    name: String,
+    run_id: String,
+    /// From the branch's root.
+    path: String,
+    commit: String,
+    appended: String,
+    event: String,
+    conclusion: Option<String>,
+}
+
+/// Warnings go to standard error: the list may be read by a program.
+fn list_branch(branch: &Branch, json: bool, out: &mut impl Write) -> Result<()> {
+    let mut rows = Vec::new();
+    let warnings = branch.each(|listed, entry| {
+        rows.push(V1HistoryRow {
+            name: entry.series(),
+            run_id: entry.run_id.to_string(),
+            path: listed.path.clone(),
+            commit: entry.commit,
+            appended: entry.appended,
+            event: entry.event,
+            conclusion: entry.conclusion,
+        });
+    })?;
+    for warning in warnings {
+        let _ = writeln!(std::io::stderr(), "warning: {warning}");
+    }
+    let row = |row: &V1HistoryRow| {
+        let commit = row.commit.get(..10).unwrap_or_default().to_owned();
+        vec![row.name.clone(), row.run_id.clone(), commit, row.conclusion.clone().unwrap_or_default()]
+    };
+    wrote(match json {
+        true => write_json(&rows, out),
+        false if rows.is_empty() => writeln!(out, "no run is in {}", branch.address()),
+        false => write!(out, "{}", table(&["name", "run", "commit", "conclusion"], rows.iter().map(row))),
+    })
 }
 
 fn newest(suite: &Suite) -> Result<PathBuf> {

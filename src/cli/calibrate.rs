@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::baseline::store_of;
 use super::calibration;
 use super::commits::rule_of;
 use super::control;
@@ -16,6 +15,7 @@ use super::output::{check_place, write_json, wrote};
 use super::progress::Shared;
 use super::run::{OutputArgs, home, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
+use super::stored::folder_of;
 use crate::compare::{Calibration, calibrate};
 use crate::model::{Comparison, ComparisonPolicy, Exit, Fault, Result, RunId};
 use crate::plan::{RoundsPlan, common_cases};
@@ -52,7 +52,7 @@ pub struct Args {
     /// Leave out the built-in workload with more work on one side
     #[arg(long)]
     no_planted: bool,
-    /// Store instead of the suite file's: dir:PATH
+    /// Store instead of the suite file's: dir:PATH; calibrations are kept in folders only
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
     /// What to print
@@ -85,7 +85,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     overrides.apply(&mut suite);
     args.output.apply(&mut suite)?;
     let home = home(&suite)?;
-    let store = store_of(&suite, args.store.as_deref())?.root().to_owned();
+    let store = folder_of(&suite, args.store.as_deref())?.root().to_owned();
     let artifacts = home.join(&suite.run.artifacts.value).join("calibrations");
     let teller = Shared::new(args.output.quiet);
 

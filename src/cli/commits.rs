@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::baseline::store_of;
 use super::calibration;
 use super::compare::{Args, deliver, exit_from, quoted};
 use super::gatekeeper::{Gatekeeper, rounded};
@@ -15,9 +14,10 @@ use super::output::wrote;
 use super::progress::Shared;
 use super::resume::{Resumed, resumed};
 use super::run::home;
+use super::stored::folder_of;
 use crate::compare::{Calibration, VerdictDocument, verdict_of};
 use crate::model::{
-    Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Side,
+    Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Shard, Side,
 };
 use crate::plan::{RoundsPlan, choose_controls, common_cases};
 use crate::report::{Format, plural};
@@ -38,6 +38,8 @@ pub struct Measured {
     /// Base, head and, where there are controls, control.
     pub finished: Vec<Finished>,
     pub folder: ComparisonFolder,
+    /// What was measured of the head, and where its files lie.
+    pub head: (Suite, PathBuf),
     /// A case could not be measured further because the budget was spent.
     out_of_time: bool,
 }
@@ -45,11 +47,12 @@ pub struct Measured {
 /// Compares two states of the repository. `range`: as typed; `None` for the default, or for a comparison that is resumed.
 pub fn run(args: &Args, range: Option<&str>, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     refuse_unused(args)?;
-    conclude(&measure(args, range, builtins)?, args, out)
+    let teller = Shared::new(args.output.quiet);
+    conclude(&measure(args, range, builtins, &teller)?, args, out)
 }
 
 /// Refuses flags that mean nothing between commits, rather than passing over them.
-fn refuse_unused(args: &Args) -> Result<()> {
+pub fn refuse_unused(args: &Args) -> Result<()> {
     let unused = [
         (
             args.settings.processes.is_some(),
@@ -67,13 +70,18 @@ fn refuse_unused(args: &Args) -> Result<()> {
 }
 
 /// Both sides checked out, built and measured in rounds, until all is decided or the time is up.
-pub fn measure(args: &Args, range: Option<&str>, builtins: &[Benchmark]) -> Result<Measured> {
+pub fn measure(
+    args: &Args,
+    range: Option<&str>,
+    builtins: &[Benchmark],
+    teller: &Shared,
+) -> Result<Measured> {
     let config = suite_path(args)?;
     let mut here = Suite::load(&config, builtins)?;
     args.output.apply(&mut here)?;
     let home = home(&here)?;
     let artifacts = home.join(&here.run.artifacts.value);
-    let route = match &args.rounds.resume {
+    let route = match &args.resume {
         Some(_) if range.is_some() => {
             let next = "take the range out: a comparison goes on with the commits that it began with";
             return Err(Fault::at_flag("--resume", "a range is given as well", next));
@@ -84,10 +92,9 @@ pub fn measure(args: &Args, range: Option<&str>, builtins: &[Benchmark]) -> Resu
         }
         None => Route { sides: trees::resolve(&home, &Range::parse(range))?, resumed: None },
     };
-    let teller = Shared::new(args.output.quiet);
     teller.note(&format!("base  {}\nhead  {}", route.sides.base.words, route.sides.head.words));
 
-    let store = store_of(&here, args.store.as_deref())?;
+    let store = folder_of(&here, args.store.as_deref())?;
     let trees = store.trees();
     let prepare = |revision: &Revision, side| Tree::prepare(&home, revision, &trees, side);
     let head_tree = prepare(&route.sides.head, Side::Head)?;
@@ -99,6 +106,7 @@ pub fn measure(args: &Args, range: Option<&str>, builtins: &[Benchmark]) -> Resu
     args.rounds.apply(&mut gate)?;
     (base.gate, head.gate) = (gate.clone(), gate.clone());
     base.run = head.run.clone();
+    let shard = args.selection.keep_shard(&mut [&mut base, &mut head])?;
 
     if let Some(resumed) = &route.resumed {
         resumed.allows(args)?;
@@ -113,13 +121,17 @@ pub fn measure(args: &Args, range: Option<&str>, builtins: &[Benchmark]) -> Resu
     let controls = choose_controls(&cases, most_controls(cases.len(), &gate), seed);
     let plan = RoundsPlan::new(&base, &head, &controls, seed);
     let overrides = args.settings.overrides()?;
-    let comparison = comparison(&route, &gate, cases.len(), seed, overrides.threshold, args);
+    let rule = match shard {
+        Some((shard, common)) => of_shard(rule_of(&gate, common / shard.of as usize), shard),
+        None => rule_of(&gate, cases.len()),
+    };
+    let comparison = comparison(&route, &gate, rule, seed, overrides.threshold, args);
     let folder = match &route.resumed {
         Some(resumed) => resumed.folder.clone(),
         None => ComparisonFolder::create(&artifacts, &comparison.id)?,
     };
     let kept = calibration::kept(store.root(), &home, &comparison.policy.match_key);
-    announce(&plan, &comparison, kept, &teller);
+    announce(&plan, &comparison, kept, teller);
 
     let mut gatekeeper = Gatekeeper::new(&comparison, teller.clone());
     let measuring = RoundsMeasuring {
@@ -129,12 +141,13 @@ pub fn measure(args: &Args, range: Option<&str>, builtins: &[Benchmark]) -> Resu
         folder: &folder,
         resume: route.resumed.map(|resumed| resumed.records).unwrap_or_default(),
     };
-    let finished = measuring.carry_out(&mut gatekeeper, &teller)?;
-    Ok(Measured { finished, folder, out_of_time: gatekeeper.out_of_time })
+    let finished = measuring.carry_out(&mut gatekeeper, teller)?;
+    let head = (head, head_tree.root().to_owned());
+    Ok(Measured { finished, folder, head, out_of_time: gatekeeper.out_of_time })
 }
 
 /// The suite file as the user sees it; what is measured is its counterpart in each tree.
-fn suite_path(args: &Args) -> Result<PathBuf> {
+pub fn suite_path(args: &Args) -> Result<PathBuf> {
     let path = args.selection.config.clone().unwrap_or_else(|| PathBuf::from(FILE_NAME));
     std::path::absolute(&path)
         .map_err(|error| Fault::at_path(&path, error, "name a suite file with `--config`"))
@@ -191,14 +204,13 @@ fn suite_in(
 fn comparison(
     route: &Route,
     gate: &Gate,
-    cases: usize,
+    mut rule: SequentialRule,
     seed: u64,
     threshold: Option<f64>,
     args: &Args,
 ) -> Comparison {
     let started = SystemTime::now();
     let before = route.resumed.as_ref().map(|resumed| &resumed.comparison);
-    let mut rule = rule_of(gate, cases);
     if let Some(before) = before {
         // What decided what has been measured so far stays; there may be more of it.
         rule = SequentialRule { most_rounds: rule.most_rounds.max(before.rule.most_rounds), ..before.rule };
@@ -241,6 +253,13 @@ pub fn rule_of(gate: &Gate, cases: usize) -> SequentialRule {
     let alpha = if gate.alpha.origin == Origin::Default { usual.alpha } else { gate.alpha.value };
     let (alpha_improved, most_rounds) = (gate.alpha_improved.value, gate.rounds.value);
     SequentialRule { alpha, alpha_improved, most_rounds, ..usual }
+}
+
+/// The part of a rule that one of several shards may spend: what all of them together promise is then what the whole
+/// suite promises (the union bound). The rounds of the screen are the same in all, as the smallest needs them.
+fn of_shard(rule: SequentialRule, shard: Shard) -> SequentialRule {
+    let part = f64::from(shard.of);
+    SequentialRule { alpha: rule.alpha / part, alpha_improved: rule.alpha_improved / part, ..rule }
 }
 
 /// An eighth of the cases at most, unless somebody asked for more: in a small suite each control is dear.
@@ -378,13 +397,15 @@ fn conclude(measured: &Measured, args: &Args, out: &mut impl Write) -> Result<Ex
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suite::Source;
 
     #[test]
     fn what_takes_more_rounds_than_were_allowed_is_resumed_with_them() {
         let artifacts = tempfile::tempdir().unwrap();
         let id = RunId::new(SystemTime::UNIX_EPOCH, 7);
         let folder = ComparisonFolder::create(artifacts.path(), &id).unwrap();
-        let measured = Measured { finished: Vec::new(), folder, out_of_time: false };
+        let head = (Suite::new("s", Source::Builtin, Vec::new()), PathBuf::new());
+        let measured = Measured { finished: Vec::new(), folder, head, out_of_time: false };
         assert_eq!(
             measured.resume_command(None, &Args::default()),
             format!("gbench-ci compare --resume {id}")

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::anchor;
-use super::baseline::{name_of, store_of};
+use super::baseline::name_of;
 use super::commits;
 use super::look;
 use super::measure::exit_of;
@@ -15,11 +15,11 @@ use super::report::format_parser;
 use super::rounds_args::RoundsArgs;
 use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
-use super::stored::histories;
+use super::stored::{Found, Stores, histories};
 use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
 use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
-use crate::store::{read_record, read_two_records, write_atomically};
+use crate::store::{read_two_records, write_atomically};
 use crate::suite::{Benchmark, Gate, Overrides, Selection, Suite};
 use crate::trees::names_revision;
 
@@ -37,7 +37,7 @@ pub struct Args {
     pub base: Option<String>,
     /// What to judge: a record or a run's folder [default: a fresh run of the suite]
     pub head: Option<String>,
-    /// Store instead of the suite file's: dir:PATH
+    /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
     #[arg(long, value_name = "ADDRESS")]
     pub store: Option<String>,
     /// What to print
@@ -74,6 +74,15 @@ pub struct Args {
     pub output: OutputArgs,
     #[command(flatten)]
     pub rounds: RoundsArgs,
+    /// Go on with a comparison that was interrupted or left cases open: its id or folder [default: the latest]
+    #[arg(
+        long,
+        value_name = "COMPARISON",
+        num_args = 0..=1,
+        default_missing_value = "",
+        help_heading = "Between commits"
+    )]
+    pub resume: Option<String>,
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
@@ -83,7 +92,8 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         return Err(Fault::at_flag("--embed", what, "add `--json FILE` or `--format json`"));
     }
     let overrides = args.settings.overrides()?;
-    let wanted = wanted(args)?;
+    let stores = Stores::new(args.store.as_deref());
+    let wanted = wanted(args, &stores)?;
     check_place("--json", args.json.as_deref())?;
     check_place("--markdown", args.markdown.as_deref())?;
     if args.json.is_some() && args.json == args.markdown {
@@ -97,6 +107,11 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         Wanted::Commits(range) => return commits::run(args, range, builtins, out),
         Wanted::Records(base) => base,
     };
+    if let Some(shard) = args.selection.shard {
+        let what = "records are compared whole";
+        let next = "take it out, or name commits: `gbench-ci compare BASE..HEAD`";
+        return Err(Fault::at_flag(format!("--shard {shard}"), what, next));
+    }
     // Two files need no suite; where there is one, its gate still decides how they are judged.
     let registry = args.selection.registry(builtins)?;
     let selection = args.selection.selection()?;
@@ -112,14 +127,17 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
                     "take it out, or name the base alone to measure anew",
                 ));
             }
-            let paths =
-                [base_name, head.as_str()].map(|text| Chosen::path(text, registry.file.as_ref(), args));
-            let [base_path, head_path] = paths;
-            let (base_path, head_path) = (base_path?, head_path?);
-            let (base, head_record) = read_two_records(&base_path, &head_path);
-            let base = Chosen { record: base?, name: base_name.to_owned(), path: base_path };
-            let head = Chosen { record: head_record?, name: head.clone(), path: head_path };
-            let pinned = Chosen::anchor(registry.file.as_ref(), args)?;
+            let suite = registry.file.as_ref();
+            let [base_found, head_found] =
+                [base_name, head.as_str()].map(|text| Chosen::found(text, suite, &stores));
+            let (base_found, head_found) = (base_found?, head_found?);
+            let (base, head_record) = match (&base_found, &head_found) {
+                (Found::Path(base), Found::Path(head)) => read_two_records(base, head),
+                (base, head) => (base.read(), head.read()),
+            };
+            let base = Chosen { record: base?, name: base_name.to_owned(), path: base_found.place() };
+            let head = Chosen { record: head_record?, name: head.clone(), path: head_found.place() };
+            let pinned = Chosen::anchor(suite, args, &stores)?;
             (base, head, pinned, registry.file.clone(), None)
         }
         None => {
@@ -127,8 +145,8 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
             overrides.apply(&mut suite);
             args.output.apply(&mut suite)?;
             // Before anything is measured: a baseline that is not there must not cost a run.
-            let base = Chosen::find(base_name, Some(&suite), args)?;
-            let pinned = Chosen::anchor(Some(&suite), args)?;
+            let base = Chosen::find(base_name, Some(&suite), &stores)?;
+            let pinned = Chosen::anchor(Some(&suite), args, &stores)?;
             let finished = measure(&suite, &args.output)?;
             if finished.interrupted.is_some() {
                 wrote(writeln!(
@@ -160,7 +178,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     policy.inconclusive_fails |= args.fail_inconclusive;
     let bases: Vec<&Chosen> = std::iter::once(&base).chain(&pinned).collect();
     let pairs: Vec<_> = bases.iter().map(|chosen| (&chosen.record, &head.record)).collect();
-    let (histories, unread) = histories(suite.as_ref(), args.store.as_deref(), &pairs, &policy)?;
+    let (histories, unread) = histories(suite.as_ref(), &stores, &pairs, &policy)?;
     let judge = |base: &Chosen, history| -> Result<VerdictDocument> {
         let reproduce = reproduce(args, &base.path, &head.path, &policy);
         let policy = Policy { reproduce, ..policy.clone() };
@@ -206,24 +224,27 @@ enum Wanted<'a> {
 
 /// Tells commits from records. Dots make a range; a path or the name of a stored baseline is a record; any other name is
 /// looked for among the commits.
-fn wanted(args: &Args) -> Result<Wanted<'_>> {
+fn wanted<'a>(args: &'a Args, stores: &Stores<'_>) -> Result<Wanted<'a>> {
     let Some(base) = args.base.as_deref() else { return Ok(Wanted::Commits(None)) };
     let path = Path::new(base);
     let is_path =
         path.components().any(|part| matches!(part, std::path::Component::ParentDir)) || path.exists();
     let range = base.contains("..") && !is_path;
     let is_record = |text: &str| text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl");
-    let commits = args.head.is_none()
-        && (range || (!path.exists() && !is_baseline(base, args) && names_revision(Path::new("."), base)));
+    let is_commit = |text: &str| -> Result<bool> {
+        let may_be = !Path::new(text).exists() && names_revision(Path::new("."), text);
+        Ok(may_be && !is_baseline(text, args, stores)?)
+    };
+    let commits = args.head.is_none() && (range || is_commit(base)?);
     if let Some(head) = &args.head
-        && [base, head.as_str()].iter().all(|text| {
-            !Path::new(text).exists() && !is_baseline(text, args) && names_revision(Path::new("."), text)
-        })
+        && is_commit(base)?
+        && is_commit(head)?
     {
         let what = "both name commits, and two words mean two records";
         return Err(Fault::at("compare", what, format!("write them as a range: `{base}..{head}`")));
     }
-    match (commits, args.rounds.first()) {
+    let resume = args.resume.is_some().then_some("--resume");
+    match (commits, args.rounds.first().or(resume)) {
         (true, _) => Ok(Wanted::Commits(Some(base))),
         (false, None) => {
             if !range && !is_record(base) && args.head.is_none() && names_revision(Path::new("."), base) {
@@ -241,12 +262,10 @@ fn wanted(args: &Args) -> Result<Wanted<'_>> {
     }
 }
 
-fn is_baseline(text: &str, args: &Args) -> bool {
-    let Ok(name) = name_of(text) else { return false };
-    let registry = args.selection.registry(&[]);
-    let suite = registry.ok().and_then(|registry| registry.file);
-    let suite = suite.unwrap_or_else(|| Suite::new("micro", crate::suite::Source::Builtin, Vec::new()));
-    store_of(&suite, args.store.as_deref()).is_ok_and(|store| store.has(&name))
+fn is_baseline(text: &str, args: &Args, stores: &Stores<'_>) -> Result<bool> {
+    let Ok(name) = name_of(text) else { return Ok(false) };
+    let suite = args.selection.registry(&[]).ok().and_then(|registry| registry.file);
+    Ok(stores.of(suite.as_ref())?.find(&name)?.is_some())
 }
 
 /// Refuses settings that say how to measure where nothing will be measured.
@@ -272,31 +291,34 @@ struct Chosen {
 }
 
 impl Chosen {
-    fn find(text: &str, suite: Option<&Suite>, args: &Args) -> Result<Self> {
-        let path = Self::path(text, suite, args)?;
-        Ok(Self { record: read_record(&path)?, name: text.to_owned(), path })
+    fn find(text: &str, suite: Option<&Suite>, stores: &Stores<'_>) -> Result<Self> {
+        let found = Self::found(text, suite, stores)?;
+        Ok(Self { record: found.read()?, name: text.to_owned(), path: found.place() })
     }
 
-    /// A record's path, or that of the newest of a baseline's name. Where both fit, the name wins: a program or folder
+    /// A record's path, or the newest one of a baseline's name. Where both fit, the name wins: a program or folder
     /// called `main` must not hide the baseline.
-    fn path(text: &str, suite: Option<&Suite>, args: &Args) -> Result<PathBuf> {
+    fn found(text: &str, suite: Option<&Suite>, stores: &Stores<'_>) -> Result<Found> {
         let path = Path::new(text);
         let looks_like_a_path = text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl");
-        let builtin = Suite::new("micro", crate::suite::Source::Builtin, Vec::new());
         if looks_like_a_path {
-            return Ok(path.to_owned());
+            return Ok(Found::Path(path.to_owned()));
         }
-        let store = store_of(suite.unwrap_or(&builtin), args.store.as_deref())?;
+        let store = stores.of(suite)?;
         match name_of(text) {
-            Ok(name) if store.has(&name) || !path.exists() => store.newest(&name),
+            Ok(name) => match store.find(&name)? {
+                Some(found) => Ok(found),
+                None if path.exists() => Ok(Found::Path(path.to_owned())),
+                None => Err(store.missing(&name)),
+            },
             Err(fault) if !path.exists() => Err(fault),
-            _ => Ok(path.to_owned()),
+            Err(_) => Ok(Found::Path(path.to_owned())),
         }
     }
 
     /// What `--anchor` names, if it is given.
-    fn anchor(suite: Option<&Suite>, args: &Args) -> Result<Option<Self>> {
-        args.anchor.as_deref().map(|text| Self::find(text, suite, args)).transpose()
+    fn anchor(suite: Option<&Suite>, args: &Args, stores: &Stores<'_>) -> Result<Option<Self>> {
+        args.anchor.as_deref().map(|text| Self::find(text, suite, stores)).transpose()
     }
 
     fn side(&self) -> SideInput<'_> {

@@ -12,6 +12,7 @@ use super::commits::{self, Measured};
 use super::compare::{self, exit_from, quoted, rendered, write_reports};
 use super::look;
 use super::output::{wrap, wrote};
+use super::progress::Shared;
 use super::run::shown;
 use crate::compare::{Verdict, VerdictDocument};
 use crate::model::{Exit, Fault, Result};
@@ -75,7 +76,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
     let place = quoted(&shown(&repository));
     wrote(writeln!(out, "\n  cd {place}\n  gbench-ci compare {RANGE}\n").and_then(|()| out.flush()))?;
 
-    let measured = commits::measure(&route(args, &repository), Some(RANGE), &[])?;
+    let measured = commits::measure(&route(args, &repository), Some(RANGE), &[], &Shared::new(args.quiet))?;
     if let Some(signal) = measured.interrupted() {
         say(out, "Interrupted: nothing is compared.")?;
         return Ok(if signal == 2 { Exit::Interrupted } else { Exit::Terminated });
@@ -93,7 +94,6 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
 fn route(args: &Args, repository: &Path) -> compare::Args {
     let mut route = compare::Args::default();
     route.selection.config = Some(repository.join("gbench.toml"));
-    route.output.quiet = args.quiet;
     route.rounds.coin = Some(args.seed);
     route
 }

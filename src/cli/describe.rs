@@ -61,6 +61,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let mut selection = args.selection.selection()?;
     selection.benchmarks.splice(0..0, args.ids.iter().cloned());
     let mut suite = args.selection.registry(builtins)?.select(&selection)?;
+    args.selection.keep_shard(&mut [&mut suite])?;
     args.settings.overrides()?.apply(&mut suite);
     if args.json {
         let benchmarks = suite.benchmarks.iter().map(document).collect();

@@ -48,7 +48,8 @@ struct V1Entry<'a> {
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let registry = args.selection.registry(builtins)?;
-    let suite = registry.select(&args.selection.selection()?)?;
+    let mut suite = registry.select(&args.selection.selection()?)?;
+    args.selection.keep_shard(&mut [&mut suite])?;
     if args.json {
         wrote(write_json(&document(&suite), out))?;
         return Ok(Exit::Pass);

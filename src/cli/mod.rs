@@ -1,10 +1,12 @@
 //! The only room that knows the whole route: one file a command, its arguments, its exit codes, its hints.
 
 mod anchor;
+pub mod artifact;
 mod baseline;
 mod builtin;
 mod calibrate;
 mod calibration;
+mod ci;
 mod commits;
 mod compare;
 mod comparison;
@@ -13,6 +15,7 @@ mod control;
 mod demo;
 mod describe;
 mod doctor;
+mod door;
 mod explain;
 mod export;
 mod gatekeeper;
@@ -20,11 +23,14 @@ mod init;
 mod list;
 mod look;
 mod manifest;
+mod matrix;
 mod measure;
+mod merge;
 mod narrow;
 mod output;
 mod print;
 mod progress;
+mod publish;
 pub mod render;
 mod replay;
 mod report;
@@ -41,6 +47,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::github::commands;
 use crate::model::{Exit, Fault, Result};
 
 /// The regression gate for GPU code: measure, compare, decide, report
@@ -66,9 +73,13 @@ enum Command {
     Config(config::Args),
     Run(Box<run::Args>),
     Compare(Box<compare::Args>),
+    Ci(Box<ci::Args>),
     Calibrate(Box<calibrate::Args>),
     Baseline(baseline::Args),
     Report(report::Args),
+    Publish(Box<publish::Args>),
+    Merge(merge::Args),
+    Matrix(matrix::Args),
     Explain(explain::Args),
     Replay(replay::Args),
     /// Show or compare what runs ran on
@@ -88,9 +99,16 @@ pub fn main() -> ExitCode {
         Ok(Ok(exit)) => exit.into(),
         Ok(Err(fault)) => {
             let mut err = io::stderr().lock();
+            let color = look::stderr_has_color();
             // Nobody is left to tell when standard error is closed.
-            let _ =
-                render::render_fault(&fault, look::stderr_has_color(), &mut err).and_then(|()| err.flush());
+            let _ = match std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+                // What a fault quotes must not be obeyed by the job's runner.
+                true => {
+                    let mut err = commands::Tame::new(err);
+                    render::render_fault(&fault, color, &mut err).and_then(|()| err.finish().map(drop))
+                }
+                false => render::render_fault(&fault, color, &mut err).and_then(|()| err.flush()),
+            };
             fault.exit.into()
         }
         Err(_) => {
@@ -112,9 +130,13 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Config(args) => config::run(args, &builtins(), &mut out),
         Command::Run(args) => run::run(args, &builtins(), &mut out),
         Command::Compare(args) => compare::run(args, &builtins(), &mut out),
+        Command::Ci(args) => ci::run(args, &builtins(), &mut out),
         Command::Calibrate(args) => calibrate::run(args, &builtins(), &mut out),
         Command::Baseline(args) => baseline::run(args, &builtins(), &mut out),
         Command::Report(args) => report::run(args, &mut out),
+        Command::Publish(args) => publish::run(args, &builtins(), &mut out),
+        Command::Merge(args) => merge::run(args, &mut out),
+        Command::Matrix(args) => matrix::run(args, &mut out),
         Command::Explain(args) => explain::run(args, &builtins(), &mut out),
         Command::Replay(args) => replay::run(args, &builtins(), &mut out),
         Command::Manifest(args) => manifest::run(args, &mut out),

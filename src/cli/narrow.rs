@@ -78,7 +78,8 @@ pub fn flags(args: &SelectionArgs) -> String {
     let each = |(flag, values): (&str, &Vec<String>)| {
         values.iter().map(|value| format!(" {flag} {}", quoted(value))).collect::<String>()
     };
-    given.into_iter().map(each).collect()
+    let shard = args.shard.map_or(String::new(), |shard| format!(" --shard {shard}"));
+    given.into_iter().map(each).collect::<String>() + &shard
 }
 
 #[cfg(test)]
@@ -90,9 +91,10 @@ mod tests {
         let args = SelectionArgs {
             benchmarks: vec!["k/*".into(), "a".into()],
             params: vec!["n=1,2".into()],
+            shard: Some(crate::model::Shard { index: 2, of: 3 }),
             ..SelectionArgs::default()
         };
-        assert_eq!(flags(&args), " --benchmark 'k/*' --benchmark a --param 'n=1,2'");
+        assert_eq!(flags(&args), " --benchmark 'k/*' --benchmark a --param 'n=1,2' --shard 2/3");
         assert_eq!(flags(&SelectionArgs::default()), "");
     }
 }

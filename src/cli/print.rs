@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::output::{write_json, wrote};
 use crate::compare::{Calibration, Merged, VerdictDocument};
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
+use crate::store::HistoryEntry;
 
 /// Print the JSON Schema of a document
 #[derive(clap::Args, Clone, Debug)]
@@ -22,6 +23,8 @@ enum Document {
     Merged,
     /// What a CI job knows beside its verdict
     Job,
+    /// A run in a history branch
+    History,
 }
 
 pub fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
@@ -31,6 +34,7 @@ pub fn schema(args: &SchemaArgs, out: &mut impl Write) -> Result<Exit> {
         Document::Calibration => Calibration::schema(),
         Document::Merged => Merged::schema(),
         Document::Job => Job::schema(),
+        Document::History => HistoryEntry::schema(),
     };
     wrote(write_json(&schema, out))?;
     Ok(Exit::Pass)

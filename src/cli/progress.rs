@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::github::commands;
 use crate::model::{CaseId, Outcome, Side};
 use crate::report::plural;
 use crate::run::{Observer, Progress, side_word};
@@ -16,7 +17,7 @@ use crate::run::{Observer, Progress, side_word};
 /// Writes to standard error, so that standard output holds results alone.
 pub enum Teller {
     Bar { bar: ProgressBar, started: Instant },
-    Lines { started: Instant, cases: usize, ended: usize },
+    Lines { started: Instant, cases: usize, ended: usize, say: fn(&str) },
     Silent,
 }
 
@@ -34,9 +35,27 @@ impl Teller {
                 }
                 Self::Bar { bar, started }
             }
-            (false, false) => Self::Lines { started, cases: 0, ended: 0 },
+            (false, false) => Self::lines(on_stderr),
         }
     }
+
+    fn lines(say: fn(&str)) -> Self {
+        Self::Lines { started: Instant::now(), cases: 0, ended: 0, say }
+    }
+}
+
+/// Somebody who closes standard error does not want to know.
+fn on_stderr(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// On standard output, so that it stays in order with the commands there, and each line no command itself.
+fn on_the_runners_log(text: &str) {
+    let mut out = std::io::stdout().lock();
+    for text in text.lines() {
+        let _ = writeln!(out, "{}", commands::line(text));
+    }
+    let _ = out.flush();
 }
 
 /// One teller for the session and for who decides between its rounds.
@@ -48,12 +67,18 @@ impl Shared {
         Self(Rc::new(RefCell::new(Teller::new(quiet))))
     }
 
+    /// Lines for the log of a CI job's runner, or nothing with `quiet`.
+    pub fn of_runner(quiet: bool) -> Self {
+        let teller = if quiet { Teller::Silent } else { Teller::lines(on_the_runners_log) };
+        Self(Rc::new(RefCell::new(teller)))
+    }
+
     /// A line of its own, above a bar.
     pub fn note(&self, text: &str) {
         match &*self.0.borrow() {
             Teller::Silent => {}
             Teller::Bar { bar, .. } => bar.println(text),
-            Teller::Lines { .. } => drop(writeln!(std::io::stderr().lock(), "{text}")),
+            Teller::Lines { say, .. } => say(text),
         }
     }
 }
@@ -69,7 +94,11 @@ impl Observer for Teller {
         match self {
             Self::Silent => {}
             Self::Bar { bar, started } => on_bar(bar, started, progress),
-            Self::Lines { started, cases, ended } => on_lines(*started, cases, ended, progress),
+            Self::Lines { started, cases, ended, say } => {
+                if let Some(line) = on_lines(*started, cases, ended, progress) {
+                    say(&line);
+                }
+            }
         }
     }
 }
@@ -107,7 +136,12 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, progress: &Progress<'_>) {
     }
 }
 
-fn on_lines(started: Instant, cases: &mut usize, ended: &mut usize, progress: &Progress<'_>) {
+fn on_lines(
+    started: Instant,
+    cases: &mut usize,
+    ended: &mut usize,
+    progress: &Progress<'_>,
+) -> Option<String> {
     let line = match progress {
         Progress::Planned { cases: planned, processes } => {
             *cases = *planned;
@@ -117,11 +151,11 @@ fn on_lines(started: Instant, cases: &mut usize, ended: &mut usize, progress: &P
             *cases = *planned;
             format!("comparing {} in rounds", plural(*comparable, "case"))
         }
-        Progress::RoundStarted { .. } => return,
+        Progress::RoundStarted { .. } => return None,
         // Who decides what comes next says more about it.
-        Progress::RoundEnded { .. } => return,
+        Progress::RoundEnded { .. } => return None,
         Progress::BuildStarted { benchmark, side } => format!("building {benchmark}{}", suffix(*side)),
-        Progress::ProcessStarted { .. } | Progress::ProcessEnded { .. } => return,
+        Progress::ProcessStarted { .. } | Progress::ProcessEnded { .. } => return None,
         Progress::CaseEnded { id, side, outcome, done, total } => {
             if *total == 0 {
                 trouble(id, *side, outcome)
@@ -136,8 +170,7 @@ fn on_lines(started: Instant, cases: &mut usize, ended: &mut usize, progress: &P
             }
         }
     };
-    // Somebody who closes standard error does not want to know.
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+    Some(line)
 }
 
 fn round(pass: u32, open: usize) -> String {

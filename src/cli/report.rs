@@ -1,4 +1,4 @@
-//! `report`: a verdict or a run record, shown again in any format from its JSON alone.
+//! `report`: a verdict, several merged ones or a run record, shown again in any format from its JSON alone.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::look;
+use super::merge::MERGED;
 use super::output::wrote;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Input, Options, Style};
@@ -14,7 +15,7 @@ use crate::store::{read_record, write_atomically};
 /// Show a verdict or a run record again
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A verdict, a run record or the folder of a run
+    /// A verdict, merged verdicts, a run record, or the folder of a run or a merge
     file: PathBuf,
     /// How to write it
     #[arg(long, default_value = "terminal", value_parser = format_parser())]
@@ -60,8 +61,12 @@ pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit> {
     }
 }
 
-/// A document, or the record of a run: its folder, or what a killed run left.
+/// A document, what a merge left, or the record of a run: its folder, or what a killed run left.
 fn input(path: &Path) -> Result<Input> {
+    let merged = path.join(MERGED);
+    if merged.is_file() {
+        return Input::parse(&merged, &read(&merged)?);
+    }
     let of_a_run = path.is_dir() || path.extension().is_some_and(|extension| extension == "jsonl");
     match of_a_run {
         true => Ok(Input::Record(Box::new(read_record(path)?))),

@@ -24,9 +24,6 @@ pub struct RoundsArgs {
     /// Seed of the coin that decides who goes first in each round [default: a fresh one]
     #[arg(long, value_name = "NUMBER")]
     pub coin: Option<u64>,
-    /// Go on with a comparison that was interrupted or left cases open: its id or folder [default: the latest]
-    #[arg(long, value_name = "COMPARISON", num_args = 0..=1, default_missing_value = "")]
-    pub resume: Option<String>,
 }
 
 impl RoundsArgs {
@@ -38,7 +35,6 @@ impl RoundsArgs {
             (self.way.is_some(), "--way"),
             (self.controls.is_some(), "--controls"),
             (self.coin.is_some(), "--coin"),
-            (self.resume.is_some(), "--resume"),
         ];
         given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
     }

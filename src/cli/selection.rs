@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::{Fault, Result};
-use crate::suite::words::{parse_ratio, parse_seconds};
+use crate::model::{Fault, Result, Shard};
+use crate::plan::keep_shard;
+use crate::suite::words::{counted, parse_ratio, parse_seconds};
 use crate::suite::{Benchmark, FILE_NAME, Overrides, Registry, Selection, Suite, commas};
 
 /// Which benchmarks are meant.
@@ -32,6 +33,9 @@ pub struct SelectionArgs {
     /// Only cases whose parameter has one of these values: n=32,64; repeatable
     #[arg(long = "param", value_name = "NAME=VALUES")]
     pub params: Vec<String>,
+    /// Only one part of the cases, for several jobs that measure a suite together: 2/3
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
 }
 
 impl SelectionArgs {
@@ -80,9 +84,25 @@ impl SelectionArgs {
         Ok(selection)
     }
 
-    /// [`SelectionArgs::registry`] narrowed by [`SelectionArgs::selection`].
+    /// [`SelectionArgs::registry`] narrowed by [`SelectionArgs::selection`] and by `--shard`.
     pub fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
-        self.registry(builtins)?.select(&self.selection()?)
+        let mut suite = self.registry(builtins)?.select(&self.selection()?)?;
+        self.keep_shard(&mut [&mut suite])?;
+        Ok(suite)
+    }
+
+    /// Keeps the cases of the shard that is asked for in suites that are measured together. Gives that shard, and how
+    /// many cases all suites had. Errors: more shards than cases.
+    pub fn keep_shard(&self, suites: &mut [&mut Suite]) -> Result<Option<(Shard, usize)>> {
+        let Some(shard) = self.shard else { return Ok(None) };
+        match keep_shard(suites, shard) {
+            Ok(common) => Ok(Some((shard, common))),
+            Err(cases) => {
+                let what = format!("there are more shards than cases: {}", counted(cases, "case"));
+                let next = format!("cut the suite into {cases} at most, in every job alike");
+                Err(Fault::at_flag(format!("--shard {shard}"), what, next))
+            }
+        }
     }
 }
 

@@ -1,48 +1,276 @@
-//! The past of a comparison, out of the store.
+//! What a command line means by a store: a folder of baselines, or the history on a branch.
 
-use super::baseline::store_of;
-use super::run::shown;
-use crate::compare::{History, Policy, one_session};
-use crate::model::{Result, RunRecord};
-use crate::store::read_record;
-use crate::suite::{Source, Suite};
+use std::cell::{OnceCell, RefCell};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::door::client_of;
+use super::run::{home, shown};
+use crate::compare::{History as Past, Policy, one_session};
+use crate::github::Client;
+use crate::model::{BaselineName, Exit, Fault, Result, RunRecord};
+use crate::store::{Address, History, HistoryEntry, Listed, Store, read_record};
+use crate::suite::{RunOptions, Source, Suite};
+
+/// Runs of a history that a comparison takes in: the newest. More say little more about how sessions differ.
+pub const RECENT: usize = 100;
+/// Runs that are looked through for the newest of a name.
+const LOOKED_THROUGH: usize = 30;
+
+/// The stores that one command uses. Each is opened once, and what was read of it stays.
+pub struct Stores<'a> {
+    /// `--store`.
+    flag: Option<&'a str>,
+    opened: RefCell<Vec<(String, PathBuf, Rc<Stored>)>>,
+}
+
+/// An opened store.
+pub enum Stored {
+    Folder(Store),
+    Branch(Branch),
+}
+
+/// A history, and what was read of it.
+pub struct Branch {
+    address: Address,
+    folder: PathBuf,
+    client: Option<Client>,
+    /// Oldest first.
+    listed: OnceCell<Vec<Listed>>,
+    /// By the names that were asked for.
+    found: RefCell<Vec<(String, Option<Rc<HistoryEntry>>)>>,
+}
+
+/// Where a record is.
+pub enum Found {
+    Path(PathBuf),
+    /// In a history.
+    Run(Rc<HistoryEntry>),
+}
+
+impl Found {
+    pub fn read(&self) -> Result<RunRecord> {
+        match self {
+            Self::Path(path) => read_record(path),
+            Self::Run(entry) => Ok(entry.record.clone()),
+        }
+    }
+
+    /// What means this record and no newer one: its path, or the run's id.
+    pub fn place(&self) -> PathBuf {
+        match self {
+            Self::Path(path) => path.clone(),
+            Self::Run(entry) => entry.run_id.as_str().into(),
+        }
+    }
+}
+
+/// The store that a flag names, else the suite's, as an address and the folder that it counts from.
+fn address_of<'a>(suite: &'a Suite, flag: Option<&'a str>) -> Result<(&'a str, Address, PathBuf)> {
+    let (text, folder) = match flag {
+        Some(text) => (text, super::current_folder()?),
+        None => (suite.run.store.value.as_str(), home(suite)?),
+    };
+    let address =
+        text.parse().map_err(|what: String| Fault::at(format!("store `{text}`"), what, Address::FORMS))?;
+    Ok((text, address, folder))
+}
+
+/// The folder for what is no record: trees, calibrations. Where the store is a branch it is the usual one.
+pub fn folder_of(suite: &Suite, flag: Option<&str>) -> Result<Store> {
+    let keep = suite.run.keep.value;
+    match address_of(suite, flag)? {
+        (text, Address::Dir(_), folder) => Store::open(text, &folder, keep),
+        _ => Store::open(&RunOptions::default().store.value, &home(suite)?, keep),
+    }
+}
+
+impl<'a> Stores<'a> {
+    pub fn new(flag: Option<&'a str>) -> Self {
+        Self { flag, opened: RefCell::default() }
+    }
+
+    /// The store of a suite, or the one that the flag names; relative paths count from the suite's folder, those of a
+    /// flag from the current one. Without a suite, the built-in one's.
+    pub fn of(&self, suite: Option<&Suite>) -> Result<Rc<Stored>> {
+        let builtin = Suite::new("micro", Source::Builtin, Vec::new());
+        let suite = suite.unwrap_or(&builtin);
+        let (text, address, folder) = address_of(suite, self.flag)?;
+        let is_it = |(known, from, _): &&(String, PathBuf, _)| *known == text && *from == folder;
+        if let Some((.., stored)) = self.opened.borrow().iter().find(is_it) {
+            return Ok(stored.clone());
+        }
+        let stored = Rc::new(match address {
+            Address::Dir(_) => Stored::Folder(Store::open(text, &folder, suite.run.keep.value)?),
+            address => Stored::Branch(Branch::open(address, folder.clone())?),
+        });
+        self.opened.borrow_mut().push((text.to_owned(), folder, stored.clone()));
+        Ok(stored)
+    }
+}
+
+impl Stored {
+    /// Where the newest record of a name is, if there is one. Errors: a history that cannot be read.
+    pub fn find(&self, name: &BaselineName) -> Result<Option<Found>> {
+        match self {
+            Self::Folder(store) => match store.has(name) {
+                true => Ok(Some(Found::Path(store.newest(name)?))),
+                false => Ok(None),
+            },
+            Self::Branch(branch) => Ok(branch.find(name.as_str())?.map(Found::Run)),
+        }
+    }
+
+    /// What to say where [`Stored::find`] finds nothing.
+    pub fn missing(&self, name: &BaselineName) -> Fault {
+        match self {
+            Self::Folder(store) => match store.newest(name) {
+                Err(fault) => fault,
+                // Saved this moment.
+                Ok(path) => Fault::at_path(path, "the baseline was not there a moment ago", "try again"),
+            },
+            Self::Branch(branch) => branch.missing(name.as_str()),
+        }
+    }
+}
+
+impl Branch {
+    fn open(address: Address, folder: PathBuf) -> Result<Self> {
+        let client = match &address {
+            Address::GitHub { slug, .. } => Some(client_of(slug)?),
+            Address::Git(_) | Address::Dir(_) => None,
+        };
+        let branch = Self { address, folder, client, listed: OnceCell::new(), found: RefCell::default() };
+        branch.history()?;
+        Ok(branch)
+    }
+
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn history(&self) -> Result<History<'_>> {
+        History::open(&self.address, &self.folder, self.client.as_ref())
+    }
+
+    fn listed(&self) -> Result<&[Listed]> {
+        if self.listed.get().is_none() {
+            let _ = self.listed.set(self.history()?.list()?);
+        }
+        Ok(self.listed.get().map_or(&[], Vec::as_slice))
+    }
+
+    /// Shows the newest [`RECENT`] runs one after the other, oldest first, and gives warnings of what is no run or was
+    /// left out. Errors: GitHub or the disk.
+    pub fn each(&self, mut show: impl FnMut(&Listed, HistoryEntry)) -> Result<Vec<String>> {
+        let (history, listed) = (self.history()?, self.listed()?);
+        let left_out = listed.len().saturating_sub(RECENT);
+        let mut warnings = Vec::new();
+        if left_out > 0 {
+            let all = listed.len();
+            warnings.push(format!("{} holds {all} runs; the newest {RECENT} are looked at", self.address));
+        }
+        for listed in &listed[left_out..] {
+            match history.read(listed) {
+                Ok(entry) => show(listed, entry),
+                Err(fault) if fault.exit == Exit::Usage => {
+                    warnings.push(format!("{} is no part of the history: {}", fault.place, fault.what));
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(warnings)
+    }
+
+    /// A run by its id, or the newest one of a branch: `main`, `main@h100`.
+    fn find(&self, name: &str) -> Result<Option<Rc<HistoryEntry>>> {
+        if let Some((_, found)) = self.found.borrow().iter().find(|(known, _)| known == name) {
+            return Ok(found.clone());
+        }
+        let (history, listed) = (self.history()?, self.listed()?);
+        let mut found = None;
+        if let Some(run) = listed.iter().find(|listed| listed.run_id.as_str() == name) {
+            found = Some(history.read(run)?);
+        } else {
+            for run in listed.iter().rev().take(LOOKED_THROUGH) {
+                match history.read(run) {
+                    Ok(entry) if entry.branch == name || entry.series() == name => {
+                        found = Some(entry);
+                        break;
+                    }
+                    // What is no run has no name either.
+                    Ok(_) => {}
+                    Err(fault) if fault.exit == Exit::Usage => {}
+                    Err(fault) => return Err(fault),
+                }
+            }
+        }
+        let found = found.map(Rc::new);
+        self.found.borrow_mut().push((name.to_owned(), found.clone()));
+        Ok(found)
+    }
+
+    fn missing(&self, name: &str) -> Fault {
+        let (what, next) = match self.listed() {
+            Ok([]) => {
+                let next = match &self.address {
+                    Address::Git(branch) => format!("fetch it: `git fetch origin {branch}`"),
+                    _ => "check the branch's name; `gbench-ci publish --history` makes it".to_owned(),
+                };
+                (format!("no run is in {}", self.address), next)
+            }
+            _ => {
+                let what =
+                    format!("none of the newest {LOOKED_THROUGH} runs in {} is of this branch", self.address);
+                (what, format!("use a name that `gbench-ci baseline list --store {}` shows", self.address))
+            }
+        };
+        Fault::at(format!("baseline `{name}`"), what, next)
+    }
+}
 
 /// The histories of several comparisons, each base with its head, in the same order: every stored record is read once
 /// and let go. Beside them a warning for each that cannot be read. Nothing is read where no comparison asks the past.
 ///
-/// Errors: a store that the command line names and that is none.
+/// Errors: a store that the command line names and that is none or cannot be read.
 pub fn histories(
     suite: Option<&Suite>,
-    flag: Option<&str>,
+    stores: &Stores<'_>,
     pairs: &[(&RunRecord, &RunRecord)],
     policy: &Policy,
-) -> Result<(Vec<History>, Vec<String>)> {
-    let mut histories = vec![History::default(); pairs.len()];
-    let mut warnings = Vec::new();
+) -> Result<(Vec<Past>, Vec<String>)> {
+    let mut histories = vec![Past::default(); pairs.len()];
     if policy.sessions == 0 || pairs.iter().all(|(base, head)| one_session(base, head)) {
-        return Ok((histories, warnings));
+        return Ok((histories, Vec::new()));
     }
-    let builtin = Suite::new("micro", Source::Builtin, Vec::new());
-    let store = match store_of(suite.unwrap_or(&builtin), flag) {
-        Ok(store) => store,
-        Err(fault) if flag.is_some() => return Err(fault),
-        // Two records are compared without a store, too; only its past is missing then.
-        Err(fault) => {
-            warnings.push(format!("no history was read: {}", fault.what));
-            return Ok((histories, warnings));
+    let mut add = |name: &str, record: &RunRecord| {
+        for (history, pair) in histories.iter_mut().zip(pairs) {
+            history.add(name, record, *pair, &policy.match_key);
         }
     };
-    for entry in store.list() {
-        match read_record(&entry.path) {
-            Ok(record) => {
-                for (history, pair) in histories.iter_mut().zip(pairs) {
-                    history.add(entry.name.as_str(), &record, *pair, &policy.match_key);
+    let read = stores.of(suite).and_then(|stored| match &*stored {
+        Stored::Folder(store) => {
+            let mut warnings = Vec::new();
+            for entry in store.list() {
+                match read_record(&entry.path) {
+                    Ok(record) => add(entry.name.as_str(), &record),
+                    Err(fault) => warnings.push(unread(&entry.path, &fault)),
                 }
             }
-            Err(fault) => {
-                warnings.push(format!("{} is no part of the history: {}", shown(&entry.path), fault.what));
-            }
+            Ok(warnings)
+        }
+        Stored::Branch(branch) => branch.each(|_, entry| add(&entry.series(), &entry.record)),
+    });
+    match read {
+        Ok(warnings) => Ok((histories, warnings)),
+        Err(fault) if stores.flag.is_some() => Err(fault),
+        // Two records are compared without a store, too; only its past is missing then.
+        Err(fault) => {
+            Ok((vec![Past::default(); pairs.len()], vec![format!("no history was read: {}", fault.what)]))
         }
     }
-    Ok((histories, warnings))
+}
+
+fn unread(path: &Path, fault: &Fault) -> String {
+    format!("{} is no part of the history: {}", shown(path), fault.what)
 }

@@ -21,6 +21,8 @@
 //! between         how much sessions differ, by their history
 //! process_session the rule across sessions
 //! verdict         the whole: conclusion, exit code, warnings
+//! conclusion      what follows from rows: order, counts, conclusion, exit code
+//! merge           the parts of a matrix into one
 //! merged          several verdicts as one: the machines of a matrix
 //! sentence        what a reader should know if they read nothing else
 //! ```
@@ -29,10 +31,12 @@ mod argument;
 mod between;
 mod calibration;
 mod comparability;
+mod conclusion;
 mod document;
 mod doubts;
 mod evidence;
 mod history;
+mod merge;
 mod merged;
 mod pairing;
 mod policy;
@@ -55,9 +59,11 @@ mod words;
 
 pub use argument::{Argument, Step, arguments, arguments_of};
 pub use calibration::*;
+pub use conclusion::follows;
 pub use document::*;
 pub use evidence::{Evidence, Measured, ProcessValues, RowLimits};
 pub use history::{History, Past, Session, one_session};
+pub use merge::{Gap, Part, merge, merge_records, merge_with, merged_follows, merged_job, reworded};
 pub use merged::{Group, Merged, SCHEMA_MERGED};
 pub use policy::{Policy, SideInput};
 pub use process_session::{ASSUMED_DEVIATION, ProcessSession};

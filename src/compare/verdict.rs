@@ -1,16 +1,17 @@
 //! The comparison as a whole: rows by weight, one conclusion, one exit code.
 
-use crate::model::{Exit, Manifest, Probe, Result, RunRecord, Side};
+use crate::model::{Manifest, Probe, Result, RunRecord, Side};
 
 use super::comparability::{advice, differences};
+use super::conclusion::{by_weight, conclude, counts};
 use super::pairing::pair;
 use super::policy::{Policy, SideInput};
 use super::rows::draft;
-use super::sentence::{sentence, was_compared};
+use super::sentence::sentence;
 use super::warnings::{of_comparison, of_side};
 use super::{
-    Conclusion, History, Method, ProcessSession, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SeqE,
-    SideSummary, Verdict, VerdictDocument, one_session,
+    History, Method, ProcessSession, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SeqE, SideSummary, Verdict,
+    VerdictDocument, one_session,
 };
 
 /// Compares head with base without knowing any stored session: [`compare_with`] an empty history.
@@ -158,16 +159,14 @@ pub fn compare_by(
     warnings.extend(of_side(Side::Head, head));
     rows.sort_by(by_weight);
 
-    let counts = Verdict::ALL
-        .map(|verdict| (verdict, rows.iter().filter(|row| row.verdict == verdict).count() as u32));
-    let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, policy);
+    let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, policy.into());
     Ok(VerdictDocument {
         schema: SCHEMA_VERDICT.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         conclusion,
         exit_code: exit.code(),
         sentence: sentence(conclusion, &rows, &differences, &advice(&differences)),
-        counts: counts.into(),
+        counts: counts(&rows),
         base: side_summary(base),
         head: side_summary(head),
         method: Method {
@@ -199,47 +198,6 @@ fn look_for_the_cause(base: &RunRecord, head: &RunRecord) -> String {
         }
         _ => "look for what changed between the two runs; below stands what differs in their machines".into(),
     }
-}
-
-/// `in_the_dark`: a row is inconclusive for want of a history.
-fn conclude(comparable: bool, rows: &[Row], in_the_dark: bool, policy: &Policy) -> (Conclusion, Exit) {
-    let any = |verdict| rows.iter().any(|row| row.verdict == verdict);
-    let compared = rows.iter().filter(|row| was_compared(row)).count();
-    let doubtful = rows.iter().filter(|row| row.verdict == Verdict::Inconclusive).count();
-    let gaps = any(Verdict::Invalid) || any(Verdict::Missing);
-    let conclusion = if !comparable {
-        Conclusion::Incomparable
-    } else if any(Verdict::Regressed) {
-        Conclusion::Regressed
-    } else if gaps || compared == 0 {
-        Conclusion::Failed
-    } else if doubtful > 0 {
-        Conclusion::Inconclusive
-    } else {
-        Conclusion::Pass
-    };
-    let exit = if !comparable {
-        Exit::Machine
-    } else if any(Verdict::Regressed) {
-        Exit::Regression
-    } else if gaps && policy.failed_fails || compared == 0 {
-        Exit::Failed
-    } else if doubtful > 0 && (policy.inconclusive_fails || in_the_dark || doubtful == compared) {
-        Exit::Inconclusive
-    } else {
-        Exit::Pass
-    };
-    (conclusion, exit)
-}
-
-/// By verdict, then the larger change first, then by identity.
-fn by_weight(a: &Row, b: &Row) -> std::cmp::Ordering {
-    let size = |row: &Row| row.change.as_ref().map_or(f64::INFINITY, |change| change.slowdown.abs());
-    a.verdict
-        .cmp(&b.verdict)
-        .then_with(|| size(b).total_cmp(&size(a)))
-        .then_with(|| a.case.cmp(&b.case))
-        .then_with(|| a.metric.cmp(&b.metric))
 }
 
 fn side_summary(side: &SideInput) -> SideSummary {

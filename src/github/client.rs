@@ -81,14 +81,14 @@ enum Tried {
     Answered(Answer),
     /// Nothing, or half of something: it may have been done all the same.
     Silent(String),
-    /// More than is read; the next time it would be as much.
-    TooLong,
+    /// More than these bytes; the next time it would be as much.
+    TooLong(usize),
 }
 
 /// Why there is no whole answer.
 enum Broken {
     Silent(String),
-    TooLong,
+    TooLong(usize),
 }
 
 impl From<Result<Answer, Broken>> for Tried {
@@ -96,7 +96,7 @@ impl From<Result<Answer, Broken>> for Tried {
         match result {
             Ok(answer) => Tried::Answered(answer),
             Err(Broken::Silent(cause)) => Tried::Silent(cause),
-            Err(Broken::TooLong) => Tried::TooLong,
+            Err(Broken::TooLong(most)) => Tried::TooLong(most),
         }
     }
 }
@@ -253,12 +253,28 @@ impl Client {
         }
     }
 
+    /// Removes; what is gone already is as good as removed.
+    pub fn delete(&self, route: &str) -> ApiResult<()> {
+        match self.again(Method::DELETE, route, None) {
+            Err(error) if matches!(error.status(), Some(404 | 410)) => Ok(()),
+            answered => answered.map(drop),
+        }
+    }
+
     /// The bytes behind a route that answers with them or points to where they are. At most [`Limits::answer`].
     /// The token stays here when another host is pointed to.
     pub fn download(&self, route: &str) -> ApiResult<Vec<u8>> {
+        self.download_within(route, self.limits.answer)
+    }
+
+    /// Likewise, of at most so many bytes. Errors: [`ApiError::Unfit`] for more, read no further than that.
+    pub fn download_within(&self, route: &str, most: usize) -> ApiResult<Vec<u8>> {
+        let most = most.min(self.limits.answer);
         let answer = self.answered(Method::GET, route, None)?;
         let Some(place) = answer.header("location").filter(|_| answer.is_elsewhere()) else {
-            return unmoved(&format!("GET {route}"), answer).map(|answer| answer.body);
+            let request = format!("GET {route}");
+            let body = unmoved(&request, answer)?.body;
+            return if body.len() <= most { Ok(body) } else { Err(too_long(&request, most)) };
         };
         // Its query is a key to the file; it must stand in no message.
         let request = format!("GET {}", place.split('?').next().unwrap_or_default());
@@ -274,7 +290,7 @@ impl Client {
                 let answer = self.stranger.get(&place).send().await;
                 let answer = answer.map_err(|error| Broken::Silent(root_cause(&error.without_url())))?;
                 let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-                let body = limited(reqwest::Body::from(answer), self.limits.answer).await?;
+                let body = limited(reqwest::Body::from(answer), most).await?;
                 Ok(Answer { status, headers, body })
             };
             let tried = Tried::from(self.runtime.block_on(exchange));
@@ -342,10 +358,7 @@ impl Client {
     fn fate(&self, request: &str, tried: Tried) -> Fate {
         let answer = match tried {
             Tried::Silent(cause) => return Fate::Uncertain(cause),
-            Tried::TooLong => {
-                let cause = format!("it is longer than {} bytes", self.limits.answer);
-                return Fate::Refused(ApiError::Unreadable { request: request.to_owned(), cause });
-            }
+            Tried::TooLong(most) => return Fate::Refused(too_long(request, most)),
             Tried::Answered(answer) => answer,
         };
         if answer.status < 400 {
@@ -463,6 +476,10 @@ fn parsed<T: DeserializeOwned>(request: &str, answer: &Answer) -> ApiResult<T> {
         .map_err(|error| ApiError::Unreadable { request: request.to_owned(), cause: error.to_string() })
 }
 
+fn too_long(request: &str, most: usize) -> ApiError {
+    ApiError::Unfit { request: request.to_owned(), cause: format!("it is longer than {most} bytes") }
+}
+
 /// The whole body, unless it is longer than it may be.
 async fn limited<B>(body: B, most: usize) -> Result<Vec<u8>, Broken>
 where
@@ -477,7 +494,7 @@ where
         if let Some(data) = frame.data_ref() {
             bytes.extend_from_slice(data.as_ref());
             if bytes.len() > most {
-                return Err(Broken::TooLong);
+                return Err(Broken::TooLong(most));
             }
         }
     }

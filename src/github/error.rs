@@ -28,6 +28,8 @@ pub enum ApiError {
     Spent { requests: u32 },
     /// The answer is not what GitHub's description says.
     Unreadable { request: String, cause: String },
+    /// What is there cannot be used: too large, expired, or not what its digest says.
+    Unfit { request: String, cause: String },
 }
 
 impl ApiError {
@@ -58,6 +60,7 @@ impl fmt::Display for ApiError {
                 write!(f, "all {requests} requests that one run may make are spent")
             }
             ApiError::Unreadable { cause, .. } => write!(f, "GitHub's answer cannot be understood: {cause}"),
+            ApiError::Unfit { cause, .. } => write!(f, "what GitHub has cannot be used: {cause}"),
         }
     }
 }
@@ -131,6 +134,9 @@ impl From<ApiError> for Fault {
                 request.clone(),
                 "check `GITHUB_API_URL`; else report this as a defect of gbench-ci".to_owned(),
             ),
+            ApiError::Unfit { request, .. } => {
+                (request.clone(), "run the measuring workflow again, so that it uploads anew".to_owned())
+            }
         };
         Fault::at(place, error, next).exits(Exit::Unpublished)
     }

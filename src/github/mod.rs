@@ -3,10 +3,24 @@
 //! octocrab is the transport; the types of what is sent and read are our own and small, because GitHub adds fields and
 //! other servers leave some out. What is retried, and when, is decided here alone: see [`Client`].
 
+pub mod artifacts;
+pub mod branch;
+pub mod checks;
 mod client;
+pub mod commands;
+pub mod comments;
+mod context;
 mod error;
+mod identity;
+pub mod issues;
+mod marker;
 mod place;
+pub mod pulls;
+mod statuses;
+mod writes;
 
 pub use client::{Answer, Client, Limits};
+pub use context::{Context, Event, PullRequest, Run, WorkflowRun};
 pub use error::{ApiError, ApiResult};
+pub use identity::Identity;
 pub use place::{Endpoint, Sha, Slug, Token};

@@ -57,6 +57,14 @@ impl FromStr for Slug {
     }
 }
 
+/// A text as one piece of a route or a query: whatever it holds, it ends neither.
+pub(super) fn encoded(text: &str) -> String {
+    use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+    // RFC 3986, section 2.3: these need no encoding anywhere.
+    const SET: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, SET).to_string()
+}
+
 /// A full commit id: 40 hexadecimal digits, or 64 in a SHA-256 repository, in small letters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha(String);
@@ -161,6 +169,12 @@ mod tests {
         for wrong in ["", "a", "a/", "/b", "a/b/c", "a/..", "a b/c", "a/b?x=1", "a/b#x", "a/b\n"] {
             assert!(wrong.parse::<Slug>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_encoded_text_ends_no_query() {
+        assert_eq!(encoded("a-b.c_d~e"), "a-b.c_d~e");
+        assert_eq!(encoded("o:x&state=all#/?%+ ü"), "o%3Ax%26state%3Dall%23%2F%3F%25%2B%20%C3%BC");
     }
 
     #[test]

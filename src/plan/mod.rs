@@ -6,6 +6,7 @@
 
 mod coin;
 mod rounds;
+mod shard;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::suite::{Benchmark, Suite};
 
 pub use coin::order;
 pub use rounds::{Pair, RoundsPlan, choose_controls, common_cases};
+pub use shard::keep_shard;
 
 /// Everything that a session carries out.
 #[derive(Clone, Debug)]

@@ -56,11 +56,30 @@ const COLUMNS: [&str; 40] = [
 pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
     let mut writer = writer(out);
     writer.write_record(COLUMNS)?;
+    rows(digest, None, &mut writer)?;
+    writer.flush()
+}
+
+/// As [`render`] for several machines: their label is the first column.
+pub fn render_labelled<'d>(
+    digests: impl IntoIterator<Item = (&'d str, &'d Digest<'d>)>,
+    out: &mut (impl io::Write + ?Sized),
+) -> io::Result<()> {
+    let mut writer = writer(out);
+    writer.write_record(std::iter::once("label").chain(COLUMNS))?;
+    for (label, digest) in digests {
+        rows(digest, Some(label), &mut writer)?;
+    }
+    writer.flush()
+}
+
+fn rows<W: io::Write>(digest: &Digest, label: Option<&str>, writer: &mut ::csv::Writer<W>) -> io::Result<()> {
     let mut lines: Vec<&Line> = digest.groups.iter().flat_map(|group| &group.lines).collect();
     lines.extend(&digest.unchanged);
     for line in lines {
         let row = line.row;
-        let mut cells = case_cells(&row.case, &line.name);
+        let mut cells: Vec<String> = label.map(cell).into_iter().collect();
+        cells.extend(case_cells(&row.case, &line.name));
         cells.extend([
             cell(&row.metric),
             cell(&row.unit),
@@ -85,7 +104,7 @@ pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Resul
         cells.extend(sequence(row.sequence.as_ref(), change.and_then(|change| change.detectable)));
         writer.write_record(&cells)?;
     }
-    writer.flush()
+    Ok(())
 }
 
 /// RFC 4180 asks for CRLF.

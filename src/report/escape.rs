@@ -9,9 +9,10 @@ use std::fmt::Write;
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{fffe}'..='\u{ffff}'
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}'..='\u{ffff}'
             | '\u{e0000}'..='\u{e0fff}')
 }
 
@@ -54,26 +55,40 @@ pub fn ascii(text: &str) -> String {
 
 /// Prose for Markdown, in which what stands between two backticks becomes code. What else Markdown or HTML would
 /// read as markup becomes a numeric entity; a zero-width space keeps the host from turning `@name`, `#12`,
-/// `GH-12` and addresses into mentions and links, which it seeks in the rendered text, where an entity alone
-/// would not help.
+/// `GH-12`, `:smile:` and addresses into mentions, links and pictures, which it seeks in the rendered text, where an
+/// entity alone would not help. It may stand at the start of a line.
 pub fn markdown(text: &str) -> String {
     let text = visible(text);
+    let text = text.trim_matches(' ');
     let parts: Vec<&str> = text.split('`').collect();
     let paired = parts.len() % 2 == 1 && parts.iter().skip(1).step_by(2).all(|part| !part.trim().is_empty());
     match paired {
         true => {
             let part = |(index, part): (usize, &&str)| match index % 2 {
-                0 => plain(part),
-                _ => markdown_code(part),
+                0 if index == 0 => plain(part, list_marker(part)),
+                0 => plain(part, None),
+                // Two spans of backticks that touch would be read as one.
+                _ => code_element(part),
             };
             parts.iter().enumerate().map(part).collect()
         }
-        false => plain(&text),
+        false => plain(text, list_marker(text)),
     }
 }
 
-/// [`visible`] text as Markdown that shows it as it is.
-fn plain(text: &str) -> String {
+/// The byte of the sign that makes the start of a line a list's item or a rule: `- x`, `--`, `+`, `1. x`, `2)`.
+fn list_marker(text: &str) -> Option<usize> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let mut rest = text[digits..].chars();
+    match (digits, rest.next()?, rest.next()) {
+        (0, '-' | '+', Some('0'..='9' | '.')) => None,
+        (0, '-' | '+', _) | (1.., '.' | ')', None | Some(' ')) => Some(digits),
+        _ => None,
+    }
+}
+
+/// [`visible`] text as Markdown that shows it as it is. `also`: the place of a character that is no markup elsewhere.
+fn plain(text: &str, also: Option<usize>) -> String {
     const BREAK: &str = "&#8203;";
     let mut out = String::with_capacity(text.len() + 16);
     for (index, c) in text.char_indices() {
@@ -81,8 +96,17 @@ fn plain(text: &str) -> String {
         if c == '.' && ends_in_www(before) {
             out.push_str(BREAK);
         }
-        entity(&mut out, c);
-        if "@#".contains(c) || c == ':' && after.starts_with("://") || c == '-' && before.ends_with("GH") {
+        match also == Some(index) {
+            true => numeric(&mut out, c),
+            false => entity(&mut out, c),
+        }
+        let breaks = match c {
+            '@' | '#' => true,
+            ':' => after.starts_with("://") || starts_shortcode(after),
+            '-' => before.ends_with("GH"),
+            _ => false,
+        };
+        if breaks {
             out.push_str(BREAK);
         }
     }
@@ -93,17 +117,35 @@ fn ends_in_www(text: &str) -> bool {
     text.len() >= 3 && text.as_bytes()[text.len() - 3..].eq_ignore_ascii_case(b"www")
 }
 
-/// A name for Markdown, as inline code: hosts seek no mentions in code, and a copied name stays exact.
-/// HTML and not backticks, because a name may hold backticks and, within a table, pipes.
+/// Whether the text starts as `:smile:` does.
+fn starts_shortcode(text: &str) -> bool {
+    let name = text[1..].trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_+-".contains(c));
+    name.len() + 1 < text.len() && name.starts_with(':')
+}
+
+/// A name for Markdown, as inline code: hosts seek no mentions in code, and a copied name stays exact. Usual names stand
+/// in backticks, all others in [`code_element`], which holds backticks and, within a table, pipes.
 pub fn markdown_code(text: &str) -> String {
+    let usual = |c: char| c.is_ascii_alphanumeric() || " -_./=,:;()[]+%".contains(c);
+    match !text.is_empty() && text.trim() == text && text.chars().all(usual) {
+        true => format!("`{text}`"),
+        false => code_element(text),
+    }
+}
+
+/// A name as inline code in HTML. Addresses would become links even there, so a place for a line break that nobody sees
+/// cuts them: an entity alone would not help, since they are sought in the text.
+fn code_element(text: &str) -> String {
+    const CUT: &str = "<wbr>";
     let text = visible(text);
     let mut out = String::from("<code>");
     for (index, c) in text.char_indices() {
-        match c {
-            // Addresses would become links even inside a code element.
-            ':' if text[index..].starts_with("://") => out.push_str("&#58;"),
-            '.' if ends_in_www(&text[..index]) => out.push_str("&#46;"),
-            c => entity(&mut out, c),
+        if c == '@' || c == '.' && ends_in_www(&text[..index]) {
+            out.push_str(CUT);
+        }
+        entity(&mut out, c);
+        if c == ':' && text[index..].starts_with("://") {
+            out.push_str(CUT);
         }
     }
     out.push_str("</code>");
@@ -114,9 +156,13 @@ pub fn markdown_code(text: &str) -> String {
 fn entity(out: &mut String, c: char) {
     match c.is_ascii_alphanumeric() || !c.is_ascii() || " -./=,:;()%+'?".contains(c) {
         true => out.push(c),
-        // Writing to a String cannot fail.
-        false => drop(write!(out, "&#{};", c as u32)),
+        false => numeric(out, c),
     }
+}
+
+fn numeric(out: &mut String, c: char) {
+    // Writing to a String cannot fail.
+    let _ = write!(out, "&#{};", c as u32);
 }
 
 /// A fenced block whose fence is longer than any run of backticks inside. Line breaks stay; other control
@@ -174,12 +220,31 @@ mod tests {
         assert_eq!(markdown("ask @octo in #12"), "ask &#64;&#8203;octo in &#35;&#8203;12");
         assert_eq!(markdown("see https://x.y or www.x.y"), "see https:&#8203;//x.y or www&#8203;.x.y");
         assert_eq!(markdown("*b* _i_ [l](u)"), "&#42;b&#42; &#95;i&#95; &#91;l&#93;(u)");
+        assert_eq!(markdown(":smile: a:b 1:2:3"), ":&#8203;smile: a:b 1:&#8203;2:3");
+    }
+
+    #[test]
+    fn markdown_prose_starts_no_list_and_no_rule() {
+        for (text, escaped) in [
+            ("- x", "&#45; x"),
+            ("---", "&#45;--"),
+            ("+", "&#43;"),
+            ("12. x", "12&#46; x"),
+            ("3)", "3&#41;"),
+            ("-3.1 %", "-3.1 %"),
+            ("2.1 ms", "2.1 ms"),
+            ("     four", "four"),
+        ] {
+            assert_eq!(markdown(text), escaped);
+        }
     }
 
     #[test]
     fn a_name_in_code_is_exact_once_its_entities_are_read() {
-        assert_eq!(markdown_code("s/gemm[n=8]"), "<code>s/gemm&#91;n=8&#93;</code>");
-        assert_eq!(markdown_code("http://www.x"), "<code>http&#58;//www&#46;x</code>");
+        assert_eq!(markdown_code("s/gemm[n=8]"), "`s/gemm[n=8]`");
+        assert_eq!(markdown_code(" s/<gemm>"), "<code> s/&#60;gemm&#62;</code>");
+        assert_eq!(markdown_code("http://www.x#"), "<code>http:<wbr>//www<wbr>.x&#35;</code>");
+        assert_eq!(markdown_code("a@b.c"), "<code>a<wbr>&#64;b.c</code>");
     }
 
     #[test]
@@ -217,17 +282,19 @@ mod tests {
     proptest! {
         #[test]
         fn escaped_markdown_holds_no_special_character(text in "(\\PC|[|`@<>#*_~\\[\\]\\\\&!$\n\r\u{202e}\u{1b}]|://|www\\.){0,40}") {
-            for escaped in [markdown(&text), markdown_code(&text)] {
+            let prose = markdown(&text);
+            for (escaped, whole) in [(prose, false), (code_element(&text), true)] {
                 let inner = escaped.replace("<code>", "").replace("</code>", "");
-                let ticks = match escaped.starts_with("<code>") && escaped == markdown_code(&text) {
-                    true => inner.clone(),
-                    false => escaped.replace("<code>", "`").replace("</code>", "`"),
-                };
+                let (cut, inner) = (inner.clone(), inner.replace("<wbr>", ""));
                 let bare = inner.replace("&#", "");
                 prop_assert!(!bare.contains(|c| "|`@<>#*_~[]\\&!${}\"^".contains(c)), "{inner}");
                 prop_assert!(!inner.chars().any(is_invisible), "{inner:?}");
-                prop_assert!(!inner.contains("://") && !inner.to_lowercase().contains("www."), "{inner}");
-                prop_assert_eq!(decoded(&ticks).replace('\u{200b}', ""), visible(&text).into_owned());
+                prop_assert!(!cut.contains("://") && !cut.to_lowercase().contains("www."), "{cut}");
+                let (read, shown) = (decoded(&inner).replace('\u{200b}', ""), visible(&text));
+                match whole {
+                    true => prop_assert_eq!(read, shown),
+                    false => prop_assert_eq!(read.replace('`', ""), shown.trim_matches(' ').replace('`', "")),
+                }
             }
         }
 

@@ -1,4 +1,4 @@
-//! The two kinds of document that can be reported, told apart by what they say they are.
+//! The kinds of document that can be reported, told apart by what they say they are.
 
 use std::io;
 use std::path::Path;
@@ -8,13 +8,14 @@ use serde::de::DeserializeOwned;
 
 use super::Options;
 use super::record::{Digest, Standing};
-use crate::compare::{SCHEMA_VERDICT, VERDICTS_READ, VerdictDocument};
+use crate::compare::{Merged, SCHEMA_MERGED, SCHEMA_VERDICT, VERDICTS_READ, VerdictDocument};
 use crate::model::{Exit, Fault, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
 
 /// A document read back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     Verdict(Box<VerdictDocument>),
+    Merged(Box<Merged>),
     Record(Box<RunRecord>),
 }
 
@@ -28,6 +29,7 @@ impl Input {
         })?;
         match value.get("schema").and_then(serde_json::Value::as_str) {
             Some(schema) if VERDICTS_READ.contains(&schema) => Ok(Input::Verdict(document(path, &text)?)),
+            Some(SCHEMA_MERGED) => Ok(Input::Merged(document(path, &text)?)),
             Some(schema) if SCHEMAS_READ.contains(&schema) => {
                 let record: Box<RunRecord> = document(path, &text)?;
                 match record.repeated() {
@@ -56,10 +58,8 @@ impl Input {
     /// The exit code that the document stands for; `None` where it names none that exists.
     pub fn exit(&self) -> Option<Exit> {
         match self {
-            Input::Verdict(document) => {
-                let code = document.exit_code;
-                Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code)
-            }
+            Input::Verdict(document) => known(document.exit_code),
+            Input::Merged(document) => known(document.exit_code),
             Input::Record(record) => Some(match Digest::new(record).standing() {
                 Standing::Measured => Exit::Pass,
                 Standing::Failed | Standing::Incomplete => Exit::Failed,
@@ -71,9 +71,14 @@ impl Input {
     pub fn render(&self, options: &Options, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
         match self {
             Input::Verdict(document) => super::verdict(document, options, out),
+            Input::Merged(document) => super::merged(document, options, out),
             Input::Record(record) => super::record(record, options, out),
         }
     }
+}
+
+fn known(code: u8) -> Option<Exit> {
+    Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code)
 }
 
 fn document<T: DeserializeOwned>(path: &Path, text: &Arc<str>) -> Result<Box<T>> {

@@ -10,6 +10,9 @@ use crate::compare::{Row, VerdictDocument};
 
 #[derive(Serialize)]
 struct Line<'a> {
+    /// Which machine's, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<&'a str>,
     /// The case, unambiguous within the document.
     name: String,
     #[serde(flatten)]
@@ -18,8 +21,17 @@ struct Line<'a> {
 
 /// Writes one line a row; nothing where nothing was compared.
 pub fn render(document: &VerdictDocument, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    render_labelled(None, document, out)
+}
+
+/// [`render`] of one machine among several.
+pub fn render_labelled(
+    label: Option<&str>,
+    document: &VerdictDocument,
+    out: &mut (impl io::Write + ?Sized),
+) -> io::Result<()> {
     let names = Names::new(document.rows.iter().map(|row| &row.case));
-    document.rows.iter().try_for_each(|row| line(&Line { name: names.of(&row.case), row }, out))
+    document.rows.iter().try_for_each(|row| line(&Line { label, name: names.of(&row.case), row }, out))
 }
 
 /// One value on one line.

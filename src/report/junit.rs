@@ -13,6 +13,11 @@ use super::rows::{Digest, Line};
 use crate::compare::Verdict;
 
 pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    write(suites(digest), out)
+}
+
+/// Test cases by suite, at least one.
+pub fn suites<'d>(digest: &'d Digest) -> BTreeMap<&'d str, Vec<TestCase>> {
     let mut suites: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
     let lines = digest.groups.iter().flat_map(|group| &group.lines).chain(&digest.unchanged);
     for line in lines {
@@ -23,7 +28,7 @@ pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Resul
         let status = error(&digest.document.sentence, "nothing-compared");
         suites.insert("gbench-ci", vec![TestCase::new("comparison", status)]);
     }
-    write(suites, out)
+    suites
 }
 
 /// Writes suites of test cases. Errors: those of `out`.

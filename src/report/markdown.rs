@@ -8,13 +8,13 @@ use super::escape::{markdown as prose, markdown_block, markdown_code as code};
 use super::number;
 use super::rounds;
 use super::rows::{Digest, Group, Line, Side, capitalized, conclusion_word, plural};
-use crate::compare::{Conclusion, Difference, Verdict};
+use crate::compare::{Conclusion, Difference, Row, Verdict};
 
 /// Rows of one table before the rest is only counted, as long as the page is not too long.
 const ROWS: usize = 60;
 
 /// Bytes that the page stays below unless everything is asked for: GitHub takes comments of 65,536 characters.
-const PAGE: usize = 65_000;
+pub const PAGE: usize = 65_000;
 
 /// Writes the report. `all`: no table is cut.
 pub fn render(digest: &Digest, all: bool, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
@@ -27,9 +27,14 @@ pub fn render(digest: &Digest, all: bool, out: &mut (impl io::Write + ?Sized)) -
 
 /// The page with its tables cut as little as its length allows.
 fn fitting(digest: &Digest) -> String {
+    fitted(|limit| text(digest, limit))
+}
+
+/// The first of several ever shorter pages that is short enough: `page` with at most so many rows a table.
+pub fn fitted(page: impl Fn(usize) -> String) -> String {
     let mut limit = ROWS;
     loop {
-        let page = text(digest, limit);
+        let page = page(limit);
         if page.len() <= PAGE || limit == 1 {
             return page;
         }
@@ -38,7 +43,7 @@ fn fitting(digest: &Digest) -> String {
 }
 
 /// The page with at most `limit` rows a table.
-fn text(digest: &Digest, limit: usize) -> String {
+pub fn text(digest: &Digest, limit: usize) -> String {
     let document = digest.document;
     let mut page = format!("## {} {}\n\n", sign(document.conclusion), conclusion_word(document.conclusion));
     let mut say = |block: String| {
@@ -95,7 +100,9 @@ fn text(digest: &Digest, limit: usize) -> String {
 
 fn section(group: &Group, limit: usize) -> String {
     let title = format!("### {}: {}\n\n", capitalized(group.verdict.word()), group.lines.len());
-    format!("{title}{}{}", table(&group.lines, limit), notes(&group.lines, limit))
+    let shown: Vec<&Line> = group.lines.iter().take(limit).collect();
+    let notes = Notes::of(&shown, &Pen { name: &code, prose: &prose });
+    format!("{title}{}{}", table(&group.lines, limit), notes.text())
 }
 
 fn table(lines: &[Line], limit: usize) -> String {
@@ -128,45 +135,76 @@ fn table(lines: &[Line], limit: usize) -> String {
     out
 }
 
-fn stacked(above: &str, below: &str) -> String {
+pub fn stacked(above: &str, below: &str) -> String {
     if below.is_empty() { above.to_owned() } else { format!("{above}<br>{below}") }
 }
 
-/// Why and what next, once for all rows where it is the same for all.
-fn notes(lines: &[Line], limit: usize) -> String {
-    let told: Vec<(String, &Line)> = lines
-        .iter()
-        .take(limit)
-        .map(|line| (sentence(line), line))
-        .filter(|(text, _)| !text.is_empty())
-        .collect();
-    match told.as_slice() {
-        [] => String::new(),
-        [(text, _)] => format!("\n{text}\n"),
-        [(first, _), ..] if told.len() == lines.len() && told.iter().all(|(text, _)| text == first) => {
-            format!("\nFor each: {first}\n")
+/// How names and prose come into Markdown: whole, or cut where room is short.
+pub struct Pen<'f> {
+    pub name: &'f dyn Fn(&str) -> String,
+    pub prose: &'f dyn Fn(&str) -> String,
+}
+
+/// Why and what next, of each line by itself as far as they differ: paragraphs and items of a list, in order.
+#[derive(Default)]
+pub struct Notes {
+    pub items: Vec<String>,
+    /// What holds for all; empty where nothing does.
+    pub together: String,
+}
+
+impl Notes {
+    pub fn of(lines: &[&Line], pen: &Pen) -> Self {
+        let told: Vec<&Line> =
+            lines.iter().copied().filter(|line| !sentence(line, true, pen).is_empty()).collect();
+        let Some(first) = told.first() else { return Self::default() };
+        let same = |part: fn(&Row) -> &str| told.iter().all(|line| part(line.row) == part(first.row));
+        let same_next = same(|row| &row.next);
+        if told.len() == 1 || told.len() == lines.len() && same_next && same(|row| &row.reason) {
+            let each = if told.len() == 1 { "" } else { "For each: " };
+            return Self { items: Vec::new(), together: format!("{each}{}\n", sentence(first, true, pen)) };
         }
-        _ => {
-            let item = |(text, line): &(String, &Line)| {
-                let metric = if line.row.metric.is_empty() { "" } else { " " };
-                format!("- {}{metric}{}: {text}\n", code(&line.name), prose(&line.row.metric))
-            };
-            format!("\n{}", told.iter().map(item).collect::<String>())
-        }
+        let item = |line: &&Line| {
+            let metric = if line.row.metric.is_empty() { "" } else { " " };
+            let said = sentence(line, !same_next, pen);
+            let name = (pen.name)(&line.name);
+            (!said.is_empty()).then(|| format!("- {name}{metric}{}: {said}\n", (pen.prose)(&line.row.metric)))
+        };
+        let together = match same_next && !first.row.next.is_empty() {
+            true => format!("{}\n", next(&first.row.next, pen)),
+            false => String::new(),
+        };
+        Self { items: told.iter().filter_map(item).collect(), together }
+    }
+
+    /// As it stands below a table; empty where there is nothing to say.
+    pub fn text(&self) -> String {
+        let parts = [self.items.concat(), self.together.clone()];
+        parts.iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
     }
 }
 
-fn sentence(line: &Line) -> String {
-    let end = |text: &str| prose(&capitalized(text.trim_end_matches('.')));
-    match (line.row.reason.as_str(), line.row.next.as_str()) {
-        ("", "") => String::new(),
-        (reason, "") => format!("{}.", end(reason)),
-        ("", next) => format!("**Next:** {}.", end(next)),
-        (reason, next) => format!("{}. **Next:** {}.", end(reason), end(next)),
+fn sentence(line: &Line, with_next: bool, pen: &Pen) -> String {
+    let mut parts = Vec::new();
+    if !line.row.reason.is_empty() {
+        parts.push(format!("{}.", end(&line.row.reason, pen)));
     }
+    if with_next && !line.row.next.is_empty() {
+        parts.push(next(&line.row.next, pen));
+    }
+    parts.join(" ")
 }
 
-fn differences(differences: &[&Difference]) -> String {
+fn next(text: &str, pen: &Pen) -> String {
+    format!("**Next:** {}.", end(text, pen))
+}
+
+fn end(text: &str, pen: &Pen) -> String {
+    (pen.prose)(&capitalized(text.trim_end_matches('.')))
+}
+
+/// Fields in which the machines differ, as a table.
+pub fn differences(differences: &[&Difference]) -> String {
     let mut out = String::from("| field | base | head |\n|:--|:--|:--|\n");
     for difference in differences {
         let shown = |value: &str| if value.is_empty() { "(none)".to_owned() } else { code(value) };
@@ -176,7 +214,8 @@ fn differences(differences: &[&Difference]) -> String {
     out
 }
 
-fn suites(digest: &Digest) -> String {
+/// The suites as a table, and the speed of all in a sentence.
+pub fn suites(digest: &Digest) -> String {
     let mut out = String::from(
         "| suite | status | rows | regressed | improved | unchanged | inconclusive | failed | new | speedup | worst | best |\n\
          |:--|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
@@ -221,7 +260,7 @@ pub fn details(title: &str, inside: &str) -> String {
     format!("<details><summary>{title}</summary>\n\n{inside}\n</details>\n")
 }
 
-fn sign(conclusion: Conclusion) -> &'static str {
+pub fn sign(conclusion: Conclusion) -> &'static str {
     match conclusion {
         Conclusion::Pass => "✅",
         Conclusion::Regressed | Conclusion::Failed => "❌",

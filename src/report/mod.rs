@@ -1,7 +1,7 @@
 //! Verdicts and records into bytes. Every report is rendered from the JSON document alone, into any
 //! [`io::Write`]; nothing here opens a file, asks a terminal or reads a clock.
 //!
-//! [`Input`] is either kind of document, read back; [`verdict`] and [`record`] render one at hand.
+//! [`Input`] is any kind of document, read back; [`verdict`], [`merged`] and [`record`] render one at hand.
 //!
 //! All formats say the same things, worked out once in `rows` and `record`: the verdict as a sentence, the
 //! counts, what changed, how to see it again, and then the rest. Text from outside passes through `escape` on
@@ -26,8 +26,10 @@ mod json;
 mod jsonl;
 mod junit;
 mod markdown;
+mod merged;
 mod number;
 mod page;
+pub mod posts;
 mod record;
 mod rounds;
 mod rows;
@@ -42,7 +44,7 @@ pub use input::Input;
 pub use page::Style;
 pub use rows::plural;
 
-use crate::compare::VerdictDocument;
+use crate::compare::{Merged, VerdictDocument};
 use crate::model::RunRecord;
 
 /// A way to write a report.
@@ -103,6 +105,11 @@ pub fn verdict(
         Format::Csv => csv::render(&digest, out),
         Format::Junit => junit::render(&digest, out),
     }
+}
+
+/// Writes the verdicts of several machines. Errors: only those of `out`.
+pub fn merged(document: &Merged, options: &Options, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    merged::render(document, options, out)
 }
 
 /// Writes what one run measured, compared with nothing. Errors: only those of `out`.

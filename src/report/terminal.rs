@@ -172,7 +172,7 @@ fn suites<W: io::Write + ?Sized>(page: &mut Page<W>, digest: &Digest) -> io::Res
     Ok(())
 }
 
-fn tint_of(conclusion: Conclusion) -> Tint {
+pub fn tint_of(conclusion: Conclusion) -> Tint {
     match conclusion {
         Conclusion::Pass => Tint::Good,
         Conclusion::Regressed | Conclusion::Failed => Tint::Bad,

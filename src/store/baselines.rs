@@ -38,7 +38,7 @@ impl Store {
         let Some(path) = address.strip_prefix("dir:").filter(|path| !path.is_empty()) else {
             return Err(Fault::at(
                 format!("store `{address}`"),
-                "this version keeps baselines in folders only",
+                "baselines are kept in folders only",
                 "write it as dir:PATH, for example dir:.gbench",
             ));
         };

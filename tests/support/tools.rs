@@ -56,6 +56,11 @@ pub fn actionlint() -> Option<PathBuf> {
     found("bin/actionlint", "actionlint")
 }
 
+/// Looks over shell scripts.
+pub fn shellcheck() -> Option<PathBuf> {
+    found("bin/shellcheck", "shellcheck")
+}
+
 /// A Python with the package `cmarkgfm`: GitHub's own Markdown engine.
 pub fn cmark() -> Option<PathBuf> {
     let python = found("bin/python3", "cmarkgfm")?;

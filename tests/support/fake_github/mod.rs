@@ -36,7 +36,7 @@ use std::thread::JoinHandle;
 
 pub use faults::{Fault, FaultKind};
 pub use seeds::RunSeed;
-pub use world::{Seen, TokenKind};
+pub use world::{Check, Issue, Seen, TokenKind};
 
 use server::Shared;
 use world::World;

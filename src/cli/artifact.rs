@@ -1,0 +1,227 @@
+//! What a measuring job left, read as if an enemy had packed it: a fork's pull request decides what is in its artifact.
+//!
+//! ```text
+//! zip      the archive's structure, strictly: one truth about what is in it
+//! folder   the same of a folder
+//! limits   how large a text may be, before it becomes a document
+//! check    what a document says of itself, held against its rows
+//! ```
+//!
+//! Nothing is written to disk, nothing is executed, no link is followed; only `job.json`, `verdict.json` and `merged.json`
+//! are looked at. About which pull request all this belongs to, nothing in here is believed.
+
+mod check;
+mod folder;
+mod limits;
+mod zip;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::compare::{Gap, Merged, Part, merge_with, merged_job};
+use crate::model::{Fault, Job, Result};
+
+pub use check::{job, merged, verdict};
+
+/// Most files of an artifact.
+pub const FILES: usize = 2_000;
+/// Most bytes of one file, unpacked.
+pub const FILE: u64 = 32 << 20;
+/// Most bytes of all files together, unpacked; also of an archive itself.
+pub const ALL: u64 = 128 << 20;
+/// Most bytes of all documents together: what is made of them takes several times their room.
+pub const DOCUMENTS: usize = 64 << 20;
+/// A file of more than a MiB may not be packed more tightly than this.
+pub const RATIO: u64 = 200;
+/// Most folders in a path.
+pub const DEPTH: usize = 16;
+/// Most bytes of a path.
+pub const PATH: usize = 1_024;
+
+const NEXT: &str = "upload the folder of a comparison as gbench-ci left it, without its logs";
+
+/// Why an artifact is refused. `name`: the artifact's or the file's.
+fn refused(name: &str, what: impl std::fmt::Display) -> Fault {
+    Fault::at(name, format!("the artifact is refused: {what}"), NEXT)
+}
+
+/// What one or several artifacts hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Contents {
+    pub parts: Vec<Part>,
+    /// Comparisons and jobs without a verdict.
+    pub gaps: Vec<Gap>,
+    /// What `merge` wrote, with the job that stands for all.
+    pub merged: Vec<(String, Merged, Option<Job>)>,
+    /// Run folders that are no side of a comparison: names below what was read. Only `merge` looks at them.
+    pub runs: Vec<String>,
+}
+
+/// Files by their names, and a way to read one: an archive or a folder.
+trait Files {
+    /// Relative, with `/`; each once.
+    fn names(&self) -> &[String];
+    /// Folders right below the root of which each should hold something; none of an archive.
+    fn folders(&self) -> &[String] {
+        &[]
+    }
+    /// At most [`FILE`] bytes, as text.
+    fn read(&self, name: &str) -> Result<String>;
+}
+
+/// Reads a zip archive of somebody else. `name`: the artifact's, for messages, and where there is no job for the label.
+///
+/// Errors, exit code 2: anything that gbench-ci would not have packed; see the caps above.
+pub fn read_hostile(name: &str, archive: &[u8]) -> Result<Contents> {
+    contents(name, &zip::Archive::open(name, archive)?)
+}
+
+/// Reads a folder likewise: the folder of a comparison, or one that holds several.
+pub fn read_folder(path: &Path) -> Result<Contents> {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let own = absolute.file_name().map(|name| name.to_string_lossy().into_owned());
+    let shown = path.to_string_lossy();
+    // `.` would say nothing as a label.
+    let name =
+        if path.file_name().is_some() { shown.into_owned() } else { own.unwrap_or_else(|| shown.into()) };
+    contents(&name, &folder::Folder::open(path)?)
+}
+
+impl Contents {
+    pub fn extend(&mut self, other: Contents) {
+        self.parts.extend(other.parts);
+        self.gaps.extend(other.gaps);
+        self.merged.extend(other.merged);
+        self.runs.extend(other.runs);
+    }
+
+    /// One document, and the job that stands for all. A document that was merged before is taken as it is; parts are
+    /// merged.
+    ///
+    /// Errors: those of [`merge_with`]; several merged documents, or parts that are graver than the one that should
+    /// hold them.
+    pub fn whole(mut self) -> Result<(Merged, Option<Job>)> {
+        let Some((name, merged, job)) = self.merged.pop() else {
+            let jobs: Vec<Job> = self.parts.iter().filter_map(|part| part.job.clone()).collect();
+            let merged = merge_with(self.parts, self.gaps)?;
+            let job = merged_job(&jobs, &merged);
+            return Ok((merged, job));
+        };
+        if let Some((other, ..)) = self.merged.first() {
+            let what = format!("`{other}` and `{name}` both hold a merged verdict");
+            return Err(Fault::at("merge", what, "take one of the two out"));
+        }
+        if let Some(gap) = self.gaps.first().filter(|_| merged.warnings.is_empty()) {
+            return Err(refused(&name, format!("{}, and the merged verdict does not say so", gap.what)));
+        }
+        let exit =
+            |code| crate::model::Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code);
+        for part in &self.parts {
+            let (own, of_all) = (exit(part.verdict.exit_code), exit(merged.exit_code));
+            if own.zip(of_all).is_none_or(|(own, of_all)| own.graver(of_all) != of_all) {
+                let what =
+                    format!("the merged verdict is less grave than the part `{}` beside it", part.name);
+                return Err(refused(&name, what));
+            }
+        }
+        Ok((merged, job))
+    }
+}
+
+/// The files of one comparison, job or merge.
+#[derive(Default)]
+struct Found {
+    job: Option<String>,
+    verdict: Option<String>,
+    merged: Option<String>,
+    /// Records of a comparison's sides are there.
+    records: bool,
+    /// It is a run's folder.
+    run: bool,
+}
+
+fn contents(name: &str, files: &impl Files) -> Result<Contents> {
+    let mut found: BTreeMap<&str, Found> = BTreeMap::new();
+    for path in files.names() {
+        place(name, path, &mut found)?;
+    }
+    let mut contents = Contents { gaps: empty(name, &found, files.folders()), ..Contents::default() };
+    let mut bytes = 0;
+    for (root, found) in found {
+        let called = match root {
+            "" => name.to_owned(),
+            root => format!("{name}/{root}"),
+        };
+        let mut read = |path: &Option<String>| -> Result<Option<String>> {
+            let Some(path) = path else { return Ok(None) };
+            let text = files.read(path)?;
+            bytes += text.len();
+            match bytes > DOCUMENTS {
+                true => {
+                    Err(refused(name, format!("its documents have more than {DOCUMENTS} bytes together")))
+                }
+                false => Ok(Some(text)),
+            }
+        };
+        let job = read(&found.job)?.map(|text| check::job(&called, &text)).transpose()?;
+        if let Some(text) = read(&found.merged)? {
+            let merged = check::merged(&called, &text)?;
+            contents.merged.push((called, merged, job));
+        } else if let Some(text) = read(&found.verdict)? {
+            let verdict = check::verdict(&called, &text)?;
+            contents.parts.push(Part { name: called, job, verdict });
+        } else if found.records || job.is_some() {
+            let why =
+                if found.records { "its comparison did not come to its end" } else { "nothing was measured" };
+            contents.gaps.push(Gap {
+                label: job.as_ref().map(|job| job.label.clone()),
+                shard: job.as_ref().and_then(|job| job.shard),
+                what: format!("part `{called}` has no verdict: {why}"),
+            });
+        } else if found.run {
+            contents.runs.push(root.to_owned());
+        }
+    }
+    Ok(contents)
+}
+
+/// Folders that should hold something, and do not: of a job that ended before it measured. And the whole, if nothing is
+/// there at all.
+fn empty(name: &str, found: &BTreeMap<&str, Found>, folders: &[String]) -> Vec<Gap> {
+    let gap = |what: String| Gap { what: format!("part `{what}` holds no verdict"), ..Gap::default() };
+    if found.is_empty() {
+        return vec![gap(name.to_owned())];
+    }
+    let held = |folder: &String| {
+        found.keys().any(|root| {
+            root.strip_prefix(folder.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    let empty = folders.iter().filter(|folder| !found.contains_key("") && !held(folder));
+    empty.map(|folder| gap(format!("{name}/{folder}"))).collect()
+}
+
+/// Puts a file where it belongs, if it is one of those that are looked at.
+fn place<'a>(name: &str, path: &'a str, found: &mut BTreeMap<&'a str, Found>) -> Result<()> {
+    let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+    let (above, last) = folder.rsplit_once('/').unwrap_or(("", folder));
+    let twice = |slot: &mut Option<String>| match slot.replace(path.to_owned()) {
+        Some(other) => Err(refused(name, format!("`{other}` and `{path}` speak of the same"))),
+        None => Ok(()),
+    };
+    match (last, file) {
+        ("reports", "verdict.json") => twice(&mut found.entry(above).or_default().verdict),
+        (_, "verdict.json") => twice(&mut found.entry(folder).or_default().verdict),
+        (_, "job.json") => twice(&mut found.entry(folder).or_default().job),
+        (_, "merged.json") => twice(&mut found.entry(folder).or_default().merged),
+        ("results", "record.json" | "journal.jsonl") => {
+            let (outer, side) = above.rsplit_once('/').unwrap_or(("", above));
+            match side {
+                "base" | "head" | "control" => found.entry(outer).or_default().records = true,
+                _ => found.entry(above).or_default().run = true,
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}

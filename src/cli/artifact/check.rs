@@ -1,0 +1,152 @@
+//! Documents that somebody else wrote: strict in form, and what they say of themselves must follow from their rows. The
+//! sentence is not believed at all: ours stands in its place.
+
+use std::collections::BTreeSet;
+
+use serde::de::DeserializeOwned;
+
+use super::{limits, refused};
+use crate::compare::{
+    Merged, SCHEMA_MERGED, VERDICTS_READ, VerdictDocument, follows, merged_follows, reworded,
+};
+use crate::model::{BenchmarkId, Exit, Job, Result, SCHEMA_JOB, Shard, SourceLine};
+
+/// Rules that a verdict may have been decided by.
+const RULES: [&str; 3] = ["seq-e", "process-welch-holm", "process-session"];
+/// Words of `--fail-on`.
+const FAIL_ON: [&str; 3] = ["regression", "inconclusive", "failed"];
+/// Most characters of a machine's label.
+const LABEL: usize = 100;
+
+/// A job from its text. `name`: of its folder, for messages.
+pub fn job(name: &str, text: &str) -> Result<Job> {
+    let job: Job = document(name, "job.json", text)?;
+    job_is_ours(&job).map_err(|what| refused(name, format!("job.json: {what}")))?;
+    Ok(job)
+}
+
+/// A verdict from its text, without the records that may be embedded in it.
+pub fn verdict(name: &str, text: &str) -> Result<VerdictDocument> {
+    let mut verdict: VerdictDocument = document(name, "verdict.json", text)?;
+    let checked = verdict_is_ours(&verdict).and_then(|()| follows(&verdict));
+    checked.map_err(|what| refused(name, format!("verdict.json: {what}")))?;
+    verdict.records = None;
+    // Its one group is reworded by the same code as any.
+    let mut groups = reworded(Merged::single("", verdict)).groups;
+    groups.pop().map(|group| group.verdict).ok_or_else(|| refused(name, "verdict.json: it is gone"))
+}
+
+/// A merged document from its text.
+pub fn merged(name: &str, text: &str) -> Result<Merged> {
+    let mut merged: Merged = document(name, "merged.json", text)?;
+    let checked = merged_is_ours(&merged).and_then(|()| merged_follows(&merged));
+    checked.map_err(|what| refused(name, format!("merged.json: {what}")))?;
+    merged.groups.iter_mut().for_each(|group| group.verdict.records = None);
+    Ok(reworded(merged))
+}
+
+fn document<T: DeserializeOwned>(name: &str, file: &str, text: &str) -> Result<T> {
+    let read =
+        limits::check(text).and_then(|()| serde_json::from_str(text).map_err(|error| error.to_string()));
+    read.map_err(|what| refused(name, format!("{file}: {what}")))
+}
+
+fn job_is_ours(job: &Job) -> Result<(), String> {
+    if job.schema != SCHEMA_JOB {
+        return Err(format!("its schema is not `{SCHEMA_JOB}`"));
+    }
+    let event = |c: char| c.is_ascii_lowercase() || c == '_';
+    if job.event.is_empty() || job.event.len() > 64 || !job.event.chars().all(event) {
+        return Err("its event is none of GitHub's words".into());
+    }
+    [&job.head, &job.base.commit].into_iter().flatten().try_for_each(|commit| is_commit(commit))?;
+    if job.base.committed.as_ref().is_some_and(|time| humantime::parse_rfc3339(time).is_err()) {
+        return Err("its base was committed at no time that there is".into());
+    }
+    if job.label.chars().count() > LABEL || [&job.label, &job.base.why].iter().any(|text| has_controls(text))
+    {
+        return Err("its label is too long, or a text of it holds control characters".into());
+    }
+    if job.shard.is_some_and(|shard| !(1..=shard.of).contains(&shard.index) || shard.of > Shard::MOST) {
+        return Err("there is no such shard".into());
+    }
+    is_exit(job.exit_code)?;
+    if job.fail_on.len() > FAIL_ON.len() || !job.fail_on.iter().all(|word| FAIL_ON.contains(&word.as_str())) {
+        return Err("its `fail_on` holds words that there are not".into());
+    }
+    job.sources.iter().try_for_each(is_source)
+}
+
+/// A source line becomes an annotation, and part of a link.
+fn is_source(source: &SourceLine) -> Result<(), String> {
+    let path = &source.path;
+    let leaves = path.starts_with('/') || path.contains(['\\', ':']) || has_controls(path);
+    if leaves || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Err(format!("`{}` is no file of the repository", path.escape_debug()));
+    }
+    if source.line == 0 || source.benchmark.parse::<BenchmarkId>().is_err() {
+        return Err(format!("`{}` is no benchmark, or its line is none", source.benchmark.escape_debug()));
+    }
+    Ok(())
+}
+
+fn verdict_is_ours(verdict: &VerdictDocument) -> Result<(), String> {
+    if !VERDICTS_READ.contains(&verdict.schema.as_str()) {
+        return Err("its schema is none that this version reads".into());
+    }
+    if !RULES.contains(&verdict.method.rule.as_str()) {
+        return Err("its rule is none that there is".into());
+    }
+    is_exit(verdict.exit_code)?;
+    let rates =
+        [Some(verdict.method.alpha), verdict.method.rounds.as_ref().map(|rounds| rounds.alpha_improved)];
+    if !rates.into_iter().flatten().all(|rate| rate > 0.0 && rate <= 1.0) {
+        return Err("its error rate is no share".into());
+    }
+    for side in [&verdict.base, &verdict.head] {
+        side.commit.as_deref().map_or(Ok(()), is_commit)?;
+        if humantime::parse_rfc3339(&side.started).is_err() {
+            return Err("a side started at no time that there is".into());
+        }
+    }
+    let mut seen = BTreeSet::new();
+    match verdict.rows.iter().find(|row| !seen.insert((&row.case, &row.metric))) {
+        Some(row) => Err(format!("{} stands in it twice", row.case)),
+        None => Ok(()),
+    }
+}
+
+fn merged_is_ours(merged: &Merged) -> Result<(), String> {
+    if merged.schema != SCHEMA_MERGED {
+        return Err(format!("its schema is not `{SCHEMA_MERGED}`"));
+    }
+    is_exit(merged.exit_code)?;
+    if merged.groups.len() > Shard::MOST as usize {
+        return Err("it has more groups than a matrix has jobs".into());
+    }
+    for group in &merged.groups {
+        if group.label.chars().count() > LABEL || has_controls(&group.label) {
+            return Err("a label of it is too long or holds control characters".into());
+        }
+        verdict_is_ours(&group.verdict)?;
+    }
+    Ok(())
+}
+
+fn is_commit(text: &str) -> Result<(), String> {
+    match (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit()) {
+        true => Ok(()),
+        false => Err("a commit of it is none".into()),
+    }
+}
+
+fn is_exit(code: u8) -> Result<(), String> {
+    match Exit::ALL.iter().any(|(exit, _)| exit.code() == code) {
+        true => Ok(()),
+        false => Err(format!("{code} is no exit code of gbench-ci")),
+    }
+}
+
+fn has_controls(text: &str) -> bool {
+    text.chars().any(char::is_control)
+}

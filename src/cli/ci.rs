@@ -1,0 +1,207 @@
+//! `gbench-ci ci`: the measuring job. It finds out from the event what is judged and against what, compares the two
+//! commits, and leaves behind what the job that publishes needs. Without a token: a benchmark runs as the same user.
+
+mod after;
+mod base;
+mod fail_on;
+mod guard;
+mod sources;
+mod tell;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::commits::{self, Measured};
+use super::compare::{self, exit_from, rendered, write_reports};
+use super::look;
+use super::output::wrote;
+use super::progress::Shared;
+use super::rounds_args::RoundsArgs;
+use super::run::{OutputArgs, shown};
+use super::selection::{SelectionArgs, SettingsArgs};
+use crate::compare::VerdictDocument;
+use crate::github::Context;
+use crate::github::commands::{self, Tame};
+use crate::model::{Exit, Fault, Job, Result, SCHEMA_JOB};
+use crate::report::Format;
+use crate::store::write_atomically;
+use crate::suite::Benchmark;
+use base::Chosen;
+pub use fail_on::FailOn;
+
+/// Judge what a CI job is about: choose the base by its event, compare, and leave the verdict for publishing
+///
+/// In GitHub Actions the event says what is judged and against what: of a pull request its own head and the merge base, of a
+/// push what was there before, of a scheduled run the newest green commit of the history. Elsewhere it compares as
+/// `gbench-ci compare` does. Code of forks is not run unless `--allow-forks` is given.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Args {
+    /// Base instead of the event's: the merge base of this branch, tag or commit and what is judged
+    #[arg(long, value_name = "REV")]
+    pub base: Option<String>,
+    /// What fails the job, and nothing else: regression, inconclusive, failed; or none [default: what the gate says]
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    pub fail_on: Vec<FailOn>,
+    /// Run the code of forks' pull requests, too: only where anybody may run anything
+    #[arg(long)]
+    pub allow_forks: bool,
+    /// Which machine of a matrix this is: names its check and its section in the comment
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    pub label: Option<String>,
+    /// History whose newest green commit is the base of scheduled runs: git:BRANCH, github:OWNER/REPO@BRANCH
+    #[arg(long, value_name = "ADDRESS")]
+    pub history: Option<String>,
+    /// Store instead of the suite file's: dir:PATH
+    #[arg(long, value_name = "ADDRESS")]
+    pub store: Option<String>,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub rounds: RoundsArgs,
+}
+
+impl Args {
+    /// The same measurement as `compare` knows it.
+    fn compare(&self) -> compare::Args {
+        compare::Args {
+            store: self.store.clone(),
+            selection: self.selection.clone(),
+            settings: self.settings.clone(),
+            output: self.output.clone(),
+            rounds: self.rounds.clone(),
+            ..compare::Args::default()
+        }
+    }
+
+    fn label(&self) -> &str {
+        self.label.as_deref().unwrap_or_default()
+    }
+}
+
+/// A name that can stand in a check's name.
+fn label(text: &str) -> std::result::Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || " ._+-".contains(c);
+    let whole = text.trim() == text && !text.is_empty() && text.len() <= 50;
+    match whole && text.chars().all(plain) {
+        true => Ok(text.to_owned()),
+        false => Err("a label is up to 50 letters, digits, blanks and any of `._+-`".into()),
+    }
+}
+
+pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    guard::shed_tokens(out)?;
+    let context = Context::read(&|name| std::env::var(name).ok());
+    let in_actions = !matches!(context, Ok(None));
+    let done = context.and_then(|context| match context {
+        Some(context) => in_job(args, &context, builtins, out),
+        None => judge(args, None, builtins, out).map(|done| done.exit),
+    });
+    if let (Err(fault), true) = (&done, in_actions) {
+        tell::fault(fault, out)?;
+    }
+    done
+}
+
+/// What one call came to.
+struct Done {
+    exit: Exit,
+    /// Absent where the measurement was interrupted.
+    judged: Option<Judged>,
+}
+
+/// A comparison that was decided.
+struct Judged {
+    document: VerdictDocument,
+    job: Job,
+    folder: PathBuf,
+}
+
+/// In a job of GitHub Actions: all that comes from the repository stands where no command is obeyed.
+fn in_job(args: &Args, context: &Context, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    guard::refuse(context, args.allow_forks)?;
+    guard::warn_of_credentials(out)?;
+    let token = commands::stop(out);
+    let token = token.map_err(tell::unheard)?;
+    let mut tame = Tame::new(&mut *out);
+    let done = judge(args, Some(context), builtins, &mut tame);
+    let tamed = tame.finish().and_then(|out| out.flush());
+    wrote(tamed.and_then(|()| commands::resume(out, &token)))?;
+    let done = done?;
+    tell::verdict(&done, out)?;
+    Ok(done.exit)
+}
+
+/// From the event to the verdict.
+fn judge(
+    args: &Args,
+    context: Option<&Context>,
+    builtins: &[Benchmark],
+    out: &mut impl Write,
+) -> Result<Done> {
+    let compare = args.compare();
+    commits::refuse_unused(&compare)?;
+    let config = commits::suite_path(&compare)?;
+    let home = config.parent().unwrap_or(&config);
+    let newest = |address: &str| after::newest_green(address, home, context, args.label());
+    let asked = base::Asked { base: args.base.as_deref(), history: args.history.as_deref() };
+    let chosen = base::choose(home, context, &asked, &newest)?;
+    wrote(writeln!(out, "base {}: {}", chosen.base.short(), chosen.choice.why).and_then(|()| out.flush()))?;
+
+    let quiet = args.output.quiet;
+    let teller = if context.is_some() { Shared::of_runner(quiet) } else { Shared::new(quiet) };
+    let measured = commits::measure(&compare, Some(&chosen.range()), builtins, &teller)?;
+    if let Some(signal) = measured.interrupted() {
+        let folder = shown(measured.folder.root());
+        wrote(writeln!(out, "interrupted: nothing is decided; what was measured is in {folder}"))?;
+        let exit = if signal == 2 { Exit::Interrupted } else { Exit::Terminated };
+        return Ok(Done { exit, judged: None });
+    }
+    let document = measured.verdict()?;
+    write_reports(&document, &measured.reports())?;
+    wrote(out.write_all(&rendered(&document, Format::Terminal, look::of_stdout(), false)?))?;
+    let job = job(args, context, &chosen, &document, &measured);
+    let folder = measured.folder.root().to_owned();
+    let bytes = serde_json::to_vec_pretty(&job).map_err(|error| {
+        Fault::at("job.json", error, "report this as a defect of gbench-ci").exits(Exit::Internal)
+    })?;
+    write_atomically(&folder.join("job.json"), &bytes)?;
+    let gate = exit_from(&document);
+    let exit = fail_on::decide(&args.fail_on, &document, gate);
+    wrote(writeln!(out, "\nverdict {}", shown(&folder.join("reports/verdict.json"))))?;
+    if exit != gate {
+        let classes = job.fail_on.join(", ");
+        wrote(writeln!(
+            out,
+            "exit    {}: the gate says {}, and the job fails on {classes}",
+            exit.code(),
+            gate.code()
+        ))?;
+    }
+    Ok(Done { exit, judged: Some(Judged { document, job, folder }) })
+}
+
+fn job(
+    args: &Args,
+    context: Option<&Context>,
+    chosen: &Chosen,
+    document: &VerdictDocument,
+    measured: &Measured,
+) -> Job {
+    let (suite, root) = &measured.head;
+    Job {
+        schema: SCHEMA_JOB.into(),
+        event: context.map_or("none", |context| context.event.word()).to_owned(),
+        head: Some(chosen.head.commit().to_owned()),
+        base: chosen.choice.clone(),
+        label: args.label().to_owned(),
+        shard: args.selection.shard,
+        exit_code: document.exit_code,
+        fail_on: args.fail_on.iter().map(|class| class.word().to_owned()).collect(),
+        sources: sources::of(suite, root, chosen.head.commit()),
+        fork: context.is_some_and(Context::is_fork),
+    }
+}

@@ -1,0 +1,308 @@
+//! Which commit is judged, against which, and why: by the event in a job of GitHub Actions, by git elsewhere.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use git2::{Oid, Repository};
+
+use crate::github::{Context, Event, PullRequest, Sha};
+use crate::machine::open_repository;
+use crate::model::{BaseChoice, Fault, Result};
+use crate::suite::words::counted;
+use crate::trees::{self, Range};
+
+/// The two sides of the comparison.
+pub struct Chosen {
+    pub base: Sha,
+    pub head: Head,
+    pub choice: BaseChoice,
+}
+
+/// What is judged.
+pub enum Head {
+    Commit(Sha),
+    /// The working tree, on top of this commit.
+    WorkingTree(Sha),
+}
+
+impl Head {
+    pub fn commit(&self) -> &str {
+        match self {
+            Self::Commit(sha) | Self::WorkingTree(sha) => sha.as_str(),
+        }
+    }
+}
+
+impl Chosen {
+    /// As `gbench-ci compare` takes it; names have no place in it, so that none is misread.
+    pub fn range(&self) -> String {
+        match &self.head {
+            Head::Commit(head) => format!("{}..{head}", self.base),
+            Head::WorkingTree(_) => format!("{}..", self.base),
+        }
+    }
+}
+
+/// What the command line says about the base.
+pub struct Asked<'a> {
+    pub base: Option<&'a str>,
+    pub history: Option<&'a str>,
+}
+
+/// Chooses by the event, or by git where there is none. `newest`: the newest green commit of a history.
+///
+/// Errors: a commit that this clone does not hold, most often because the checkout was cut short; exit code 2.
+pub fn choose(
+    folder: &Path,
+    context: Option<&Context>,
+    asked: &Asked<'_>,
+    newest: &dyn Fn(&str) -> Result<Option<String>>,
+) -> Result<Chosen> {
+    if let Some(base) = asked.base.filter(|base| base.trim().is_empty() || base.contains("..")) {
+        let next = "name one branch, tag or commit, or take the flag out";
+        return Err(Fault::at_flag(format!("--base '{base}'"), "this is no single revision", next));
+    }
+    let Some(context) = context else { return by_git(folder, asked.base) };
+    let repository = open_repository(folder).map_err(|error| {
+        let what = format!("the checkout cannot be read: {}", error.message());
+        Fault::at_path(folder, what, "run actions/checkout before this step")
+    })?;
+    let commits = Commits { repository: &repository, head: commit_id(&context.head)? };
+    commits.need(commits.head, "the commit that is judged")?;
+    let (base, why) = match asked.base {
+        Some(name) => commits.named(name)?,
+        None => commits.by_event(context, asked.history, newest)?,
+    };
+    let choice = commits.choice(base, &why);
+    Ok(Chosen { base: sha(base)?, head: Head::Commit(context.head.clone()), choice })
+}
+
+/// As `gbench-ci compare` without words, or with one.
+fn by_git(folder: &Path, asked: Option<&str>) -> Result<Chosen> {
+    let sides = trees::resolve(folder, &Range::parse(asked))?;
+    let base = parsed(&sides.base.commit)?;
+    let repository = open_repository(folder)
+        .map_err(|error| Fault::at_path(folder, error.message(), "see whether `git status` works here"))?;
+    let commits = Commits { repository: &repository, head: commit_id(&parsed(&sides.head.commit)?)? };
+    // Without the digits at the end, which stand in front already.
+    let words = sides.base.words.rsplit_once(" (").map_or(sides.base.words.as_str(), |(words, _)| words);
+    let why = match sides.are_the_same() {
+        true => format!("{words}, which is what is judged, so that this shows noise alone"),
+        false if words.starts_with("merge base") => format!("the {words}"),
+        false => words.to_owned(),
+    };
+    let choice = commits.choice(commit_id(&base)?, &why);
+    Ok(Chosen { base, head: Head::WorkingTree(parsed(&sides.head.commit)?), choice })
+}
+
+/// The commits of a checkout.
+struct Commits<'r> {
+    repository: &'r Repository,
+    head: Oid,
+}
+
+impl Commits<'_> {
+    fn has(&self, id: Oid) -> bool {
+        self.repository.find_commit(id).is_ok()
+    }
+
+    fn need(&self, id: Oid, what: &str) -> Result<()> {
+        match self.has(id) {
+            true => Ok(()),
+            false => Err(self.missing(&format!("{what} ({})", short(id)))),
+        }
+    }
+
+    fn missing(&self, what: &str) -> Fault {
+        let shallow = if self.repository.is_shallow() { ", which is shallow" } else { "" };
+        let next = "fetch the whole history: `fetch-depth: 0` of actions/checkout";
+        Fault::at(what, format!("not in this clone{shallow}"), next)
+    }
+
+    /// The merge base with the head.
+    fn common(&self, other: Oid, what: &str) -> Result<Oid> {
+        self.repository.merge_base(other, self.head).map_err(|_| match self.repository.is_shallow() {
+            true => self.missing(&format!("the merge base of {what} and {}", short(self.head))),
+            false => Fault::at(
+                format!("the merge base of {what} and {}", short(self.head)),
+                "they have no history in common",
+                "name another base with `--base`",
+            ),
+        })
+    }
+
+    /// What a name means here. The remote's branch comes first: a local one of the same name may be of another day.
+    fn find(&self, name: &str) -> Option<Oid> {
+        let of = |reference: &str| self.repository.find_reference(reference).ok()?.peel_to_commit().ok();
+        let branch = of(&format!("refs/remotes/origin/{name}")).or_else(|| of(&format!("refs/heads/{name}")));
+        branch.map(|commit| commit.id())
+    }
+
+    fn named(&self, name: &str) -> Result<(Oid, String)> {
+        let id = self.find(name).or_else(|| {
+            let object = self.repository.revparse_single(name).ok()?;
+            Some(object.peel_to_commit().ok()?.id())
+        });
+        let Some(id) = id else {
+            let fault = self.missing(&format!("`{name}`, the base of `--base`,"));
+            let next = format!("name a branch, a tag or a commit that is there, or {}", fault.next);
+            return Err(Fault { next, ..fault });
+        };
+        let base = self.common(id, name)?;
+        Ok((
+            base,
+            match base == id {
+                true => format!("{name}, as asked for by `--base`"),
+                false => format!("the merge base of {name}, as asked for by `--base`, and this branch"),
+            },
+        ))
+    }
+
+    fn by_event(
+        &self,
+        context: &Context,
+        history: Option<&str>,
+        newest: &dyn Fn(&str) -> Result<Option<String>>,
+    ) -> Result<(Oid, String)> {
+        match (&context.pull_request, &context.event) {
+            (Some(pull), _) => self.of_pull_request(pull),
+            (None, Event::MergeGroup) => {
+                let base = context.before.as_ref().unwrap_or(&context.head);
+                let base = commit_id(base)?;
+                self.need(base, "the commit that the merge group was put on")?;
+                Ok((base, "what the merge group was put on".into()))
+            }
+            (None, Event::Push) => self.of_push(context),
+            (None, _) => self.of_schedule(context, history, newest),
+        }
+    }
+
+    fn of_pull_request(&self, pull: &PullRequest) -> Result<(Oid, String)> {
+        let name = &pull.base_branch;
+        let told = commit_id(&pull.base)?;
+        let tips: Vec<Oid> =
+            [self.find(name), Some(told)].into_iter().flatten().filter(|id| self.has(*id)).collect();
+        let Some(first) = tips.first() else {
+            return Err(self.missing(&format!("{name}, the base of the pull request ({}),", short(told))));
+        };
+        let mut base = self.common(*first, name)?;
+        for tip in &tips[1..] {
+            // GitHub's word about the base branch may be of another day than the checkout: the later point counts.
+            let other = self.common(*tip, name)?;
+            if self.repository.graph_descendant_of(other, base).unwrap_or(false) {
+                base = other;
+            }
+        }
+        Ok((base, format!("the merge base of {name} and this branch")))
+    }
+
+    fn of_push(&self, context: &Context) -> Result<(Oid, String)> {
+        let before = context.before.as_ref().map(commit_id).transpose()?;
+        match before {
+            Some(before) if self.has(before) => Ok((before, "what the branch was before this push".into())),
+            // After a forced push nothing leads to it any more.
+            Some(before) if self.repository.is_shallow() => {
+                Err(self.missing(&format!("the commit before this push ({})", short(before))))
+            }
+            Some(_) => {
+                let (base, why) = self.beside_default(context)?;
+                Ok((base, format!("{why}; the commit before this push is gone")))
+            }
+            None => self.beside_default(context),
+        }
+    }
+
+    /// For what has no commit before it: where it left the default branch, else the parent.
+    fn beside_default(&self, context: &Context) -> Result<(Oid, String)> {
+        let default = context.default_branch.as_deref().filter(|_| !context.on_default_branch());
+        if let Some((name, tip)) = default.and_then(|name| Some((name, self.find(name)?))) {
+            let base = self.common(tip, name)?;
+            if base != self.head {
+                return Ok((base, format!("the merge base of {name} and this branch")));
+            }
+        }
+        let parent = self.repository.find_commit(self.head).and_then(|commit| commit.parent_id(0));
+        match parent {
+            Ok(parent) => {
+                self.need(parent, "the parent of the commit that is judged")?;
+                Ok((parent, "the parent of this commit".into()))
+            }
+            Err(_) if self.repository.is_shallow() => {
+                Err(self.missing(&format!("the parent of {}", short(self.head))))
+            }
+            Err(_) => Ok((self.head, self.itself("it has no parent"))),
+        }
+    }
+
+    fn of_schedule(
+        &self,
+        context: &Context,
+        history: Option<&str>,
+        newest: &dyn Fn(&str) -> Result<Option<String>>,
+    ) -> Result<(Oid, String)> {
+        let Some(address) = history else {
+            return Ok((self.head, self.itself("no `--history` says what was green before")));
+        };
+        let Some(commit) = newest(address)? else {
+            let of = context.branch.as_deref().map_or(String::new(), |branch| format!(" of {branch}"));
+            return Ok((self.head, self.itself(&format!("the history holds no green run{of} yet"))));
+        };
+        let base = commit_id(&parsed(&commit)?)?;
+        self.need(base, "the newest green commit of the history")?;
+        Ok((base, "the newest green commit of the history".into()))
+    }
+
+    fn itself(&self, because: &str) -> String {
+        format!("the commit itself, so that this shows noise alone: {because}")
+    }
+
+    fn choice(&self, base: Oid, why: &str) -> BaseChoice {
+        let seconds = self.repository.find_commit(base).map(|commit| commit.time().seconds());
+        let committed = seconds.ok().and_then(|seconds| u64::try_from(seconds).ok());
+        let committed = committed.filter(|seconds| *seconds < YEAR_10000).map(Duration::from_secs);
+        let committed = committed.map(|since| UNIX_EPOCH + since);
+        let age = committed.map_or(String::new(), |at| format!(", {}", age(at, SystemTime::now())));
+        BaseChoice {
+            commit: Some(base.to_string()),
+            committed: committed.map(|at| humantime::format_rfc3339_seconds(at).to_string()),
+            why: format!("{why}{age}"),
+        }
+    }
+}
+
+/// Seconds since 1970. A commit may claim any time; what lies beyond has no form in RFC 3339.
+const YEAR_10000: u64 = 253_402_300_800;
+
+/// `3 days old`.
+fn age(at: SystemTime, now: SystemTime) -> String {
+    // A clock that is behind makes nothing older than new.
+    let minutes = now.duration_since(at).unwrap_or_default().as_secs() / 60;
+    let (count, unit) = match minutes {
+        0 => return "less than a minute old".into(),
+        1..60 => (minutes, "minute"),
+        60..2880 => (minutes / 60, "hour"),
+        _ => (minutes / 1440, "day"),
+    };
+    format!("{} old", counted(count as usize, unit))
+}
+
+fn commit_id(sha: &Sha) -> Result<Oid> {
+    Oid::from_str(sha.as_str())
+        .map_err(|error| Fault::at(sha.as_str(), error.message(), "use a repository with SHA-1 commits"))
+}
+
+fn parsed(text: &str) -> Result<Sha> {
+    text.parse().map_err(|what| Fault::at("a commit", what, "name a commit by all its digits"))
+}
+
+fn sha(id: Oid) -> Result<Sha> {
+    parsed(&id.to_string())
+}
+
+/// As git shows them: ten digits.
+fn short(id: Oid) -> String {
+    id.to_string().chars().take(10).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! What fails a job: the gate's own word, or the classes that the job lists.
+
+use crate::compare::{Conclusion, Verdict, VerdictDocument};
+use crate::model::Exit;
+
+/// A class of what a comparison can come to.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailOn {
+    Regression,
+    Inconclusive,
+    Failed,
+    /// Nothing: the job only reports.
+    None,
+}
+
+impl FailOn {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Regression => "regression",
+            Self::Inconclusive => "inconclusive",
+            Self::Failed => "failed",
+            Self::None => "none",
+        }
+    }
+
+    /// The exit code of this class, if the comparison holds it.
+    fn found(self, document: &VerdictDocument) -> Option<Exit> {
+        let any = |verdicts: &[Verdict]| {
+            verdicts.iter().any(|verdict| document.counts.get(verdict).is_some_and(|count| *count > 0))
+        };
+        let concluded = |conclusion| document.conclusion == conclusion;
+        match self {
+            Self::Regression => {
+                (any(&[Verdict::Regressed]) || concluded(Conclusion::Regressed)).then_some(Exit::Regression)
+            }
+            Self::Inconclusive => (any(&[Verdict::Inconclusive]) || concluded(Conclusion::Inconclusive))
+                .then_some(Exit::Inconclusive),
+            Self::Failed => (any(&[Verdict::Invalid, Verdict::Missing]) || concluded(Conclusion::Failed))
+                .then_some(Exit::Failed),
+            Self::None => None,
+        }
+    }
+}
+
+/// The exit code of a job. Without a list it is the gate's. A list stands in place of the gate's policy: what it names
+/// fails the job also where the gate would let it pass, and what it does not name fails nothing. What is no matter of
+/// policy stays: a machine that cannot compare, a defect, an interruption.
+pub fn decide(listed: &[FailOn], document: &VerdictDocument, gate: Exit) -> Exit {
+    let is_policy = matches!(gate, Exit::Pass | Exit::Regression | Exit::Inconclusive | Exit::Failed);
+    match listed.is_empty() || !is_policy {
+        true => gate,
+        false => listed.iter().filter_map(|class| class.found(document)).fold(Exit::Pass, Exit::graver),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A document that says no more than it must here.
+    fn document(conclusion: Conclusion, counts: &[(Verdict, u32)]) -> VerdictDocument {
+        let text = include_str!("../../../fixtures/verdicts/v1/demo.json");
+        let mut document: VerdictDocument = serde_json::from_str(text).unwrap();
+        document.conclusion = conclusion;
+        document.counts = Verdict::ALL.map(|verdict| (verdict, 0)).into();
+        document.counts.extend(counts.iter().copied());
+        document
+    }
+
+    #[test]
+    fn without_a_list_the_gate_decides() {
+        let noisy = document(Conclusion::Inconclusive, &[(Verdict::Inconclusive, 1)]);
+        for gate in [Exit::Pass, Exit::Inconclusive, Exit::Machine] {
+            assert_eq!(decide(&[], &noisy, gate), gate);
+        }
+    }
+
+    #[test]
+    fn a_list_stands_in_place_of_the_gates_policy() {
+        use FailOn::{Failed, Inconclusive, None, Regression};
+        let red = document(Conclusion::Regressed, &[(Verdict::Regressed, 1), (Verdict::Inconclusive, 2)]);
+        let noisy = document(Conclusion::Inconclusive, &[(Verdict::Inconclusive, 1)]);
+        let broken = document(Conclusion::Failed, &[(Verdict::Invalid, 1)]);
+        let empty = document(Conclusion::Failed, &[]);
+        let green = document(Conclusion::Pass, &[(Verdict::Unchanged, 5)]);
+        for (listed, document, gate, expected) in [
+            (&[Regression][..], &red, Exit::Regression, Exit::Regression),
+            (&[Inconclusive], &red, Exit::Regression, Exit::Inconclusive),
+            (&[Inconclusive, Regression], &red, Exit::Regression, Exit::Regression),
+            (&[Failed], &red, Exit::Regression, Exit::Pass),
+            (&[None], &red, Exit::Regression, Exit::Pass),
+            (&[Regression], &noisy, Exit::Inconclusive, Exit::Pass),
+            // The gate alone would let it pass.
+            (&[Inconclusive], &noisy, Exit::Pass, Exit::Inconclusive),
+            (&[Failed], &broken, Exit::Pass, Exit::Failed),
+            (&[Failed], &empty, Exit::Failed, Exit::Failed),
+            (&[Regression], &broken, Exit::Failed, Exit::Pass),
+            (&[Regression, Inconclusive, Failed], &green, Exit::Pass, Exit::Pass),
+        ] {
+            assert_eq!(decide(listed, document, gate), expected, "{listed:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_matter_of_policy_stays() {
+        let green = document(Conclusion::Incomparable, &[]);
+        for gate in [Exit::Usage, Exit::Machine, Exit::Internal, Exit::Interrupted, Exit::Terminated] {
+            assert_eq!(decide(&[FailOn::None], &green, gate), gate);
+        }
+    }
+}

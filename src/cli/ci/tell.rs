@@ -1,0 +1,91 @@
+//! What a job of GitHub Actions hears beside the log: the step's outputs, its summary, annotations.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Done, after};
+use crate::cli::output::wrote;
+use crate::compare::Verdict;
+use crate::github::commands::{self, ANNOTATIONS, Level};
+use crate::model::{Exit, Fault, Result};
+
+/// A file that the runner names; `None` where it names none.
+fn file(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Tells what was decided. Commands are obeyed here: nothing goes out but through them.
+pub fn verdict(done: &Done, out: &mut impl Write) -> Result<()> {
+    let Some(judged) = &done.judged else { return outputs(&[("exit-code", done.exit.code().to_string())]) };
+    let document = &judged.document;
+    for note in within_limits(after::annotations(document, &judged.job)) {
+        wrote(writeln!(
+            out,
+            "{}",
+            commands::annotation(note.level, note.path.as_deref(), note.line, &note.title, &note.message)
+        ))?;
+    }
+    if let Some(file) = file("GITHUB_STEP_SUMMARY") {
+        commands::append_summary(&file, &after::step_summary(document, &judged.job)?)?;
+    }
+    let count = |verdict| document.counts.get(&verdict).copied().unwrap_or(0).to_string();
+    let path = |name: &str| judged.folder.join(name).display().to_string();
+    outputs(&[
+        ("verdict", document.conclusion.word().to_owned()),
+        ("regressions", count(Verdict::Regressed)),
+        ("improvements", count(Verdict::Improved)),
+        ("inconclusive", count(Verdict::Inconclusive)),
+        ("record", path("head/results/record.json")),
+        ("report", path("reports/verdict.md")),
+        ("exit-code", done.exit.code().to_string()),
+        ("folder", path("")),
+    ])
+}
+
+fn outputs(values: &[(&str, String)]) -> Result<()> {
+    let Some(file) = file("GITHUB_OUTPUT") else { return Ok(()) };
+    values.iter().try_for_each(|(name, value)| {
+        let value = if *name == "folder" { value.trim_end_matches('/') } else { value };
+        commands::set_output(&file, name, value)
+    })
+}
+
+/// An annotation in the log.
+pub struct Note {
+    pub level: Level,
+    pub path: Option<String>,
+    pub line: Option<u32>,
+    pub title: String,
+    pub message: String,
+}
+
+/// The first of each level: the runner drops what comes after them.
+fn within_limits(notes: Vec<Note>) -> Vec<Note> {
+    let mut told = std::collections::HashMap::new();
+    let mut fits = |note: &Note| {
+        let count = told.entry(note.level).or_insert(0);
+        *count += 1;
+        *count <= ANNOTATIONS
+    };
+    notes.into_iter().filter(|note| fits(note)).collect()
+}
+
+/// Tells why nothing was decided, as far as there is a place for it: the fault itself goes its usual way.
+pub fn fault(fault: &Fault, out: &mut impl Write) -> Result<()> {
+    for one in fault.each() {
+        let message = format!("{}: {}\nnext: {}", one.place, one.what, one.next);
+        let line = commands::annotation(Level::Error, None, None, "gbench-ci", &message);
+        wrote(writeln!(out, "{line}"))?;
+    }
+    wrote(out.flush())?;
+    if let Some(file) = file("GITHUB_STEP_SUMMARY") {
+        commands::append_summary(&file, &after::refused(fault))?;
+    }
+    outputs(&[("exit-code", fault.exit.code().to_string())])
+}
+
+/// The log cannot be written, so that nothing from it could be kept from the runner.
+pub fn unheard(error: io::Error) -> Fault {
+    Fault::at_path(Path::new("standard output"), error, "give the job a log that can be written")
+        .exits(Exit::Internal)
+}

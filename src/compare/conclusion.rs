@@ -1,0 +1,124 @@
+//! What follows from rows: their order, their counts, one conclusion and one exit code. The same code for a comparison, for
+//! several that become one, and for a document that somebody else wrote.
+
+use std::collections::BTreeMap;
+
+use crate::model::Exit;
+
+use super::sentence::was_compared;
+use super::{Conclusion, Method, Policy, Row, Verdict, VerdictDocument};
+
+/// What policy makes of gaps and doubts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stakes {
+    pub inconclusive_fails: bool,
+    pub failed_fails: bool,
+}
+
+impl From<&Policy> for Stakes {
+    fn from(policy: &Policy) -> Self {
+        Self { inconclusive_fails: policy.inconclusive_fails, failed_fails: policy.failed_fails }
+    }
+}
+
+impl From<&Method> for Stakes {
+    fn from(method: &Method) -> Self {
+        Self { inconclusive_fails: method.inconclusive_fails, failed_fails: method.failed_fails }
+    }
+}
+
+/// Conclusion and exit code of rows. `comparable`: no field that must agree differs anywhere; `in_the_dark`: a row is
+/// inconclusive for want of a history.
+pub fn conclude(comparable: bool, rows: &[Row], in_the_dark: bool, stakes: Stakes) -> (Conclusion, Exit) {
+    let any = |verdict| rows.iter().any(|row| row.verdict == verdict);
+    let compared = rows.iter().filter(|row| was_compared(row)).count();
+    let doubtful = rows.iter().filter(|row| row.verdict == Verdict::Inconclusive).count();
+    let gaps = any(Verdict::Invalid) || any(Verdict::Missing);
+    let conclusion = if any(Verdict::Regressed) {
+        Conclusion::Regressed
+    } else if gaps || compared == 0 {
+        Conclusion::Failed
+    } else if doubtful > 0 {
+        Conclusion::Inconclusive
+    } else {
+        Conclusion::Pass
+    };
+    let exit = if any(Verdict::Regressed) {
+        Exit::Regression
+    } else if gaps && stakes.failed_fails || compared == 0 {
+        Exit::Failed
+    } else if doubtful > 0 && (stakes.inconclusive_fails || in_the_dark || doubtful == compared) {
+        Exit::Inconclusive
+    } else {
+        Exit::Pass
+    };
+    match comparable {
+        true => (conclusion, exit),
+        false => (graver(conclusion, Conclusion::Incomparable), exit.graver(Exit::Machine)),
+    }
+}
+
+/// The one of two conclusions that speaks for both, in the order of [`Exit::graver`].
+pub fn graver(one: Conclusion, other: Conclusion) -> Conclusion {
+    const GRAVEST_FIRST: [Conclusion; 5] = [
+        Conclusion::Regressed,
+        Conclusion::Incomparable,
+        Conclusion::Failed,
+        Conclusion::Inconclusive,
+        Conclusion::Pass,
+    ];
+    GRAVEST_FIRST.into_iter().find(|conclusion| [one, other].contains(conclusion)).unwrap_or(one)
+}
+
+/// Verdict to number of rows, every verdict present.
+pub fn counts(rows: &[Row]) -> BTreeMap<Verdict, u32> {
+    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count() as u32;
+    Verdict::ALL.map(|verdict| (verdict, count(verdict))).into()
+}
+
+/// By verdict, then the larger change first, then by identity.
+pub fn by_weight(a: &Row, b: &Row) -> std::cmp::Ordering {
+    let size = |row: &Row| row.change.as_ref().map_or(f64::INFINITY, |change| change.slowdown.abs());
+    a.verdict
+        .cmp(&b.verdict)
+        .then_with(|| size(b).total_cmp(&size(a)))
+        .then_with(|| a.case.cmp(&b.case))
+        .then_with(|| a.metric.cmp(&b.metric))
+}
+
+/// Whether the exit code of a document is known here.
+pub fn exit_of(code: u8) -> Option<Exit> {
+    Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code)
+}
+
+/// The conclusion of a document's rows, and the exit codes that may follow from them. There are two where a rule asks
+/// for a history, because the document does not say of each row whether it had enough.
+pub fn derived(document: &VerdictDocument) -> (Conclusion, Vec<Exit>) {
+    let comparable = !document.differences.iter().any(|difference| difference.strict);
+    let of = |in_the_dark| conclude(comparable, &document.rows, in_the_dark, Stakes::from(&document.method));
+    let (conclusion, exit) = of(false);
+    let sessions = document.method.sessions.as_ref();
+    let exits = match sessions {
+        Some(sessions) if sessions.runs < sessions.needed => vec![of(true).1],
+        Some(_) => vec![exit, of(true).1],
+        None => vec![exit],
+    };
+    (conclusion, exits)
+}
+
+/// Holds what a verdict says of itself against its rows. Errors: what does not follow from them, in one sentence without
+/// a period.
+pub fn follows(document: &VerdictDocument) -> Result<(), String> {
+    let (conclusion, exits) = derived(document);
+    let counted = counts(&document.rows);
+    if document.counts != counted {
+        return Err("its counts are not those of its rows".into());
+    }
+    if document.conclusion != conclusion {
+        return Err(format!("its rows give {conclusion:?}, and it says {:?}", document.conclusion));
+    }
+    match exit_of(document.exit_code) {
+        Some(exit) if exits.contains(&exit) => Ok(()),
+        _ => Err(format!("its rows give exit code {}, and it says {}", exits[0].code(), document.exit_code)),
+    }
+}

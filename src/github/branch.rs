@@ -1,0 +1,367 @@
+//! A branch through the git data API: reading its files, and adding some without taking anything away.
+//!
+//! ```text
+//! get ref -> blobs -> tree on the tip's -> commit on the tip -> update ref, never forced
+//! ```
+//!
+//! Objects are named by their content, so making one twice makes it once, and only the last step counts. GitHub takes
+//! it if the tip is still the commit's parent; else somebody was faster, and all is done anew on the new tip. Where no
+//! answer came, the branch is read again: what has arrived is there, under its name and with its bytes.
+
+use std::fmt::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::client::{Client, jittered};
+use super::error::{ApiError, ApiResult};
+use super::place::Sha;
+use crate::model::{Exit, Fault, Result};
+
+/// Times that a commit is tried to be put on a branch on which others write, too.
+pub const TRIES: u32 = 8;
+
+/// What a branch is at the moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BranchTip {
+    pub commit: Sha,
+    /// Of its root folder.
+    pub tree: Sha,
+}
+
+/// One line of a folder, or of everything below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeItem {
+    /// From the folder that was asked for, with `/`. Whoever can write the branch has chosen it.
+    pub path: String,
+    pub id: Sha,
+    pub kind: TreeKind,
+    /// Bytes, of files.
+    pub size: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeKind {
+    File,
+    Folder,
+    /// A link or a submodule.
+    Other,
+}
+
+/// What is to be done on a tip that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Files by path from the root.
+    Add(Vec<(String, Vec<u8>)>),
+    /// All of it is there.
+    Nothing,
+}
+
+/// How adding to a branch ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// One on the branch that holds it.
+    pub commit: Sha,
+    /// Somebody else had added it before.
+    pub already: bool,
+}
+
+/// Why a look at a tip ended without a step: GitHub, which may be asked again, or what was found there.
+#[derive(Debug)]
+pub enum Trouble {
+    Api(ApiError),
+    Fault(Fault),
+}
+
+impl From<ApiError> for Trouble {
+    fn from(error: ApiError) -> Self {
+        Self::Api(error)
+    }
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+#[derive(Deserialize)]
+struct Object {
+    sha: String,
+}
+
+#[derive(Deserialize)]
+struct Reference {
+    object: Object,
+}
+
+#[derive(Deserialize)]
+struct Commit {
+    tree: Object,
+}
+
+#[derive(Deserialize)]
+struct Tree {
+    tree: Vec<Item>,
+    #[serde(default)]
+    truncated: bool,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    path: String,
+    mode: String,
+    #[serde(rename = "type")]
+    kind: String,
+    sha: String,
+    size: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Blob {
+    content: String,
+    encoding: String,
+}
+
+fn sha(request: &str, text: &str) -> ApiResult<Sha> {
+    text.parse().map_err(|cause| ApiError::Unreadable { request: request.to_owned(), cause })
+}
+
+/// The route of a branch's reference; its name may hold what a route may not.
+fn reference_route(client: &Client, kind: &str, branch: &str) -> String {
+    let mut route = client.route(&format!("/git/{kind}/heads/"));
+    for byte in branch.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {
+                route.push(char::from(byte))
+            }
+            other => {
+                let _ = write!(route, "%{other:02X}");
+            }
+        }
+    }
+    route
+}
+
+fn is_empty_repository(error: &ApiError) -> bool {
+    error.status() == Some(409) && error.message().to_ascii_lowercase().contains("repository is empty")
+}
+
+/// The branch's tip; nothing if it is not there, or if the repository has no commit yet.
+pub fn tip(client: &Client, branch: &str) -> ApiResult<Option<BranchTip>> {
+    let route = reference_route(client, "ref", branch);
+    let reference: Reference = match client.get(&route) {
+        Ok(reference) => reference,
+        Err(error) if error.status() == Some(404) || is_empty_repository(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let commit = sha(&route, &reference.object.sha)?;
+    let route = client.route(&format!("/git/commits/{commit}"));
+    let found: Commit = client.get(&route)?;
+    Ok(Some(BranchTip { commit, tree: sha(&route, &found.tree.sha)? }))
+}
+
+fn tree(client: &Client, id: &Sha, recursive: bool) -> ApiResult<(Vec<TreeItem>, bool)> {
+    let suffix = if recursive { "?recursive=1" } else { "" };
+    let route = client.route(&format!("/git/trees/{id}{suffix}"));
+    let found: Tree = client.get(&route)?;
+    let item = |item: Item| {
+        let kind = match (item.kind.as_str(), item.mode.as_str()) {
+            ("blob", "100644" | "100755") => TreeKind::File,
+            ("tree", _) => TreeKind::Folder,
+            _ => TreeKind::Other,
+        };
+        Ok(TreeItem { id: sha(&route, &item.sha)?, path: item.path, kind, size: item.size })
+    };
+    Ok((found.tree.into_iter().map(item).collect::<ApiResult<_>>()?, found.truncated))
+}
+
+/// What a folder holds, itself only.
+pub fn folder(client: &Client, id: &Sha) -> ApiResult<Vec<TreeItem>> {
+    Ok(tree(client, id, false)?.0)
+}
+
+/// Every file below the root's folder `under`, by its path from the root. Where GitHub cuts the list short (100,000
+/// entries or 7 MB), folder by folder.
+pub fn files(client: &Client, tip: &BranchTip, under: &str) -> ApiResult<Vec<TreeItem>> {
+    let root = folder(client, &tip.tree)?;
+    let is_it = |item: &&TreeItem| item.path == under && item.kind == TreeKind::Folder;
+    let Some(top) = root.iter().find(is_it) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    let mut open = vec![(under.to_owned(), top.id.clone())];
+    while let Some((prefix, id)) = open.pop() {
+        let (mut items, truncated) = tree(client, &id, true)?;
+        if truncated {
+            items = folder(client, &id)?;
+        }
+        for item in items {
+            let path = format!("{prefix}/{}", item.path);
+            match item.kind {
+                TreeKind::File => found.push(TreeItem { path, ..item }),
+                TreeKind::Folder if truncated => open.push((path, item.id)),
+                TreeKind::Folder | TreeKind::Other => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A file's bytes. GitHub gives files of up to 100 MB; the client may take less.
+pub fn blob(client: &Client, id: &Sha) -> ApiResult<Vec<u8>> {
+    let route = client.route(&format!("/git/blobs/{id}"));
+    let blob: Blob = client.get(&route)?;
+    let unreadable = |cause: String| ApiError::Unreadable { request: format!("GET {route}"), cause };
+    match blob.encoding.as_str() {
+        "base64" => {
+            let text: Vec<u8> = blob.content.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+            STANDARD.decode(text).map_err(|error| unreadable(error.to_string()))
+        }
+        "utf-8" => Ok(blob.content.into_bytes()),
+        other => Err(unreadable(format!("the encoding `{}` is not known", other.escape_debug()))),
+    }
+}
+
+/// Adds files to a branch, which is made if it is not there. `look` is asked anew for every tip that is tried, so that
+/// what others have added meanwhile is seen; it says what is still to be done.
+///
+/// Errors: rules of the repository forbid it, which is never tried again; it is empty; [`TRIES`] times somebody was
+/// faster; what `look` finds wrong. Exit code 6.
+pub fn append(
+    client: &Client,
+    branch: &str,
+    message: &str,
+    look: &mut dyn FnMut(Option<&BranchTip>) -> Result<Step, Trouble>,
+) -> Result<Added> {
+    let mut writer = Writer { client, branch, message, blobs: Vec::new(), sent: false };
+    let mut pause = client.limits().pause;
+    let mut last = None;
+    for _ in 0..TRIES {
+        if last.is_some() {
+            client.sleep(jittered(pause));
+            pause *= 2;
+        }
+        match writer.try_once(look) {
+            Ok(added) => return Ok(added),
+            Err(Trouble::Fault(fault)) => return Err(fault),
+            Err(Trouble::Api(error)) if may_pass(&error) => last = Some(error),
+            Err(Trouble::Api(error)) => return Err(said(branch, error)),
+        }
+    }
+    let why = last.map_or_else(String::new, |error| format!("; the last time {error}"));
+    let what = format!("the branch `{branch}` could not be added to, {TRIES} times{why}");
+    Err(Fault::at(
+        client.slug().to_string(),
+        what,
+        "publish again: nothing was lost, and nothing is added twice",
+    )
+    .exits(Exit::Unpublished))
+}
+
+/// Whether another try may succeed: somebody was faster, or nobody knows what became of it.
+fn may_pass(error: &ApiError) -> bool {
+    let words = error.message().to_ascii_lowercase();
+    let overtaken = ["fast forward", "fast-forward", "already exists", "does not exist"];
+    match error {
+        ApiError::Unreachable { .. } => true,
+        _ if is_ruled_out(error) || is_empty_repository(error) => false,
+        ApiError::Refused { status: 409, .. } => true,
+        ApiError::Refused { status: 422, .. } => overtaken.iter().any(|it| words.contains(it)),
+        _ => false,
+    }
+}
+
+/// Whether the repository's rules forbid the write, whoever else writes or not.
+fn is_ruled_out(error: &ApiError) -> bool {
+    let words = error.message().to_ascii_lowercase();
+    matches!(error.status(), Some(403 | 409 | 422))
+        && ["rule violation", "protected branch", "protected ref", "changes must be made through"]
+            .iter()
+            .any(|it| words.contains(it))
+}
+
+/// The refusal with what to do about it.
+fn said(branch: &str, error: ApiError) -> Fault {
+    let next = match &error {
+        error if is_empty_repository(error) => {
+            "push a first commit: an empty repository takes no branches".to_owned()
+        }
+        error if is_ruled_out(error) => {
+            format!("take `{branch}` out of the repository's rules, or let the job's token bypass them")
+        }
+        _ => return error.into(),
+    };
+    Fault { next, ..Fault::from(error) }
+}
+
+struct Writer<'a> {
+    client: &'a Client,
+    branch: &'a str,
+    message: &'a str,
+    /// What GitHub has taken already; the bytes stay the same from try to try.
+    blobs: Vec<(Vec<u8>, Sha)>,
+    /// A commit was sent to the branch: what is found there may be our own.
+    sent: bool,
+}
+
+impl Writer<'_> {
+    fn try_once(
+        &mut self,
+        look: &mut dyn FnMut(Option<&BranchTip>) -> Result<Step, Trouble>,
+    ) -> Result<Added, Trouble> {
+        let tip = tip(self.client, self.branch)?;
+        let files = match (look(tip.as_ref())?, &tip) {
+            (Step::Add(files), _) => files,
+            (Step::Nothing, Some(tip)) => {
+                return Ok(Added { commit: tip.commit.clone(), already: !self.sent });
+            }
+            (Step::Nothing, None) => {
+                let what = "nothing is to be added to a branch that is not there";
+                return Err(Fault::at(self.branch, what, "report this as a defect of gbench-ci").into());
+            }
+        };
+        let mut items = Vec::new();
+        for (path, bytes) in files {
+            let id = self.blob(bytes)?;
+            items.push(json!({"path": path, "mode": "100644", "type": "blob", "sha": id.as_str()}));
+        }
+        let mut body = json!({ "tree": items });
+        if let Some(tip) = &tip {
+            body["base_tree"] = tip.tree.as_str().into();
+        }
+        let tree = self.made("/git/trees", &body)?;
+        let parents: Vec<_> = tip.iter().map(|tip| tip.commit.as_str()).collect();
+        let body = json!({"message": self.message, "tree": tree.as_str(), "parents": parents});
+        let commit = self.made("/git/commits", &body)?;
+        self.sent = true;
+        match tip {
+            Some(_) => {
+                let route = reference_route(self.client, "refs", self.branch);
+                self.client.patch_once::<Value>(&route, &json!({"sha": commit.as_str(), "force": false}))?;
+            }
+            None => {
+                let body = json!({"ref": format!("refs/heads/{}", self.branch), "sha": commit.as_str()});
+                self.client.post_once::<Value>(&self.client.route("/git/refs"), &body)?;
+            }
+        }
+        Ok(Added { commit, already: false })
+    }
+
+    fn blob(&mut self, bytes: Vec<u8>) -> ApiResult<Sha> {
+        if let Some((_, id)) = self.blobs.iter().find(|(known, _)| *known == bytes) {
+            return Ok(id.clone());
+        }
+        let body = json!({"content": STANDARD.encode(&bytes), "encoding": "base64"});
+        let id = self.made("/git/blobs", &body)?;
+        self.blobs.push((bytes, id.clone()));
+        Ok(id)
+    }
+
+    /// Makes an object. Twice is once, but for a commit's time, and of two commits only one gets onto the branch.
+    fn made(&self, rest: &str, body: &Value) -> ApiResult<Sha> {
+        let route = self.client.route(rest);
+        let object: Object = self.client.create(&route, body, || Ok(None))?;
+        sha(&format!("POST {route}"), &object.sha)
+    }
+}

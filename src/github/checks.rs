@@ -1,0 +1,305 @@
+//! One check for each name and head commit: begun when a job starts, finished when its verdict is there, and a commit
+//! status where a token may write no checks.
+//!
+//! GitHub appends the annotations of every change of a check, and takes none back. So after a change that nobody knows
+//! the end of, the annotations that are there are read, and only the missing ones are sent.
+
+mod output;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+pub(super) use output::cut;
+use output::{AT_ONCE, Remark};
+pub use output::{Annotation, AnnotationLevel, CheckOutput};
+
+use super::client::Client;
+use super::error::{ApiError, ApiResult};
+use super::place::{Sha, encoded};
+use super::statuses::{self, State};
+use super::writes::{Stop, until_known};
+
+/// Pages of 100 checks of one name on one commit.
+const PAGES: u32 = 10;
+/// How a check of ours begins its `external_id`. The jobs of a workflow are checks of the same app, and one of them may
+/// have the same name.
+const OURS: &str = "gbench-ci/";
+
+/// How a check ends. `Failure` and `ActionRequired` stop a protected branch, `Neutral` does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckConclusion {
+    Success,
+    Failure,
+    Neutral,
+    Cancelled,
+    ActionRequired,
+    Skipped,
+    TimedOut,
+}
+
+impl CheckConclusion {
+    /// GitHub's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            CheckConclusion::Success => "success",
+            CheckConclusion::Failure => "failure",
+            CheckConclusion::Neutral => "neutral",
+            CheckConclusion::Cancelled => "cancelled",
+            CheckConclusion::ActionRequired => "action_required",
+            CheckConclusion::Skipped => "skipped",
+            CheckConclusion::TimedOut => "timed_out",
+        }
+    }
+
+    /// A status knows fewer words: what does not stop a branch as a check does not as a status.
+    fn state(self) -> State {
+        match self {
+            CheckConclusion::Success | CheckConclusion::Neutral | CheckConclusion::Skipped => State::Success,
+            CheckConclusion::Failure | CheckConclusion::ActionRequired => State::Failure,
+            CheckConclusion::Cancelled | CheckConclusion::TimedOut => State::Error,
+        }
+    }
+}
+
+/// Where it stands now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reported {
+    /// Number and page of the check.
+    Check(u64, String),
+    /// A commit status: the token may write no checks.
+    Status,
+    /// A later run has the check of this commit; nothing was written.
+    Superseded,
+}
+
+/// The `external` of a workflow run: later ones of the same commit are not overwritten by earlier ones.
+pub fn external(run: u64, attempt: u32) -> String {
+    format!("{run}/{attempt}")
+}
+
+/// A check in progress. One of ours that is there already is begun anew.
+pub fn begin(
+    client: &Client,
+    name: &str,
+    head: &Sha,
+    external: &str,
+    details_url: Option<&str>,
+    output: &CheckOutput,
+) -> ApiResult<Reported> {
+    Report { client, name, head, external, details_url, output, conclusion: None }.done()
+}
+
+/// The check's end, whether or not it was begun.
+pub fn finish(
+    client: &Client,
+    name: &str,
+    head: &Sha,
+    external: &str,
+    details_url: Option<&str>,
+    conclusion: CheckConclusion,
+    output: &CheckOutput,
+) -> ApiResult<Reported> {
+    Report { client, name, head, external, details_url, output, conclusion: Some(conclusion) }.done()
+}
+
+/// A check as GitHub has it.
+#[derive(Deserialize)]
+struct Check {
+    id: u64,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    head_sha: String,
+    #[serde(default)]
+    external_id: Option<String>,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    conclusion: Option<String>,
+    #[serde(default)]
+    html_url: Option<String>,
+    #[serde(default)]
+    output: Option<Shown>,
+}
+
+#[derive(Deserialize)]
+struct Shown {
+    /// Absent on servers other than GitHub.
+    #[serde(default)]
+    annotations_count: Option<u64>,
+}
+
+impl Check {
+    /// What we wrote into it, if it is ours.
+    fn external(&self) -> Option<&str> {
+        self.external_id.as_deref()?.strip_prefix(OURS)
+    }
+
+    fn reported(self) -> Reported {
+        Reported::Check(self.id, self.html_url.unwrap_or_default())
+    }
+}
+
+/// Run and attempt; `None` for what another caller chose.
+fn order(external: &str) -> Option<(u64, u32)> {
+    let (run, attempt) = external.split_once('/')?;
+    Some((run.parse().ok()?, attempt.parse().ok()?))
+}
+
+fn is_refusal(error: &ApiError) -> bool {
+    matches!(error.status(), Some(403 | 404))
+}
+
+/// One call of [`begin`] or [`finish`].
+struct Report<'a> {
+    client: &'a Client,
+    name: &'a str,
+    head: &'a Sha,
+    external: &'a str,
+    details_url: Option<&'a str>,
+    output: &'a CheckOutput,
+    conclusion: Option<CheckConclusion>,
+}
+
+impl Report<'_> {
+    fn done(&self) -> ApiResult<Reported> {
+        match until_known(self.client, || self.step()) {
+            Err(refused) if is_refusal(&refused) => {
+                let state = self.conclusion.map_or(State::Pending, CheckConclusion::state);
+                let title = &self.output.title;
+                match statuses::set(self.client, self.name, self.head, state, title, self.details_url) {
+                    Ok(()) => Ok(Reported::Status),
+                    // The permission to ask for is the first one's.
+                    Err(error) if is_refusal(&error) => Err(refused),
+                    Err(error) => Err(error),
+                }
+            }
+            reported => reported,
+        }
+    }
+
+    fn step(&self) -> Result<Reported, Stop> {
+        let mut ours = self.ours()?;
+        let mine = order(self.external);
+        if ours.iter().any(|check| mine.is_some() && check.external().and_then(order) > mine) {
+            return Ok(Reported::Superseded);
+        }
+        // GitHub shows the newest of a name.
+        let Some(check) = ours.pop() else { return self.create() };
+        for twin in &ours {
+            self.conclude(twin)?;
+        }
+        let is_begun = check.status == "in_progress" && check.external() == Some(self.external);
+        if self.conclusion.is_none() && is_begun {
+            return Ok(check.reported());
+        }
+        let missing = self.missing(&check)?;
+        let written = match self.write(&check, &missing) {
+            // It carries our sign but belongs to another app.
+            Err(Stop::Known(error)) if is_refusal(&error) => return self.create(),
+            written => written?,
+        };
+        match self.stands_in(&written) {
+            true => Ok(written.reported()),
+            // GitHub may keep a check that has ended as it is; the next one of the name takes its place.
+            false => self.create(),
+        }
+    }
+
+    /// The checks of this name and commit that we wrote, oldest first.
+    fn ours(&self) -> ApiResult<Vec<Check>> {
+        let query = format!("check_name={}&filter=all", encoded(self.name));
+        let route = self.client.route(&format!("/commits/{}/check-runs?{query}", self.head));
+        let mut all: Vec<Check> = self.client.pages(&route, Some("check_runs"), PAGES)?;
+        let head = self.head.as_str();
+        all.retain(|check| {
+            check.name == self.name && check.head_sha.eq_ignore_ascii_case(head) && check.external().is_some()
+        });
+        all.sort_by_key(|check| check.id);
+        Ok(all)
+    }
+
+    fn create(&self) -> Result<Reported, Stop> {
+        let annotations = self.output.fitting();
+        let (first, rest) = annotations.split_at(annotations.len().min(AT_ONCE));
+        let mut body = self.body(first);
+        body["name"] = json!(self.name);
+        body["head_sha"] = json!(self.head.as_str());
+        let check: Check =
+            self.client.post_once(&self.client.route("/check-runs"), &body).map_err(Stop::of_write)?;
+        self.append(&check, rest)?;
+        Ok(check.reported())
+    }
+
+    /// Brings a check up to date, with those annotations that it lacks.
+    fn write(&self, check: &Check, missing: &[Annotation]) -> Result<Check, Stop> {
+        let (first, rest) = missing.split_at(missing.len().min(AT_ONCE));
+        let written =
+            self.client.patch_once(&self.route(check), &self.body(first)).map_err(Stop::of_write)?;
+        self.append(check, rest)?;
+        Ok(written)
+    }
+
+    fn append(&self, check: &Check, annotations: &[Annotation]) -> Result<(), Stop> {
+        for some in annotations.chunks(AT_ONCE) {
+            let body = json!({ "output": self.output.sent(some) });
+            self.client.patch_once::<Check>(&self.route(check), &body).map_err(Stop::of_write)?;
+        }
+        Ok(())
+    }
+
+    /// Ends one that nobody sees any more: two jobs were equally fast, or a request came late.
+    fn conclude(&self, twin: &Check) -> ApiResult<()> {
+        if twin.status == "completed" {
+            return Ok(());
+        }
+        let output =
+            json!({ "title": "Superseded", "summary": "A newer check of the same name has the result." });
+        let body = json!({ "status": "completed", "conclusion": "neutral", "output": output });
+        match self.client.patch::<Check>(&self.route(twin), &body) {
+            // Another app's: it stays as it is.
+            Err(error) if is_refusal(&error) => Ok(()),
+            written => written.map(drop),
+        }
+    }
+
+    /// Whether GitHub took over what was asked.
+    fn stands_in(&self, check: &Check) -> bool {
+        match self.conclusion {
+            None => check.status != "completed",
+            Some(conclusion) => check.conclusion.as_deref() == Some(conclusion.word()),
+        }
+    }
+
+    /// Those of our annotations that the check does not show yet.
+    fn missing(&self, check: &Check) -> ApiResult<Vec<Annotation>> {
+        let wanted = self.output.fitting();
+        let count = check.output.as_ref().and_then(|output| output.annotations_count);
+        if wanted.is_empty() || count == Some(0) {
+            return Ok(wanted);
+        }
+        let route = format!("{}/annotations", self.route(check));
+        let there: Vec<Remark> = self.client.pages(&route, None, PAGES)?;
+        Ok(output::missing(wanted, there))
+    }
+
+    /// All fields but those that a check keeps for life.
+    fn body(&self, annotations: &[Annotation]) -> Value {
+        let mut body = json!({
+            "external_id": format!("{OURS}{}", self.external),
+            "status": if self.conclusion.is_some() { "completed" } else { "in_progress" },
+            "output": self.output.sent(annotations),
+        });
+        if let Some(conclusion) = self.conclusion {
+            body["conclusion"] = json!(conclusion.word());
+        }
+        if let Some(url) = self.details_url {
+            body["details_url"] = json!(url);
+        }
+        body
+    }
+
+    fn route(&self, check: &Check) -> String {
+        self.client.route(&format!("/check-runs/{}", check.id))
+    }
+}

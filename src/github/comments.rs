@@ -1,0 +1,219 @@
+//! One comment of ours for each pull request and gate: found on any page by marker and author, written over in place,
+//! and never by whoever knows less than it says.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::error::{ApiError, ApiResult};
+use super::identity::{Identity, User};
+pub use super::marker::Marker;
+use super::marker::marked;
+use super::pulls;
+use super::writes::{Stop, until_known};
+
+/// Pages of 100. GitHub takes at most 2,500 comments on one pull request.
+const PAGES: u32 = 30;
+
+/// A comment on a pull request or an issue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// Grows with time.
+    pub id: u64,
+    pub body: String,
+    /// Empty where the account is gone.
+    pub login: String,
+    pub is_bot: bool,
+    /// Its page.
+    pub url: String,
+}
+
+/// When a comment is written at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Where there is something to say, or something was said that is no longer so.
+    OnChange,
+    /// Also where all is well, and anew for every commit.
+    Always,
+    Never,
+}
+
+/// What became of a comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Posted {
+    /// With the address of its page.
+    Created(String),
+    Updated(String),
+    /// It says so already; nothing was written.
+    Unchanged,
+    /// There is nothing worth saying, and nothing was said before.
+    Quiet,
+    /// A newer commit or run speaks already.
+    Stale,
+    /// As was asked.
+    Never,
+}
+
+#[derive(Deserialize)]
+struct Received {
+    id: u64,
+    #[serde(default)]
+    body: Option<String>,
+    #[serde(default)]
+    user: Option<User>,
+    #[serde(default)]
+    html_url: Option<String>,
+}
+
+impl From<Received> for Comment {
+    fn from(received: Received) -> Self {
+        let user = received.user.unwrap_or_default();
+        Comment {
+            id: received.id,
+            body: received.body.unwrap_or_default(),
+            is_bot: user.is_bot(),
+            login: user.login,
+            url: received.html_url.unwrap_or_default(),
+        }
+    }
+}
+
+/// Every comment of a pull request or an issue, oldest first.
+pub(super) fn list(client: &Client, number: u64) -> ApiResult<Vec<Comment>> {
+    let route = client.route(&format!("/issues/{number}/comments"));
+    let mut all: Vec<Comment> =
+        client.pages::<Received>(&route, None, PAGES)?.into_iter().map(Comment::from).collect();
+    all.sort_by_key(|comment| comment.id);
+    Ok(all)
+}
+
+/// This gate's comment. Errors: the comments cannot be read.
+pub fn find(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Option<(Comment, Marker)>> {
+    Ok(ours(client, number, gate, me)?.into_iter().next())
+}
+
+/// All of this gate's, oldest first: there are two where two jobs were equally fast.
+fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Vec<(Comment, Marker)>> {
+    let mine = |comment: Comment| {
+        let marker = Marker::find(&comment.body).filter(|marker| marker.gate == gate)?;
+        me.wrote(&comment.login, comment.is_bot).then_some((comment, marker))
+    };
+    Ok(list(client, number)?.into_iter().filter_map(mine).collect())
+}
+
+/// Says it, in one comment. `worth_saying` is false for plain green, about which [`Mode::OnChange`] opens no comment.
+///
+/// Nothing is written for a commit that is not the pull request's head any more, nor over what a later run says of the
+/// same commit. The head is read last before writing. `body` is asked only where something is written; the marker's
+/// line is added where it is not the last one.
+pub fn post(
+    client: &Client,
+    number: u64,
+    mode: Mode,
+    marker: &Marker,
+    body: &dyn Fn(&Marker) -> String,
+    worth_saying: bool,
+    me: &Identity,
+) -> ApiResult<Posted> {
+    if mode == Mode::Never {
+        return Ok(Posted::Never);
+    }
+    if Marker::find(&marker.comment()).as_ref() != Some(marker) {
+        // The comment would never be found again, and every run would leave another one.
+        let cause = "its marker cannot be read back".to_owned();
+        return Err(ApiError::Unfit { request: format!("a comment on pull request {number}"), cause });
+    }
+    let post = Post { client, number, marker, body, me };
+    let mut tried = None;
+    until_known(client, || post.step(mode, worth_saying, &mut tried))
+}
+
+/// What one call of [`post`] holds on to.
+struct Post<'a> {
+    client: &'a Client,
+    number: u64,
+    marker: &'a Marker,
+    body: &'a dyn Fn(&Marker) -> String,
+    me: &'a Identity,
+}
+
+/// What an earlier try has sent without learning what became of it.
+#[derive(Clone, Copy)]
+enum Sent {
+    New,
+    Change,
+}
+
+impl Post<'_> {
+    fn step(&self, mode: Mode, worth_saying: bool, sent: &mut Option<Sent>) -> Result<Posted, Stop> {
+        let quiet = mode == Mode::OnChange && !worth_saying;
+        let found = ours(self.client, self.number, &self.marker.gate, self.me)?;
+        if found.iter().any(|(_, there)| self.marker.is_older_than(there)) {
+            return Ok(Posted::Stale);
+        }
+        let Some(((comment, there), twins)) = found.split_first() else {
+            return match quiet {
+                true => Ok(Posted::Quiet),
+                false => self.create(sent),
+            };
+        };
+        if let (Some(sent), true) = (*sent, there == self.marker) {
+            self.tidy(twins)?;
+            return Ok(match sent {
+                Sent::New => Posted::Created(comment.url.clone()),
+                Sent::Change => Posted::Updated(comment.url.clone()),
+            });
+        }
+        if there.state == self.marker.state && (there.head == self.marker.head || quiet) {
+            return Ok(Posted::Unchanged);
+        }
+        let Some(body) = self.said()? else { return Ok(Posted::Stale) };
+        *sent = Some(Sent::Change);
+        let route = self.route(comment.id);
+        let written: Received = self.client.patch_once(&route, &body).map_err(Stop::of_write)?;
+        self.tidy(twins)?;
+        Ok(Posted::Updated(Comment::from(written).url))
+    }
+
+    /// What is sent; `None` where the pull request has moved on to another commit.
+    fn said(&self) -> ApiResult<Option<Value>> {
+        let text = marked((self.body)(self.marker), &self.marker.comment());
+        let stands = pulls::head_of(self.client, self.number)? == self.marker.head;
+        Ok(stands.then(|| json!({ "body": text })))
+    }
+
+    fn create(&self, sent: &mut Option<Sent>) -> Result<Posted, Stop> {
+        let Some(body) = self.said()? else { return Ok(Posted::Stale) };
+        *sent = Some(Sent::New);
+        let route = self.client.route(&format!("/issues/{}/comments", self.number));
+        let written: Received = self.client.post_once(&route, &body).map_err(Stop::of_write)?;
+        let created = Comment::from(written);
+        // Another job may have looked at the same time and found none either. Whoever came second takes its own back:
+        // it looks after writing, so it sees the first.
+        let now = ours(self.client, self.number, &self.marker.gate, self.me)?;
+        if now.first().is_some_and(|(first, _)| first.id < created.id) {
+            self.remove(created.id)?;
+            *sent = None;
+            return Err(Stop::overtaken(format!("POST {route}")));
+        }
+        let twins: Vec<_> = now.into_iter().filter(|(comment, _)| comment.id != created.id).collect();
+        self.tidy(&twins)?;
+        Ok(Posted::Created(created.url))
+    }
+
+    fn tidy(&self, twins: &[(Comment, Marker)]) -> ApiResult<()> {
+        twins.iter().try_for_each(|(twin, _)| self.remove(twin.id))
+    }
+
+    /// A twin that may not be taken away is no reason to fail: the next change tries again.
+    fn remove(&self, twin: u64) -> ApiResult<()> {
+        match self.client.delete(&self.route(twin)) {
+            Err(ApiError::Refused { .. }) => Ok(()),
+            gone => gone,
+        }
+    }
+
+    fn route(&self, comment: u64) -> String {
+        self.client.route(&format!("/issues/comments/{comment}"))
+    }
+}

@@ -1,0 +1,84 @@
+//! Who speaks: only what the same account wrote before is ever overwritten.
+
+use serde::Deserialize;
+
+use super::client::Client;
+use super::error::ApiResult;
+
+/// The account of every job's own token.
+const ACTIONS: &str = "github-actions[bot]";
+
+/// The account whose words we may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// A workflow's own token.
+    Actions,
+    /// A person, or an app as `its-name[bot]`.
+    Login(String),
+}
+
+/// The author of something, as GitHub sends it.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct User {
+    #[serde(default)]
+    pub(super) login: String,
+    /// `User`, `Bot`, `Organization`.
+    #[serde(default, rename = "type")]
+    pub(super) kind: String,
+}
+
+impl User {
+    pub(super) fn is_bot(&self) -> bool {
+        self.kind == "Bot"
+    }
+}
+
+impl Identity {
+    /// Asks GitHub whose token this is. A job's own token belongs to nobody, and GitHub refuses to answer; other apps'
+    /// tokens likewise, so their login has to be given. Errors: no valid token.
+    pub fn of(client: &Client) -> ApiResult<Self> {
+        match client.get::<User>("/user") {
+            Ok(user) if user.login.eq_ignore_ascii_case(ACTIONS) => Ok(Identity::Actions),
+            Ok(user) => Ok(Identity::Login(user.login)),
+            Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(Identity::Actions),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The account of this login.
+    pub fn named(login: &str) -> Self {
+        match login.eq_ignore_ascii_case(ACTIONS) {
+            true => Identity::Actions,
+            false => Identity::Login(login.to_owned()),
+        }
+    }
+
+    /// `github-actions[bot]`.
+    pub fn login(&self) -> &str {
+        match self {
+            Identity::Actions => ACTIONS,
+            Identity::Login(login) => login,
+        }
+    }
+
+    /// Whether this account wrote it. A person cannot be called `…[bot]`, but what GitHub says of the kind is asked too.
+    pub fn wrote(&self, login: &str, is_bot: bool) -> bool {
+        let login_is_ours = !login.is_empty() && login.eq_ignore_ascii_case(self.login());
+        login_is_ours && (is_bot || !self.login().ends_with("[bot]"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_author_is_a_name_and_a_kind() {
+        assert!(Identity::Actions.wrote("github-actions[bot]", true));
+        assert!(!Identity::Actions.wrote("github-actions[bot]", false));
+        assert!(!Identity::Actions.wrote("github-actions", true));
+        let person = Identity::Login("Mona".into());
+        assert!(person.wrote("mona", false));
+        assert!(!person.wrote("", false) && !Identity::Login(String::new()).wrote("", false));
+    }
+}

@@ -1,0 +1,178 @@
+//! The sign by which a comment or an issue is known again: an HTML comment, which no reader sees, as the last line.
+//!
+//! It is read strictly: only what we would have written ourselves, byte for byte, is a marker. Half a marker, one with
+//! a field more, or one in the middle of a text is somebody's quotation.
+
+use serde::{Deserialize, Serialize};
+
+use super::place::Sha;
+
+/// What a comment of ours knows about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// Which gate speaks: several may on one pull request.
+    pub gate: String,
+    /// What was judged.
+    pub head: Sha,
+    /// `GITHUB_RUN_ID` and `GITHUB_RUN_ATTEMPT` of the job that speaks; they grow with time.
+    pub run: u64,
+    pub attempt: u32,
+    /// Hexadecimal digest of what is said, in small letters.
+    pub state: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    gate: String,
+    head: String,
+    run: u64,
+    attempt: u32,
+    state: String,
+}
+
+const OPENS: &str = "<!-- gbench-ci ";
+const CLOSES: &str = " -->";
+
+impl Marker {
+    /// One line: `<!-- gbench-ci {"gate":…} -->`.
+    pub fn comment(&self) -> String {
+        let written = Written {
+            gate: self.gate.clone(),
+            head: self.head.to_string(),
+            run: self.run,
+            attempt: self.attempt,
+            state: self.state.clone(),
+        };
+        line(&serde_json::json!(written))
+    }
+
+    /// The marker in the last line of a text.
+    pub fn find(body: &str) -> Option<Self> {
+        let last = last_line(body);
+        let json = last.strip_prefix(OPENS)?.strip_suffix(CLOSES)?;
+        let written: Written = serde_json::from_str(json).ok()?;
+        let hexadecimal = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        let known = !written.gate.is_empty()
+            && (1..=128).contains(&written.state.len())
+            && written.state.bytes().all(hexadecimal);
+        let marker = Self {
+            gate: written.gate,
+            head: written.head.parse().ok()?,
+            run: written.run,
+            attempt: written.attempt,
+            state: written.state,
+        };
+        (known && marker.comment() == last).then_some(marker)
+    }
+
+    /// Whether the other one speaks of the same commit and comes from a later run.
+    pub fn is_older_than(&self, other: &Marker) -> bool {
+        self.head == other.head && (self.run, self.attempt) < (other.run, other.attempt)
+    }
+}
+
+/// The marker of a gate's issue.
+pub(super) fn of_issue(gate: &str) -> String {
+    line(&serde_json::json!({ "issue": gate }))
+}
+
+/// The marker of the comment that closes it.
+pub(super) fn of_closing(gate: &str) -> String {
+    line(&serde_json::json!({ "closes": gate }))
+}
+
+/// The text with the marker as its last line, whether or not it stands there already.
+pub(super) fn marked(text: String, marker: &str) -> String {
+    match last_line(&text) == marker {
+        true => text,
+        false => format!("{}\n\n{marker}", text.trim_end()),
+    }
+}
+
+/// What stands last; GitHub's own editor leaves carriage returns.
+pub(super) fn last_line(text: &str) -> &str {
+    text.trim_end().lines().last().unwrap_or_default()
+}
+
+fn line(json: &serde_json::Value) -> String {
+    // Nothing in a name may end the HTML comment; JSON can spell these signs without using them.
+    let json = json.to_string().replace("--", "-\\u002d").replace('>', "\\u003e").replace('<', "\\u003c");
+    format!("{OPENS}{json}{CLOSES}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marker(gate: &str) -> Marker {
+        let head = "ab".repeat(20).parse().unwrap();
+        Marker { gate: gate.into(), head, run: 7, attempt: 2, state: "0a1b".into() }
+    }
+
+    #[test]
+    fn a_marker_is_read_back_whatever_the_gate_is_called() {
+        for gate in
+            ["gbench-ci", "a --> b", "a---b", "<!-- x -->", "\"q\" \\", "名前 (h100)", "a\nb\r\u{2028}"]
+        {
+            let line = marker(gate).comment();
+            assert_eq!(line.matches("-->").count(), 1, "{line}");
+            assert_eq!(line.lines().count(), 1, "{line}");
+            assert_eq!(Marker::find(&format!("text\n{line}\r\n\n")), Some(marker(gate)), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_marker_with_odd_content_is_no_marker() {
+        let good = marker("g").comment();
+        assert!(Marker::find(&good).is_some());
+        for odd in [
+            good.replace("\"run\"", "\"extra\":1,\"run\""),
+            good.replace(":7,", ":-7,"),
+            good.replace(":7,", ":7.5,"),
+            good.replace(":7,", ": 7,"),
+            good.replace(":7,", ":99999999999999999999999,"),
+            good.replace(":2,", ":4294967296,"),
+            good.replace("abab", "xxxx"),
+            good.replace("abab", "ABAB"),
+            good.replace(&"ab".repeat(20), &"0".repeat(40)),
+            good.replace("0a1b", "0A1B"),
+            good.replace("0a1b", ""),
+            good.replace("0a1b", "../x"),
+            good.replace("\"g\"", "\"\""),
+            good.replace("\"g\"", "null"),
+            good.replace("<!-- ", "<!--"),
+            good.replace("gbench-ci", "gbench-cj"),
+            format!("{good} trailing"),
+            format!("> {good}"),
+            format!(" {good}"),
+            format!("{good}\nsomething after it"),
+            good.replace('}', ""),
+            "<!-- gbench-ci {} -->".into(),
+            "<!-- gbench-ci -->".into(),
+            String::new(),
+        ] {
+            assert_eq!(Marker::find(&odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn runs_are_ordered_within_one_commit() {
+        let (first, mut second) = (marker("g"), marker("g"));
+        assert!(!first.is_older_than(&second));
+        second.attempt = 3;
+        assert!(first.is_older_than(&second) && !second.is_older_than(&first));
+        second.run = 6;
+        assert!(second.is_older_than(&first));
+        second.head = "cd".repeat(20).parse().unwrap();
+        assert!(!second.is_older_than(&first));
+    }
+
+    #[test]
+    fn a_text_gets_its_marker_once() {
+        let line = of_issue("g");
+        let text = marked("body\n".into(), &line);
+        assert_eq!(text, format!("body\n\n{line}"));
+        assert_eq!(marked(text.clone(), &line), text);
+    }
+}

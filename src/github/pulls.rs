@@ -1,0 +1,134 @@
+//! Which pull request is meant, as GitHub itself says: by repository, branch and commit of a finished run, never by a
+//! number that the run brought along.
+
+use serde::Deserialize;
+
+use super::client::Client;
+use super::context::WorkflowRun;
+use super::error::{ApiError, ApiResult};
+use super::place::{Sha, Slug, encoded};
+
+/// Pages of 100 open pull requests from one branch.
+const PAGES: u32 = 3;
+
+/// An open pull request, found from the run that measured it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenPull {
+    pub number: u64,
+    pub head: Sha,
+    pub base_branch: String,
+}
+
+#[derive(Deserialize)]
+struct Pull {
+    number: u64,
+    head: Side,
+    #[serde(default)]
+    base: Side,
+}
+
+#[derive(Default, Deserialize)]
+struct Side {
+    #[serde(default)]
+    sha: String,
+    #[serde(default, rename = "ref")]
+    branch: String,
+    /// `None` where the fork is gone.
+    #[serde(default)]
+    repo: Option<Repository>,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    full_name: String,
+}
+
+#[derive(Deserialize)]
+struct Run {
+    id: u64,
+    #[serde(default)]
+    event: String,
+    #[serde(default)]
+    head_sha: String,
+    #[serde(default)]
+    head_branch: Option<String>,
+    #[serde(default)]
+    head_repository: Option<Repository>,
+    #[serde(default)]
+    path: Option<String>,
+}
+
+impl Side {
+    fn is_of(&self, slug: &Slug) -> bool {
+        self.repo.as_ref().is_some_and(|repository| repository.is(slug))
+    }
+}
+
+impl Repository {
+    fn is(&self, slug: &Slug) -> bool {
+        self.full_name.parse::<Slug>().as_ref() == Ok(slug)
+    }
+}
+
+/// The commit that a pull request asks to merge. Errors: there is no such pull request, or its answer names none.
+pub fn head_of(client: &Client, number: u64) -> ApiResult<Sha> {
+    let route = client.route(&format!("/pulls/{number}"));
+    let pull: Pull = client.get(&route)?;
+    pull.head.sha.parse().map_err(|cause| ApiError::Unreadable { request: format!("GET {route}"), cause })
+}
+
+/// The one open pull request that a finished run measured, or why there is none that it could be.
+///
+/// `run` is what the event file says. GitHub is asked for the run once more and has to agree; then for the open pull
+/// requests of its repository and branch, of which exactly one has to stand at its commit.
+pub fn of_run(client: &Client, run: &WorkflowRun) -> ApiResult<Result<OpenPull, String>> {
+    let Some(from) = &run.head_repository else {
+        return Ok(Err(format!("the repository that run {} comes from is gone", run.id)));
+    };
+    if !matches!(run.event.as_str(), "pull_request" | "pull_request_target") {
+        let event = run.event.escape_debug();
+        return Ok(Err(format!("run {} was started by `{event}`, not by a pull request", run.id)));
+    }
+    let known: Run = client.get(&client.route(&format!("/actions/runs/{}", run.id)))?;
+    if let Some(field) = disagreement(&known, run, from) {
+        return Ok(Err(format!("GitHub's `{field}` of run {} is not that of the event file", run.id)));
+    }
+    let head = encoded(&format!("{}:{}", from.owner(), run.head_branch));
+    let pulls: Vec<Pull> =
+        client.pages(&client.route(&format!("/pulls?state=open&head={head}")), None, PAGES)?;
+    // Whether the query was understood as it was meant is not left to the server.
+    let of_branch: Vec<Pull> = pulls
+        .into_iter()
+        .filter(|pull| pull.head.branch == run.head_branch && pull.head.is_of(from))
+        .filter(|pull| pull.base.is_of(client.slug()))
+        .collect();
+    let at_commit: Vec<&Pull> =
+        of_branch.iter().filter(|pull| pull.head.sha.parse().as_ref() == Ok(&run.head)).collect();
+    let branch = format!("branch `{}` of {from}", run.head_branch.escape_debug());
+    Ok(match at_commit.as_slice() {
+        [one] => {
+            Ok(OpenPull { number: one.number, head: run.head.clone(), base_branch: one.base.branch.clone() })
+        }
+        [] if of_branch.is_empty() => Err(format!("no open pull request comes from {branch}")),
+        [] => Err(format!("{branch} has moved on from {}", run.head.short())),
+        several => Err(format!("{} open pull requests come from {branch}: which is meant?", several.len())),
+    })
+}
+
+/// What GitHub says of the run otherwise than the event file.
+fn disagreement(known: &Run, run: &WorkflowRun, from: &Slug) -> Option<&'static str> {
+    // GitHub adds `@BRANCH` to the path in some answers.
+    let file =
+        |path: &Option<String>| path.as_deref().and_then(|path| path.split('@').next().map(str::to_owned));
+    let paths = (file(&known.path), file(&run.path));
+    [
+        ("id", known.id == run.id),
+        ("event", known.event == run.event),
+        ("head_sha", known.head_sha.parse().as_ref() == Ok(&run.head)),
+        ("head_branch", known.head_branch.as_deref() == Some(run.head_branch.as_str())),
+        ("head_repository", known.head_repository.as_ref().is_some_and(|repository| repository.is(from))),
+        ("path", paths.0.is_none() || paths.1.is_none() || paths.0 == paths.1),
+    ]
+    .into_iter()
+    .find_map(|(field, agrees)| (!agrees).then_some(field))
+}

@@ -1,0 +1,124 @@
+//! One part of a suite that several jobs measure together: which cases are whose.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::case_id;
+use crate::model::{CaseId, Shard};
+use crate::suite::{Benchmark, Suite};
+
+/// Keeps of suites that are measured together the cases of one shard: each case of any of them is in exactly one shard,
+/// on all suites the same. Cases are dealt out one by one, first those that every suite has, so that each shard has
+/// something to compare as long as there is enough of it, then the rest; both in the order of their names, so that
+/// every job deals alike whatever the order of its file. Benchmarks that keep no case go.
+///
+/// Gives the number of cases that every suite has, before the cut. Errors: the number of all cases, where it is smaller
+/// than that of the shards.
+pub fn keep_shard(suites: &mut [&mut Suite], shard: Shard) -> Result<usize, usize> {
+    let cases: Vec<HashSet<CaseId>> = suites.iter().map(|suite| cases_of(suite)).collect();
+    let in_all = |case: &CaseId| cases.iter().all(|others| others.contains(case));
+    // False sorts before true.
+    let dealt: BTreeSet<(bool, String, &CaseId)> =
+        cases.iter().flatten().map(|case| (!in_all(case), case.to_string(), case)).collect();
+    if dealt.len() < shard.of as usize {
+        return Err(dealt.len());
+    }
+    let common = dealt.iter().filter(|(one_sided, ..)| !one_sided).count();
+    let mine = |place: usize| place % shard.of as usize == shard.index as usize - 1;
+    let kept: HashSet<CaseId> = dealt
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| mine(*place))
+        .map(|(_, (.., case))| (*case).clone())
+        .collect();
+    for suite in suites {
+        for benchmark in &mut suite.benchmarks {
+            let stays: Vec<bool> =
+                benchmark.points.iter().map(|point| kept.contains(&case_id(benchmark, point))).collect();
+            let mut stays = stays.into_iter();
+            benchmark.points.retain(|_| stays.next().unwrap_or(false));
+        }
+        suite.benchmarks.retain(|benchmark| !benchmark.points.is_empty());
+    }
+    Ok(common)
+}
+
+fn cases_of(suite: &Suite) -> HashSet<CaseId> {
+    let of = |benchmark: &Benchmark| -> Vec<CaseId> {
+        benchmark.points.iter().map(|point| case_id(benchmark, point)).collect()
+    };
+    suite.benchmarks.iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::{ParamValue, Params};
+    use crate::suite::{Action, Source};
+
+    /// Benchmarks by name, each with so many points.
+    fn suite(benchmarks: &[(String, i64)]) -> Suite {
+        let benchmark = |(name, points): &(String, i64)| {
+            let action = Action::Command(vec!["true".into()]);
+            let mut benchmark = Benchmark::new(format!("s/{name}").parse().unwrap(), action, "/".into());
+            let point = |n: i64| Params::from([("n".to_owned(), ParamValue::Int(n))]);
+            benchmark.points = (0..*points).map(point).collect();
+            benchmark
+        };
+        Suite::new("s", Source::Builtin, benchmarks.iter().map(benchmark).collect())
+    }
+
+    fn named(names: &[&str]) -> Suite {
+        suite(&names.iter().map(|name| ((*name).to_owned(), 1)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_both_sides_have_is_dealt_out_first() {
+        let (base, head) = (named(&["a", "d", "gone"]), named(&["d", "b", "c", "a"]));
+        let parts = [1, 2].map(|index| {
+            let (mut base, mut head) = (base.clone(), head.clone());
+            assert_eq!(keep_shard(&mut [&mut base, &mut head], Shard { index, of: 2 }), Ok(2));
+            let names = |suite: &Suite| -> Vec<String> {
+                suite.benchmarks.iter().map(|benchmark| benchmark.id.name().to_owned()).collect()
+            };
+            (names(&base), names(&head))
+        });
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(parts[0], (words(&["a", "gone"]), words(&["b", "a"])));
+        assert_eq!(parts[1], (words(&["d"]), words(&["d", "c"])));
+    }
+
+    #[test]
+    fn more_shards_than_cases_are_refused() {
+        let (mut base, mut head) = (named(&["a", "b"]), named(&["b", "c"]));
+        assert_eq!(keep_shard(&mut [&mut base, &mut head], Shard { index: 1, of: 4 }), Err(3));
+        assert_eq!(keep_shard(&mut [&mut base, &mut head], Shard { index: 1, of: 3 }), Ok(1));
+    }
+
+    proptest! {
+        #[test]
+        fn every_case_of_either_side_is_in_exactly_one_shard(
+            base in prop::collection::btree_map("[a-e]", 1..4_i64, 1..5),
+            head in prop::collection::btree_map("[a-e]", 1..4_i64, 1..5),
+            of in 1..12_u32,
+        ) {
+            let [base, head] = [base, head].map(|side| suite(&side.into_iter().collect::<Vec<_>>()));
+            let whole: HashSet<CaseId> = cases_of(&base).union(&cases_of(&head)).cloned().collect();
+            let mut seen = Vec::new();
+            for index in 1..=of {
+                let (mut one, mut two) = (base.clone(), head.clone());
+                match keep_shard(&mut [&mut one, &mut two], Shard { index, of }) {
+                    Err(cases) => {
+                        prop_assert_eq!(cases, whole.len());
+                        prop_assert!(cases < of as usize);
+                        return Ok(());
+                    }
+                    Ok(_) => seen.extend(cases_of(&one).union(&cases_of(&two)).cloned()),
+                }
+            }
+            prop_assert_eq!(seen.len(), whole.len());
+            prop_assert_eq!(seen.into_iter().collect::<HashSet<_>>(), whole);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A history on a branch of a repository on GitHub.
+
+use super::{Appended, File, Listed, layout, taken};
+use crate::github::Client;
+use crate::github::branch::{self, BranchTip, Step, TreeItem, TreeKind, Trouble};
+use crate::model::{Exit, Fault, Result};
+
+/// A branch behind a client.
+pub(super) struct GitHubBranch<'c> {
+    pub(super) client: &'c Client,
+    pub(super) branch: String,
+}
+
+impl GitHubBranch<'_> {
+    fn address(&self) -> String {
+        format!("github:{}@{}", self.client.slug(), self.branch)
+    }
+
+    /// Errors: not even the repository can be seen, and then nothing is known of the branch.
+    fn tip(&self) -> Result<Option<BranchTip>> {
+        let tip = branch::tip(self.client, &self.branch)?;
+        if tip.is_some() {
+            return Ok(tip);
+        }
+        match self.client.get::<serde::de::IgnoredAny>(&self.client.route("")) {
+            Ok(_) => Ok(None),
+            Err(error) if error.status() == Some(404) => {
+                let what = "GitHub shows no such repository to this token, or to nobody without one";
+                let next = "check the name; for a private repository set GBENCH_TOKEN or GITHUB_TOKEN";
+                Err(Fault::at(self.address(), what, next).exits(Exit::Unpublished))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn is_there(&self) -> Result<bool> {
+        Ok(self.tip()?.is_some())
+    }
+
+    /// Every file that is named like an entry, in no order.
+    pub(super) fn list(&self) -> Result<Vec<Listed>> {
+        let Some(tip) = self.tip()? else { return Ok(Vec::new()) };
+        let files = branch::files(self.client, &tip, layout::ROOT)?;
+        let listed = |item: TreeItem| {
+            let run_id = layout::run_of_path(&item.path)?;
+            Some(Listed { run_id, path: item.path, blob: item.id.to_string(), size: item.size })
+        };
+        Ok(files.into_iter().filter_map(listed).collect())
+    }
+
+    pub(super) fn read(&self, listed: &Listed, most: usize) -> Result<Result<Vec<u8>, String>> {
+        if listed.size.is_some_and(|size| size > most as u64) {
+            return Ok(Err(format!("it is larger than {} MiB", most >> 20)));
+        }
+        let defect = |what: String| Fault::at(self.address(), what, "report this as a defect of gbench-ci");
+        Ok(Ok(branch::blob(self.client, &listed.blob.parse().map_err(defect)?)?))
+    }
+
+    /// Adds a file. `same`: whether what is there under its name already is the same run.
+    pub(super) fn append(&self, file: &File<'_>, same: &dyn Fn(&[u8]) -> bool) -> Result<Appended> {
+        let mut path = String::new();
+        let mut look = |tip: Option<&BranchTip>| {
+            let Some(tip) = tip else {
+                path = layout::place(file.month, None, file.run);
+                let readme = layout::readme(&self.branch).into_bytes();
+                return Ok(Step::Add(vec![
+                    ("README.md".into(), readme),
+                    (path.clone(), file.bytes.to_vec()),
+                ]));
+            };
+            let (place, is_there) = self.place(tip, file, same)?;
+            path = place;
+            Ok(match is_there {
+                true => Step::Nothing,
+                false => Step::Add(vec![(path.clone(), file.bytes.to_vec())]),
+            })
+        };
+        let added = branch::append(self.client, &self.branch, file.message, &mut look)?;
+        Ok(Appended { commit: added.commit.to_string(), path, already: added.already })
+    }
+
+    /// Where the run's file stands or is to stand, and whether it is there.
+    fn place(
+        &self,
+        tip: &BranchTip,
+        file: &File<'_>,
+        same: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<(String, bool), Trouble> {
+        let root = branch::folder(self.client, &tip.tree)?;
+        let folder = |item: &&TreeItem| item.kind == TreeKind::Folder;
+        let runs = root.iter().filter(folder).find(|item| item.path == layout::ROOT);
+        let names = root.iter().map(|item| item.path.clone());
+        layout::is_of_a_history(runs.is_some(), names, &self.address())?;
+        let Some(runs) = runs else { return Ok((layout::place(file.month, None, file.run), false)) };
+        let folders = branch::folder(self.client, &runs.id)?;
+        let folders: Vec<&TreeItem> = folders.iter().filter(folder).collect();
+        let name = layout::file_of(file.run);
+        let mut last = None;
+        for month in layout::folders_of(file.month, folders.iter().map(|item| item.path.as_str())) {
+            let Some(item) = folders.iter().find(|item| item.path == month) else { continue };
+            let files = branch::folder(self.client, &item.id)?;
+            if let Some(found) = files.iter().find(|item| item.path == name) {
+                let path = format!("{}/{month}/{name}", layout::ROOT);
+                let is_small = found.size.is_none_or(|size| size <= super::MOST as u64);
+                return match is_small && same(&branch::blob(self.client, &found.id)?) {
+                    true => Ok((path, true)),
+                    false => Err(taken(&self.address(), &path).into()),
+                };
+            }
+            last = Some((month, files.len()));
+        }
+        Ok((layout::place(file.month, last, file.run), false))
+    }
+}

@@ -1,0 +1,196 @@
+//! The history: the whole runs of the default branch, one after the other, on a branch of their own.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`entry`] | what one file holds, and what may not enter |
+//! | [`layout`] | where it stands |
+//! | [`git`] | on a branch of the repository here |
+//! | [`github`] | on a branch of one on GitHub |
+//!
+//! Who may write, which is the default branch alone and never a fork, is decided by whoever knows the event.
+
+mod entry;
+mod git;
+mod github;
+mod layout;
+
+use std::path::Path;
+
+use git::GitBranch;
+use github::GitHubBranch;
+
+use super::Address;
+use crate::github::Client;
+use crate::model::{Exit, Fault, Result, RunId};
+
+use entry::MOST;
+pub use entry::{HistoryEntry, SCHEMA_HISTORY};
+
+/// A history, here or on GitHub.
+pub struct History<'c> {
+    address: Address,
+    place: Place<'c>,
+}
+
+enum Place<'c> {
+    Git(GitBranch),
+    GitHub(GitHubBranch<'c>),
+}
+
+/// A run that a history has a file for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub run_id: RunId,
+    /// From the branch's root: `history/2026-11/RUN.json.gz`.
+    pub path: String,
+    blob: String,
+    /// Bytes of the file, where the list says so.
+    size: Option<u64>,
+}
+
+/// A run that is in the history now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Full id of a commit on the branch that holds it.
+    pub commit: String,
+    pub path: String,
+    /// It was there before.
+    pub already: bool,
+}
+
+/// A file that is to be added.
+struct File<'a> {
+    run: &'a RunId,
+    month: &'a str,
+    bytes: &'a [u8],
+    message: &'a str,
+}
+
+/// The newest run that fits, and what could not be read on the way to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Latest {
+    pub entry: Option<HistoryEntry>,
+    pub warnings: Vec<String>,
+}
+
+impl<'c> History<'c> {
+    /// `folder`: one in the repository, for `git:`. `client`: for `github:`, of the same repository.
+    /// Errors: a folder's address, which holds baselines; no repository; no client, or one of another repository.
+    pub fn open(address: &Address, folder: &Path, client: Option<&'c Client>) -> Result<Self> {
+        let fault = |what: &str, next: &str| Fault::at(address.to_string(), what, next);
+        let place = match address {
+            Address::Dir(_) => {
+                let next = "write git:BRANCH or github:OWNER/REPO@BRANCH";
+                return Err(fault("a history is a branch, and this is a folder", next));
+            }
+            Address::Git(branch) => Place::Git(GitBranch::open(folder, branch)?),
+            Address::GitHub { slug, branch } => match client {
+                Some(client) if client.slug() == slug => {
+                    Place::GitHub(GitHubBranch { client, branch: branch.clone() })
+                }
+                Some(client) => {
+                    let what =
+                        format!("the history of another repository is meant, not of {}", client.slug());
+                    return Err(fault(&what, "name the repository that this job belongs to"));
+                }
+                None => {
+                    return Err(fault(
+                        "GitHub is not at hand",
+                        "name a branch of this repository: git:BRANCH",
+                    ));
+                }
+            },
+        };
+        Ok(Self { address: address.clone(), place })
+    }
+
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Whether the branch is there; a history that nobody has written to is not.
+    pub fn is_there(&self) -> Result<bool> {
+        match &self.place {
+            Place::Git(git) => git.is_there(),
+            Place::GitHub(github) => github.is_there(),
+        }
+    }
+
+    /// Every run, oldest first. Of the repository here: of the branch and of what was last fetched of it from `origin`.
+    /// A branch that is not there has none.
+    pub fn list(&self) -> Result<Vec<Listed>> {
+        let mut all = match &self.place {
+            Place::Git(git) => git.list()?,
+            Place::GitHub(github) => github.list()?,
+        };
+        // Run ids begin with the time; the sort is stable, so the branch itself goes before what was fetched.
+        all.sort_by(|one, other| one.run_id.cmp(&other.run_id));
+        all.dedup_by(|one, other| one.run_id == other.run_id);
+        Ok(all)
+    }
+
+    /// Errors: GitHub or the disk; a file that is no entry, whole: exit code 2.
+    pub fn read(&self, listed: &Listed) -> Result<HistoryEntry> {
+        let bytes = match &self.place {
+            Place::Git(git) => git.read(listed, MOST),
+            Place::GitHub(github) => github.read(listed, MOST)?,
+        };
+        let entry = bytes.and_then(|bytes| HistoryEntry::decode(&bytes));
+        let entry = entry.and_then(|entry| match entry.run_id == listed.run_id {
+            true => Ok(entry),
+            false => Err("it holds another run than it is named for".into()),
+        });
+        let next = "take the file off the branch: gbench-ci did not write it, or not this version";
+        entry.map_err(|what| Fault::at(format!("{} {}", self.address, listed.path), what, next))
+    }
+
+    /// The newest run that fits. What is no entry is passed over with a warning. Errors: GitHub or the disk.
+    pub fn latest(&self, mut fits: impl FnMut(&HistoryEntry) -> bool) -> Result<Latest> {
+        let mut warnings = Vec::new();
+        for listed in self.list()?.iter().rev() {
+            match self.read(listed) {
+                Ok(entry) if fits(&entry) => return Ok(Latest { entry: Some(entry), warnings }),
+                Ok(_) => {}
+                Err(fault) if fault.exit == Exit::Usage => {
+                    warnings.push(fault.place.to_string() + " is passed over: " + &fault.what)
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(Latest { entry: None, warnings })
+    }
+
+    /// Adds a run. The same run a second time is found and not added again, whenever it was added first.
+    ///
+    /// Errors: a run that was cut short or measured nothing (exit code 4); another run under the same id; the branch is
+    /// checked out, or was made for something else; GitHub or the disk (exit code 6).
+    pub fn append(&self, entry: &HistoryEntry) -> Result<Appended> {
+        let bytes = entry.encode()?;
+        let message = message(entry);
+        let file = File {
+            run: &entry.run_id,
+            month: layout::month(&entry.record)?,
+            bytes: &bytes,
+            message: &message,
+        };
+        let same = |there: &[u8]| HistoryEntry::decode(there).is_ok_and(|there| there.is_same_run(entry));
+        match &self.place {
+            Place::Git(git) => git.append(&file, &same),
+            Place::GitHub(github) => github.append(&file, &same),
+        }
+    }
+}
+
+fn message(entry: &HistoryEntry) -> String {
+    let label = if entry.label.is_empty() { String::new() } else { format!(" on {}", entry.label) };
+    let commit = entry.commit.get(..10).unwrap_or_default();
+    // Whoever's token pushes it: a run of the benchmarks must not start the next one.
+    format!("Run {} of {} at {commit}{label}\n\n[skip ci]\n", entry.run_id, entry.branch)
+}
+
+/// What to say of a file that is in the way.
+fn taken(address: &str, path: &str) -> Fault {
+    let what = format!("{path} is there with another content");
+    Fault::at(address, what, "look at it; a run's file is written once and never changed")
+        .exits(Exit::Unpublished)
+}

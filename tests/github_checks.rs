@@ -1,0 +1,325 @@
+//! The check: one for each name and commit, every annotation once, and a status where checks are refused.
+
+use gbench_ci::github::checks::{
+    self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported, external,
+};
+use gbench_ci::github::comments::{self, Marker, Mode, Posted};
+use gbench_ci::github::{ApiResult, Client, Identity};
+use serde_json::json;
+
+use crate::support::fake_github::{Check, FakeGithub, Fault, FaultKind, Seen, TokenKind};
+use crate::support::github::{SLUG, client, sha, trouble};
+
+const NAME: &str = "gbench-ci (h100 #1)";
+const URL: &str = "https://github.com/acme/kernels/actions/runs/5";
+
+fn hub() -> (FakeGithub, String) {
+    let fake = FakeGithub::start();
+    fake.repository(SLUG);
+    fake.pull(7, sha(1).as_str(), "feature", SLUG, "main");
+    let token = fake.actions_token(&["checks", "pull_requests"]);
+    (fake, token)
+}
+
+fn output(annotations: u32) -> CheckOutput {
+    let annotation = |line| Annotation {
+        path: "kernels/gemm.cu".into(),
+        line,
+        level: AnnotationLevel::Failure,
+        title: "slower".into(),
+        message: format!("case {line} is slower"),
+    };
+    CheckOutput {
+        title: "2 regressions".into(),
+        summary: "It is **slower**.".into(),
+        text: Some("| a | b |".into()),
+        annotations: (1..=annotations).map(annotation).collect(),
+    }
+}
+
+fn begin(client: &Client, run: u64) -> ApiResult<Reported> {
+    checks::begin(client, NAME, &sha(1), &external(run, 1), Some(URL), &output(0))
+}
+
+fn finish(client: &Client, run: u64, end: CheckConclusion, annotations: u32) -> ApiResult<Reported> {
+    checks::finish(client, NAME, &sha(1), &external(run, 1), Some(URL), end, &output(annotations))
+}
+
+/// The only check there is.
+fn only(fake: &FakeGithub) -> Check {
+    let all = fake.checks(sha(1).as_str());
+    assert_eq!(all.len(), 1, "{all:#?}");
+    all.into_iter().next().unwrap()
+}
+
+/// The lines that a check remarks on, in order.
+fn lines(check: &Check) -> Vec<u64> {
+    let mut lines: Vec<u64> = check.annotations.iter().map(|a| a["start_line"].as_u64().unwrap()).collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn begun_and_finished_is_one_check_on_the_head_commit() {
+    let (fake, token) = hub();
+    let client = client(&fake, &token);
+    let Ok(Reported::Check(id, page)) = begin(&client, 5) else { panic!("no check") };
+    let begun = only(&fake);
+    assert_eq!((begun.id, begun.status.as_str(), begun.conclusion.as_deref()), (id, "in_progress", None));
+    assert!(page.starts_with("https://"), "{page}");
+    let done = finish(&client, 5, CheckConclusion::Failure, 3).unwrap();
+    assert_eq!(done, Reported::Check(id, page));
+    let check = only(&fake);
+    assert_eq!((check.status.as_str(), check.conclusion.as_deref()), ("completed", Some("failure")));
+    assert_eq!((check.name.as_str(), check.head_sha.as_str()), (NAME, sha(1).as_str()));
+    assert_eq!(check.details_url.as_deref(), Some(URL));
+    assert_eq!((check.title.as_deref(), check.text.as_deref()), (Some("2 regressions"), Some("| a | b |")));
+    assert_eq!(lines(&check), [1, 2, 3]);
+    assert_eq!(fake.requests().len(), 4);
+}
+
+#[test]
+fn a_check_that_was_never_begun_is_made_finished() {
+    let (fake, token) = hub();
+    finish(&client(&fake, &token), 5, CheckConclusion::Success, 0).unwrap();
+    assert_eq!(only(&fake).conclusion.as_deref(), Some("success"));
+    assert_eq!(fake.requests().len(), 2);
+}
+
+#[test]
+fn a_second_run_begins_the_same_check_anew() {
+    let (fake, token) = hub();
+    let client = client(&fake, &token);
+    finish(&client, 5, CheckConclusion::Failure, 0).unwrap();
+    begin(&client, 6).unwrap();
+    assert_eq!(only(&fake).status, "in_progress");
+    // Begun twice is begun once: nothing is written the second time.
+    let writes = fake.count("PATCH", ".");
+    begin(&client, 6).unwrap();
+    assert_eq!(fake.count("PATCH", "."), writes);
+    finish(&client, 6, CheckConclusion::Success, 0).unwrap();
+    assert_eq!(only(&fake).conclusion.as_deref(), Some("success"));
+}
+
+#[test]
+fn t5_an_older_run_does_not_touch_a_newer_runs_check() {
+    let (fake, token) = hub();
+    let client = client(&fake, &token);
+    finish(&client, 10, CheckConclusion::Success, 0).unwrap();
+    assert_eq!(begin(&client, 9), Ok(Reported::Superseded));
+    assert_eq!(finish(&client, 9, CheckConclusion::Failure, 5), Ok(Reported::Superseded));
+    let check = only(&fake);
+    assert_eq!((check.conclusion.as_deref(), check.annotations.len()), (Some("success"), 0));
+}
+
+#[test]
+fn every_conclusion_is_said_in_githubs_word() {
+    let (fake, token) = hub();
+    let client = client(&fake, &token);
+    for (end, word) in [
+        (CheckConclusion::Success, "success"),
+        (CheckConclusion::Failure, "failure"),
+        (CheckConclusion::Neutral, "neutral"),
+        (CheckConclusion::Cancelled, "cancelled"),
+        (CheckConclusion::ActionRequired, "action_required"),
+        (CheckConclusion::Skipped, "skipped"),
+        (CheckConclusion::TimedOut, "timed_out"),
+    ] {
+        finish(&client, 5, end, 0).unwrap();
+        assert_eq!(only(&fake).conclusion.as_deref(), Some(word));
+    }
+}
+
+#[test]
+fn a_hundred_and_twenty_annotations_go_in_three_requests() {
+    for is_begun in [false, true] {
+        let (fake, token) = hub();
+        let client = client(&fake, &token);
+        if is_begun {
+            begin(&client, 5).unwrap();
+        }
+        finish(&client, 5, CheckConclusion::Failure, 120).unwrap();
+        let bodies: Vec<_> = fake.requests().into_iter().map(|seen| seen.body).collect();
+        let sent = bodies.iter().filter_map(|body| body["output"]["annotations"].as_array().map(Vec::len));
+        assert_eq!(sent.collect::<Vec<_>>(), [50, 50, 20]);
+        assert_eq!(lines(&only(&fake)), (1..=120).collect::<Vec<_>>());
+        assert_eq!(only(&fake).conclusion.as_deref(), Some("failure"));
+    }
+}
+
+#[test]
+fn no_more_than_two_hundred_annotations_are_shown() {
+    let (fake, token) = hub();
+    finish(&client(&fake, &token), 5, CheckConclusion::Failure, 300).unwrap();
+    assert_eq!(lines(&only(&fake)), (1..=200).collect::<Vec<_>>());
+}
+
+#[test]
+fn annotations_are_neither_doubled_nor_lost_whatever_goes_wrong() {
+    let (fake, token) = hub();
+    let client = client(&fake, &token);
+    let mut met = 0;
+    for seed in 0..40 {
+        let head = sha(100 + seed);
+        fake.pull(100 + u64::from(seed), head.as_str(), "feature", SLUG, "main");
+        trouble(&fake, seed.into());
+        if seed % 2 == 0 {
+            checks::begin(&client, NAME, &head, &external(5, 1), None, &output(0)).unwrap();
+        }
+        let end = CheckConclusion::Failure;
+        checks::finish(&client, NAME, &head, &external(5, 1), None, end, &output(120)).unwrap();
+        met += fake.mend();
+        let all = fake.checks(head.as_str());
+        assert_eq!(all.len(), 1, "seed {seed}");
+        assert_eq!(lines(&all[0]), (1..=120).collect::<Vec<_>>(), "seed {seed}");
+        assert_eq!(all[0].conclusion.as_deref(), Some("failure"), "seed {seed}");
+        let of_head = |seen: &Seen| seen.method == "POST" && seen.body["head_sha"] == head.as_str();
+        let posts = fake.requests().into_iter().filter(|seen| of_head(seen) && seen.handled);
+        assert_eq!(posts.count(), 1, "seed {seed}");
+    }
+    assert!(met > 60, "only {met} requests met a fault");
+}
+
+#[test]
+fn what_is_too_long_is_cut_between_characters() {
+    let (fake, token) = hub();
+    let long = "ö日🚀".repeat(20_000);
+    let annotation = Annotation {
+        path: "a.py".into(),
+        line: 1,
+        level: AnnotationLevel::Warning,
+        title: long.clone(),
+        message: long.clone(),
+    };
+    let output = CheckOutput {
+        title: long.clone(),
+        summary: long.clone(),
+        text: Some(long.clone()),
+        annotations: vec![annotation],
+    };
+    let end = CheckConclusion::Neutral;
+    checks::finish(&client(&fake, &token), NAME, &sha(1), "x", None, end, &output).unwrap();
+    let check = only(&fake);
+    for text in [check.summary.unwrap(), check.text.unwrap()] {
+        assert!((65_525..=65_535).contains(&text.len()), "{}", text.len());
+        assert!(long.starts_with(text.strip_suffix('…').unwrap()));
+    }
+    assert!(check.title.unwrap().len() <= 255);
+    assert!(check.annotations[0]["message"].as_str().unwrap().len() <= 65_536);
+}
+
+#[test]
+fn a_job_of_the_same_name_is_no_check_of_ours() {
+    let (fake, token) = hub();
+    let client = client(&fake, &token);
+    // As the job of a workflow, whose check belongs to the same app.
+    let job = json!({
+        "name": NAME, "head_sha": sha(1).as_str(), "status": "in_progress",
+        "external_id": "7c1a1b52-0000-4000-8000-1b6a4f3f0001",
+    });
+    let job: serde_json::Value = client.post_once(&client.route("/check-runs"), &job).unwrap();
+    finish(&client, 5, CheckConclusion::Success, 0).unwrap();
+    let all = fake.checks(sha(1).as_str());
+    assert_eq!(all.len(), 2);
+    assert_eq!((Some(all[0].id), all[0].status.as_str()), (job["id"].as_u64(), "in_progress"));
+}
+
+#[test]
+fn a_twin_left_in_progress_is_ended() {
+    let (fake, token) = hub();
+    let client = client(&fake, &token);
+    for _ in 0..2 {
+        let body = json!({
+            "name": NAME, "head_sha": sha(1).as_str(), "status": "in_progress", "external_id": "gbench-ci/5/1",
+        });
+        client.post_once::<serde_json::Value>(&client.route("/check-runs"), &body).unwrap();
+    }
+    finish(&client, 5, CheckConclusion::Failure, 0).unwrap();
+    let ends: Vec<_> = fake.checks(sha(1).as_str()).into_iter().map(|check| check.conclusion).collect();
+    assert_eq!(ends, [Some("neutral".to_owned()), Some("failure".to_owned())]);
+}
+
+#[test]
+fn a_token_that_may_write_no_checks_sets_a_status() {
+    let (fake, _) = hub();
+    let personal = fake.token(
+        "mona",
+        TokenKind::User,
+        &[("checks", "read"), ("statuses", "write"), ("pull_requests", "write")],
+    );
+    let app = fake.token("github-actions[bot]", TokenKind::App, &[("statuses", "write")]);
+    for token in [personal, app] {
+        let client = client(&fake, &token);
+        assert_eq!(begin(&client, 5), Ok(Reported::Status));
+        assert_eq!(fake.statuses(sha(1).as_str()).last().unwrap().state, "pending");
+        for (end, state) in [
+            (CheckConclusion::Failure, "failure"),
+            (CheckConclusion::ActionRequired, "failure"),
+            (CheckConclusion::Success, "success"),
+            (CheckConclusion::Neutral, "success"),
+            (CheckConclusion::Cancelled, "error"),
+        ] {
+            assert_eq!(finish(&client, 5, end, 3), Ok(Reported::Status));
+            let last = fake.statuses(sha(1).as_str()).pop().unwrap();
+            assert_eq!((last.state.as_str(), last.context.as_str()), (state, NAME));
+            assert_eq!(last.description.as_deref(), Some("2 regressions"));
+            assert_eq!(last.target_url.as_deref(), Some(URL));
+        }
+    }
+    assert_eq!(fake.checks(sha(1).as_str()).len(), 0);
+}
+
+#[test]
+fn a_status_that_says_so_already_is_not_set_again() {
+    let (fake, _) = hub();
+    let token = fake.token("github-actions[bot]", TokenKind::App, &[("statuses", "write")]);
+    let client = client(&fake, &token);
+    fake.inject(Fault::new("POST", "/statuses/", FaultKind::LostResponse));
+    for _ in 0..3 {
+        finish(&client, 5, CheckConclusion::Failure, 0).unwrap();
+    }
+    assert_eq!(fake.statuses(sha(1).as_str()).len(), 1);
+    let long = CheckOutput { title: "é".repeat(200), ..output(0) };
+    let end = CheckConclusion::Failure;
+    checks::finish(&client, NAME, &sha(1), "x", None, end, &long).unwrap();
+    assert!(fake.statuses(sha(1).as_str())[1].description.as_ref().unwrap().len() <= 140);
+}
+
+#[test]
+fn where_both_are_refused_the_check_is_what_to_allow() {
+    let (fake, _) = hub();
+    let token = fake.token("github-actions[bot]", TokenKind::App, &[("pull_requests", "write")]);
+    let refused = finish(&client(&fake, &token), 5, CheckConclusion::Failure, 0).unwrap_err();
+    let next = gbench_ci::model::Fault::from(refused).next;
+    assert!(next.contains("`checks: "), "{next}");
+}
+
+#[test]
+fn a_commit_that_github_does_not_know_is_an_error_and_no_status() {
+    let (fake, token) = hub();
+    let end = CheckConclusion::Success;
+    let done = checks::finish(&client(&fake, &token), NAME, &sha(9), "x", None, end, &output(0));
+    assert_eq!(done.unwrap_err().status(), Some(422));
+}
+
+#[test]
+fn t17_a_whole_publication_takes_few_requests() {
+    let (fake, token) = hub();
+    // Two jobs, as in a workflow: one begins, the other publishes.
+    let (first, second) = (client(&fake, &token), client(&fake, &token));
+    begin(&first, 5).unwrap();
+    let me = Identity::of(&second).unwrap();
+    let marker = Marker { gate: NAME.into(), head: sha(1), run: 5, attempt: 1, state: "aa".into() };
+    let body = |_: &Marker| "It is slower.".to_owned();
+    let done = comments::post(&second, 7, Mode::OnChange, &marker, &body, true, &me).unwrap();
+    assert!(matches!(done, Posted::Created(_)), "{done:?}");
+    finish(&second, 5, CheckConclusion::Failure, 40).unwrap();
+    let sent = fake.requests().len();
+    assert!(sent <= 12, "{sent} requests");
+    assert_eq!(first.spent() + second.spent(), sent as u32);
+    // Again with nothing changed: looked at, and only the check is written.
+    let third = client(&fake, &token);
+    let done = comments::post(&third, 7, Mode::OnChange, &marker, &body, true, &me).unwrap();
+    assert_eq!(done, Posted::Unchanged);
+    assert_eq!(third.spent(), 1);
+}

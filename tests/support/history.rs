@@ -1,0 +1,25 @@
+//! Runs of the past for tests.
+
+use gbench_ci::store::{HistoryEntry, SCHEMA_HISTORY};
+
+use super::records;
+
+/// A small whole run with a number: a larger one is newer. Its figures differ from any other's.
+pub fn entry(number: u32) -> HistoryEntry {
+    let plans = [records::plan("kernels/gemm", 1024, "host", "time", "s", 1.25e-3, 0.004)];
+    let mut record = records::build_sized(number, &plans, 2, 2);
+    record.run_id = format!("20261121T{number:06}.000Z-{number:06x}").parse().unwrap();
+    HistoryEntry {
+        schema: SCHEMA_HISTORY.into(),
+        run_id: record.run_id.clone(),
+        appended: "2026-11-21T12:00:00Z".into(),
+        event: "schedule".into(),
+        branch: "main".into(),
+        commit: format!("{:040x}", 0xabc000_u32 + number),
+        label: String::new(),
+        conclusion: Some("pass".into()),
+        exit_code: Some(0),
+        base: None,
+        record,
+    }
+}
