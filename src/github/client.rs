@@ -217,11 +217,13 @@ impl Client {
                 Fate::Refused(error) => return Err(error),
                 Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
                 Fate::Uncertain(cause) => {
-                    let pause = wait.next(&request, &cause)?;
-                    self.sleep(pause);
+                    let pause = wait.next(&request, &cause);
+                    self.sleep(*pause.as_ref().unwrap_or(&Duration::ZERO));
+                    // After the last try too: it may have been the one that was done.
                     if let Some(found) = find()? {
                         return Ok(found);
                     }
+                    pause?;
                 }
             }
         }
