@@ -153,7 +153,7 @@ const HOSTILE: &str = "x$(touch pwned)`touch pwned`;touch pwned;'\"&|>pwned --al
 #[test]
 fn t6_no_value_is_a_command_or_another_flag() {
     let Some(mut stage) = Stage::new() else { return };
-    let quoted = format!("${{{{ github.event.pull_request.head.ref }}}}");
+    let quoted = "${{ github.event.pull_request.head.ref }}";
     let names = [
         "suite",
         "base",
@@ -167,7 +167,7 @@ fn t6_no_value_is_a_command_or_another_flag() {
         "name",
         "comment",
     ];
-    let mut with: Vec<(&str, &str)> = names.iter().map(|name| (*name, quoted.as_str())).collect();
+    let mut with: Vec<(&str, &str)> = names.iter().map(|name| (*name, quoted)).collect();
     with.push(("token", "${{ github.token }}"));
     stage.using(&with, "");
     stage.commit("Use the action");
@@ -177,7 +177,7 @@ fn t6_no_value_is_a_command_or_another_flag() {
     stage.play("test.yml", "pull_request", &pull_request(&head, &head, HOSTILE, "acme/kernels")).is(0);
     let calls = calls(&stage);
     assert_eq!(calls.len(), 3, "{calls:?}");
-    assert_eq!(calls[0], ["publish", &format!("--name={HOSTILE}"), "--start"]);
+    assert_eq!(calls[0], ["publish", &format!("--name={HOSTILE}"), &format!("--label={HOSTILE}"), "--start"]);
     let flags = ["config", "base", "fail-on", "store", "history", "artifacts", "label", "shard", "budget"];
     let expected: Vec<String> =
         std::iter::once("ci".into()).chain(flags.iter().map(|flag| format!("--{flag}={HOSTILE}"))).collect();

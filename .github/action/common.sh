@@ -46,7 +46,7 @@ output() {
 # it shows it to others of its user for as long as it lives.
 drop_tokens() {
     unset GITHUB_TOKEN GH_TOKEN GBENCH_TOKEN GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN ACTIONS_RUNTIME_TOKEN \
-        ACTIONS_ID_TOKEN_REQUEST_TOKEN
+        ACTIONS_ID_TOKEN_REQUEST_TOKEN INPUT_TOKEN
 }
 
 # latest_parts FOLDER: of the results `gbench-ci-attempt-N-part-K` below it, removes those of a part that was measured again

@@ -11,6 +11,7 @@ option() {
     [[ -z $2 ]] || arguments+=("--$1=$2")
 }
 option name "$GBENCH_NAME"
+option label "$GBENCH_LABEL"
 
 # After `workflow_run: requested` nothing has been measured yet.
 case $GBENCH_PHASE-${GITHUB_EVENT_NAME:-}-$GBENCH_EVENT_ACTION in
@@ -33,16 +34,20 @@ if is_true issue "$GBENCH_ISSUE"; then
     arguments+=(--issue)
 fi
 if [[ $GBENCH_COMMAND == compare ]]; then
+    # Also a gate that failed early, or was ended from outside, has a check that was begun.
+    case $GBENCH_ENDED-$GBENCH_OUTCOME in
+    -cancelled) GBENCH_ENDED=143 ;;
+    -*) GBENCH_ENDED=70 ;;
+    esac
+    option ended "$GBENCH_ENDED"
     if [[ -n $GBENCH_FOLDER ]]; then
         arguments+=("$GBENCH_FOLDER")
-    else
-        # The check was begun, and must not stay in progress for ever.
-        code=${GBENCH_EXIT_CODE:-70}
-        [[ $GBENCH_OUTCOME != cancelled ]] || code=143
-        arguments+=("--ended=$code")
     fi
-elif [[ ${GITHUB_EVENT_NAME:-} != workflow_run ]]; then
-    latest_parts "$GBENCH_ARTIFACTS" >/dev/null
-    arguments+=("$GBENCH_ARTIFACTS")
+else
+    arguments+=(--summary)
+    if [[ ${GITHUB_EVENT_NAME:-} != workflow_run ]]; then
+        latest_parts "$GBENCH_ARTIFACTS" >/dev/null
+        arguments+=("$GBENCH_ARTIFACTS")
+    fi
 fi
 exec "$GBENCH_BINARY" "${arguments[@]}"
