@@ -27,9 +27,6 @@ fi
 option comment "$GBENCH_COMMENT"
 option history "$GBENCH_HISTORY"
 option artifact "$GBENCH_ARTIFACT"
-option label "$GBENCH_LABEL"
-# A job of its own has a summary of its own.
-[[ $GBENCH_COMMAND == compare ]] || arguments+=(--summary)
 if is_true issue "$GBENCH_ISSUE"; then
     arguments+=(--issue)
 fi
@@ -44,6 +41,7 @@ if [[ $GBENCH_COMMAND == compare ]]; then
         arguments+=("$GBENCH_FOLDER")
     fi
 else
+    # A job of its own has a summary of its own.
     arguments+=(--summary)
     if [[ ${GITHUB_EVENT_NAME:-} != workflow_run ]]; then
         latest_parts "$GBENCH_ARTIFACTS" >/dev/null
