@@ -8,6 +8,10 @@ default:
 test:
     .ci/run test
 
+# Programs that tests run besides ours: an emulator of GitHub, a runner of workflows, linters, GitHub's Markdown
+tools:
+    .ci/run tools
+
 # The layout of the code
 fmt:
     .ci/run fmt
@@ -43,6 +47,10 @@ evaluate *arguments:
 # The gate on this machine, end to end: 60 whole comparisons of a real repository, under load. `just endtoend --output FILE` goes on where it was cut; `--check` looks at the repository alone
 endtoend *arguments:
     cargo bench --bench endtoend -- {{arguments}}
+
+# What the gate adds to a CI job: seconds from its start to the first benchmark, and from the last one to its end
+overhead:
+    cargo bench --bench overhead
 
 # On a machine with a GPU: doctor, manifest and real programs through the protocol. Says so and exits 77 where there is none
 gpu binary="target/release/gbench-ci":

@@ -7,8 +7,8 @@ use gbench_ci::github::comments::{self, Marker, Mode, Posted};
 use gbench_ci::github::{ApiResult, Client, Identity};
 use serde_json::json;
 
-use crate::support::fake_github::{Check, FakeGithub, Fault, FaultKind, TokenKind};
-use crate::support::github::{SLUG, client, sha};
+use crate::support::fake_github::{Check, FakeGithub, Fault, FaultKind, Seen, TokenKind};
+use crate::support::github::{SLUG, client, sha, trouble};
 
 const NAME: &str = "gbench-ci (h100 #1)";
 const URL: &str = "https://github.com/acme/kernels/actions/runs/5";
@@ -156,29 +156,28 @@ fn no_more_than_two_hundred_annotations_are_shown() {
 
 #[test]
 fn annotations_are_neither_doubled_nor_lost_whatever_goes_wrong() {
+    let (fake, token) = hub();
+    let client = client(&fake, &token);
+    let mut met = 0;
     for seed in 0..40 {
-        let (fake, token) = hub();
-        let kinds = [
-            FaultKind::Status(503, "Unavailable".into()),
-            FaultKind::StatusAfter(502, "Bad Gateway".into()),
-            FaultKind::LostResponse,
-            FaultKind::TornResponse,
-            FaultKind::Refused,
-        ];
-        for (at, kind) in kinds.into_iter().enumerate() {
-            fake.inject(Fault::new("*", ".", kind).odds(0.07, seed * 100 + at as u64));
-        }
-        let client = client(&fake, &token);
+        let head = sha(100 + seed);
+        fake.pull(100 + u64::from(seed), head.as_str(), "feature", SLUG, "main");
+        trouble(&fake, seed.into());
         if seed % 2 == 0 {
-            begin(&client, 5).unwrap();
+            checks::begin(&client, NAME, &head, &external(5, 1), None, &output(0)).unwrap();
         }
-        finish(&client, 5, CheckConclusion::Failure, 120).unwrap();
-        let check = only(&fake);
-        assert_eq!(lines(&check), (1..=120).collect::<Vec<_>>(), "seed {seed}");
-        assert_eq!(check.conclusion.as_deref(), Some("failure"), "seed {seed}");
-        let posts = fake.requests().into_iter().filter(|seen| seen.method == "POST" && seen.handled);
+        let end = CheckConclusion::Failure;
+        checks::finish(&client, NAME, &head, &external(5, 1), None, end, &output(120)).unwrap();
+        met += fake.mend();
+        let all = fake.checks(head.as_str());
+        assert_eq!(all.len(), 1, "seed {seed}");
+        assert_eq!(lines(&all[0]), (1..=120).collect::<Vec<_>>(), "seed {seed}");
+        assert_eq!(all[0].conclusion.as_deref(), Some("failure"), "seed {seed}");
+        let of_head = |seen: &Seen| seen.method == "POST" && seen.body["head_sha"] == head.as_str();
+        let posts = fake.requests().into_iter().filter(|seen| of_head(seen) && seen.handled);
         assert_eq!(posts.count(), 1, "seed {seed}");
     }
+    assert!(met > 60, "only {met} requests met a fault");
 }
 
 #[test]

@@ -73,6 +73,22 @@ fn every_record_among_the_fixtures_keeps_to_the_schema() {
 }
 
 #[test]
+fn what_a_matrix_leaves_keeps_to_the_schemas() {
+    let schemas = [
+        ("merged.json", Merged::schema()),
+        ("verdict.json", VerdictDocument::schema()),
+        ("job.json", Job::schema()),
+    ];
+    let files = files_below(&fixture("merged"));
+    assert!(files.len() >= 22);
+    for file in files {
+        let (_, schema) = schemas.iter().find(|(name, _)| file.ends_with(name)).unwrap();
+        let schema = jsonschema::validator_for(schema).unwrap();
+        valid(&schema, &read(&file), &file.display().to_string());
+    }
+}
+
+#[test]
 fn the_verdict_on_every_pair_keeps_to_the_schema() {
     let schema = jsonschema::validator_for(&VerdictDocument::schema()).unwrap();
     for file in files_below(&fixture("verdicts")) {

@@ -27,7 +27,7 @@ use crate::report::Format;
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
 use base::Chosen;
-use fail_on::FailOn;
+pub use fail_on::FailOn;
 
 /// Judge what a CI job is about: choose the base by its event, compare, and leave the verdict for publishing
 ///
@@ -131,7 +131,7 @@ fn in_job(args: &Args, context: &Context, builtins: &[Benchmark], out: &mut impl
     let tamed = tame.finish().and_then(|out| out.flush());
     wrote(tamed.and_then(|()| commands::resume(out, &token)))?;
     let done = done?;
-    tell::verdict(&done, out)?;
+    tell::verdict(&done, context, out)?;
     Ok(done.exit)
 }
 

@@ -1,6 +1,10 @@
 //! `gbench-ci init`: a first suite file from what lies in the folder. Starts no child.
 
+mod action;
+mod github;
 mod look;
+mod machines;
+mod template;
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -18,19 +22,43 @@ pub struct Args {
     /// File to write; what lies beside it is looked at
     #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
     pub config: PathBuf,
-    /// Overwrite the file if it is there
+    /// Overwrite what is there; with --github the workflows alone, never the suite file
     #[arg(long)]
     pub force: bool,
+    #[command(flatten)]
+    pub github: github::GithubArgs,
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let folder = folder_of(&args.config)?;
-    let found = look(&folder);
+    if args.github.github {
+        let setup = github::Setup::prepare(&args.github, &args.config, &folder, args.force)?;
+        match args.config.exists() {
+            true => wrote(writeln!(out, "kept  {}: it is there already", args.config.display()))?,
+            false => write_suite(args, &folder, builtins, false, out)?,
+        }
+        setup.write(out)?;
+        setup.say_next(out)?;
+        return Ok(Exit::Pass);
+    }
+    write_suite(args, &folder, builtins, args.force, out)?;
+    wrote(writeln!(out, "next: read it, then run `gbench-ci list` and `gbench-ci run`"))?;
+    Ok(Exit::Pass)
+}
+
+fn write_suite(
+    args: &Args,
+    folder: &Path,
+    builtins: &[Benchmark],
+    force: bool,
+    out: &mut impl Write,
+) -> Result<()> {
+    let found = look(folder);
     let name = folder.file_name().map_or_else(|| "suite".into(), |name| word(&name.to_string_lossy()));
     let text = compose(&name, &found, builtins);
     // Read before it is written: a file that cannot be read back must not replace one that can.
     let suite = Suite::parse(&args.config, &text, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
-    write(&args.config, &text, args.force)?;
+    write(&args.config, &text, force)?;
     Suite::load(&args.config, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
 
     let count = counted(suite.benchmarks.len(), "benchmark");
@@ -41,8 +69,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     if found.is_empty() {
         wrote(writeln!(out, "nothing here looks like a benchmark, so these are built-in ones"))?;
     }
-    wrote(writeln!(out, "next: read it, then run `gbench-ci list` and `gbench-ci run`"))?;
-    Ok(Exit::Pass)
+    Ok(())
 }
 
 fn folder_of(path: &Path) -> Result<PathBuf> {
@@ -171,7 +198,7 @@ mod tests {
 
     fn init(folder: &Path, force: bool) -> Result<String> {
         let mut out = Vec::new();
-        let args = Args { config: folder.join(FILE_NAME), force };
+        let args = Args { config: folder.join(FILE_NAME), force, github: github::GithubArgs::default() };
         run(&args, &builtins(), &mut out).map(|_| String::from_utf8(out).unwrap())
     }
 

@@ -30,6 +30,7 @@ mod narrow;
 mod output;
 mod print;
 mod progress;
+mod publish;
 pub mod render;
 mod replay;
 mod report;
@@ -76,6 +77,7 @@ enum Command {
     Calibrate(Box<calibrate::Args>),
     Baseline(baseline::Args),
     Report(report::Args),
+    Publish(Box<publish::Args>),
     Merge(merge::Args),
     Matrix(matrix::Args),
     Explain(explain::Args),
@@ -132,6 +134,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Calibrate(args) => calibrate::run(args, &builtins(), &mut out),
         Command::Baseline(args) => baseline::run(args, &builtins(), &mut out),
         Command::Report(args) => report::run(args, &mut out),
+        Command::Publish(args) => publish::run(args, &builtins(), &mut out),
         Command::Merge(args) => merge::run(args, &mut out),
         Command::Matrix(args) => matrix::run(args, &mut out),
         Command::Explain(args) => explain::run(args, &builtins(), &mut out),

@@ -76,6 +76,19 @@ pub enum Conclusion {
     Incomparable,
 }
 
+impl Conclusion {
+    /// As the document has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Conclusion::Pass => "pass",
+            Conclusion::Regressed => "regressed",
+            Conclusion::Failed => "failed",
+            Conclusion::Inconclusive => "inconclusive",
+            Conclusion::Incomparable => "incomparable",
+        }
+    }
+}
+
 /// What is said of one case and metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

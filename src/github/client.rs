@@ -5,15 +5,16 @@
 //! GitHub says, within limits. Nothing here prints, so no log can hold a token.
 
 use std::cell::Cell;
-use std::hash::{BuildHasher, RandomState};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use http::{HeaderMap, Method};
-use http_body_util::BodyExt;
+use http::{HeaderValue, Method};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::answer::{Answer, Tried, limited, message_of, parsed, root_cause, too_long, unmoved};
 use super::error::{ApiError, ApiResult};
+pub(super) use super::patience::jittered;
+use super::patience::{Wait, limited_for};
 use super::place::{Endpoint, Slug, Token};
 
 /// How much one run may ask of GitHub.
@@ -46,20 +47,6 @@ impl Default for Limits {
     }
 }
 
-/// What came back, whatever its status.
-#[derive(Clone, Debug)]
-pub struct Answer {
-    pub status: u16,
-    pub headers: HeaderMap,
-    pub body: Vec<u8>,
-}
-
-impl Answer {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-}
-
 /// One repository of one server, with or without a token. Not for several threads at once: each makes its own.
 pub struct Client {
     transport: octocrab::Octocrab,
@@ -70,25 +57,6 @@ pub struct Client {
     slug: Slug,
     limits: Limits,
     spent: Cell<u32>,
-}
-
-/// How one try ended.
-enum Tried {
-    Answered(Answer),
-    /// Nothing, or half of something: it may have been done all the same.
-    Silent(String),
-    /// More bytes than these; asking again would bring as many.
-    Oversized(usize),
-}
-
-impl Tried {
-    fn of(read: Result<Option<Answer>, String>, most: usize) -> Self {
-        match read {
-            Ok(Some(answer)) => Tried::Answered(answer),
-            Ok(None) => Tried::Oversized(most),
-            Err(cause) => Tried::Silent(cause),
-        }
-    }
 }
 
 /// What follows from a try.
@@ -203,15 +171,17 @@ impl Client {
         let mut wait = Wait::new(&self.limits);
         loop {
             match self.fate(&request, self.once(Method::POST, route, Some(body))?) {
-                Fate::Done(answer) => return parsed(&request, &answer),
+                Fate::Done(answer) => return parsed(&request, &unmoved(&request, answer)?),
                 Fate::Refused(error) => return Err(error),
                 Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
                 Fate::Uncertain(cause) => {
-                    let pause = wait.next(&request, &cause)?;
-                    self.sleep(pause);
+                    let pause = wait.next(&request, &cause);
+                    self.sleep(*pause.as_ref().unwrap_or(&Duration::ZERO));
+                    // After the last try too: it may have been the one that was done.
                     if let Some(found) = find()? {
                         return Ok(found);
                     }
+                    pause?;
                 }
             }
         }
@@ -233,7 +203,7 @@ impl Client {
         let mut wait = Wait::new(&self.limits);
         loop {
             match self.fate(&request, self.once(method.clone(), route, Some(body))?) {
-                Fate::Done(answer) => return parsed(&request, &answer),
+                Fate::Done(answer) => return parsed(&request, &unmoved(&request, answer)?),
                 Fate::Refused(error) => return Err(error),
                 Fate::Uncertain(cause) => return Err(ApiError::Unreachable { request, cause }),
                 Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
@@ -258,30 +228,32 @@ impl Client {
     /// Likewise, of at most so many bytes. Errors: [`ApiError::Unfit`] for more, read no further than that.
     pub fn download_within(&self, route: &str, most: usize) -> ApiResult<Vec<u8>> {
         let most = most.min(self.limits.answer);
-        let answer = self.again(Method::GET, route, None)?;
-        let Some(place) = answer.header("location").filter(|_| matches!(answer.status, 301..=308)) else {
-            let fits = answer.body.len() <= most;
-            return if fits { Ok(answer.body) } else { Err(oversized(&format!("GET {route}"), most)) };
+        let answer = self.answered(Method::GET, route, None)?;
+        let Some(place) = answer.header("location").filter(|_| answer.is_elsewhere()) else {
+            let request = format!("GET {route}");
+            let body = unmoved(&request, answer)?.body;
+            return if body.len() <= most { Ok(body) } else { Err(too_long(&request, most)) };
         };
         // Its query is a key to the file; it must stand in no message.
         let request = format!("GET {}", place.split('?').next().unwrap_or_default());
+        if self.endpoint.api.starts_with("https:") && !place.starts_with("https:") {
+            let cause = "the file lies where anyone on the way can read it".into();
+            return Err(ApiError::Unreadable { request, cause });
+        }
         let place = place.to_owned();
         let mut wait = Wait::new(&self.limits);
         loop {
             self.count()?;
-            let tried = self.runtime.block_on(async {
-                let answer = self
-                    .stranger
-                    .get(&place)
-                    .send()
-                    .await
-                    .map_err(|error| root_cause(&error.without_url()))?;
+            let exchange = async {
+                let answer = self.stranger.get(&place).send().await;
+                let answer = answer.map_err(|error| Tried::Silent(root_cause(&error.without_url())))?;
                 let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
                 let body = limited(reqwest::Body::from(answer), most).await?;
-                Ok(body.map(|body| Answer { status, headers, body }))
-            });
-            match self.fate(&request, Tried::of(tried, most)) {
-                Fate::Done(answer) => return Ok(answer.body),
+                Ok(Answer { status, headers, body })
+            };
+            let tried = self.runtime.block_on(exchange).map_or_else(|broken| broken, Tried::Answered);
+            match self.fate(&request, tried) {
+                Fate::Done(answer) => return unmoved(&request, answer).map(|answer| answer.body),
                 Fate::Refused(error) => return Err(error),
                 Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
                 Fate::Uncertain(cause) => self.sleep(wait.next(&request, &cause)?),
@@ -289,8 +261,13 @@ impl Client {
         }
     }
 
-    /// Sends until it is answered, for what may be sent again.
+    /// Sends until it is answered here, for what may be sent again.
     fn again(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Answer> {
+        unmoved(&format!("{method} {route}"), self.answered(method.clone(), route, body)?)
+    }
+
+    /// Likewise, where the answer may be that it lies elsewhere.
+    fn answered(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Answer> {
         let request = format!("{method} {route}");
         let mut wait = Wait::new(&self.limits);
         loop {
@@ -317,31 +294,29 @@ impl Client {
         let uri = format!("{}{route}", self.endpoint.api);
         let request = format!("{method} {route}");
         let unsendable = |cause: String| ApiError::Unreadable { request: request.clone(), cause };
-        let builder = http::Request::builder()
-            .method(method)
-            .uri(uri)
-            // octocrab adds `x-github-api-version` itself.
-            .header("accept", "application/vnd.github+json");
-        let message =
-            self.transport.build_request(builder, body).map_err(|error| unsendable(root_cause(&error)))?;
+        let builder =
+            http::Request::builder().method(method).uri(uri).header("accept", "application/vnd.github+json");
+        let message = self.transport.build_request(builder, body);
+        let mut message = message.map_err(|error| unsendable(root_cause(&error)))?;
+        // octocrab adds one too; two are one too many.
+        message.headers_mut().insert("x-github-api-version", HeaderValue::from_static("2022-11-28"));
         let exchange = async {
-            let answer = self.transport.execute(message).await.map_err(|error| root_cause(&error))?;
+            let answer = self.transport.execute(message).await;
+            let answer = answer.map_err(|error| Tried::Silent(root_cause(&error)))?;
             let (parts, body) = answer.into_parts();
             let body = limited(body, self.limits.answer).await?;
-            Ok(body.map(|body| Answer { status: parts.status.as_u16(), headers: parts.headers, body }))
+            Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
         };
         let answered =
             self.runtime.block_on(async { tokio::time::timeout(self.limits.timeout, exchange).await });
-        Ok(match answered {
-            Ok(read) => Tried::of(read, self.limits.answer),
-            Err(_) => Tried::Silent(format!("no answer within {} s", self.limits.timeout.as_secs_f64())),
-        })
+        let late = |_| Tried::Silent(format!("no answer within {} s", self.limits.timeout.as_secs_f64()));
+        Ok(answered.map_or_else(late, |tried| tried.map_or_else(|broken| broken, Tried::Answered)))
     }
 
     fn fate(&self, request: &str, tried: Tried) -> Fate {
         let answer = match tried {
             Tried::Silent(cause) => return Fate::Uncertain(cause),
-            Tried::Oversized(most) => return Fate::Refused(oversized(request, most)),
+            Tried::TooLong(most) => return Fate::Refused(too_long(request, most)),
             Tried::Answered(answer) => answer,
         };
         if answer.status < 400 {
@@ -368,114 +343,4 @@ impl Client {
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
-}
-
-/// The pauses of one call.
-struct Wait {
-    limits: Limits,
-    tries: u32,
-    waited: Duration,
-}
-
-impl Wait {
-    fn new(limits: &Limits) -> Self {
-        Self { limits: *limits, tries: 1, waited: Duration::ZERO }
-    }
-
-    /// The pause before another try, twice as long each time and a little random, so that many jobs that failed at
-    /// once do not come back at once. Errors: it was tried often enough.
-    fn next(&mut self, request: &str, cause: &str) -> ApiResult<Duration> {
-        if self.tries >= self.limits.attempts {
-            let cause = format!("{cause}, {} times", self.tries);
-            return Err(ApiError::Unreachable { request: request.to_owned(), cause });
-        }
-        let pause = jittered(self.limits.pause * (1 << (self.tries - 1).min(6)));
-        self.tries += 1;
-        self.waited += pause;
-        Ok(pause)
-    }
-
-    /// The pause that GitHub asks for. Errors: it is longer than this call waits.
-    fn asked(&mut self, request: &str, pause: Duration) -> ApiResult<Duration> {
-        if self.waited + pause > self.limits.patience || self.tries >= self.limits.attempts {
-            return Err(ApiError::Limited { request: request.to_owned(), wait: pause });
-        }
-        self.tries += 1;
-        self.waited += pause;
-        Ok(pause)
-    }
-}
-
-/// Between half and one and a half times the pause.
-pub(super) fn jittered(pause: Duration) -> Duration {
-    // The standard library seeds its hash maps from the system's randomness.
-    let random = RandomState::new().hash_one(pause) as f64 / u64::MAX as f64;
-    pause.mul_f64(0.5 + random)
-}
-
-/// How long to stay away, where the answer is a rate limit. GitHub: obey `retry-after`, else wait for the reset, else at
-/// least a minute.
-fn limited_for(answer: &Answer, message: &str) -> Option<Duration> {
-    if !matches!(answer.status, 403 | 429) {
-        return None;
-    }
-    let number = |name: &str| answer.header(name)?.trim().parse::<u64>().ok();
-    if let Some(seconds) = number("retry-after") {
-        return Some(Duration::from_secs(seconds));
-    }
-    if number("x-ratelimit-remaining") == Some(0) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let reset = number("x-ratelimit-reset").unwrap_or(now + 60);
-        return Some(Duration::from_secs(reset.saturating_sub(now) + 1));
-    }
-    let limited = answer.status == 429 || message.to_ascii_lowercase().contains("rate limit");
-    limited.then_some(Duration::from_secs(60))
-}
-
-/// GitHub's own words, with the fields it complains about.
-fn message_of(answer: &Answer) -> String {
-    let value: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    let mut message = value["message"].as_str().unwrap_or("without a message").to_owned();
-    for error in value["errors"].as_array().into_iter().flatten().take(3) {
-        let words = error.as_str().or(error["message"].as_str()).map(str::to_owned);
-        message += &format!("; {}", words.unwrap_or_else(|| error.to_string()));
-    }
-    message.chars().take(600).collect()
-}
-
-fn parsed<T: DeserializeOwned>(request: &str, answer: &Answer) -> ApiResult<T> {
-    let body = if answer.body.is_empty() { b"null" } else { answer.body.as_slice() };
-    serde_json::from_slice(body)
-        .map_err(|error| ApiError::Unreadable { request: request.to_owned(), cause: error.to_string() })
-}
-
-fn oversized(request: &str, most: usize) -> ApiError {
-    ApiError::Unfit { request: request.to_owned(), cause: format!("it is longer than {most} bytes") }
-}
-
-/// The whole body; `None` where it is longer than it may be.
-async fn limited<B>(body: B, most: usize) -> Result<Option<Vec<u8>>, String>
-where
-    B: http_body::Body,
-    B::Data: AsRef<[u8]>,
-    B::Error: std::error::Error + Send + Sync + 'static,
-{
-    let mut bytes = Vec::new();
-    let mut body = std::pin::pin!(body);
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| root_cause(&error))?;
-        if let Some(data) = frame.data_ref() {
-            bytes.extend_from_slice(data.as_ref());
-            if bytes.len() > most {
-                return Ok(None);
-            }
-        }
-    }
-    Ok(Some(bytes))
-}
-
-/// The innermost reason: the outer ones say "error sending request".
-fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.last().map_or_else(String::new, ToString::to_string)
 }

@@ -79,18 +79,24 @@ const PERMISSIONS: [(&str, &str); 8] = [
     ("/actions/", "actions"),
 ];
 
-/// The YAML line that grants a call, such as `pull-requests: write`.
+/// What is read only to be written next: a permission to read would end in the next refusal.
+fn to_be_written(request: &str) -> bool {
+    ["/comments", "/check-runs", "/issues"].iter().any(|part| request.contains(part))
+}
+
+/// The YAML line that grants a call, such as `pull-requests: write`; lines with `` ` and ` `` between them.
 fn permission(request: &str, wanted: Option<&str>) -> Option<String> {
-    // GitHub names several ways in with `,` and several needed at once with `;`: the first is enough to begin with.
-    // A comment on a pull request goes by either; the narrower one is the one to give.
+    // GitHub parts sets of which one is enough by `;`, and the permissions of a set by `,`. A comment on a pull request
+    // goes by either of two sets; the narrower one is the one to give.
     if let Some(wanted) = wanted {
-        let ways: Vec<&str> =
-            wanted.split([',', ';']).map(str::trim).filter(|way| way.contains('=')).collect();
-        let chosen = ways.iter().find(|way| way.starts_with("pull_requests")).or(ways.first())?;
-        return Some(chosen.replace('_', "-").replace('=', ": "));
+        let sets: Vec<&str> = wanted.split(';').map(str::trim).filter(|set| set.contains('=')).collect();
+        let chosen = sets.iter().find(|set| set.starts_with("pull_requests")).or(sets.first())?;
+        let lines = chosen.split(',').map(|way| way.trim().replace('_', "-").replace('=', ": "));
+        let lines = lines.collect::<Vec<_>>().join("` and `");
+        return Some(if to_be_written(request) { lines.replace(": read", ": write") } else { lines });
     }
     let (method, route) = request.split_once(' ')?;
-    let level = if method == "GET" { "read" } else { "write" };
+    let level = if method == "GET" && !to_be_written(request) { "read" } else { "write" };
     let comment = route.contains("/issues/") && route.contains("comments");
     let name = match comment {
         true => "pull-requests",
@@ -113,6 +119,9 @@ impl From<ApiError> for Fault {
                     None => "give the job's token the permission that GitHub names".to_owned(),
                 };
                 (request.clone(), next)
+            }
+            ApiError::Refused { request, status: 300..=399, .. } => {
+                (request.clone(), "give the repository's new name: it was renamed or moved".to_owned())
             }
             ApiError::Refused { request, .. } => {
                 (request.clone(), "see what GitHub says; `gbench-ci publish` can be run again".to_owned())
@@ -158,8 +167,14 @@ mod tests {
             ("POST /repos/o/r/issues", None, "issues: write"),
             ("PATCH /repos/o/r/git/refs/heads/h", None, "contents: write"),
             ("GET /repos/o/r/actions/runs/1/artifacts", None, "actions: read"),
+            (
+                "GET /repos/o/r/issues/1/comments",
+                Some("issues=read; pull_requests=read"),
+                "pull-requests: write",
+            ),
             ("POST /repos/o/r/x", Some("issues=write; pull_requests=write"), "pull-requests: write"),
-            ("POST /repos/o/r/x", Some("issues=write,contents=write"), "issues: write"),
+            ("POST /repos/o/r/x", Some("issues=write,contents=read"), "issues: write` and `contents: read"),
+            ("POST /repos/o/r/x", Some("repository_hooks=write; actions=read"), "repository-hooks: write"),
         ] {
             let fault = refused(request, 403, wanted);
             assert!(fault.next.contains(&format!("`{line}`")), "{request}: {}", fault.next);

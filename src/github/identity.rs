@@ -45,6 +45,14 @@ impl Identity {
         }
     }
 
+    /// The account of this login.
+    pub fn named(login: &str) -> Self {
+        match login.eq_ignore_ascii_case(ACTIONS) {
+            true => Identity::Actions,
+            false => Identity::Login(login.to_owned()),
+        }
+    }
+
     /// `github-actions[bot]`.
     pub fn login(&self) -> &str {
         match self {

@@ -29,6 +29,7 @@ mod markdown;
 mod merged;
 mod number;
 mod page;
+pub mod posts;
 mod record;
 mod rounds;
 mod rows;

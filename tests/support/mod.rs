@@ -1,16 +1,22 @@
 //! What several test files need: the fixture program, folders with suites, runs without a command line.
 
+pub mod act;
 pub mod cli;
+pub mod emulator;
 pub mod fake_github;
 pub mod git;
 pub mod github;
 pub mod history;
+pub mod job;
 pub mod json;
+pub mod merging;
 pub mod records;
 pub mod rest;
 pub mod rounds;
 pub mod scripted;
 pub mod stories;
+pub mod tools;
+pub mod zips;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -257,15 +257,21 @@ fn safe_path(name: &str) -> Result<String, String> {
 /// The whole text of a file; never more bytes than the directory says, which is at most [`FILE`].
 fn unpack(entry: &Entry) -> Result<String, String> {
     let mut bytes = Vec::new();
-    let read = match entry.deflated {
-        true => DeflateDecoder::new(entry.packed).take(entry.size + 1).read_to_end(&mut bytes),
-        false => entry.packed.take(entry.size + 1).read_to_end(&mut bytes),
+    let consumed = if entry.deflated {
+        let mut reader = DeflateDecoder::new(entry.packed).take(entry.size + 1);
+        reader.read_to_end(&mut bytes).map_err(|error| format!("it cannot be unpacked: {error}"))?;
+        reader.get_ref().total_in()
+    } else {
+        bytes.extend_from_slice(entry.packed);
+        bytes.len() as u64
     };
-    read.map_err(|error| format!("it cannot be unpacked: {error}"))?;
     let mut checksum = Crc::new();
     checksum.update(&bytes);
     if bytes.len() as u64 != entry.size || checksum.sum() != entry.checksum {
         return Err("its size or its checksum is not what the archive says".into());
+    }
+    if consumed != entry.packed.len() as u64 {
+        return Err("there is more behind its end".into());
     }
     String::from_utf8(bytes).map_err(|error| format!("it is no UTF-8 text: {}", error.utf8_error()))
 }

@@ -4,30 +4,66 @@
 use std::path::Path;
 
 use super::tell::Note;
-use crate::cli::compare::rendered;
-use crate::compare::{Row, Verdict, VerdictDocument};
+use crate::cli::door::client_of;
+use crate::compare::{Conclusion, Merged, VerdictDocument};
 use crate::github::Context;
 use crate::github::commands::Level;
 use crate::model::{Fault, Job, Result};
-use crate::report::{Format, Style};
+use crate::report::posts::{self, Facts};
+use crate::store::{Address, History, HistoryEntry};
 
-/// The newest commit that a history calls green, for one branch and machine.
+/// The newest commit that a history calls green, for one branch and machine. What cannot be read on the way to it is
+/// passed over with a line on standard error.
 pub fn newest_green(
     address: &str,
-    _home: &Path,
-    _context: Option<&Context>,
-    _label: &str,
+    home: &Path,
+    context: Option<&Context>,
+    label: &str,
 ) -> Result<Option<String>> {
-    let what = "no history can be read yet";
-    Err(Fault::at_flag(format!("--history {address}"), what, "take it out, and name a base with `--base`"))
+    let flag = format!("--history {address}");
+    let address: Address = address.parse().map_err(|what| Fault::at_flag(flag, what, Address::FORMS))?;
+    let client = match &address {
+        Address::GitHub { slug, .. } => Some(client_of(slug)?),
+        _ => None,
+    };
+    let branch = context.and_then(|context| context.branch.as_deref());
+    let green = Conclusion::Pass.word();
+    let fits = |entry: &HistoryEntry| {
+        let of_branch = branch.is_none_or(|branch| branch == entry.branch);
+        of_branch && entry.label == label && entry.conclusion.as_deref() == Some(green)
+    };
+    let latest = History::open(&address, home, client.as_ref())?.latest(fits)?;
+    for warning in &latest.warnings {
+        eprintln!("{}", crate::github::commands::line(warning));
+    }
+    Ok(latest.entry.map(|entry| entry.commit))
 }
 
 /// The step's summary in Markdown: the whole report, and what it was measured against.
-pub fn step_summary(document: &VerdictDocument, job: &Job) -> Result<String> {
-    let report = rendered(document, Format::Markdown, Style::PLAIN, true)?;
-    let commit = job.base.commit.as_deref().and_then(|commit| commit.get(..10)).unwrap_or("?");
-    let base = block(&format!("base {commit}: {}", job.base.why));
-    Ok(format!("{base}\n{}", String::from_utf8_lossy(&report)))
+pub fn step_summary(document: &VerdictDocument, job: &Job, context: Option<&Context>) -> String {
+    posts::step_summary(&merged(document, job), &facts(job, context))
+}
+
+fn merged(document: &VerdictDocument, job: &Job) -> Merged {
+    Merged::single(&job.label, document.clone())
+}
+
+/// Nothing that needs a token: what the event and the job say.
+fn facts(job: &Job, context: Option<&Context>) -> Facts {
+    let run_url = context.and_then(Context::run_url);
+    Facts {
+        gate: String::new(),
+        head: job.head.clone(),
+        base: job.base.clone(),
+        run_url,
+        report_url: None,
+        unverified: job.fork,
+        reproduce: None,
+        sources: job.sources.clone(),
+        fail_on: job.fail_on.clone(),
+        server: context.map_or_else(String::new, |context| context.endpoint.server.clone()),
+        slug: context.map(|context| context.slug.to_string()),
+    }
 }
 
 /// The summary of a step that decided nothing.
@@ -46,27 +82,11 @@ fn block(text: &str) -> String {
 
 /// What failed and what stayed open, gravest first, as annotations at its source.
 pub fn annotations(document: &VerdictDocument, job: &Job) -> Vec<Note> {
-    let note = |row: &Row| {
-        let level = match row.verdict {
-            Verdict::Regressed | Verdict::Invalid | Verdict::Missing => Level::Error,
-            Verdict::Inconclusive => Level::Warning,
-            Verdict::Improved | Verdict::New | Verdict::Unchanged => return None,
-        };
-        let source = job.sources.iter().find(|source| source.benchmark == row.case.benchmark.as_str());
-        let change = row.change.as_ref().map(|change| {
-            let percent = |value: f64| format!("{:+.1} %", value * 100.0);
-            let [change, low, high] = [change.slowdown, change.low, change.high].map(percent);
-            format!("{change} slower, between {low} and {high}")
-        });
-        let parts = [change.as_deref().unwrap_or_default(), &row.reason, &row.next];
-        let said: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        Some(Note {
-            level,
-            path: source.map(|source| source.path.clone()),
-            line: source.map(|source| source.line),
-            title: format!("{} {}: {}", row.case, row.metric, row.verdict.word()),
-            message: said.join("; "),
-        })
+    let remarks = posts::annotations_of_log(&merged(document, job), &facts(job, None));
+    let note = |remark: posts::LogAnnotation| {
+        let (path, line) = remark.place.unzip();
+        let level = if remark.failure { Level::Error } else { Level::Warning };
+        Note { level, path, line, title: remark.title, message: remark.message }
     };
-    document.rows.iter().filter_map(note).collect()
+    remarks.into_iter().map(note).collect()
 }

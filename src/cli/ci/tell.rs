@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Done, after};
 use crate::cli::output::wrote;
-use crate::compare::{Conclusion, Verdict};
+use crate::compare::Verdict;
+use crate::github::Context;
 use crate::github::commands::{self, ANNOTATIONS, Level};
 use crate::model::{Exit, Fault, Result};
 
@@ -15,7 +16,7 @@ fn file(variable: &str) -> Option<PathBuf> {
 }
 
 /// Tells what was decided. Commands are obeyed here: nothing goes out but through them.
-pub fn verdict(done: &Done, out: &mut impl Write) -> Result<()> {
+pub fn verdict(done: &Done, context: &Context, out: &mut impl Write) -> Result<()> {
     let Some(judged) = &done.judged else { return outputs(&[("exit-code", done.exit.code().to_string())]) };
     let document = &judged.document;
     for note in within_limits(after::annotations(document, &judged.job)) {
@@ -26,12 +27,12 @@ pub fn verdict(done: &Done, out: &mut impl Write) -> Result<()> {
         ))?;
     }
     if let Some(file) = file("GITHUB_STEP_SUMMARY") {
-        commands::append_summary(&file, &after::step_summary(document, &judged.job)?)?;
+        commands::append_summary(&file, &after::step_summary(document, &judged.job, Some(context)))?;
     }
     let count = |verdict| document.counts.get(&verdict).copied().unwrap_or(0).to_string();
     let path = |name: &str| judged.folder.join(name).display().to_string();
     outputs(&[
-        ("verdict", word(document.conclusion).to_owned()),
+        ("verdict", document.conclusion.word().to_owned()),
         ("regressions", count(Verdict::Regressed)),
         ("improvements", count(Verdict::Improved)),
         ("inconclusive", count(Verdict::Inconclusive)),
@@ -48,17 +49,6 @@ fn outputs(values: &[(&str, String)]) -> Result<()> {
         let value = if *name == "folder" { value.trim_end_matches('/') } else { value };
         commands::set_output(&file, name, value)
     })
-}
-
-/// As the document has it.
-fn word(conclusion: Conclusion) -> &'static str {
-    match conclusion {
-        Conclusion::Pass => "pass",
-        Conclusion::Regressed => "regressed",
-        Conclusion::Failed => "failed",
-        Conclusion::Inconclusive => "inconclusive",
-        Conclusion::Incomparable => "incomparable",
-    }
 }
 
 /// An annotation in the log.

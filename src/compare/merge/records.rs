@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::compare::comparability::{advice, differences};
-use crate::model::{CaseId, Exit, Fault, RecordState, Result, RunId, RunRecord, SCHEMA_RECORD, Shard};
+use crate::model::{
+    CaseId, Exit, Fault, Origin, RecordState, Result, RunId, RunRecord, SCHEMA_RECORD, Shard,
+};
 
-/// The setting that is drawn anew for each run.
-const DRAWN: &str = "coin_seed";
+/// Settings that may differ: the coin is tossed anew for each run, and each machine has its own folders.
+const OWN: [&str; 3] = ["coin_seed", "run.artifacts", "run.store"];
 
 /// One record of several runs, each with the folder that it came from; and the shards that nobody brought, which a warning
 /// of the record names.
@@ -96,11 +98,12 @@ fn of_one_suite(one: &(String, RunRecord), other: &(String, RunRecord)) -> Resul
         let what = format!("`{a}` is of {}, `{b}` of {}", words(one), words(other));
         return refused(what, "run every shard at one commit");
     }
-    let mut names = one.config.keys().chain(other.config.keys()).filter(|name| *name != DRAWN);
-    let value = |record: &RunRecord, name: &String| record.config.get(name).map(|shown| shown.value.clone());
-    if let Some(name) = names.find(|name| value(one, name) != value(other, name)) {
-        let words = |record| value(record, name).map_or("not set".into(), |value| value.to_string());
-        let what = format!("`{name}` is {} in `{a}` and {} in `{b}`", words(one), words(other));
+    let [of_one, of_other] = [one, other].map(settings);
+    let mut names = of_one.keys().chain(of_other.keys());
+    if let Some(name) = names.find(|name| of_one.get(*name) != of_other.get(*name)) {
+        let words =
+            |settings: &BTreeMap<&String, String>| settings.get(name).cloned().unwrap_or("not set".into());
+        let what = format!("`{name}` is {} in `{a}` and {} in `{b}`", words(&of_one), words(&of_other));
         return refused(what, "run every shard with the same settings");
     }
     let strict = differences(one, other, &BTreeMap::new());
@@ -118,6 +121,14 @@ fn of_one_suite(one: &(String, RunRecord), other: &(String, RunRecord)) -> Resul
             refused(what, &next)
         }
     }
+}
+
+/// What every case of a run was to be measured with: the settings of the suite, and those of the command line.
+fn settings(record: &RunRecord) -> BTreeMap<&String, String> {
+    let of_suite = record.config.iter().filter(|(name, _)| !OWN.contains(&name.as_str()));
+    let of_cases = record.cases.iter().flat_map(|case| &case.config);
+    let typed = of_cases.filter(|(_, shown)| matches!(shown.origin, Origin::Cli(_)));
+    of_suite.chain(typed).map(|(name, shown)| (name, shown.value.to_string())).collect()
 }
 
 fn no_case_twice(parts: &[(String, RunRecord)]) -> Result<()> {

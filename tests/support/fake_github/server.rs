@@ -322,7 +322,10 @@ fn dispatch(world: &mut World, call: &Call, wrong: &[String]) -> Result<Reply, R
     let is_pull = issues::is_pull(world, call);
     access::allowed(&call.token, &call.operation, is_pull)?;
     if let Some(first) = wrong.first() {
-        return Err(Reply::refusal(422, &format!("Invalid request.\n\n{first}")));
+        let missing =
+            first.split_once(": ").and_then(|(_, what)| what.strip_suffix(" is a required property"));
+        let said = missing.map_or_else(|| first.clone(), |name| format!("{name} wasn't supplied."));
+        return Err(Reply::refusal(422, &format!("Invalid request.\n\n{said}")));
     }
     match call.operation.split('/').next().unwrap_or("") {
         "issues" => issues::handle(world, call),

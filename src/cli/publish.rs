@@ -1,0 +1,143 @@
+//! `gbench-ci publish`: a verdict becomes a comment, a check, a summary; at night an issue and a line of history.
+//!
+//! Measuring and publishing are two processes: whoever runs benchmarks holds no token, because a child of the same user
+//! can read its parent's environment.
+
+mod ended;
+mod nightly;
+mod place;
+mod post;
+mod source;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::ci::FailOn;
+use super::output::wrote;
+use crate::github::comments::Mode;
+use crate::github::{Context, Event, commands};
+use crate::model::{Exit, Fault, Result};
+use crate::suite::Benchmark;
+use place::Place;
+
+/// Turn a verdict into a comment, a check and a summary on GitHub; at night into an issue and history
+///
+/// What it does follows from the event. On a pull request: one comment and one check for each machine. In a `workflow_run`
+/// workflow the same for the run that it is about, whose artifacts are fetched, distrusted and merged. Elsewhere a check,
+/// and what --issue and --history ask for. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN.
+///
+/// Exit codes: 0 when everything is told; 6 when it could not be; 2 and 5 for what may not be published.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    /// A comparison's folder, a verdict, or the folder that `merge` wrote [default: the latest comparison]
+    pub what: Option<PathBuf>,
+    /// Only begin the check, before anything is measured
+    #[arg(long, conflicts_with_all = ["what", "ended", "issue", "history", "dry_run"])]
+    pub start: bool,
+    /// The gate ended with this exit code; where it left no verdict the check says so
+    #[arg(long, value_name = "CODE")]
+    pub ended: Option<u8>,
+    /// When to comment: on-change, always or never
+    #[arg(long, value_name = "MODE", default_value = "on-change", value_parser = mode)]
+    pub comment: Mode,
+    /// Name of the check; several gates of one pull request are told apart by it. A label is added to it
+    #[arg(long, value_name = "NAME", default_value = "gbench-ci", value_parser = place::gate_name)]
+    pub name: String,
+    /// Machine of a matrix, for a check without a verdict
+    #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
+    pub label: String,
+    /// What makes the check fail: regression, inconclusive, failed; or none [default: what the measuring job was told]
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    pub fail_on: Vec<FailOn>,
+    /// Keep one issue open while the default branch is not green
+    #[arg(long)]
+    pub issue: bool,
+    /// Append what was measured to a history: git:BRANCH or github:OWNER/REPO@BRANCH; on the default branch only
+    #[arg(long, value_name = "ADDRESS")]
+    pub history: Option<String>,
+    /// Beginning of the artifacts' names that are fetched in a `workflow_run` workflow
+    #[arg(long, value_name = "PREFIX", default_value = "gbench-ci")]
+    pub artifact: String,
+    /// Also write the step's summary, where this is not a step of the job that measured
+    #[arg(long)]
+    pub summary: bool,
+    /// Whose comments and issues are ours [default: who the token says]
+    #[arg(long, value_name = "LOGIN")]
+    pub login: Option<String>,
+    /// Print the comment instead of sending anything
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// The words of [`Mode`].
+fn mode(word: &str) -> std::result::Result<Mode, String> {
+    match word {
+        "on-change" => Ok(Mode::OnChange),
+        "always" => Ok(Mode::Always),
+        "never" => Ok(Mode::Never),
+        _ => Err("write on-change, always or never".into()),
+    }
+}
+
+pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let context = Context::read(&variable)?;
+    if args.dry_run {
+        let material = source::here(args.what.as_deref(), builtins)?;
+        let unverified = context.as_ref().is_some_and(Context::is_fork);
+        let page = post::page(args, context.as_ref(), &material, unverified);
+        wrote(out.write_all(page.as_bytes()))?;
+        return Ok(Exit::Pass);
+    }
+    let mut say = |line: &str| wrote(writeln!(out, "{}", commands::line(line)));
+    let Some(context) = context else {
+        outside(args, builtins, &mut say)?;
+        return Ok(Exit::Pass);
+    };
+    if context.event == Event::PullRequestTarget {
+        let what = "pull_request_target runs beside a stranger's code with the rights of the base";
+        let next = "publish from a `workflow_run` workflow: `gbench-ci init --github` writes one";
+        return Err(Fault::at("the event", what, next).exits(Exit::Machine));
+    }
+    if context.event == Event::PullRequest && context.is_fork() {
+        say("nothing is published: a fork's run may only read; the `workflow_run` workflow publishes it")?;
+        return Ok(Exit::Pass);
+    }
+    let place = Place::open(args, context)?;
+    match &place.context.workflow_run {
+        Some(run) => post::for_run(args, &place, run, &mut say)?,
+        None if args.start => post::begin(args, &place, &mut say)?,
+        None => for_job(args, &place, builtins, &mut say)?,
+    }
+    Ok(Exit::Pass)
+}
+
+/// After the job that measured, or a part of it.
+fn for_job(args: &Args, place: &Place, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
+    // A gate that failed early leaves nothing, and its check must not stay in progress for ever. What an earlier run left on
+    // the same machine is not its answer.
+    let material = match (&args.what, args.ended) {
+        (None, Some(code)) => return post::without_verdict(args, place, &ended::of_code(code), say),
+        (what, code) => match (source::here(what.as_deref(), builtins), code) {
+            (Err(fault), Some(code)) => {
+                post::without_verdict(args, place, &ended::of_code(code), say)?;
+                return Err(fault);
+            }
+            (material, _) => material?,
+        },
+    };
+    post::for_event(args, place, &material, say)?;
+    nightly::carry_out(args, place, &material, say)
+}
+
+/// On a laptop or another CI there is no pull request to speak to; a history may be there all the same.
+fn outside(args: &Args, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
+    if args.history.is_none() || args.issue || args.start || args.ended.is_some() {
+        let what = "this is no job of GitHub Actions: there is no pull request and no commit to publish to";
+        let next =
+            "look at what would be said with `--dry-run`, or append to a branch with `--history git:BRANCH`";
+        return Err(Fault::at("publish", what, next));
+    }
+    let material = source::here(args.what.as_deref(), builtins)?;
+    nightly::append(args, None, &material, say)
+}

@@ -1,0 +1,64 @@
+//! Checks that end without a verdict: never green, and never in progress for ever.
+
+use crate::github::WorkflowRun;
+use crate::github::checks::CheckConclusion;
+use crate::model::Exit;
+
+/// How a check ends where nothing was judged.
+pub struct Ended {
+    pub conclusion: CheckConclusion,
+    pub text: String,
+}
+
+impl Ended {
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self { conclusion: CheckConclusion::Failure, text: text.into() }
+    }
+
+    pub fn neutral(text: impl Into<String>) -> Self {
+        Self { conclusion: CheckConclusion::Neutral, text: text.into() }
+    }
+
+    fn cancelled(text: &str) -> Self {
+        Self { conclusion: CheckConclusion::Cancelled, text: text.into() }
+    }
+}
+
+/// What an exit code of the gate says where there is no verdict.
+pub fn of_code(code: u8) -> Ended {
+    let exit = Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code);
+    match exit {
+        Some(Exit::Interrupted | Exit::Terminated) => {
+            Ended::cancelled("The run was interrupted before it gave a verdict.")
+        }
+        Some(exit) => {
+            let words = Exit::ALL.into_iter().find(|(it, _)| *it == exit).map_or("", |(_, words)| words);
+            Ended::failed(format!("Nothing was compared: exit code {code}, {words}. The log says more."))
+        }
+        None => Ended::failed(format!("Nothing was compared: the gate ended with exit code {code}.")),
+    }
+}
+
+/// What a run that left no verdict comes to.
+pub fn of_run(run: &WorkflowRun) -> Ended {
+    match run.conclusion.as_deref() {
+        Some("cancelled") => Ended::cancelled("The run was cancelled before it gave a verdict."),
+        // Policy keeps a fork's code from the machine: nobody failed, and nothing was measured.
+        Some("skipped") => Ended::neutral("The run was skipped: nothing was measured."),
+        _ => Ended::failed("The run left no verdict: nothing was compared. Its log says why."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_code_without_a_verdict_is_green() {
+        for code in 0..=255 {
+            assert_ne!(of_code(code).conclusion, CheckConclusion::Success, "{code}");
+        }
+        assert_eq!(of_code(143).conclusion, CheckConclusion::Cancelled);
+        assert!(of_code(5).text.contains("no GPU"), "{}", of_code(5).text);
+    }
+}

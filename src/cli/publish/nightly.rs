@@ -1,0 +1,148 @@
+//! What only the default branch does: one open issue while it is not green, and a history that grows by a file a run.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::Args;
+use super::place::{Place, unpublished};
+use super::post::{Say, facts};
+use super::source::Material;
+use crate::cli::artifact;
+use crate::cli::current_folder;
+use crate::cli::door::client_of;
+use crate::compare::{Conclusion, VerdictDocument};
+use crate::github::Context;
+use crate::github::issues::{self, IssueDone};
+use crate::model::{Fault, Probe, Result, Side};
+use crate::report::posts;
+use crate::store::{Address, ComparisonFolder, History, HistoryEntry, SCHEMA_HISTORY, read_record};
+
+/// The issue and the history, where they are asked for. A run of anything but the default branch is refused: whoever can
+/// open a pull request must not write the past.
+pub fn carry_out(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
+    if !args.issue && args.history.is_none() {
+        return Ok(());
+    }
+    if !place.context.on_default_branch() {
+        let what = format!("a run by {} on this branch must not write it", place.context.event.word());
+        let next =
+            "keep `--issue` and `--history` to push, schedule and workflow_dispatch on the default branch";
+        return Err(unpublished("issue and history", what, next));
+    }
+    append(args, Some(place), material, say)?;
+    if args.issue { issue(args, place, material, say) } else { Ok(()) }
+}
+
+/// Undecided neither opens the issue nor closes it: nothing new is known.
+fn issue(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
+    let merged = &material.merged;
+    if merged.conclusion == Conclusion::Inconclusive {
+        return say("issue: left as it is, the verdict is inconclusive");
+    }
+    let open = merged.conclusion != Conclusion::Pass;
+    let facts = facts(args, Some(&place.context), Some(material), false);
+    let url = compare_url(place, merged.groups.first().map(|group| &group.verdict));
+    let (title, text) = posts::issue(merged, &facts, url.as_deref());
+    let note = posts::closing_note(merged, &facts);
+    let body = |marker: &str| format!("{}\n\n{marker}", text.trim_end());
+    let done = issues::report(&place.client, &args.name, open, &title, &body, &note, &place.me)?;
+    say(&match done {
+        IssueDone::Opened(url) => format!("issue: opened {url}"),
+        IssueDone::Updated(url) => format!("issue: updated {url}"),
+        IssueDone::Unchanged(url) => format!("issue: says so already {url}"),
+        IssueDone::Closed(url) => format!("issue: closed {url}"),
+        IssueDone::Nothing => "issue: none is open, and none is needed".into(),
+    })
+}
+
+/// The page with all that lies between the two commits.
+fn compare_url(place: &Place, verdict: Option<&VerdictDocument>) -> Option<String> {
+    let verdict = verdict?;
+    let (base, head) = (verdict.base.commit.as_deref()?, verdict.head.commit.as_deref()?);
+    let context = &place.context;
+    Some(format!("{}/{}/compare/{base}...{head}", context.endpoint.server, context.slug))
+}
+
+/// Appends the head's record of every comparison in the material. `place`: none where there is no GitHub.
+pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut Say<'_>) -> Result<()> {
+    let Some(text) = &args.history else { return Ok(()) };
+    let address: Address =
+        text.parse().map_err(|what| Fault::at_flag(format!("--history {text}"), what, Address::FORMS))?;
+    let folders = material.folder.as_deref().map(comparisons).unwrap_or_default();
+    if folders.is_empty() {
+        let next = "name the comparison's folder with its records, or the folder that holds the parts";
+        return Err(unpublished("the history", "a verdict by itself holds no record to append", next));
+    }
+    let client = match &address {
+        Address::GitHub { slug, .. } => Some(client_of(slug)?),
+        _ => None,
+    };
+    let history = History::open(&address, &current_folder()?, client.as_ref())?;
+    for folder in &folders {
+        let entry = entry(folder, place.map(|place| &place.context))?;
+        let appended = history.append(&entry)?;
+        let already = if appended.already { " was there already:" } else { ":" };
+        say(&format!("history {text}{already} {} in {}", appended.path, &appended.commit))?;
+    }
+    Ok(())
+}
+
+/// The comparisons in a folder: itself, or those of the parts that it holds, `parts/ARTIFACT/COMPARISON`.
+fn comparisons(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut level = vec![folder.to_owned()];
+    for _ in 0..4 {
+        let (here, deeper): (Vec<_>, Vec<_>) =
+            level.into_iter().partition(|folder| ComparisonFolder::open(folder).is_ok());
+        found.extend(here);
+        let inside = |folder: &PathBuf| {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path())
+        };
+        level = deeper.iter().flat_map(inside).collect();
+    }
+    found.sort();
+    found
+}
+
+/// The head's run of one comparison, with what the gate said of it.
+fn entry(folder: &Path, context: Option<&Context>) -> Result<HistoryEntry> {
+    let record = read_record(&ComparisonFolder::open(folder)?.side(Side::Head))?;
+    let shown = folder.display().to_string();
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+    let job = read("job.json").map(|text| artifact::job(&shown, &text)).transpose()?;
+    let verdict = read("reports/verdict.json").map(|text| artifact::verdict(&shown, &text)).transpose()?;
+    let (commit, branch) = match &record.manifest.git {
+        Probe::Known(git) => (git.commit.clone(), git.branch.clone()),
+        _ => (None, None),
+    };
+    let nowhere = |what: &str, next: &str| unpublished(&shown, what, next);
+    let commit = context.map(|context| context.head.to_string()).or(commit);
+    let commit = commit.ok_or_else(|| nowhere("it is of no commit", "compare commits, not records"))?;
+    // A comparison measures a detached work tree; outside of a job its own checkout has the branch.
+    let branch = context.and_then(|context| context.branch.clone()).or(branch).or_else(checked_out);
+    let branch =
+        branch.ok_or_else(|| nowhere("it is of no branch", "check a branch out, and append again"))?;
+    Ok(HistoryEntry {
+        schema: SCHEMA_HISTORY.into(),
+        run_id: record.run_id.clone(),
+        appended: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        event: context.map_or("none", |context| context.event.word()).to_owned(),
+        branch,
+        commit,
+        label: job.as_ref().map_or_else(String::new, |job| job.label.clone()),
+        conclusion: verdict.as_ref().map(|verdict| verdict.conclusion.word().to_owned()),
+        exit_code: verdict.as_ref().map(|verdict| verdict.exit_code),
+        base: verdict.and_then(|verdict| verdict.base.commit),
+        record,
+    })
+}
+
+/// The branch of the repository that this folder lies in.
+fn checked_out() -> Option<String> {
+    let repository = git2::Repository::discover(current_folder().ok()?).ok()?;
+    let head = repository.head().ok()?;
+    head.is_branch().then(|| head.shorthand().ok().map(str::to_owned)).flatten()
+}

@@ -1,0 +1,90 @@
+//! Where a verdict is published: the repository, the commit, by whose leave.
+
+use super::Args;
+use crate::cli::door::{client_of, token};
+use crate::github::checks::external;
+use crate::github::{Client, Context, Identity};
+use crate::model::{Exit, Fault, Result};
+
+/// A door to the event's repository.
+pub struct Place {
+    pub context: Context,
+    pub client: Client,
+    pub me: Identity,
+}
+
+impl Place {
+    /// Errors: no token, or one that cannot be used.
+    pub fn open(args: &Args, context: Context) -> Result<Self> {
+        if token()?.is_none() {
+            let next = "give the step `env: { GBENCH_TOKEN: '${{ github.token }}' }`, or the action `token:`";
+            return Err(unpublished("publish", "there is no token to publish with", next));
+        }
+        let client = client_of(&context.slug)?;
+        let me = match &args.login {
+            Some(login) => Identity::named(login),
+            None => Identity::of(&client)?,
+        };
+        Ok(Self { context, client, me })
+    }
+
+    /// Number and attempt of the run that measured.
+    pub fn run(&self) -> (u64, u32) {
+        let other = self.context.workflow_run.as_ref().map(|run| (run.id, run.attempt));
+        other.or(self.context.run.map(|run| (run.id, run.attempt))).unwrap_or((0, 1))
+    }
+
+    /// What tells one run's check from another's.
+    pub fn external(&self) -> String {
+        let (id, attempt) = self.run();
+        external(id, attempt)
+    }
+
+    /// The page of the run that measured.
+    pub fn run_url(&self) -> Option<String> {
+        run_url(&self.context)
+    }
+}
+
+/// The page of the run that measured: of a `workflow_run` workflow it is the other one's.
+pub fn run_url(context: &Context) -> Option<String> {
+    match &context.workflow_run {
+        Some(run) => Some(format!("{}/{}/actions/runs/{}", context.endpoint.server, context.slug, run.id)),
+        None => context.run_url(),
+    }
+}
+
+/// The name of the check of one machine. Branch protection knows a check by its name, so it holds nothing that changes.
+pub fn check_name(name: &str, label: &str) -> String {
+    if label.is_empty() { name.to_owned() } else { format!("{name} / {label}") }
+}
+
+/// A name that can stand in a marker, in a check and in a branch's protection.
+pub fn gate_name(text: &str) -> std::result::Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || " _-.+/()".contains(c);
+    let text = text.trim();
+    match !text.is_empty() && text.len() <= 80 && text.chars().all(plain) && !text.contains("--") {
+        true => Ok(text.to_owned()),
+        false => Err("use at most 80 letters, digits, blanks and _-.+/(), and no `--`".to_owned()),
+    }
+}
+
+/// A fault that means: judged, but not told.
+pub fn unpublished(place: &str, what: impl std::fmt::Display, next: &str) -> Fault {
+    Fault::at(place, what, next).exits(Exit::Unpublished)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checks_name_is_stable_and_says_the_machine() {
+        assert_eq!(check_name("gbench-ci", ""), "gbench-ci");
+        assert_eq!(check_name("kernels", "h100"), "kernels / h100");
+        assert_eq!(gate_name(" nightly (full) "), Ok("nightly (full)".into()));
+        for wrong in ["", "a-->b", "x\ny", "<b>", &"n".repeat(81)] {
+            assert!(gate_name(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! A verdict on a pull request or a commit: one comment, one check for each machine.
+
+use super::Args;
+use super::ended::{self, Ended};
+use super::place::{Place, check_name, run_url, unpublished};
+use super::source::Material;
+use crate::cli::artifact::{Contents, read_hostile};
+use crate::compare::{Conclusion, Merged, Verdict, reworded};
+use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
+use crate::github::comments::{self, Marker, Posted};
+use crate::github::{Context, Event, Sha, WorkflowRun, artifacts, commands, pulls};
+use crate::model::{BaseChoice, Result};
+use crate::report::posts::{self, Check, Facts, Standing};
+
+/// Bytes of all artifacts of one run, packed.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Artifacts of one run that are looked at: no matrix has more jobs.
+const MOST_ARTIFACTS: usize = 256;
+
+/// Takes lines for the log.
+pub type Say<'a> = dyn FnMut(&str) -> Result<()> + 'a;
+
+/// The check of this job, or of the run that a `workflow_run` event is about, in progress.
+pub fn begin(args: &Args, place: &Place, say: &mut Say<'_>) -> Result<()> {
+    let begun = posts::begun(&facts(args, Some(&place.context), None, false));
+    let name = check_name(&args.name, &args.label);
+    let head = &place.context.head;
+    let url = place.run_url();
+    let reported =
+        checks::begin(&place.client, &name, head, &place.external(), url.as_deref(), &output(begun))?;
+    say(&format!("{name}: in progress, {}", where_it_stands(&reported, head)))
+}
+
+/// After a job of this event has measured.
+pub fn for_event(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
+    same_head(&material.merged, &place.context.head)?;
+    tell(args, place, material, place.context.pull_request.as_ref().map(|pull| pull.number), false, say)
+}
+
+/// For the run that a `workflow_run` event tells of. Nothing that the run left behind is believed about what it is for:
+/// that comes from the event and the API.
+pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>) -> Result<()> {
+    if run.event != "pull_request" {
+        return say(&format!(
+            "run {} was started by {}, not by a pull request: nothing to publish",
+            run.id, run.event
+        ));
+    }
+    if args.start || run.action != "completed" {
+        return begin(args, place, say);
+    }
+    let pull = match pulls::of_run(&place.client, run)? {
+        Ok(pull) => pull,
+        // The commit is known all the same; only whom to tell is not.
+        Err(why) => {
+            without_verdict(args, place, &Ended::neutral(format!("Nothing is published: {why}.")), say)?;
+            return say(&format!("no comment: {why}"));
+        }
+    };
+    let material = match fetched(args, place, run) {
+        Ok(Some(material)) => material,
+        Ok(None) => return without_verdict(args, place, &ended::of_run(run), say),
+        Err(fault) => {
+            // Its words may quote the artifact; the log's are escaped, the check's are ours alone.
+            without_verdict(
+                args,
+                place,
+                &Ended::failed("The run's artifact is refused. The log says why."),
+                say,
+            )?;
+            return Err(fault);
+        }
+    };
+    if let Err(fault) = same_head(&material.merged, &run.head) {
+        without_verdict(args, place, &Ended::failed("The run's artifact is about another commit."), say)?;
+        return Err(fault);
+    }
+    tell(args, place, &material, Some(pull.number), place.context.is_fork(), say)
+}
+
+/// The verdicts in a run's artifacts, as one. `None`: it left none.
+fn fetched(args: &Args, place: &Place, run: &WorkflowRun) -> Result<Option<Material>> {
+    let mut ours = artifacts::list(&place.client, run.id)?;
+    ours.retain(|artifact| artifact.name.starts_with(&args.artifact) && !artifact.expired);
+    if ours.len() > MOST_ARTIFACTS {
+        let next = "choose a longer beginning of their names with `--artifact`";
+        return Err(unpublished("artifacts", format!("the run has {}", ours.len()), next));
+    }
+    let mut left = MOST_BYTES;
+    let mut contents = Contents::default();
+    for artifact in &ours {
+        let bytes = artifacts::fetch(&place.client, artifact, left)?;
+        left = left.saturating_sub(bytes.len());
+        contents.extend(read_hostile(&artifact.name, &bytes)?);
+    }
+    // What was merged over there is merged anew here, out of its parts.
+    contents.merged.clear();
+    if contents.parts.is_empty() {
+        return Ok(None);
+    }
+    let mut material = Material::of(contents, None)?;
+    material.merged = reworded(material.merged);
+    Ok(Some(material))
+}
+
+/// A verdict about another commit must not stand on this one.
+fn same_head(merged: &Merged, head: &Sha) -> Result<()> {
+    for group in &merged.groups {
+        let judged = &group.verdict.head;
+        let commit = judged.commit.as_deref().unwrap_or("no commit");
+        let what = match judged.dirty {
+            true => format!("it judges {commit} with changes that are not committed"),
+            false if commit.eq_ignore_ascii_case(head.as_str()) => continue,
+            false => format!("it judges {commit}, and the event is about {head}"),
+        };
+        return Err(unpublished("the verdict", what, "measure the event's own head: `gbench-ci ci` does"));
+    }
+    Ok(())
+}
+
+/// Checks first: the comment is the louder of the two, and what it links to should be there.
+fn tell(
+    args: &Args,
+    place: &Place,
+    material: &Material,
+    number: Option<u64>,
+    unverified: bool,
+    say: &mut Say<'_>,
+) -> Result<()> {
+    let facts = facts(args, Some(&place.context), Some(material), unverified);
+    if args.summary
+        && let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty())
+    {
+        commands::append_summary(file.as_ref(), &posts::step_summary(&material.merged, &facts))?;
+    }
+    for group in &material.merged.groups {
+        let alone = Merged::single(&group.label, group.verdict.clone());
+        let check = posts::check(&alone, &facts);
+        let label = if group.label.is_empty() { &args.label } else { &group.label };
+        finish(&check_name(&args.name, label), place, conclusion(check.standing), &output(check), say)?;
+    }
+    match number {
+        Some(number) => comment(args, place, number, &material.merged, &facts, say),
+        None => Ok(()),
+    }
+}
+
+fn finish(
+    name: &str,
+    place: &Place,
+    conclusion: CheckConclusion,
+    output: &CheckOutput,
+    say: &mut Say<'_>,
+) -> Result<()> {
+    let (head, url) = (&place.context.head, place.run_url());
+    let external = place.external();
+    let reported = checks::finish(&place.client, name, head, &external, url.as_deref(), conclusion, output)?;
+    say(&format!("{name}: {}, {}", conclusion.word(), where_it_stands(&reported, head)))
+}
+
+fn comment(
+    args: &Args,
+    place: &Place,
+    number: u64,
+    merged: &Merged,
+    facts: &Facts,
+    say: &mut Say<'_>,
+) -> Result<()> {
+    let (run, attempt) = place.run();
+    let marker = Marker {
+        gate: args.name.clone(),
+        head: place.context.head.clone(),
+        run,
+        attempt,
+        state: posts::state(merged),
+    };
+    let body = |marker: &Marker| posts::comment(merged, facts, &marker.comment());
+    let worth_saying = is_worth_saying(merged);
+    let posted =
+        comments::post(&place.client, number, args.comment, &marker, &body, worth_saying, &place.me)?;
+    let what = match posted {
+        Posted::Created(url) => format!("created {url}"),
+        Posted::Updated(url) => format!("updated {url}"),
+        Posted::Unchanged => "it says so already".into(),
+        Posted::Quiet => "none: nothing changed".into(),
+        Posted::Stale => "left alone: a newer commit or run speaks already".into(),
+        Posted::Never => "none, as asked".into(),
+    };
+    say(&format!("comment on #{number}: {what}"))
+}
+
+/// Whether somebody should read it: all but plain green.
+fn is_worth_saying(merged: &Merged) -> bool {
+    let improved = merged.counts.get(&Verdict::Improved).is_some_and(|count| *count > 0);
+    merged.conclusion != Conclusion::Pass || improved
+}
+
+/// The comment as it would be sent, for `--dry-run`.
+pub fn page(args: &Args, context: Option<&Context>, material: &Material, unverified: bool) -> String {
+    let page = posts::comment(&material.merged, &facts(args, context, Some(material), unverified), "");
+    page.trim_end().to_owned() + "\n"
+}
+
+/// A check that ends without a verdict.
+pub fn without_verdict(args: &Args, place: &Place, ended: &Ended, say: &mut Say<'_>) -> Result<()> {
+    let name = check_name(&args.name, &args.label);
+    let output =
+        CheckOutput { title: "No verdict".into(), summary: ended.text.clone(), ..CheckOutput::default() };
+    finish(&name, place, ended.conclusion, &output, say)
+}
+
+/// What the posts say beside the verdict. Of another workflow's job only what cannot mislead is taken: the policy is this
+/// command line's, the links are ours.
+pub fn facts(args: &Args, context: Option<&Context>, material: Option<&Material>, unverified: bool) -> Facts {
+    let job = material.and_then(|material| material.job.as_ref());
+    let ours = context.is_none_or(|context| context.event != Event::WorkflowRun);
+    let fail_on = match job {
+        _ if !args.fail_on.is_empty() => args.fail_on.iter().map(|class| class.word().to_owned()).collect(),
+        Some(job) if ours => job.fail_on.clone(),
+        _ => Vec::new(),
+    };
+    let run_url = context.and_then(run_url);
+    Facts {
+        gate: args.name.clone(),
+        head: context
+            .map(|context| context.head.to_string())
+            .or_else(|| job.and_then(|job| job.head.clone())),
+        base: job.map_or_else(BaseChoice::default, |job| job.base.clone()),
+        report_url: run_url.clone(),
+        run_url,
+        unverified,
+        reproduce: None,
+        sources: job.map_or_else(Vec::new, |job| job.sources.clone()),
+        fail_on,
+        server: context
+            .map_or_else(|| "https://github.com".into(), |context| context.endpoint.server.clone()),
+        slug: context.map(|context| context.slug.to_string()),
+    }
+}
+
+fn output(check: Check) -> CheckOutput {
+    let annotation = |it: posts::PostAnnotation| Annotation {
+        path: it.path,
+        line: it.line,
+        level: if it.failure { AnnotationLevel::Failure } else { AnnotationLevel::Warning },
+        title: it.title,
+        message: it.message,
+    };
+    CheckOutput {
+        title: check.title,
+        summary: check.summary,
+        text: check.text,
+        annotations: check.annotations.into_iter().map(annotation).collect(),
+    }
+}
+
+/// A finished check that is still in progress would be a lie: it counts as failed.
+fn conclusion(standing: Standing) -> CheckConclusion {
+    match standing {
+        Standing::Success => CheckConclusion::Success,
+        Standing::Failure | Standing::InProgress => CheckConclusion::Failure,
+        Standing::Neutral => CheckConclusion::Neutral,
+        Standing::ActionRequired => CheckConclusion::ActionRequired,
+    }
+}
+
+fn where_it_stands(reported: &Reported, head: &Sha) -> String {
+    match reported {
+        Reported::Check(_, url) if url.is_empty() => format!("a check of {}", head.short()),
+        Reported::Check(_, url) => format!("a check of {}: {url}", head.short()),
+        Reported::Status => format!("a status of {}: the token may write no checks", head.short()),
+        Reported::Superseded => format!("left alone: a later run has the check of {}", head.short()),
+    }
+}

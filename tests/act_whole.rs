@@ -1,0 +1,363 @@
+//! Whole ways under `act`: from an event through the real workflows, the real action and the real binary to what GitHub
+//! holds in the end. Programs are real processes with made-up times, so verdicts do not depend on the machine.
+
+use serde_json::{Value, json};
+
+use crate::support::act::{Played, Stage, pull_request, repository, workflow_run};
+use crate::support::emulator::Emulator;
+use crate::support::fake_github::{FakeGithub, RunSeed};
+use crate::support::gbench;
+use crate::support::job::{BENCH, suite, work};
+
+/// `acme/kernels`: three benchmarks on `main`, the workflows that `init` writes, and a branch `feature` in which the second
+/// benchmark is slower.
+struct Kernels {
+    stage: Stage,
+    base: String,
+    head: String,
+}
+
+impl Kernels {
+    fn new(flags: &str) -> Option<Self> {
+        let mut stage = Stage::new()?;
+        stage.set("GBENCH_CI_BINARY", gbench());
+        for (name, text) in [("bench.sh", BENCH), ("gbench.toml", &suite(3, "")), ("work", &work(&[1.0; 3]))]
+        {
+            stage.write(&format!("repository/{name}"), text);
+        }
+        stage.write("repository/.gitignore", "/artifacts\n/.gbench\n");
+        stage.using(&[("token", "${{ github.token }}"), ("name", "gate")], "");
+        stage.init(flags);
+        let base = stage.commit("Three kernels");
+        stage.sh("cd repository && git switch -q -c feature");
+        let mut it = Self { stage, base, head: String::new() };
+        it.change(&[1.0, 1.1, 1.0]);
+        Some(it)
+    }
+
+    fn change(&mut self, costs: &[f64]) {
+        self.stage.write("repository/work", &work(costs));
+        self.head = self.stage.commit("Change the kernels");
+    }
+
+    fn pull_request(&self) -> Value {
+        pull_request(&self.base, &self.head, "feature", "acme/kernels")
+    }
+
+    /// The paths of an artifact's files, sorted.
+    fn artifact(&self, name: &str) -> Vec<String> {
+        let list = self.stage.sh(&format!("cd 'artifacts/{name}' && find . -type f | sort"));
+        list.lines().map(|line| line.trim_start_matches("./").to_owned()).collect()
+    }
+
+    fn document(&self, path: &str) -> Value {
+        let text = std::fs::read_to_string(self.stage.at(path)).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// An artifact as GitHub hands it out.
+    fn zip(&self, name: &str) -> Vec<u8> {
+        let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        for path in self.artifact(name) {
+            writer.start_file(&path, zip::write::SimpleFileOptions::default()).unwrap();
+            let bytes = std::fs::read(self.stage.at("artifacts").join(name).join(&path)).unwrap();
+            std::io::Write::write_all(&mut writer, &bytes).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    }
+}
+
+const RESULT: &str = "gbench-ci-attempt-1-result";
+
+#[test]
+fn b7_the_generated_pull_request_workflow_runs_unchanged_and_keeps_what_publishing_needs() {
+    let Some(kernels) = Kernels::new("--runner self-hosted,gpu") else { return };
+    let played = kernels.stage.play("gbench-pull-request.yml", "pull_request", &kernels.pull_request()).is(1);
+    assert_eq!(played.failed_steps(), [1], "{}", played.log());
+    assert_eq!(played.output("measure", "verdict"), Some("regressed"));
+    assert_eq!(played.output("measure", "exit-code"), Some("1"));
+    assert!(played.summaries().iter().any(|text| text.contains("s/c1")), "{:?}", played.summaries());
+    let files = kernels.artifact(RESULT);
+    for name in
+        ["/job.json", "/reports/verdict.json", "/head/results/record.json", "/base/results/record.json"]
+    {
+        assert!(files.iter().any(|file| file.ends_with(name)), "{name} in {files:?}");
+    }
+    // All that was measured is kept beside it, the programs' output too.
+    assert!(kernels.artifact("gbench-ci-attempt-1-run").len() > files.len());
+    let job = files.iter().find(|file| file.ends_with("/job.json")).unwrap();
+    let job = kernels.document(&format!("artifacts/{RESULT}/{job}"));
+    assert_eq!(
+        (job["head"].as_str(), job["base"]["commit"].as_str()),
+        (Some(&*kernels.head), Some(&*kernels.base))
+    );
+}
+
+#[test]
+fn b7_three_shards_are_measured_by_themselves_and_merge_into_one_verdict() {
+    let Some(kernels) = Kernels::new("--runner self-hosted,gpu --shards 3") else { return };
+    let played = kernels.stage.play("gbench-pull-request.yml", "pull_request", &kernels.pull_request()).is(1);
+    assert_eq!(played.failed_steps(), [1, 1], "the part with the slowdown, and the merge\n{}", played.log());
+    assert_eq!(played.output("merge", "exit-code"), Some("1"));
+    let merged = kernels.document(&format!("artifacts/{RESULT}/merged.json"));
+    assert_eq!(merged["exit_code"], 1);
+    assert_eq!(merged["groups"].as_array().unwrap().len(), 1, "{merged}");
+    let rows = merged["groups"][0]["verdict"]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 3, "{merged}");
+    for part in 0..3 {
+        assert!(!kernels.artifact(&format!("gbench-ci-attempt-1-part-{part}")).is_empty());
+    }
+}
+
+#[test]
+fn a_part_that_is_missing_makes_the_merged_verdict_fail() {
+    let Some(mut kernels) = Kernels::new("--runner self-hosted,gpu --shards 3") else { return };
+    kernels.change(&[1.0; 3]);
+    let played = kernels.stage.play("gbench-pull-request.yml", "pull_request", &kernels.pull_request()).is(0);
+    assert_eq!(played.failed_steps(), [0; 0]);
+    let parts = kernels.stage.at("artifacts");
+    // Measured again in a second attempt, from which the first part's upload never came; an old one does not stand in.
+    std::fs::remove_dir_all(parts.join("gbench-ci-attempt-1-part-1")).unwrap();
+    let merge = |expect: &str| {
+        kernels.stage.using(&[("command", "merge"), ("artifacts", "parts"), ("expect", expect)], "");
+        kernels.stage.sh("rm -rf repository/parts && cp -R artifacts repository/parts");
+        kernels.stage.play("test.yml", "push", &json!({"ref": "refs/heads/main", "repository": repository()}))
+    };
+    let played = merge("3").is(1);
+    assert_eq!(played.failed_steps(), [4], "{}", played.log());
+    // A later attempt of a part takes the place of an earlier one.
+    kernels.stage.sh("cd artifacts && cp -R gbench-ci-attempt-1-part-2 gbench-ci-attempt-2-part-2 && rm -rf gbench-ci-attempt-1-part-2/*");
+    let played = merge("2").is(1);
+    drop(played.says("2 of 3"));
+}
+
+/// Plays the one-job workflow with this run's number against a server.
+fn gate(kernels: &mut Kernels, run: u32, url: &str, token: &str) -> Played {
+    kernels.stage.token = token.into();
+    kernels.stage.set("GITHUB_API_URL", url).set("GITHUB_RUN_ID", run.to_string());
+    kernels.stage.play("test.yml", "pull_request", &kernels.pull_request())
+}
+
+#[test]
+fn b1_red_then_green_then_nothing_new_against_the_fake() {
+    let Some(mut kernels) = Kernels::new("--runner self-hosted,gpu") else { return };
+    let fake = FakeGithub::start();
+    fake.repository("acme/kernels");
+    let token = fake.actions_token(&["pull_requests", "checks"]);
+    fake.pull(7, &kernels.head, "feature", "acme/kernels", "main");
+
+    let played = gate(&mut kernels, 101, &fake.url(), &token).is(1).is_silent_about(&token);
+    assert_eq!(played.failed_steps(), [1], "{}", played.log());
+    assert!(!played.summaries().is_empty());
+    let [red] = &fake.comments(7)[..] else { panic!("{:?}", fake.comments(7)) };
+    assert!(red.body.contains("s/c1"), "{}", red.body);
+    let [check] = &fake.checks(&kernels.head)[..] else { panic!("one check") };
+    assert_eq!((check.status.as_str(), check.conclusion.as_deref()), ("completed", Some("failure")));
+
+    kernels.change(&[1.0; 3]);
+    fake.push(7, &kernels.head);
+    gate(&mut kernels, 102, &fake.url(), &token).is(0);
+    let [green] = &fake.comments(7)[..] else { panic!("{:?}", fake.comments(7)) };
+    assert_eq!(green.id, red.id);
+    assert_ne!(green.body, red.body);
+    let [check] = &fake.checks(&kernels.head)[..] else { panic!("one check") };
+    assert_eq!((check.status.as_str(), check.conclusion.as_deref()), ("completed", Some("success")));
+
+    let written = fake.count("*", "/issues/(7/comments|comments/)") - fake.count("GET", "/issues/");
+    gate(&mut kernels, 103, &fake.url(), &token).is(0);
+    let [same] = &fake.comments(7)[..] else { panic!("{:?}", fake.comments(7)) };
+    assert_eq!(same.body, green.body);
+    assert_eq!(fake.count("*", "/issues/(7/comments|comments/)") - fake.count("GET", "/issues/"), written);
+    assert_eq!(fake.checks(&kernels.head).len(), 1);
+}
+
+#[test]
+fn b1_red_then_green_then_nothing_new_against_the_emulator() {
+    let Some(mut kernels) = Kernels::new("--runner self-hosted,gpu") else { return };
+    let Some(server) = Emulator::start("acme/kernels") else { return };
+    // The fix comes with the merge: see below.
+    let merged = "if git rev-parse -q --verify HEAD^2 >/dev/null; then sed -i 's/ 1.1$/ 1.0/' work; fi\n";
+    kernels.stage.sh("cd repository && git switch -q main");
+    kernels.stage.write("repository/bench.sh", &format!("{merged}{BENCH}"));
+    kernels.base = kernels.stage.commit("Another way to be slow");
+    kernels.stage.sh("cd repository && git switch -q -C feature");
+    kernels.change(&[1.0, 1.1, 1.0]);
+    let root = kernels.stage.at("repository");
+    server.repeat("acme/kernels", &root, "main", "main");
+    server.repeat("acme/kernels", &root, "feature", "feature");
+    let pull = server.call(
+        "POST",
+        "/repos/acme/kernels/pulls",
+        Some(json!({"title": "Faster", "head": "feature", "base": "main"})),
+    );
+    let number = pull["number"].as_u64().unwrap();
+    assert_eq!(pull["head"]["sha"], json!(kernels.head));
+    let comments = || server.call("GET", &format!("/repos/acme/kernels/issues/{number}/comments"), None);
+    let checks =
+        |head: &str| server.call("GET", &format!("/repos/acme/kernels/commits/{head}/check-runs"), None);
+    let play = |kernels: &mut Kernels, run: u32| {
+        kernels.stage.token = server.token.into();
+        kernels.stage.set("GITHUB_API_URL", server.url.clone()).set("GITHUB_RUN_ID", run.to_string());
+        let mut event = kernels.pull_request();
+        event["number"] = json!(number);
+        event["pull_request"]["number"] = json!(number);
+        kernels.stage.play("test.yml", "pull_request", &event)
+    };
+
+    let played = play(&mut kernels, 101).is(1);
+    assert_eq!(played.failed_steps(), [1], "{}", played.log());
+    let red = comments();
+    assert_eq!(red.as_array().unwrap().len(), 1, "{red}");
+    let found = checks(&kernels.head);
+    assert_eq!(
+        (&found["total_count"], &found["check_runs"][0]["conclusion"]),
+        (&json!(1), &json!("failure"))
+    );
+
+    // The emulator moves a pull request's head only by a merge of its own; our repository repeats that one.
+    server.call("PUT", &format!("/repos/acme/kernels/pulls/{number}/update-branch"), Some(json!({})));
+    let pull = server.call("GET", &format!("/repos/acme/kernels/pulls/{number}"), None);
+    let head = pull["head"]["sha"].as_str().unwrap().to_owned();
+    kernels.head = repeat_here(
+        &kernels.stage,
+        &server.call("GET", &format!("/repos/acme/kernels/git/commits/{head}"), None),
+    );
+    assert_eq!(kernels.head, head);
+    play(&mut kernels, 102).is(0);
+    let green = comments();
+    assert_eq!((green.as_array().unwrap().len(), &green[0]["id"]), (1, &red[0]["id"]));
+    assert_ne!(green[0]["body"], red[0]["body"]);
+    let found = checks(&kernels.head);
+    assert_eq!(
+        (&found["total_count"], &found["check_runs"][0]["conclusion"]),
+        (&json!(1), &json!("success"))
+    );
+
+    play(&mut kernels, 103).is(0);
+    assert_eq!(comments(), green);
+    assert_eq!(checks(&kernels.head)["total_count"], 1);
+}
+
+/// Makes a commit that a server shows, and puts `feature` on it.
+fn repeat_here(stage: &Stage, commit: &Value) -> String {
+    let repository = git2::Repository::open(stage.at("repository")).unwrap();
+    let id = |value: &Value| git2::Oid::from_str(value["sha"].as_str().unwrap()).unwrap();
+    let person = |who: &Value| {
+        let date = humantime::parse_rfc3339(who["date"].as_str().unwrap()).unwrap();
+        let seconds = date.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+        let time = git2::Time::new(i64::try_from(seconds).unwrap(), 0);
+        git2::Signature::new(who["name"].as_str().unwrap(), who["email"].as_str().unwrap(), &time).unwrap()
+    };
+    let parents: Vec<git2::Commit> = commit["parents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|parent| repository.find_commit(id(parent)).unwrap())
+        .collect();
+    let tree = repository.find_tree(id(&commit["tree"])).unwrap();
+    let (author, committer) = (person(&commit["author"]), person(&commit["committer"]));
+    let message = commit["message"].as_str().unwrap();
+    let parents: Vec<&git2::Commit> = parents.iter().collect();
+    let made = repository.commit(None, &author, &committer, message, &tree, &parents).unwrap();
+    stage.sh(&format!("cd repository && git reset -q --hard {made}"));
+    made.to_string()
+}
+
+/// The report's side of a run on `feature`, whose artifacts are these.
+fn report(
+    kernels: &mut Kernels,
+    fake: &FakeGithub,
+    action: &str,
+    head_repository: &str,
+    result: Option<&[u8]>,
+) -> Played {
+    let token = fake.actions_token(&["pull_requests", "checks", "actions"]);
+    let head = kernels.head.clone();
+    fake.workflow_run(&RunSeed {
+        head_sha: &head,
+        head_repository: Some(head_repository),
+        name: "gbench-ci pull request",
+        path: ".github/workflows/gbench-pull-request.yml",
+        conclusion: (action == "completed").then_some("failure"),
+        ..RunSeed::default()
+    });
+    if let Some(zip) = result {
+        fake.artifact(1, RESULT, zip);
+    }
+    kernels.stage.token = token;
+    kernels.stage.set("GITHUB_API_URL", fake.url()).set("GITHUB_RUN_ID", "900");
+    kernels.stage.play(
+        "gbench-report.yml",
+        "workflow_run",
+        &workflow_run(action, &head, "feature", head_repository),
+    )
+}
+
+#[test]
+fn b6_the_trusted_side_reports_what_the_measuring_side_left() {
+    let Some(mut kernels) = Kernels::new("--runner self-hosted,gpu") else { return };
+    kernels.stage.play("gbench-pull-request.yml", "pull_request", &kernels.pull_request()).is(1);
+    let zip = kernels.zip(RESULT);
+    let fake = FakeGithub::start();
+    fake.repository("acme/kernels");
+    fake.pull(7, &kernels.head, "feature", "acme/kernels", "main");
+    report(&mut kernels, &fake, "requested", "acme/kernels", None).is(0);
+    let [begun] = &fake.checks(&kernels.head)[..] else { panic!("one check") };
+    assert_eq!(begun.status, "in_progress");
+    report(&mut kernels, &fake, "completed", "acme/kernels", Some(&zip));
+    let [check] = &fake.checks(&kernels.head)[..] else { panic!("one check") };
+    assert_eq!((check.id, check.conclusion.as_deref()), (begun.id, Some("failure")));
+    assert_eq!(fake.comments(7).len(), 1);
+}
+
+#[test]
+fn b6_t4_a_forks_artifact_cannot_choose_the_pull_request_and_is_called_unverified() {
+    let Some(mut kernels) = Kernels::new("--runner self-hosted,gpu --forks allow") else { return };
+    let event = pull_request(&kernels.base, &kernels.head, "feature", "mallory/kernels");
+    kernels.stage.play("gbench-pull-request.yml", "pull_request", &event).is(1);
+    let zip = kernels.zip(RESULT);
+    let fake = FakeGithub::start();
+    fake.repository("acme/kernels");
+    fake.pull(7, &kernels.head, "feature", "mallory/kernels", "main");
+    fake.pull(8, &"8".repeat(40), "feature", "acme/kernels", "main");
+    let mut spoofed = workflow_run("completed", &kernels.head, "feature", "mallory/kernels");
+    spoofed["workflow_run"]["pull_requests"] = json!([{"number": 8}]);
+    report(&mut kernels, &fake, "completed", "mallory/kernels", Some(&zip));
+    kernels.stage.play("gbench-report.yml", "workflow_run", &spoofed);
+    assert_eq!(fake.comments(8).len(), 0);
+    let [comment] = &fake.comments(7)[..] else { panic!("{:?}", fake.comments(7)) };
+    assert!(comment.body.to_lowercase().contains("unverified"), "{}", comment.body);
+}
+
+/// The default branch at night.
+fn night(flags: &str) -> Option<(Kernels, FakeGithub)> {
+    let mut kernels = Kernels::new(flags)?;
+    kernels.stage.sh("cd repository && git switch -q main");
+    let fake = FakeGithub::start();
+    fake.repository("acme/kernels");
+    kernels.stage.token = fake.actions_token(&["checks", "contents", "issues"]);
+    kernels.stage.set("GITHUB_API_URL", fake.url());
+    Some((kernels, fake))
+}
+
+#[test]
+fn b7_a_night_keeps_its_record_and_opens_no_issue_while_nothing_is_slower() {
+    for flags in ["--runner self-hosted,gpu", "--runner self-hosted,gpu --shards 2"] {
+        let Some((kernels, fake)) = night(flags) else { return };
+        let event = json!({"schedule": "23 2 * * *", "repository": repository()});
+        kernels.stage.play("gbench-nightly.yml", "schedule", &event).is(0);
+        let records = fake.files("gbench-history").keys().filter(|path| path.ends_with(".json.gz")).count();
+        assert!(records >= 1, "{:?}", fake.files("gbench-history").keys());
+        assert_eq!(fake.issues().len(), 0);
+    }
+}
+
+#[test]
+fn a_night_of_another_branch_publishes_nothing() {
+    let Some((kernels, fake)) = night("--runner self-hosted,gpu") else { return };
+    kernels.stage.sh("cd repository && git switch -q feature");
+    let event = json!({"ref": "refs/heads/feature", "inputs": {"base": "main"}, "repository": repository()});
+    let played = kernels.stage.play("gbench-nightly.yml", "workflow_dispatch", &event);
+    assert_eq!(played.failed_steps(), [1], "the slowdown is found\n{}", played.log());
+    assert_eq!(fake.requests().len(), 0);
+}

@@ -1,0 +1,232 @@
+//! `gbench-ci ci` from an event file to what it leaves behind. Programs are real processes with made-up times.
+
+use std::process::Command;
+
+use gbench_ci::model::{Job, SourceLine};
+use gbench_ci::store::read_comparison;
+
+use crate::support::cli::{Ran, ended};
+use crate::support::job::{Checkout, obeyed, outside, suite, work};
+
+fn slower() -> Checkout {
+    Checkout::of_pull_request(&[("work", &work(&[1.0, 1.1, 1.0]))])
+}
+
+fn commands(ran: &Ran) -> Vec<String> {
+    obeyed(&ran.out).into_iter().map(|obeyed| obeyed.command).collect()
+}
+
+#[test]
+fn a_slower_pull_request_is_red_and_leaves_all_that_publishing_needs() {
+    let checkout = slower();
+    let ran = checkout.ran("pull_request.synchronize", "ci --label h100").exits(1);
+    let short = &checkout.base.to_string()[..10];
+    let ran = ran.says(&format!("base {short}: the merge base of main and this branch, "));
+    let job = checkout.job();
+    assert_eq!(job.head, Some(checkout.head.to_string()), "never the merge commit");
+    assert_eq!(job.base.commit, Some(checkout.base.to_string()));
+    assert!(job.base.why.ends_with("days old"), "{}", job.base.why);
+    assert_eq!(job.base.committed.as_deref(), Some("2023-11-14T22:13:20Z"));
+    assert_eq!((job.event.as_str(), job.label.as_str(), job.exit_code), ("pull_request", "h100", 1));
+    assert!(!job.fork && job.fail_on.is_empty() && job.shard.is_none());
+    let source = |n| SourceLine { benchmark: format!("s/c{n}"), path: "bench.sh".into(), line: 1 };
+    assert_eq!(job.sources, [source(0), source(1), source(2)]);
+
+    let folder = checkout.comparison();
+    let output = |name: &str| checkout.output(name).unwrap();
+    assert_eq!(
+        ["verdict", "regressions", "improvements", "inconclusive", "exit-code"].map(output),
+        ["regressed", "1", "0", "0", "1"]
+    );
+    assert_eq!(output("folder"), folder.display().to_string());
+    for name in ["record", "report"] {
+        assert!(std::path::Path::new(&output(name)).is_file(), "{}", output(name));
+    }
+    assert!(checkout.summary().contains("s/c1") && checkout.summary().contains(&format!("base {short}: ")));
+    let notes = obeyed(&ran.out);
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(ran.out.contains("::error file=bench.sh,line=1,title=s/c1 time%3A regressed::"), "{}", ran.out);
+}
+
+#[test]
+fn the_same_is_left_behind_outside_of_github() {
+    let checkout = slower();
+    checkout.sandbox.repository.set_head("refs/heads/topic").unwrap();
+    let ran = ended(outside(&checkout.root(), "ci --quiet --fail-on regression")).exits(1);
+    assert!(!ran.out.contains("::"), "{}", ran.out);
+    let short = &checkout.base.to_string()[..10];
+    ran.says(&format!("base {short}: ")).says("main, ");
+    let job = checkout.job();
+    assert_eq!((job.event.as_str(), job.fail_on.as_slice()), ("none", &["regression".to_owned()][..]));
+    assert_eq!(job.head, Some(checkout.head.to_string()));
+    assert_eq!(job.base.commit, Some(checkout.base.to_string()));
+    assert_eq!(job.sources.len(), 3);
+    assert_eq!(checkout.verdict().exit_code, 1);
+    // What nobody committed is judged, too.
+    checkout.sandbox.write("work", &work(&[1.0; 3]));
+    ended(outside(&checkout.root(), "ci --quiet --base main")).exits(0).says("working tree");
+}
+
+#[test]
+fn what_fails_the_job_is_what_the_job_lists() {
+    let checkout = slower();
+    let ran = checkout.ran("pull_request.opened", "ci --quiet --fail-on failed,inconclusive").exits(0);
+    ran.says("exit 0: the gate says 1, and the job fails on failed, inconclusive");
+    assert_eq!(checkout.output("exit-code").as_deref(), Some("0"));
+    assert_eq!(checkout.output("regressions").as_deref(), Some("1"));
+    assert_eq!((checkout.job().exit_code, checkout.job().fail_on.len()), (1, 2));
+    checkout.ran("pull_request.opened", "ci --quiet --fail-on none").exits(0);
+    checkout.ran("pull_request.opened", "ci --quiet --fail-on regresion").exits(2);
+
+    // A gate that lets inconclusive cases pass, under a budget that decides nothing.
+    let open = slower();
+    let line = "ci --quiet --budget 1ms --fail-on inconclusive";
+    open.ran("pull_request.opened", line).exits(3);
+    assert_eq!(open.output("verdict").as_deref(), Some("inconclusive"));
+}
+
+#[test]
+fn a_scheduled_run_without_a_history_says_that_it_compares_a_commit_with_itself() {
+    let checkout = slower();
+    let ran = checkout.ran("schedule", "ci --quiet").exits(0);
+    ran.says("the commit itself, so that this shows noise alone");
+    assert_eq!(checkout.job().base.commit, checkout.job().head);
+}
+
+#[test]
+fn a_checkout_that_was_cut_short_is_told_of_its_fetch_depth() {
+    let checkout = slower();
+    let root = checkout.root();
+    checkout.sandbox.repository.reference("refs/heads/pull", merge_of(&checkout), true, "x").unwrap();
+    let shallow = checkout.sandbox.folder.path().join("shallow");
+    let from = format!("file://{}", root.display());
+    let words = ["clone", "--quiet", "--depth", "1", "--branch", "pull", &from];
+    assert!(Command::new("git").args(words).arg(&shallow).status().unwrap().success());
+    let mut step = checkout.step("pull_request.opened", "ci --quiet");
+    step.current_dir(&shallow);
+    let ran = ended(step).exits(2).says("fetch-depth: 0").says("which is shallow");
+    assert_eq!(commands(&ran), ["error"]);
+    assert_eq!(checkout.output("exit-code").as_deref(), Some("2"));
+    assert!(checkout.summary().contains("fetch-depth: 0"));
+}
+
+fn merge_of(checkout: &Checkout) -> git2::Oid {
+    checkout.sandbox.repository.head().unwrap().target().unwrap()
+}
+
+#[test]
+fn a_benchmark_without_a_file_of_its_own_is_at_its_entry() {
+    let text = suite(1, "")
+        + "[[benchmark]]\nid = \"line\"\nshell = \"sh 'sub/bench.sh' c0\"\ndir = \".\"\n\n\
+           [[benchmark]]\nid = \"none\"\ncommand = [\"sh\", \"-c\", \"exit 0\", \"../bench.sh\", \"/bin/sh\"]\n";
+    let checkout = Checkout::over(
+        &[("gbench.toml", &text), ("work", &work(&[1.0])), ("sub/bench.sh", "exit 0")],
+        &[("note", "x")],
+    );
+    checkout
+        .ran("pull_request.opened", "ci --quiet --rounds 4 --benchmark line --benchmark none --fail-on none");
+    let line = |text: &str, id: &str| {
+        let before = text.split(id).next().unwrap();
+        before.matches('\n').count() as u32
+    };
+    let expected = [
+        SourceLine { benchmark: "s/line".into(), path: "sub/bench.sh".into(), line: 1 },
+        SourceLine {
+            benchmark: "s/none".into(),
+            path: "gbench.toml".into(),
+            line: line(&text, "id = \"none\""),
+        },
+    ];
+    assert_eq!(checkout.job().sources, expected);
+}
+
+#[test]
+fn a_flag_that_makes_no_sense_is_refused_before_anything_is_measured() {
+    let checkout = slower();
+    for (line, words) in [
+        ("ci --label a/b", "a label is up to 50"),
+        ("ci --base main..topic", "this is no single revision"),
+        ("ci --base nowhere", "nowhere"),
+        ("ci --processes 3", "--processes"),
+        ("ci --shard 4/3", "2/3"),
+        ("ci --shard 1/4", "more shards than cases"),
+    ] {
+        checkout.ran("pull_request.opened", line).exits(2).says(words);
+    }
+    assert!(!checkout.root().join("artifacts").exists());
+    checkout.ran("push.deleted", "ci").exits(2).says("there is nothing to measure");
+}
+
+/// The jobs of a matrix, each in its own checkout as in CI.
+fn shards(main: &[(&str, &str)], files: &[(&str, &str)], of: u32) -> Vec<Checkout> {
+    let shard = |index: u32| {
+        let checkout = Checkout::over(main, files);
+        let ran = checkout.ran("pull_request.opened", &format!("ci --quiet --shard {index}/{of}"));
+        assert!([0, 1, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
+        checkout
+    };
+    (1..=of).map(shard).collect()
+}
+
+#[test]
+fn shards_are_the_whole_suite_and_share_its_chance_of_a_false_alarm() {
+    // c5 is only the base's, c6 only the head's.
+    let without = |text: &str, case: &str| {
+        let entries = text.split("[[benchmark]]\n").filter(|entry| !entry.contains(case));
+        entries.collect::<Vec<_>>().join("[[benchmark]]\n")
+    };
+    let base = suite(6, "");
+    let head = without(&suite(7, ""), "\"c5\"");
+    let costs = work(&[1.0; 7]);
+    let main = [("gbench.toml", base.as_str()), ("work", costs.as_str())];
+    let checkouts = shards(&main, &[("gbench.toml", head.as_str())], 3);
+    let mut seen: Vec<String> = Vec::new();
+    let mut alphas = [0.0; 2];
+    for (index, checkout) in checkouts.iter().enumerate() {
+        let job: Job = checkout.job();
+        assert_eq!(job.shard.unwrap().to_string(), format!("{}/3", index + 1));
+        let document = checkout.verdict();
+        seen.extend(document.rows.iter().map(|row| row.case.to_string()));
+        let (base, head, _) = read_comparison(&checkout.comparison()).unwrap();
+        let rule = base.comparison.unwrap().rule;
+        assert_eq!((rule.alpha, rule.alpha_improved), (0.01 / 3.0, 0.05 / 3.0));
+        assert_eq!(head.comparison.unwrap().rule, rule);
+        assert_eq!(document.method.alpha, rule.alpha);
+        alphas[0] += rule.alpha;
+        alphas[1] += rule.alpha_improved;
+        // Each has something to compare.
+        assert!(document.rows.iter().any(|row| row.change.is_some()), "{:?}", document.rows);
+    }
+    seen.sort();
+    assert_eq!(seen, (0..7).map(|case| format!("s/c{case}")).collect::<Vec<_>>());
+    assert!((alphas[0] - 0.01).abs() < 1e-12 && (alphas[1] - 0.05).abs() < 1e-12);
+}
+
+#[test]
+fn a_list_and_a_run_have_the_same_shards() {
+    let checkout = Checkout::of_pull_request(&[("note", "x")]);
+    let root = checkout.root();
+    let mut listed = Vec::new();
+    let mut measured = Vec::new();
+    for index in 1..=2 {
+        let list = ended(outside(&root, &format!("list --json --shard {index}/2"))).exits(0);
+        let list: serde_json::Value = serde_json::from_str(&list.out).unwrap();
+        let ids = list["benchmarks"].as_array().unwrap().iter();
+        let ids: Vec<String> = ids.map(|entry| entry["id"].as_str().unwrap().to_owned()).collect();
+        let line = format!("run --quiet --processes 1 --shard {index}/2 --artifacts {index}");
+        ended(outside(&root, &line)).exits(0);
+        let run = std::fs::read_dir(root.join(index.to_string())).unwrap();
+        let run = run.flatten().map(|entry| entry.path()).find(|path| path.is_dir()).unwrap();
+        let record = gbench_ci::store::read_record(&run).unwrap();
+        let cases: Vec<String> = record.cases.iter().map(|case| case.id.to_string()).collect();
+        assert_eq!(cases, ids);
+        listed.extend(ids);
+        measured.extend(cases);
+    }
+    listed.sort();
+    assert_eq!(listed, ["s/c0", "s/c1", "s/c2"]);
+    for line in ["list --shard 1/4", "run --shard 4/4", "compare main --shard 1/4"] {
+        ended(outside(&root, line)).exits(2).says("there are more shards than cases: 3 cases");
+    }
+    ended(outside(&root, "compare a.json b.json --shard 1/2")).exits(2).says("records are compared whole");
+}

@@ -1,0 +1,505 @@
+//! The parts of a matrix as one answer. `fixtures/merged` is written anew with `UPDATE_FIXTURES=1`.
+
+use std::path::Path;
+
+use gbench_ci::compare::*;
+use gbench_ci::model::*;
+
+use crate::support::cli::{command, ended, ran};
+use crate::support::merging::{self, job, part, three_shards, verdict};
+use crate::support::{fixture, folder_with};
+
+fn shard(index: u32, of: u32) -> Option<Shard> {
+    Some(Shard { index, of })
+}
+
+/// Panics unless merging is refused as a mistake of the caller that names both parts.
+#[track_caller]
+fn refused(parts: Vec<Part>, both: [&str; 2], words: &str) {
+    let fault = merge(parts).unwrap_err();
+    assert_eq!(fault.exit, Exit::Usage, "{fault}");
+    for word in both.iter().chain([&words]) {
+        assert!(fault.what.contains(word), "`{word}` in: {fault}");
+    }
+}
+
+#[test]
+fn the_shards_of_a_suite_are_one_verdict_as_if_nobody_had_cut_it() {
+    let parts = three_shards("h100", true);
+    let mut cases: Vec<CaseId> =
+        parts.iter().flat_map(|part| &part.verdict.rows).map(|row| row.case.clone()).collect();
+    let merged = merge(parts.clone()).unwrap();
+    assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Regressed, 1));
+    assert_eq!(merged.groups.len(), 1);
+    let group = &merged.groups[0];
+    assert_eq!(group.label, "h100");
+    let whole = &group.verdict;
+    assert_eq!(whole.rows.len(), 9);
+    assert_eq!(whole.rows[0].case.benchmark.as_str(), "kernels/gemm");
+    assert!(whole.rows.is_sorted_by_key(|row| row.verdict));
+    let mut found: Vec<CaseId> = whole.rows.iter().map(|row| row.case.clone()).collect();
+    cases.sort();
+    found.sort();
+    assert_eq!(found, cases);
+    assert!(whole.sentence.starts_with("1 of 9 cases regressed: kernels/gemm time"), "{}", whole.sentence);
+    assert_eq!(merged.sentence, whole.sentence);
+    // The promise of the whole suite is what the gate asked for.
+    assert_eq!(whole.method.alpha, 0.01);
+    let rounds = whole.method.rounds.as_ref().unwrap();
+    assert_eq!(rounds.alpha_improved, 0.05);
+    let suspects: u32 = parts
+        .iter()
+        .filter_map(|part| part.verdict.method.rounds.as_ref())
+        .map(|rounds| rounds.suspects)
+        .sum();
+    assert_eq!(rounds.suspects, suspects);
+    let tested: u32 = parts.iter().map(|part| part.verdict.method.tested).sum();
+    assert_eq!((whole.method.tested, whole.base.cases, whole.head.measured), (tested, 9, 9));
+    assert!(rounds.shift.is_some());
+    assert!(whole.reproduce.starts_with("for id in 20261121T"), "{}", whole.reproduce);
+    assert!(merged.warnings.is_empty());
+    assert_eq!(merged_follows(&merged), Ok(()));
+}
+
+#[test]
+fn the_order_of_the_parts_does_not_matter() {
+    let mut parts = three_shards("h100", true);
+    parts.extend(three_shards("a100", false));
+    let merged = merge(parts.clone()).unwrap();
+    parts.reverse();
+    let again = merge(parts).unwrap();
+    assert_eq!(merged.sentence, again.sentence);
+    assert_eq!(merged.counts, again.counts);
+    for (one, other) in merged.groups.iter().zip(&again.groups) {
+        assert_eq!((&one.label, &one.verdict.rows), (&other.label, &other.verdict.rows));
+    }
+}
+
+#[test]
+fn of_several_machines_the_gravest_is_said_first_and_the_counts_are_of_all() {
+    let merged = merge(vec![part("a100", None, false), part("h100", None, true)]).unwrap();
+    assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Regressed, 1));
+    assert!(merged.sentence.starts_with("h100: 1 of 9 cases regressed"), "{}", merged.sentence);
+    assert!(merged.sentence.ends_with("; nothing regressed on a100."), "{}", merged.sentence);
+    assert_eq!(merged.counts[&Verdict::Regressed], 1);
+    assert_eq!(merged.counts.values().sum::<u32>(), 18);
+    let green = merge(vec![part("a100", None, false), part("h100", None, false)]).unwrap();
+    assert_eq!((green.conclusion, green.exit_code), (Conclusion::Pass, 0));
+    assert_eq!(green.sentence, "Nothing regressed on any of 2 machines (a100, h100): 18 compared rows.");
+    for merged in [merged, green] {
+        assert_eq!(merged_follows(&merged), Ok(()));
+    }
+}
+
+#[test]
+fn a_single_part_stays_as_it_is() {
+    let only = part("h100", None, true);
+    let merged = merge(vec![only.clone()]).unwrap();
+    assert_eq!(merged.groups, [Group { label: "h100".into(), verdict: only.verdict.clone() }]);
+    let without = Part { job: None, ..only.clone() };
+    assert_eq!(merge(vec![without]).unwrap().groups[0].label, "");
+}
+
+#[test]
+fn without_jobs_folders_say_which_machine_it_was() {
+    let without = |name: &str, part: Part| Part { name: name.into(), job: None, ..part };
+    let label = |names: [&str; 2]| {
+        let parts =
+            vec![without(names[0], part("h100", None, false)), without(names[1], part("a100", None, false))];
+        let merged = merge(parts).unwrap();
+        merged.groups.into_iter().map(|group| group.label).collect::<Vec<_>>()
+    };
+    assert_eq!(label(["in/h100", "in/a100/"]), ["a100", "h100"]);
+    let run = "20261121T110000.000Z-c0ffee";
+    assert_eq!(label([&format!("in/h100/{run}"), &format!("in/a100/{run}")]), ["a100", "h100"]);
+    let other = "20261121T110000.000Z-c0ffef";
+    assert_eq!(label([&format!("in/{run}"), &format!("in/{other}")]), [run, other]);
+}
+
+#[test]
+fn a_shard_that_never_came_is_never_green() {
+    let mut parts = three_shards("h100", false);
+    parts.remove(1);
+    let merged = merge(parts.clone()).unwrap();
+    assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Failed, 4));
+    assert_eq!(merged.warnings, ["shard 2 of 3 is missing"]);
+    assert!(merged.sentence.ends_with("; shard 2 of 3 is missing."), "{}", merged.sentence);
+    let of_machine = &merged.groups[0].verdict;
+    assert_eq!((of_machine.conclusion, of_machine.exit_code), (Conclusion::Failed, 4));
+    assert_eq!(of_machine.warnings[0], "shard 2 of 3 is missing");
+    // What was found stays found.
+    let mut red = three_shards("h100", true);
+    red.retain(|part| part.verdict.exit_code == 1);
+    let red = merge(red).unwrap();
+    assert_eq!((red.conclusion, red.exit_code), (Conclusion::Regressed, 1));
+    assert_eq!(red.warnings.len(), 2);
+    // Beside other machines it is said whose.
+    parts.push(part("a100", None, false));
+    let several = merge(parts).unwrap();
+    assert_eq!(several.warnings, ["h100: shard 2 of 3 is missing"]);
+    assert_eq!(several.groups[0].verdict.exit_code, 0, "the other machine is whole");
+    for merged in [merged, red, several] {
+        assert_eq!(merged_follows(&merged), Ok(()));
+    }
+}
+
+#[test]
+fn a_part_without_a_verdict_is_a_gap_and_nothing_at_all_is_a_failure() {
+    let gap = |label: &str, shard| Gap {
+        label: Some(label.into()),
+        shard,
+        what: "part `h100-2` has no verdict: its comparison did not come to its end".into(),
+    };
+    let mut parts = three_shards("h100", false);
+    parts.remove(1);
+    let merged = merge_with(parts.clone(), vec![gap("h100", shard(2, 3))]).unwrap();
+    assert_eq!(merged.warnings.len(), 1, "it is not said to be missing as well: {:?}", merged.warnings);
+    assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Failed, 4));
+    let other = merge_with(three_shards("h100", false), vec![gap("a100", None)]).unwrap();
+    assert_eq!((other.conclusion, other.exit_code), (Conclusion::Failed, 4));
+    assert!(other.sentence.contains("but the comparison has gaps: part `h100-2`"), "{}", other.sentence);
+    assert_eq!(other.groups[0].verdict.conclusion, Conclusion::Pass);
+    let nothing = merge_with(Vec::new(), vec![gap("h100", None)]).unwrap_err();
+    assert_eq!(nothing.exit, Exit::Failed);
+    assert!(nothing.what.starts_with("nothing was merged: part `h100-2`"), "{nothing}");
+    assert_eq!(merge(Vec::new()).unwrap_err().exit, Exit::Failed);
+}
+
+#[test]
+fn a_shard_that_compared_nothing_or_ended_otherwise_than_its_verdict_says_is_a_gap() {
+    let mut parts = three_shards("h100", false);
+    let (base, head) = crate::support::rounds::sides(&[]);
+    let mut empty = verdict_of(&base, &head, None).unwrap();
+    (empty.base.commit, empty.head.commit) = (Some(merging::BASE.into()), Some(merging::HEAD.into()));
+    parts[2] = Part { job: Some(job("h100", shard(3, 3), 4)), verdict: empty, ..parts[2].clone() };
+    let merged = merge(parts.clone()).unwrap();
+    assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Failed, 4));
+    assert_eq!(merged.warnings, ["shard 3 of 3 compared nothing"]);
+    let mut parts = three_shards("h100", false);
+    parts[0].job.as_mut().unwrap().exit_code = 130;
+    let merged = merge(parts).unwrap();
+    assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Failed, 4));
+    assert_eq!(merged.warnings, ["shard 1 of 3 ended with exit code 130, and its verdict says 0"]);
+}
+
+#[test]
+fn a_shard_whose_machine_changed_does_not_hide_what_the_others_found() {
+    let incomparable = |parts: &mut Vec<Part>| {
+        let verdict = &mut parts[0].verdict;
+        verdict.differences.push(Difference {
+            field: "gpu_model".into(),
+            base: "NVIDIA H100".into(),
+            head: "NVIDIA A100".into(),
+            strict: true,
+        });
+        verdict.rows.clear();
+        verdict.counts.values_mut().for_each(|count| *count = 0);
+        verdict.method.rounds = None;
+        (verdict.conclusion, verdict.exit_code) = (Conclusion::Incomparable, 5);
+        parts[0].job.as_mut().unwrap().exit_code = 5;
+    };
+    let (mut green, mut red) = (three_shards("h100", false), three_shards("h100", true));
+    incomparable(&mut green);
+    incomparable(&mut red);
+    let green = merge(green).unwrap();
+    assert_eq!((green.conclusion, green.exit_code), (Conclusion::Incomparable, 5));
+    assert!(green.sentence.starts_with("Nothing regressed in 6 compared rows, but"), "{}", green.sentence);
+    let red = merge(red).unwrap();
+    assert_eq!((red.conclusion, red.exit_code), (Conclusion::Regressed, 1));
+    for merged in [green, red] {
+        assert_eq!(merged_follows(&merged), Ok(()));
+    }
+}
+
+#[test]
+fn parts_that_do_not_belong_together_are_refused_by_name() {
+    let shards = || three_shards("h100", false);
+    let change = |of: usize, change: &dyn Fn(&mut Part)| {
+        let mut parts = shards();
+        change(&mut parts[of]);
+        parts
+    };
+    let same = change(1, &|part| part.job.as_mut().unwrap().shard = shard(1, 3));
+    refused(same, ["h100-1", "h100-2"], "are both shard 1 of 3");
+    let of_two = change(1, &|part| part.job.as_mut().unwrap().shard = shard(2, 2));
+    refused(of_two, ["h100-1", "h100-2"], "a shard of 2");
+    let uncut = change(2, &|part| part.job.as_mut().unwrap().shard = None);
+    refused(uncut, ["h100-1", "h100-3"], "no shard");
+    let base = change(1, &|part| part.verdict.base.commit = Some("5".repeat(40)));
+    refused(base, ["h100-1", "h100-2"], "the base of");
+    let head = change(2, &|part| part.verdict.head.commit = None);
+    refused(head, ["h100-1", "h100-3"], "no known commit");
+    let pull = change(2, &|part| part.job.as_mut().unwrap().head = Some("5".repeat(40)));
+    refused(pull, ["h100-1", "h100-3"], "pull request's head");
+    let rule = change(1, &|part| part.verdict.method.rule = "process-welch-holm".into());
+    refused(rule, ["h100-1", "h100-2"], "its rule is");
+    let policy = change(2, &|part| part.verdict.method.inconclusive_fails = true);
+    refused(policy, ["h100-1", "h100-3"], "inconclusive_fails is");
+    let twice = vec![part("h100", None, false), Part { name: "again".into(), ..part("h100", None, false) }];
+    refused(twice, ["h100", "again"], "both judge kernels/");
+}
+
+#[test]
+fn a_graver_exit_code_of_a_shard_is_not_lost_among_the_others() {
+    let mut parts = three_shards("h100", false);
+    let noisy: Vec<_> = merging::shard_of(&merging::suite(false), Shard { index: 2, of: 3 })
+        .into_iter()
+        .map(|plan| crate::support::rounds::Planned {
+            differences: crate::support::rounds::differences(7, 0.0, 0.4, 40),
+            ..plan
+        })
+        .collect();
+    let verdict = verdict("h100", &noisy, 3);
+    assert_eq!(verdict.exit_code, 3, "{}", verdict.sentence);
+    parts[1] = Part { job: Some(job("h100", shard(2, 3), 3)), verdict, ..parts[1].clone() };
+    let merged = merge(parts).unwrap();
+    assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Inconclusive, 3));
+    assert_eq!(merged_follows(&merged), Ok(()));
+}
+
+#[test]
+fn the_job_of_all_is_as_strict_as_the_strictest() {
+    let merged = merge(three_shards("h100", true)).unwrap();
+    let with = |words: &[&str]| Job {
+        fail_on: words.iter().map(|word| (*word).to_owned()).collect(),
+        ..job("h100", None, 0)
+    };
+    let of = |jobs: &[Job]| merged_job(jobs, &merged).unwrap();
+    let both = of(&[with(&["regression"]), Job { fork: true, ..with(&["failed", "regression"]) }]);
+    assert_eq!(
+        (both.fail_on, both.fork, both.exit_code),
+        (vec!["failed".into(), "regression".into()], true, 1)
+    );
+    assert_eq!((both.label.as_str(), both.sources.len()), ("h100", 1));
+    assert!(of(&[with(&["regression"]), with(&[])]).fail_on.is_empty());
+    assert_eq!(merged_job(&[], &merged), None);
+}
+
+/// Writes the fixture's parts, or holds them to the builder.
+fn held(folder: &Path, parts: &[Part]) {
+    for part in parts {
+        let fresh = tempfile::tempdir().unwrap();
+        let written = merging::write(part, fresh.path());
+        for file in ["job.json", "reports/verdict.json"] {
+            let kept = folder.join(&part.name).join(file);
+            if std::env::var_os("UPDATE_FIXTURES").is_some() {
+                merging::write(part, folder);
+            }
+            let same = std::fs::read(&kept).unwrap() == std::fs::read(written.join(file)).unwrap();
+            assert!(same, "{}: run with UPDATE_FIXTURES=1", kept.display());
+        }
+    }
+}
+
+#[test]
+fn the_kept_parts_give_the_kept_merge_by_the_command() {
+    let mut gpus = three_shards("a100", false);
+    gpus.extend(three_shards("h100", true));
+    for (name, parts, code) in [("three_shards", three_shards("h100", false), 0), ("two_gpus", gpus, 1)] {
+        let folder = fixture("merged").join(name);
+        held(&folder.join("parts"), &parts);
+        let fresh = tempfile::tempdir().unwrap();
+        let line =
+            format!("merge parts --expect {} --output {}", parts.len(), fresh.path().join("out").display());
+        ran(&folder, &line).exits(code).says("merged.json");
+        for file in ["merged.json", "job.json"] {
+            let now = std::fs::read_to_string(fresh.path().join("out").join(file)).unwrap();
+            let kept = folder.join("merged").join(file);
+            if std::env::var_os("UPDATE_FIXTURES").is_some() {
+                std::fs::create_dir_all(folder.join("merged")).unwrap();
+                std::fs::write(&kept, &now).unwrap();
+            }
+            let kept = std::fs::read_to_string(&kept).unwrap();
+            assert!(kept == now, "{name}/merged/{file}: run with UPDATE_FIXTURES=1");
+        }
+    }
+}
+
+#[test]
+fn a_merge_is_reported_in_every_format_with_its_code() {
+    let folder = fixture("merged/two_gpus");
+    let shown = ran(&folder, "report merged/merged.json --exit-code").exits(1);
+    let shown = shown.says("h100: 1 of 9 cases regressed").says("18 rows of 2 machines: 1 regressed");
+    insta::assert_snapshot!("merged_terminal", shown.out);
+    assert!(shown.out.lines().all(|line| line.chars().count() <= 80 || line.contains("for id in")));
+    insta::assert_snapshot!("merged_markdown", ran(&folder, "report merged --format markdown").exits(0).out);
+    let json = ran(&folder, "report merged --format json").exits(0).out;
+    assert_eq!(json, std::fs::read_to_string(folder.join("merged/merged.json")).unwrap());
+    let csv = ran(&folder, "report merged --format csv").exits(0).out;
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    assert_eq!(reader.headers().unwrap().get(0), Some("label"));
+    let labels: Vec<String> = reader.records().map(|record| record.unwrap()[0].to_owned()).collect();
+    assert_eq!(labels, [["a100"; 9], ["h100"; 9]].concat());
+    let junit = ran(&folder, "report merged --format junit").exits(0).out;
+    assert!(
+        junit.contains("testsuite name=\"h100: kernels\"") && junit.contains("failures=\"1\""),
+        "{junit}"
+    );
+    let lines = ran(&folder, "report merged --format jsonl").exits(0).out;
+    assert!(lines.lines().count() == 18 && lines.lines().all(|line| line.starts_with("{\"label\":\"")));
+}
+
+#[test]
+fn a_merge_with_gaps_shows_them_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut parts = three_shards("h100", false);
+    parts.remove(2);
+    parts.iter().for_each(|part| drop(merging::write(part, &folder.path().join("parts"))));
+    ran(folder.path(), "merge parts").exits(4).says("shard 3 of 3 is missing").says("FAILED");
+    for format in ["markdown", "junit", "json"] {
+        let line = format!("report merged --exit-code --format {format}");
+        ran(folder.path(), &line).exits(4).says("shard 3 of 3 is missing");
+    }
+    let junit = ran(folder.path(), "report merged --format junit").out;
+    assert!(junit.contains("errors=\"1\""), "{junit}");
+}
+
+#[test]
+fn folders_that_hold_no_verdict_are_gaps_by_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = folder.path().join("parts");
+    merging::write(&part("h100", None, false), &parts);
+    ran(folder.path(), "merge parts").exits(0);
+    ran(folder.path(), "merge parts --expect 2").exits(4).says("1 of 2 parts came with a verdict");
+    std::fs::create_dir_all(parts.join("a100/logs")).unwrap();
+    ran(folder.path(), "merge parts").exits(4).says("part `parts/a100` holds no verdict");
+    // A job that was cancelled: journals, and no verdict.
+    let results = parts.join("a100/20261121T110000.000Z-c0ffee/base/results");
+    std::fs::create_dir_all(&results).unwrap();
+    std::fs::write(results.join("journal.jsonl"), "").unwrap();
+    ran(folder.path(), "merge parts").exits(4).says("has no verdict: its comparison did not come to its end");
+    std::fs::remove_dir_all(parts.join("h100")).unwrap();
+    ran(folder.path(), "merge parts").exits(4).says("nothing was merged");
+    ran(folder.path(), "merge nowhere").exits(2).says("there is no such folder");
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    ran(&empty, "merge .").exits(4).says("nothing was merged");
+    ran(folder.path(), "merge").exits(2);
+}
+
+#[test]
+fn a_merge_among_its_own_parts_is_no_part_and_alone_it_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    three_shards("h100", false).iter().for_each(|part| drop(merging::write(part, folder.path())));
+    ran(folder.path(), "merge .").exits(0);
+    let first = std::fs::read(folder.path().join("merged/merged.json")).unwrap();
+    ran(folder.path(), "merge .").exits(0);
+    assert_eq!(std::fs::read(folder.path().join("merged/merged.json")).unwrap(), first);
+    ran(folder.path(), "merge merged").exits(2).says("a merge takes the parts");
+}
+
+#[test]
+fn the_same_part_twice_is_refused_by_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    merging::write(&part("h100", None, false), folder.path());
+    ran(folder.path(), "merge h100 h100").exits(2).says("both judge");
+}
+
+const SUITES: &str = "[suite]\nname = \"s\"\n[defaults]\nprocesses = 2\n\
+    [[benchmark]]\nid = \"a\"\ncommand = [\"sleep\", \"0.01\"]\n[[benchmark]]\nid = \"b\"\ncommand = [\"sleep\", \"0.01\"]\n";
+
+#[test]
+fn runs_of_parts_of_a_suite_become_one_record() {
+    let folder = folder_with(SUITES);
+    for (id, place) in [("a", "one"), ("b", "two")] {
+        ran(folder.path(), &format!("run --benchmark s/{id} --artifacts {place} --quiet")).exits(0);
+    }
+    let runs: Vec<String> = ["one", "two"].iter().map(|place| newest(&folder.path().join(place))).collect();
+    let line = format!("merge one/{} two/{}", runs[0], runs[1]);
+    ran(folder.path(), &line).exits(0).says("record merged/results/record.json");
+    let text = std::fs::read_to_string(folder.path().join("merged/results/record.json")).unwrap();
+    let record: RunRecord = serde_json::from_str(&text).unwrap();
+    let cases: Vec<String> = record.cases.iter().map(|case| case.id.to_string()).collect();
+    assert_eq!(cases, ["s/a", "s/b"]);
+    assert_eq!(
+        (record.state, record.run_id.to_string()),
+        (RecordState::Complete, format!("{}-merged", runs[0]))
+    );
+    // A merged record is a run's folder like any.
+    ran(folder.path(), "compare merged merged").exits(0);
+    ran(folder.path(), &line).exits(2).says("something lies here already");
+    ran(folder.path(), &format!("merge one/{0} one/{0} --output x", runs[0])).exits(2).says("both hold s/a");
+    ran(folder.path(), &format!("merge one/{} --expect 2 --output y", runs[0])).exits(4).says("1 of 2 parts");
+    // Other settings are another measurement.
+    ran(folder.path(), "run --benchmark s/b --processes 3 --artifacts three --quiet").exits(0);
+    let other = newest(&folder.path().join("three"));
+    let line = format!("merge one/{} three/{other} --output z", runs[0]);
+    ran(folder.path(), &line).exits(2).says("same settings");
+}
+
+fn newest(folder: &Path) -> String {
+    let names =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| !name.starts_with('.')).max().unwrap()
+}
+
+#[test]
+fn a_matrix_is_one_line_that_a_workflow_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "matrix --shards 2 --label h100=self-hosted,gpu,h100 --label a100=self-hosted,a100";
+    let out = ran(folder.path(), line).exits(0).out;
+    assert_eq!(
+        out,
+        "{\"include\":[{\"label\":\"h100\",\"runner\":[\"self-hosted\",\"gpu\",\"h100\"],\"shard\":\"1/2\"},\
+         {\"label\":\"h100\",\"runner\":[\"self-hosted\",\"gpu\",\"h100\"],\"shard\":\"2/2\"},\
+         {\"label\":\"a100\",\"runner\":[\"self-hosted\",\"a100\"],\"shard\":\"1/2\"},\
+         {\"label\":\"a100\",\"runner\":[\"self-hosted\",\"a100\"],\"shard\":\"2/2\"}]}\n"
+    );
+    let outputs = folder.path().join("outputs");
+    std::fs::write(&outputs, "before=1\n").unwrap();
+    let mut step = command(folder.path(), &format!("{line} --output matrix"));
+    step.env("GITHUB_OUTPUT", &outputs);
+    assert_eq!(ended(step).exits(0).out, out);
+    assert_eq!(std::fs::read_to_string(&outputs).unwrap(), format!("before=1\nmatrix={out}"));
+    let mut outside = command(folder.path(), "matrix --output matrix");
+    outside.env_remove("GITHUB_OUTPUT");
+    ended(outside).exits(2).says("GITHUB_OUTPUT is not set");
+    let mut odd = command(folder.path(), "matrix --output a=b");
+    odd.env("GITHUB_OUTPUT", &outputs);
+    ended(odd).exits(2).says("cannot be called so");
+    ran(folder.path(), "matrix --shards 257").exits(2);
+    ran(folder.path(), "matrix --shards 200 --label a=x --label b=x").exits(2).says("at most 256 jobs");
+}
+
+#[test]
+fn what_every_verdict_says_follows_from_its_rows() {
+    let mut held = 0;
+    let mut hold = |verdict: &VerdictDocument, name: &Path| {
+        held += 1;
+        assert_eq!(follows(verdict), Ok(()), "{}", name.display());
+    };
+    for folder in ["rounds", "rounds_gaps", "verdicts", "merged"] {
+        for path in verdicts_below(&fixture(folder)) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            hold(&serde_json::from_str(&text).unwrap(), &path);
+        }
+    }
+    for entry in std::fs::read_dir(fixture("comparisons")).unwrap() {
+        let folder = entry.unwrap().path();
+        let record = |name: &str| -> RunRecord {
+            serde_json::from_str(&std::fs::read_to_string(folder.join(name)).unwrap()).unwrap()
+        };
+        let (base, head) = (record("base.json"), record("head.json"));
+        let side = |record| SideInput { record, name: "x".into() };
+        for (sessions, fails) in [(0, false), (0, true), (4, false), (4, true)] {
+            let policy =
+                Policy { sessions, inconclusive_fails: fails, failed_fails: !fails, ..Policy::default() };
+            hold(&compare(&side(&base), &side(&head), &policy).unwrap(), &folder);
+        }
+    }
+    assert!(held > 100, "{held}");
+}
+
+fn verdicts_below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        match path.is_dir() {
+            true => found.extend(verdicts_below(&path)),
+            false if name == "verdict.json" || name == "demo.json" => found.push(path),
+            false => {}
+        }
+    }
+    found
+}

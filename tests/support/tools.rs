@@ -1,0 +1,93 @@
+//! Programs that some tests run besides ours: GitHub's emulator, a runner of workflows, linters, GitHub's Markdown.
+//!
+//! `.ci/run tools` installs them. They lie in the folder that `GBENCH_TEST_TOOLS` names, or else in `ci-tools` in the
+//! build folder. A test without its program says so by name and passes.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+fn folder() -> PathBuf {
+    match std::env::var_os("GBENCH_TEST_TOOLS") {
+        Some(folder) => folder.into(),
+        None => PathBuf::from(env!("CARGO_TARGET_TMPDIR")).with_file_name("ci-tools"),
+    }
+}
+
+/// The program at `place` below the folder. Says which test goes without it where it is missing.
+fn found(place: &str, name: &str) -> Option<PathBuf> {
+    let program = folder().join(place);
+    if program.is_file() {
+        return Some(program);
+    }
+    skipped(name);
+    None
+}
+
+/// Not by `eprintln!`, which the test runner keeps to itself when the test passes.
+fn skipped(name: &str) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {name} is not installed (.ci/run tools)");
+}
+
+/// An executable of an npm package.
+pub fn npm_tool(name: &str) -> Option<PathBuf> {
+    found(&format!("node_modules/.bin/{name}"), name)
+}
+
+/// A stateful emulator of GitHub's API: `emulate start --service github --port N --seed FILE`.
+pub fn emulate() -> Option<PathBuf> {
+    npm_tool("emulate")
+}
+
+/// Runs workflows as GitHub's runner does.
+pub fn act() -> Option<PathBuf> {
+    found("bin/act", "act")
+}
+
+/// Looks over workflows and actions for what is unsafe.
+pub fn zizmor() -> Option<PathBuf> {
+    found("bin/zizmor", "zizmor")
+}
+
+/// Looks over workflows for what is wrong.
+pub fn actionlint() -> Option<PathBuf> {
+    found("bin/actionlint", "actionlint")
+}
+
+/// Looks over shell scripts.
+pub fn shellcheck() -> Option<PathBuf> {
+    found("bin/shellcheck", "shellcheck")
+}
+
+/// A Python with the package `cmarkgfm`: GitHub's own Markdown engine.
+pub fn cmark() -> Option<PathBuf> {
+    let python = found("bin/python3", "cmarkgfm")?;
+    let has = Command::new(&python).args(["-c", "import cmarkgfm"]).stderr(Stdio::null()).status();
+    if has.is_ok_and(|status| status.success()) {
+        return Some(python);
+    }
+    skipped("cmarkgfm");
+    None
+}
+
+/// What GitHub's engine makes of each text: HTML, raw HTML let through, its extensions on. `None` without [`cmark`].
+pub fn rendered(texts: &[String]) -> Option<Vec<String>> {
+    const PROGRAM: &str = "import cmarkgfm, json, sys
+from cmarkgfm.cmark import Options
+texts = json.load(sys.stdin)
+html = [cmarkgfm.github_flavored_markdown_to_html(t, options=Options.CMARK_OPT_UNSAFE) for t in texts]
+json.dump(html, sys.stdout)";
+    let mut python = Command::new(cmark()?);
+    let python = python.args(["-c", PROGRAM]).env("PYTHONIOENCODING", "utf-8");
+    let mut child = python.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let input = serde_json::to_vec(texts).unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // On a thread of its own: the engine may answer before it has read everything.
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(output.status.success(), "cmarkgfm fails");
+    Some(serde_json::from_slice(&output.stdout).unwrap())
+}

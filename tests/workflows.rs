@@ -1,0 +1,290 @@
+//! What `init --github` writes, and the project's own workflows and action: read by two linters, and by us for the rules that
+//! no linter holds. Where a linter is not installed its tests say so.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::act::ACTION_SHA;
+use crate::support::cli::{ended, ran};
+use crate::support::tools;
+
+/// The repositories that are tried: nothing, a Python project, a CUDA project. Path and text of each file.
+const REPOSITORIES: [(&str, &[(&str, &str)]); 3] = [
+    ("empty", &[]),
+    (
+        "python",
+        &[
+            ("benchmarks/bench_sort.py", "print(sorted(range(9)))\n"),
+            ("pyproject.toml", "[project]\nname = \"x\"\n"),
+        ],
+    ),
+    (
+        "cuda",
+        &[
+            ("bench/gemm.cu", "int main() { return 0; }\n"),
+            ("Makefile", "bench:\n\tnvcc -o gemm bench/gemm.cu\n"),
+        ],
+    ),
+];
+
+/// The ways of asking that give different files.
+const FLAGS: [&str; 5] = [
+    "",
+    "--runner ubuntu-latest",
+    "--runner self-hosted,gpu --forks allow",
+    "--runner self-hosted,gpu --shards 3",
+    "--gpus h100=self-hosted,gpu,h100 a100=self-hosted,gpu,a100 --shards 2 --forks allow",
+];
+
+fn git(folder: &Path, line: &str) {
+    let status = Command::new("git").args(line.split(' ')).current_dir(folder).status().unwrap();
+    assert!(status.success(), "git {line}");
+}
+
+/// A repository with the workflows in it.
+fn generated(files: &[(&str, &str)], flags: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    git(folder.path(), "init -q -b main .");
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let line = format!("init --github --action acme/gbench-ci@{ACTION_SHA} {flags}");
+    ran(folder.path(), &line).exits(0).says("Next, for the default branch");
+    folder
+}
+
+fn each(mut check: impl FnMut(&Path, &str)) {
+    for (name, files) in REPOSITORIES {
+        for flags in FLAGS {
+            let folder = generated(files, flags);
+            check(folder.path(), &format!("{name} {flags}"));
+        }
+    }
+    check(Path::new(env!("CARGO_MANIFEST_DIR")), "the project itself");
+}
+
+fn workflows(folder: &Path) -> Vec<(PathBuf, String)> {
+    let entries = std::fs::read_dir(folder.join(".github/workflows")).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+/// Without findings, also the strictest ones; what is ignored says why beside it.
+#[test]
+fn zizmor_finds_nothing() {
+    let Some(zizmor) = tools::zizmor() else { return };
+    each(|folder, name| {
+        let mut command = Command::new(&zizmor);
+        command.args(["--offline", "--no-progress", "--color", "never", "--persona", "auditor", "."]);
+        let output = command.current_dir(folder).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {said}");
+        for (path, text) in workflows(folder) {
+            for line in text.lines().filter(|line| line.contains("zizmor: ignore[")) {
+                let reason = line.rsplit_once(']').map_or("", |(_, reason)| reason.trim());
+                assert!(reason.len() > 15, "{}: no reason in `{line}`", path.display());
+            }
+        }
+    });
+}
+
+#[test]
+fn actionlint_finds_nothing() {
+    let Some(actionlint) = tools::actionlint() else { return };
+    // It reads the shell scripts in the workflows by shellcheck, if that is on the PATH.
+    let path = format!("{}:{}", actionlint.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    each(|folder, name| {
+        let output = Command::new(&actionlint).current_dir(folder).env("PATH", &path).output().unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stdout));
+    });
+}
+
+#[test]
+fn shellcheck_finds_nothing_in_the_actions_scripts() {
+    let Some(shellcheck) = tools::shellcheck() else { return };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let scripts = std::fs::read_dir(root.join(".github/action")).unwrap().map(|entry| entry.unwrap().path());
+    let scripts: Vec<PathBuf> =
+        scripts.filter(|path| path.extension().is_some_and(|end| end == "sh")).collect();
+    assert_eq!(scripts.len(), 5);
+    let mut command = Command::new(shellcheck);
+    command.current_dir(root).args(["-x", "-P", ".github/action", ".ci/run", ".ci/release"]).args(scripts);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// The lines of every `run:`, with the number of each.
+fn scripts(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut within = None;
+    for (number, line) in text.lines().enumerate() {
+        let depth = line.len() - line.trim_start().len();
+        if within.is_some_and(|above| depth > above || line.trim().is_empty()) {
+            found.push((number + 1, line));
+            continue;
+        }
+        within = None;
+        if let Some(rest) = line.trim_start().trim_start_matches("- ").strip_prefix("run:") {
+            found.push((number + 1, rest));
+            within = Some(depth + line.trim_start().starts_with("- ") as usize * 2);
+        }
+    }
+    found
+}
+
+#[test]
+fn t6_no_expression_stands_in_a_script() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let action = root.join("action.yml");
+    let mut seen = 0;
+    let mut check = |path: &Path, text: &str| {
+        for (number, line) in scripts(text) {
+            seen += 1;
+            assert!(!line.contains("${{"), "{}:{number}: {line}", path.display());
+        }
+    };
+    check(&action, &std::fs::read_to_string(&action).unwrap());
+    each(|folder, _| workflows(folder).iter().for_each(|(path, text)| check(path, text)));
+    assert!(seen > 20, "only {seen} lines of scripts");
+    assert_eq!(scripts("a:\n  - run: |\n      x\n\n      y\n  - b\n    run: z\n").len(), 5);
+}
+
+#[test]
+fn t15_every_action_is_pinned_to_a_full_commit() {
+    let mut seen = 0;
+    each(|folder, name| {
+        for (path, text) in workflows(folder) {
+            for line in text.lines() {
+                let Some(used) = line.trim_start().trim_start_matches("- ").strip_prefix("uses: ") else {
+                    continue;
+                };
+                seen += 1;
+                let reference = used.split(' ').next().unwrap();
+                let sha = reference.split_once('@').map(|(_, sha)| sha);
+                let pinned =
+                    sha.is_some_and(|sha| sha.len() == 40 && sha.chars().all(|c| c.is_ascii_hexdigit()));
+                let own = name == "the project itself" && reference == "./";
+                assert!(pinned || own, "{}: {used}", path.display());
+                assert!(
+                    own || reference.starts_with("acme/") || used.contains(" # v"),
+                    "{}: which version is {used}?",
+                    path.display()
+                );
+            }
+        }
+    });
+    assert!(seen > 50, "only {seen} actions");
+}
+
+/// What each job may do at most, by the file's and the job's name.
+fn may(file: &str, job: &str) -> &'static [&'static str] {
+    match (file, job) {
+        ("gbench-report.yml", "report") => &["actions: read", "checks: write", "pull-requests: write"],
+        ("gbench-nightly.yml", "publish") => &["checks: write", "contents: write", "issues: write"],
+        ("release.yml", "draft") => &["attestations: write", "contents: write", "id-token: write"],
+        _ => &["contents: read"],
+    }
+}
+
+#[test]
+fn t12_every_job_says_what_it_may_and_none_may_more_than_it_needs() {
+    let mut jobs = 0;
+    each(|folder, name| {
+        for (path, text) in workflows(folder) {
+            let file = path.file_name().unwrap().to_str().unwrap();
+            let all = text.lines().filter(|line| !line.trim().is_empty() && !line.trim().starts_with('#'));
+            let all: Vec<&str> = all.map(|line| line.split(" #").next().unwrap().trim_end()).collect();
+            let head =
+                all.iter().take_while(|line| **line != "jobs:").any(|line| line.starts_with("permissions:"));
+            assert!(head, "{name}: {file} gives its jobs what the repository gives");
+            let body = all.split(|line| *line == "jobs:").nth(1).unwrap();
+            let is_job = |line: &str| line.starts_with("  ") && !line.starts_with("   ");
+            let starts: Vec<usize> = (0..body.len()).filter(|at| is_job(body[*at])).collect();
+            for (place, start) in starts.iter().enumerate() {
+                let lines = &body[*start..starts.get(place + 1).copied().unwrap_or(body.len())];
+                let job = lines[0].trim().trim_end_matches(':');
+                jobs += 1;
+                if file == "ci.yml" {
+                    continue;
+                }
+                let at = lines.iter().position(|line| line.starts_with("    permissions:"));
+                let at = at.unwrap_or_else(|| panic!("{name}: {file}: {job} has no permissions"));
+                let given = lines[at + 1..].iter().take_while(|line| line.starts_with("      "));
+                for permission in given {
+                    assert!(
+                        may(file, job).contains(&permission.trim()),
+                        "{name}: {file}: {job}: {permission}"
+                    );
+                }
+                assert!(
+                    lines.iter().any(|line| line.starts_with("    timeout-minutes:")),
+                    "{name}: {file}: {job}"
+                );
+            }
+        }
+    });
+    assert!(jobs > 50, "only {jobs} jobs");
+}
+
+#[test]
+fn the_report_checks_nothing_out() {
+    for flags in FLAGS {
+        let folder = generated(&[], flags);
+        let text =
+            std::fs::read_to_string(folder.path().join(".github/workflows/gbench-report.yml")).unwrap();
+        assert!(!text.contains("actions/checkout") && !text.contains(" run: "), "{text}");
+    }
+}
+
+#[test]
+fn a_workflow_that_is_there_is_overwritten_by_force_only_and_the_suite_file_never() {
+    let folder = generated(&[], "--runner self-hosted,gpu");
+    let workflow = folder.path().join(".github/workflows/gbench-nightly.yml");
+    let suite = folder.path().join("gbench.toml");
+    let line = format!("init --github --runner self-hosted,gpu --action acme/gbench-ci@{ACTION_SHA}");
+    ran(folder.path(), &line).exits(0).says("kept gbench.toml");
+    std::fs::write(&workflow, "mine\n").unwrap();
+    std::fs::write(&suite, "# mine\n").unwrap();
+    ran(folder.path(), &line).exits(2).says("--force");
+    assert_eq!(std::fs::read_to_string(&workflow).unwrap(), "mine\n");
+    ran(folder.path(), &format!("{line} --force")).exits(0);
+    assert!(std::fs::read_to_string(&workflow).unwrap().contains("gbench-ci nightly"));
+    assert_eq!(std::fs::read_to_string(&suite).unwrap(), "# mine\n");
+}
+
+#[test]
+fn from_a_folder_within_the_workflows_lie_at_the_root_and_name_the_suite() {
+    let folder = tempfile::tempdir().unwrap();
+    git(folder.path(), "init -q -b trunk .");
+    std::fs::create_dir_all(folder.path().join("native/bench")).unwrap();
+    let line = format!("init --github --runner gpu --action acme/gbench-ci@{ACTION_SHA}");
+    ran(&folder.path().join("native/bench"), &line).exits(0).says("default branch `trunk`");
+    let text = std::fs::read_to_string(folder.path().join(".github/workflows/gbench-nightly.yml")).unwrap();
+    assert!(
+        text.contains("suite: native/bench/gbench.toml\n") && text.contains("'refs/heads/trunk'"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_could_not_be_written_safely_is_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    git(folder.path(), "init -q -b main .");
+    for (flags, words) in [
+        ("--runner gpu --action acme/gbench-ci@v1", "no full commit id"),
+        ("--runner a b --action x", "unexpected argument"),
+        ("--runner ${{x}} --action acme/gbench-ci@0123456789abcdef0123456789abcdef01234567", "no label"),
+        ("--runner gpu --shards 257 --action x", "257"),
+        (
+            "--shards 2 --gpus a=x a=y --action acme/gbench-ci@0123456789abcdef0123456789abcdef01234567",
+            "have this name",
+        ),
+    ] {
+        ran(folder.path(), &format!("init --github {flags}")).exits(2).says(words);
+    }
+    ended(crate::support::cli::command(folder.path(), "init --runner gpu")).exits(2).says("--github");
+    assert!(!folder.path().join(".github").exists() && !folder.path().join("gbench.toml").exists());
+}
