@@ -38,7 +38,10 @@ fn install(with: &[(&str, &str)]) -> Option<Stage> {
     let stage = Stage::new()?;
     let mut inputs = vec![("command", "install")];
     inputs.extend(with);
-    stage.using(&inputs, "      - env: { BINARY: '${{ steps.gate.outputs.binary }}' }\n        run: echo \"it is $BINARY\"\n");
+    stage.using(
+        &inputs,
+        "      - env: { BINARY: '${{ steps.gate.outputs.binary }}' }\n        run: echo \"it is $BINARY\"\n",
+    );
     stage.commit("Use the action");
     Some(stage)
 }
@@ -68,7 +71,8 @@ fn the_binary_that_the_environment_names_is_taken_first() {
     let Some(mut stage) = install(&[]) else { return };
     recorder(&stage, "bin/gbench-ci", VERSION);
     stage.put_on_path(&stage.at("bin")).set("GBENCH_CI_BINARY", gbench());
-    let played = stage.play("test.yml", "push", &push()).is(0).says("named by the workflow or the environment");
+    let played =
+        stage.play("test.yml", "push", &push()).is(0).says("named by the workflow or the environment");
     assert_eq!(played.output("install", "binary"), gbench().to_str());
     played.says(&format!("it is {}", gbench().display()));
 }
@@ -113,7 +117,8 @@ fn t15_an_archive_that_was_tampered_with_is_refused_and_nothing_of_it_runs() {
     stage.program(&format!("pack/{name}/gbench-ci"), &format!("#!/bin/sh\ntouch '{}'\n", ran.display()));
     stage.sh(&format!("tar -czf '{}' -C pack {name}", archive.display()));
     mirror(&mut stage);
-    let played = stage.play("test.yml", "push", &push()).is(1).says("the archive is not the one that was released");
+    let played =
+        stage.play("test.yml", "push", &push()).is(1).says("the archive is not the one that was released");
     assert_eq!(played.failed_steps(), [2]);
     assert!(!ran.exists(), "the archive's program ran");
 }
@@ -132,7 +137,11 @@ fn t15_without_a_sum_nothing_is_downloaded_and_the_last_resort_is_said_aloud() {
     );
     stage.program("bin/cargo", &script);
     stage.put_on_path(&stage.at("bin"));
-    let played = stage.play("test.yml", "push", &push()).is(0).says("knows no SHA-256 of").says("is being built from source");
+    let played = stage
+        .play("test.yml", "push", &push())
+        .is(0)
+        .says("knows no SHA-256 of")
+        .says("is being built from source");
     drop(played.says("built from the action's source"));
     let arguments = std::fs::read_to_string(stage.at("cargo.arguments")).unwrap();
     assert!(arguments.starts_with("install ") && arguments.contains("--locked"), "{arguments}");
@@ -145,7 +154,19 @@ const HOSTILE: &str = "x$(touch pwned)`touch pwned`;touch pwned;'\"&|>pwned --al
 fn t6_no_value_is_a_command_or_another_flag() {
     let Some(mut stage) = Stage::new() else { return };
     let quoted = "${{ github.event.pull_request.head.ref }}";
-    let names = ["suite", "base", "fail-on", "store", "history", "artifacts", "label", "shard", "budget", "name", "comment"];
+    let names = [
+        "suite",
+        "base",
+        "fail-on",
+        "store",
+        "history",
+        "artifacts",
+        "label",
+        "shard",
+        "budget",
+        "name",
+        "comment",
+    ];
     let mut with: Vec<(&str, &str)> = names.iter().map(|name| (*name, quoted)).collect();
     with.push(("token", "${{ github.token }}"));
     stage.using(&with, "");
@@ -168,11 +189,9 @@ fn t6_no_value_is_a_command_or_another_flag() {
 
 #[test]
 fn an_input_that_could_not_be_meant_is_refused_before_anything_starts() {
-    for (name, value) in [
-        ("command", "'rm -rf /'"),
-        ("version", "'1; touch pwned'"),
-        ("allow-forks", "maybe"),
-    ] {
+    for (name, value) in
+        [("command", "'rm -rf /'"), ("version", "'1; touch pwned'"), ("allow-forks", "maybe")]
+    {
         let Some(mut stage) = Stage::new() else { return };
         stage.using(&[(name, value)], "");
         stage.commit("Use the action");

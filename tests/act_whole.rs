@@ -21,7 +21,8 @@ impl Kernels {
     fn new(flags: &str) -> Option<Self> {
         let mut stage = Stage::new()?;
         stage.set("GBENCH_CI_BINARY", gbench());
-        for (name, text) in [("bench.sh", BENCH), ("gbench.toml", &suite(3, "")), ("work", &work(&[1.0; 3]))] {
+        for (name, text) in [("bench.sh", BENCH), ("gbench.toml", &suite(3, "")), ("work", &work(&[1.0; 3]))]
+        {
             stage.write(&format!("repository/{name}"), text);
         }
         stage.write("repository/.gitignore", "/artifacts\n/.gbench\n");
@@ -77,14 +78,19 @@ fn b7_the_generated_pull_request_workflow_runs_unchanged_and_keeps_what_publishi
     assert_eq!(played.output("measure", "exit-code"), Some("1"));
     assert!(played.summaries().iter().any(|text| text.contains("s/c1")), "{:?}", played.summaries());
     let files = kernels.artifact(RESULT);
-    for name in ["/job.json", "/reports/verdict.json", "/head/results/record.json", "/base/results/record.json"] {
+    for name in
+        ["/job.json", "/reports/verdict.json", "/head/results/record.json", "/base/results/record.json"]
+    {
         assert!(files.iter().any(|file| file.ends_with(name)), "{name} in {files:?}");
     }
     // All that was measured is kept beside it, the programs' output too.
     assert!(kernels.artifact("gbench-ci-attempt-1-run").len() > files.len());
     let job = files.iter().find(|file| file.ends_with("/job.json")).unwrap();
     let job = kernels.document(&format!("artifacts/{RESULT}/{job}"));
-    assert_eq!((job["head"].as_str(), job["base"]["commit"].as_str()), (Some(&*kernels.head), Some(&*kernels.base)));
+    assert_eq!(
+        (job["head"].as_str(), job["base"]["commit"].as_str()),
+        (Some(&*kernels.head), Some(&*kernels.base))
+    );
 }
 
 #[test]
@@ -93,7 +99,7 @@ fn b7_three_shards_are_measured_by_themselves_and_merge_into_one_verdict() {
     let played = kernels.stage.play("gbench-pull-request.yml", "pull_request", &kernels.pull_request()).is(1);
     assert_eq!(played.failed_steps(), [1, 1], "the part with the slowdown, and the merge\n{}", played.log());
     assert_eq!(played.output("merge", "exit-code"), Some("1"));
-    let merged = kernels.document(&format!("artifacts/{RESULT}/merged.json"));
+    let merged = kernels.document(&format!("artifacts/{RESULT}/merged/merged.json"));
     assert_eq!(merged["exit_code"], 1);
     assert_eq!(merged["groups"].as_array().unwrap().len(), 1, "{merged}");
     let rows = merged["groups"][0]["verdict"]["rows"].as_array().unwrap();
@@ -114,7 +120,9 @@ fn a_part_that_is_missing_makes_the_merged_verdict_fail() {
     std::fs::remove_dir_all(parts.join("gbench-ci-attempt-1-part-1")).unwrap();
     let merge = |expect: &str| {
         kernels.stage.using(&[("command", "merge"), ("artifacts", "parts"), ("expect", expect)], "");
-        kernels.stage.sh("rm -rf repository/parts && cp -R artifacts repository/parts");
+        kernels.stage.sh(
+            "rm -rf repository/parts && mkdir repository/parts && cp -R artifacts/*-part-* repository/parts/",
+        );
         kernels.stage.play("test.yml", "push", &json!({"ref": "refs/heads/main", "repository": repository()}))
     };
     let played = merge("3").is(1);
@@ -179,11 +187,16 @@ fn b1_red_then_green_then_nothing_new_against_the_emulator() {
     let root = kernels.stage.at("repository");
     server.repeat("acme/kernels", &root, "main", "main");
     server.repeat("acme/kernels", &root, "feature", "feature");
-    let pull = server.call("POST", "/repos/acme/kernels/pulls", Some(json!({"title": "Faster", "head": "feature", "base": "main"})));
+    let pull = server.call(
+        "POST",
+        "/repos/acme/kernels/pulls",
+        Some(json!({"title": "Faster", "head": "feature", "base": "main"})),
+    );
     let number = pull["number"].as_u64().unwrap();
     assert_eq!(pull["head"]["sha"], json!(kernels.head));
     let comments = || server.call("GET", &format!("/repos/acme/kernels/issues/{number}/comments"), None);
-    let checks = |head: &str| server.call("GET", &format!("/repos/acme/kernels/commits/{head}/check-runs"), None);
+    let checks =
+        |head: &str| server.call("GET", &format!("/repos/acme/kernels/commits/{head}/check-runs"), None);
     let play = |kernels: &mut Kernels, run: u32| {
         kernels.stage.token = server.token.into();
         kernels.stage.set("GITHUB_API_URL", server.url.clone()).set("GITHUB_RUN_ID", run.to_string());
@@ -198,20 +211,29 @@ fn b1_red_then_green_then_nothing_new_against_the_emulator() {
     let red = comments();
     assert_eq!(red.as_array().unwrap().len(), 1, "{red}");
     let found = checks(&kernels.head);
-    assert_eq!((&found["total_count"], &found["check_runs"][0]["conclusion"]), (&json!(1), &json!("failure")));
+    assert_eq!(
+        (&found["total_count"], &found["check_runs"][0]["conclusion"]),
+        (&json!(1), &json!("failure"))
+    );
 
     // The emulator moves a pull request's head only by a merge of its own; our repository repeats that one.
     server.call("PUT", &format!("/repos/acme/kernels/pulls/{number}/update-branch"), Some(json!({})));
     let pull = server.call("GET", &format!("/repos/acme/kernels/pulls/{number}"), None);
     let head = pull["head"]["sha"].as_str().unwrap().to_owned();
-    kernels.head = repeat_here(&kernels.stage, &server.call("GET", &format!("/repos/acme/kernels/git/commits/{head}"), None));
+    kernels.head = repeat_here(
+        &kernels.stage,
+        &server.call("GET", &format!("/repos/acme/kernels/git/commits/{head}"), None),
+    );
     assert_eq!(kernels.head, head);
     play(&mut kernels, 102).is(0);
     let green = comments();
     assert_eq!((green.as_array().unwrap().len(), &green[0]["id"]), (1, &red[0]["id"]));
     assert_ne!(green[0]["body"], red[0]["body"]);
     let found = checks(&kernels.head);
-    assert_eq!((&found["total_count"], &found["check_runs"][0]["conclusion"]), (&json!(1), &json!("success")));
+    assert_eq!(
+        (&found["total_count"], &found["check_runs"][0]["conclusion"]),
+        (&json!(1), &json!("success"))
+    );
 
     play(&mut kernels, 103).is(0);
     assert_eq!(comments(), green);
@@ -236,15 +258,21 @@ fn repeat_here(stage: &Stage, commit: &Value) -> String {
         .collect();
     let tree = repository.find_tree(id(&commit["tree"])).unwrap();
     let (author, committer) = (person(&commit["author"]), person(&commit["committer"]));
-    let message = commit["message"].as_str().unwrap();
+    let message = format!("{}\n", commit["message"].as_str().unwrap().trim_end());
     let parents: Vec<&git2::Commit> = parents.iter().collect();
-    let made = repository.commit(None, &author, &committer, message, &tree, &parents).unwrap();
+    let made = repository.commit(None, &author, &committer, &message, &tree, &parents).unwrap();
     stage.sh(&format!("cd repository && git reset -q --hard {made}"));
     made.to_string()
 }
 
 /// The report's side of a run on `feature`, whose artifacts are these.
-fn report(kernels: &mut Kernels, fake: &FakeGithub, action: &str, head_repository: &str, result: Option<&[u8]>) -> Played {
+fn report(
+    kernels: &mut Kernels,
+    fake: &FakeGithub,
+    action: &str,
+    head_repository: &str,
+    result: Option<&[u8]>,
+) -> Played {
     let token = fake.actions_token(&["pull_requests", "checks", "actions"]);
     let head = kernels.head.clone();
     fake.workflow_run(&RunSeed {
@@ -260,24 +288,31 @@ fn report(kernels: &mut Kernels, fake: &FakeGithub, action: &str, head_repositor
     }
     kernels.stage.token = token;
     kernels.stage.set("GITHUB_API_URL", fake.url()).set("GITHUB_RUN_ID", "900");
-    kernels.stage.play("gbench-report.yml", "workflow_run", &workflow_run(action, &head, "feature", head_repository))
+    kernels.stage.play(
+        "gbench-report.yml",
+        "workflow_run",
+        &workflow_run(action, &head, "feature", head_repository),
+    )
 }
 
 #[test]
 fn b6_the_trusted_side_reports_what_the_measuring_side_left() {
-    let Some(mut kernels) = Kernels::new("--runner self-hosted,gpu") else { return };
-    kernels.stage.play("gbench-pull-request.yml", "pull_request", &kernels.pull_request()).is(1);
-    let zip = kernels.zip(RESULT);
-    let fake = FakeGithub::start();
-    fake.repository("acme/kernels");
-    fake.pull(7, &kernels.head, "feature", "acme/kernels", "main");
-    report(&mut kernels, &fake, "requested", "acme/kernels", None).is(0);
-    let [begun] = &fake.checks(&kernels.head)[..] else { panic!("one check") };
-    assert_eq!(begun.status, "in_progress");
-    report(&mut kernels, &fake, "completed", "acme/kernels", Some(&zip));
-    let [check] = &fake.checks(&kernels.head)[..] else { panic!("one check") };
-    assert_eq!((check.id, check.conclusion.as_deref()), (begun.id, Some("failure")));
-    assert_eq!(fake.comments(7).len(), 1);
+    for flags in ["--runner self-hosted,gpu", "--runner self-hosted,gpu --shards 3"] {
+        let Some(mut kernels) = Kernels::new(flags) else { return };
+        kernels.stage.play("gbench-pull-request.yml", "pull_request", &kernels.pull_request()).is(1);
+        let zip = kernels.zip(RESULT);
+        let fake = FakeGithub::start();
+        fake.repository("acme/kernels");
+        fake.pull(7, &kernels.head, "feature", "acme/kernels", "main");
+        report(&mut kernels, &fake, "requested", "acme/kernels", None).is(0);
+        let [begun] = &fake.checks(&kernels.head)[..] else { panic!("one check") };
+        assert_eq!(begun.status, "in_progress");
+        report(&mut kernels, &fake, "completed", "acme/kernels", Some(&zip)).is(0);
+        let [check] = &fake.checks(&kernels.head)[..] else { panic!("one check") };
+        assert_eq!((check.id, check.conclusion.as_deref()), (begun.id, Some("failure")));
+        let [comment] = &fake.comments(7)[..] else { panic!("{:?}", fake.comments(7)) };
+        assert!(comment.body.contains("1 of 3"), "{}", comment.body);
+    }
 }
 
 #[test]
@@ -305,6 +340,13 @@ fn night(flags: &str) -> Option<(Kernels, FakeGithub)> {
     kernels.stage.sh("cd repository && git switch -q main");
     let fake = FakeGithub::start();
     fake.repository("acme/kernels");
+    // It knows the commit by the run on it.
+    fake.workflow_run(&RunSeed {
+        event: "schedule",
+        head_branch: "main",
+        head_sha: &kernels.base,
+        ..RunSeed::default()
+    });
     kernels.stage.token = fake.actions_token(&["checks", "contents", "issues"]);
     kernels.stage.set("GITHUB_API_URL", fake.url());
     Some((kernels, fake))

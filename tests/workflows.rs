@@ -11,8 +11,20 @@ use crate::support::tools;
 /// The repositories that are tried: nothing, a Python project, a CUDA project. Path and text of each file.
 const REPOSITORIES: [(&str, &[(&str, &str)]); 3] = [
     ("empty", &[]),
-    ("python", &[("benchmarks/bench_sort.py", "print(sorted(range(9)))\n"), ("pyproject.toml", "[project]\nname = \"x\"\n")]),
-    ("cuda", &[("bench/gemm.cu", "int main() { return 0; }\n"), ("Makefile", "bench:\n\tnvcc -o gemm bench/gemm.cu\n")]),
+    (
+        "python",
+        &[
+            ("benchmarks/bench_sort.py", "print(sorted(range(9)))\n"),
+            ("pyproject.toml", "[project]\nname = \"x\"\n"),
+        ],
+    ),
+    (
+        "cuda",
+        &[
+            ("bench/gemm.cu", "int main() { return 0; }\n"),
+            ("Makefile", "bench:\n\tnvcc -o gemm bench/gemm.cu\n"),
+        ],
+    ),
 ];
 
 /// The ways of asking that give different files.
@@ -95,7 +107,8 @@ fn shellcheck_finds_nothing_in_the_actions_scripts() {
     let Some(shellcheck) = tools::shellcheck() else { return };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let scripts = std::fs::read_dir(root.join(".github/action")).unwrap().map(|entry| entry.unwrap().path());
-    let scripts: Vec<PathBuf> = scripts.filter(|path| path.extension().is_some_and(|end| end == "sh")).collect();
+    let scripts: Vec<PathBuf> =
+        scripts.filter(|path| path.extension().is_some_and(|end| end == "sh")).collect();
     assert_eq!(scripts.len(), 5);
     let mut command = Command::new(shellcheck);
     command.current_dir(root).args(["-x", "-P", ".github/action", ".ci/run", ".ci/release"]).args(scripts);
@@ -145,14 +158,21 @@ fn t15_every_action_is_pinned_to_a_full_commit() {
     each(|folder, name| {
         for (path, text) in workflows(folder) {
             for line in text.lines() {
-                let Some(used) = line.trim_start().trim_start_matches("- ").strip_prefix("uses: ") else { continue };
+                let Some(used) = line.trim_start().trim_start_matches("- ").strip_prefix("uses: ") else {
+                    continue;
+                };
                 seen += 1;
                 let reference = used.split(' ').next().unwrap();
                 let sha = reference.split_once('@').map(|(_, sha)| sha);
-                let pinned = sha.is_some_and(|sha| sha.len() == 40 && sha.chars().all(|c| c.is_ascii_hexdigit()));
+                let pinned =
+                    sha.is_some_and(|sha| sha.len() == 40 && sha.chars().all(|c| c.is_ascii_hexdigit()));
                 let own = name == "the project itself" && reference == "./";
                 assert!(pinned || own, "{}: {used}", path.display());
-                assert!(own || reference.starts_with("acme/") || used.contains(" # v"), "{}: which version is {used}?", path.display());
+                assert!(
+                    own || reference.starts_with("acme/") || used.contains(" # v"),
+                    "{}: which version is {used}?",
+                    path.display()
+                );
             }
         }
     });
@@ -177,7 +197,8 @@ fn t12_every_job_says_what_it_may_and_none_may_more_than_it_needs() {
             let file = path.file_name().unwrap().to_str().unwrap();
             let all = text.lines().filter(|line| !line.trim().is_empty() && !line.trim().starts_with('#'));
             let all: Vec<&str> = all.map(|line| line.split(" #").next().unwrap().trim_end()).collect();
-            let head = all.iter().take_while(|line| **line != "jobs:").any(|line| line.starts_with("permissions:"));
+            let head =
+                all.iter().take_while(|line| **line != "jobs:").any(|line| line.starts_with("permissions:"));
             assert!(head, "{name}: {file} gives its jobs what the repository gives");
             let body = all.split(|line| *line == "jobs:").nth(1).unwrap();
             let is_job = |line: &str| line.starts_with("  ") && !line.starts_with("   ");
@@ -193,9 +214,15 @@ fn t12_every_job_says_what_it_may_and_none_may_more_than_it_needs() {
                 let at = at.unwrap_or_else(|| panic!("{name}: {file}: {job} has no permissions"));
                 let given = lines[at + 1..].iter().take_while(|line| line.starts_with("      "));
                 for permission in given {
-                    assert!(may(file, job).contains(&permission.trim()), "{name}: {file}: {job}: {permission}");
+                    assert!(
+                        may(file, job).contains(&permission.trim()),
+                        "{name}: {file}: {job}: {permission}"
+                    );
                 }
-                assert!(lines.iter().any(|line| line.starts_with("    timeout-minutes:")), "{name}: {file}: {job}");
+                assert!(
+                    lines.iter().any(|line| line.starts_with("    timeout-minutes:")),
+                    "{name}: {file}: {job}"
+                );
             }
         }
     });
@@ -206,7 +233,8 @@ fn t12_every_job_says_what_it_may_and_none_may_more_than_it_needs() {
 fn the_report_checks_nothing_out() {
     for flags in FLAGS {
         let folder = generated(&[], flags);
-        let text = std::fs::read_to_string(folder.path().join(".github/workflows/gbench-report.yml")).unwrap();
+        let text =
+            std::fs::read_to_string(folder.path().join(".github/workflows/gbench-report.yml")).unwrap();
         assert!(!text.contains("actions/checkout") && !text.contains(" run: "), "{text}");
     }
 }
@@ -235,7 +263,10 @@ fn from_a_folder_within_the_workflows_lie_at_the_root_and_name_the_suite() {
     let line = format!("init --github --runner gpu --action acme/gbench-ci@{ACTION_SHA}");
     ran(&folder.path().join("native/bench"), &line).exits(0).says("default branch `trunk`");
     let text = std::fs::read_to_string(folder.path().join(".github/workflows/gbench-nightly.yml")).unwrap();
-    assert!(text.contains("suite: native/bench/gbench.toml\n") && text.contains("'refs/heads/trunk'"), "{text}");
+    assert!(
+        text.contains("suite: native/bench/gbench.toml\n") && text.contains("'refs/heads/trunk'"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -247,7 +278,10 @@ fn what_could_not_be_written_safely_is_refused_before_anything_is_written() {
         ("--runner a b --action x", "unexpected argument"),
         ("--runner ${{x}} --action acme/gbench-ci@0123456789abcdef0123456789abcdef01234567", "no label"),
         ("--runner gpu --shards 257 --action x", "257"),
-        ("--shards 2 --gpus a=x a=y --action acme/gbench-ci@0123456789abcdef0123456789abcdef01234567", "have this name"),
+        (
+            "--shards 2 --gpus a=x a=y --action acme/gbench-ci@0123456789abcdef0123456789abcdef01234567",
+            "have this name",
+        ),
     ] {
         ran(folder.path(), &format!("init --github {flags}")).exits(2).says(words);
     }

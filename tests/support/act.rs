@@ -53,7 +53,9 @@ impl Stage {
         let mut command = Command::new("bash");
         command.args(["-euc", line]).current_dir(self.folder.path()).env("HOME", self.at("home"));
         for who in ["AUTHOR", "COMMITTER"] {
-            command.env(format!("GIT_{who}_NAME"), "Tester").env(format!("GIT_{who}_EMAIL"), "tester@example.com");
+            command
+                .env(format!("GIT_{who}_NAME"), "Tester")
+                .env(format!("GIT_{who}_EMAIL"), "tester@example.com");
         }
         let output = command.output().unwrap();
         assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
@@ -88,7 +90,9 @@ impl Stage {
 
     /// Commits everything in the repository; gives the commit's id.
     pub fn commit(&self, message: &str) -> String {
-        self.sh(&format!("cd repository && git add -A && git commit -q --allow-empty -m '{message}' && git rev-parse HEAD"))
+        self.sh(&format!(
+            "cd repository && git add -A && git commit -q --allow-empty -m '{message}' && git rev-parse HEAD"
+        ))
     }
 
     /// `gbench-ci init --github` in the repository.
@@ -125,7 +129,9 @@ impl Stage {
         command.arg("-e").arg(self.at("event.json"));
         command.arg("-W").arg(format!(".github/workflows/{workflow}"));
         let local = |name: String, place: PathBuf| format!("{name}={}", place.display());
-        command.arg("--local-repository").arg(local(format!("acme/gbench-ci@{ACTION_SHA}"), self.at("action")));
+        command
+            .arg("--local-repository")
+            .arg(local(format!("acme/gbench-ci@{ACTION_SHA}"), self.at("action")));
         for (name, sha) in [
             ("checkout", "de0fac2e4500dabe0009e67214ff5f5447ce83dd"),
             ("upload-artifact", "043fb46d1a93c77aae656e7c1c64a875d1fc6a0a"),
@@ -140,7 +146,8 @@ impl Stage {
             command.arg("--env").arg(format!("{name}={value}"));
         }
         let output = command.output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let text =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         Played { code: output.status.code().unwrap(), lines, text }
     }
@@ -187,7 +194,9 @@ impl Played {
             let code = line["msg"].as_str().and_then(|text| text.strip_prefix("exit status ")?.parse().ok());
             let step = line["stepID"].to_string() + &line["job"].to_string();
             // A composite action says its step's code again as its own.
-            if let Some(code) = code.filter(|_| line["stepID"].as_array().is_some_and(|ids| ids.len() > 1 || !self.has_inner(line))) {
+            if let Some(code) = code.filter(|_| {
+                line["stepID"].as_array().is_some_and(|ids| ids.len() > 1 || !self.has_inner(line))
+            }) {
                 codes.push((step, code));
             }
         }

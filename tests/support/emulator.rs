@@ -92,7 +92,11 @@ impl Emulator {
             assert_eq!(made["sha"], json!(last));
         }
         let to = json!({"sha": last, "force": true});
-        let moved = Rest::new(&self.url, Some(self.token)).send("PATCH", &format!("{route}/refs/heads/{branch}"), Some(&to));
+        let moved = Rest::new(&self.url, Some(self.token)).send(
+            "PATCH",
+            &format!("{route}/refs/heads/{branch}"),
+            Some(&to),
+        );
         if moved.unwrap().status >= 300 {
             let made = json!({"ref": format!("refs/heads/{branch}"), "sha": last});
             self.call("POST", &format!("{route}/refs"), Some(made));

@@ -49,7 +49,10 @@ impl FromStr for ActionRef {
         };
         let (slug, sha) = reference.split_once('@').ok_or("this is not of the form OWNER/REPO@SHA")?;
         let sha: Sha = sha.parse().map_err(|_| {
-            format!("`{}` is no full commit id: a tag or branch may be moved to other code", sha.escape_debug())
+            format!(
+                "`{}` is no full commit id: a tag or branch may be moved to other code",
+                sha.escape_debug()
+            )
         })?;
         let plain = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
         let version = match comment {
@@ -70,7 +73,9 @@ impl fmt::Display for ActionRef {
                 version.iter().try_for_each(|version| write!(f, " # {version}"))
             }
             // Neither GitHub Enterprise nor older runners know the newer `$/`.
-            Self::Here => f.write_str("./ # zizmor: ignore[self-repository] the tree that was checked out is meant"),
+            Self::Here => {
+                f.write_str("./ # zizmor: ignore[self-repository] the tree that was checked out is meant")
+            }
         }
     }
 }
@@ -92,7 +97,8 @@ mod tests {
     #[test]
     fn what_can_be_moved_or_would_break_out_is_no_reference() {
         let with_lines = format!("acme/x@{SHA} # v1\n      - run: id");
-        for text in ["acme/x", "acme/x@v1", "acme/x@main", "acme/x@0123456", &format!("x@{SHA}"), &with_lines] {
+        for text in ["acme/x", "acme/x@v1", "acme/x@main", "acme/x@0123456", &format!("x@{SHA}"), &with_lines]
+        {
             assert!(text.parse::<ActionRef>().is_err(), "{text}");
         }
     }

@@ -69,7 +69,11 @@ impl Setup {
             let differs = |there: Vec<u8>| there != text.as_bytes();
             if !force && std::fs::read(&place).is_ok_and(differs) {
                 let next = "read what differs, or overwrite it with `gbench-ci init --github --force`";
-                return Err(Fault::at_path(place, "the file is there already, and init overwrites nothing", next));
+                return Err(Fault::at_path(
+                    place,
+                    "the file is there already, and init overwrites nothing",
+                    next,
+                ));
             }
         }
         Ok(())
@@ -87,10 +91,16 @@ impl Setup {
         }
         let linter = self.root.join(LINTER_FILE);
         if linter.exists() {
-            return wrote(writeln!(out, "kept  {LINTER_FILE}: it should list the labels {}", labels.join(", ")));
+            return wrote(writeln!(
+                out,
+                "kept  {LINTER_FILE}: it should list the labels {}",
+                labels.join(", ")
+            ));
         }
         let list: String = labels.iter().map(|label| format!("    - \"{label}\"\n")).collect();
-        let text = format!("# Labels of our own runners, so that actionlint knows them.\nself-hosted-runner:\n  labels:\n{list}");
+        let text = format!(
+            "# Labels of our own runners, so that actionlint knows them.\nself-hosted-runner:\n  labels:\n{list}"
+        );
         put(&linter, &text)?;
         wrote(writeln!(out, "wrote {LINTER_FILE}"))
     }
@@ -100,21 +110,28 @@ impl Setup {
         let mut text = String::new();
         let labels = |part: &super::machines::Part| part.runner.join(", ");
         if self.assumed {
-            text += &format!("\nThe runner's labels were not given: `{USUAL_LABELS}` it is (`--runner LABELS` for others).\n");
+            text += &format!(
+                "\nThe runner's labels were not given: `{USUAL_LABELS}` it is (`--runner LABELS` for others).\n"
+            );
         }
         if self.facts.action == ActionRef::Here {
             text += "\nNo report was written: it runs with the right to write, so it may not check out the action from here.\n";
         }
         if !self.in_git {
-            text += "\nThis is no git repository yet: the workflows belong in the root of one (`git init`).\n";
+            text +=
+                "\nThis is no git repository yet: the workflows belong in the root of one (`git init`).\n";
         }
         text += &format!("\nNext, for the default branch `{}`:\n", self.facts.branch);
         let mut runners: Vec<String> = self.facts.parts.iter().map(labels).collect();
         runners.dedup();
         for runner in runners {
             text += &match runner.contains("self-hosted") {
-                true => format!("  1. register a runner with the labels {runner}: Settings, Actions, Runners\n"),
-                false => format!("  1. a runner with the label {runner} has to be there: Settings, Actions, Runners\n"),
+                true => {
+                    format!("  1. register a runner with the labels {runner}: Settings, Actions, Runners\n")
+                }
+                false => format!(
+                    "  1. a runner with the label {runner} has to be there: Settings, Actions, Runners\n"
+                ),
             };
         }
         text += "  2. commit these files and push them to the default branch: the report and the nightly run start only there\n";
@@ -138,7 +155,11 @@ fn asked() -> Result<String> {
         .and_then(|()| err.flush())
         .and_then(|()| std::io::stdin().lock().read_line(&mut line));
     typed.map_err(|error| {
-        Fault::at("the terminal", format!("cannot be read: {error}"), "give the labels with `--runner LABELS`")
+        Fault::at(
+            "the terminal",
+            format!("cannot be read: {error}"),
+            "give the labels with `--runner LABELS`",
+        )
     })?;
     Ok(match line.trim() {
         "" => USUAL_LABELS.into(),
@@ -149,7 +170,8 @@ fn asked() -> Result<String> {
 /// The repository's root and default branch; the folder itself where there is none.
 fn repository(folder: &Path) -> (PathBuf, String, bool) {
     let found = open_repository(folder).ok();
-    let Some((repository, root)) = found.and_then(|it| it.workdir().map(Path::to_owned).map(|root| (it, root)))
+    let Some((repository, root)) =
+        found.and_then(|it| it.workdir().map(Path::to_owned).map(|root| (it, root)))
     else {
         return (folder.to_owned(), "main".into(), false);
     };
@@ -195,6 +217,7 @@ fn path_in(root: &Path, folder: &Path, suite: &Path) -> Result<String> {
 fn put(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text)).map_err(|error| {
-        Fault::at_path(path, format!("cannot be written: {error}"), "make the place writable").exits(Exit::Usage)
+        Fault::at_path(path, format!("cannot be written: {error}"), "make the place writable")
+            .exits(Exit::Usage)
     })
 }

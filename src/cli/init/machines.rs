@@ -39,9 +39,11 @@ pub fn parts(runner: &[String], gpus: &[String], shards: u32) -> Result<Vec<Part
     for gpu in gpus {
         machines.push(machine(gpu)?);
     }
-    if let Some((name, _)) = machines.iter().enumerate().find_map(|(at, machine)| {
-        machines[..at].iter().find(|(earlier, _)| *earlier == machine.0)
-    }) {
+    if let Some((name, _)) = machines
+        .iter()
+        .enumerate()
+        .find_map(|(at, machine)| machines[..at].iter().find(|(earlier, _)| *earlier == machine.0))
+    {
         return Err(Fault::at_flag(
             format!("--gpus {name}=…"),
             "two machines have this name",
@@ -70,7 +72,11 @@ pub fn parts(runner: &[String], gpus: &[String], shards: u32) -> Result<Vec<Part
 
 fn machine(text: &str) -> Result<(String, Vec<String>)> {
     let fault = |what: &str| {
-        Fault::at_flag(format!("--gpus {text}"), what, "write it as NAME=LABELS: `--gpus h100=self-hosted,gpu,h100`")
+        Fault::at_flag(
+            format!("--gpus {text}"),
+            what,
+            "write it as NAME=LABELS: `--gpus h100=self-hosted,gpu,h100`",
+        )
     };
     let (name, labels) = text.split_once('=').ok_or_else(|| fault("there is no `=` in it"))?;
     if !is_word(name) {
@@ -154,7 +160,8 @@ mod tests {
 
     #[test]
     fn machines_that_cannot_be_told_apart_or_are_too_many_are_refused() {
-        for (gpus, shards) in [(&["a=x", "a=y"][..], 1), (&["a=x", "b=y"], 129), (&["a"], 1), (&["a b=x"], 1)] {
+        for (gpus, shards) in [(&["a=x", "a=y"][..], 1), (&["a=x", "b=y"], 129), (&["a"], 1), (&["a b=x"], 1)]
+        {
             let gpus: Vec<String> = gpus.iter().map(|gpu| (*gpu).to_owned()).collect();
             assert!(parts(&["gpu".into()], &gpus, shards).is_err(), "{gpus:?}");
         }

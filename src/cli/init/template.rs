@@ -73,10 +73,13 @@ impl Facts {
             "__CHECKOUT__" => CHECKOUT.into(),
             "__DOWNLOAD__" => DOWNLOAD.into(),
             "__INCLUDE__" => parts_as_yaml(&self.parts),
-            "__NOTE__" => match self.parts.iter().any(|part| part.runner.iter().any(|label| label == "self-hosted")) {
-                true => " # zizmor: ignore[self-hosted-runner] the GPU is there; keep it for this alone".into(),
-                false => String::new(),
-            },
+            "__NOTE__" => {
+                match self.parts.iter().any(|part| part.runner.iter().any(|label| label == "self-hosted")) {
+                    true => " # zizmor: ignore[self-hosted-runner] the GPU is there; keep it for this alone"
+                        .into(),
+                    false => String::new(),
+                }
+            }
             "__PARTS__" => self.parts.len().to_string(),
             "__RUNNER__" => self.parts.first().map(|part| labels_as_yaml(&part.runner)).unwrap_or_default(),
             "__SUITE__" => self.suite.clone(),
@@ -148,7 +151,10 @@ mod tests {
                 match line.trim_start().strip_prefix("#? ") {
                     Some("end") => assert!(open.take().is_some(), "an end without a beginning"),
                     Some(word) => {
-                        assert!(["matrix", "single", "refuse", "allow", "local", "pinned"].contains(&word), "{word}");
+                        assert!(
+                            ["matrix", "single", "refuse", "allow", "local", "pinned"].contains(&word),
+                            "{word}"
+                        );
                         assert_eq!(open.replace(word), None, "conditions are not nested");
                     }
                     None => {}
