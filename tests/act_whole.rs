@@ -148,7 +148,7 @@ fn b1_red_then_green_then_nothing_new_against_the_fake() {
     let token = fake.actions_token(&["pull_requests", "checks"]);
     fake.pull(7, &kernels.head, "feature", "acme/kernels", "main");
 
-    let played = gate(&mut kernels, 101, &fake.url(), &token).is(1).is_silent_about(&token);
+    let played = gate(&mut kernels, 101, &fake.url(), &token).is(1).keeps_silent_about(&token);
     assert_eq!(played.failed_steps(), [1], "{}", played.log());
     assert!(!played.summaries().is_empty());
     let [red] = &fake.comments(7)[..] else { panic!("{:?}", fake.comments(7)) };
