@@ -107,6 +107,16 @@ fn an_answer_later_than_the_limit_is_no_reason_to_create_again() {
 }
 
 #[test]
+fn after_the_last_try_it_is_looked_up_too() {
+    let (fake, client) = fake_with(Limits { attempts: 1, ..hasty() });
+    fake.inject(Fault::new("POST", "/comments$", FaultKind::LostResponse));
+    assert_eq!(say(&client, "hello").unwrap()["body"], "hello");
+    fake.inject(Fault::new("POST", "/comments$", broken()));
+    assert!(matches!(say(&client, "again"), Err(ApiError::Unreachable { .. })));
+    assert_eq!((fake.comments(7).len(), fake.count("POST", "/comments$")), (1, 2));
+}
+
+#[test]
 fn what_cannot_be_looked_up_is_not_created_again() {
     let (fake, client) = fake();
     fake.inject(Fault::new("POST", "/comments$", FaultKind::LostResponse));

@@ -17,6 +17,7 @@ const REPO: &str = "/repos/acme/kernels";
 /// Why they differ where they do. The fake's words are those that GitHub's users report.
 const WORDS: &str = "the words are GitHub's here, emulate's own there";
 const APPENDS: &str = "emulate replaces annotations; GitHub appends them";
+const ISSUES: &str = "at GitHub every pull request is an issue, at emulate only its comments are";
 const COMPLETES: &str = "a conclusion completes a check at GitHub, not at emulate";
 
 /// A server under comparison, what was learnt from its answers, and what it answered.
@@ -73,13 +74,21 @@ fn links(header: &str) -> Value {
     json!(all)
 }
 
+/// What each side is made ready by, where it is not the same request.
+type Prepare = fn(&FakeGithub, &mut Side, &mut Side);
+
 /// Runs the scenario on both sides. `gaps`: step, field and why they differ. Says nothing where there is no emulator.
 fn compare(scenario: fn(&mut Side), gaps: &[(&str, &str, &str)]) {
+    compare_prepared(|_, _, _| {}, scenario, gaps);
+}
+
+fn compare_prepared(prepare: Prepare, scenario: fn(&mut Side), gaps: &[(&str, &str, &str)]) {
     let Some(emulator) = Emulator::start("acme/kernels") else { return };
     let fake = FakeGithub::start();
     fake.repository("acme/kernels");
     let token = fake.actions_token(&["issues", "pull_requests", "checks", "contents"]);
     let (mut ours, mut theirs) = (Side::new(&fake.url(), &token), Side::new(&emulator.url, emulator.token));
+    prepare(&fake, &mut ours, &mut theirs);
     scenario(&mut ours);
     scenario(&mut theirs);
     let mut found = Vec::new();
@@ -267,4 +276,48 @@ fn a_branch_grows_the_same_way() {
         ("no such ref", "/message", WORDS),
     ];
     compare(scenario, &gaps);
+}
+
+#[test]
+fn pull_requests_are_found_the_same_way() {
+    // The fake has no operation that opens one, because gbench-ci never does.
+    fn prepare(fake: &FakeGithub, ours: &mut Side, theirs: &mut Side) {
+        for side in [&mut *ours, &mut *theirs] {
+            let head = side.rest.get(&format!("{REPO}/git/ref/heads/main"));
+            let branch = json!({ "ref": "refs/heads/feature/a", "sha": head.body["object"]["sha"] });
+            assert_eq!(side.rest.post(&format!("{REPO}/git/refs"), branch).status, 201);
+            side.learn("head", &head, "/object/sha");
+        }
+        fake.pull(1, &ours.names["head"], "feature/a", "acme/kernels", "main");
+        let opened = json!({ "title": "A change", "head": "feature/a", "base": "main" });
+        assert_eq!(theirs.rest.post(&format!("{REPO}/pulls"), opened).status, 201);
+    }
+    fn scenario(side: &mut Side) {
+        let fields = ["/number", "/state", "/head/ref", "/head/label", "/head/repo/full_name", "/base/ref"];
+        let pull = side.step("a pull request", "GET /pulls/1", Value::Null, &fields);
+        assert_eq!(pull.body["head"]["sha"], side.names["head"].as_str());
+        side.step("no such pull request", "GET /pulls/9", Value::Null, &["/message"]);
+        let found = ["count", "/0/number", "/0/head/repo/full_name"];
+        for (step, query) in [
+            ("by owner and branch", "state=open&head=acme:feature/a"),
+            ("by another owner", "state=open&head=other:feature/a"),
+            ("by another branch", "state=open&head=acme:feature"),
+            ("by base", "state=open&base=main"),
+            ("by another base", "state=open&base=other"),
+            ("closed ones", "state=closed"),
+        ] {
+            side.step(step, &format!("GET /pulls?{query}"), Value::Null, &found);
+        }
+        side.step("it is an issue too", "GET /issues/1", Value::Null, &["/number", "/title"]);
+        side.step("with comments", "POST /issues/1/comments", json!({ "body": "x" }), &["/body"]);
+        side.step("among the issues", "GET /issues?state=open", Value::Null, &["count", "/0/number"]);
+    }
+    let gaps = [
+        ("it is an issue too", "status", ISSUES),
+        ("it is an issue too", "/number", ISSUES),
+        ("it is an issue too", "/title", ISSUES),
+        ("among the issues", "count", ISSUES),
+        ("among the issues", "/0/number", ISSUES),
+    ];
+    compare_prepared(prepare, scenario, &gaps);
 }

@@ -290,6 +290,8 @@ fn a_status_has_a_short_description_and_the_worst_counts() {
         "pending",
         "the newest of a context counts"
     );
+    let page = rest.get(&at("/commits/main/status?per_page=2&page=2"));
+    assert_eq!((page.body["statuses"].as_array().unwrap().len(), &page.body["total_count"]), (1, &json!(3)));
     assert_eq!(fake.statuses(&first).len(), 4);
     assert_eq!(fake.violations(), [""; 0]);
     assert_eq!(status("perfect", "c", 0), 422);

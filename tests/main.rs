@@ -49,6 +49,7 @@ mod never_green;
 mod old_records;
 mod posts;
 mod protocol;
+mod publish;
 mod readme;
 mod report;
 mod report_rounds;

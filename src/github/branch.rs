@@ -9,6 +9,7 @@
 //! answer came, the branch is read again: what has arrived is there, under its name and with its bytes.
 
 use std::fmt::Write;
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -22,6 +23,13 @@ use crate::model::{Exit, Fault, Result};
 
 /// Times that a commit is tried to be put on a branch on which others write, too.
 pub const TRIES: u32 = 8;
+
+/// A pause, in tries: writers miss each other if they spread over more tries than there are writers. With eight who
+/// write without a break, a simulated one gives up after [`TRIES`] in one of a thousand commits at 4, in none at 16.
+const SPREAD: u32 = 16;
+
+/// Between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// What a branch is at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -223,8 +231,9 @@ pub fn blob(client: &Client, id: &Sha) -> ApiResult<Vec<u8>> {
     }
 }
 
-/// Adds files to a branch, which is made if it is not there. `look` is asked anew for every tip that is tried, so that
-/// what others have added meanwhile is seen; it says what is still to be done.
+/// Adds files to a branch, which is made if it is not there. `look` sees the tip and says what is still to be done; it
+/// is asked anew wherever what it saw may have been our own or may be gone, but not merely because somebody was faster:
+/// the less lies between reading the tip and moving it, the fewer writers meet, and all files have names of their own.
 ///
 /// Errors: rules of the repository forbid it, which is never tried again; it is empty; [`TRIES`] times somebody was
 /// faster; what `look` finds wrong. Exit code 6.
@@ -234,18 +243,23 @@ pub fn append(
     message: &str,
     look: &mut dyn FnMut(Option<&BranchTip>) -> Result<Step, Trouble>,
 ) -> Result<Added> {
-    let mut writer = Writer { client, branch, message, blobs: Vec::new(), sent: false };
-    let mut pause = client.limits().pause;
+    let mut writer = Writer { client, branch, message, seen: None, blobs: Vec::new(), sent: false };
     let mut last = None;
-    for _ in 0..TRIES {
-        if last.is_some() {
-            client.sleep(jittered(pause));
-            pause *= 2;
-        }
+    for tried in 0..TRIES {
+        let begun = Instant::now();
         match writer.try_once(look) {
             Ok(added) => return Ok(added),
             Err(Trouble::Fault(fault)) => return Err(fault),
-            Err(Trouble::Api(error)) if may_pass(&error) => last = Some(error),
+            Err(Trouble::Api(error)) if may_pass(&error) => {
+                if tried + 1 < TRIES {
+                    let pause = client.limits().pause.max(begun.elapsed() * SPREAD);
+                    client.sleep(jittered(pause * 2_u32.pow(tried)).min(LONGEST_PAUSE));
+                }
+                if matches!(error, ApiError::Unreachable { .. }) {
+                    writer.seen = None;
+                }
+                last = Some(error);
+            }
             Err(Trouble::Api(error)) => return Err(said(branch, error)),
         }
     }
@@ -299,6 +313,8 @@ struct Writer<'a> {
     client: &'a Client,
     branch: &'a str,
     message: &'a str,
+    /// What is to be added to a branch that was looked at.
+    seen: Option<Vec<(String, Vec<u8>)>>,
     /// What GitHub has taken already; the bytes stay the same from try to try.
     blobs: Vec<(Vec<u8>, Sha)>,
     /// A commit was sent to the branch: what is found there may be our own.
@@ -311,21 +327,26 @@ impl Writer<'_> {
         look: &mut dyn FnMut(Option<&BranchTip>) -> Result<Step, Trouble>,
     ) -> Result<Added, Trouble> {
         let tip = tip(self.client, self.branch)?;
-        let files = match (look(tip.as_ref())?, &tip) {
-            (Step::Add(files), _) => files,
-            (Step::Nothing, Some(tip)) => {
-                return Ok(Added { commit: tip.commit.clone(), already: !self.sent });
-            }
-            (Step::Nothing, None) => {
-                let what = "nothing is to be added to a branch that is not there";
-                return Err(Fault::at(self.branch, what, "report this as a defect of gbench-ci").into());
-            }
+        let files = match (self.seen.take().filter(|_| tip.is_some()), &tip) {
+            (Some(files), _) => files,
+            (None, tip) => match (look(tip.as_ref())?, tip) {
+                (Step::Add(files), _) => files,
+                (Step::Nothing, Some(tip)) => {
+                    return Ok(Added { commit: tip.commit.clone(), already: !self.sent });
+                }
+                (Step::Nothing, None) => {
+                    let what = "nothing is to be added to a branch that is not there";
+                    return Err(Fault::at(self.branch, what, "report this as a defect of gbench-ci").into());
+                }
+            },
         };
         let mut items = Vec::new();
-        for (path, bytes) in files {
+        for (path, bytes) in &files {
             let id = self.blob(bytes)?;
             items.push(json!({"path": path, "mode": "100644", "type": "blob", "sha": id.as_str()}));
         }
+        // What a root commit needs is not what a branch needs that somebody else has made meanwhile.
+        self.seen = tip.is_some().then_some(files);
         let mut body = json!({ "tree": items });
         if let Some(tip) = &tip {
             body["base_tree"] = tip.tree.as_str().into();
@@ -348,20 +369,31 @@ impl Writer<'_> {
         Ok(Added { commit, already: false })
     }
 
-    fn blob(&mut self, bytes: Vec<u8>) -> ApiResult<Sha> {
-        if let Some((_, id)) = self.blobs.iter().find(|(known, _)| *known == bytes) {
+    fn blob(&mut self, bytes: &[u8]) -> ApiResult<Sha> {
+        if let Some((_, id)) = self.blobs.iter().find(|(known, _)| known == bytes) {
             return Ok(id.clone());
         }
-        let body = json!({"content": STANDARD.encode(&bytes), "encoding": "base64"});
+        let body = json!({"content": STANDARD.encode(bytes), "encoding": "base64"});
         let id = self.made("/git/blobs", &body)?;
-        self.blobs.push((bytes, id.clone()));
+        self.blobs.push((bytes.to_vec(), id.clone()));
         Ok(id)
     }
 
-    /// Makes an object. Twice is once, but for a commit's time, and of two commits only one gets onto the branch.
+    /// Makes an object. Twice is once, but for a commit's time, and of two commits only one gets onto the branch; so
+    /// it is asked for again after a conflict, too.
     fn made(&self, rest: &str, body: &Value) -> ApiResult<Sha> {
         let route = self.client.route(rest);
-        let object: Object = self.client.create(&route, body, || Ok(None))?;
-        sha(&format!("POST {route}"), &object.sha)
+        let limits = self.client.limits();
+        let mut tries = 1;
+        loop {
+            match self.client.create::<Object>(&route, body, || Ok(None)) {
+                Ok(object) => return sha(&format!("POST {route}"), &object.sha),
+                Err(error) if error.status() == Some(409) && may_pass(&error) && tries < limits.attempts => {
+                    self.client.sleep(jittered(limits.pause));
+                    tries += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 }

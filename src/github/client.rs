@@ -5,15 +5,16 @@
 //! GitHub says, within limits. Nothing here prints, so no log can hold a token.
 
 use std::cell::Cell;
-use std::hash::{BuildHasher, RandomState};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue, Method};
-use http_body_util::BodyExt;
+use http::{HeaderValue, Method};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::answer::{Answer, Tried, limited, message_of, parsed, root_cause, too_long, unmoved};
 use super::error::{ApiError, ApiResult};
+pub(super) use super::patience::jittered;
+use super::patience::{Wait, limited_for};
 use super::place::{Endpoint, Slug, Token};
 
 /// How much one run may ask of GitHub.
@@ -46,24 +47,6 @@ impl Default for Limits {
     }
 }
 
-/// What came back, whatever its status.
-#[derive(Clone, Debug)]
-pub struct Answer {
-    pub status: u16,
-    pub headers: HeaderMap,
-    pub body: Vec<u8>,
-}
-
-impl Answer {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-
-    fn is_elsewhere(&self) -> bool {
-        matches!(self.status, 300..=399)
-    }
-}
-
 /// One repository of one server, with or without a token. Not for several threads at once: each makes its own.
 pub struct Client {
     transport: octocrab::Octocrab,
@@ -74,31 +57,6 @@ pub struct Client {
     slug: Slug,
     limits: Limits,
     spent: Cell<u32>,
-}
-
-/// How one try ended.
-enum Tried {
-    Answered(Answer),
-    /// Nothing, or half of something: it may have been done all the same.
-    Silent(String),
-    /// More than these bytes; the next time it would be as much.
-    TooLong(usize),
-}
-
-/// Why there is no whole answer.
-enum Broken {
-    Silent(String),
-    TooLong(usize),
-}
-
-impl From<Result<Answer, Broken>> for Tried {
-    fn from(result: Result<Answer, Broken>) -> Self {
-        match result {
-            Ok(answer) => Tried::Answered(answer),
-            Err(Broken::Silent(cause)) => Tried::Silent(cause),
-            Err(Broken::TooLong(most)) => Tried::TooLong(most),
-        }
-    }
 }
 
 /// What follows from a try.
@@ -217,11 +175,13 @@ impl Client {
                 Fate::Refused(error) => return Err(error),
                 Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
                 Fate::Uncertain(cause) => {
-                    let pause = wait.next(&request, &cause)?;
-                    self.sleep(pause);
+                    let pause = wait.next(&request, &cause);
+                    self.sleep(*pause.as_ref().unwrap_or(&Duration::ZERO));
+                    // After the last try too: it may have been the one that was done.
                     if let Some(found) = find()? {
                         return Ok(found);
                     }
+                    pause?;
                 }
             }
         }
@@ -286,12 +246,12 @@ impl Client {
             self.count()?;
             let exchange = async {
                 let answer = self.stranger.get(&place).send().await;
-                let answer = answer.map_err(|error| Broken::Silent(root_cause(&error.without_url())))?;
+                let answer = answer.map_err(|error| Tried::Silent(root_cause(&error.without_url())))?;
                 let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
                 let body = limited(reqwest::Body::from(answer), most).await?;
                 Ok(Answer { status, headers, body })
             };
-            let tried = Tried::from(self.runtime.block_on(exchange));
+            let tried = self.runtime.block_on(exchange).map_or_else(|broken| broken, Tried::Answered);
             match self.fate(&request, tried) {
                 Fate::Done(answer) => return unmoved(&request, answer).map(|answer| answer.body),
                 Fate::Refused(error) => return Err(error),
@@ -342,7 +302,7 @@ impl Client {
         message.headers_mut().insert("x-github-api-version", HeaderValue::from_static("2022-11-28"));
         let exchange = async {
             let answer = self.transport.execute(message).await;
-            let answer = answer.map_err(|error| Broken::Silent(root_cause(&error)))?;
+            let answer = answer.map_err(|error| Tried::Silent(root_cause(&error)))?;
             let (parts, body) = answer.into_parts();
             let body = limited(body, self.limits.answer).await?;
             Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
@@ -350,7 +310,7 @@ impl Client {
         let answered =
             self.runtime.block_on(async { tokio::time::timeout(self.limits.timeout, exchange).await });
         let late = |_| Tried::Silent(format!("no answer within {} s", self.limits.timeout.as_secs_f64()));
-        Ok(answered.map_or_else(late, Tried::from))
+        Ok(answered.map_or_else(late, |tried| tried.map_or_else(|broken| broken, Tried::Answered)))
     }
 
     fn fate(&self, request: &str, tried: Tried) -> Fate {
@@ -383,124 +343,4 @@ impl Client {
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
-}
-
-/// The pauses of one call.
-struct Wait {
-    limits: Limits,
-    tries: u32,
-    waited: Duration,
-}
-
-impl Wait {
-    fn new(limits: &Limits) -> Self {
-        Self { limits: *limits, tries: 1, waited: Duration::ZERO }
-    }
-
-    /// The pause before another try, twice as long each time and a little random, so that many jobs that failed at
-    /// once do not come back at once. Errors: it was tried often enough.
-    fn next(&mut self, request: &str, cause: &str) -> ApiResult<Duration> {
-        if self.tries >= self.limits.attempts {
-            let cause = format!("{cause}, {} times", self.tries);
-            return Err(ApiError::Unreachable { request: request.to_owned(), cause });
-        }
-        let pause = jittered(self.limits.pause * (1 << (self.tries - 1).min(6)));
-        self.tries += 1;
-        self.waited += pause;
-        Ok(pause)
-    }
-
-    /// The pause that GitHub asks for. Errors: it is longer than this call waits.
-    fn asked(&mut self, request: &str, pause: Duration) -> ApiResult<Duration> {
-        if self.waited + pause > self.limits.patience || self.tries >= self.limits.attempts {
-            return Err(ApiError::Limited { request: request.to_owned(), wait: pause });
-        }
-        self.tries += 1;
-        self.waited += pause;
-        Ok(pause)
-    }
-}
-
-/// Between half and one and a half times the pause.
-pub(super) fn jittered(pause: Duration) -> Duration {
-    // The standard library seeds its hash maps from the system's randomness.
-    let random = RandomState::new().hash_one(pause) as f64 / u64::MAX as f64;
-    pause.mul_f64(0.5 + random)
-}
-
-/// How long to stay away, where the answer is a rate limit. GitHub: obey `retry-after`, else wait for the reset, else at
-/// least a minute.
-fn limited_for(answer: &Answer, message: &str) -> Option<Duration> {
-    if !matches!(answer.status, 403 | 429) {
-        return None;
-    }
-    let number = |name: &str| answer.header(name)?.trim().parse::<u64>().ok();
-    if let Some(seconds) = number("retry-after") {
-        return Some(Duration::from_secs(seconds));
-    }
-    if number("x-ratelimit-remaining") == Some(0) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let reset = number("x-ratelimit-reset").unwrap_or(now + 60);
-        return Some(Duration::from_secs(reset.saturating_sub(now) + 1));
-    }
-    let limited = answer.status == 429 || message.to_ascii_lowercase().contains("rate limit");
-    limited.then_some(Duration::from_secs(60))
-}
-
-/// Errors: the answer is that it lies elsewhere, as for a repository that got another name. It is not gone after: the
-/// token would go along, and what is written would go where nobody said.
-fn unmoved(request: &str, answer: Answer) -> ApiResult<Answer> {
-    if !answer.is_elsewhere() {
-        return Ok(answer);
-    }
-    let (request, status, message) = (request.to_owned(), answer.status, message_of(&answer));
-    Err(ApiError::Refused { request, status, message, wanted: None })
-}
-
-/// GitHub's own words, with the fields it complains about.
-fn message_of(answer: &Answer) -> String {
-    let value: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    let mut message = value["message"].as_str().unwrap_or("without a message").to_owned();
-    for error in value["errors"].as_array().into_iter().flatten().take(3) {
-        let words = error.as_str().or(error["message"].as_str()).map(str::to_owned);
-        message += &format!("; {}", words.unwrap_or_else(|| error.to_string()));
-    }
-    message.chars().take(600).collect()
-}
-
-fn parsed<T: DeserializeOwned>(request: &str, answer: &Answer) -> ApiResult<T> {
-    let body = if answer.body.is_empty() { b"null" } else { answer.body.as_slice() };
-    serde_json::from_slice(body)
-        .map_err(|error| ApiError::Unreadable { request: request.to_owned(), cause: error.to_string() })
-}
-
-fn too_long(request: &str, most: usize) -> ApiError {
-    ApiError::Unfit { request: request.to_owned(), cause: format!("it is longer than {most} bytes") }
-}
-
-/// The whole body, unless it is longer than it may be.
-async fn limited<B>(body: B, most: usize) -> Result<Vec<u8>, Broken>
-where
-    B: http_body::Body,
-    B::Data: AsRef<[u8]>,
-    B::Error: std::error::Error + Send + Sync + 'static,
-{
-    let mut bytes = Vec::new();
-    let mut body = std::pin::pin!(body);
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Broken::Silent(root_cause(&error)))?;
-        if let Some(data) = frame.data_ref() {
-            bytes.extend_from_slice(data.as_ref());
-            if bytes.len() > most {
-                return Err(Broken::TooLong(most));
-            }
-        }
-    }
-    Ok(bytes)
-}
-
-/// The innermost reason: the outer ones say "error sending request".
-fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.last().map_or_else(String::new, ToString::to_string)
 }

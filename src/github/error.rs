@@ -79,6 +79,11 @@ const PERMISSIONS: [(&str, &str); 8] = [
     ("/actions/", "actions"),
 ];
 
+/// What is read only to be written next: a permission to read would end in the next refusal.
+fn to_be_written(request: &str) -> bool {
+    ["/comments", "/check-runs", "/issues"].iter().any(|part| request.contains(part))
+}
+
 /// The YAML line that grants a call, such as `pull-requests: write`; lines with `` ` and ` `` between them.
 fn permission(request: &str, wanted: Option<&str>) -> Option<String> {
     // GitHub parts sets of which one is enough by `;`, and the permissions of a set by `,`. A comment on a pull request
@@ -87,10 +92,11 @@ fn permission(request: &str, wanted: Option<&str>) -> Option<String> {
         let sets: Vec<&str> = wanted.split(';').map(str::trim).filter(|set| set.contains('=')).collect();
         let chosen = sets.iter().find(|set| set.starts_with("pull_requests")).or(sets.first())?;
         let lines = chosen.split(',').map(|way| way.trim().replace('_', "-").replace('=', ": "));
-        return Some(lines.collect::<Vec<_>>().join("` and `"));
+        let lines = lines.collect::<Vec<_>>().join("` and `");
+        return Some(if to_be_written(request) { lines.replace(": read", ": write") } else { lines });
     }
     let (method, route) = request.split_once(' ')?;
-    let level = if method == "GET" { "read" } else { "write" };
+    let level = if method == "GET" && !to_be_written(request) { "read" } else { "write" };
     let comment = route.contains("/issues/") && route.contains("comments");
     let name = match comment {
         true => "pull-requests",
@@ -161,6 +167,11 @@ mod tests {
             ("POST /repos/o/r/issues", None, "issues: write"),
             ("PATCH /repos/o/r/git/refs/heads/h", None, "contents: write"),
             ("GET /repos/o/r/actions/runs/1/artifacts", None, "actions: read"),
+            (
+                "GET /repos/o/r/issues/1/comments",
+                Some("issues=read; pull_requests=read"),
+                "pull-requests: write",
+            ),
             ("POST /repos/o/r/x", Some("issues=write; pull_requests=write"), "pull-requests: write"),
             ("POST /repos/o/r/x", Some("issues=write,contents=read"), "issues: write` and `contents: read"),
             ("POST /repos/o/r/x", Some("repository_hooks=write; actions=read"), "repository-hooks: write"),

@@ -3,6 +3,7 @@
 //! octocrab is the transport; the types of what is sent and read are our own and small, because GitHub adds fields and
 //! other servers leave some out. What is retried, and when, is decided here alone: see [`Client`].
 
+mod answer;
 pub mod artifacts;
 pub mod branch;
 pub mod checks;
@@ -14,12 +15,14 @@ mod error;
 mod identity;
 pub mod issues;
 mod marker;
+mod patience;
 mod place;
 pub mod pulls;
 mod statuses;
 mod writes;
 
-pub use client::{Answer, Client, Limits};
+pub use answer::Answer;
+pub use client::{Client, Limits};
 pub use context::{Context, Event, PullRequest, Run, WorkflowRun};
 pub use error::{ApiError, ApiResult};
 pub use identity::Identity;

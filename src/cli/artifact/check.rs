@@ -14,7 +14,7 @@ use crate::model::{BenchmarkId, Exit, Job, Result, SCHEMA_JOB, Shard, SourceLine
 /// Rules that a verdict may have been decided by.
 const RULES: [&str; 3] = ["seq-e", "process-welch-holm", "process-session"];
 /// Words of `--fail-on`.
-const FAIL_ON: [&str; 3] = ["regression", "inconclusive", "failed"];
+const FAIL_ON: [&str; 4] = ["regression", "inconclusive", "failed", "none"];
 /// Most characters of a machine's label.
 const LABEL: usize = 100;
 

@@ -19,7 +19,7 @@ pub fn encoded(bytes: &[u8]) -> String {
 pub fn decoded(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let whole = digits.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
-    if digits.len() % 4 != 0 || digits.len() - whole > 2 {
+    if !digits.len().is_multiple_of(4) || digits.len() - whole > 2 {
         return None;
     }
     let mut out = Vec::new();

@@ -250,11 +250,11 @@ fn combined(world: &mut World, call: &Call) -> Handled {
         (false, false) => "success",
     };
     let sha = call.repository(world)?.commit_of(call.name("ref"));
-    let shown: Vec<Value> = latest.iter().map(|one| shown_simple_status(world, call, one)).collect();
-    Ok(Reply::ok(json!({
-        "state": state, "sha": sha, "total_count": shown.len(), "statuses": shown,
-        "repository": repository(world, &call.slug()),
-    })))
+    let shown = latest.iter().map(|one| shown_simple_status(world, call, one)).collect();
+    let mut reply = call.page(world, Some("statuses"), shown);
+    let rest = json!({ "state": state, "sha": sha, "repository": repository(world, &call.slug()) });
+    reply.body.as_mut().unwrap().as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    Ok(reply)
 }
 
 fn shown_status(world: &World, call: &Call, status: &Status) -> Value {

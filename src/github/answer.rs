@@ -1,0 +1,93 @@
+//! What comes back from a server, and what of it can be understood.
+
+use http::HeaderMap;
+use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::error::{ApiError, ApiResult};
+
+/// What came back, whatever its status.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(super) fn is_elsewhere(&self) -> bool {
+        matches!(self.status, 300..=399)
+    }
+}
+
+/// How one try ended; all but the first are why there is no whole answer.
+pub(super) enum Tried {
+    Answered(Answer),
+    /// Nothing, or half of something: it may have been done all the same.
+    Silent(String),
+    /// More than these bytes; the next time it would be as much.
+    TooLong(usize),
+}
+
+/// Errors: the answer is that it lies elsewhere, as for a repository that got another name. It is not gone after: the
+/// token would go along, and what is written would go where nobody said.
+pub(super) fn unmoved(request: &str, answer: Answer) -> ApiResult<Answer> {
+    if !answer.is_elsewhere() {
+        return Ok(answer);
+    }
+    let (request, status, message) = (request.to_owned(), answer.status, message_of(&answer));
+    Err(ApiError::Refused { request, status, message, wanted: None })
+}
+
+/// GitHub's own words, with the fields it complains about.
+pub(super) fn message_of(answer: &Answer) -> String {
+    let value: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let mut message = value["message"].as_str().unwrap_or("without a message").to_owned();
+    for error in value["errors"].as_array().into_iter().flatten().take(3) {
+        let words = error.as_str().or(error["message"].as_str()).map(str::to_owned);
+        message += &format!("; {}", words.unwrap_or_else(|| error.to_string()));
+    }
+    message.chars().take(600).collect()
+}
+
+pub(super) fn parsed<T: DeserializeOwned>(request: &str, answer: &Answer) -> ApiResult<T> {
+    let body = if answer.body.is_empty() { b"null" } else { answer.body.as_slice() };
+    serde_json::from_slice(body)
+        .map_err(|error| ApiError::Unreadable { request: request.to_owned(), cause: error.to_string() })
+}
+
+pub(super) fn too_long(request: &str, most: usize) -> ApiError {
+    ApiError::Unfit { request: request.to_owned(), cause: format!("it is longer than {most} bytes") }
+}
+
+/// The whole body, unless it is longer than it may be.
+pub(super) async fn limited<B>(body: B, most: usize) -> Result<Vec<u8>, Tried>
+where
+    B: http_body::Body,
+    B::Data: AsRef<[u8]>,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    let mut bytes = Vec::new();
+    let mut body = std::pin::pin!(body);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Tried::Silent(root_cause(&error)))?;
+        if let Some(data) = frame.data_ref() {
+            bytes.extend_from_slice(data.as_ref());
+            if bytes.len() > most {
+                return Err(Tried::TooLong(most));
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// The innermost reason: the outer ones say "error sending request".
+pub(super) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.last().map_or_else(String::new, ToString::to_string)
+}

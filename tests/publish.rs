@@ -1,0 +1,408 @@
+//! `gbench-ci publish` through the command line, against a GitHub with state: what is told, to whom, and what is not.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use gbench_ci::compare::Part;
+use gbench_ci::model::{Exit, Shard};
+use tempfile::TempDir;
+
+use crate::support::cli::{Ran, ended};
+use crate::support::fake_github::{FakeGithub, Fault, FaultKind, RunSeed};
+use crate::support::fixture;
+use crate::support::github::SLUG;
+use crate::support::job::outside;
+use crate::support::merging::{self, HEAD};
+use crate::support::zips;
+
+/// The head of the event fixtures.
+const HEAD_OF_EVENTS: &str = "8c1f0a2e5b7d49c3a6e0f1d2b3c4d5e6f7081923";
+const PERMISSIONS: [&str; 3] = ["pull_requests", "checks", "actions"];
+
+/// A GitHub with pull request 42, a token, and a folder for what a job leaves.
+struct Hub {
+    fake: FakeGithub,
+    folder: TempDir,
+    token: String,
+}
+
+impl Hub {
+    fn new() -> Self {
+        Self::with(&PERMISSIONS)
+    }
+
+    fn with(permissions: &[&str]) -> Self {
+        let fake = FakeGithub::start();
+        fake.repository(SLUG);
+        fake.pull(42, HEAD, "faster-gemm", SLUG, "main");
+        let token = fake.actions_token(permissions);
+        Self { fake, folder: tempfile::tempdir().unwrap(), token }
+    }
+
+    /// `gbench-ci LINE` as a step that an event started; the event is about [`HEAD`].
+    fn step(&self, event: &str, line: &str) -> Command {
+        let text = std::fs::read_to_string(fixture(&format!("github/events/{event}.json"))).unwrap();
+        let path = self.folder.path().join("event.json");
+        std::fs::write(&path, text.replace(HEAD_OF_EVENTS, HEAD)).unwrap();
+        let mut command = outside(self.folder.path(), line);
+        let is_pull = event.starts_with("pull");
+        let reference = if is_pull { "refs/pull/42/merge" } else { "refs/heads/main" };
+        command
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_EVENT_NAME", event.split('.').next().unwrap())
+            .env("GITHUB_EVENT_PATH", &path)
+            .env("GITHUB_REPOSITORY", SLUG)
+            .env("GITHUB_SHA", HEAD)
+            .env("GITHUB_REF", reference)
+            .env("GITHUB_REF_NAME", reference.splitn(3, '/').nth(2).unwrap())
+            .env("GITHUB_RUN_ID", "5550009")
+            .env("GITHUB_API_URL", self.fake.url())
+            .env("GITHUB_STEP_SUMMARY", self.folder.path().join("summary"))
+            .env("GBENCH_TOKEN", &self.token);
+        command
+    }
+
+    /// Runs it; whatever came of it, no line of the log holds the token.
+    #[track_caller]
+    fn ran(&self, event: &str, line: &str) -> Ran {
+        let ran = ended(self.step(event, line));
+        for text in [&ran.out, &ran.err] {
+            assert!(!text.contains(&self.token), "the token is in the log: {text}");
+        }
+        ran
+    }
+
+    /// The folder of one job's result.
+    fn part(&self, slower: bool) -> PathBuf {
+        let part = merging::part("", None, slower);
+        merging::write(&Part { name: format!("result-{slower}"), ..part }, self.folder.path())
+    }
+
+    fn comment(&self) -> String {
+        let comments = self.fake.comments(42);
+        assert_eq!(comments.len(), 1, "{comments:?}");
+        comments[0].body.clone()
+    }
+
+    fn conclusion(&self) -> Option<String> {
+        let checks = self.fake.checks(HEAD);
+        assert_eq!(checks.len(), 1, "{checks:?}");
+        checks[0].conclusion.clone()
+    }
+
+    /// The run that `workflow_run.completed.json` and `workflow_run.fork.json` are about.
+    fn other_run(&self, head_repository: &str) {
+        self.fake.workflow_run(&RunSeed {
+            id: 5_550_001,
+            head_sha: HEAD,
+            head_branch: "faster-gemm",
+            head_repository: Some(head_repository),
+            conclusion: Some("failure"),
+            ..RunSeed::default()
+        });
+    }
+
+    fn upload(&self, name: &str, parts: &[Part]) {
+        let mut files = Vec::new();
+        for part in parts {
+            let text = serde_json::to_string(&part.verdict).unwrap();
+            let name = if part.name.is_empty() { "result" } else { &part.name };
+            files.push((format!("{name}/reports/verdict.json"), text));
+            files.push((format!("{name}/job.json"), serde_json::to_string(&part.job).unwrap()));
+        }
+        let files: Vec<(&str, &[u8])> =
+            files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+        self.fake.artifact(5_550_001, name, &zipped(&files));
+    }
+}
+
+fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let files: Vec<_> = files.iter().map(|(name, data)| zips::deflated(name, data)).collect();
+    zips::archive(&files)
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[test]
+fn a_red_verdict_is_one_comment_and_one_check_and_a_fix_turns_both_green() {
+    let hub = Hub::new();
+    hub.ran("pull_request.synchronize", "publish --start").exits(0).says("in progress");
+    let red = hub.part(true);
+    hub.ran("pull_request.synchronize", &format!("publish {}", shown(&red))).exits(0).says("created");
+    assert!(hub.comment().contains("regressed") && hub.comment().contains("kernels/gemm"));
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+    let check = &hub.fake.checks(HEAD)[0];
+    assert_eq!(check.annotations[0]["path"], "bench/gemm.py");
+
+    let green = hub.part(false);
+    hub.ran("pull_request.synchronize", &format!("publish {}", shown(&green))).exits(0).says("updated");
+    assert!(hub.comment().contains("✅"), "{}", hub.comment());
+    assert_eq!(hub.conclusion().as_deref(), Some("success"));
+
+    // T17: a third run with nothing new writes nothing, and costs a handful of requests.
+    let (before, comment) = (hub.fake.requests().len(), hub.comment());
+    hub.ran("pull_request.synchronize", &format!("publish {}", shown(&green)))
+        .exits(0)
+        .says("it says so already");
+    assert_eq!(hub.comment(), comment);
+    assert_eq!(hub.fake.count("POST", "/comments"), 1);
+    assert_eq!(hub.fake.count("POST", "/check-runs"), 1);
+    let requests = hub.fake.requests().len() - before;
+    assert!(requests <= 8, "{requests} requests");
+}
+
+#[test]
+fn plain_green_says_nothing_unless_asked() {
+    let hub = Hub::new();
+    let green = shown(&hub.part(false));
+    hub.ran("pull_request.synchronize", &format!("publish {green}")).exits(0).says("none: nothing changed");
+    assert!(hub.fake.comments(42).is_empty());
+    assert_eq!(hub.conclusion().as_deref(), Some("success"));
+    hub.ran("pull_request.synchronize", &format!("publish {green} --comment always"))
+        .exits(0)
+        .says("created");
+    hub.comment();
+    let red = shown(&hub.part(true));
+    let never = Hub::new();
+    never.ran("pull_request.synchronize", &format!("publish {red} --comment never")).exits(0);
+    assert!(never.fake.comments(42).is_empty());
+}
+
+#[test]
+fn a_gate_that_failed_early_leaves_no_check_in_progress_and_none_green() {
+    for (code, conclusion) in [(0, "failure"), (2, "failure"), (5, "failure"), (143, "cancelled")] {
+        let hub = Hub::new();
+        hub.part(false);
+        hub.ran("pull_request.synchronize", "publish --start").exits(0);
+        hub.ran("pull_request.synchronize", &format!("publish --ended {code}")).exits(0);
+        assert_eq!(hub.conclusion().as_deref(), Some(conclusion), "{code}");
+    }
+}
+
+#[test]
+fn b6_the_trusted_side_finds_run_artifact_and_pull_request_by_itself() {
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    hub.ran("workflow_run.requested", "publish").exits(0).says("in progress");
+    hub.upload("gbench-ci-attempt-1-part-1", &[merging::part("", None, true)]);
+    hub.upload("logs", &[]);
+    hub.ran("workflow_run.completed", "publish --summary").exits(0).says("comment on #42: created");
+    assert!(!hub.comment().contains("nverified"), "{}", hub.comment());
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+    let summary = std::fs::read_to_string(hub.folder.path().join("summary")).unwrap();
+    assert!(summary.contains("kernels/gemm"));
+}
+
+#[test]
+fn b6_a_forks_verdict_is_published_and_called_unverified() {
+    let hub = Hub::new();
+    let text = std::fs::read_to_string(fixture("github/events/workflow_run.fork.json")).unwrap();
+    let event: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let branch = event["workflow_run"]["head_branch"].as_str().unwrap();
+    let repository = event["workflow_run"]["head_repository"]["full_name"].as_str().unwrap();
+    hub.fake.change_pull(42, |issue| {
+        let pull = issue.pull.as_mut().unwrap();
+        pull.head_ref = branch.into();
+        pull.head_owner = repository.split('/').next().unwrap().into();
+        pull.head_repository = Some(repository.into());
+    });
+    let id = event["workflow_run"]["id"].as_u64().unwrap();
+    hub.fake.workflow_run(&RunSeed {
+        id,
+        head_sha: HEAD,
+        head_branch: branch,
+        head_repository: Some(repository),
+        ..RunSeed::default()
+    });
+    let part = merging::part("", None, true);
+    let files = [
+        ("reports/verdict.json", serde_json::to_string(&part.verdict).unwrap()),
+        ("job.json", serde_json::to_string(&part.job).unwrap()),
+    ];
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+    hub.fake.artifact(id, "gbench-ci", &zipped(&files));
+    hub.ran("workflow_run.fork", "publish").exits(0).says("comment on #42: created");
+    assert!(hub.comment().contains("nverified"), "{}", hub.comment());
+    // T13: nothing that a fork made is kept.
+    hub.ran("workflow_run.fork", "publish --history github:acme/kernels@gbench-history --issue");
+    assert_eq!(hub.fake.count("POST", "/git/"), 0);
+    assert_eq!(hub.fake.count("POST", "/issues$"), 0);
+}
+
+#[test]
+fn t4_an_artifact_about_another_commit_is_not_put_on_this_one() {
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    let mut part = merging::part("", None, false);
+    part.verdict.head.commit = Some("7".repeat(40));
+    hub.upload("gbench-ci", &[part]);
+    hub.ran("workflow_run.completed", "publish").exits(6).says("the event is about");
+    assert!(hub.fake.comments(42).is_empty());
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+}
+
+#[test]
+fn t3_a_poisoned_artifact_fails_the_check_and_says_nothing_of_its_own() {
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    hub.fake.artifact(5_550_001, "gbench-ci", b"PK\x03\x04 and then @everyone ![x](http://evil)");
+    hub.ran("workflow_run.completed", "publish").exits(2).says("refused");
+    assert!(hub.fake.comments(42).is_empty());
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+    assert!(!hub.fake.checks(HEAD)[0].summary.clone().unwrap().contains("evil"));
+}
+
+#[test]
+fn the_shards_of_a_run_are_one_verdict_and_a_missing_one_is_never_green() {
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    for (index, part) in merging::three_shards("h100", false).into_iter().enumerate() {
+        hub.upload(&format!("gbench-ci-attempt-1-part-{index}"), &[part]);
+    }
+    hub.ran("workflow_run.completed", "publish").exits(0);
+    let check = &hub.fake.checks(HEAD)[0];
+    assert_eq!((check.name.as_str(), check.conclusion.as_deref()), ("gbench-ci / h100", Some("success")));
+
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    for index in [1, 3] {
+        hub.upload(
+            &format!("gbench-ci-{index}"),
+            &[merging::part("h100", Some(Shard { index, of: 3 }), false)],
+        );
+    }
+    hub.ran("workflow_run.completed", "publish").exits(0);
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+    assert!(hub.comment().contains("shard 2 of 3 is missing"), "{}", hub.comment());
+}
+
+#[test]
+fn a_run_without_a_verdict_ends_its_check() {
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    hub.ran("workflow_run.requested", "publish").exits(0);
+    hub.ran("workflow_run.completed", "publish").exits(0);
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+}
+
+#[test]
+fn t1_a_forks_own_job_publishes_nothing() {
+    let hub = Hub::new();
+    let red = shown(&hub.part(true));
+    hub.ran("pull_request.fork", &format!("publish {red}")).exits(0).says("a fork's run may only read");
+    assert!(hub.fake.requests().is_empty());
+}
+
+#[test]
+fn t2_pull_request_target_is_no_place_to_publish_from() {
+    let hub = Hub::new();
+    let red = shown(&hub.part(true));
+    hub.ran("pull_request_target", &format!("publish {red}")).exits(5).says("workflow_run");
+    assert!(hub.fake.requests().is_empty());
+}
+
+#[test]
+fn t5_a_verdict_on_an_older_commit_changes_nothing_that_a_newer_one_said() {
+    let hub = Hub::new();
+    let (red, green) = (shown(&hub.part(true)), shown(&hub.part(false)));
+    hub.ran("pull_request.synchronize", &format!("publish {red}")).exits(0);
+    let said = hub.comment();
+    hub.fake.push(42, &"5".repeat(40));
+    hub.ran("pull_request.synchronize", &format!("publish {green}")).exits(0).says("left alone");
+    assert_eq!(hub.comment(), said);
+}
+
+#[test]
+fn t12_what_the_token_may_not_do_is_said_with_the_line_that_grants_it() {
+    let hub = Hub::with(&["checks"]);
+    let red = shown(&hub.part(true));
+    hub.ran("pull_request.synchronize", &format!("publish {red}")).exits(6).says("pull-requests: write");
+    // Without checks there are statuses, and without either the line is named.
+    let hub = Hub::with(&["pull_requests", "statuses"]);
+    let red = shown(&hub.part(true));
+    hub.ran("pull_request.synchronize", &format!("publish {red}")).exits(0).says("a status of");
+    assert_eq!(hub.fake.statuses(HEAD).len(), 1);
+}
+
+#[test]
+fn t11_no_token_is_a_fault_with_its_line_and_a_token_is_in_no_fault() {
+    let hub = Hub::new();
+    let red = shown(&hub.part(true));
+    let mut step = hub.step("pull_request.synchronize", &format!("publish {red}"));
+    step.env_remove("GBENCH_TOKEN");
+    ended(step).exits(6).says("github.token");
+    let mut step = hub.step("pull_request.synchronize", &format!("publish {red}"));
+    step.env("GBENCH_TOKEN", "ghs_wrongwrongwrong");
+    let ran = ended(step).exits(6);
+    assert!(!ran.err.contains("wrongwrong") && !ran.out.contains("wrongwrong"), "{}", ran.err);
+}
+
+#[test]
+fn b5_lost_answers_and_server_errors_never_make_two_comments_or_two_checks() {
+    for seed in 0..6 {
+        let hub = Hub::new();
+        let red = shown(&hub.part(true));
+        for (path, kind) in [
+            ("/comments", FaultKind::LostResponse),
+            ("/check-runs", FaultKind::StatusAfter(502, "Bad Gateway".into())),
+        ] {
+            hub.fake.inject(Fault::new("POST", path, kind).nth(1 + seed % 2));
+        }
+        hub.ran("pull_request.synchronize", &format!("publish {red}")).exits(0);
+        hub.comment();
+        assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+    }
+}
+
+#[test]
+fn at_night_an_issue_is_opened_updated_and_closed() {
+    let hub = Hub::with(&["checks", "issues", "contents"]);
+    let (red, green) = (shown(&hub.part(true)), shown(&hub.part(false)));
+    hub.ran("schedule", &format!("publish {red} --issue")).exits(0).says("issue: opened");
+    let issues = hub.fake.issues();
+    assert_eq!(issues.len(), 1);
+    assert!(issues[0].body.as_deref().unwrap().contains("Suspects"), "{:?}", issues[0].body);
+    hub.ran("schedule", &format!("publish {red} --issue")).exits(0).says("says so already");
+    hub.ran("schedule", &format!("publish {green} --issue")).exits(0).says("issue: closed");
+    assert_eq!(hub.fake.issues().iter().filter(|issue| issue.open).count(), 0);
+    hub.ran("schedule", &format!("publish {green} --issue")).exits(0).says("none is open");
+}
+
+#[test]
+fn t13_only_the_default_branch_writes_issue_and_history() {
+    let hub = Hub::with(&["checks", "issues", "contents", "pull_requests"]);
+    let red = shown(&hub.part(true));
+    for event in ["pull_request.synchronize", "merge_group"] {
+        hub.ran(event, &format!("publish {red} --issue")).exits(6).says("default branch");
+        hub.ran(event, &format!("publish {red} --history github:acme/kernels@h"))
+            .exits(6)
+            .says("default branch");
+    }
+    assert!(hub.fake.issues().iter().all(|issue| issue.pull.is_some()));
+    assert_eq!(hub.fake.count("POST", "/git/"), 0);
+}
+
+#[test]
+fn a_dry_run_prints_the_comment_and_asks_nobody() {
+    let hub = Hub::new();
+    let red = shown(&hub.part(true));
+    let ran = hub.ran("pull_request.synchronize", &format!("publish {red} --dry-run")).exits(0);
+    assert!(ran.out.contains("kernels/gemm") && ran.out.ends_with('\n'));
+    assert!(hub.fake.requests().is_empty());
+    let laptop = outside(hub.folder.path(), &format!("publish {red} --dry-run"));
+    ended(laptop).exits(0).says("kernels/gemm");
+    let laptop = outside(hub.folder.path(), &format!("publish {red}"));
+    ended(laptop).exits(Exit::Usage.code().into()).says("--dry-run");
+}
+
+#[test]
+fn nothing_to_publish_is_a_fault_that_says_what_to_name() {
+    let hub = Hub::new();
+    hub.ran("pull_request.synchronize", "publish gone").exits(2);
+    std::fs::create_dir(hub.folder.path().join("empty")).unwrap();
+    hub.ran("pull_request.synchronize", "publish empty").exits(2).says("holds no verdict");
+    hub.ran("pull_request.synchronize", "publish --comment loud").exits(2).says("on-change, always or never");
+    hub.ran("pull_request.synchronize", "publish --name <b>").exits(2);
+}
