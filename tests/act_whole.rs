@@ -99,7 +99,7 @@ fn b7_three_shards_are_measured_by_themselves_and_merge_into_one_verdict() {
     let played = kernels.stage.play("gbench-pull-request.yml", "pull_request", &kernels.pull_request()).is(1);
     assert_eq!(played.failed_steps(), [1, 1], "the part with the slowdown, and the merge\n{}", played.log());
     assert_eq!(played.output("merge", "exit-code"), Some("1"));
-    let merged = kernels.document(&format!("artifacts/{RESULT}/merged.json"));
+    let merged = kernels.document(&format!("artifacts/{RESULT}/merged/merged.json"));
     assert_eq!(merged["exit_code"], 1);
     assert_eq!(merged["groups"].as_array().unwrap().len(), 1, "{merged}");
     let rows = merged["groups"][0]["verdict"]["rows"].as_array().unwrap();
@@ -120,7 +120,9 @@ fn a_part_that_is_missing_makes_the_merged_verdict_fail() {
     std::fs::remove_dir_all(parts.join("gbench-ci-attempt-1-part-1")).unwrap();
     let merge = |expect: &str| {
         kernels.stage.using(&[("command", "merge"), ("artifacts", "parts"), ("expect", expect)], "");
-        kernels.stage.sh("rm -rf repository/parts && cp -R artifacts repository/parts");
+        kernels.stage.sh(
+            "rm -rf repository/parts && mkdir repository/parts && cp -R artifacts/*-part-* repository/parts/",
+        );
         kernels.stage.play("test.yml", "push", &json!({"ref": "refs/heads/main", "repository": repository()}))
     };
     let played = merge("3").is(1);
@@ -146,7 +148,7 @@ fn b1_red_then_green_then_nothing_new_against_the_fake() {
     let token = fake.actions_token(&["pull_requests", "checks"]);
     fake.pull(7, &kernels.head, "feature", "acme/kernels", "main");
 
-    let played = gate(&mut kernels, 101, &fake.url(), &token).is(1).is_silent_about(&token);
+    let played = gate(&mut kernels, 101, &fake.url(), &token).is(1).keeps_silent_about(&token);
     assert_eq!(played.failed_steps(), [1], "{}", played.log());
     assert!(!played.summaries().is_empty());
     let [red] = &fake.comments(7)[..] else { panic!("{:?}", fake.comments(7)) };
@@ -256,9 +258,9 @@ fn repeat_here(stage: &Stage, commit: &Value) -> String {
         .collect();
     let tree = repository.find_tree(id(&commit["tree"])).unwrap();
     let (author, committer) = (person(&commit["author"]), person(&commit["committer"]));
-    let message = commit["message"].as_str().unwrap();
+    let message = format!("{}\n", commit["message"].as_str().unwrap().trim_end());
     let parents: Vec<&git2::Commit> = parents.iter().collect();
-    let made = repository.commit(None, &author, &committer, message, &tree, &parents).unwrap();
+    let made = repository.commit(None, &author, &committer, &message, &tree, &parents).unwrap();
     stage.sh(&format!("cd repository && git reset -q --hard {made}"));
     made.to_string()
 }
@@ -295,19 +297,22 @@ fn report(
 
 #[test]
 fn b6_the_trusted_side_reports_what_the_measuring_side_left() {
-    let Some(mut kernels) = Kernels::new("--runner self-hosted,gpu") else { return };
-    kernels.stage.play("gbench-pull-request.yml", "pull_request", &kernels.pull_request()).is(1);
-    let zip = kernels.zip(RESULT);
-    let fake = FakeGithub::start();
-    fake.repository("acme/kernels");
-    fake.pull(7, &kernels.head, "feature", "acme/kernels", "main");
-    report(&mut kernels, &fake, "requested", "acme/kernels", None).is(0);
-    let [begun] = &fake.checks(&kernels.head)[..] else { panic!("one check") };
-    assert_eq!(begun.status, "in_progress");
-    report(&mut kernels, &fake, "completed", "acme/kernels", Some(&zip));
-    let [check] = &fake.checks(&kernels.head)[..] else { panic!("one check") };
-    assert_eq!((check.id, check.conclusion.as_deref()), (begun.id, Some("failure")));
-    assert_eq!(fake.comments(7).len(), 1);
+    for flags in ["--runner self-hosted,gpu", "--runner self-hosted,gpu --shards 3"] {
+        let Some(mut kernels) = Kernels::new(flags) else { return };
+        kernels.stage.play("gbench-pull-request.yml", "pull_request", &kernels.pull_request()).is(1);
+        let zip = kernels.zip(RESULT);
+        let fake = FakeGithub::start();
+        fake.repository("acme/kernels");
+        fake.pull(7, &kernels.head, "feature", "acme/kernels", "main");
+        report(&mut kernels, &fake, "requested", "acme/kernels", None).is(0);
+        let [begun] = &fake.checks(&kernels.head)[..] else { panic!("one check") };
+        assert_eq!(begun.status, "in_progress");
+        report(&mut kernels, &fake, "completed", "acme/kernels", Some(&zip)).is(0);
+        let [check] = &fake.checks(&kernels.head)[..] else { panic!("one check") };
+        assert_eq!((check.id, check.conclusion.as_deref()), (begun.id, Some("failure")));
+        let [comment] = &fake.comments(7)[..] else { panic!("{:?}", fake.comments(7)) };
+        assert!(comment.body.contains("1 of 3"), "{}", comment.body);
+    }
 }
 
 #[test]
@@ -335,6 +340,13 @@ fn night(flags: &str) -> Option<(Kernels, FakeGithub)> {
     kernels.stage.sh("cd repository && git switch -q main");
     let fake = FakeGithub::start();
     fake.repository("acme/kernels");
+    // It knows the commit by the run on it.
+    fake.workflow_run(&RunSeed {
+        event: "schedule",
+        head_branch: "main",
+        head_sha: &kernels.base,
+        ..RunSeed::default()
+    });
     kernels.stage.token = fake.actions_token(&["checks", "contents", "issues"]);
     kernels.stage.set("GITHUB_API_URL", fake.url());
     Some((kernels, fake))

@@ -175,7 +175,7 @@ impl Played {
     }
 
     #[track_caller]
-    pub fn is_silent_about(self, words: &str) -> Self {
+    pub fn keeps_silent_about(self, words: &str) -> Self {
         assert!(!self.text.contains(words), "`{words}` in\n{}", self.log());
         self
     }
