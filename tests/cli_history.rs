@@ -122,6 +122,19 @@ fn the_runs_of_a_history_are_listed_and_nothing_is_saved_or_removed() {
 }
 
 #[test]
+fn of_a_long_history_the_newest_hundred_runs_are_read() {
+    let sandbox = Sandbox::new();
+    for number in 1..=101 {
+        append(&sandbox.root(), &entry(number));
+    }
+    let list = ran(&sandbox.root(), &format!("baseline list --json {STORE}")).exits(0);
+    let list = list.says("git:gbench-history holds 101 runs; the newest 100 are looked at");
+    let rows: Value = serde_json::from_str(&list.out).unwrap();
+    assert_eq!(rows.as_array().unwrap().len(), 100);
+    assert_eq!(rows[0]["run_id"], entry(2).run_id.as_str());
+}
+
+#[test]
 fn what_is_not_there_is_said_with_what_to_do() {
     let sandbox = repository(1.0);
     let root = sandbox.root();

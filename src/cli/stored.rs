@@ -13,8 +13,6 @@ use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::store::{Address, History, HistoryEntry, Listed, Store, read_record};
 use crate::suite::{RunOptions, Source, Suite};
 
-/// Runs of a history that a comparison takes in: the newest. More say little more about how sessions differ.
-pub const RECENT: usize = 100;
 /// Runs that are looked through for the newest of a name.
 const LOOKED_THROUGH: usize = 30;
 
@@ -161,15 +159,19 @@ impl Branch {
         Ok(self.listed.get().map_or(&[], Vec::as_slice))
     }
 
-    /// Shows the newest [`RECENT`] runs one after the other, oldest first, and gives warnings of what is no run or was
+    /// Shows the newest [`History::RECENT`] runs one after the other, oldest first, and gives warnings of what is no run or was
     /// left out. Errors: GitHub or the disk.
     pub fn each(&self, mut show: impl FnMut(&Listed, HistoryEntry)) -> Result<Vec<String>> {
         let (history, listed) = (self.history()?, self.listed()?);
-        let left_out = listed.len().saturating_sub(RECENT);
+        let left_out = listed.len().saturating_sub(History::RECENT);
         let mut warnings = Vec::new();
         if left_out > 0 {
             let all = listed.len();
-            warnings.push(format!("{} holds {all} runs; the newest {RECENT} are looked at", self.address));
+            warnings.push(format!(
+                "{} holds {all} runs; the newest {} are looked at",
+                self.address,
+                History::RECENT
+            ));
         }
         for listed in &listed[left_out..] {
             match history.read(listed) {

@@ -74,6 +74,10 @@ pub struct Latest {
 }
 
 impl<'c> History<'c> {
+    /// Runs that are looked at of a long history: the newest. On GitHub each costs a request, and more than these say
+    /// little more.
+    pub const RECENT: usize = 100;
+
     /// `folder`: one in the repository, for `git:`. `client`: for `github:`, of the same repository.
     /// Errors: a folder's address, which holds baselines; no repository; no client, or one of another repository.
     pub fn open(address: &Address, folder: &Path, client: Option<&'c Client>) -> Result<Self> {
@@ -144,15 +148,16 @@ impl<'c> History<'c> {
         entry.map_err(|what| Fault::at(format!("{} {}", self.address, listed.path), what, next))
     }
 
-    /// The newest run that fits. What is no entry is passed over with a warning. Errors: GitHub or the disk.
+    /// The newest run that fits, of the newest [`History::RECENT`]. What is no entry is passed over with a warning.
+    /// Errors: GitHub or the disk.
     pub fn latest(&self, mut fits: impl FnMut(&HistoryEntry) -> bool) -> Result<Latest> {
         let mut warnings = Vec::new();
-        for listed in self.list()?.iter().rev() {
+        for listed in self.list()?.iter().rev().take(Self::RECENT) {
             match self.read(listed) {
                 Ok(entry) if fits(&entry) => return Ok(Latest { entry: Some(entry), warnings }),
                 Ok(_) => {}
                 Err(fault) if fault.exit == Exit::Usage => {
-                    warnings.push(fault.place.to_string() + " is passed over: " + &fault.what)
+                    warnings.push(format!("{} is passed over: {}", fault.place, fault.what));
                 }
                 Err(fault) => return Err(fault),
             }
