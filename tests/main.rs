@@ -31,6 +31,7 @@ mod manifest;
 mod manifest_git;
 mod never_green;
 mod old_records;
+mod posts;
 mod protocol;
 mod readme;
 mod report;

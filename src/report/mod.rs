@@ -28,6 +28,7 @@ mod junit;
 mod markdown;
 mod number;
 mod page;
+pub mod posts;
 mod record;
 mod rounds;
 mod rows;

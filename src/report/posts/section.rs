@@ -1,0 +1,163 @@
+//! One machine of a comment: its verdict, the table of what changed, why and what next.
+
+use super::table::Shape;
+use super::text::{Purse, name, prose};
+use crate::compare::{Conclusion, Difference, Group, Verdict};
+use crate::report::markdown::{Notes, Pen, differences, sign};
+use crate::report::rounds::certified;
+use crate::report::rows::{Digest, Line, conclusion_word, plural};
+
+/// Characters of a name in a table: as many of these as let the most rows stay.
+const WIDTHS: [usize; 4] = [240, 120, 64, 40];
+
+/// Reasons listed before the rest is left to the whole report.
+const MOST_NOTES: usize = 20;
+
+/// What a table needs beside its rows.
+const AROUND_A_TABLE: usize = 400;
+
+pub struct Section<'a> {
+    pub group: &'a Group,
+    pub digest: &'a Digest<'a>,
+    shape: Shape,
+    /// Heading and sentence; empty for the only machine, of which the opening speaks.
+    head: String,
+    /// Differences that forbid the comparison.
+    strict: String,
+    /// What changed or could not be decided, the gravest first; and each as a row, as far as there is room.
+    changed: Vec<&'a Line<'a>>,
+    rows: Vec<String>,
+    notes: String,
+    pub folded: String,
+}
+
+impl<'a> Section<'a> {
+    /// `alone`: the opening says all that a head would. `None`: there is no room for the section.
+    pub fn new(group: &'a Group, digest: &'a Digest<'a>, alone: bool, purse: &mut Purse) -> Option<Self> {
+        let head = if alone { String::new() } else { heading(group, digest) };
+        if !purse.pay(head.len() + AROUND_A_TABLE) {
+            return None;
+        }
+        let changed: Vec<&Line> = digest.groups.iter().flat_map(|group| &group.lines).collect();
+        let strict: Vec<&Difference> =
+            group.verdict.differences.iter().filter(|field| field.strict).collect();
+        let strict = match strict.is_empty() {
+            true => String::new(),
+            false => {
+                purse.buy(format!("Differs, and must agree for a comparison:\n\n{}\n", differences(&strict)))
+            }
+        };
+        Some(Self {
+            group,
+            digest,
+            shape: Shape::of_changes(&changed),
+            head,
+            strict,
+            rows: vec![String::new(); changed.len()],
+            changed,
+            notes: String::new(),
+            folded: String::new(),
+        })
+    }
+
+    /// Why and what next, of the rows that are shown; what holds for many is said once.
+    pub fn explain(&mut self, purse: &mut Purse) {
+        let pen = Pen { name: &|text| name(text, 64), prose: &|text| prose(text, 900) };
+        for verdict in Verdict::ALL {
+            let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
+            let of = shown.map(|(line, _)| *line).filter(|line| line.row.verdict == verdict);
+            // That a row improved, or is new, needs no reason.
+            let plain = matches!(verdict, Verdict::Improved | Verdict::New);
+            let lines: Vec<&Line> = of.filter(|line| !plain || !line.row.next.is_empty()).collect();
+            let mut notes = Notes::of(&lines, &pen);
+            notes.together = purse.buy(notes.together);
+            notes.items.truncate(MOST_NOTES);
+            notes.items.retain(|item| purse.pay(item.len() + 1));
+            let text = notes.text();
+            purse.owe(2);
+            self.notes += &text;
+        }
+    }
+
+    /// All but the folded parts; `more` is where the rows are that are left out.
+    pub fn text(&self, more: &str) -> String {
+        let mut text = format!("{}{}", self.head, self.strict);
+        if self.rows.iter().any(|row| !row.is_empty()) {
+            text += &self.shape.head();
+            text += &self.rows.concat();
+        }
+        let left_out = self.rows.iter().filter(|row| row.is_empty()).count();
+        if left_out > 0 {
+            let verb = if left_out == 1 { "is" } else { "are" };
+            text += &format!("\n{} {verb} in {more}.\n", plural(left_out, "further row"));
+        }
+        text += &self.notes;
+        match text.is_empty() {
+            true => text,
+            false => text.trim_end_matches('\n').to_owned() + "\n\n",
+        }
+    }
+}
+
+/// Gives rows of these verdicts to all machines in turn, with names as long as lets all of them fit.
+pub fn fill(sections: &mut [Section], verdicts: &[Verdict], purse: &mut Purse) {
+    let wanted = |section: &Section| -> Vec<usize> {
+        let of = |(_, line): &(usize, &&Line)| verdicts.contains(&line.row.verdict);
+        section.changed.iter().enumerate().filter(of).map(|(index, _)| index).collect()
+    };
+    let wanted: Vec<Vec<usize>> = sections.iter().map(wanted).collect();
+    let longest = wanted.iter().map(Vec::len).max().unwrap_or(0);
+    let mut places = Vec::new();
+    for rank in 0..longest {
+        let each = wanted.iter().enumerate().filter_map(|(at, rows)| Some((at, *rows.get(rank)?)));
+        places.extend(each);
+    }
+    let row = |&(at, index): &(usize, usize), columns| {
+        let section: &Section = &sections[at];
+        section.shape.row(section.changed[index], columns)
+    };
+    let all_fit = |columns: &&usize| {
+        let mut left = Purse::new(purse.left());
+        places.iter().all(|place| left.pay(row(place, **columns).len()))
+    };
+    let columns = *WIDTHS.iter().find(all_fit).unwrap_or(&WIDTHS[WIDTHS.len() - 1]);
+    let rows: Vec<String> = places.iter().map(|place| purse.buy(row(place, columns))).collect();
+    for ((at, index), row) in places.into_iter().zip(rows) {
+        sections[at].rows[index] = row;
+    }
+}
+
+fn heading(group: &Group, digest: &Digest) -> String {
+    let verdict = &group.verdict;
+    let label = if group.label.is_empty() { "unnamed" } else { &group.label };
+    format!(
+        "#### {} {}: {}\n\n{}\n\n{}\n\n",
+        sign(verdict.conclusion),
+        prose(label, 200),
+        conclusion_word(verdict.conclusion).to_lowercase(),
+        prose(&verdict.sentence, 1500),
+        counts(digest, ""),
+    )
+}
+
+/// `15 rows: 2 regressed, 13 unchanged (certified within 2 %). Measured on NVIDIA H100.`
+pub fn counts(digest: &Digest, label: &str) -> String {
+    let document = digest.document;
+    let certified = certified(digest.unchanged.iter().map(|line| line.row));
+    let certified = if certified.is_empty() { certified } else { format!(" ({certified})") };
+    let machines = [&document.base.machine, &document.head.machine];
+    let machine = match machines {
+        [base, head] if base == head => prose(base, 300),
+        [base, head] => format!("{} (base) and {} (head)", prose(base, 300), prose(head, 300)),
+    };
+    let place: Vec<String> =
+        [prose(label, 200), machine].into_iter().filter(|part| !part.is_empty()).collect();
+    let place = match (place.is_empty(), document.conclusion) {
+        (true, _) | (_, Conclusion::Incomparable) => String::new(),
+        _ => format!(" Measured on {}.", place.join(", ")),
+    };
+    match document.rows.is_empty() {
+        true => place.trim_start().to_owned(),
+        false => format!("{}{certified}.{place}", prose(&digest.counts(), 400)),
+    }
+}
