@@ -126,7 +126,7 @@ fn starts_shortcode(text: &str) -> bool {
 /// A name for Markdown, as inline code: hosts seek no mentions in code, and a copied name stays exact. Usual names stand
 /// in backticks, all others in [`code_element`], which holds backticks and, within a table, pipes.
 pub fn markdown_code(text: &str) -> String {
-    let usual = |c: char| c.is_ascii_alphanumeric() || " -_./=,:;()[]+%".contains(c);
+    let usual = |c: char| c.is_ascii_alphanumeric() || " -_./=,:;()[]+%…".contains(c);
     match !text.is_empty() && text.trim() == text && text.chars().all(usual) {
         true => format!("`{text}`"),
         false => code_element(text),

@@ -90,7 +90,7 @@ pub fn footer(merged: &Merged, facts: &Facts) -> String {
         url.as_deref().and_then(address).map(|url| format!("[{word}]({url})"))
     };
     let links = [changed, link("Run", &facts.run_url), link("Whole report", &facts.report_url)];
-    let version = format!("gbench-ci\u{a0}{}", prose(&merged.tool_version, 60));
+    let version = format!("gbench-ci {}", prose(&merged.tool_version, 60));
     let links: Vec<String> = links.into_iter().flatten().chain([version]).collect();
     format!("<sub>{said}{}</sub>\n", links.join(" · "))
 }

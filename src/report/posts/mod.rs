@@ -23,6 +23,8 @@ mod issue;
 mod links;
 mod page;
 mod remarks;
+#[cfg(test)]
+mod sanitizer_tests;
 mod section;
 mod state;
 mod table;

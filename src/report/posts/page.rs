@@ -92,8 +92,9 @@ pub fn page(merged: &Merged, facts: &Facts, sheet: Sheet) -> String {
     let mut page = sheet.opening;
     for section in &sections {
         page += &section.text(&more);
-        if !alone {
-            page += &spaced(&section.folded);
+        if !alone && !section.folded.is_empty() {
+            // Machines of which nothing is to be said take no more than three lines.
+            page += &spaced(&details("Results, environment and method", &section.folded));
         }
     }
     let unseen = merged.groups.len() - sections.len();

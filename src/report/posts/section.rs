@@ -8,7 +8,7 @@ use crate::report::rounds::certified;
 use crate::report::rows::{Digest, Line, conclusion_word, plural};
 
 /// Characters of a name in a table: as many of these as let the most rows stay.
-const WIDTHS: [usize; 4] = [240, 120, 64, 40];
+const WIDTHS: [usize; 7] = [240, 120, 96, 80, 64, 52, 40];
 
 /// Reasons listed before the rest is left to the whole report.
 const MOST_NOTES: usize = 20;

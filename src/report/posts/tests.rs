@@ -1,1 +1,430 @@
+//! Limits and shapes of posts over made-up and random documents, hostile ones among them.
 
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::compare::{Conclusion, Difference, Group, Row, SCHEMA_MERGED, Verdict, VerdictDocument};
+use crate::model::ParamValue;
+use crate::report::test_support as documents;
+use crate::report::test_support::{row, timed};
+
+const MARKER: &str = "<!-- gbench-ci {\"gate\":\"x\"} -->";
+
+fn facts() -> Facts {
+    Facts {
+        gate: "gbench-ci".into(),
+        head: Some("02ab45cd66778899aabbccddeeff00112233aabb".into()),
+        base: BaseChoice {
+            commit: Some("9f1c2e7ab04d5566778899aabbccddeeff001122".into()),
+            committed: None,
+            why: "the merge base of main and this branch, 3 days old".into(),
+        },
+        run_url: Some("https://github.com/o/r/actions/runs/1".into()),
+        report_url: Some("https://github.com/o/r/actions/runs/1/artifacts/2".into()),
+        server: "https://github.com".into(),
+        slug: Some("o/r".into()),
+        ..Facts::default()
+    }
+}
+
+/// A document of these rows, its counts right.
+fn of(rows: Vec<Row>, conclusion: Conclusion, exit_code: u8) -> VerdictDocument {
+    let mut counts: BTreeMap<_, _> = Verdict::ALL.map(|verdict| (verdict, 0)).into();
+    for row in &rows {
+        *counts.entry(row.verdict).or_default() += 1;
+    }
+    VerdictDocument { conclusion, exit_code, counts, rows, ..documents::one_regressed() }
+}
+
+/// `count` rows with names of 200 characters that differ at the end.
+fn long(count: usize, verdict: impl Fn(usize) -> Verdict) -> Vec<Row> {
+    let one = |index: usize| {
+        let mut row = timed("s/x", verdict(index), 1.5e-3, 0.1, 0.03);
+        let tail = format!("[batch_size=4096,n={index}]");
+        let stem = "models/transformer_block_forward_and_backward_with_flash_attention_";
+        let name = format!("{stem}{}", "k".repeat(200 - stem.len() - tail.len()));
+        row.case = documents::case(&name, &[("batch_size", 4096), ("n", index as i64)]);
+        assert_eq!(row.case.to_string().len(), 200);
+        row.reason = "at least 5.1 % worse over 12 rounds, 99 % sure for the whole suite".into();
+        row.next = "look for the cause in `git log -p 9f1c2e7ab0..02ab45cd66`".into();
+        row
+    };
+    (0..count).map(one).collect()
+}
+
+fn merged(documents: Vec<(String, VerdictDocument)>) -> Merged {
+    let mut counts: BTreeMap<Verdict, u32> = BTreeMap::new();
+    for (verdict, count) in documents.iter().flat_map(|(_, document)| &document.counts) {
+        *counts.entry(*verdict).or_default() += count;
+    }
+    let first = &documents[0].1;
+    Merged {
+        schema: SCHEMA_MERGED.into(),
+        tool_version: first.tool_version.clone(),
+        conclusion: first.conclusion,
+        exit_code: first.exit_code,
+        sentence: first.sentence.clone(),
+        counts,
+        groups: documents.into_iter().map(|(label, verdict)| Group { label, verdict }).collect(),
+        warnings: Vec::new(),
+    }
+}
+
+/// Rows of tables, by the sign of their verdict.
+fn shown(page: &str, sign: &str) -> usize {
+    page.lines().filter(|line| line.starts_with("| ") && line.contains(sign)).count()
+}
+
+/// The page without its fenced blocks, which show whatever stands in them; each of them ends.
+fn outside_of_fences(page: &str) -> String {
+    let mut fence: Option<&str> = None;
+    let mut outside = String::new();
+    for line in page.lines() {
+        match fence {
+            Some(open) if line == open => fence = None,
+            Some(_) => {}
+            None if line.starts_with("```") => fence = Some(line.trim_end_matches("sh")),
+            None => outside += &format!("{line}\n"),
+        }
+    }
+    assert_eq!(fence, None);
+    outside
+}
+
+/// What must hold of any text that is posted.
+fn well_formed(page: &str, limit: usize) {
+    assert!(page.len() <= limit, "{} bytes of {limit}", page.len());
+    let page = &outside_of_fences(page);
+    assert_eq!(page.matches("<details>").count(), page.matches("</details>").count());
+    let mut columns = None;
+    for line in page.lines() {
+        // No name brings a pipe or a line break along, so that counting pipes counts cells.
+        let pipes = line.starts_with("| ").then(|| line.matches('|').count());
+        let line_of_head = line.starts_with("|:");
+        if line_of_head {
+            assert_eq!(Some(line.matches('|').count()), columns, "{line}");
+        } else if let (Some(before), Some(here)) = (columns, pipes) {
+            assert_eq!(before, here, "{line}");
+        }
+        if !line_of_head {
+            columns = pipes;
+        }
+        assert!(pipes.is_none() || line.ends_with(" |"), "{line}");
+    }
+}
+
+fn all_well_formed(merged: &Merged, facts: &Facts) {
+    let comment = comment(merged, facts, MARKER);
+    well_formed(&comment, COMMENT);
+    assert!(comment.ends_with(&format!("\n\n{MARKER}\n")), "{comment}");
+    assert_eq!(outside_of_fences(&comment).matches("<!--").count(), 1);
+    let (title, body) = issue(merged, facts, facts.run_url.as_deref());
+    well_formed(&body, COMMENT - 1024);
+    assert!(title.len() <= 200 && !title.contains('\n'));
+    well_formed(&step_summary(merged, facts), SUMMARY);
+    well_formed(&closing_note(merged, facts), COMMENT);
+    let check = check(merged, facts);
+    well_formed(&check.summary, CHECK);
+    well_formed(check.text.as_deref().unwrap_or_default(), CHECK);
+    assert!(check.title.len() <= 255 && check.annotations.len() <= 200);
+    let log = annotations_of_log(merged, facts);
+    assert!(log.len() <= 10);
+    let texts = check.annotations.iter().map(|annotation| (&annotation.title, &annotation.message));
+    for (title, message) in texts.chain(log.iter().map(|annotation| (&annotation.title, &annotation.message)))
+    {
+        assert!(title.len() <= 255 && !title.contains('\n') && message.len() <= 16_384);
+    }
+}
+
+#[test]
+fn b2_five_hundred_cases_with_long_names_of_which_none_changed() {
+    let merged = Merged::single("", of(long(500, |_| Verdict::Unchanged), Conclusion::Pass, 0));
+    all_well_formed(&merged, &facts());
+    let comment = comment(&merged, &facts(), MARKER);
+    assert!(comment.contains("500 rows: 500 unchanged"), "{comment}");
+    assert!(comment.contains("440 further rows are in the [whole report](https://github.com/"), "{comment}");
+    assert!(step_summary(&merged, &facts()).contains("n=499]"));
+}
+
+#[test]
+fn b2_five_hundred_cases_with_long_names_and_some_of_each_verdict() {
+    let verdict = |index: usize| Verdict::ALL[index % 7];
+    let merged = Merged::single("", of(long(500, verdict), Conclusion::Regressed, 1));
+    all_well_formed(&merged, &facts());
+    let comment = comment(&merged, &facts(), MARKER);
+    // All that is amiss stays; what got better or is new gives way first.
+    assert_eq!(shown(&comment, "❌ regressed") + shown(&comment, "❌\u{a0}regressed"), 72);
+    assert_eq!(shown(&comment, "❌\u{a0}invalid") + shown(&comment, "❌\u{a0}missing"), 144);
+    assert!(comment.contains("<summary>How it was decided</summary>") || comment.contains("further rows"));
+}
+
+#[test]
+fn b2_three_hundred_regressions_with_long_names_all_stay() {
+    let verdict = |index: usize| if index < 300 { Verdict::Regressed } else { Verdict::Unchanged };
+    let merged = Merged::single("", of(long(500, verdict), Conclusion::Regressed, 1));
+    all_well_formed(&merged, &facts());
+    let comment = comment(&merged, &facts(), MARKER);
+    assert_eq!(shown(&comment, "❌\u{a0}regressed"), 300);
+    // Each can still be told apart, and what to do is said.
+    for index in 0..300 {
+        assert!(comment.contains(&format!(",n={index}]`")), "{index}");
+    }
+    assert!(comment.contains("git log -p 9f1c2e7ab0..02ab45cd66"), "{comment}");
+    // The folded results are what gave way.
+    assert!(comment.contains("further rows are in the [whole report]"), "{comment}");
+}
+
+#[test]
+fn more_regressions_than_any_comment_holds_are_counted_and_linked() {
+    let long =
+        |label: &str| (label.to_owned(), of(long(2000, |_| Verdict::Regressed), Conclusion::Regressed, 1));
+    let merged = merged(vec![long("h100"), long("a100")]);
+    all_well_formed(&merged, &facts());
+    let comment = comment(&merged, &facts(), MARKER);
+    let rows = shown(&comment, "❌\u{a0}regressed");
+    assert!(rows > 300, "{rows}");
+    let more = |rows| format!("{} further rows are in the [whole report](https://", 2000 - rows);
+    // Neither machine takes the other's room.
+    assert!(comment.contains(&more(rows / 2)) && comment.contains(&more(rows - rows / 2)), "{rows}");
+}
+
+#[test]
+fn every_usual_document_is_well_formed_alone_and_together() {
+    let together = documents::all().into_iter().map(|(name, document)| (name.to_owned(), document)).collect();
+    all_well_formed(&merged(together), &facts());
+    for (_, document) in documents::all() {
+        for facts in [facts(), Facts::default(), Facts { unverified: true, ..facts() }] {
+            all_well_formed(&Merged::single("", document.clone()), &facts);
+        }
+    }
+}
+
+#[test]
+fn a_thousand_machines_are_counted_where_they_have_no_section() {
+    let machine = |index: usize| {
+        let document = match index {
+            999 => documents::one_regressed(),
+            _ => documents::all_unchanged(),
+        };
+        (format!("machine-{index}"), document)
+    };
+    let merged = merged((0..1000).map(machine).collect());
+    all_well_formed(&merged, &facts());
+    let comment = comment(&merged, &facts(), MARKER);
+    assert!(comment.contains("#### ❌ machine-999: regressed"), "the red one has its section");
+    assert!(comment.contains("machines without a section here: see the [whole report]"), "{comment}");
+}
+
+#[test]
+fn nothing_changed_is_said_in_few_words() {
+    let comment = comment(&Merged::single("", documents::all_unchanged()), &facts(), MARKER);
+    let open: String = comment.split("<details>").next().unwrap().into();
+    assert!(open.len() < 250, "{open}");
+    assert!(!open.contains("| ") && !comment.contains("**Next:**"), "{comment}");
+}
+
+#[test]
+fn a_check_is_green_only_for_a_pass_and_follows_the_policy() {
+    let standing = |document: VerdictDocument, fail_on: &[&str]| {
+        let fail_on = fail_on.iter().map(|word| (*word).to_owned()).collect();
+        check(&Merged::single("", document), &Facts { fail_on, ..facts() }).standing
+    };
+    let doubtful = || vec![timed("s/x", Verdict::Inconclusive, 1.0, 0.01, 0.1)];
+    let allowed = of(doubtful(), Conclusion::Inconclusive, 0);
+    let refused = of(doubtful(), Conclusion::Inconclusive, 3);
+    let mut asked = refused.clone();
+    asked.method.inconclusive_fails = true;
+    let mixed = of(
+        [doubtful(), vec![timed("s/y", Verdict::Regressed, 1.0, 0.2, 0.1)]].concat(),
+        Conclusion::Regressed,
+        1,
+    );
+    let gaps = of(vec![row("s/x", Verdict::Missing)], Conclusion::Failed, 4);
+    let nothing = of(Vec::new(), Conclusion::Failed, 4);
+    let gaps_allowed = of(vec![row("s/x", Verdict::Missing)], Conclusion::Failed, 0);
+    let cases: [(&VerdictDocument, &[&str], Standing); 19] = [
+        (&documents::all_unchanged(), &[], Standing::Success),
+        (&documents::all_unchanged(), &["inconclusive"], Standing::Success),
+        (&documents::one_regressed(), &[], Standing::Failure),
+        (&documents::one_regressed(), &["regression"], Standing::Failure),
+        (&documents::one_regressed(), &["failed"], Standing::Neutral),
+        (&allowed, &[], Standing::Neutral),
+        (&allowed, &["inconclusive"], Standing::ActionRequired),
+        (&refused, &[], Standing::Neutral),
+        (&refused, &["regression", "failed"], Standing::Neutral),
+        (&asked, &[], Standing::ActionRequired),
+        (&mixed, &["inconclusive"], Standing::ActionRequired),
+        (&mixed, &["inconclusive", "regression"], Standing::Failure),
+        (&gaps, &[], Standing::Failure),
+        (&gaps, &["failed"], Standing::Failure),
+        (&gaps, &["regression"], Standing::Neutral),
+        (&nothing, &["failed"], Standing::Failure),
+        (&nothing, &["regression"], Standing::Neutral),
+        (&gaps_allowed, &[], Standing::Neutral),
+        (&documents::incomparable(), &["regression"], Standing::Failure),
+    ];
+    for (index, (document, fail_on, expected)) in cases.into_iter().enumerate() {
+        assert_eq!(standing(document.clone(), fail_on), expected, "case {index}");
+    }
+}
+
+#[test]
+fn an_annotation_stands_on_a_line_of_the_repository_and_nowhere_else() {
+    let merged = Merged::single("", documents::one_regressed());
+    let at = |path: &str, line| {
+        let source = SourceLine { benchmark: "memory/copy".into(), path: path.into(), line };
+        check(&merged, &Facts { sources: vec![source], ..facts() }).annotations
+    };
+    let found = at("benches/copy.py", 7);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].path.as_str(), found[0].line, found[0].failure), ("benches/copy.py", 7, true));
+    assert!(found[0].message.contains("2.900 TB/s -> 2.636 TB/s, +10.0 % slower"), "{found:?}");
+    for odd in ["/etc/passwd", "../x", "a/../b", "a//b", "./a", "", "C:\\x", "a\\b", "a\nb", "a/\u{202e}b"] {
+        assert_eq!(at(odd, 7), [], "{odd}");
+    }
+    assert_eq!(at("benches/copy.py", 0), []);
+    // Both rows are remarked upon in the log, which needs no line.
+    assert_eq!(annotations_of_log(&merged, &facts()).len(), 2);
+}
+
+#[test]
+fn many_rows_of_one_benchmark_are_one_annotation() {
+    let source = SourceLine {
+        benchmark: long(1, |_| Verdict::New)[0].case.benchmark.to_string(),
+        path: "a.py".into(),
+        line: 1,
+    };
+    let verdict = |index| if index < 30 { Verdict::Regressed } else { Verdict::Inconclusive };
+    let merged = Merged::single("", of(long(40, verdict), Conclusion::Regressed, 1));
+    // Names of one length have one benchmark for every number of digits.
+    let annotations = check(&merged, &Facts { sources: vec![source], ..facts() }).annotations;
+    assert_eq!(annotations.len(), 1);
+    assert!(annotations[0].title.ends_with(": 10 regressed"), "{}", annotations[0].title);
+    assert_eq!(annotations[0].message.lines().count(), 10);
+}
+
+#[test]
+fn a_check_that_began_says_so_and_against_what() {
+    let begun = begun(&facts());
+    assert_eq!((begun.standing, begun.text), (Standing::InProgress, None));
+    assert!(begun.summary.contains("3 days old"), "{}", begun.summary);
+}
+
+fn hostile_text() -> impl Strategy<Value = String> {
+    let fragment = prop::sample::select(vec![
+        "`",
+        "```",
+        "|",
+        "\n",
+        "\r\n",
+        "- ",
+        "1. ",
+        "# ",
+        "<details>",
+        "</details>",
+        "</summary>",
+        "<!-- gbench-ci {} -->",
+        "-->",
+        "@octo",
+        "#12",
+        "GH-1",
+        "http://e.vil",
+        "www.e.vil",
+        "a@b.cd",
+        "[x](y)",
+        "![x](y)",
+        "\u{202e}",
+        "\u{200b}",
+        "\u{301}",
+        "\u{1b}[31m",
+        "&amp;",
+        "&#124;",
+        "\\",
+        "\\|",
+        "$x$",
+        "**",
+        "__",
+        "~~",
+        "é",
+        "漢",
+        "👩‍👩‍👧",
+        " ",
+        "kernels/gemm",
+        ":smile:",
+        "xxxxxxxxxxxxxxxxxxxx",
+    ]);
+    (prop::collection::vec(fragment, 0..12), prop::sample::select(vec![1usize, 1, 1, 1, 1, 40]))
+        .prop_map(|(parts, times)| parts.concat().repeat(times))
+}
+
+fn any_row() -> impl Strategy<Value = Row> {
+    let figures = (prop::sample::select(Verdict::ALL.to_vec()), any::<f64>(), any::<f64>(), any::<bool>());
+    let texts = (hostile_text(), hostile_text(), hostile_text(), hostile_text());
+    (figures, texts).prop_map(|((verdict, base, slowdown, measured), (name, metric, reason, next))| {
+        let mut row =
+            if measured { timed("s/x", verdict, base, slowdown, 0.01) } else { row("s/x", verdict) };
+        row.case.params.insert("p".into(), ParamValue::Text(name));
+        (row.metric, row.unit) = (metric.clone(), metric);
+        (row.reason, row.next) = (reason, next);
+        row
+    })
+}
+
+fn any_document() -> impl Strategy<Value = VerdictDocument> {
+    let conclusion = prop::sample::select(vec![
+        (Conclusion::Pass, 0),
+        (Conclusion::Regressed, 1),
+        (Conclusion::Failed, 4),
+        (Conclusion::Inconclusive, 3),
+        (Conclusion::Incomparable, 5),
+    ]);
+    let rows = (prop::collection::vec(any_row(), 0..12), 1usize..12);
+    let texts = prop::collection::vec(hostile_text(), 6..20);
+    (conclusion, rows, texts, any::<bool>()).prop_map(|((conclusion, code), (rows, times), texts, strict)| {
+        let rows = rows.iter().cycle().take(rows.len() * times).cloned().collect();
+        let mut document = of(rows, conclusion, code);
+        document.sentence = texts[0].clone();
+        document.reproduce = texts[1].clone();
+        document.tool_version = texts[2].clone();
+        document.base.name = texts[3].clone();
+        document.head.machine = texts[4].clone();
+        document.head.commit = Some(texts[5].clone());
+        let field = |text: &String| Difference {
+            field: text.clone(),
+            base: text.clone(),
+            head: text.clone(),
+            strict,
+        };
+        document.differences = texts.iter().map(field).collect();
+        document.warnings = texts;
+        document
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn any_documents_give_texts_within_their_limits(
+        documents in prop::collection::vec((hostile_text(), any_document()), 1..5),
+        (gate, why, url, reproduce) in (hostile_text(), hostile_text(), hostile_text(), hostile_text()),
+        unverified: bool,
+    ) {
+        let base = BaseChoice { commit: Some(url.clone()), committed: Some(why.clone()), why };
+        let odd = Facts {
+            gate, base, unverified,
+            head: Some(url.clone()),
+            run_url: Some(url.clone()),
+            report_url: Some(format!("https://x/{url}")),
+            reproduce: Some(reproduce),
+            server: url.clone(),
+            slug: Some(url),
+            ..Facts::default()
+        };
+        let mut merged = merged(documents);
+        merged.warnings = merged.groups[0].verdict.warnings.clone();
+        all_well_formed(&merged, &odd);
+        all_well_formed(&merged, &facts());
+    }
+}

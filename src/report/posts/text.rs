@@ -30,10 +30,16 @@ pub fn figure(text: &str) -> String {
 }
 
 fn within(text: &str, bytes: usize, escape: impl Fn(&str) -> String) -> String {
-    let whole = escape(text);
-    let mut chars = text.chars().count().min(bytes);
-    let mut shown = whole;
-    while shown.len() > bytes && chars > 0 {
+    // No character becomes less than a byte.
+    let mut chars = text.chars().take(bytes + 1).count();
+    if chars <= bytes {
+        let whole = escape(text);
+        if whole.len() <= bytes {
+            return whole;
+        }
+    }
+    let mut shown = String::new();
+    while shown.is_empty() || shown.len() > bytes && chars > 0 {
         chars = chars * 3 / 4;
         let cut: String = text.chars().take(chars).collect();
         shown = escape(&format!("{}…", cut.trim_end()));
@@ -93,8 +99,8 @@ mod tests {
     #[test]
     fn what_is_cut_says_so_and_keeps_what_tells_names_apart() {
         assert_eq!(prose("short", 32), "short");
-        assert_eq!(prose(&"ab ".repeat(40), 32), "ab ab ab ab ab ab ab a…");
-        assert_eq!(name("kernels/gemm[n=1024]", 12), "<code>kern…n=1024&#93;</code>");
+        assert_eq!(prose(&"ab ".repeat(40), 32), "ab ab ab ab ab ab ab ab…");
+        assert_eq!(name("kernels/gemm[n=1024]", 12), "`kern…n=1024]`");
         assert_eq!(figure("12.31 ms"), "12.31\u{a0}ms");
     }
 
