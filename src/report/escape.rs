@@ -133,19 +133,39 @@ pub fn markdown_code(text: &str) -> String {
     }
 }
 
+/// [`markdown_code`] for a narrow column: a name that could not be broken for long has places where it may be, which are
+/// no part of a copied text.
+pub fn markdown_code_folding(text: &str) -> String {
+    match text.split(' ').any(|word| word.chars().count() > LONGEST_WORD) {
+        true => code_in_html(text, true),
+        false => markdown_code(text),
+    }
+}
+
+/// Characters in a row after which a name in a narrow column may be broken anywhere; after a separator, half of them.
+const LONGEST_WORD: usize = 30;
+
+fn code_element(text: &str) -> String {
+    code_in_html(text, false)
+}
+
 /// A name as inline code in HTML. Addresses would become links even there, so a place for a line break that nobody sees
 /// cuts them: an entity alone would not help, since they are sought in the text.
-fn code_element(text: &str) -> String {
+fn code_in_html(text: &str, folding: bool) -> String {
     const CUT: &str = "<wbr>";
     let text = visible(text);
     let mut out = String::from("<code>");
+    let mut since_cut = 0;
     for (index, c) in text.char_indices() {
+        since_cut = if c == ' ' { 0 } else { since_cut + 1 };
         if c == '@' || c == '.' && ends_in_www(&text[..index]) {
             out.push_str(CUT);
         }
         entity(&mut out, c);
-        if c == ':' && text[index..].starts_with("://") {
+        let room = if "/_-,=[(:.".contains(c) { LONGEST_WORD / 2 } else { LONGEST_WORD };
+        if c == ':' && text[index..].starts_with("://") || folding && since_cut >= room {
             out.push_str(CUT);
+            since_cut = 0;
         }
     }
     out.push_str("</code>");
@@ -245,6 +265,14 @@ mod tests {
         assert_eq!(markdown_code(" s/<gemm>"), "<code> s/&#60;gemm&#62;</code>");
         assert_eq!(markdown_code("http://www.x#"), "<code>http:<wbr>//www<wbr>.x&#35;</code>");
         assert_eq!(markdown_code("a@b.c"), "<code>a<wbr>&#64;b.c</code>");
+        assert_eq!(markdown_code_folding("s/gemm[n=8]"), "`s/gemm[n=8]`");
+        let long = "models/transformer_block/".to_owned() + &"k".repeat(40);
+        let folded = format!(
+            "<code>models/transformer&#95;<wbr>block/{}<wbr>{}</code>",
+            "k".repeat(24),
+            "k".repeat(16)
+        );
+        assert_eq!(markdown_code_folding(&long), folded);
     }
 
     #[test]
@@ -283,7 +311,7 @@ mod tests {
         #[test]
         fn escaped_markdown_holds_no_special_character(text in "(\\PC|[|`@<>#*_~\\[\\]\\\\&!$\n\r\u{202e}\u{1b}]|://|www\\.){0,40}") {
             let prose = markdown(&text);
-            for (escaped, whole) in [(prose, false), (code_element(&text), true)] {
+            for (escaped, whole) in [(prose, false), (code_element(&text), true), (code_in_html(&text, true), true)] {
                 let inner = escaped.replace("<code>", "").replace("</code>", "");
                 let (cut, inner) = (inner.clone(), inner.replace("<wbr>", ""));
                 let bare = inner.replace("&#", "");

@@ -1,7 +1,7 @@
 //! What most readers skip: all results, the machines and what differs in them, the method and what was checked.
 
 use super::section::Section;
-use super::table::Shape;
+use super::table::{Shape, Width};
 use super::text::{Purse, prose};
 use crate::compare::{Difference, VerdictDocument};
 use crate::report::escape::markdown_block;
@@ -9,14 +9,14 @@ use crate::report::markdown::{details, differences, suites};
 use crate::report::rounds;
 use crate::report::rows::{Digest, Line, plural};
 
-/// Characters of a name, likewise of one in a table of what did not change.
-const COLUMNS: usize = 120;
+/// Names in a table of what did not change.
+const WIDTH: Width = Width { columns: 120, folding: true };
 
 /// The parts in reading order, as far as there is room; method and machines come before results, of which at most
-/// `rows` are listed. `hidden`: commands of the document are not shown. `more`: where the rest is.
-pub fn folded(section: &Section, rows: usize, hidden: bool, more: &str, purse: &mut Purse) -> String {
+/// `rows` are listed. `more`: where the rest is.
+pub fn folded(section: &Section, rows: usize, commands: &Commands, more: &str, purse: &mut Purse) -> String {
     let digest = section.digest;
-    let method = purse.buy(method(digest, hidden));
+    let method = purse.buy(method(digest, commands));
     let machines = purse.buy(machines(digest.document));
     let results = results(digest, rows, more, purse);
     let parts = [results, machines, method];
@@ -24,7 +24,15 @@ pub fn folded(section: &Section, rows: usize, hidden: bool, more: &str, purse: &
     present.join("\n")
 }
 
-fn method(digest: &Digest, hidden: bool) -> String {
+/// What of the document's own commands is shown.
+pub enum Commands {
+    /// None: a stranger's job wrote them.
+    Hidden,
+    /// All but the one that stands above already.
+    But(Option<String>),
+}
+
+fn method(digest: &Digest, shown: &Commands) -> String {
     let document = digest.document;
     let mut facts = Vec::new();
     if let Some(in_rounds) = &document.method.rounds {
@@ -39,10 +47,11 @@ fn method(digest: &Digest, hidden: bool) -> String {
         inside += "\n";
     }
     inside += &format!("{}{}\n", prose(&digest.method(), 3000), margins(document));
-    let commands = match hidden {
-        true => Vec::new(),
-        false => {
-            let own = Some(document.reproduce.clone()).filter(|command| !command.is_empty());
+    let commands = match shown {
+        Commands::Hidden => Vec::new(),
+        Commands::But(above) => {
+            let own = Some(document.reproduce.clone());
+            let own = own.filter(|command| !command.is_empty() && Some(command) != above.as_ref());
             own.into_iter().chain(digest.explain()).collect()
         }
     };
@@ -99,7 +108,7 @@ fn results(digest: &Digest, rows: usize, more: &str, purse: &mut Purse) -> Strin
     let suites = if several { purse.buy(suites(digest)) } else { String::new() };
     let mut inside = String::new();
     let shape = Shape::of_results(lines);
-    let row = |line: &Line| Some(shape.row(line, COLUMNS)).filter(|row| purse.pay(row.len()));
+    let row = |line: &Line| Some(shape.row(line, WIDTH)).filter(|row| purse.pay(row.len()));
     let table: Vec<String> = lines.iter().take(rows).map_while(row).collect();
     if !table.is_empty() {
         inside += &shape.head();

@@ -2,7 +2,7 @@
 //! given to what must stay first: regressions before all else, folded parts last.
 
 use super::Facts;
-use super::folded::folded;
+use super::folded::{Commands, folded};
 use super::links::{commits, footer, whole_report};
 use super::section::{Section, counts, fill};
 use super::text::{Purse, prose};
@@ -85,7 +85,7 @@ pub fn page(merged: &Merged, facts: &Facts, sheet: Sheet) -> String {
     }
     fill(&mut sections, &[Verdict::Improved, Verdict::New], &mut purse);
     if let Some(rows) = sheet.unchanged {
-        fold(&mut sections, rows, facts, &more, &mut purse);
+        fold(&mut sections, rows, &commands_below(merged, facts), &more, &mut purse);
     }
 
     let alone = merged.groups.len() == 1;
@@ -115,7 +115,7 @@ pub fn folds(merged: &Merged, facts: &Facts, limit: usize) -> String {
     let mut purse = Purse::new(limit);
     let digests: Vec<Digest> = merged.groups.iter().map(|group| Digest::new(&group.verdict)).collect();
     let mut sections = sections(merged, &digests, &more, &mut purse);
-    fold(&mut sections, usize::MAX, facts, &more, &mut purse);
+    fold(&mut sections, usize::MAX, &commands_below(merged, facts), &more, &mut purse);
     let alone = merged.groups.len() == 1;
     let part = |section: &Section| match alone || section.folded.is_empty() {
         true => section.folded.clone(),
@@ -157,14 +157,14 @@ fn gravity(conclusion: Conclusion) -> u8 {
     }
 }
 
-fn fold(sections: &mut [Section], rows: usize, facts: &Facts, more: &str, purse: &mut Purse) {
+fn fold(sections: &mut [Section], rows: usize, commands: &Commands, more: &str, purse: &mut Purse) {
     let mut to_come = sections.len();
     for section in sections {
         let share = purse.left() / to_come;
         let mut own = Purse::new(purse.set_aside(share));
         // A heading or a blank line more.
         own.owe(220);
-        section.folded = folded(section, rows, facts.unverified, more, &mut own);
+        section.folded = folded(section, rows, commands, more, &mut own);
         purse.give_back(own.left());
         to_come -= 1;
     }
@@ -219,6 +219,13 @@ fn command(merged: &Merged, facts: &Facts) -> Option<(&'static str, String)> {
     // What a stranger's job calls a command is not put into anyone's shell.
     let own = Some(verdict.reproduce.clone()).filter(|_| merged.groups.len() == 1 && !facts.unverified);
     Some((Digest::new(verdict).again(), own.filter(short_enough)?))
+}
+
+fn commands_below(merged: &Merged, facts: &Facts) -> Commands {
+    match facts.unverified {
+        true => Commands::Hidden,
+        false => Commands::But(command(merged, facts).map(|(_, command)| command)),
+    }
 }
 
 /// Nothing changed, nothing is amiss.

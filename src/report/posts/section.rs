@@ -1,14 +1,22 @@
 //! One machine of a comment: its verdict, the table of what changed, why and what next.
 
-use super::table::Shape;
+use super::table::{Shape, Width};
 use super::text::{Purse, name, prose};
 use crate::compare::{Conclusion, Difference, Group, Verdict};
 use crate::report::markdown::{Notes, Pen, differences, sign};
 use crate::report::rounds::certified;
 use crate::report::rows::{Digest, Line, conclusion_word, plural};
 
-/// Characters of a name in a table: as many of these as let the most rows stay.
-const WIDTHS: [usize; 7] = [240, 120, 96, 80, 64, 52, 40];
+/// Names of a table, the first of these that lets all rows stay.
+const WIDTHS: [Width; 7] = [
+    Width { columns: 240, folding: true },
+    Width { columns: 120, folding: true },
+    Width { columns: 80, folding: true },
+    Width { columns: 60, folding: true },
+    Width { columns: 60, folding: false },
+    Width { columns: 50, folding: false },
+    Width { columns: 40, folding: false },
+];
 
 /// Reasons listed before the rest is left to the whole report.
 const MOST_NOTES: usize = 20;
@@ -112,16 +120,16 @@ pub fn fill(sections: &mut [Section], verdicts: &[Verdict], purse: &mut Purse) {
         let each = wanted.iter().enumerate().filter_map(|(at, rows)| Some((at, *rows.get(rank)?)));
         places.extend(each);
     }
-    let row = |&(at, index): &(usize, usize), columns| {
+    let row = |&(at, index): &(usize, usize), width| {
         let section: &Section = &sections[at];
-        section.shape.row(section.changed[index], columns)
+        section.shape.row(section.changed[index], width)
     };
-    let all_fit = |columns: &&usize| {
+    let all_fit = |width: &&Width| {
         let mut left = Purse::new(purse.left());
-        places.iter().all(|place| left.pay(row(place, **columns).len()))
+        places.iter().all(|place| left.pay(row(place, **width).len()))
     };
-    let columns = *WIDTHS.iter().find(all_fit).unwrap_or(&WIDTHS[WIDTHS.len() - 1]);
-    let rows: Vec<String> = places.iter().map(|place| purse.buy(row(place, columns))).collect();
+    let width = *WIDTHS.iter().find(all_fit).unwrap_or(&WIDTHS[WIDTHS.len() - 1]);
+    let rows: Vec<String> = places.iter().map(|place| purse.buy(row(place, width))).collect();
     for ((at, index), row) in places.into_iter().zip(rows) {
         sections[at].rows[index] = row;
     }

@@ -1,10 +1,18 @@
 //! Rows of results: base, head, the change with its interval, the verdict with its margin.
 
-use super::text::{figure, name, prose};
+use super::text::{figure, name, name_in_cell, prose};
 use crate::compare::Verdict;
 use crate::report::markdown::stacked;
 use crate::report::rounds::fine;
 use crate::report::rows::{Line, Side};
+
+/// How much of a name a table shows: so many characters, and whether those of a long one are on several lines. That reads
+/// better, and takes more bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Width {
+    pub columns: usize,
+    pub folding: bool,
+}
 
 /// Which columns a table has beside case, base and head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +52,10 @@ impl Shape {
         format!("{words}\n{lines}\n")
     }
 
-    /// One row, its name in at most `columns` characters.
-    pub fn row(self, line: &Line, columns: usize) -> String {
-        let case = stacked(&name(&line.name, columns), &prose(&line.row.metric, 120));
+    /// One row.
+    pub fn row(self, line: &Line, width: Width) -> String {
+        let name = if width.folding { name_in_cell } else { name };
+        let case = stacked(&name(&line.name, width.columns), &prose(&line.row.metric, 120));
         let side = |side: &Side| {
             let spread = if self.spreads { figure(&side.spread) } else { String::new() };
             stacked(&figure(&side.value), &spread)

@@ -145,7 +145,7 @@ fn b2_five_hundred_cases_with_long_names_of_which_none_changed() {
     let comment = comment(&merged, &facts(), MARKER);
     assert!(comment.contains("500 rows: 500 unchanged"), "{comment}");
     assert!(comment.contains("440 further rows are in the [whole report](https://github.com/"), "{comment}");
-    assert!(step_summary(&merged, &facts()).contains("n=499]"));
+    assert!(step_summary(&merged, &facts()).contains("n=499&#93;"));
 }
 
 #[test]
@@ -427,4 +427,19 @@ proptest! {
         all_well_formed(&merged, &odd);
         all_well_formed(&merged, &facts());
     }
+}
+#[test]
+fn tmp_dump() {
+    let verdict = |index: usize| if index < 300 { Verdict::Regressed } else { Verdict::Unchanged };
+    let merged = Merged::single("", of(long(500, verdict), Conclusion::Regressed, 1));
+    std::fs::write("/tmp/shots/r300.md", comment(&merged, &facts(), MARKER)).unwrap();
+    let verdict = |index: usize| Verdict::ALL[index % 7];
+    let merged = Merged::single("", of(long(21, verdict), Conclusion::Regressed, 1));
+    std::fs::write("/tmp/shots/mixed.md", comment(&merged, &facts(), MARKER)).unwrap();
+    let merged = Merged::single("", documents::hostile());
+    std::fs::write("/tmp/shots/hostile.md", comment(&merged, &facts(), MARKER)).unwrap();
+    let merged = Merged::single("", documents::one_regressed());
+    std::fs::write("/tmp/shots/one.md", comment(&merged, &facts(), MARKER)).unwrap();
+    let merged = Merged::single("", of(long(500, |_| Verdict::Unchanged), Conclusion::Pass, 0));
+    std::fs::write("/tmp/shots/pass500.md", comment(&merged, &facts(), MARKER)).unwrap();
 }

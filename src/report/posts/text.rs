@@ -1,6 +1,6 @@
 //! Names and prose in so many bytes. A verdict may be hostile: no text of it is longer than its share.
 
-use crate::report::escape::{markdown, markdown_code, visible};
+use crate::report::escape::{markdown, markdown_code, markdown_code_folding, visible};
 use crate::report::fit::cut_middle;
 
 /// Prose for Markdown in at most `bytes` bytes (at least 32): its end gives way.
@@ -15,8 +15,17 @@ pub fn prose(text: &str, bytes: usize) -> String {
 
 /// A name as inline code, shown in at most `columns` characters: its middle gives way.
 pub fn name(text: &str, columns: usize) -> String {
+    shortened(text, columns, markdown_code)
+}
+
+/// [`name`] for a table: a long one may be broken into lines.
+pub fn name_in_cell(text: &str, columns: usize) -> String {
+    shortened(text, columns, markdown_code_folding)
+}
+
+fn shortened(text: &str, columns: usize, escape: fn(&str) -> String) -> String {
     // Accents that stand on one letter take no column, and each may become an entity.
-    within(&cut_middle(&visible(text), columns, "…"), columns * 6 + 40, markdown_code)
+    within(&cut_middle(&visible(text), columns, "…"), columns * 6 + 40, escape)
 }
 
 /// Plain text in one line of at most `bytes` bytes.
@@ -110,6 +119,7 @@ mod tests {
             prop_assert!(prose(&text, bytes).len() <= bytes);
             prop_assert!(plain(&text, bytes).len() <= bytes);
             prop_assert!(name(&text, bytes).len() <= bytes * 6 + 40);
+            prop_assert!(name_in_cell(&text, bytes).len() <= bytes * 6 + 40);
         }
     }
 }
