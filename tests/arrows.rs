@@ -236,7 +236,9 @@ fn the_rooms_of_values_do_no_input_or_output() {
 #[test]
 fn unsafe_code_stands_only_where_it_is_expected() {
     for file in files() {
-        let has_unsafe = file.code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == "unsafe");
+        // A flag of another program's may be called so too.
+        let code = file.code.replace("\"--unsafe\"", "");
+        let has_unsafe = code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == "unsafe");
         let is_expected = UNSAFE.iter().any(|place| file.path.starts_with(place));
         assert!(!has_unsafe || is_expected, "src/{} has `unsafe`", file.path);
     }

@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # A snapshot has a head between two lines of dashes.
 case $comment in
-    *.snap) sed '1,/^---$/{1!{/^---$/!d}};1,2{/^---$/d}' "$comment" | sed '1{/^---$/d}' >"$work/comment.md" ;;
+    *.snap) sed '1,/^---$/d' "$comment" >"$work/comment.md" ;;
     *) cp "$comment" "$work/comment.md" ;;
 esac
 cmark-gfm --unsafe --extension table --extension strikethrough --extension autolink --extension tagfilter \

@@ -256,7 +256,7 @@ fn t8_a_page_of_hostile_texts_holds_only_the_elements_that_are_ours() {
     let Some(engine) = engine() else { return };
     let ours = "h3 h4 p strong sub table thead tbody tr th td br ul li pre details summary blockquote a";
     let ours: Vec<&str> = ours.split(' ').collect();
-    for seed in 0..40 {
+    for seed in 0..20 {
         let texts = names(400, 1000 + seed);
         let mut merged = Merged::single(&texts[0], hostile(&texts));
         merged.groups.push(merged.groups[0].clone());

@@ -8,8 +8,7 @@ use crate::report::rounds::certified;
 use crate::report::rows::{Digest, Line, conclusion_word, plural};
 
 /// Names of a table, the first of these that lets all rows stay.
-const WIDTHS: [Width; 7] = [
-    Width { columns: 240, folding: true },
+const WIDTHS: [Width; 6] = [
     Width { columns: 120, folding: true },
     Width { columns: 80, folding: true },
     Width { columns: 60, folding: true },

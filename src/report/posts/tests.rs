@@ -428,18 +428,3 @@ proptest! {
         all_well_formed(&merged, &facts());
     }
 }
-#[test]
-fn tmp_dump() {
-    let verdict = |index: usize| if index < 300 { Verdict::Regressed } else { Verdict::Unchanged };
-    let merged = Merged::single("", of(long(500, verdict), Conclusion::Regressed, 1));
-    std::fs::write("/tmp/shots/r300.md", comment(&merged, &facts(), MARKER)).unwrap();
-    let verdict = |index: usize| Verdict::ALL[index % 7];
-    let merged = Merged::single("", of(long(21, verdict), Conclusion::Regressed, 1));
-    std::fs::write("/tmp/shots/mixed.md", comment(&merged, &facts(), MARKER)).unwrap();
-    let merged = Merged::single("", documents::hostile());
-    std::fs::write("/tmp/shots/hostile.md", comment(&merged, &facts(), MARKER)).unwrap();
-    let merged = Merged::single("", documents::one_regressed());
-    std::fs::write("/tmp/shots/one.md", comment(&merged, &facts(), MARKER)).unwrap();
-    let merged = Merged::single("", of(long(500, |_| Verdict::Unchanged), Conclusion::Pass, 0));
-    std::fs::write("/tmp/shots/pass500.md", comment(&merged, &facts(), MARKER)).unwrap();
-}
