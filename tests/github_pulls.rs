@@ -43,7 +43,7 @@ fn run(fake: &FakeGithub, branch: &str) -> WorkflowRun {
 }
 
 fn why(client: &Client, run: &WorkflowRun) -> String {
-    pulls::of_run(client, run).unwrap().unwrap_err()
+    pulls::of_run(client, run).unwrap().unwrap_err().why
 }
 
 #[test]

@@ -62,6 +62,16 @@ impl Hub {
         command
     }
 
+    /// Runs it about a run that ended with `success`: the event file says `failure`.
+    fn ran_after_success(&self, line: &str) -> Ran {
+        let mut step = self.step("workflow_run.completed", line);
+        let path = self.folder.path().join("event.json");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace(r#""conclusion": "failure""#, r#""conclusion": "success""#)).unwrap();
+        step.env("GITHUB_EVENT_PATH", &path);
+        ended(step)
+    }
+
     /// Runs it; whatever came of it, no line of the log holds the token.
     #[track_caller]
     fn ran(&self, event: &str, line: &str) -> Ran {
@@ -84,6 +94,13 @@ impl Hub {
         comments[0].body.clone()
     }
 
+    /// Checks and their conclusions, in the order of their making.
+    fn named(&self) -> Vec<(String, String)> {
+        let mut checks = self.fake.checks(HEAD);
+        checks.sort_by_key(|check| check.id);
+        checks.into_iter().map(|check| (check.name, check.conclusion.unwrap_or_default())).collect()
+    }
+
     fn conclusion(&self) -> Option<String> {
         let checks = self.fake.checks(HEAD);
         assert_eq!(checks.len(), 1, "{checks:?}");
@@ -92,8 +109,13 @@ impl Hub {
 
     /// The run that `workflow_run.completed.json` and `workflow_run.fork.json` are about.
     fn other_run(&self, head_repository: &str) {
+        self.other_run_by("pull_request", head_repository);
+    }
+
+    fn other_run_by(&self, event: &str, head_repository: &str) {
         self.fake.workflow_run(&RunSeed {
             id: 5_550_001,
+            event,
             head_sha: HEAD,
             head_branch: "faster-gemm",
             head_repository: Some(head_repository),
@@ -119,6 +141,10 @@ impl Hub {
 fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
     let files: Vec<_> = files.iter().map(|(name, data)| zips::deflated(name, data)).collect();
     zips::archive(&files)
+}
+
+fn owned((name, conclusion): (&str, &str)) -> (String, String) {
+    (name.to_owned(), conclusion.to_owned())
 }
 
 fn shown(path: &Path) -> String {
@@ -223,10 +249,14 @@ fn b6_a_forks_verdict_is_published_and_called_unverified() {
     ];
     let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
     hub.fake.artifact(id, "gbench-ci", &zipped(&files));
-    hub.ran("workflow_run.fork", "publish").exits(0).says("comment on #42: created");
+    // Whoever can change the workflow file can write any result: by default nothing of it is shown, and nothing is green.
+    hub.ran("workflow_run.fork", "publish").exits(0).says("a fork's result is not published");
+    assert!(hub.fake.comments(42).is_empty());
+    assert_eq!(hub.conclusion().as_deref(), Some("action_required"));
+    hub.ran("workflow_run.fork", "publish --allow-forks").exits(0).says("comment on #42: created");
     assert!(hub.comment().contains("nverified"), "{}", hub.comment());
     // T13: nothing that a fork made is kept.
-    hub.ran("workflow_run.fork", "publish --history github:acme/kernels@gbench-history --issue");
+    hub.ran("workflow_run.fork", "publish --allow-forks --history github:acme/kernels@gbench-history --issue");
     assert_eq!(hub.fake.count("POST", "/git/"), 0);
     assert_eq!(hub.fake.count("POST", "/issues$"), 0);
 }
@@ -261,9 +291,9 @@ fn the_shards_of_a_run_are_one_verdict_and_a_missing_one_is_never_green() {
     for (index, part) in merging::three_shards("h100", false).into_iter().enumerate() {
         hub.upload(&format!("gbench-ci-attempt-1-part-{index}"), &[part]);
     }
-    hub.ran("workflow_run.completed", "publish").exits(0);
-    let check = &hub.fake.checks(HEAD)[0];
-    assert_eq!((check.name.as_str(), check.conclusion.as_deref()), ("gbench-ci / h100", Some("success")));
+    hub.ran_after_success("publish").exits(0);
+    // One for the machine, and one for all whose name does not change with the machines.
+    assert_eq!(hub.named(), [("gbench-ci / h100", "success"), ("gbench-ci", "success")].map(owned));
 
     let hub = Hub::new();
     hub.other_run(SLUG);
@@ -274,7 +304,7 @@ fn the_shards_of_a_run_are_one_verdict_and_a_missing_one_is_never_green() {
         );
     }
     hub.ran("workflow_run.completed", "publish").exits(0);
-    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+    assert_eq!(hub.named(), [("gbench-ci / h100", "failure"), ("gbench-ci", "failure")].map(owned));
     assert!(hub.comment().contains("shard 2 of 3 is missing"), "{}", hub.comment());
 }
 
@@ -405,4 +435,56 @@ fn nothing_to_publish_is_a_fault_that_says_what_to_name() {
     hub.ran("pull_request.synchronize", "publish empty").exits(2).says("holds no verdict");
     hub.ran("pull_request.synchronize", "publish --comment loud").exits(2).says("on-change, always or never");
     hub.ran("pull_request.synchronize", "publish --name <b>").exits(2);
+}
+
+#[test]
+fn the_machine_that_left_nothing_is_not_passed_over_by_the_one_that_is_green() {
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    hub.upload("gbench-ci-attempt-1-part-0", &[merging::part("h100", None, false)]);
+    hub.ran("workflow_run.completed", "publish").exits(0);
+    assert_eq!(hub.named(), [("gbench-ci / h100", "success"), ("gbench-ci", "failure")].map(owned));
+    assert!(hub.comment().contains("nothing that they left says why"), "{}", hub.comment());
+    // Though the run claims success: there were to be two.
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    hub.upload("gbench-ci-attempt-1-part-0", &[merging::part("h100", None, false)]);
+    hub.ran_after_success("publish --expect 2").exits(0);
+    assert_eq!(hub.named()[1], owned(("gbench-ci", "failure")));
+}
+
+#[test]
+fn two_pull_requests_of_one_branch_do_not_turn_a_red_check_neutral() {
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    hub.upload("gbench-ci", &[merging::part("", None, true)]);
+    hub.fake.pull(43, HEAD, "faster-gemm", SLUG, "release");
+    hub.ran("workflow_run.completed", "publish").exits(0).says("which is meant?");
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+}
+
+#[test]
+fn a_merge_queues_commit_gets_its_check_and_nobody_a_comment() {
+    let hub = Hub::new();
+    hub.other_run_by("merge_group", SLUG);
+    hub.upload("gbench-ci", &[merging::part("", None, true)]);
+    let mut step = hub.step("workflow_run.completed", "publish");
+    let path = hub.folder.path().join("event.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let of_queue = text.replace(r#""event": "pull_request""#, r#""event": "merge_group""#);
+    assert_ne!(text, of_queue);
+    std::fs::write(&path, of_queue).unwrap();
+    step.env("GITHUB_EVENT_PATH", &path);
+    ended(step).exits(0);
+    assert!(hub.fake.comments(42).is_empty());
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+}
+
+#[test]
+fn a_night_without_a_verdict_opens_the_issue_and_has_a_check_of_its_own() {
+    let hub = Hub::with(&["checks", "issues"]);
+    hub.ran("schedule", "publish --ended 4 --issue").exits(0).says("issue: opened");
+    assert_eq!(hub.named(), [owned(("gbench-ci (schedule)", "failure"))]);
+    hub.ran("schedule", "publish --ended 143 --issue").exits(0);
+    assert_eq!(hub.fake.issues().len(), 1);
 }

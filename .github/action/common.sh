@@ -66,5 +66,12 @@ latest_parts() {
         attempt=$((10#${BASH_REMATCH[1]})) part=$((10#${BASH_REMATCH[2]}))
         ((attempt == latest[$part])) || rm -rf -- "$folder"
     done
-    echo "${#latest[@]}"
+    local count=${#latest[@]}
+    if ((count == 0)); then
+        # Where only one result is there, it is unpacked without a folder of its own.
+        for folder in "$1"/*/job.json "$1"/*/reports; do
+            [[ ! -e $folder ]] || count=1
+        done
+    fi
+    echo "$count"
 }

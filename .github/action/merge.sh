@@ -14,9 +14,12 @@ if ((parts == 0)); then
 fi
 
 arguments=(merge --output=merged)
-if [[ -n $GBENCH_EXPECT ]]; then
-    arguments+=("--expect=$GBENCH_EXPECT")
-fi
+option() {
+    [[ -z $2 ]] || arguments+=("--$1=$2")
+}
+option expect "$GBENCH_EXPECT"
+option fail-on "$GBENCH_FAIL_ON"
+option measured "$GBENCH_MEASURED"
 output folder merged
 code=0
 "$GBENCH_BINARY" "${arguments[@]}" -- "$GBENCH_ARTIFACTS" || code=$?

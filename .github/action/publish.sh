@@ -25,10 +25,23 @@ if [[ $GBENCH_PHASE == begin ]]; then
 fi
 
 option comment "$GBENCH_COMMENT"
-option history "$GBENCH_HISTORY"
 option artifact "$GBENCH_ARTIFACT"
+option fail-on "$GBENCH_FAIL_ON"
+option expect "$GBENCH_EXPECT"
+option measured "$GBENCH_MEASURED"
+# A history in this checkout is one to read, when measuring: nobody would push it. Pull requests write none.
+case ${GITHUB_EVENT_NAME:-}-$GBENCH_HISTORY in
+pull_request-* | merge_group-* | workflow_run-*) ;;
+*-github:*) option history "$GBENCH_HISTORY" ;;
+esac
+if is_true allow-forks "$GBENCH_ALLOW_FORKS"; then
+    arguments+=(--allow-forks)
+fi
 if is_true issue "$GBENCH_ISSUE"; then
-    arguments+=(--issue)
+    case ${GITHUB_EVENT_NAME:-} in
+    pull_request | merge_group | workflow_run) ;;
+    *) arguments+=(--issue) ;;
+    esac
 fi
 if [[ $GBENCH_COMMAND == compare ]]; then
     # Also a gate that failed early, or was ended from outside, has a check that was begun.
@@ -44,8 +57,13 @@ else
     # A job of its own has a summary of its own.
     arguments+=(--summary)
     if [[ ${GITHUB_EVENT_NAME:-} != workflow_run ]]; then
-        latest_parts "$GBENCH_ARTIFACTS" >/dev/null
-        arguments+=("$GBENCH_ARTIFACTS")
+        parts=$(latest_parts "$GBENCH_ARTIFACTS")
+        if ((parts == 0)); then
+            # No job left anything: that is an answer, too, and somebody waits for it.
+            arguments+=(--ended=4)
+        else
+            arguments+=("$GBENCH_ARTIFACTS")
+        fi
     fi
 fi
 exec "$GBENCH_BINARY" "${arguments[@]}"

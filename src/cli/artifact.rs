@@ -18,7 +18,7 @@ mod zip;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::compare::{Gap, Merged, Part, merge_with, merged_job};
+use crate::compare::{Conclusion, Gap, Merged, Part, merge_with, merged_job};
 use crate::model::{Fault, Job, Result};
 
 pub use check::{job, merged, verdict};
@@ -93,6 +93,30 @@ impl Contents {
         self.gaps.extend(other.gaps);
         self.merged.extend(other.merged);
         self.runs.extend(other.runs);
+    }
+
+    /// Adds what the publishing side knows to be missing: fewer parts than there were jobs, and jobs that did not succeed
+    /// (`measured`, GitHub's word for how they ended) where nothing that they left says why. A machine whose job died leaves
+    /// nothing, and the rest must not pass for the whole.
+    ///
+    /// Errors: those of [`Contents::whole`].
+    pub fn held_to(mut self, expect: Option<u32>, measured: Option<&str>) -> Result<Self> {
+        let found = self.parts.len();
+        if let Some(expect) = expect.filter(|expect| found < *expect as usize) {
+            let what = format!("{found} of {expect} parts came with a verdict");
+            self.gaps.push(Gap { what, ..Gap::default() });
+        }
+        let ended = measured.filter(|word| !word.is_empty() && *word != "success");
+        if let (Some(word), false) = (ended, self.parts.is_empty()) {
+            let (merged, _) = Self { merged: Vec::new(), ..self.clone() }.whole()?;
+            if merged.conclusion == Conclusion::Pass {
+                let word: String = word.chars().filter(char::is_ascii_lowercase).take(20).collect();
+                let what =
+                    format!("the measuring jobs ended with `{word}`, and nothing that they left says why");
+                self.gaps.push(Gap { what, ..Gap::default() });
+            }
+        }
+        Ok(self)
     }
 
     /// One document, and the job that stands for all. A document that was merged before is taken as it is; parts are

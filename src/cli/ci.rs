@@ -27,7 +27,7 @@ use crate::report::Format;
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
 use base::Chosen;
-pub use fail_on::FailOn;
+pub use fail_on::{FailOn, decide_by};
 
 /// Judge what a CI job is about: choose the base by its event, compare, and leave the verdict for publishing
 ///

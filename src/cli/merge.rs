@@ -5,8 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::artifact::{Contents, read_folder};
+use super::ci::{FailOn, decide_by};
 use super::look;
 use super::output::wrote;
+use super::outputs;
 use super::report::format_parser;
 use super::run::shown;
 use crate::compare::{Gap, Merged, merge_records};
@@ -40,6 +42,12 @@ pub struct Args {
     /// How many parts there must be
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     expect: Option<u32>,
+    /// How the measuring jobs ended, as GitHub has it: where it is not `success` and no part says why, something is missing
+    #[arg(long, value_name = "RESULT")]
+    measured: Option<String>,
+    /// What gives an exit code other than 0: regression, inconclusive, failed; or none [default: what the parts were told]
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    fail_on: Vec<FailOn>,
     /// What to print
     #[arg(long, default_value = "terminal", value_parser = format_parser())]
     format: Format,
@@ -74,13 +82,24 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
     }
 }
 
-fn verdicts(args: &Args, mut contents: Contents, out: &mut impl Write) -> Result<Exit> {
-    contents.gaps.extend(too_few(args.expect, contents.parts.len()));
+fn verdicts(args: &Args, contents: Contents, out: &mut impl Write) -> Result<Exit> {
+    let contents = contents.held_to(args.expect, args.measured.as_deref())?;
     let (merged, job) = contents.whole()?;
     let path = write(&args.output, &merged, job.as_ref())?;
-    let exit = print(&Input::Merged(Box::new(merged)), args, out)?;
+    let told = job.iter().flat_map(|job| &job.fail_on).filter_map(|word| FailOn::from_word(word));
+    let listed: Vec<FailOn> = if args.fail_on.is_empty() { told.collect() } else { args.fail_on.clone() };
+    let (counts, conclusion) = (merged.counts.clone(), merged.conclusion);
+    let page = Input::Merged(Box::new(merged));
+    let mut report = Vec::new();
+    let options = Options { format: Format::Markdown, style: Style::PLAIN, all: true };
+    wrote(page.render(&options, &mut report))?;
+    let report_path = args.output.join("merged.md");
+    write_atomically(&report_path, &report)?;
+    outputs::of_answer(conclusion, &counts)?;
+    outputs::set(&[("report", shown(&report_path))])?;
+    let gate = print(&page, args, out)?;
     say(args.format, &format!("merged {}", shown(&path)), out)?;
-    Ok(exit)
+    Ok(decide_by(&listed, &counts, conclusion, gate))
 }
 
 fn too_few(expect: Option<u32>, found: usize) -> Option<Gap> {

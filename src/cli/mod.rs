@@ -28,6 +28,7 @@ mod measure;
 mod merge;
 mod narrow;
 mod output;
+mod outputs;
 mod print;
 mod progress;
 mod publish;

@@ -49,6 +49,15 @@ pub struct Args {
     /// What makes the check fail: regression, inconclusive, failed; or none [default: what the measuring job was told]
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
+    /// In a `workflow_run` workflow: publish what forks measured, too, and call it unverified
+    #[arg(long)]
+    pub allow_forks: bool,
+    /// How many parts there must be
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub expect: Option<u32>,
+    /// How the measuring jobs ended, as GitHub has it: where it is not `success` and no part says why, something is missing
+    #[arg(long, value_name = "RESULT")]
+    pub measured: Option<String>,
     /// Keep one issue open while the default branch is not green
     #[arg(long)]
     pub issue: bool,
@@ -83,7 +92,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let variable = |name: &str| std::env::var(name).ok();
     let context = Context::read(&variable)?;
     if args.dry_run {
-        let material = source::here(args.what.as_deref(), builtins)?;
+        let material = source::here(args.what.as_deref(), args, builtins)?;
         let unverified = context.as_ref().is_some_and(Context::is_fork);
         let page = post::page(args, context.as_ref(), &material, unverified);
         wrote(out.write_all(page.as_bytes()))?;
@@ -117,10 +126,10 @@ fn for_job(args: &Args, place: &Place, builtins: &[Benchmark], say: &mut post::S
     // A gate that failed early leaves nothing, and its check must not stay in progress for ever. What an earlier run left on
     // the same machine is not its answer.
     let material = match (&args.what, args.ended) {
-        (None, Some(code)) => return post::without_verdict(args, place, &ended::of_code(code), say),
-        (what, code) => match (source::here(what.as_deref(), builtins), code) {
+        (None, Some(code)) => return nothing(args, place, code, say),
+        (what, code) => match (source::here(what.as_deref(), args, builtins), code) {
             (Err(fault), Some(code)) => {
-                post::without_verdict(args, place, &ended::of_code(code), say)?;
+                nothing(args, place, code, say)?;
                 return Err(fault);
             }
             (material, _) => material?,
@@ -128,6 +137,13 @@ fn for_job(args: &Args, place: &Place, builtins: &[Benchmark], say: &mut post::S
     };
     post::for_event(args, place, &material, say)?;
     nightly::carry_out(args, place, &material, say)
+}
+
+/// There is no verdict, and who waits for one has to hear it.
+fn nothing(args: &Args, place: &Place, code: u8, say: &mut post::Say<'_>) -> Result<()> {
+    let ended = ended::of_code(code);
+    post::without_verdict(args, place, &ended, say)?;
+    nightly::without_verdict(args, place, &ended, say)
 }
 
 /// On a laptop or another CI there is no pull request to speak to; a history may be there all the same.
@@ -138,6 +154,6 @@ fn outside(args: &Args, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Resu
             "look at what would be said with `--dry-run`, or append to a branch with `--history git:BRANCH`";
         return Err(Fault::at("publish", what, next));
     }
-    let material = source::here(args.what.as_deref(), builtins)?;
+    let material = source::here(args.what.as_deref(), args, builtins)?;
     nightly::append(args, None, &material, say)
 }

@@ -77,21 +77,55 @@ pub fn head_of(client: &Client, number: u64) -> ApiResult<Sha> {
     pull.head.sha.parse().map_err(|cause| ApiError::Unreadable { request: format!("GET {route}"), cause })
 }
 
+/// Why a run is of no pull request that could be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoPull {
+    /// A sentence without a period.
+    pub why: String,
+    /// It went on, or was closed: nobody waits for this answer. Otherwise something is odd, and nothing may turn green.
+    pub is_over: bool,
+}
+
+impl NoPull {
+    fn odd(why: String) -> Self {
+        Self { why, is_over: false }
+    }
+
+    fn over(why: String) -> Self {
+        Self { why, is_over: true }
+    }
+}
+
+/// Whether GitHub says of a run what the event file says. `Err`: why not.
+pub fn confirmed(client: &Client, run: &WorkflowRun) -> ApiResult<Result<(), NoPull>> {
+    let Some(from) = &run.head_repository else {
+        return Ok(Err(NoPull::over(format!("the repository that run {} comes from is gone", run.id))));
+    };
+    let known: Run = client.get(&client.route(&format!("/actions/runs/{}", run.id)))?;
+    Ok(match disagreement(&known, run, from) {
+        Some(field) => {
+            let why = format!("GitHub's `{field}` of run {} is not that of the event file", run.id);
+            Err(NoPull::odd(why))
+        }
+        None => Ok(()),
+    })
+}
+
 /// The one open pull request that a finished run measured, or why there is none that it could be.
 ///
 /// `run` is what the event file says. GitHub is asked for the run once more and has to agree; then for the open pull
 /// requests of its repository and branch, of which exactly one has to stand at its commit.
-pub fn of_run(client: &Client, run: &WorkflowRun) -> ApiResult<Result<OpenPull, String>> {
+pub fn of_run(client: &Client, run: &WorkflowRun) -> ApiResult<Result<OpenPull, NoPull>> {
     let Some(from) = &run.head_repository else {
-        return Ok(Err(format!("the repository that run {} comes from is gone", run.id)));
+        return Ok(Err(NoPull::over(format!("the repository that run {} comes from is gone", run.id))));
     };
     if !matches!(run.event.as_str(), "pull_request" | "pull_request_target") {
         let event = run.event.escape_debug();
-        return Ok(Err(format!("run {} was started by `{event}`, not by a pull request", run.id)));
+        let why = format!("run {} was started by `{event}`, not by a pull request", run.id);
+        return Ok(Err(NoPull::odd(why)));
     }
-    let known: Run = client.get(&client.route(&format!("/actions/runs/{}", run.id)))?;
-    if let Some(field) = disagreement(&known, run, from) {
-        return Ok(Err(format!("GitHub's `{field}` of run {} is not that of the event file", run.id)));
+    if let Err(why) = confirmed(client, run)? {
+        return Ok(Err(why));
     }
     let head = encoded(&format!("{}:{}", from.owner(), run.head_branch));
     let pulls: Vec<Pull> =
@@ -109,9 +143,12 @@ pub fn of_run(client: &Client, run: &WorkflowRun) -> ApiResult<Result<OpenPull, 
         [one] => {
             Ok(OpenPull { number: one.number, head: run.head.clone(), base_branch: one.base.branch.clone() })
         }
-        [] if of_branch.is_empty() => Err(format!("no open pull request comes from {branch}")),
-        [] => Err(format!("{branch} has moved on from {}", run.head.short())),
-        several => Err(format!("{} open pull requests come from {branch}: which is meant?", several.len())),
+        [] if of_branch.is_empty() => Err(NoPull::over(format!("no open pull request comes from {branch}"))),
+        [] => Err(NoPull::over(format!("{branch} has moved on from {}", run.head.short()))),
+        several => {
+            let why = format!("{} open pull requests come from {branch}: which is meant?", several.len());
+            Err(NoPull::odd(why))
+        }
     })
 }
 

@@ -1,5 +1,7 @@
 //! What fails a job: the gate's own word, or the classes that the job lists.
 
+use std::collections::BTreeMap;
+
 use crate::compare::{Conclusion, Verdict, VerdictDocument};
 use crate::model::Exit;
 
@@ -23,12 +25,19 @@ impl FailOn {
         }
     }
 
-    /// The exit code of this class, if the comparison holds it.
-    fn found(self, document: &VerdictDocument) -> Option<Exit> {
+    /// The class of a word, as a job's record has it.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Regression, Self::Inconclusive, Self::Failed, Self::None]
+            .into_iter()
+            .find(|it| it.word() == word)
+    }
+
+    /// The exit code of this class, if the answer holds it.
+    fn found(self, counts: &BTreeMap<Verdict, u32>, conclusion: Conclusion) -> Option<Exit> {
         let any = |verdicts: &[Verdict]| {
-            verdicts.iter().any(|verdict| document.counts.get(verdict).is_some_and(|count| *count > 0))
+            verdicts.iter().any(|verdict| counts.get(verdict).is_some_and(|count| *count > 0))
         };
-        let concluded = |conclusion| document.conclusion == conclusion;
+        let concluded = |it| conclusion == it;
         match self {
             Self::Regression => {
                 (any(&[Verdict::Regressed]) || concluded(Conclusion::Regressed)).then_some(Exit::Regression)
@@ -46,10 +55,22 @@ impl FailOn {
 /// fails the job also where the gate would let it pass, and what it does not name fails nothing. What is no matter of
 /// policy stays: a machine that cannot compare, a defect, an interruption.
 pub fn decide(listed: &[FailOn], document: &VerdictDocument, gate: Exit) -> Exit {
+    decide_by(listed, &document.counts, document.conclusion, gate)
+}
+
+/// Likewise, of an answer that is only counts and a conclusion, such as a merged one.
+pub fn decide_by(
+    listed: &[FailOn],
+    counts: &BTreeMap<Verdict, u32>,
+    conclusion: Conclusion,
+    gate: Exit,
+) -> Exit {
     let is_policy = matches!(gate, Exit::Pass | Exit::Regression | Exit::Inconclusive | Exit::Failed);
     match listed.is_empty() || !is_policy {
         true => gate,
-        false => listed.iter().filter_map(|class| class.found(document)).fold(Exit::Pass, Exit::graver),
+        false => {
+            listed.iter().filter_map(|class| class.found(counts, conclusion)).fold(Exit::Pass, Exit::graver)
+        }
     }
 }
 

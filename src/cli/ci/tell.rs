@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Done, after};
 use crate::cli::output::wrote;
-use crate::compare::Verdict;
+use crate::cli::outputs;
 use crate::github::Context;
 use crate::github::commands::{self, ANNOTATIONS, Level};
 use crate::model::{Exit, Fault, Result};
@@ -17,7 +17,9 @@ fn file(variable: &str) -> Option<PathBuf> {
 
 /// Tells what was decided. Commands are obeyed here: nothing goes out but through them.
 pub fn verdict(done: &Done, context: &Context, out: &mut impl Write) -> Result<()> {
-    let Some(judged) = &done.judged else { return outputs(&[("exit-code", done.exit.code().to_string())]) };
+    let Some(judged) = &done.judged else {
+        return outputs::set(&[("exit-code", done.exit.code().to_string())]);
+    };
     let document = &judged.document;
     for note in within_limits(after::annotations(document, &judged.job)) {
         wrote(writeln!(
@@ -29,26 +31,14 @@ pub fn verdict(done: &Done, context: &Context, out: &mut impl Write) -> Result<(
     if let Some(file) = file("GITHUB_STEP_SUMMARY") {
         commands::append_summary(&file, &after::step_summary(document, &judged.job, Some(context)))?;
     }
-    let count = |verdict| document.counts.get(&verdict).copied().unwrap_or(0).to_string();
+    outputs::of_answer(document.conclusion, &document.counts)?;
     let path = |name: &str| judged.folder.join(name).display().to_string();
-    outputs(&[
-        ("verdict", document.conclusion.word().to_owned()),
-        ("regressions", count(Verdict::Regressed)),
-        ("improvements", count(Verdict::Improved)),
-        ("inconclusive", count(Verdict::Inconclusive)),
+    outputs::set(&[
         ("record", path("head/results/record.json")),
         ("report", path("reports/verdict.md")),
         ("exit-code", done.exit.code().to_string()),
-        ("folder", path("")),
+        ("folder", path("").trim_end_matches('/').to_owned()),
     ])
-}
-
-fn outputs(values: &[(&str, String)]) -> Result<()> {
-    let Some(file) = file("GITHUB_OUTPUT") else { return Ok(()) };
-    values.iter().try_for_each(|(name, value)| {
-        let value = if *name == "folder" { value.trim_end_matches('/') } else { value };
-        commands::set_output(&file, name, value)
-    })
 }
 
 /// An annotation in the log.
@@ -82,7 +72,7 @@ pub fn fault(fault: &Fault, out: &mut impl Write) -> Result<()> {
     if let Some(file) = file("GITHUB_STEP_SUMMARY") {
         commands::append_summary(&file, &after::refused(fault))?;
     }
-    outputs(&[("exit-code", fault.exit.code().to_string())])
+    outputs::set(&[("exit-code", fault.exit.code().to_string())])
 }
 
 /// The log cannot be written, so that nothing from it could be kept from the runner.

@@ -19,6 +19,11 @@ impl Ended {
         Self { conclusion: CheckConclusion::Neutral, text: text.into() }
     }
 
+    /// Nobody failed, and somebody has to act before it may go on.
+    fn blocked(text: &str) -> Self {
+        Self { conclusion: CheckConclusion::ActionRequired, text: text.into() }
+    }
+
     fn cancelled(text: &str) -> Self {
         Self { conclusion: CheckConclusion::Cancelled, text: text.into() }
     }
@@ -39,12 +44,20 @@ pub fn of_code(code: u8) -> Ended {
     }
 }
 
+/// A fork's pull request where forks are not measured.
+pub fn of_fork() -> Ended {
+    Ended::blocked(
+        "This pull request comes from a fork, whose code and results are not trusted here: nothing was measured. Somebody \
+         who has read it can push its branch to this repository.",
+    )
+}
+
 /// What a run that left no verdict comes to.
 pub fn of_run(run: &WorkflowRun) -> Ended {
     match run.conclusion.as_deref() {
         Some("cancelled") => Ended::cancelled("The run was cancelled before it gave a verdict."),
-        // Policy keeps a fork's code from the machine: nobody failed, and nothing was measured.
-        Some("skipped") => Ended::neutral("The run was skipped: nothing was measured."),
+        // Neutral would let a required check pass with nothing measured.
+        Some("skipped") => Ended::blocked("The run was skipped: nothing was measured."),
         _ => Ended::failed("The run left no verdict: nothing was compared. Its log says why."),
     }
 }

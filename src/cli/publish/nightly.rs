@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Args;
+use super::ended::Ended;
 use super::place::{Place, unpublished};
 use super::post::{Say, facts};
 use super::source::Material;
@@ -12,8 +13,9 @@ use crate::cli::current_folder;
 use crate::cli::door::client_of;
 use crate::compare::{Conclusion, VerdictDocument};
 use crate::github::Context;
+use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueDone};
-use crate::model::{Fault, Probe, Result, Side};
+use crate::model::{Exit, Fault, Probe, Result, Side};
 use crate::report::posts;
 use crate::store::{Address, ComparisonFolder, History, HistoryEntry, SCHEMA_HISTORY, read_record};
 
@@ -29,8 +31,22 @@ pub fn carry_out(args: &Args, place: &Place, material: &Material, say: &mut Say<
             "keep `--issue` and `--history` to push, schedule and workflow_dispatch on the default branch";
         return Err(unpublished("issue and history", what, next));
     }
-    append(args, Some(place), material, say)?;
-    if args.issue { issue(args, place, material, say) } else { Ok(()) }
+    // The issue first: somebody waits for it, and a record that cannot be kept is no reason to be silent.
+    let told = if args.issue { issue(args, place, material, say) } else { Ok(()) };
+    let kept = append(args, Some(place), material, say);
+    told.and(kept)
+}
+
+/// A night without any verdict is red, too.
+pub fn without_verdict(args: &Args, place: &Place, ended: &Ended, say: &mut Say<'_>) -> Result<()> {
+    if !args.issue || !place.context.on_default_branch() || ended.conclusion != CheckConclusion::Failure {
+        return Ok(());
+    }
+    let title = format!("{}: no verdict", args.name);
+    let run = place.run_url().map_or(String::new(), |url| format!("\n\nSee the [run]({url})."));
+    let body = |marker: &str| format!("{}{run}\n\n{marker}", ended.text);
+    let done = issues::report(&place.client, &args.name, true, &title, &body, "", &place.me)?;
+    say(&words(done))
 }
 
 /// Undecided neither opens the issue nor closes it: nothing new is known.
@@ -46,13 +62,17 @@ fn issue(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> 
     let note = posts::closing_note(merged, &facts);
     let body = |marker: &str| format!("{}\n\n{marker}", text.trim_end());
     let done = issues::report(&place.client, &args.name, open, &title, &body, &note, &place.me)?;
-    say(&match done {
+    say(&words(done))
+}
+
+fn words(done: IssueDone) -> String {
+    match done {
         IssueDone::Opened(url) => format!("issue: opened {url}"),
         IssueDone::Updated(url) => format!("issue: updated {url}"),
         IssueDone::Unchanged(url) => format!("issue: says so already {url}"),
         IssueDone::Closed(url) => format!("issue: closed {url}"),
         IssueDone::Nothing => "issue: none is open, and none is needed".into(),
-    })
+    }
 }
 
 /// The page with all that lies between the two commits.
@@ -80,7 +100,14 @@ pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut
     let history = History::open(&address, &current_folder()?, client.as_ref())?;
     for folder in &folders {
         let entry = entry(folder, place.map(|place| &place.context))?;
-        let appended = history.append(&entry)?;
+        let appended = match history.append(&entry) {
+            // A run that measured nothing is no past; the others of the night are.
+            Err(fault) if fault.exit == Exit::Failed => {
+                say(&format!("history {text}: {} is not kept: {}", entry.run_id, fault.what))?;
+                continue;
+            }
+            appended => appended?,
+        };
         let already = if appended.already { " was there already:" } else { ":" };
         say(&format!("history {text}{already} {} in {}", appended.path, &appended.commit))?;
     }

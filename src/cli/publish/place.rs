@@ -3,7 +3,7 @@
 use super::Args;
 use crate::cli::door::{client_of, token};
 use crate::github::checks::external;
-use crate::github::{Client, Context, Identity};
+use crate::github::{Client, Context, Event, Identity};
 use crate::model::{Exit, Fault, Result};
 
 /// A door to the event's repository.
@@ -40,6 +40,15 @@ impl Place {
         external(id, attempt)
     }
 
+    /// The name of the check of one machine, and of all where there is no label. A run that no pull request started answers
+    /// another question about the same commit, and has a check of its own.
+    pub fn check_name(&self, name: &str, label: &str) -> String {
+        match &self.context.event {
+            Event::PullRequest | Event::MergeGroup | Event::WorkflowRun => check_name(name, label),
+            other => check_name(&format!("{name} ({})", other.word()), label),
+        }
+    }
+
     /// The page of the run that measured.
     pub fn run_url(&self) -> Option<String> {
         run_url(&self.context)
@@ -55,7 +64,7 @@ pub fn run_url(context: &Context) -> Option<String> {
 }
 
 /// The name of the check of one machine. Branch protection knows a check by its name, so it holds nothing that changes.
-pub fn check_name(name: &str, label: &str) -> String {
+fn check_name(name: &str, label: &str) -> String {
     if label.is_empty() { name.to_owned() } else { format!("{name} / {label}") }
 }
 

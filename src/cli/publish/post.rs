@@ -2,9 +2,10 @@
 
 use super::Args;
 use super::ended::{self, Ended};
-use super::place::{Place, check_name, run_url, unpublished};
+use super::place::{Place, run_url, unpublished};
 use super::source::Material;
 use crate::cli::artifact::{Contents, read_hostile};
+use crate::cli::outputs;
 use crate::compare::{Conclusion, Merged, Verdict, reworded};
 use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
 use crate::github::comments::{self, Marker, Posted};
@@ -24,7 +25,7 @@ pub type Say<'a> = dyn FnMut(&str) -> Result<()> + 'a;
 /// The check of this job, or of the run that a `workflow_run` event is about, in progress.
 pub fn begin(args: &Args, place: &Place, say: &mut Say<'_>) -> Result<()> {
     let begun = posts::begun(&facts(args, Some(&place.context), None, false));
-    let name = check_name(&args.name, &args.label);
+    let name = place.check_name(&args.name, &args.label);
     let head = &place.context.head;
     let url = place.run_url();
     let reported =
@@ -41,23 +42,32 @@ pub fn for_event(args: &Args, place: &Place, material: &Material, say: &mut Say<
 /// For the run that a `workflow_run` event tells of. Nothing that the run left behind is believed about what it is for:
 /// that comes from the event and the API.
 pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>) -> Result<()> {
-    if run.event != "pull_request" {
-        return say(&format!(
-            "run {} was started by {}, not by a pull request: nothing to publish",
-            run.id, run.event
-        ));
+    if !matches!(run.event.as_str(), "pull_request" | "merge_group") {
+        return say(&format!("run {} was started by {}: nothing to publish", run.id, run.event));
     }
     if args.start || run.action != "completed" {
         return begin(args, place, say);
     }
-    let pull = match pulls::of_run(&place.client, run)? {
-        Ok(pull) => pull,
+    let found = match run.event.as_str() {
+        "pull_request" => pulls::of_run(&place.client, run)?.map(|pull| Some(pull.number)),
+        // A merge queue has a commit to mark and nobody to tell.
+        _ => pulls::confirmed(&place.client, run)?.map(|()| None),
+    };
+    let number = match found {
+        Ok(number) => number,
         // The commit is known all the same; only whom to tell is not.
-        Err(why) => {
-            without_verdict(args, place, &Ended::neutral(format!("Nothing is published: {why}.")), say)?;
-            return say(&format!("no comment: {why}"));
+        Err(no) => {
+            let text = format!("Nothing is published: {}.", no.why);
+            let ended = if no.is_over { Ended::neutral(text) } else { Ended::failed(text) };
+            without_verdict(args, place, &ended, say)?;
+            return say(&format!("no comment: {}", no.why));
         }
     };
+    if place.context.is_fork() && !args.allow_forks {
+        // Whoever can change the workflow file can write any result.
+        without_verdict(args, place, &ended::of_fork(), say)?;
+        return say("a fork's result is not published: `--allow-forks` does, and calls it unverified");
+    }
     let material = match fetched(args, place, run) {
         Ok(Some(material)) => material,
         Ok(None) => return without_verdict(args, place, &ended::of_run(run), say),
@@ -76,7 +86,7 @@ pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>)
         without_verdict(args, place, &Ended::failed("The run's artifact is about another commit."), say)?;
         return Err(fault);
     }
-    tell(args, place, &material, Some(pull.number), place.context.is_fork(), say)
+    tell(args, place, &material, number, place.context.is_fork(), say)
 }
 
 /// The verdicts in a run's artifacts, as one. `None`: it left none.
@@ -94,11 +104,12 @@ fn fetched(args: &Args, place: &Place, run: &WorkflowRun) -> Result<Option<Mater
         left = left.saturating_sub(bytes.len());
         contents.extend(read_hostile(&artifact.name, &bytes)?);
     }
-    // What was merged over there is merged anew here, out of its parts.
+    // What was merged over there is merged anew here, out of its parts, and held to how the run ended.
     contents.merged.clear();
     if contents.parts.is_empty() {
         return Ok(None);
     }
+    let contents = contents.held_to(args.expect, run.conclusion.as_deref())?;
     let mut material = Material::of(contents, None)?;
     material.merged = reworded(material.merged);
     Ok(Some(material))
@@ -134,11 +145,22 @@ fn tell(
     {
         commands::append_summary(file.as_ref(), &posts::step_summary(&material.merged, &facts))?;
     }
-    for group in &material.merged.groups {
-        let alone = Merged::single(&group.label, group.verdict.clone());
-        let check = posts::check(&alone, &facts);
-        let label = if group.label.is_empty() { &args.label } else { &group.label };
-        finish(&check_name(&args.name, label), place, conclusion(check.standing), &output(check), say)?;
+    let merged = &material.merged;
+    outputs::of_answer(merged.conclusion, &merged.counts)?;
+    let mut mark = |label: &str, merged: &Merged| {
+        let check = posts::check(merged, &facts);
+        let conclusion = conclusion(check.standing, unverified);
+        finish(&place.check_name(&args.name, label), place, conclusion, &output(check), say)
+    };
+    for group in merged.groups.iter().filter(|group| !group.label.is_empty()) {
+        mark(&group.label, &Merged::single(&group.label, group.verdict.clone()))?;
+    }
+    // Of several machines, too, there is one check for all: the name that branch protection can ask for.
+    let alone = merged.groups.len() == 1 && args.label == merged.groups[0].label;
+    if alone && !args.label.is_empty() {
+        // A single machine's own job; its check is there already, and the others' jobs have theirs.
+    } else {
+        mark(&args.label, merged)?;
     }
     match number {
         Some(number) => comment(args, place, number, &material.merged, &facts, say),
@@ -204,7 +226,7 @@ pub fn page(args: &Args, context: Option<&Context>, material: &Material, unverif
 
 /// A check that ends without a verdict.
 pub fn without_verdict(args: &Args, place: &Place, ended: &Ended, say: &mut Say<'_>) -> Result<()> {
-    let name = check_name(&args.name, &args.label);
+    let name = place.check_name(&args.name, &args.label);
     let output =
         CheckOutput { title: "No verdict".into(), summary: ended.text.clone(), ..CheckOutput::default() };
     finish(&name, place, ended.conclusion, &output, say)
@@ -255,9 +277,11 @@ fn output(check: Check) -> CheckOutput {
     }
 }
 
-/// A finished check that is still in progress would be a lie: it counts as failed.
-fn conclusion(standing: Standing) -> CheckConclusion {
+/// A finished check that is still in progress would be a lie: it counts as failed. Green that nobody here has verified is
+/// no green.
+fn conclusion(standing: Standing, unverified: bool) -> CheckConclusion {
     match standing {
+        Standing::Success if unverified => CheckConclusion::Neutral,
         Standing::Success => CheckConclusion::Success,
         Standing::Failure | Standing::InProgress => CheckConclusion::Failure,
         Standing::Neutral => CheckConclusion::Neutral,

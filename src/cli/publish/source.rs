@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Args;
 use crate::cli::artifact::{self, Contents};
 use crate::cli::run::home;
 use crate::cli::selection::SelectionArgs;
@@ -28,7 +29,7 @@ impl Material {
 }
 
 /// Reads what the command line names, or the latest comparison. Errors: nothing is there, or it is no verdict.
-pub fn here(what: Option<&Path>, builtins: &[Benchmark]) -> Result<Material> {
+pub fn here(what: Option<&Path>, args: &Args, builtins: &[Benchmark]) -> Result<Material> {
     let path = match what {
         Some(path) => path.to_owned(),
         None => latest(builtins)?,
@@ -40,6 +41,10 @@ pub fn here(what: Option<&Path>, builtins: &[Benchmark]) -> Result<Material> {
                 "name a comparison's folder, one with reports/verdict.json, or what `gbench-ci merge` wrote";
             return Err(Fault::at_path(path, "the folder holds no verdict", next));
         }
+        let contents = match contents.merged.is_empty() {
+            true => contents.held_to(args.expect, args.measured.as_deref())?,
+            false => contents,
+        };
         return Material::of(contents, Some(&path));
     }
     let next = "name what `gbench-ci ci`, `compare` or `merge` wrote";
