@@ -48,7 +48,7 @@ evaluate *arguments:
 endtoend *arguments:
     cargo bench --bench endtoend -- {{arguments}}
 
-# What the gate adds to a CI job: seconds from its start to the first benchmark, and from the last one to its end
+# What the gate adds to a CI job: seconds to the first benchmark, and from the last one to the comment in an emulator
 overhead:
     cargo bench --bench overhead
 

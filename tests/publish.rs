@@ -67,7 +67,8 @@ impl Hub {
         let mut step = self.step("workflow_run.completed", line);
         let path = self.folder.path().join("event.json");
         let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, text.replace(r#""conclusion": "failure""#, r#""conclusion": "success""#)).unwrap();
+        std::fs::write(&path, text.replace(r#""conclusion": "failure""#, r#""conclusion": "success""#))
+            .unwrap();
         step.env("GITHUB_EVENT_PATH", &path);
         ended(step)
     }
@@ -256,7 +257,10 @@ fn b6_a_forks_verdict_is_published_and_called_unverified() {
     hub.ran("workflow_run.fork", "publish --allow-forks").exits(0).says("comment on #42: created");
     assert!(hub.comment().contains("nverified"), "{}", hub.comment());
     // T13: nothing that a fork made is kept.
-    hub.ran("workflow_run.fork", "publish --allow-forks --history github:acme/kernels@gbench-history --issue");
+    hub.ran(
+        "workflow_run.fork",
+        "publish --allow-forks --history github:acme/kernels@gbench-history --issue",
+    );
     assert_eq!(hub.fake.count("POST", "/git/"), 0);
     assert_eq!(hub.fake.count("POST", "/issues$"), 0);
 }
