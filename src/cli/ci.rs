@@ -29,7 +29,7 @@ use crate::suite::Benchmark;
 use base::Chosen;
 pub use fail_on::{FailOn, decide_by};
 
-/// Judge what a CI job is about: choose the base by its event, compare, and leave the verdict for publishing
+/// Judge what a CI job is about, and leave the verdict for publishing
 ///
 /// In GitHub Actions the event says what is judged and against what: of a pull request its own head and the merge base, of a
 /// push what was there before, of a scheduled run the newest green commit of the history. Elsewhere it compares as

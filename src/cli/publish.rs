@@ -20,7 +20,7 @@ use crate::model::{Exit, Fault, Result};
 use crate::suite::Benchmark;
 use place::Place;
 
-/// Turn a verdict into a comment, a check and a summary on GitHub; at night into an issue and history
+/// Tell GitHub a verdict: a comment, a check, a summary; at night an issue
 ///
 /// What it does follows from the event. On a pull request: one comment and one check for each machine. In a `workflow_run`
 /// workflow the same for the run that it is about, whose artifacts are fetched, distrusted and merged. Elsewhere a check,
