@@ -4,6 +4,7 @@
 //! can read its parent's environment.
 
 mod ended;
+mod local;
 mod nightly;
 mod place;
 mod post;
@@ -12,8 +13,9 @@ mod source;
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::ci::FailOn;
+use super::ci::{FailOn, refuse_contradiction};
 use super::output::wrote;
+use super::stored::history_of;
 use crate::github::comments::Mode;
 use crate::github::{Context, Event, commands};
 use crate::model::{Exit, Fault, Result};
@@ -89,6 +91,9 @@ fn mode(word: &str) -> std::result::Result<Mode, String> {
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    // Before anything is told: what comes last must not fail for a typing mistake.
+    refuse_contradiction(&args.fail_on)?;
+    args.history.as_deref().map(history_of).transpose()?;
     let variable = |name: &str| std::env::var(name).ok();
     let context = Context::read(&variable)?;
     if args.dry_run {

@@ -17,6 +17,7 @@ pub fn entry(number: u32) -> HistoryEntry {
         branch: "main".into(),
         commit: format!("{:040x}", 0xabc000_u32 + number),
         label: String::new(),
+        shard: None,
         conclusion: Some("pass".into()),
         exit_code: Some(0),
         base: None,

@@ -5,17 +5,19 @@ use std::time::SystemTime;
 
 use super::Args;
 use super::ended::Ended;
+use super::local;
 use super::place::{Place, unpublished};
 use super::post::{Say, facts};
 use super::source::Material;
 use crate::cli::artifact;
 use crate::cli::current_folder;
 use crate::cli::door::client_of;
+use crate::cli::stored::history_of;
 use crate::compare::{Conclusion, VerdictDocument};
 use crate::github::Context;
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueDone};
-use crate::model::{Exit, Fault, Probe, Result, Side};
+use crate::model::{Exit, Fault, Job, Probe, Result, Side};
 use crate::report::posts;
 use crate::store::{Address, ComparisonFolder, History, HistoryEntry, SCHEMA_HISTORY, read_record};
 
@@ -86,8 +88,7 @@ fn compare_url(place: &Place, verdict: Option<&VerdictDocument>) -> Option<Strin
 /// Appends the head's record of every comparison in the material. `place`: none where there is no GitHub.
 pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut Say<'_>) -> Result<()> {
     let Some(text) = &args.history else { return Ok(()) };
-    let address: Address =
-        text.parse().map_err(|what| Fault::at_flag(format!("--history {text}"), what, Address::FORMS))?;
+    let address = history_of(text)?;
     let folders = material.folder.as_deref().map(comparisons).unwrap_or_default();
     if folders.is_empty() {
         let next = "name the comparison's folder with its records, or the folder that holds the parts";
@@ -99,7 +100,14 @@ pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut
     };
     let history = History::open(&address, &current_folder()?, client.as_ref())?;
     for folder in &folders {
-        let entry = entry(folder, place.map(|place| &place.context))?;
+        let job = job(folder)?;
+        let entry = entry(folder, job.as_ref(), place.map(|place| &place.context))?;
+        // Who compares a commit with itself accepts it as it is; any other base may be one that hides what got slower.
+        let by_hand = job.is_some_and(|job| job.base.by_hand);
+        if by_hand && entry.base.as_ref() != Some(&entry.commit) {
+            say(&format!("history {text}: {} not kept: a run against a base chosen by hand", entry.run_id))?;
+            continue;
+        }
         let appended = match history.append(&entry) {
             // A run that measured nothing is no past; the others of the night are.
             Err(fault) if fault.exit == Exit::Failed => {
@@ -134,13 +142,18 @@ fn comparisons(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// What the job that measured knew, if it was a job.
+fn job(folder: &Path) -> Result<Option<Job>> {
+    let text = std::fs::read_to_string(folder.join("job.json")).ok();
+    text.map(|text| artifact::job(&folder.display().to_string(), &text)).transpose()
+}
+
 /// The head's run of one comparison, with what the gate said of it.
-fn entry(folder: &Path, context: Option<&Context>) -> Result<HistoryEntry> {
+fn entry(folder: &Path, job: Option<&Job>, context: Option<&Context>) -> Result<HistoryEntry> {
     let record = read_record(&ComparisonFolder::open(folder)?.side(Side::Head))?;
     let shown = folder.display().to_string();
-    let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
-    let job = read("job.json").map(|text| artifact::job(&shown, &text)).transpose()?;
-    let verdict = read("reports/verdict.json").map(|text| artifact::verdict(&shown, &text)).transpose()?;
+    let verdict = std::fs::read_to_string(folder.join("reports/verdict.json")).ok();
+    let verdict = verdict.map(|text| artifact::verdict(&shown, &text)).transpose()?;
     let (commit, branch) = match &record.manifest.git {
         Probe::Known(git) => (git.commit.clone(), git.branch.clone()),
         _ => (None, None),
@@ -149,9 +162,16 @@ fn entry(folder: &Path, context: Option<&Context>) -> Result<HistoryEntry> {
     let commit = context.map(|context| context.head.to_string()).or(commit);
     let commit = commit.ok_or_else(|| nowhere("it is of no commit", "compare commits, not records"))?;
     // A comparison measures a detached work tree; outside of a job its own checkout has the branch.
-    let branch = context.and_then(|context| context.branch.clone()).or(branch).or_else(checked_out);
+    let here = local::repository();
+    let branch = context.and_then(|context| context.branch.clone()).or(branch);
+    let branch = branch.or_else(|| here.as_ref().and_then(local::checked_out));
     let branch =
         branch.ok_or_else(|| nowhere("it is of no branch", "check a branch out, and append again"))?;
+    if context.is_none() {
+        let here =
+            here.ok_or_else(|| nowhere("no repository is here", "publish from within the repository"))?;
+        local::refuse_other(&here, &branch, &commit)?;
+    }
     Ok(HistoryEntry {
         schema: SCHEMA_HISTORY.into(),
         run_id: record.run_id.clone(),
@@ -159,17 +179,11 @@ fn entry(folder: &Path, context: Option<&Context>) -> Result<HistoryEntry> {
         event: context.map_or("none", |context| context.event.word()).to_owned(),
         branch,
         commit,
-        label: job.as_ref().map_or_else(String::new, |job| job.label.clone()),
+        label: job.map_or_else(String::new, |job| job.label.clone()),
+        shard: job.and_then(|job| job.shard),
         conclusion: verdict.as_ref().map(|verdict| verdict.conclusion.word().to_owned()),
         exit_code: verdict.as_ref().map(|verdict| verdict.exit_code),
         base: verdict.and_then(|verdict| verdict.base.commit),
         record,
     })
-}
-
-/// The branch of the repository that this folder lies in.
-fn checked_out() -> Option<String> {
-    let repository = git2::Repository::discover(current_folder().ok()?).ok()?;
-    let head = repository.head().ok()?;
-    head.is_branch().then(|| head.shorthand().ok().map(str::to_owned)).flatten()
 }

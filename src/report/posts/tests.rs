@@ -20,6 +20,7 @@ fn facts() -> Facts {
             commit: Some("9f1c2e7ab04d5566778899aabbccddeeff001122".into()),
             committed: None,
             why: "the merge base of main and this branch, 3 days old".into(),
+            by_hand: false,
         },
         run_url: Some("https://github.com/o/r/actions/runs/1".into()),
         report_url: Some("https://github.com/o/r/actions/runs/1/artifacts/2".into()),
@@ -411,7 +412,7 @@ proptest! {
         (gate, why, url, reproduce) in (hostile_text(), hostile_text(), hostile_text(), hostile_text()),
         unverified: bool,
     ) {
-        let base = BaseChoice { commit: Some(url.clone()), committed: Some(why.clone()), why };
+        let base = BaseChoice { commit: Some(url.clone()), committed: Some(why.clone()), why, by_hand: false };
         let odd = Facts {
             gate, base, unverified,
             head: Some(url.clone()),
