@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::fake_github::{FakeGithub, Fault as Injected, FaultKind};
 use crate::support::git::Sandbox;
-use crate::support::history::entry;
+use crate::support::history::{entry, recent};
 use crate::support::rest::Rest;
 
 const BRANCH: &str = "gbench-history";
@@ -268,9 +268,23 @@ fn what_a_person_put_there_is_passed_over_and_a_list_that_is_cut_short_is_walked
     place.fake.truncate_trees(2);
     assert_eq!(place.runs(), [1, 2, 3].map(|number| entry(number).run_id.to_string()));
     let client = place.client();
-    let latest = open(&client, BRANCH).latest(|_| true).unwrap();
-    assert_eq!(latest.entry.unwrap().run_id, entry(2).run_id);
-    assert!(latest.warnings[0].contains("cannot be unpacked"), "{:?}", latest.warnings);
+    let (seen, warnings) = recent(&open(&client, BRANCH), 9);
+    assert_eq!(seen, [2, 1].map(entry));
+    assert!(warnings.len() == 1 && warnings[0].contains("cannot be unpacked"), "{warnings:?}");
+}
+
+#[test]
+fn a_branch_of_code_and_one_that_is_not_there_are_no_history() {
+    let place = Place::new();
+    place.by_hand("main", &[("code.txt", b"one")]);
+    place.append(&entry(1)).unwrap();
+    let client = place.client();
+    open(&client, BRANCH).need().unwrap();
+    for (branch, words) in [("nowhere", "there is no such branch"), ("main", "the branch holds no history")] {
+        let fault = open(&client, branch).need().unwrap_err();
+        assert!(fault.what.contains(words), "{branch}: {fault}");
+        assert_eq!(fault.exit, Exit::Usage);
+    }
 }
 
 #[test]
