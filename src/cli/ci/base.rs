@@ -111,7 +111,8 @@ fn by_git(folder: &Path, asked: Option<&str>) -> Result<Chosen> {
             format!("{words}, which is what is judged, so that this shows noise alone")
         }
         Some(_) => of_asked(name, name == words),
-        None => of_branch(name),
+        // The remote's branch of the same name is meant, as in a job.
+        None => of_branch(name.strip_prefix("origin/").unwrap_or(name)),
     };
     let by_hand = asked.is_some();
     let choice = BaseChoice { by_hand, ..commits.choice(commit_id(&base)?, &why) };
