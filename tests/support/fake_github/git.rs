@@ -128,9 +128,11 @@ impl Place<'_> {
     fn get_content(&self, call: &Call) -> Handled {
         let path = call.name("path");
         let commit = call.asked("ref").and_then(|name| self.repository.commit_of(name));
-        let tree = commit.as_deref().and_then(oid).and_then(|id| self.git().find_commit(id).ok()?.tree().ok());
+        let tree =
+            commit.as_deref().and_then(oid).and_then(|id| self.git().find_commit(id).ok()?.tree().ok());
         let entry = tree.and_then(|tree| tree.get_path(std::path::Path::new(path)).ok());
-        let blob = entry.and_then(|entry| self.git().find_blob(entry.id()).ok()).ok_or_else(Reply::not_found)?;
+        let blob =
+            entry.and_then(|entry| self.git().find_blob(entry.id()).ok()).ok_or_else(Reply::not_found)?;
         let at = format!("{}/blobs/{}", self.root, blob.id());
         Ok(Reply::ok(json!({
             "type": "file", "encoding": "base64", "content": base64::encoded(blob.content()), "size": blob.size(),
