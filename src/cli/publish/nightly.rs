@@ -17,7 +17,7 @@ use crate::compare::{Conclusion, VerdictDocument};
 use crate::github::Context;
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueDone};
-use crate::model::{Exit, Fault, Job, Probe, Result, Side};
+use crate::model::{Exit, Job, Probe, Result, Side};
 use crate::report::posts;
 use crate::store::{Address, ComparisonFolder, History, HistoryEntry, SCHEMA_HISTORY, read_record};
 
