@@ -119,7 +119,7 @@ fn outside_of_ci_only_commits_of_the_default_branch_enter() {
     let sandbox = &laptop.checkout.sandbox;
     sandbox.write("work", &work(&[1.1; 2]));
     laptop.measured("");
-    laptop.ran(PUBLISH).exits(4).says("changes that are in no commit").says("commit them");
+    laptop.ran(PUBLISH).exits(6).says("changes that are in no commit").says("commit the changes");
     sandbox.switch("topic");
     laptop.measured("");
     laptop.ran(PUBLISH).exits(6).says("it takes runs of the default branch alone, main");

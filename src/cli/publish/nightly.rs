@@ -170,6 +170,10 @@ fn entry(folder: &Path, job: Option<&Job>, context: Option<&Context>) -> Result<
     if context.is_none() {
         let here =
             here.ok_or_else(|| nowhere("no repository is here", "publish from within the repository"))?;
+        if matches!(&record.manifest.git, Probe::Known(git) if git.dirty.any()) {
+            let next = "commit the changes, or put them aside with `git stash --include-untracked`, and measure again";
+            return Err(nowhere("it measured changes that are in no commit", next));
+        }
         local::refuse_other(&here, &branch, &commit)?;
     }
     Ok(HistoryEntry {
