@@ -10,36 +10,43 @@ use super::source::Material;
 use crate::cli::artifact;
 use crate::cli::current_folder;
 use crate::cli::door::client_of;
-use crate::compare::{Conclusion, VerdictDocument};
+use crate::compare::{Conclusion, Merged, VerdictDocument};
 use crate::github::Context;
 use crate::github::issues::{self, IssueDone};
 use crate::model::{Fault, Probe, Result, Side};
 use crate::report::posts;
 use crate::store::{Address, ComparisonFolder, History, HistoryEntry, SCHEMA_HISTORY, read_record};
 
-/// The issue and the history, where they are asked for. A run of anything but the default branch is refused: whoever can
-/// open a pull request must not write the past.
+/// The issue and the history, where they are asked for.
 pub fn carry_out(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
     if !args.issue && args.history.is_none() {
         return Ok(());
     }
-    if !place.context.on_default_branch() {
-        let what = format!("a run by {} on this branch must not write it", place.context.event.word());
-        let next =
-            "keep `--issue` and `--history` to push, schedule and workflow_dispatch on the default branch";
-        return Err(unpublished("issue and history", what, next));
-    }
+    only_default_branch(&place.context)?;
     append(args, Some(place), material, say)?;
     if args.issue { issue(args, place, material, say) } else { Ok(()) }
 }
 
-/// Undecided neither opens the issue nor closes it: nothing new is known.
+/// A run of anything but the default branch is refused: whoever can open a pull request must not write the past.
+pub fn only_default_branch(context: &Context) -> Result<()> {
+    if context.on_default_branch() {
+        return Ok(());
+    }
+    let what = format!("a run by {} on this branch must not write it", context.event.word());
+    let next = "keep `--issue` and `--history` to push, schedule and workflow_dispatch on the default branch";
+    Err(unpublished("issue and history", what, next))
+}
+
+/// Whether an issue is to be open. Undecided neither opens one nor closes it: nothing new is known.
+pub fn is_open(merged: &Merged) -> Option<bool> {
+    (merged.conclusion != Conclusion::Inconclusive).then_some(merged.conclusion != Conclusion::Pass)
+}
+
 fn issue(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
     let merged = &material.merged;
-    if merged.conclusion == Conclusion::Inconclusive {
+    let Some(open) = is_open(merged) else {
         return say("issue: left as it is, the verdict is inconclusive");
-    }
-    let open = merged.conclusion != Conclusion::Pass;
+    };
     let facts = facts(args, Some(&place.context), Some(material), false);
     let url = compare_url(place, merged.groups.first().map(|group| &group.verdict));
     let (title, text) = posts::issue(merged, &facts, url.as_deref());
@@ -63,26 +70,42 @@ fn compare_url(place: &Place, verdict: Option<&VerdictDocument>) -> Option<Strin
     Some(format!("{}/{}/compare/{base}...{head}", context.endpoint.server, context.slug))
 }
 
-/// Appends the head's record of every comparison in the material. `place`: none where there is no GitHub.
-pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut Say<'_>) -> Result<()> {
-    let Some(text) = &args.history else { return Ok(()) };
-    let address: Address =
-        text.parse().map_err(|what| Fault::at_flag(format!("--history {text}"), what, Address::FORMS))?;
+/// The address of `--history`. Errors: it is none, or that of a folder.
+pub fn address(args: &Args) -> Result<Option<Address>> {
+    let Some(text) = &args.history else { return Ok(None) };
+    let wrong = |what| {
+        let next = "write git:BRANCH or github:OWNER/REPO@BRANCH";
+        Fault::at_flag(format!("--history {text}"), what, next)
+    };
+    match text.parse().map_err(wrong)? {
+        Address::Dir(_) => Err(wrong("a history is a branch, and this is a folder".into())),
+        address => Ok(Some(address)),
+    }
+}
+
+/// What `--history` would append: the head's run of every comparison in the material.
+pub fn entries(material: &Material, context: Option<&Context>) -> Result<Vec<HistoryEntry>> {
     let folders = material.folder.as_deref().map(comparisons).unwrap_or_default();
     if folders.is_empty() {
         let next = "name the comparison's folder with its records, or the folder that holds the parts";
         return Err(unpublished("the history", "a verdict by itself holds no record to append", next));
     }
+    folders.iter().map(|folder| entry(folder, context)).collect()
+}
+
+/// Appends them. `place`: none where there is no GitHub.
+pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut Say<'_>) -> Result<()> {
+    let Some(address) = address(args)? else { return Ok(()) };
+    let entries = entries(material, place.map(|place| &place.context))?;
     let client = match &address {
         Address::GitHub { slug, .. } => Some(client_of(slug)?),
         _ => None,
     };
     let history = History::open(&address, &current_folder()?, client.as_ref())?;
-    for folder in &folders {
-        let entry = entry(folder, place.map(|place| &place.context))?;
-        let appended = history.append(&entry)?;
+    for entry in &entries {
+        let appended = history.append(entry)?;
         let already = if appended.already { " was there already:" } else { ":" };
-        say(&format!("history {text}{already} {} in {}", appended.path, &appended.commit))?;
+        say(&format!("history {address}{already} {} in {}", appended.path, &appended.commit))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::ended::{self, Ended};
 use super::place::{Place, check_name, run_url, unpublished};
 use super::source::Material;
 use crate::cli::artifact::{Contents, read_hostile};
-use crate::compare::{Conclusion, Merged, Verdict, reworded};
+use crate::compare::{Conclusion, Group, Merged, Verdict, reworded};
 use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
 use crate::github::comments::{self, Marker, Posted};
 use crate::github::{Context, Event, Sha, WorkflowRun, artifacts, commands, pulls};
@@ -134,16 +134,23 @@ fn tell(
     {
         commands::append_summary(file.as_ref(), &posts::step_summary(&material.merged, &facts))?;
     }
-    for group in &material.merged.groups {
-        let alone = Merged::single(&group.label, group.verdict.clone());
-        let check = posts::check(&alone, &facts);
-        let label = if group.label.is_empty() { &args.label } else { &group.label };
-        finish(&check_name(&args.name, label), place, conclusion(check.standing), &output(check), say)?;
+    for (name, check) in checks(args, &material.merged, &facts) {
+        finish(&name, place, conclusion(check.standing), &output(check), say)?;
     }
     match number {
         Some(number) => comment(args, place, number, &material.merged, &facts, say),
         None => Ok(()),
     }
+}
+
+/// One check for each machine, by its name.
+pub fn checks(args: &Args, merged: &Merged, facts: &Facts) -> Vec<(String, Check)> {
+    let of = |group: &Group| {
+        let alone = Merged::single(&group.label, group.verdict.clone());
+        let label = if group.label.is_empty() { &args.label } else { &group.label };
+        (check_name(&args.name, label), posts::check(&alone, facts))
+    };
+    merged.groups.iter().map(of).collect()
 }
 
 fn finish(
@@ -191,15 +198,9 @@ fn comment(
 }
 
 /// Whether somebody should read it: all but plain green.
-fn is_worth_saying(merged: &Merged) -> bool {
+pub fn is_worth_saying(merged: &Merged) -> bool {
     let improved = merged.counts.get(&Verdict::Improved).is_some_and(|count| *count > 0);
     merged.conclusion != Conclusion::Pass || improved
-}
-
-/// The comment as it would be sent, for `--dry-run`.
-pub fn page(args: &Args, context: Option<&Context>, material: &Material, unverified: bool) -> String {
-    let page = posts::comment(&material.merged, &facts(args, context, Some(material), unverified), "");
-    page.trim_end().to_owned() + "\n"
 }
 
 /// A check that ends without a verdict.
