@@ -373,3 +373,18 @@ fn a_night_of_another_branch_publishes_nothing() {
     assert_eq!(played.failed_steps(), [1], "the slowdown is found\n{}", played.log());
     assert_eq!(fake.requests().len(), 0);
 }
+
+#[test]
+fn accepting_a_slowdown_compares_the_commit_with_itself_and_keeps_that() {
+    let Some((kernels, fake)) = night("--runner self-hosted,gpu") else { return };
+    let inputs = json!({"base": "", "accept": true});
+    let event = json!({"ref": "refs/heads/main", "inputs": inputs, "repository": repository()});
+    kernels.stage.play("gbench-nightly.yml", "workflow_dispatch", &event).is(0);
+    let part = "gbench-ci-attempt-1-part-0";
+    let job = kernels.artifact(part).into_iter().find(|path| path.ends_with("job.json")).unwrap();
+    let job = kernels.document(&format!("artifacts/{part}/{job}"));
+    assert_eq!(job["base"]["commit"], kernels.base.as_str(), "{job}");
+    assert_eq!(job["head"], kernels.base.as_str(), "{job}");
+    let records = fake.files("gbench-history").keys().filter(|path| path.ends_with(".json.gz")).count();
+    assert_eq!(records, 1, "{:?}", fake.files("gbench-history").keys());
+}

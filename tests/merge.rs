@@ -436,7 +436,7 @@ fn newest(folder: &Path) -> String {
 #[test]
 fn a_matrix_is_one_line_that_a_workflow_reads() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "matrix --shards 2 --label h100=self-hosted,gpu,h100 --label a100=self-hosted,a100";
+    let line = "matrix --shards 2 --machine h100=self-hosted,gpu,h100 --machine a100=self-hosted,a100";
     let out = ran(folder.path(), line).exits(0).out;
     assert_eq!(
         out,
@@ -458,7 +458,7 @@ fn a_matrix_is_one_line_that_a_workflow_reads() {
     odd.env("GITHUB_OUTPUT", &outputs);
     ended(odd).exits(2).says("cannot be called so");
     ran(folder.path(), "matrix --shards 257").exits(2);
-    ran(folder.path(), "matrix --shards 200 --label a=x --label b=x").exits(2).says("at most 256 jobs");
+    ran(folder.path(), "matrix --shards 200 --machine a=x --machine b=x").exits(2).says("at most 256 jobs");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use crate::support::act::ACTION_SHA;
 use crate::support::cli::{ended, ran};
 use crate::support::tools;
 
-/// The repositories that are tried: nothing, a Python project, a CUDA project. Path and text of each file.
-const REPOSITORIES: [(&str, &[(&str, &str)]); 3] = [
+/// The repositories that are tried: nothing, a Python project, CUDA projects. Path and text of each file.
+const REPOSITORIES: [(&str, &[(&str, &str)]); 4] = [
     ("empty", &[]),
     (
         "python",
@@ -25,15 +25,17 @@ const REPOSITORIES: [(&str, &[(&str, &str)]); 3] = [
             ("Makefile", "bench:\n\tnvcc -o gemm bench/gemm.cu\n"),
         ],
     ),
+    ("cuda without a makefile", &[("gemm_bench.cu", "int main() { return 0; }\n")]),
 ];
 
 /// The ways of asking that give different files.
-const FLAGS: [&str; 5] = [
+const FLAGS: [&str; 6] = [
     "",
     "--runner ubuntu-latest",
     "--runner self-hosted,gpu --forks allow",
     "--runner self-hosted,gpu --shards 3",
-    "--gpus h100=self-hosted,gpu,h100 a100=self-hosted,gpu,a100 --shards 2 --forks allow",
+    "--machine h100=self-hosted,gpu,h100",
+    "--machine h100=self-hosted,gpu,h100 a100=self-hosted,gpu,a100 --shards 2 --forks allow",
 ];
 
 fn git(folder: &Path, line: &str) {
@@ -51,7 +53,7 @@ fn generated(files: &[(&str, &str)], flags: &str) -> tempfile::TempDir {
         std::fs::write(path, text).unwrap();
     }
     let line = format!("init --github --action acme/gbench-ci@{ACTION_SHA} {flags}");
-    ran(folder.path(), &line).exits(0).says("Next, for the default branch");
+    ran(folder.path(), &line).exits(0).says("Next: 1. ");
     folder
 }
 
@@ -261,12 +263,182 @@ fn from_a_folder_within_the_workflows_lie_at_the_root_and_name_the_suite() {
     git(folder.path(), "init -q -b trunk .");
     std::fs::create_dir_all(folder.path().join("native/bench")).unwrap();
     let line = format!("init --github --runner gpu --action acme/gbench-ci@{ACTION_SHA}");
-    ran(&folder.path().join("native/bench"), &line).exits(0).says("default branch `trunk`");
-    let text = std::fs::read_to_string(folder.path().join(".github/workflows/gbench-nightly.yml")).unwrap();
-    assert!(
-        text.contains("suite: native/bench/gbench.toml\n") && text.contains("'refs/heads/trunk'"),
-        "{text}"
+    let said = ran(&folder.path().join("native/bench"), &line).exits(0);
+    let said = said
+        .says("go to the repository's root, ../.., and name the suite file as `native/bench/gbench.toml`");
+    drop(
+        said.says("wrote ../../.github/workflows/gbench-nightly.yml")
+            .says("wrote ../../.github/actionlint.yaml"),
     );
+    let text = std::fs::read_to_string(folder.path().join(".github/workflows/gbench-nightly.yml")).unwrap();
+    assert!(text.contains("suite: native/bench/gbench.toml\n"), "{text}");
+    let from_above = format!("{line} --config native/bench/gbench.toml");
+    ran(folder.path(), &from_above).exits(0).says("kept native/bench/gbench.toml").says("root, ., and");
+}
+
+/// What is published must not hang on a branch's name that was guessed: of a wrong one nobody would hear.
+#[test]
+fn the_night_publishes_on_the_default_branch_whatever_it_is_called() {
+    let folder = tempfile::tempdir().unwrap();
+    git(folder.path(), "init -q -b some-topic .");
+    let line = format!("init --github --runner gpu --action acme/gbench-ci@{ACTION_SHA}");
+    ran(folder.path(), &line).exits(0);
+    for (path, text) in workflows(folder.path()) {
+        assert!(
+            !text.contains("some-topic") && !text.contains("refs/heads/main"),
+            "{}: {text}",
+            path.display()
+        );
+    }
+    let night = text_of(folder.path(), "nightly");
+    for needed in [
+        "github.event_name == 'schedule' || github.ref == format('refs/heads/{0}', github.event.repository.default_branch)",
+        "base: ${{ inputs.accept && github.sha || inputs.base }}\n",
+        "      accept:\n",
+        "        type: boolean\n",
+    ] {
+        assert!(night.contains(needed), "{needed} in {night}");
+    }
+}
+
+fn text_of(folder: &Path, name: &str) -> String {
+    std::fs::read_to_string(folder.join(format!(".github/workflows/gbench-{name}.yml"))).unwrap()
+}
+
+/// The number behind `key` in each place where it stands.
+fn numbers(text: &str, key: &str) -> Vec<u32> {
+    let value = |line: &str| line.trim().strip_prefix(key)?.split([' ', 'm', 'h']).next()?.parse().ok();
+    text.lines().filter_map(value).collect()
+}
+
+#[test]
+fn rounds_end_well_before_their_job_does_and_jobs_of_github_have_time_to_build() {
+    each(|folder, name| {
+        let pull = text_of(folder, "pull-request");
+        let (budget, limits) = (numbers(&pull, "budget: "), numbers(&pull, "timeout-minutes: "));
+        assert!(pull.contains("budget: 60m\n") && budget[0] * 2 <= limits[0], "{name}: {pull}");
+        let night = text_of(folder, "nightly");
+        let (budget, limits) = (numbers(&night, "budget: "), numbers(&night, "timeout-minutes: "));
+        assert!(night.contains("budget: 5h\n") && budget[0] * 60 + 30 <= limits[0], "{name}: {night}");
+        assert!(limits[1] >= 30, "{name}: {night}");
+        assert!(numbers(&text_of(folder, "report"), "timeout-minutes: ").contains(&30), "{name}");
+        if let Some((_, merge)) = pull.split_once("\n  merge:\n") {
+            assert!(numbers(merge, "timeout-minutes: ")[0] >= 30, "{name}: {merge}");
+        }
+    });
+}
+
+#[test]
+fn the_report_answers_pull_requests_and_merge_queues_and_says_what_it_knows_of_them() {
+    each(|folder, name| {
+        let text = text_of(folder, "report");
+        for event in ["pull_request", "merge_group"] {
+            assert!(
+                text.contains(&format!("github.event.workflow_run.event == '{event}'")),
+                "{name}: {text}"
+            );
+        }
+    });
+    let of = |flags: &str| text_of(generated(&[], flags).path(), "report");
+    let plain = of("--runner self-hosted,gpu");
+    assert!(!plain.contains("allow-forks") && !plain.contains("expect:"), "{plain}");
+    let all = of("--runner self-hosted,gpu --shards 3 --forks allow");
+    assert!(all.contains("allow-forks: true\n") && all.contains("expect: 3\n"), "{all}");
+}
+
+#[test]
+fn a_single_machine_with_a_name_is_called_so() {
+    let folder = generated(&[], "--machine h100=self-hosted,gpu,h100");
+    for name in ["pull-request", "nightly"] {
+        let text = text_of(folder.path(), name);
+        assert!(
+            text.contains("label: h100\n") && text.contains("runs-on: [self-hosted, gpu, h100]"),
+            "{text}"
+        );
+    }
+}
+
+/// What `init --github FLAGS` says in an empty repository.
+fn said(flags: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    git(folder.path(), "init -q -b main .");
+    ran(folder.path(), &format!("init --github {flags}")).exits(0).out
+}
+
+#[test]
+fn what_comes_next_is_numbered_and_fits_a_terminal_and_names_what_will_be_there() {
+    let pinned = format!("--action acme/gbench-ci@{ACTION_SHA}");
+    for flags in FLAGS {
+        for action in [&pinned[..], "--action ./"] {
+            let text = said(&format!("{action} {flags}"));
+            let next = text.split("\nNext:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+            let steps: Vec<&str> =
+                next.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")).collect();
+            let numbered =
+                steps.iter().zip(1..).all(|(line, number)| line.starts_with(&format!("  {number}. ")));
+            assert!(numbered && steps.len() >= 4, "{text}");
+            assert!(next.lines().all(|line| line.chars().count() <= 80), "{text}");
+            let job = next.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(job.contains("require the job `Benchmarks`"), action == "--action ./", "{text}");
+            assert_eq!(job.contains("require the check `gbench-ci`"), action != "--action ./", "{text}");
+        }
+    }
+    let two = said(&format!("{pinned} --machine h100=self-hosted,h100 a100=self-hosted,a100 --shards 2"));
+    let flat = two.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("1. register a runner with the labels self-hosted, h100:"), "{two}");
+    assert!(flat.contains("2. register a runner with the labels self-hosted, a100:"), "{two}");
+    assert!(flat.contains("`gbench-ci / h100`, `gbench-ci / a100` beside it"), "{two}");
+}
+
+#[test]
+fn where_nothing_was_found_the_last_words_say_that_nothing_of_the_users_is_measured() {
+    for flags in ["", "--github --runner gpu --action ./"] {
+        let folder = tempfile::tempdir().unwrap();
+        git(folder.path(), "init -q -b main .");
+        let text = ran(folder.path(), &format!("init {flags}")).exits(0).out;
+        let end =
+            text.split("\nNothing here looks like a benchmark.").nth(1).unwrap_or_else(|| panic!("{text}"));
+        assert!(
+            end.contains("none of your code") && end.trim_end().ends_with("build = [\"make\", \"gemm\"]"),
+            "{text}"
+        );
+        assert!(end.lines().all(|line| line.chars().count() <= 80), "{text}");
+        std::fs::remove_file(folder.path().join("gbench.toml")).unwrap();
+        std::fs::write(folder.path().join("bench_a.py"), "").unwrap();
+        let text = ran(folder.path(), &format!("init {flags}")).exits(0).out;
+        assert!(!text.contains("Nothing here"), "{text}");
+    }
+}
+
+#[test]
+fn a_cuda_source_becomes_a_benchmark_with_its_build_and_what_it_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("gemm_bench.cu"), "int main() {}\n").unwrap();
+    ran(folder.path(), "init").exits(0).says("/gemm_bench");
+    let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
+    for line in [
+        "command = [\"./gemm_bench\"]\n",
+        "build = [\"nvcc\", \"-O3\", \"-o\", \"gemm_bench\", \"gemm_bench.cu\"]\n",
+        "requires = { binary = [\"nvcc\"], gpus = 1 }\n",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+}
+
+#[test]
+fn the_linters_file_is_its_owners_and_force_adds_the_labels_that_it_lacks() {
+    let folder = generated(&[], "--runner self-hosted,gpu,GPU");
+    let file = folder.path().join(".github/actionlint.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(text.matches("- \"").count(), 1, "{text}");
+    std::fs::write(&file, format!("{text}config-variables: null\n")).unwrap();
+    let line = format!("init --github --action acme/gbench-ci@{ACTION_SHA} --runner self-hosted,gpu");
+    ran(folder.path(), &line).exits(0).says("actionlint.yaml: it lists the labels already");
+    let more = format!("{line},h100");
+    ran(folder.path(), &more).exits(2).says("--force");
+    ran(folder.path(), &format!("{more} --force")).exits(0).says("actionlint.yaml: added h100");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.ends_with("    - \"gpu\"\n    - \"h100\"\nconfig-variables: null\n"), "{text}");
 }
 
 #[test]
@@ -279,7 +451,7 @@ fn what_could_not_be_written_safely_is_refused_before_anything_is_written() {
         ("--runner ${{x}} --action acme/gbench-ci@0123456789abcdef0123456789abcdef01234567", "no label"),
         ("--runner gpu --shards 257 --action x", "257"),
         (
-            "--shards 2 --gpus a=x a=y --action acme/gbench-ci@0123456789abcdef0123456789abcdef01234567",
+            "--shards 2 --machine a=x a=y --action acme/gbench-ci@0123456789abcdef0123456789abcdef01234567",
             "have this name",
         ),
     ] {

@@ -2,9 +2,12 @@
 
 mod action;
 mod github;
+mod linter;
 mod look;
 mod machines;
+mod next;
 mod template;
+mod wrap;
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -33,26 +36,67 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let folder = folder_of(&args.config)?;
     if args.github.github {
         let setup = github::Setup::prepare(&args.github, &args.config, &folder, args.force)?;
-        match args.config.exists() {
-            true => wrote(writeln!(out, "kept  {}: it is there already", args.config.display()))?,
+        let found = match args.config.exists() {
+            true => {
+                wrote(writeln!(out, "kept  {}: it is there already", shown_from_here(&args.config)))?;
+                true
+            }
             false => write_suite(args, &folder, builtins, false, out)?,
-        }
+        };
         setup.write(out)?;
         setup.say_next(out)?;
-        return Ok(Exit::Pass);
+        return last_words(found, out);
     }
-    write_suite(args, &folder, builtins, args.force, out)?;
+    let found = write_suite(args, &folder, builtins, args.force, out)?;
     wrote(writeln!(out, "next: read it, then run `gbench-ci list` and `gbench-ci run`"))?;
+    last_words(found, out)
+}
+
+/// A gate that guards nothing must not look like one that does.
+fn last_words(found: bool, out: &mut impl Write) -> Result<Exit> {
+    if !found {
+        let words = format!("\n{}{OF_YOURS}", wrap::paragraph("", NOTHING_OF_YOURS));
+        wrote(out.write_all(words.as_bytes()))?;
+    }
     Ok(Exit::Pass)
 }
 
+const NOTHING_OF_YOURS: &str = "Nothing here looks like a benchmark. The built-in ones in the suite file measure the machine \
+                                and run none of your code: no change of yours can make them slower. Put programs of yours \
+                                in their place:";
+
+const OF_YOURS: &str = r#"
+  [[benchmark]]
+  id = "gemm"
+  command = ["./gemm", "--n=4096"]
+  build = ["make", "gemm"]
+"#;
+
+/// The path as it leads there from the current folder.
+fn shown_from_here(path: &Path) -> String {
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
+    if path.is_relative() {
+        return path.display().to_string();
+    }
+    let shared = here.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+    // Where all that is shared is the root of everything, the whole path is the plainer one.
+    if shared < 2 {
+        return path.display().to_string();
+    }
+    let up = here.components().skip(shared).map(|_| Path::new("..").to_owned());
+    let way: PathBuf =
+        up.chain(path.components().skip(shared).map(|it| PathBuf::from(it.as_os_str()))).collect();
+    if way.as_os_str().is_empty() { ".".into() } else { way.display().to_string() }
+}
+
+/// Says whether something of the user's own was found.
 fn write_suite(
     args: &Args,
     folder: &Path,
     builtins: &[Benchmark],
     force: bool,
     out: &mut impl Write,
-) -> Result<()> {
+) -> Result<bool> {
     let found = look(folder);
     let name = folder.file_name().map_or_else(|| "suite".into(), |name| word(&name.to_string_lossy()));
     let text = compose(&name, &found, builtins);
@@ -62,14 +106,11 @@ fn write_suite(
     Suite::load(&args.config, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
 
     let count = counted(suite.benchmarks.len(), "benchmark");
-    wrote(writeln!(out, "wrote {} with {count}:", args.config.display()))?;
+    wrote(writeln!(out, "wrote {} with {count}:", shown_from_here(&args.config)))?;
     for benchmark in &suite.benchmarks {
         wrote(writeln!(out, "  {}", benchmark.id))?;
     }
-    if found.is_empty() {
-        wrote(writeln!(out, "nothing here looks like a benchmark, so these are built-in ones"))?;
-    }
-    Ok(())
+    Ok(!found.is_empty())
 }
 
 fn folder_of(path: &Path) -> Result<PathBuf> {
@@ -141,8 +182,9 @@ fn found_benchmark(entry: &Found) -> String {
     if !entry.build.is_empty() {
         text += &format!("build = {}\n", quote_list(&entry.build));
     }
+    let gpus = if entry.gpu { ", gpus = 1" } else { "" };
     if !entry.binaries.is_empty() {
-        text += &format!("requires = {{ binary = {} }}\n", quote_list(&entry.binaries));
+        text += &format!("requires = {{ binary = {}{gpus} }}\n", quote_list(&entry.binaries));
     }
     text
 }

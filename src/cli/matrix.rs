@@ -19,8 +19,8 @@ pub struct Args {
     shards: u32,
     /// A machine's name, and the labels of its runner: h100=self-hosted,gpu,h100; repeatable [default: one without a name,
     /// on `self-hosted`]
-    #[arg(long = "label", value_name = "NAME=RUNNERLABELS")]
-    labels: Vec<String>,
+    #[arg(long = "machine", value_name = "NAME=LABELS", num_args = 1..)]
+    machines: Vec<String>,
     /// Also append it under this name to the step's outputs, the file that GITHUB_OUTPUT names
     #[arg(long, value_name = "NAME")]
     output: Option<String>,
@@ -42,7 +42,7 @@ struct Entry {
 }
 
 pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
-    let include = entries(&args.labels, args.shards)?;
+    let include = entries(&args.machines, args.shards)?;
     let text = serde_json::to_string(&Matrix { include })
         .map_err(|error| Fault::at("matrix", error, "report this as a defect").exits(Exit::Internal))?;
     if let Some(name) = &args.output {
@@ -52,13 +52,13 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Pass)
 }
 
-fn entries(labels: &[String], shards: u32) -> Result<Vec<Entry>> {
+fn entries(named: &[String], shards: u32) -> Result<Vec<Entry>> {
     let mut machines: Vec<(String, Vec<String>)> = Vec::new();
-    for text in labels {
+    for text in named {
         let machine = machine(text)?;
         if machines.iter().any(|(name, _)| *name == machine.0) {
             let next = "give each machine a name of its own";
-            return Err(Fault::at_flag(format!("--label {text}"), "the name is given twice", next));
+            return Err(Fault::at_flag(format!("--machine {text}"), "the name is given twice", next));
         }
         machines.push(machine);
     }
@@ -83,7 +83,7 @@ fn entries(labels: &[String], shards: u32) -> Result<Vec<Entry>> {
 fn machine(text: &str) -> Result<(String, Vec<String>)> {
     let fault = |what: String| {
         let next = "write it as h100=self-hosted,gpu,h100: letters, digits, `-`, `_` and `.`";
-        Fault::at_flag(format!("--label {text}"), what, next)
+        Fault::at_flag(format!("--machine {text}"), what, next)
     };
     let (name, runner) = text.split_once('=').ok_or_else(|| fault("it names no runner".into()))?;
     let runner: Vec<String> = runner.split(',').map(|label| label.trim().to_owned()).collect();

@@ -22,7 +22,9 @@ impl ActionRef {
     /// The one that was named, else the build's own.
     pub fn choose(named: Option<&str>) -> Result<Self> {
         const NEXT: &str = "name the action by the full id of its commit: `--action OWNER/REPO@SHA`, or with the version \
-                            behind it: `--action 'OWNER/REPO@SHA # v1.2.3'`. The page of each release has the line";
+                            behind it: `--action 'OWNER/REPO@SHA # v1.2.3'`. The page of each release has the line; \
+                            before there is one, push a copy of gbench-ci's repository to GitHub, and take its address \
+                            and what `git rev-parse HEAD` says there";
         match named.or(OF_THE_BUILD.filter(|text| !text.is_empty())) {
             Some(text) => {
                 text.parse().map_err(|what: String| Fault::at_flag(format!("--action {text}"), what, NEXT))
@@ -108,6 +110,7 @@ mod tests {
         if OF_THE_BUILD.is_none() {
             let fault = ActionRef::choose(None).unwrap_err();
             assert!(fault.next.contains("--action OWNER/REPO@SHA"), "{fault:?}");
+            assert!(fault.next.contains("git rev-parse HEAD"), "{fault:?}");
         }
     }
 }

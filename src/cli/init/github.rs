@@ -4,13 +4,15 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use super::action::ActionRef;
+use super::linter;
 use super::machines::{USUAL_LABELS, own_labels, parts, runner_labels};
+use super::next::{self, Circumstances};
+use super::shown_from_here;
 use super::template::{Facts, Forks, workflows};
+use super::wrap::paragraph;
 use crate::cli::output::wrote;
 use crate::machine::open_repository;
 use crate::model::{Exit, Fault, Result, Shard};
-
-const LINTER_FILE: &str = ".github/actionlint.yaml";
 
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct GithubArgs {
@@ -29,48 +31,52 @@ pub struct GithubArgs {
     /// Measure in so many jobs, each a part of the suite
     #[arg(long, value_name = "N", requires = "github", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=Shard::MOST as i64))]
     pub shards: u32,
-    /// Measure on several machines: a name, and the labels of its runner
-    #[arg(long, value_name = "NAME=LABELS", requires = "github", num_args = 1.., conflicts_with = "runner")]
-    pub gpus: Vec<String>,
+    /// Measure on several machines: a name for each, and the labels of its runner, h100=self-hosted,gpu,h100
+    #[arg(long = "machine", value_name = "NAME=LABELS", requires = "github", num_args = 1.., conflicts_with = "runner")]
+    pub machines: Vec<String>,
 }
 
 /// Where the workflows go, and all that they say; nothing has been written yet.
 pub struct Setup {
     root: PathBuf,
-    in_git: bool,
+    /// The suite file lies below the root, and not in it.
+    is_below: bool,
     facts: Facts,
     files: Vec<(&'static str, String)>,
-    assumed: bool,
+    circumstances: Circumstances,
+    force: bool,
 }
 
 impl Setup {
     /// `suite` is the suite file, in a folder that exists. Refuses to overwrite unless `force`.
     pub fn prepare(args: &GithubArgs, suite: &Path, folder: &Path, force: bool) -> Result<Self> {
         let action = ActionRef::choose(args.action.as_deref())?;
-        let assumed = args.runner.is_none() && args.gpus.is_empty();
+        let assumed = args.runner.is_none() && args.machines.is_empty();
         let runner = match (&args.runner, assumed) {
             (Some(labels), _) => runner_labels(labels)?,
             (None, true) => runner_labels(&asked()?)?,
             (None, false) => Vec::new(),
         };
-        let parts = parts(&runner, &args.gpus, args.shards)?;
-        let (root, branch, in_git) = repository(folder);
+        let parts = parts(&runner, &args.machines, args.shards)?;
+        let (root, in_git) = repository(folder);
         let suite = path_in(&root, folder, suite)?;
-        let facts = Facts { action, suite, branch: checked_branch(branch)?, forks: args.forks, parts };
+        let facts = Facts { action, suite, forks: args.forks, parts };
         let files = workflows(&facts);
-        let setup = Self { root, in_git, facts, files, assumed };
-        setup.check_places(force)?;
+        let is_below = root != folder;
+        let setup =
+            Self { root, is_below, facts, files, circumstances: Circumstances { assumed, in_git }, force };
+        setup.check_places()?;
         Ok(setup)
     }
 
-    fn check_places(&self, force: bool) -> Result<()> {
+    fn check_places(&self) -> Result<()> {
         for (path, text) in &self.files {
             let place = self.root.join(path);
             let differs = |there: Vec<u8>| there != text.as_bytes();
-            if !force && std::fs::read(&place).is_ok_and(differs) {
+            if !self.force && std::fs::read(&place).is_ok_and(differs) {
                 let next = "read what differs, or overwrite it with `gbench-ci init --github --force`";
                 return Err(Fault::at_path(
-                    place,
+                    shown_from_here(&place),
                     "the file is there already, and init overwrites nothing",
                     next,
                 ));
@@ -79,68 +85,53 @@ impl Setup {
         Ok(())
     }
 
-    /// Writes the workflows, and the linter's file if there is none.
+    /// Writes the workflows, and the linter's file.
     pub fn write(&self, out: &mut impl Write) -> Result<()> {
+        if self.is_below {
+            let words = format!(
+                "The workflows go to the repository's root, {}, and name the suite file as `{}`.",
+                shown_from_here(&self.root),
+                self.facts.suite
+            );
+            wrote(out.write_all(paragraph("", &words).as_bytes()))?;
+        }
         for (path, text) in &self.files {
-            put(&self.root.join(path), text)?;
-            wrote(writeln!(out, "wrote {path}"))?;
+            let place = self.root.join(path);
+            put(&place, text)?;
+            wrote(writeln!(out, "wrote {}", shown_from_here(&place)))?;
         }
         let labels = own_labels(&self.facts.parts);
-        if labels.is_empty() {
-            return Ok(());
+        if labels.is_empty() { Ok(()) } else { self.write_for_linter(&labels, out) }
+    }
+
+    /// A file that is there is its owner's: `--force` adds the labels that it lacks, and touches nothing else.
+    fn write_for_linter(&self, labels: &[String], out: &mut impl Write) -> Result<()> {
+        let place = self.root.join(linter::PATH);
+        let shown = shown_from_here(&place);
+        if !place.exists() {
+            put(&place, &linter::fresh(labels))?;
+            return wrote(writeln!(out, "wrote {shown}"));
         }
-        let linter = self.root.join(LINTER_FILE);
-        if linter.exists() {
-            return wrote(writeln!(
-                out,
-                "kept  {LINTER_FILE}: it should list the labels {}",
-                labels.join(", ")
-            ));
+        let there = std::fs::read_to_string(&place).map_err(|error| {
+            Fault::at_path(&shown, format!("cannot be read: {error}"), "make it readable, or take it away")
+        })?;
+        let missing = linter::missing(&there, labels);
+        if missing.is_empty() {
+            return wrote(writeln!(out, "kept  {shown}: it lists the labels already"));
         }
-        let list: String = labels.iter().map(|label| format!("    - \"{label}\"\n")).collect();
-        let text = format!(
-            "# Labels of our own runners, so that actionlint knows them.\nself-hosted-runner:\n  labels:\n{list}"
-        );
-        put(&linter, &text)?;
-        wrote(writeln!(out, "wrote {LINTER_FILE}"))
+        let new = missing.join(", ");
+        match linter::merged(&there, labels).filter(|_| self.force) {
+            Some(text) => {
+                put(&place, &text)?;
+                wrote(writeln!(out, "wrote {shown}: added {new}"))
+            }
+            None => wrote(writeln!(out, "kept  {shown}: it should list the labels {new}, too")),
+        }
     }
 
     /// What was assumed, and what is left to do.
     pub fn say_next(&self, out: &mut impl Write) -> Result<()> {
-        let mut text = String::new();
-        let labels = |part: &super::machines::Part| part.runner.join(", ");
-        if self.assumed {
-            text += &format!(
-                "\nThe runner's labels were not given: `{USUAL_LABELS}` it is (`--runner LABELS` for others).\n"
-            );
-        }
-        if self.facts.action == ActionRef::Here {
-            text += "\nNo report was written: it runs with the right to write, so it may not check out the action from here.\n";
-        }
-        if !self.in_git {
-            text +=
-                "\nThis is no git repository yet: the workflows belong in the root of one (`git init`).\n";
-        }
-        text += &format!("\nNext, for the default branch `{}`:\n", self.facts.branch);
-        let mut runners: Vec<String> = self.facts.parts.iter().map(labels).collect();
-        runners.dedup();
-        for runner in runners {
-            text += &match runner.contains("self-hosted") {
-                true => {
-                    format!("  1. register a runner with the labels {runner}: Settings, Actions, Runners\n")
-                }
-                false => format!(
-                    "  1. a runner with the label {runner} has to be there: Settings, Actions, Runners\n"
-                ),
-            };
-        }
-        text += "  2. commit these files and push them to the default branch: the report and the nightly run start only there\n";
-        text += "  3. open a pull request; or start `gbench-ci nightly` by hand, under Actions\n";
-        text += "  4. once it has answered, require the check `gbench-ci`: Settings, Rules, Rulesets\n";
-        if self.facts.forks == Forks::Allow {
-            text += "\nPull requests of forks will run their code on your runner: use one that is thrown away after each job.\n";
-        }
-        wrote(out.write_all(text.as_bytes()))
+        wrote(out.write_all(next::words(&self.facts, &self.circumstances).as_bytes()))
     }
 }
 
@@ -167,36 +158,12 @@ fn asked() -> Result<String> {
     })
 }
 
-/// The repository's root and default branch; the folder itself where there is none.
-fn repository(folder: &Path) -> (PathBuf, String, bool) {
-    let found = open_repository(folder).ok();
-    let Some((repository, root)) =
-        found.and_then(|it| it.workdir().map(Path::to_owned).map(|root| (it, root)))
-    else {
-        return (folder.to_owned(), "main".into(), false);
-    };
-    let target = |name: &str, prefix: &str| {
-        let reference = repository.find_reference(name).ok()?;
-        let target = reference.symbolic_target().ok().flatten()?;
-        target.strip_prefix(prefix).map(str::to_owned)
-    };
-    let branch = target("refs/remotes/origin/HEAD", "refs/remotes/origin/")
-        .or_else(|| repository.find_branch("main", git2::BranchType::Local).ok().map(|_| "main".to_owned()))
-        .or_else(|| target("HEAD", "refs/heads/"))
-        .unwrap_or_else(|| "main".into());
-    (root.canonicalize().unwrap_or(root), branch, true)
-}
-
-/// A branch's name ends up within a quoted text of an expression.
-fn checked_branch(branch: String) -> Result<String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._/-+".contains(c);
-    match branch.chars().all(plain) {
-        true => Ok(branch),
-        false => Err(Fault::at(
-            format!("branch {}", branch.escape_debug()),
-            "the default branch has a name that a workflow cannot quote safely",
-            "rename it to letters, digits, `.`, `_`, `/`, `+` and `-`",
-        )),
+/// The repository's root, and whether there is one; else the folder itself.
+fn repository(folder: &Path) -> (PathBuf, bool) {
+    let root = open_repository(folder).ok().and_then(|it| it.workdir().map(Path::to_owned));
+    match root {
+        Some(root) => (root.canonicalize().unwrap_or(root), true),
+        None => (folder.to_owned(), false),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a folder holds that looks like a benchmark. Names and file modes only: nothing is started.
 
+mod compiled;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,6 +16,8 @@ pub struct Found {
     pub build: Vec<String>,
     /// Programs that have to be there.
     pub binaries: Vec<String>,
+    /// It needs a GPU.
+    pub gpu: bool,
     /// Why it was proposed, as a sentence fragment.
     pub why: String,
 }
@@ -31,7 +35,11 @@ pub fn look(folder: &Path) -> Vec<Found> {
         }
     }
     found.extend(cargo(folder));
-    found.extend(make(folder));
+    match make(folder) {
+        // It knows how they are built.
+        Some(target) => found.push(target),
+        None => compiled::add(folder, &mut found),
+    }
     let mut names = BTreeSet::new();
     for entry in &mut found {
         let plain = entry.name.clone();
@@ -64,6 +72,7 @@ fn program(folder: &Path, place: &str, file: &str, path: &str) -> Option<Found> 
             command: command.iter().map(|argument| literal(argument)).collect(),
             build: Vec::new(),
             binaries: if binary.is_empty() { Vec::new() } else { vec![binary.to_owned()] },
+            gpu: false,
             why,
         })
     };
@@ -95,6 +104,7 @@ fn cargo(folder: &Path) -> Vec<Found> {
         command: ["cargo", "bench", "--offline", "--bench", name].map(literal).to_vec(),
         build: ["cargo", "bench", "--no-run", "--bench", name].map(str::to_owned).to_vec(),
         binaries: vec!["cargo".into()],
+        gpu: false,
         why: format!("benches/{name}.rs is a bench of this Cargo package"),
     };
     names.map(entry).collect()
@@ -112,6 +122,7 @@ fn make(folder: &Path) -> Option<Found> {
         command: vec!["make".into(), target.into()],
         build: Vec::new(),
         binaries: vec!["make".into()],
+        gpu: false,
         why: format!("the makefile has a target `{target}`"),
     })
 }
@@ -132,10 +143,10 @@ pub fn word(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn folder(files: &[(&str, &str, u32)]) -> tempfile::TempDir {
+    pub fn folder(files: &[(&str, &str, u32)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for (path, text, mode) in files {
             let path = folder.path().join(path);

@@ -14,9 +14,14 @@ pub struct Part {
     pub shard: Option<Shard>,
 }
 
-/// The labels of a runner, from a list with commas.
+/// The labels of a runner, from a list with commas, each once: to GitHub case does not matter in them.
 pub fn runner_labels(text: &str) -> Result<Vec<String>> {
-    let labels: Vec<String> = text.split(',').map(|label| label.trim().to_owned()).collect();
+    let mut labels: Vec<String> = Vec::new();
+    for label in text.split(',').map(str::trim) {
+        if !labels.iter().any(|earlier| earlier.eq_ignore_ascii_case(label)) {
+            labels.push(label.to_owned());
+        }
+    }
     match labels.iter().find(|label| !is_word(label)) {
         Some(wrong) => Err(Fault::at_flag(
             format!("--runner {text}"),
@@ -33,11 +38,11 @@ fn is_word(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
-/// Every machine times every shard. `gpus` are written `NAME=LABELS`; without them the one runner is meant.
-pub fn parts(runner: &[String], gpus: &[String], shards: u32) -> Result<Vec<Part>> {
+/// Every machine times every shard. `named` are written `NAME=LABELS`; without them the one runner is meant.
+pub fn parts(runner: &[String], named: &[String], shards: u32) -> Result<Vec<Part>> {
     let mut machines = Vec::new();
-    for gpu in gpus {
-        machines.push(machine(gpu)?);
+    for text in named {
+        machines.push(machine(text)?);
     }
     if let Some((name, _)) = machines
         .iter()
@@ -45,7 +50,7 @@ pub fn parts(runner: &[String], gpus: &[String], shards: u32) -> Result<Vec<Part
         .find_map(|(at, machine)| machines[..at].iter().find(|(earlier, _)| *earlier == machine.0))
     {
         return Err(Fault::at_flag(
-            format!("--gpus {name}=…"),
+            format!("--machine {name}=…"),
             "two machines have this name",
             "give each a name of its own: it stands in the check and in the comment",
         ));
@@ -73,9 +78,9 @@ pub fn parts(runner: &[String], gpus: &[String], shards: u32) -> Result<Vec<Part
 fn machine(text: &str) -> Result<(String, Vec<String>)> {
     let fault = |what: &str| {
         Fault::at_flag(
-            format!("--gpus {text}"),
+            format!("--machine {text}"),
             what,
-            "write it as NAME=LABELS: `--gpus h100=self-hosted,gpu,h100`",
+            "write it as NAME=LABELS: `--machine h100=self-hosted,gpu,h100`",
         )
     };
     let (name, labels) = text.split_once('=').ok_or_else(|| fault("there is no `=` in it"))?;
@@ -110,7 +115,7 @@ pub fn parts_as_yaml(parts: &[Part]) -> String {
 }
 
 /// A word of [`is_word`] is plain in YAML unless it could be read as a number, a truth value or nothing.
-fn word_as_yaml(word: &str) -> String {
+pub fn word_as_yaml(word: &str) -> String {
     const SPECIAL: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
     let begins_plain = word.starts_with(|c: char| c.is_ascii_alphabetic());
     match begins_plain && !SPECIAL.contains(&word.to_ascii_lowercase().as_str()) {
@@ -153,6 +158,7 @@ mod tests {
         let labels = runner_labels("gpu, on, 8xh100,a.b_c-d").unwrap();
         assert_eq!(labels_as_yaml(&labels), "[gpu, \"on\", \"8xh100\", a.b_c-d]");
         assert_eq!(labels_as_yaml(&labels[..1]), "gpu");
+        assert_eq!(runner_labels("gpu,GPU, gpu,h100").unwrap(), ["gpu", "h100"]);
         for wrong in ["", "gpu,", "a b", "${{ github.token }}", "x]\n  y: z", "-x", "é"] {
             assert!(runner_labels(wrong).is_err(), "{wrong}");
         }

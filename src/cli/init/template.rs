@@ -3,7 +3,7 @@
 //! them is pinned here, once.
 
 use super::action::ActionRef;
-use super::machines::{Part, labels_as_yaml, parts_as_yaml};
+use super::machines::{Part, labels_as_yaml, parts_as_yaml, word_as_yaml};
 
 const PULL_REQUEST: &str = include_str!("workflows/pull-request.yml");
 const PULL_REQUEST_MATRIX: &str = include_str!("workflows/pull-request-matrix.yml");
@@ -29,7 +29,6 @@ pub struct Facts {
     pub action: ActionRef,
     /// Path of the suite file from the repository's root.
     pub suite: String,
-    pub branch: String,
     pub forks: Forks,
     /// The measuring jobs, at least one.
     pub parts: Vec<Part>,
@@ -59,6 +58,8 @@ impl Facts {
         match word {
             "matrix" => self.is_matrix(),
             "single" => !self.is_matrix(),
+            // The only machine, and it has a name.
+            "named" => matches!(&self.parts[..], [part] if !part.label.is_empty()),
             "refuse" => self.forks == Forks::Refuse,
             "allow" => self.forks == Forks::Allow,
             "local" => matches!(self.action, ActionRef::Here),
@@ -69,10 +70,10 @@ impl Facts {
     fn value(&self, name: &str) -> String {
         match name {
             "__ACTION__" => self.action.to_string(),
-            "__BRANCH__" => self.branch.clone(),
             "__CHECKOUT__" => CHECKOUT.into(),
             "__DOWNLOAD__" => DOWNLOAD.into(),
             "__INCLUDE__" => parts_as_yaml(&self.parts),
+            "__LABEL__" => self.parts.first().map(|part| word_as_yaml(&part.label)).unwrap_or_default(),
             "__NOTE__" => {
                 match self.parts.iter().any(|part| part.runner.iter().any(|label| label == "self-hosted")) {
                     true => " # zizmor: ignore[self-hosted-runner] the GPU is there; keep it for this alone"
@@ -90,10 +91,10 @@ impl Facts {
 
 const NAMES: [&str; 10] = [
     "__ACTION__",
-    "__BRANCH__",
     "__CHECKOUT__",
     "__DOWNLOAD__",
     "__INCLUDE__",
+    "__LABEL__",
     "__NOTE__",
     "__PARTS__",
     "__RUNNER__",
@@ -137,7 +138,6 @@ mod tests {
         Facts {
             action,
             suite: "gbench.toml".into(),
-            branch: "main".into(),
             forks: Forks::Refuse,
             parts: parts(&runner, &[], shards).unwrap(),
         }
@@ -152,7 +152,8 @@ mod tests {
                     Some("end") => assert!(open.take().is_some(), "an end without a beginning"),
                     Some(word) => {
                         assert!(
-                            ["matrix", "single", "refuse", "allow", "local", "pinned"].contains(&word),
+                            ["matrix", "single", "named", "refuse", "allow", "local", "pinned"]
+                                .contains(&word),
                             "{word}"
                         );
                         assert_eq!(open.replace(word), None, "conditions are not nested");
