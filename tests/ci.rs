@@ -307,3 +307,16 @@ fn a_list_and_a_run_have_the_same_shards() {
     }
     ended(outside(&root, "compare a.json b.json --shard 1/2")).exits(2).says("records are compared whole");
 }
+
+#[test]
+fn the_store_of_a_job_is_named_as_that_of_a_comparison() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["ci", "compare"] {
+        let help = ended(outside(folder.path(), &format!("{command} --help"))).exits(0);
+        let words: Vec<&str> = help.out.split_whitespace().collect();
+        let words = words.join(" ");
+        let store = "--store <ADDRESS> Store instead of the suite file's: dir:PATH, git:BRANCH or \
+                     github:OWNER/REPO@BRANCH";
+        assert!(words.contains(store), "{}", help.out);
+    }
+}
