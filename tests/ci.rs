@@ -3,9 +3,10 @@
 use std::process::Command;
 
 use gbench_ci::model::{Job, SourceLine};
-use gbench_ci::store::read_comparison;
+use gbench_ci::store::{History, HistoryEntry, read_comparison};
 
 use crate::support::cli::{Ran, ended};
+use crate::support::history::entry;
 use crate::support::job::{Checkout, obeyed, outside, suite, work};
 
 fn slower() -> Checkout {
@@ -59,7 +60,7 @@ fn the_same_is_left_behind_outside_of_github() {
     let ran = ended(outside(&checkout.root(), "ci --quiet --fail-on regression")).exits(1);
     assert!(!ran.out.contains("::"), "{}", ran.out);
     let short = &checkout.base.to_string()[..10];
-    ran.says(&format!("base {short}: ")).says("main, ");
+    ran.says(&format!("base {short}: the merge base of main and this branch, "));
     let job = checkout.job();
     assert_eq!((job.event.as_str(), job.fail_on.as_slice()), ("none", &["regression".to_owned()][..]));
     assert_eq!(job.head, Some(checkout.head.to_string()));
@@ -95,6 +96,70 @@ fn a_scheduled_run_without_a_history_says_that_it_compares_a_commit_with_itself(
     let ran = checkout.ran("schedule", "ci --quiet").exits(0);
     ran.says("the commit itself, so that this shows noise alone");
     assert_eq!(checkout.job().base.commit, checkout.job().head);
+}
+
+#[test]
+fn a_base_is_said_once() {
+    let checkout = slower();
+    let ran = checkout.ran("pull_request.opened", "ci --rounds 4 --fail-on none").exits(0);
+    // The log of the measurement has two blanks, the report is indented.
+    let said = |words: &str| ran.out.lines().filter(|line| line.starts_with(words)).count();
+    assert_eq!((said("base "), said("base  "), said("head  ")), (1, 0, 1), "{}", ran.out);
+}
+
+#[test]
+fn a_pull_request_that_adds_the_suite_is_told_that_the_next_one_is_compared() {
+    let checkout =
+        Checkout::over(&[("work", &work(&[1.0]))], &[("gbench.toml", suite(1, "").as_str()), ("note", "x")]);
+    let ran = checkout.ran("pull_request.opened", "ci --quiet").exits(4);
+    ran.says("the base has no suite file yet, so that this pull request cannot be compared")
+        .says("merge it, and the next pull request is compared with it");
+    assert!(checkout.summary().contains("cannot be compared"));
+    let ran = checkout.ran("push", "ci --quiet").exits(4);
+    ran.says("the base has no suite file yet").says("the next run is compared with it");
+}
+
+#[test]
+fn a_scheduled_run_goes_by_what_its_history_says_of_each_commit() {
+    let checkout = slower();
+    let line = "ci --quiet --rounds 4 --history git:gbench-history --fail-on none";
+    // Nobody has kept a run yet.
+    let ran = checkout.ran("schedule", line).exits(0).says("the history holds no run of main yet");
+    assert_eq!(commands(&ran), ["warning"]);
+    assert!(ran.out.contains("::warning title=compared with itself::base: the commit itself"), "{}", ran.out);
+    assert_eq!(checkout.job().base.commit, checkout.job().head);
+
+    let append = |number: u32, commit: git2::Oid, conclusion: &str, shard: Option<&str>| {
+        let history = History::open(&"git:gbench-history".parse().unwrap(), &checkout.root(), None).unwrap();
+        let entry = HistoryEntry {
+            commit: commit.to_string(),
+            conclusion: Some(conclusion.into()),
+            shard: shard.map(|shard| shard.parse().unwrap()),
+            ..entry(number)
+        };
+        history.append(&entry).unwrap();
+    };
+    // Inconclusive is not green, and neither is one shard of two.
+    append(1, checkout.base, "inconclusive", None);
+    append(2, checkout.head, "pass", Some("1/2"));
+    let ran = checkout.ran("schedule", line).exits(0);
+    let ran = ran.says("the commit of the oldest run in the history, because no run of main is green yet");
+    assert!(!ran.out.contains("title=compared with itself"), "{}", ran.out);
+    assert_eq!(checkout.job().base.commit, Some(checkout.base.to_string()));
+
+    append(3, checkout.base, "pass", None);
+    let ran = checkout.ran("schedule", line).exits(0).says(": the newest green commit of the history, ");
+    assert_eq!(checkout.job().base.commit, Some(checkout.base.to_string()));
+    assert!(!ran.out.contains("title=compared with itself"), "{}", ran.out);
+
+    append(4, checkout.head, "pass", Some("1/2"));
+    append(5, checkout.head, "pass", Some("2/2"));
+    let ran = checkout.ran("schedule", line).exits(0).says("already judged green");
+    assert_eq!(checkout.job().base.commit, Some(checkout.head.to_string()));
+    assert!(commands(&ran).is_empty(), "{}", ran.out);
+    // Another machine has a past of its own.
+    let ran = checkout.ran("schedule", &format!("{line} --label h100")).exits(0);
+    ran.says("the history holds no run of main yet");
 }
 
 #[test]
@@ -153,10 +218,18 @@ fn a_flag_that_makes_no_sense_is_refused_before_anything_is_measured() {
         ("ci --base nowhere", "nowhere"),
         ("ci --processes 3", "--processes"),
         ("ci --shard 4/3", "2/3"),
+        ("ci --history bogus:x", "is no address of a store"),
+        ("ci --history dir:x", "a history is a branch"),
+        ("ci --store bogus:x", "is no address of a store"),
+        ("ci --fail-on none,regression", "exclude each other"),
         ("ci --shard 1/4", "more shards than cases"),
     ] {
         checkout.ran("pull_request.opened", line).exits(2).says(words);
     }
+    for event in ["push", "schedule", "workflow_dispatch", "merge_group"] {
+        checkout.ran(event, "ci --history bogus:x").exits(2).says("is no address of a store");
+    }
+    ended(outside(&checkout.root(), "ci --history bogus:x")).exits(2);
     assert!(!checkout.root().join("artifacts").exists());
     checkout.ran("push.deleted", "ci").exits(2).says("there is nothing to measure");
 }

@@ -89,7 +89,7 @@ fn every_operation_answers_as_the_description_says() {
 
     let blob = rest.post(&at("/git/blobs"), json!({ "content": "x" })).body["sha"].clone();
     assert_eq!(rest.get(&at(&format!("/git/blobs/{}", text(&blob)))).body["size"], 1);
-    let entry = json!({ "path": "x", "mode": "100644", "type": "blob", "sha": blob });
+    let entry = json!({ "path": "x", "mode": "100644", "type": "blob", "sha": &blob });
     let tree = rest.post(&at("/git/trees"), json!({ "tree": [entry] })).body["sha"].clone();
     assert_eq!(rest.get(&at(&format!("/git/trees/{}", text(&tree)))).body["tree"][0]["path"], "x");
     let commit = rest.post(&at("/git/commits"), json!({ "message": "m", "tree": tree })).body["sha"].clone();
@@ -97,6 +97,8 @@ fn every_operation_answers_as_the_description_says() {
     assert_eq!(rest.post(&at("/git/refs"), json!({ "ref": "refs/heads/x", "sha": commit })).status, 201);
     assert_eq!(rest.get(&at("/git/ref/heads/x")).body["object"]["sha"], commit);
     assert_eq!(rest.patch(&at("/git/refs/heads/x"), json!({ "sha": commit })).status, 200);
+    assert_eq!(rest.get(&at("/contents/x?ref=x")).body["sha"], blob);
+    assert_eq!(rest.get(&at("/contents/y?ref=x")).status, 404);
 
     let seen: BTreeSet<String> = fake.requests().into_iter().filter_map(|seen| seen.operation).collect();
     let described: BTreeSet<String> = FakeGithub::operations().into_iter().map(str::to_owned).collect();

@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-use gbench_ci::model::{Exit, Outcome, RecordState};
+use gbench_ci::model::{DirtyFacts, Exit, Outcome, Probe, RecordState};
 use gbench_ci::store::{Appended, History, HistoryEntry};
 use git2::{ObjectType, Oid, Repository};
 
 use crate::support::git::{self, Sandbox};
-use crate::support::history::entry;
+use crate::support::history::{entry, recent};
 
 const BRANCH: &str = "gbench-history";
 
@@ -131,7 +131,7 @@ fn a_run_that_was_cut_short_or_measured_nothing_never_enters() {
         let fault = open(&sandbox.root(), BRANCH).append(&entry).unwrap_err();
         assert_eq!((fault.what.as_str(), fault.exit), (words, Exit::Failed));
     }
-    assert!(!open(&sandbox.root(), BRANCH).is_there().unwrap());
+    assert!(open(&sandbox.root(), BRANCH).need().unwrap_err().what.contains("there is no such branch"));
 }
 
 #[test]
@@ -322,25 +322,59 @@ fn what_is_no_entry_is_said_and_does_not_keep_the_others_from_being_read() {
         assert_eq!(listed.len(), 2);
         let fault = history.read(&listed[1]).unwrap_err();
         assert!(fault.what.contains(words), "{words}: {fault}");
-        let latest = history.latest(|_| true).unwrap();
-        assert_eq!(latest.entry.unwrap().run_id, entry(1).run_id);
-        assert!(latest.warnings.len() == 1 && latest.warnings[0].contains(words), "{:?}", latest.warnings);
+        let (seen, warnings) = recent(&history, 9);
+        assert_eq!(seen, [entry(1)]);
+        assert!(warnings.len() == 1 && warnings[0].contains(words), "{warnings:?}");
     }
     by_hand(&sandbox.repository, BRANCH, &[(&path, Some(&packed))]);
-    assert_eq!(open(&sandbox.root(), BRANCH).latest(|_| true).unwrap().entry.unwrap(), entry(2));
+    assert_eq!(recent(&open(&sandbox.root(), BRANCH), 1), (vec![entry(2)], vec![]));
 }
 
 #[test]
-fn the_newest_run_that_fits_is_found() {
+fn runs_are_shown_newest_first_until_enough_was_seen() {
     let sandbox = Sandbox::new();
     for number in 1..=4 {
-        let conclusion = if number == 2 { "pass" } else { "regression" };
-        append(&sandbox.root(), &HistoryEntry { conclusion: Some(conclusion.into()), ..entry(number) });
+        append(&sandbox.root(), &entry(number));
     }
     let history = open(&sandbox.root(), BRANCH);
-    let green = history.latest(|entry| entry.conclusion.as_deref() == Some("pass")).unwrap();
-    assert_eq!(green.entry.unwrap().run_id, entry(2).run_id);
-    assert_eq!(history.latest(|entry| entry.branch == "other").unwrap().entry, None);
+    assert_eq!(recent(&history, 9).0, [4, 3, 2, 1].map(entry));
+    assert_eq!(recent(&history, 2).0, [4, 3].map(entry));
+}
+
+#[test]
+fn a_branch_that_is_not_there_or_is_none_of_a_history_is_told_apart_from_an_empty_one() {
+    let sandbox = Sandbox::new();
+    sandbox.commit(&[("code.txt", "one")]);
+    let need = |branch: &str| open(&sandbox.root(), branch).need();
+    let gone = need("nowhere").unwrap_err();
+    assert!(
+        gone.what.contains("there is no such branch") && gone.next.contains("git fetch origin nowhere"),
+        "{gone}"
+    );
+    let code = need("main").unwrap_err();
+    assert!(code.what.contains("the branch holds no history"), "{code}");
+    by_hand(&sandbox.repository, "empty", &[("README.md", Some(b"to come"))]);
+    need("empty").unwrap();
+    append(&sandbox.root(), &entry(1));
+    need(BRANCH).unwrap();
+}
+
+#[test]
+fn what_was_measured_with_changes_that_are_in_no_commit_never_enters() {
+    let sandbox = Sandbox::new();
+    for dirty in [
+        DirtyFacts { tracked: 1, ..DirtyFacts::default() },
+        DirtyFacts { staged: 1, ..DirtyFacts::default() },
+        DirtyFacts { untracked: 1, ..DirtyFacts::default() },
+    ] {
+        let mut changed = entry(1);
+        let Probe::Known(git) = &mut changed.record.manifest.git else { panic!("the manifest knows git") };
+        git.dirty = dirty;
+        let fault = open(&sandbox.root(), BRANCH).append(&changed).unwrap_err();
+        assert!(fault.what.contains("changes that are in no commit"), "{fault}");
+        assert_eq!(fault.exit, Exit::Failed);
+    }
+    assert!(sandbox.repository.find_reference("refs/heads/gbench-history").is_err());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::fake_github::{FakeGithub, Fault as Injected, FaultKind};
 use crate::support::git::Sandbox;
-use crate::support::history::entry;
+use crate::support::history::{entry, recent};
 use crate::support::rest::Rest;
 
 const BRANCH: &str = "gbench-history";
@@ -160,6 +160,37 @@ fn an_answer_that_is_lost_costs_neither_the_run_nor_a_second_one() {
 }
 
 #[test]
+fn the_same_run_published_twice_at_once_is_there_once_as_the_faster_one_wrote_it() {
+    let place = Place::new();
+    place.append(&entry(1)).unwrap();
+    // The slower one has read the tip, and its answer takes long: it looks at a branch that is out of date by then.
+    let late = FaultKind::Delay(Duration::from_secs(1));
+    place.fake.inject(Injected::new("GET", "/git/commits/", late));
+    let before = place.fake.count("GET", "/git/commits/");
+    let of = |time: &str| HistoryEntry { appended: time.into(), ..entry(2) };
+    let [slower, faster] = ["2026-12-24T18:00:00Z", "2026-12-24T18:00:01Z"].map(of);
+    let (one, other) = std::thread::scope(|scope| {
+        let one = scope.spawn(|| place.append(&slower).unwrap());
+        while place.fake.count("GET", "/git/commits/") == before {
+            std::thread::yield_now();
+        }
+        (place.append(&faster).unwrap(), one.join().unwrap())
+    });
+    assert_ne!(one.already, other.already, "{one:?} {other:?}");
+    assert_eq!(one.path, other.path);
+    assert_eq!(place.fake.commits(BRANCH), 2);
+    assert_eq!(place.fake.files(BRANCH).len(), 3, "two runs and the README");
+    let client = place.client();
+    let history = open(&client, BRANCH);
+    let there = history.read(&history.list().unwrap()[1]).unwrap();
+    let first = if one.already { &slower } else { &faster };
+    assert_eq!(&there, first);
+    // It saw that the file was there now, and did not send a second commit.
+    assert_eq!(place.fake.count("GET", "/contents/history/"), 1);
+    assert_eq!(place.fake.count("PATCH", "/git/refs/"), 2);
+}
+
+#[test]
 fn rules_of_the_repository_are_never_tried_against_twice() {
     let ruled = "Repository rule violations found\n\nChanges must be made through a pull request.";
     let kinds = [
@@ -268,9 +299,23 @@ fn what_a_person_put_there_is_passed_over_and_a_list_that_is_cut_short_is_walked
     place.fake.truncate_trees(2);
     assert_eq!(place.runs(), [1, 2, 3].map(|number| entry(number).run_id.to_string()));
     let client = place.client();
-    let latest = open(&client, BRANCH).latest(|_| true).unwrap();
-    assert_eq!(latest.entry.unwrap().run_id, entry(2).run_id);
-    assert!(latest.warnings[0].contains("cannot be unpacked"), "{:?}", latest.warnings);
+    let (seen, warnings) = recent(&open(&client, BRANCH), 9);
+    assert_eq!(seen, [2, 1].map(entry));
+    assert!(warnings.len() == 1 && warnings[0].contains("cannot be unpacked"), "{warnings:?}");
+}
+
+#[test]
+fn a_branch_of_code_and_one_that_is_not_there_are_no_history() {
+    let place = Place::new();
+    place.by_hand("main", &[("code.txt", b"one")]);
+    place.append(&entry(1)).unwrap();
+    let client = place.client();
+    open(&client, BRANCH).need().unwrap();
+    for (branch, words) in [("nowhere", "there is no such branch"), ("main", "the branch holds no history")] {
+        let fault = open(&client, branch).need().unwrap_err();
+        assert!(fault.what.contains(words), "{branch}: {fault}");
+        assert_eq!(fault.exit, Exit::Usage);
+    }
 }
 
 #[test]

@@ -47,6 +47,7 @@ mod manifest;
 mod manifest_git;
 mod merge;
 mod never_green;
+mod nights;
 mod old_records;
 mod posts;
 mod protocol;

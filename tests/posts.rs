@@ -31,6 +31,7 @@ fn facts() -> Facts {
             commit: Some(BASE.into()),
             committed: Some("2026-11-18T09:30:00Z".into()),
             why: "the merge base of main and this branch, 3 days old".into(),
+            by_hand: false,
         },
         run_url: Some("https://github.com/acme/kernels/actions/runs/4711".into()),
         report_url: Some("https://github.com/acme/kernels/actions/runs/4711/artifacts/12".into()),

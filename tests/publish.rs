@@ -432,6 +432,74 @@ fn a_dry_run_prints_the_comment_and_asks_nobody() {
 }
 
 #[test]
+fn a_dry_run_says_of_every_flag_what_would_come_of_it() {
+    let hub = Hub::new();
+    let (red, green) = (shown(&hub.part(true)), shown(&hub.part(false)));
+    let line = format!("publish {red} --dry-run --name kernels --label h100 --issue --summary");
+    hub.ran("schedule", &line)
+        .exits(0)
+        .says("check kernels / h100: would end as failure: 1 regressed, 8 unchanged")
+        .says("comment: none, a run by schedule is about no pull request")
+        .says("summary: would be written")
+        .says("issue: would be opened, or updated if one is open: kernels: 1 regressed");
+    assert!(!hub.folder.path().join("summary").exists());
+    hub.ran("schedule", &format!("publish {green} --dry-run --issue --history git:h"))
+        .exits(0)
+        .says("issue: would be closed, if one is open")
+        .says("history git:h: would fail with exit code 6: a verdict by itself holds no record");
+    let id = "20261121T110000.000Z-c0ffee";
+    let whole = shown(&fixture("rounds_gaps/all_skipped").join(id));
+    hub.ran("schedule", &format!("publish {whole} --dry-run --history git:h"))
+        .exits(0)
+        .says("of main would be appended");
+    hub.ran("pull_request.synchronize", &format!("publish {red} --dry-run --issue --history git:h"))
+        .exits(0)
+        .says("comment: on #42, unless one is there that says so already")
+        .says("issue: would fail with exit code 6: a run by pull_request")
+        .says("history git:h: would fail with exit code 6: a run by pull_request");
+    hub.ran("pull_request.synchronize", &format!("publish {red} --dry-run --comment never"))
+        .exits(0)
+        .says("comment: none, as asked");
+    hub.ran("pull_request.fork", &format!("publish {red} --dry-run"))
+        .exits(0)
+        .says("nothing would be published");
+    hub.ran("pull_request.synchronize", "publish --dry-run --ended 5")
+        .exits(0)
+        .says("check gbench-ci: would end as failure: Nothing was compared: exit code 5");
+    let laptop = outside(hub.folder.path(), &format!("publish {red} --dry-run"));
+    let ran =
+        ended(laptop).exits(0).says("this is no job of GitHub Actions").says("check gbench-ci: would end as");
+    assert!(!ran.out.contains("would end as"), "standard output holds the comment alone: {}", ran.out);
+    assert!(hub.fake.requests().is_empty());
+}
+
+#[test]
+fn an_address_that_is_no_history_is_refused_before_anything() {
+    let hub = Hub::new();
+    let red = shown(&hub.part(true));
+    let says = |address: &str, words: &str| {
+        for line in [format!("publish {red}"), format!("publish {red} --dry-run"), "publish gone".into()] {
+            let line = format!("{line} --history {address}");
+            hub.ran("schedule", &line)
+                .exits(2)
+                .says(words)
+                .says("write git:BRANCH or github:OWNER/REPO@BRANCH");
+            ended(outside(hub.folder.path(), &line)).exits(2).says(words);
+        }
+    };
+    says("foo", "`foo` is no address of a store");
+    says("dir:.gbench", "a history is a branch, and this is a folder");
+    assert!(hub.fake.requests().is_empty());
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named_first_outside_of_a_job() {
+    let hub = Hub::new();
+    let ran = ended(outside(hub.folder.path(), "publish nope")).exits(2).says("nope");
+    assert!(ran.err.contains("cannot be read") && !ran.err.contains("GitHub Actions"), "{}", ran.err);
+}
+
+#[test]
 fn nothing_to_publish_is_a_fault_that_says_what_to_name() {
     let hub = Hub::new();
     hub.ran("pull_request.synchronize", "publish gone").exits(2);

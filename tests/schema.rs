@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gbench_ci::compare::{Calibration, Merged, Policy, SideInput, VerdictDocument, compare};
-use gbench_ci::model::{Job, RunRecord};
+use gbench_ci::model::{Job, RunRecord, Shard};
 use gbench_ci::store::HistoryEntry;
 use serde_json::Value;
 
@@ -110,7 +110,8 @@ fn the_verdict_on_every_pair_keeps_to_the_schema() {
 fn a_run_of_a_history_keeps_to_the_schema() {
     let schema = jsonschema::validator_for(&HistoryEntry::schema()).unwrap();
     let entry = history::entry(1);
-    let whole = HistoryEntry { label: "h100".into(), base: Some("ab".repeat(20)), ..entry.clone() };
+    let shard = Some(Shard { index: 2, of: 3 });
+    let whole = HistoryEntry { label: "h100".into(), shard, base: Some("ab".repeat(20)), ..entry.clone() };
     let bare = HistoryEntry { conclusion: None, exit_code: None, ..entry.clone() };
     for entry in [entry, whole, bare] {
         valid(&schema, &serde_json::to_value(&entry).unwrap(), "history");

@@ -186,6 +186,7 @@ struct V1HistoryRow {
 
 /// Warnings go to standard error: the list may be read by a program.
 fn list_branch(branch: &Branch, json: bool, out: &mut impl Write) -> Result<()> {
+    branch.need()?;
     let mut rows = Vec::new();
     let warnings = branch.each(|listed, entry| {
         rows.push(V1HistoryRow {

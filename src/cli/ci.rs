@@ -5,13 +5,14 @@ mod after;
 mod base;
 mod fail_on;
 mod guard;
+mod reference;
 mod sources;
 mod tell;
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::commits::{self, Measured};
+use super::commits::{self, Asker, Measured};
 use super::compare::{self, exit_from, rendered, write_reports};
 use super::look;
 use super::output::wrote;
@@ -19,6 +20,7 @@ use super::progress::Shared;
 use super::rounds_args::RoundsArgs;
 use super::run::{OutputArgs, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
+use super::stored::{history_of, store_of};
 use crate::compare::VerdictDocument;
 use crate::github::Context;
 use crate::github::commands::{self, Tame};
@@ -27,7 +29,7 @@ use crate::report::Format;
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
 use base::Chosen;
-pub use fail_on::{FailOn, decide_by};
+pub use fail_on::{FailOn, decide_by, refuse_contradiction};
 
 /// Judge what a CI job is about, and leave the verdict for publishing
 ///
@@ -48,10 +50,10 @@ pub struct Args {
     /// Which machine of a matrix this is: names its check and its section in the comment
     #[arg(long, value_name = "NAME", value_parser = label)]
     pub label: Option<String>,
-    /// History whose newest green commit is the base of scheduled runs: git:BRANCH, github:OWNER/REPO@BRANCH
+    /// History whose newest green commit is the base of scheduled runs: git:BRANCH or github:OWNER/REPO@BRANCH
     #[arg(long, value_name = "ADDRESS")]
     pub history: Option<String>,
-    /// Store instead of the suite file's: dir:PATH
+    /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
     #[arg(long, value_name = "ADDRESS")]
     pub store: Option<String>,
     #[command(flatten)]
@@ -118,6 +120,8 @@ struct Judged {
     document: VerdictDocument,
     job: Job,
     folder: PathBuf,
+    /// Its commit was compared with itself for want of another.
+    is_noise: bool,
 }
 
 /// In a job of GitHub Actions: all that comes from the repository stands where no command is obeyed.
@@ -144,16 +148,22 @@ fn judge(
 ) -> Result<Done> {
     let compare = args.compare();
     commits::refuse_unused(&compare)?;
+    // Also where this event asks neither: a mistake in a workflow is found in the first run and not at night.
+    refuse_contradiction(&args.fail_on)?;
+    args.history.as_deref().map(history_of).transpose()?;
+    args.store.as_deref().map(store_of).transpose()?;
     let config = commits::suite_path(&compare)?;
     let home = config.parent().unwrap_or(&config);
-    let newest = |address: &str| after::newest_green(address, home, context, args.label());
+    let newest = |address: &str| reference::newest(address, home, context, args.label());
     let asked = base::Asked { base: args.base.as_deref(), history: args.history.as_deref() };
     let chosen = base::choose(home, context, &asked, &newest)?;
     wrote(writeln!(out, "base {}: {}", chosen.base.short(), chosen.choice.why).and_then(|()| out.flush()))?;
 
     let quiet = args.output.quiet;
     let teller = if context.is_some() { Shared::of_runner(quiet) } else { Shared::new(quiet) };
-    let measured = commits::measure(&compare, Some(&chosen.range()), builtins, &teller)?;
+    let is_pull = context.is_some_and(|context| context.pull_request.is_some());
+    let asker = if is_pull { Asker::PullRequest } else { Asker::Job };
+    let measured = commits::measure(&compare, Some(&chosen.range()), asker, builtins, &teller)?;
     if let Some(signal) = measured.interrupted() {
         let folder = shown(measured.folder.root());
         wrote(writeln!(out, "interrupted: nothing is decided; what was measured is in {folder}"))?;
@@ -181,7 +191,7 @@ fn judge(
             gate.code()
         ))?;
     }
-    Ok(Done { exit, judged: Some(Judged { document, job, folder }) })
+    Ok(Done { exit, judged: Some(Judged { document, job, folder, is_noise: chosen.is_noise }) })
 }
 
 fn job(

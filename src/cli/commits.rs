@@ -26,6 +26,16 @@ use crate::store::ComparisonFolder;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
 
+/// Who asks for a comparison, as far as what is said depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    Person,
+    /// It has said its base and why.
+    Job,
+    /// The same about a pull request, whose base is not for anybody to choose.
+    PullRequest,
+}
+
 /// What is measured, and against what.
 struct Route {
     sides: Sides,
@@ -48,7 +58,7 @@ pub struct Measured {
 pub fn run(args: &Args, range: Option<&str>, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     refuse_unused(args)?;
     let teller = Shared::new(args.output.quiet);
-    conclude(&measure(args, range, builtins, &teller)?, args, out)
+    conclude(&measure(args, range, Asker::Person, builtins, &teller)?, args, out)
 }
 
 /// Refuses flags that mean nothing between commits, rather than passing over them.
@@ -73,6 +83,7 @@ pub fn refuse_unused(args: &Args) -> Result<()> {
 pub fn measure(
     args: &Args,
     range: Option<&str>,
+    asker: Asker,
     builtins: &[Benchmark],
     teller: &Shared,
 ) -> Result<Measured> {
@@ -92,7 +103,11 @@ pub fn measure(
         }
         None => Route { sides: trees::resolve(&home, &Range::parse(range))?, resumed: None },
     };
-    teller.note(&format!("base  {}\nhead  {}", route.sides.base.words, route.sides.head.words));
+    let head_words = format!("head  {}", route.sides.head.words);
+    teller.note(&match asker {
+        Asker::Person => format!("base  {}\n{head_words}", route.sides.base.words),
+        Asker::Job | Asker::PullRequest => head_words,
+    });
 
     let store = folder_of(&here, args.store.as_deref())?;
     let trees = store.trees();
@@ -100,7 +115,7 @@ pub fn measure(
     let head_tree = prepare(&route.sides.head, Side::Head)?;
     let base_tree = prepare(&route.sides.base, Side::Base)?;
     let mut head = suite_in(&head_tree, &config, args, builtins, None)?;
-    let mut base = suite_in(&base_tree, &config, args, builtins, Some(&head))?;
+    let mut base = suite_in(&base_tree, &config, args, builtins, Some((&head, asker)))?;
     // The gate is the base's word, or the command line's: a change cannot loosen its own.
     let mut gate = base.gate.clone();
     args.rounds.apply(&mut gate)?;
@@ -154,28 +169,24 @@ pub fn suite_path(args: &Args) -> Result<PathBuf> {
 }
 
 /// The selected suite of one tree. `other`: the head's, by which the base's is chosen: what the head has is wanted of the
-/// base, and it is no mistake if it was not there yet.
+/// base, and it is no mistake if it was not there yet; and who is told if the base has no suite at all.
 fn suite_in(
     tree: &Tree,
     config: &Path,
     args: &Args,
     builtins: &[Benchmark],
-    other: Option<&Suite>,
+    other: Option<(&Suite, Asker)>,
 ) -> Result<Suite> {
     let outside = || {
         let what = "the suite file lies outside of the repository, so that no commit holds it";
         Fault::at_path(config, what, "move it into the repository, or compare records instead")
     };
     let path = tree.path_of(config).ok_or_else(outside)?;
-    if other.is_some() && !path.exists() {
+    if let Some((_, asker)) = other.filter(|_| !path.exists()) {
         let name = config.file_name().unwrap_or_default().to_string_lossy();
-        return Err(Fault::at(
-            format!("{name} of the base"),
-            "the base has no such suite file, so that there is nothing to compare with",
-            "choose a later base, or measure the head alone: `gbench-ci run`",
-        )
-        .exits(Exit::Failed));
+        return Err(no_suite_yet(&name, asker));
     }
+    let other = other.map(|(suite, _)| suite);
     let loaded = Suite::load(&path, builtins)?;
     let everything = loaded.clone();
     let selection = args.selection.selection()?;
@@ -199,6 +210,25 @@ fn suite_in(
         }
     }
     Ok(suite)
+}
+
+fn no_suite_yet(name: &str, asker: Asker) -> Fault {
+    let (so, next) = match asker {
+        Asker::PullRequest => (
+            "this pull request cannot be compared",
+            "merge it, and the next pull request is compared with it",
+        ),
+        Asker::Job => (
+            "there is nothing to compare with",
+            "once the suite file is in the base, the next run is compared with it; or choose a later one with `--base`",
+        ),
+        Asker::Person => (
+            "there is nothing to compare with",
+            "choose a later base, or measure the head alone: `gbench-ci run`",
+        ),
+    };
+    let what = format!("the base has no suite file yet, so that {so}");
+    Fault::at(format!("{name} of the base"), what, next).exits(Exit::Failed)
 }
 
 fn comparison(

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Repository, Signature};
 
-use super::commits::{self, Measured};
+use super::commits::{self, Asker, Measured};
 use super::compare::{self, exit_from, quoted, rendered, write_reports};
 use super::look;
 use super::output::{wrap, wrote};
@@ -76,7 +76,13 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
     let place = quoted(&shown(&repository));
     wrote(writeln!(out, "\n  cd {place}\n  gbench-ci compare {RANGE}\n").and_then(|()| out.flush()))?;
 
-    let measured = commits::measure(&route(args, &repository), Some(RANGE), &[], &Shared::new(args.quiet))?;
+    let measured = commits::measure(
+        &route(args, &repository),
+        Some(RANGE),
+        Asker::Person,
+        &[],
+        &Shared::new(args.quiet),
+    )?;
     if let Some(signal) = measured.interrupted() {
         say(out, "Interrupted: nothing is compared.")?;
         return Ok(if signal == 2 { Exit::Interrupted } else { Exit::Terminated });

@@ -3,7 +3,9 @@
 //! Measuring and publishing are two processes: whoever runs benchmarks holds no token, because a child of the same user
 //! can read its parent's environment.
 
+mod dry;
 mod ended;
+mod local;
 mod nightly;
 mod place;
 mod post;
@@ -12,8 +14,9 @@ mod source;
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::ci::FailOn;
+use super::ci::{FailOn, refuse_contradiction};
 use super::output::wrote;
+use super::stored::history_of;
 use crate::github::comments::Mode;
 use crate::github::{Context, Event, commands};
 use crate::model::{Exit, Fault, Result};
@@ -73,7 +76,7 @@ pub struct Args {
     /// Whose comments and issues are ours [default: who the token says]
     #[arg(long, value_name = "LOGIN")]
     pub login: Option<String>,
-    /// Print the comment instead of sending anything
+    /// Print the comment instead of sending anything, and on standard error what else would be done
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -89,13 +92,13 @@ fn mode(word: &str) -> std::result::Result<Mode, String> {
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    // Before anything is told: what comes last must not fail for a typing mistake.
+    refuse_contradiction(&args.fail_on)?;
+    args.history.as_deref().map(history_of).transpose()?;
     let variable = |name: &str| std::env::var(name).ok();
     let context = Context::read(&variable)?;
     if args.dry_run {
-        let material = source::here(args.what.as_deref(), args, builtins)?;
-        let unverified = context.as_ref().is_some_and(Context::is_fork);
-        let page = post::page(args, context.as_ref(), &material, unverified);
-        wrote(out.write_all(page.as_bytes()))?;
+        dry::run(args, context.as_ref(), builtins, out)?;
         return Ok(Exit::Pass);
     }
     let mut say = |line: &str| wrote(writeln!(out, "{}", commands::line(line)));
@@ -148,12 +151,14 @@ fn nothing(args: &Args, place: &Place, code: u8, say: &mut post::Say<'_>) -> Res
 
 /// On a laptop or another CI there is no pull request to speak to; a history may be there all the same.
 fn outside(args: &Args, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
+    // What was named wrongly is named wrongly here as anywhere.
+    let named = args.what.as_deref().map(|what| source::here(Some(what), args, builtins)).transpose()?;
     if args.history.is_none() || args.issue || args.start || args.ended.is_some() {
         let what = "this is no job of GitHub Actions: there is no pull request and no commit to publish to";
         let next =
             "look at what would be said with `--dry-run`, or append to a branch with `--history git:BRANCH`";
         return Err(Fault::at("publish", what, next));
     }
-    let material = source::here(args.what.as_deref(), args, builtins)?;
+    let material = named.map_or_else(|| source::here(None, args, builtins), Ok)?;
     nightly::append(args, None, &material, say)
 }

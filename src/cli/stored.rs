@@ -64,15 +64,31 @@ impl Found {
     }
 }
 
+/// An address of `--history`. Errors: it is none, or a folder's.
+pub fn history_of(text: &str) -> Result<Address> {
+    let fault = |what: &str, next: &str| Fault::at_flag(format!("--history {text}"), what, next);
+    match text.parse() {
+        Ok(Address::Dir(_)) => Err(fault(
+            "a history is a branch, and this is a folder",
+            "write git:BRANCH or github:OWNER/REPO@BRANCH",
+        )),
+        Ok(address) => Ok(address),
+        Err(what) => Err(fault(&what, "write it as git:BRANCH or github:OWNER/REPO@BRANCH")),
+    }
+}
+
+/// The address of a store. Errors: it is none.
+pub fn store_of(text: &str) -> Result<Address> {
+    text.parse().map_err(|what: String| Fault::at(format!("store `{text}`"), what, Address::FORMS))
+}
+
 /// The store that a flag names, else the suite's, as an address and the folder that it counts from.
 fn address_of<'a>(suite: &'a Suite, flag: Option<&'a str>) -> Result<(&'a str, Address, PathBuf)> {
     let (text, folder) = match flag {
         Some(text) => (text, super::current_folder()?),
         None => (suite.run.store.value.as_str(), home(suite)?),
     };
-    let address =
-        text.parse().map_err(|what: String| Fault::at(format!("store `{text}`"), what, Address::FORMS))?;
-    Ok((text, address, folder))
+    Ok((text, store_of(text)?, folder))
 }
 
 /// The folder for what is no record: trees, calibrations. Where the store is a branch it is the usual one.
@@ -152,6 +168,11 @@ impl Branch {
         History::open(&self.address, &self.folder, self.client.as_ref())
     }
 
+    /// Errors: the branch is not there, or was made for something else.
+    pub fn need(&self) -> Result<()> {
+        self.history()?.need()
+    }
+
     fn listed(&self) -> Result<&[Listed]> {
         if self.listed.get().is_none() {
             let _ = self.listed.set(self.history()?.list()?);
@@ -218,12 +239,10 @@ impl Branch {
     }
 
     fn missing(&self, name: &str) -> Fault {
-        let (what, next) = match self.listed() {
-            Ok([]) => {
-                let next = match &self.address {
-                    Address::Git(branch) => format!("fetch it: `git fetch origin {branch}`"),
-                    _ => "check the branch's name; `gbench-ci publish --history` makes it".to_owned(),
-                };
+        let (what, next) = match (self.listed(), self.need()) {
+            (Ok([]), Err(fault)) => (format!("{}: {}", fault.place, fault.what), fault.next),
+            (Ok([]), Ok(())) => {
+                let next = format!("add one: `gbench-ci publish --history {}`", self.address);
                 (format!("no run is in {}", self.address), next)
             }
             _ => {

@@ -70,7 +70,7 @@ pub use process_session::{ASSUMED_DEVIATION, ProcessSession};
 pub use replay::{named_sides, verdict_of};
 pub use rounds::{RoundScale, Rounds, Turn};
 pub use rule::{Decision, Judgement, Rule};
-pub use seq_e::SeqE;
+pub use seq_e::{RESUME, SeqE};
 pub use standing::{Standing, standing};
 pub use verdict::{compare, compare_by, compare_sides, compare_with};
 pub use welch_holm::ProcessWelchHolm;

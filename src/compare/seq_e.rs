@@ -390,12 +390,15 @@ fn why_open(line: &Line, ruling: &Ruling, change: Option<&Change>, noise: f64, l
     )
 }
 
+/// How the advice begins that only somebody beside the records can follow. Posts say it otherwise.
+pub const RESUME: &str = "resume the comparison: ";
+
 fn what_next(ruling: &Ruling, further: Option<u32>, limits: &Limits) -> String {
     match further {
         Some(further) => {
             let total = (ruling.rounds as u32 + further).max(limits.most_rounds as u32);
             let rounds = count(further as usize, "more round");
-            format!("resume the comparison: about {rounds} would probably decide it (`--rounds {total}`)")
+            format!("{RESUME}about {rounds} would probably decide it (`--rounds {total}`)")
         }
         None => "more rounds alone would hardly decide it: quieten the machine (lock the clocks, stop other work), \
                  measure longer in each process, or raise the `target`"

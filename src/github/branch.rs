@@ -5,8 +5,9 @@
 //! ```
 //!
 //! Objects are named by their content, so making one twice makes it once, and only the last step counts. GitHub takes
-//! it if the tip is still the commit's parent; else somebody was faster, and all is done anew on the new tip. Where no
-//! answer came, the branch is read again: what has arrived is there, under its name and with its bytes.
+//! it if the tip is still the commit's parent; else somebody was faster, and all is done anew on the new tip, unless the
+//! same files have come there with it. Where no answer came, the branch is read again: what has arrived is there, under
+//! its name and with its bytes.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::client::{Client, jittered};
@@ -137,10 +139,14 @@ fn sha(request: &str, text: &str) -> ApiResult<Sha> {
     text.parse().map_err(|cause| ApiError::Unreadable { request: request.to_owned(), cause })
 }
 
-/// The route of a branch's reference; its name may hold what a route may not.
+/// The route of a branch's reference.
 fn reference_route(client: &Client, kind: &str, branch: &str) -> String {
-    let mut route = client.route(&format!("/git/{kind}/heads/"));
-    for byte in branch.bytes() {
+    routed(client.route(&format!("/git/{kind}/heads/")), branch)
+}
+
+/// The route with a name at its end, which may hold what a route may not.
+fn routed(mut route: String, name: &str) -> String {
+    for byte in name.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {
                 route.push(char::from(byte))
@@ -216,6 +222,16 @@ pub fn files(client: &Client, tip: &BranchTip, under: &str) -> ApiResult<Vec<Tre
     Ok(found)
 }
 
+/// Whether something stands at the path from the root.
+fn is_there(client: &Client, tip: &BranchTip, path: &str) -> ApiResult<bool> {
+    let route = format!("{}?ref={}", routed(client.route("/contents/"), path), tip.commit);
+    match client.get::<IgnoredAny>(&route) {
+        Ok(_) => Ok(true),
+        Err(error) if error.status() == Some(404) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// A file's bytes. GitHub gives files of up to 100 MB; the client may take less.
 pub fn blob(client: &Client, id: &Sha) -> ApiResult<Vec<u8>> {
     let route = client.route(&format!("/git/blobs/{id}"));
@@ -232,8 +248,9 @@ pub fn blob(client: &Client, id: &Sha) -> ApiResult<Vec<u8>> {
 }
 
 /// Adds files to a branch, which is made if it is not there. `look` sees the tip and says what is still to be done; it
-/// is asked anew wherever what it saw may have been our own or may be gone, but not merely because somebody was faster:
-/// the less lies between reading the tip and moving it, the fewer writers meet, and all files have names of their own.
+/// is asked anew wherever what it saw may have been our own or may be gone. Where somebody was merely faster it is asked
+/// only if one of the files is there now: that costs a request each, and the less lies between reading the tip and moving
+/// it, the fewer writers meet.
 ///
 /// Errors: rules of the repository forbid it, which is never tried again; it is empty; [`TRIES`] times somebody was
 /// faster; what `look` finds wrong. Exit code 6.
@@ -317,7 +334,7 @@ struct Writer<'a> {
     seen: Option<Vec<(String, Vec<u8>)>>,
     /// What GitHub has taken already; the bytes stay the same from try to try.
     blobs: Vec<(Vec<u8>, Sha)>,
-    /// A commit was sent to the branch: what is found there may be our own.
+    /// Nobody knows what became of a commit that was sent to the branch: what is found there may be our own.
     sent: bool,
 }
 
@@ -327,7 +344,11 @@ impl Writer<'_> {
         look: &mut dyn FnMut(Option<&BranchTip>) -> Result<Step, Trouble>,
     ) -> Result<Added, Trouble> {
         let tip = tip(self.client, self.branch)?;
-        let files = match (self.seen.take().filter(|_| tip.is_some()), &tip) {
+        let seen = match (self.seen.take(), &tip) {
+            (Some(files), Some(tip)) => (!self.has_any(tip, &files)?).then_some(files),
+            _ => None,
+        };
+        let files = match (seen, &tip) {
             (Some(files), _) => files,
             (None, tip) => match (look(tip.as_ref())?, tip) {
                 (Step::Add(files), _) => files,
@@ -355,18 +376,30 @@ impl Writer<'_> {
         let parents: Vec<_> = tip.iter().map(|tip| tip.commit.as_str()).collect();
         let body = json!({"message": self.message, "tree": tree.as_str(), "parents": parents});
         let commit = self.made("/git/commits", &body)?;
-        self.sent = true;
-        match tip {
+        let moved = match tip {
             Some(_) => {
                 let route = reference_route(self.client, "refs", self.branch);
-                self.client.patch_once::<Value>(&route, &json!({"sha": commit.as_str(), "force": false}))?;
+                self.client.patch_once::<Value>(&route, &json!({"sha": commit.as_str(), "force": false}))
             }
             None => {
                 let body = json!({"ref": format!("refs/heads/{}", self.branch), "sha": commit.as_str()});
-                self.client.post_once::<Value>(&self.client.route("/git/refs"), &body)?;
+                self.client.post_once::<Value>(&self.client.route("/git/refs"), &body)
+            }
+        };
+        // A refusal is an answer: what is there then is another's.
+        self.sent |= moved.as_ref().is_err_and(|error| error.status().is_none());
+        moved?;
+        Ok(Added { commit, already: false })
+    }
+
+    /// Whether one of the files has come there since the branch was looked at: the same run, published twice at once.
+    fn has_any(&self, tip: &BranchTip, files: &[(String, Vec<u8>)]) -> ApiResult<bool> {
+        for (path, _) in files {
+            if is_there(self.client, tip, path)? {
+                return Ok(true);
             }
         }
-        Ok(Added { commit, already: false })
+        Ok(false)
     }
 
     fn blob(&mut self, bytes: &[u8]) -> ApiResult<Sha> {

@@ -51,6 +51,9 @@ pub struct BaseChoice {
     pub committed: Option<String>,
     /// One sentence without a period: `the merge base of main and this branch, 3 days old`.
     pub why: String,
+    /// Whether `--base` chose it, and not the event: what was judged so says nothing of the nights before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
 }
 
 /// A part of a suite: `2/3`, counted from one.
@@ -64,6 +67,11 @@ pub struct Shard {
 impl Shard {
     /// Most shards that a suite may be cut into: GitHub runs at most 256 jobs of a matrix.
     pub const MOST: u32 = 256;
+
+    /// Whether there can be such a part; the fields alone do not promise it.
+    pub fn is_one(self) -> bool {
+        (1..=self.of).contains(&self.index) && self.of <= Self::MOST
+    }
 }
 
 impl std::fmt::Display for Shard {
@@ -76,11 +84,11 @@ impl std::str::FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str| text.parse::<u32>().ok().filter(|number| (1..=Self::MOST).contains(number));
+        let number = |text: &str| text.parse::<u32>().ok();
         let parts = text.split_once('/').and_then(|(index, of)| Some((number(index)?, number(of)?)));
-        match parts {
-            Some((index, of)) if index <= of => Ok(Self { index, of }),
-            _ => Err(format!(
+        match parts.map(|(index, of)| Self { index, of }).filter(|shard| shard.is_one()) {
+            Some(shard) => Ok(shard),
+            None => Err(format!(
                 "write it as 2/3: a number from 1, and how many there are, at most {}",
                 Self::MOST
             )),

@@ -1,6 +1,8 @@
 //! Runs of the past for tests.
 
-use gbench_ci::store::{HistoryEntry, SCHEMA_HISTORY};
+use std::ops::ControlFlow;
+
+use gbench_ci::store::{History, HistoryEntry, SCHEMA_HISTORY};
 
 use super::records;
 
@@ -17,9 +19,20 @@ pub fn entry(number: u32) -> HistoryEntry {
         branch: "main".into(),
         commit: format!("{:040x}", 0xabc000_u32 + number),
         label: String::new(),
+        shard: None,
         conclusion: Some("pass".into()),
         exit_code: Some(0),
         base: None,
         record,
     }
+}
+
+/// The newest runs, at most so many, and the warnings.
+pub fn recent(history: &History<'_>, most: usize) -> (Vec<HistoryEntry>, Vec<String>) {
+    let mut seen = Vec::new();
+    let warnings = history.recent(|entry| {
+        seen.push(entry.clone());
+        if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    (seen, warnings.unwrap())
 }

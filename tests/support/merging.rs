@@ -61,6 +61,7 @@ pub fn job(label: &str, shard: Option<Shard>, exit_code: u8) -> Job {
             commit: Some(BASE.into()),
             committed: Some("2026-11-18T08:00:00Z".into()),
             why: "the merge base of main and this branch, 3 days old".into(),
+            by_hand: false,
         },
         label: label.into(),
         shard,

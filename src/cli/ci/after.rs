@@ -1,43 +1,11 @@
-//! What the job says and asks elsewhere: the words of its summary and annotations, and the history that scheduled runs go
-//! by.
-
-use std::path::Path;
+//! What the job says elsewhere: the words of its summary and annotations.
 
 use super::tell::Note;
-use crate::cli::door::client_of;
-use crate::compare::{Conclusion, Merged, VerdictDocument};
+use crate::compare::{Merged, VerdictDocument};
 use crate::github::Context;
 use crate::github::commands::Level;
-use crate::model::{Fault, Job, Result};
+use crate::model::{Fault, Job};
 use crate::report::posts::{self, Facts};
-use crate::store::{Address, History, HistoryEntry};
-
-/// The newest commit that a history calls green, for one branch and machine. What cannot be read on the way to it is
-/// passed over with a line on standard error.
-pub fn newest_green(
-    address: &str,
-    home: &Path,
-    context: Option<&Context>,
-    label: &str,
-) -> Result<Option<String>> {
-    let flag = format!("--history {address}");
-    let address: Address = address.parse().map_err(|what| Fault::at_flag(flag, what, Address::FORMS))?;
-    let client = match &address {
-        Address::GitHub { slug, .. } => Some(client_of(slug)?),
-        _ => None,
-    };
-    let branch = context.and_then(|context| context.branch.as_deref());
-    let green = Conclusion::Pass.word();
-    let fits = |entry: &HistoryEntry| {
-        let of_branch = branch.is_none_or(|branch| branch == entry.branch);
-        of_branch && entry.label == label && entry.conclusion.as_deref() == Some(green)
-    };
-    let latest = History::open(&address, home, client.as_ref())?.latest(fits)?;
-    for warning in &latest.warnings {
-        eprintln!("{}", crate::github::commands::line(warning));
-    }
-    Ok(latest.entry.map(|entry| entry.commit))
-}
 
 /// The step's summary in Markdown: the whole report, and what it was measured against.
 pub fn step_summary(document: &VerdictDocument, job: &Job, context: Option<&Context>) -> String {
@@ -89,4 +57,10 @@ pub fn annotations(document: &VerdictDocument, job: &Job) -> Vec<Note> {
         Note { level, path, line, title: remark.title, message: remark.message }
     };
     remarks.into_iter().map(note).collect()
+}
+
+/// A commit that was compared with itself, for want of another: green says nothing then.
+pub fn compared_with_itself(job: &Job) -> Note {
+    let message = format!("base: {}", job.base.why);
+    Note { level: Level::Warning, path: None, line: None, title: "compared with itself".into(), message }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use git2::{Oid, Repository};
 
+use super::reference::Reference;
 use crate::github::{Context, Event, PullRequest, Sha};
 use crate::machine::open_repository;
 use crate::model::{BaseChoice, Fault, Result};
@@ -16,6 +17,8 @@ pub struct Chosen {
     pub base: Sha,
     pub head: Head,
     pub choice: BaseChoice,
+    /// The commit is compared with itself because nothing else was found, and not because somebody wants it so.
+    pub is_noise: bool,
 }
 
 /// What is judged.
@@ -49,14 +52,29 @@ pub struct Asked<'a> {
     pub history: Option<&'a str>,
 }
 
-/// Chooses by the event, or by git where there is none. `newest`: the newest green commit of a history.
+/// What asks a history, by its address.
+type Ask<'a> = dyn Fn(&str) -> Result<Reference> + 'a;
+
+/// A commit, and why it is the base.
+struct Found {
+    base: Oid,
+    why: String,
+    /// The history says that it is green: even the commit itself is then no makeshift.
+    is_judged: bool,
+}
+
+fn found(base: Oid, why: impl Into<String>) -> Found {
+    Found { base, why: why.into(), is_judged: false }
+}
+
+/// Chooses by the event, or by git where there is none. `newest`: what a history has to be judged against.
 ///
 /// Errors: a commit that this clone does not hold, most often because the checkout was cut short; exit code 2.
 pub fn choose(
     folder: &Path,
     context: Option<&Context>,
     asked: &Asked<'_>,
-    newest: &dyn Fn(&str) -> Result<Option<String>>,
+    newest: &Ask<'_>,
 ) -> Result<Chosen> {
     if let Some(base) = asked.base.filter(|base| base.trim().is_empty() || base.contains("..")) {
         let next = "name one branch, tag or commit, or take the flag out";
@@ -69,12 +87,13 @@ pub fn choose(
     })?;
     let commits = Commits { repository: &repository, head: commit_id(&context.head)? };
     commits.need(commits.head, "the commit that is judged")?;
-    let (base, why) = match asked.base {
+    let found = match asked.base {
         Some(name) => commits.named(name)?,
         None => commits.by_event(context, asked.history, newest)?,
     };
-    let choice = commits.choice(base, &why);
-    Ok(Chosen { base: sha(base)?, head: Head::Commit(context.head.clone()), choice })
+    let choice = BaseChoice { by_hand: asked.base.is_some(), ..commits.choice(found.base, &found.why) };
+    let is_noise = found.base == commits.head && !choice.by_hand && !found.is_judged;
+    Ok(Chosen { base: sha(found.base)?, head: Head::Commit(context.head.clone()), choice, is_noise })
 }
 
 /// As `gbench-ci compare` without words, or with one.
@@ -86,13 +105,35 @@ fn by_git(folder: &Path, asked: Option<&str>) -> Result<Chosen> {
     let commits = Commits { repository: &repository, head: commit_id(&parsed(&sides.head.commit)?)? };
     // Without the digits at the end, which stand in front already.
     let words = sides.base.words.rsplit_once(" (").map_or(sides.base.words.as_str(), |(words, _)| words);
-    let why = match sides.are_the_same() {
-        true => format!("{words}, which is what is judged, so that this shows noise alone"),
-        false if words.starts_with("merge base") => format!("the {words}"),
-        false => words.to_owned(),
+    let name = words.strip_prefix("merge base with ").unwrap_or(words);
+    let why = match asked {
+        _ if sides.are_the_same() => {
+            format!("{words}, which is what is judged, so that this shows noise alone")
+        }
+        Some(_) => of_asked(name, name == words),
+        // The remote's branch of the same name is meant, as in a job.
+        None => of_branch(name.strip_prefix("origin/").unwrap_or(name)),
     };
-    let choice = commits.choice(commit_id(&base)?, &why);
-    Ok(Chosen { base, head: Head::WorkingTree(parsed(&sides.head.commit)?), choice })
+    let by_hand = asked.is_some();
+    let choice = BaseChoice { by_hand, ..commits.choice(commit_id(&base)?, &why) };
+    Ok(Chosen {
+        base,
+        head: Head::WorkingTree(parsed(&sides.head.commit)?),
+        choice,
+        is_noise: sides.are_the_same() && !by_hand,
+    })
+}
+
+fn of_branch(name: &str) -> String {
+    format!("the merge base of {name} and this branch")
+}
+
+/// `exactly`: the name's own commit is the base.
+fn of_asked(name: &str, exactly: bool) -> String {
+    match exactly {
+        true => format!("{name}, as asked for by `--base`"),
+        false => format!("the merge base of {name}, as asked for by `--base`, and this branch"),
+    }
 }
 
 /// The commits of a checkout.
@@ -138,7 +179,7 @@ impl Commits<'_> {
         branch.map(|commit| commit.id())
     }
 
-    fn named(&self, name: &str) -> Result<(Oid, String)> {
+    fn named(&self, name: &str) -> Result<Found> {
         let id = self.find(name).or_else(|| {
             let object = self.repository.revparse_single(name).ok()?;
             Some(object.peel_to_commit().ok()?.id())
@@ -149,35 +190,24 @@ impl Commits<'_> {
             return Err(Fault { next, ..fault });
         };
         let base = self.common(id, name)?;
-        Ok((
-            base,
-            match base == id {
-                true => format!("{name}, as asked for by `--base`"),
-                false => format!("the merge base of {name}, as asked for by `--base`, and this branch"),
-            },
-        ))
+        Ok(found(base, of_asked(name, base == id)))
     }
 
-    fn by_event(
-        &self,
-        context: &Context,
-        history: Option<&str>,
-        newest: &dyn Fn(&str) -> Result<Option<String>>,
-    ) -> Result<(Oid, String)> {
+    fn by_event(&self, context: &Context, history: Option<&str>, newest: &Ask<'_>) -> Result<Found> {
         match (&context.pull_request, &context.event) {
             (Some(pull), _) => self.of_pull_request(pull),
             (None, Event::MergeGroup) => {
                 let base = context.before.as_ref().unwrap_or(&context.head);
                 let base = commit_id(base)?;
                 self.need(base, "the commit that the merge group was put on")?;
-                Ok((base, "what the merge group was put on".into()))
+                Ok(found(base, "what the merge group was put on"))
             }
             (None, Event::Push) => self.of_push(context),
             (None, _) => self.of_schedule(context, history, newest),
         }
     }
 
-    fn of_pull_request(&self, pull: &PullRequest) -> Result<(Oid, String)> {
+    fn of_pull_request(&self, pull: &PullRequest) -> Result<Found> {
         let name = &pull.base_branch;
         let told = commit_id(&pull.base)?;
         let tips: Vec<Oid> =
@@ -193,63 +223,80 @@ impl Commits<'_> {
                 base = other;
             }
         }
-        Ok((base, format!("the merge base of {name} and this branch")))
+        Ok(found(base, of_branch(name)))
     }
 
-    fn of_push(&self, context: &Context) -> Result<(Oid, String)> {
+    fn of_push(&self, context: &Context) -> Result<Found> {
         let before = context.before.as_ref().map(commit_id).transpose()?;
         match before {
-            Some(before) if self.has(before) => Ok((before, "what the branch was before this push".into())),
+            Some(before) if self.has(before) => Ok(found(before, "what the branch was before this push")),
             // After a forced push nothing leads to it any more.
             Some(before) if self.repository.is_shallow() => {
                 Err(self.missing(&format!("the commit before this push ({})", short(before))))
             }
             Some(_) => {
-                let (base, why) = self.beside_default(context)?;
-                Ok((base, format!("{why}; the commit before this push is gone")))
+                let Found { base, why, .. } = self.beside_default(context)?;
+                Ok(found(base, format!("{why}; the commit before this push is gone")))
             }
             None => self.beside_default(context),
         }
     }
 
     /// For what has no commit before it: where it left the default branch, else the parent.
-    fn beside_default(&self, context: &Context) -> Result<(Oid, String)> {
+    fn beside_default(&self, context: &Context) -> Result<Found> {
         let default = context.default_branch.as_deref().filter(|_| !context.on_default_branch());
         if let Some((name, tip)) = default.and_then(|name| Some((name, self.find(name)?))) {
             let base = self.common(tip, name)?;
             if base != self.head {
-                return Ok((base, format!("the merge base of {name} and this branch")));
+                return Ok(found(base, of_branch(name)));
             }
         }
         let parent = self.repository.find_commit(self.head).and_then(|commit| commit.parent_id(0));
         match parent {
             Ok(parent) => {
                 self.need(parent, "the parent of the commit that is judged")?;
-                Ok((parent, "the parent of this commit".into()))
+                Ok(found(parent, "the parent of this commit"))
             }
             Err(_) if self.repository.is_shallow() => {
                 Err(self.missing(&format!("the parent of {}", short(self.head))))
             }
-            Err(_) => Ok((self.head, self.itself("it has no parent"))),
+            Err(_) => Ok(found(self.head, self.itself("it has no parent"))),
         }
     }
 
-    fn of_schedule(
-        &self,
-        context: &Context,
-        history: Option<&str>,
-        newest: &dyn Fn(&str) -> Result<Option<String>>,
-    ) -> Result<(Oid, String)> {
+    fn of_schedule(&self, context: &Context, history: Option<&str>, newest: &Ask<'_>) -> Result<Found> {
         let Some(address) = history else {
-            return Ok((self.head, self.itself("no `--history` says what was green before")));
+            return Ok(found(self.head, self.itself("no `--history` says what was green before")));
         };
-        let Some(commit) = newest(address)? else {
-            let of = context.branch.as_deref().map_or(String::new(), |branch| format!(" of {branch}"));
-            return Ok((self.head, self.itself(&format!("the history holds no green run{of} yet"))));
+        let of = context.branch.as_deref().map_or(String::new(), |branch| format!(" of {branch}"));
+        let (commit, is_green) = match newest(address)? {
+            Reference::Green(commit) => (commit, true),
+            Reference::Oldest(commit) => (commit, false),
+            Reference::Nothing => {
+                return Ok(found(self.head, self.itself(&format!("the history holds no run{of} yet"))));
+            }
         };
         let base = commit_id(&parsed(&commit)?)?;
-        self.need(base, "the newest green commit of the history")?;
-        Ok((base, "the newest green commit of the history".into()))
+        let why = match (is_green, base == self.head) {
+            (true, true) => {
+                "the newest green commit of the history, which is this one: already judged green".to_owned()
+            }
+            (true, false) => "the newest green commit of the history".to_owned(),
+            (false, true) => self
+                .itself(&format!("no run{of} in the history is green yet, and the oldest is of this commit")),
+            (false, false) => {
+                format!("the commit of the oldest run in the history, because no run{of} is green yet")
+            }
+        };
+        self.need(
+            base,
+            if is_green {
+                "the newest green commit of the history"
+            } else {
+                "the oldest commit of the history"
+            },
+        )?;
+        Ok(Found { is_judged: is_green, ..found(base, why) })
     }
 
     fn itself(&self, because: &str) -> String {
@@ -266,6 +313,7 @@ impl Commits<'_> {
             commit: Some(base.to_string()),
             committed: committed.map(|at| humantime::format_rfc3339_seconds(at).to_string()),
             why: format!("{why}{age}"),
+            by_hand: false,
         }
     }
 }

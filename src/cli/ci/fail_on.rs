@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::compare::{Conclusion, Verdict, VerdictDocument};
-use crate::model::Exit;
+use crate::model::{Exit, Fault, Result};
 
 /// A class of what a comparison can come to.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,22 @@ impl FailOn {
                 .then_some(Exit::Failed),
             Self::None => None,
         }
+    }
+}
+
+/// Refuses a list that says both nothing and something.
+pub fn refuse_contradiction(listed: &[FailOn]) -> Result<()> {
+    match listed.contains(&FailOn::None) && listed.iter().any(|class| *class != FailOn::None) {
+        true => {
+            let words: Vec<_> = listed.iter().map(|class| class.word()).collect();
+            let next = "write `none` alone, or leave it out of the list";
+            Err(Fault::at_flag(
+                format!("--fail-on {}", words.join(",")),
+                "`none` and a class exclude each other",
+                next,
+            ))
+        }
+        false => Ok(()),
     }
 }
 
@@ -119,6 +135,17 @@ mod tests {
             (&[Regression, Inconclusive, Failed], &green, Exit::Pass, Exit::Pass),
         ] {
             assert_eq!(decide(listed, document, gate), expected, "{listed:?}");
+        }
+    }
+
+    #[test]
+    fn none_beside_a_class_is_a_contradiction() {
+        use FailOn::{Failed, None, Regression};
+        for fine in [&[][..], &[None], &[None, None], &[Regression, Failed]] {
+            assert!(refuse_contradiction(fine).is_ok(), "{fine:?}");
+        }
+        for listed in [&[None, Regression][..], &[Regression, None]] {
+            assert_eq!(refuse_contradiction(listed).unwrap_err().exit, Exit::Usage);
         }
     }
 

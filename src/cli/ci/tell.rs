@@ -21,7 +21,8 @@ pub fn verdict(done: &Done, context: &Context, out: &mut impl Write) -> Result<(
         return outputs::set(&[("exit-code", done.exit.code().to_string())]);
     };
     let document = &judged.document;
-    for note in within_limits(after::annotations(document, &judged.job)) {
+    let itself = judged.is_noise.then(|| after::compared_with_itself(&judged.job));
+    for note in within_limits(itself.into_iter().chain(after::annotations(document, &judged.job))) {
         wrote(writeln!(
             out,
             "{}",
@@ -51,14 +52,14 @@ pub struct Note {
 }
 
 /// The first of each level: the runner drops what comes after them.
-fn within_limits(notes: Vec<Note>) -> Vec<Note> {
+fn within_limits(notes: impl Iterator<Item = Note>) -> Vec<Note> {
     let mut told = std::collections::HashMap::new();
     let mut fits = |note: &Note| {
         let count = told.entry(note.level).or_insert(0);
         *count += 1;
         *count <= ANNOTATIONS
     };
-    notes.into_iter().filter(|note| fits(note)).collect()
+    notes.filter(|note| fits(note)).collect()
 }
 
 /// Tells why nothing was decided, as far as there is a place for it: the fault itself goes its usual way.

@@ -5,32 +5,28 @@ use std::time::SystemTime;
 
 use super::Args;
 use super::ended::Ended;
+use super::local;
 use super::place::{Place, unpublished};
 use super::post::{Say, facts};
 use super::source::Material;
 use crate::cli::artifact;
 use crate::cli::current_folder;
 use crate::cli::door::client_of;
-use crate::compare::{Conclusion, VerdictDocument};
+use crate::cli::stored::history_of;
+use crate::compare::{Conclusion, Merged, VerdictDocument};
 use crate::github::Context;
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueDone};
-use crate::model::{Exit, Fault, Probe, Result, Side};
+use crate::model::{Exit, Job, Probe, Result, Side};
 use crate::report::posts;
 use crate::store::{Address, ComparisonFolder, History, HistoryEntry, SCHEMA_HISTORY, read_record};
 
-/// The issue and the history, where they are asked for. A run of anything but the default branch is refused: whoever can
-/// open a pull request must not write the past.
+/// The issue and the history, where they are asked for.
 pub fn carry_out(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
     if !args.issue && args.history.is_none() {
         return Ok(());
     }
-    if !place.context.on_default_branch() {
-        let what = format!("a run by {} on this branch must not write it", place.context.event.word());
-        let next =
-            "keep `--issue` and `--history` to push, schedule and workflow_dispatch on the default branch";
-        return Err(unpublished("issue and history", what, next));
-    }
+    only_default_branch(&place.context)?;
     // The issue first: somebody waits for it, and a record that cannot be kept is no reason to be silent.
     let told = if args.issue { issue(args, place, material, say) } else { Ok(()) };
     let kept = append(args, Some(place), material, say);
@@ -49,13 +45,26 @@ pub fn without_verdict(args: &Args, place: &Place, ended: &Ended, say: &mut Say<
     say(&words(done))
 }
 
-/// Undecided neither opens the issue nor closes it: nothing new is known.
+/// A run of anything but the default branch is refused: whoever can open a pull request must not write the past.
+pub fn only_default_branch(context: &Context) -> Result<()> {
+    if context.on_default_branch() {
+        return Ok(());
+    }
+    let what = format!("a run by {} on this branch must not write it", context.event.word());
+    let next = "keep `--issue` and `--history` to push, schedule and workflow_dispatch on the default branch";
+    Err(unpublished("issue and history", what, next))
+}
+
+/// Whether an issue is to be open. Undecided neither opens one nor closes it: nothing new is known.
+pub fn is_open(merged: &Merged) -> Option<bool> {
+    (merged.conclusion != Conclusion::Inconclusive).then_some(merged.conclusion != Conclusion::Pass)
+}
+
 fn issue(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
     let merged = &material.merged;
-    if merged.conclusion == Conclusion::Inconclusive {
+    let Some(open) = is_open(merged) else {
         return say("issue: left as it is, the verdict is inconclusive");
-    }
-    let open = merged.conclusion != Conclusion::Pass;
+    };
     let facts = facts(args, Some(&place.context), Some(material), false);
     let url = compare_url(place, merged.groups.first().map(|group| &group.verdict));
     let (title, text) = posts::issue(merged, &facts, url.as_deref());
@@ -83,33 +92,53 @@ fn compare_url(place: &Place, verdict: Option<&VerdictDocument>) -> Option<Strin
     Some(format!("{}/{}/compare/{base}...{head}", context.endpoint.server, context.slug))
 }
 
-/// Appends the head's record of every comparison in the material. `place`: none where there is no GitHub.
-pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut Say<'_>) -> Result<()> {
-    let Some(text) = &args.history else { return Ok(()) };
-    let address: Address =
-        text.parse().map_err(|what| Fault::at_flag(format!("--history {text}"), what, Address::FORMS))?;
+/// A run that `--history` is about, and why it is not kept where it is not.
+pub struct Candidate {
+    pub entry: HistoryEntry,
+    pub refused: Option<&'static str>,
+}
+
+/// What `--history` would append: the head's run of every comparison in the material.
+pub fn candidates(material: &Material, context: Option<&Context>) -> Result<Vec<Candidate>> {
     let folders = material.folder.as_deref().map(comparisons).unwrap_or_default();
     if folders.is_empty() {
         let next = "name the comparison's folder with its records, or the folder that holds the parts";
         return Err(unpublished("the history", "a verdict by itself holds no record to append", next));
     }
+    let candidate = |folder: &PathBuf| {
+        let job = job(folder)?;
+        let entry = entry(folder, job.as_ref(), context)?;
+        // Who compares a commit with itself accepts it as it is; any other base may be one that hides what got slower.
+        let by_hand = job.is_some_and(|job| job.base.by_hand) && entry.base.as_ref() != Some(&entry.commit);
+        Ok(Candidate { entry, refused: by_hand.then_some("a run against a base chosen by hand") })
+    };
+    folders.iter().map(candidate).collect()
+}
+
+/// Appends them. `place`: none where there is no GitHub.
+pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut Say<'_>) -> Result<()> {
+    let Some(address) = args.history.as_deref().map(history_of).transpose()? else { return Ok(()) };
+    let candidates = candidates(material, place.map(|place| &place.context))?;
     let client = match &address {
         Address::GitHub { slug, .. } => Some(client_of(slug)?),
         _ => None,
     };
     let history = History::open(&address, &current_folder()?, client.as_ref())?;
-    for folder in &folders {
-        let entry = entry(folder, place.map(|place| &place.context))?;
-        let appended = match history.append(&entry) {
+    for Candidate { entry, refused } in &candidates {
+        if let Some(why) = refused {
+            say(&format!("history {address}: {} not kept: {why}", entry.run_id))?;
+            continue;
+        }
+        let appended = match history.append(entry) {
             // A run that measured nothing is no past; the others of the night are.
             Err(fault) if fault.exit == Exit::Failed => {
-                say(&format!("history {text}: {} is not kept: {}", entry.run_id, fault.what))?;
+                say(&format!("history {address}: {} is not kept: {}", entry.run_id, fault.what))?;
                 continue;
             }
             appended => appended?,
         };
         let already = if appended.already { " was there already:" } else { ":" };
-        say(&format!("history {text}{already} {} in {}", appended.path, &appended.commit))?;
+        say(&format!("history {address}{already} {} in {}", appended.path, &appended.commit))?;
     }
     Ok(())
 }
@@ -134,13 +163,18 @@ fn comparisons(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// What the job that measured knew, if it was a job.
+fn job(folder: &Path) -> Result<Option<Job>> {
+    let text = std::fs::read_to_string(folder.join("job.json")).ok();
+    text.map(|text| artifact::job(&folder.display().to_string(), &text)).transpose()
+}
+
 /// The head's run of one comparison, with what the gate said of it.
-fn entry(folder: &Path, context: Option<&Context>) -> Result<HistoryEntry> {
+fn entry(folder: &Path, job: Option<&Job>, context: Option<&Context>) -> Result<HistoryEntry> {
     let record = read_record(&ComparisonFolder::open(folder)?.side(Side::Head))?;
     let shown = folder.display().to_string();
-    let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
-    let job = read("job.json").map(|text| artifact::job(&shown, &text)).transpose()?;
-    let verdict = read("reports/verdict.json").map(|text| artifact::verdict(&shown, &text)).transpose()?;
+    let verdict = std::fs::read_to_string(folder.join("reports/verdict.json")).ok();
+    let verdict = verdict.map(|text| artifact::verdict(&shown, &text)).transpose()?;
     let (commit, branch) = match &record.manifest.git {
         Probe::Known(git) => (git.commit.clone(), git.branch.clone()),
         _ => (None, None),
@@ -149,9 +183,20 @@ fn entry(folder: &Path, context: Option<&Context>) -> Result<HistoryEntry> {
     let commit = context.map(|context| context.head.to_string()).or(commit);
     let commit = commit.ok_or_else(|| nowhere("it is of no commit", "compare commits, not records"))?;
     // A comparison measures a detached work tree; outside of a job its own checkout has the branch.
-    let branch = context.and_then(|context| context.branch.clone()).or(branch).or_else(checked_out);
+    let here = local::repository();
+    let branch = context.and_then(|context| context.branch.clone()).or(branch);
+    let branch = branch.or_else(|| here.as_ref().and_then(local::checked_out));
     let branch =
         branch.ok_or_else(|| nowhere("it is of no branch", "check a branch out, and append again"))?;
+    if context.is_none() {
+        let here =
+            here.ok_or_else(|| nowhere("no repository is here", "publish from within the repository"))?;
+        if matches!(&record.manifest.git, Probe::Known(git) if git.dirty.any()) {
+            let next = "commit the changes, or put them aside with `git stash --include-untracked`, and measure again";
+            return Err(nowhere("it measured changes that are in no commit", next));
+        }
+        local::refuse_other(&here, &branch, &commit)?;
+    }
     Ok(HistoryEntry {
         schema: SCHEMA_HISTORY.into(),
         run_id: record.run_id.clone(),
@@ -159,17 +204,11 @@ fn entry(folder: &Path, context: Option<&Context>) -> Result<HistoryEntry> {
         event: context.map_or("none", |context| context.event.word()).to_owned(),
         branch,
         commit,
-        label: job.as_ref().map_or_else(String::new, |job| job.label.clone()),
+        label: job.map_or_else(String::new, |job| job.label.clone()),
+        shard: job.and_then(|job| job.shard),
         conclusion: verdict.as_ref().map(|verdict| verdict.conclusion.word().to_owned()),
         exit_code: verdict.as_ref().map(|verdict| verdict.exit_code),
         base: verdict.and_then(|verdict| verdict.base.commit),
         record,
     })
-}
-
-/// The branch of the repository that this folder lies in.
-fn checked_out() -> Option<String> {
-    let repository = git2::Repository::discover(current_folder().ok()?).ok()?;
-    let head = repository.head().ok()?;
-    head.is_branch().then(|| head.shorthand().ok().map(str::to_owned)).flatten()
 }

@@ -40,13 +40,8 @@ impl Place {
         external(id, attempt)
     }
 
-    /// The name of the check of one machine, and of all where there is no label. A run that no pull request started answers
-    /// another question about the same commit, and has a check of its own.
     pub fn check_name(&self, name: &str, label: &str) -> String {
-        match &self.context.event {
-            Event::PullRequest | Event::MergeGroup | Event::WorkflowRun => check_name(name, label),
-            other => check_name(&format!("{name} ({})", other.word()), label),
-        }
+        check_name(Some(&self.context), name, label)
     }
 
     /// The page of the run that measured.
@@ -63,9 +58,15 @@ pub fn run_url(context: &Context) -> Option<String> {
     }
 }
 
-/// The name of the check of one machine. Branch protection knows a check by its name, so it holds nothing that changes.
-fn check_name(name: &str, label: &str) -> String {
-    if label.is_empty() { name.to_owned() } else { format!("{name} / {label}") }
+/// The name of the check of one machine, and of all where there is no label. Branch protection knows a check by its name, so
+/// it holds nothing that changes. A run that no pull request started answers another question about the same commit, and has
+/// a check of its own.
+pub fn check_name(context: Option<&Context>, name: &str, label: &str) -> String {
+    let name = match context.map(|context| &context.event) {
+        None | Some(Event::PullRequest | Event::MergeGroup | Event::WorkflowRun) => name.to_owned(),
+        Some(other) => format!("{name} ({})", other.word()),
+    };
+    if label.is_empty() { name } else { format!("{name} / {label}") }
 }
 
 /// A name that can stand in a marker, in a check and in a branch's protection.
@@ -89,8 +90,8 @@ mod tests {
 
     #[test]
     fn a_checks_name_is_stable_and_says_the_machine() {
-        assert_eq!(check_name("gbench-ci", ""), "gbench-ci");
-        assert_eq!(check_name("kernels", "h100"), "kernels / h100");
+        assert_eq!(check_name(None, "gbench-ci", ""), "gbench-ci");
+        assert_eq!(check_name(None, "kernels", "h100"), "kernels / h100");
         assert_eq!(gate_name(" nightly (full) "), Ok("nightly (full)".into()));
         for wrong in ["", "a-->b", "x\ny", "<b>", &"n".repeat(81)] {
             assert!(gate_name(wrong).is_err(), "{wrong}");

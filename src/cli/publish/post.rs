@@ -2,7 +2,7 @@
 
 use super::Args;
 use super::ended::{self, Ended};
-use super::place::{Place, run_url, unpublished};
+use super::place::{Place, check_name, run_url, unpublished};
 use super::source::Material;
 use crate::cli::artifact::{Contents, read_hostile};
 use crate::cli::outputs;
@@ -147,25 +147,37 @@ fn tell(
     }
     let merged = &material.merged;
     outputs::of_answer(merged.conclusion, &merged.counts)?;
-    let mut mark = |label: &str, merged: &Merged| {
-        let check = posts::check(merged, &facts);
+    for (name, check) in checks(args, Some(&place.context), merged, &facts) {
         let conclusion = conclusion(check.standing, unverified);
-        finish(&place.check_name(&args.name, label), place, conclusion, &output(check), say)
-    };
-    for group in merged.groups.iter().filter(|group| !group.label.is_empty()) {
-        mark(&group.label, &Merged::single(&group.label, group.verdict.clone()))?;
-    }
-    // Of several machines, too, there is one check for all: the name that branch protection can ask for.
-    let alone = merged.groups.len() == 1 && args.label == merged.groups[0].label;
-    if alone && !args.label.is_empty() {
-        // A single machine's own job; its check is there already, and the others' jobs have theirs.
-    } else {
-        mark(&args.label, merged)?;
+        finish(&name, place, conclusion, &output(check), say)?;
     }
     match number {
         Some(number) => comment(args, place, number, &material.merged, &facts, say),
         None => Ok(()),
     }
+}
+
+/// The checks of a verdict, with their names: one for each machine that has a label, and one for all, the name that branch
+/// protection can ask for. A machine's own job has only its own.
+pub fn checks(
+    args: &Args,
+    context: Option<&Context>,
+    merged: &Merged,
+    facts: &Facts,
+) -> Vec<(String, Check)> {
+    let name = |label: &str| check_name(context, &args.name, label);
+    let labelled = merged.groups.iter().filter(|group| !group.label.is_empty());
+    let mut checks: Vec<(String, Check)> = labelled
+        .map(|group| {
+            let alone = Merged::single(&group.label, group.verdict.clone());
+            (name(&group.label), posts::check(&alone, facts))
+        })
+        .collect();
+    let is_own = !args.label.is_empty() && merged.groups.len() == 1 && merged.groups[0].label == args.label;
+    if !is_own {
+        checks.push((name(&args.label), posts::check(merged, facts)));
+    }
+    checks
 }
 
 fn finish(
@@ -213,15 +225,9 @@ fn comment(
 }
 
 /// Whether somebody should read it: all but plain green.
-fn is_worth_saying(merged: &Merged) -> bool {
+pub fn is_worth_saying(merged: &Merged) -> bool {
     let improved = merged.counts.get(&Verdict::Improved).is_some_and(|count| *count > 0);
     merged.conclusion != Conclusion::Pass || improved
-}
-
-/// The comment as it would be sent, for `--dry-run`.
-pub fn page(args: &Args, context: Option<&Context>, material: &Material, unverified: bool) -> String {
-    let page = posts::comment(&material.merged, &facts(args, context, Some(material), unverified), "");
-    page.trim_end().to_owned() + "\n"
 }
 
 /// A check that ends without a verdict.

@@ -1,6 +1,7 @@
 //! A check: what GitHub calls it, and its texts.
 
 use super::links::{address, commit};
+use super::locally::for_readers;
 use super::page::{Sheet, answer, folds, gate, page};
 use super::remarks::{PostAnnotation, on_lines};
 use super::text::{plain, prose};
@@ -26,9 +27,9 @@ pub enum Standing {
     InProgress,
     Success,
     Failure,
-    /// Undecided, or decided and of no consequence. Does not block.
+    /// Undecided in part, or decided and of no consequence. Does not block.
     Neutral,
-    /// Undecided where policy wants a decision. Blocks.
+    /// Undecided where policy wants a decision, or nothing decided at all. Blocks.
     ActionRequired,
 }
 
@@ -45,7 +46,7 @@ impl Standing {
     }
 
     /// Green only where everything was compared and nothing regressed. What fails the job fails the check: by `fail_on`
-    /// where it is given, else by the gate's own exit code.
+    /// where it is given, else by the gate's own exit code, which is red also where nothing at all could be decided.
     pub fn of(merged: &Merged, facts: &Facts) -> Self {
         let pass = Exit::Pass.code();
         let inconclusive = Exit::Inconclusive.code();
@@ -59,7 +60,6 @@ impl Standing {
             verdicts.iter().any(|verdict| fails(*verdict) && count(verdict) > 0)
         };
         let nothing_compared = merged.conclusion == Conclusion::Failed && fails(Verdict::Invalid);
-        let asked = merged.groups.iter().any(|group| group.verdict.method.inconclusive_fails);
         match (facts.fail_on.is_empty(), merged.conclusion) {
             (_, Conclusion::Pass) if merged.exit_code == pass => Standing::Success,
             (false, _)
@@ -68,8 +68,8 @@ impl Standing {
                 Standing::Failure
             }
             (false, _) if has(&[Verdict::Inconclusive]) => Standing::ActionRequired,
-            (true, _) if merged.exit_code == inconclusive && asked => Standing::ActionRequired,
-            (true, _) if ![pass, inconclusive].contains(&merged.exit_code) => Standing::Failure,
+            (true, _) if merged.exit_code == inconclusive => Standing::ActionRequired,
+            (true, _) if merged.exit_code != pass => Standing::Failure,
             _ => Standing::Neutral,
         }
     }
@@ -88,6 +88,7 @@ pub fn is_wanted(verdict: Verdict, facts: &Facts) -> bool {
 
 /// The finished check.
 pub fn check(merged: &Merged, facts: &Facts) -> Check {
+    let merged = &for_readers(merged, facts);
     let sheet = Sheet { opening: answer(merged, facts), limit: CHECK, unchanged: None };
     let text = folds(merged, facts, CHECK);
     Check {
@@ -102,10 +103,13 @@ pub fn check(merged: &Merged, facts: &Facts) -> Check {
 /// `2 regressed, 13 unchanged`: what a list of checks shows.
 pub fn title(merged: &Merged) -> String {
     let counts = counts_text(&merged.counts);
+    let compared = [Verdict::Regressed, Verdict::Improved, Verdict::Unchanged];
+    let decided = compared.iter().any(|verdict| merged.counts.get(verdict).is_some_and(|count| *count > 0));
     let title = match merged.conclusion {
         Conclusion::Incomparable => "Nothing was compared: the machines differ".to_owned(),
         _ if counts.is_empty() => "Nothing was compared".into(),
         Conclusion::Pass => format!("Nothing regressed: {counts}"),
+        Conclusion::Inconclusive if !decided => format!("Nothing could be decided: {counts}"),
         _ => counts,
     };
     plain(&title, 255)

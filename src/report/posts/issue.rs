@@ -2,6 +2,7 @@
 
 use super::check::title as title_of_check;
 use super::links::{address, commit, commits, footer};
+use super::locally::for_readers;
 use super::page::{Sheet, answer, page};
 use super::text::plain;
 use super::{COMMENT, Facts};
@@ -15,6 +16,7 @@ const FOR_THE_MARKER: usize = 1024;
 /// Title (plain, at most 200 bytes) and body of the issue. The body leaves 1 KiB of [`COMMENT`] for a marker below it.
 /// `compare_url`: the page that shows what changed between the two commits.
 pub fn issue(merged: &Merged, facts: &Facts, compare_url: Option<&str>) -> (String, String) {
+    let merged = &for_readers(merged, facts);
     let gate = if facts.gate.is_empty() { "gbench-ci" } else { &facts.gate };
     let mut amiss = merged.counts.clone();
     amiss.retain(|verdict, _| !matches!(verdict, Verdict::Improved | Verdict::New | Verdict::Unchanged));

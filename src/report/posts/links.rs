@@ -1,6 +1,7 @@
 //! What may stand in an address, and the lines made of addresses. Only what is known to be harmless becomes a link.
 
 use super::Facts;
+use super::locally::is_dirty;
 use super::text::prose;
 use crate::compare::Merged;
 use crate::report::rows::short_commit;
@@ -78,7 +79,8 @@ pub fn footer(merged: &Merged, facts: &Facts) -> String {
         said += ". ";
     }
     if let Some(head) = head {
-        said += &format!("Head {}. ", commit(head, facts));
+        let changes = if is_dirty(merged) { " with changes that are not committed" } else { "" };
+        said += &format!("Head {}{changes}. ", commit(head, facts));
     }
     let changed = match (repository(facts), base, head) {
         (Some(page), Some(base), Some(head)) if base != head => {

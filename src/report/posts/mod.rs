@@ -6,6 +6,7 @@
 //! section    one machine: its table, its notes, its folded parts
 //! table      rows with base, head, change, verdict and margin
 //! folded     all results, environment, method and checks
+//! locally    the command that measures the same, and advice that a job can follow
 //! links      commits, runs and the footer; what may stand in an address
 //! text       names and prose in so many bytes
 //! check      conclusion and texts of a check
@@ -21,6 +22,7 @@ mod check;
 mod folded;
 mod issue;
 mod links;
+mod locally;
 mod page;
 mod remarks;
 #[cfg(test)]
@@ -78,6 +80,7 @@ pub struct Facts {
 /// The comment of a pull request: at most [`COMMENT`] bytes, `marker` (one line) last. What does not fit goes in this order:
 /// folded parts, improved and new rows, notes, undecided rows, regressions; each place says where the rest is.
 pub fn comment(merged: &Merged, facts: &Facts, marker: &str) -> String {
+    let merged = &locally::for_readers(merged, facts);
     let limit = COMMENT.saturating_sub(marker.len() + 2);
     let sheet = page::Sheet { opening: page::opening(merged, facts), limit, unchanged: Some(60) };
     format!("{}\n{marker}\n", page::page(merged, facts, sheet))
@@ -85,6 +88,7 @@ pub fn comment(merged: &Merged, facts: &Facts, marker: &str) -> String {
 
 /// The summary of a step: at most [`SUMMARY`] bytes, all results as far as they fit.
 pub fn step_summary(merged: &Merged, facts: &Facts) -> String {
+    let merged = &locally::for_readers(merged, facts);
     let sheet =
         page::Sheet { opening: page::opening(merged, facts), limit: SUMMARY, unchanged: Some(usize::MAX) };
     page::page(merged, facts, sheet)

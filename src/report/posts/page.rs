@@ -3,13 +3,14 @@
 
 use super::Facts;
 use super::folded::{Commands, folded};
-use super::links::{commits, footer, whole_report};
+use super::links::{footer, whole_report};
+use super::locally::{Locally, locally};
 use super::section::{Section, counts, fill};
 use super::text::{Purse, prose};
 use crate::compare::{Conclusion, Group, Merged, Verdict, VerdictDocument};
 use crate::report::escape::markdown_block;
 use crate::report::markdown::{details, sign};
-use crate::report::rows::{Digest, capitalized, conclusion_word, counts_text, plural, short_commit};
+use crate::report::rows::{Digest, capitalized, conclusion_word, counts_text, plural};
 
 /// Most machines that have a section of their own: half as many as a matrix has jobs.
 const MOST_SECTIONS: usize = 128;
@@ -197,28 +198,23 @@ fn again(merged: &Merged, facts: &Facts) -> String {
     let Some((what, command)) = command(merged, facts) else { return String::new() };
     let block = markdown_block("sh", &command);
     match is_calm(merged) {
-        true => format!("{}\n", details(what, &block)),
+        true => format!("{}\n", details(&what, &block)),
         false => format!("**{what}**\n\n{block}\n"),
     }
 }
 
-fn command(merged: &Merged, facts: &Facts) -> Option<(&'static str, String)> {
-    const LOCALLY: &str = "Reproduce locally";
+fn command(merged: &Merged, facts: &Facts) -> Option<(String, String)> {
     let short_enough = |command: &String| !command.is_empty() && command.len() <= 2000;
     if let Some(given) = facts.reproduce.clone().filter(short_enough) {
-        return Some((LOCALLY, given));
+        return Some(("Reproduce locally".into(), given));
+    }
+    if let Some(Locally { words, command }) = locally(merged, facts) {
+        return Some((words, command));
     }
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
-    let commits = commits(merged, facts);
-    // A comparison of commits is one in rounds, even where it was refused before any.
-    let of_commits = verdict.method.rounds.is_some() || verdict.reproduce.starts_with("gbench-ci replay ");
-    if let (true, [Some(base), Some(head)]) = (of_commits, commits) {
-        let [base, head] = [base, head].map(short_commit);
-        return Some((LOCALLY, format!("gbench-ci compare {base}..{head}")));
-    }
     // What a stranger's job calls a command is not put into anyone's shell.
     let own = Some(verdict.reproduce.clone()).filter(|_| merged.groups.len() == 1 && !facts.unverified);
-    Some((Digest::new(verdict).again(), own.filter(short_enough)?))
+    Some((Digest::new(verdict).again().into(), own.filter(short_enough)?))
 }
 
 fn commands_below(merged: &Merged, facts: &Facts) -> Commands {

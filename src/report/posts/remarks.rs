@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Facts;
 use super::check::is_wanted;
+use super::locally::for_readers;
 use super::table::margin;
 use super::text::plain;
 use crate::compare::{Merged, Verdict};
@@ -63,6 +64,7 @@ pub fn on_lines(merged: &Merged, facts: &Facts) -> Vec<PostAnnotation> {
 }
 
 fn remarks(merged: &Merged, facts: &Facts) -> Vec<LogAnnotation> {
+    let merged = &for_readers(merged, facts);
     let digests: Vec<Digest> = merged.groups.iter().map(|group| Digest::new(&group.verdict)).collect();
     let mut lines: Vec<(&str, &Line)> = Vec::new();
     for (group, digest) in merged.groups.iter().zip(&digests) {

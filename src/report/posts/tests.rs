@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::compare::{Conclusion, Difference, Group, Row, SCHEMA_MERGED, Verdict, VerdictDocument};
-use crate::model::ParamValue;
+use crate::compare::{
+    Conclusion, Difference, Group, RoundsMethod, Row, SCHEMA_MERGED, Sequence, Verdict, VerdictDocument,
+};
+use crate::model::{ParamValue, Way};
 use crate::report::test_support as documents;
 use crate::report::test_support::{row, timed};
 
@@ -20,6 +22,7 @@ fn facts() -> Facts {
             commit: Some("9f1c2e7ab04d5566778899aabbccddeeff001122".into()),
             committed: None,
             why: "the merge base of main and this branch, 3 days old".into(),
+            by_hand: false,
         },
         run_url: Some("https://github.com/o/r/actions/runs/1".into()),
         report_url: Some("https://github.com/o/r/actions/runs/1/artifacts/2".into()),
@@ -232,10 +235,15 @@ fn a_check_is_green_only_for_a_pass_and_follows_the_policy() {
         check(&Merged::single("", document), &Facts { fail_on, ..facts() }).standing
     };
     let doubtful = || vec![timed("s/x", Verdict::Inconclusive, 1.0, 0.01, 0.1)];
-    let allowed = of(doubtful(), Conclusion::Inconclusive, 0);
-    let refused = of(doubtful(), Conclusion::Inconclusive, 3);
-    let mut asked = refused.clone();
+    let partly = || [doubtful(), vec![timed("s/y", Verdict::Unchanged, 1.0, 0.0, 0.1)]].concat();
+    let allowed = of(partly(), Conclusion::Inconclusive, 0);
+    let mut asked = of(partly(), Conclusion::Inconclusive, 3);
     asked.method.inconclusive_fails = true;
+    // Not one row was decided: the gate is red whatever the suite says of undecided ones, and so is the check.
+    let undecided = of(doubtful(), Conclusion::Inconclusive, 3);
+    let mut gaps_undecided =
+        of([doubtful(), vec![row("s/y", Verdict::Missing)]].concat(), Conclusion::Failed, 3);
+    gaps_undecided.method.failed_fails = false;
     let mixed = of(
         [doubtful(), vec![timed("s/y", Verdict::Regressed, 1.0, 0.2, 0.1)]].concat(),
         Conclusion::Regressed,
@@ -244,7 +252,7 @@ fn a_check_is_green_only_for_a_pass_and_follows_the_policy() {
     let gaps = of(vec![row("s/x", Verdict::Missing)], Conclusion::Failed, 4);
     let nothing = of(Vec::new(), Conclusion::Failed, 4);
     let gaps_allowed = of(vec![row("s/x", Verdict::Missing)], Conclusion::Failed, 0);
-    let cases: [(&VerdictDocument, &[&str], Standing); 19] = [
+    let cases: [(&VerdictDocument, &[&str], Standing); 20] = [
         (&documents::all_unchanged(), &[], Standing::Success),
         (&documents::all_unchanged(), &["inconclusive"], Standing::Success),
         (&documents::one_regressed(), &[], Standing::Failure),
@@ -252,8 +260,10 @@ fn a_check_is_green_only_for_a_pass_and_follows_the_policy() {
         (&documents::one_regressed(), &["failed"], Standing::Neutral),
         (&allowed, &[], Standing::Neutral),
         (&allowed, &["inconclusive"], Standing::ActionRequired),
-        (&refused, &[], Standing::Neutral),
-        (&refused, &["regression", "failed"], Standing::Neutral),
+        (&undecided, &[], Standing::ActionRequired),
+        (&gaps_undecided, &[], Standing::ActionRequired),
+        // The job was told to let it pass, and does.
+        (&undecided, &["regression", "failed"], Standing::Neutral),
         (&asked, &[], Standing::ActionRequired),
         (&mixed, &["inconclusive"], Standing::ActionRequired),
         (&mixed, &["inconclusive", "regression"], Standing::Failure),
@@ -268,6 +278,108 @@ fn a_check_is_green_only_for_a_pass_and_follows_the_policy() {
     for (index, (document, fail_on, expected)) in cases.into_iter().enumerate() {
         assert_eq!(standing(document.clone(), fail_on), expected, "case {index}");
     }
+    for document in [&allowed, &asked, &undecided, &gaps_undecided] {
+        assert_eq!(crate::compare::follows(document), Ok(()), "a gate gives such a document");
+    }
+    let title = |document: &VerdictDocument| check(&Merged::single("", document.clone()), &facts()).title;
+    assert_eq!(title(&undecided), "Nothing could be decided: 1 inconclusive");
+    assert_eq!(title(&allowed), "1 inconclusive, 1 unchanged");
+}
+
+/// All texts of one verdict, with blanks that may be broken.
+fn texts(merged: &Merged, facts: &Facts) -> Vec<String> {
+    let check = check(merged, facts);
+    let annotations = check.annotations.iter().map(|annotation| annotation.message.clone());
+    let log = annotations_of_log(merged, facts).into_iter().map(|annotation| annotation.message);
+    let mut texts = vec![comment(merged, facts, MARKER), step_summary(merged, facts), check.summary];
+    texts.push(issue(merged, facts, None).1);
+    texts.extend(annotations.chain(log));
+    texts.into_iter().map(|text| text.replace('\u{a0}', " ")).collect()
+}
+
+#[test]
+fn a_reader_of_a_job_is_told_what_a_job_can_do_and_not_to_resume() {
+    let document = |rounds, more| {
+        let mut rows = vec![timed("s/x", Verdict::Inconclusive, 1.0, 0.01, 0.1)];
+        rows[0].next =
+            "resume the comparison: about 9 more rounds would probably decide it (`--rounds 40`)".into();
+        rows[0].sequence = Some(Sequence {
+            rounds,
+            min_effect: 0.0025,
+            noise: 0.06,
+            log10_worse: 0.0,
+            log10_better: 0.0,
+            log10_needed: 2.3,
+            at_least: None,
+            more_rounds: Some(more),
+        });
+        let mut document = of(rows, Conclusion::Inconclusive, 3);
+        document.head.dirty = false;
+        document.method.rounds = Some(RoundsMethod {
+            alpha_improved: 0.05,
+            screen_rounds: 3,
+            most_rounds: 40,
+            suspects: 1,
+            seed: 7,
+            way: Way::Alternating,
+            stickiness: None,
+            shift: None,
+            controls: 0,
+            flagged_controls: Vec::new(),
+        });
+        document
+    };
+    let source = SourceLine { benchmark: "s/x".into(), path: "x.py".into(), line: 1 };
+    let facts = Facts { sources: vec![source], ..facts() };
+    let said = |rounds, more, expected: &str| {
+        let texts = texts(&Merged::single("", document(rounds, more)), &facts);
+        assert_eq!(texts.len(), 6);
+        for text in texts {
+            let text = text.replace("<code>", "`").replace("</code>", "`");
+            assert!(text.to_lowercase().contains(expected), "{text}");
+            assert!(!text.to_lowercase().contains("resume the comparison"), "{text}");
+        }
+    };
+    said(
+        40,
+        204,
+        "about 204 more rounds would probably decide it: allow the job as many (`rounds = 244`) and the time for them \
+         (`budget`), or quieten the machine; to try it locally, `gbench-ci compare 9f1c2e7ab0..02ab45cd66 --rounds 244`",
+    );
+    said(
+        9,
+        1,
+        "about 1 more round would probably decide it: give the job more time (`budget`), or quieten the machine; to try \
+         it locally, `gbench-ci compare 9f1c2e7ab0..02ab45cd66 --rounds 40`",
+    );
+}
+
+#[test]
+fn changes_that_no_commit_holds_are_not_said_to_be_in_one() {
+    let mut document = documents::one_regressed();
+    document.reproduce = "gbench-ci replay 20261121T110000.000Z-c0ffee".into();
+    document.head.dirty = false;
+    let clean = Merged::single("", document.clone());
+    document.head.dirty = true;
+    let dirty = Merged::single("", document);
+    let compared = |merged| comment(merged, &facts(), MARKER);
+    assert!(
+        compared(&clean).contains("\ngbench-ci compare 9f1c2e7ab0..02ab45cd66\n"),
+        "{}",
+        compared(&clean)
+    );
+    assert!(!compared(&clean).contains("not committed"));
+    let text = compared(&dirty);
+    assert!(text.contains("\ngbench-ci compare 9f1c2e7ab0\n"), "{text}");
+    assert!(
+        text.contains("**Reproduce locally, on 02ab45cd66 with the same changes: they were not committed**"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "/commit/02ab45cd66778899aabbccddeeff00112233aabb) with changes that are not committed."
+        )
+    );
 }
 
 #[test]
@@ -411,7 +523,7 @@ proptest! {
         (gate, why, url, reproduce) in (hostile_text(), hostile_text(), hostile_text(), hostile_text()),
         unverified: bool,
     ) {
-        let base = BaseChoice { commit: Some(url.clone()), committed: Some(why.clone()), why };
+        let base = BaseChoice { commit: Some(url.clone()), committed: Some(why.clone()), why, by_hand: false };
         let odd = Facts {
             gate, base, unverified,
             head: Some(url.clone()),

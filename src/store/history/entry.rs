@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::github::Sha;
-use crate::model::{Exit, Fault, RecordState, Result, RunId, RunRecord, SCHEMAS_READ};
+use crate::model::{Exit, Fault, Probe, RecordState, Result, RunId, RunRecord, SCHEMAS_READ, Shard};
 use crate::store::address::is_branch;
 
 pub const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";
@@ -36,6 +36,9 @@ pub struct HistoryEntry {
     /// Which machine of a matrix it was: `h100`; empty for the only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
+    /// Which part of the suite it measured; absent for the whole of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// What the gate said of it, in the word of the verdict; absent where it was only measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<String>,
@@ -71,8 +74,7 @@ impl HistoryEntry {
     /// Errors: what may not enter a history. Exit code 4 where the run is at fault.
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
         let place = || format!("run {}", self.run_id);
-        if let Some(what) = self.refusal() {
-            let next = "run again; a history keeps whole runs only, because later ones are judged by it";
+        if let Some((what, next)) = self.refusal() {
             return Err(Fault::at(place(), what, next).exits(Exit::Failed));
         }
         let defect = |what: String| {
@@ -91,12 +93,18 @@ impl HistoryEntry {
         packed.map_err(|error| defect(error.to_string()))
     }
 
-    /// What keeps the run out.
-    fn refusal(&self) -> Option<String> {
+    /// What keeps the run out, and what to do about it.
+    fn refusal(&self) -> Option<(&'static str, &'static str)> {
+        let again = "run again; a history keeps whole runs only, because later ones are judged by it";
         let measured = self.record.cases.iter().filter(|case| case.outcome.is_measured()).count();
+        let is_dirty = matches!(&self.record.manifest.git, Probe::Known(git) if git.dirty.any());
         match self.record.state {
-            RecordState::Interrupted | RecordState::Recovered => Some("the run was cut short".into()),
-            RecordState::Complete if measured == 0 => Some("nothing in it was measured".into()),
+            RecordState::Interrupted | RecordState::Recovered => Some(("the run was cut short", again)),
+            RecordState::Complete if measured == 0 => Some(("nothing in it was measured", again)),
+            RecordState::Complete if is_dirty => Some((
+                "it measured changes that are in no commit",
+                "commit them, or put them aside with `git stash --include-untracked`, and measure again",
+            )),
             RecordState::Complete => None,
         }
     }
@@ -118,7 +126,7 @@ impl HistoryEntry {
         let entry = entry.map_err(|error| format!("it is no entry of a history: {error}"))?;
         entry.check()?;
         match entry.refusal() {
-            Some(what) => Err(what),
+            Some((what, _)) => Err(what.into()),
             None => Ok(entry),
         }
     }
@@ -141,6 +149,7 @@ impl HistoryEntry {
             (!is_branch(&self.branch), "branch"),
             (!commit(&self.commit), "commit"),
             (!plain(&self.label), "label"),
+            (!self.shard.is_none_or(|shard| shard.is_one()), "shard"),
             (!self.conclusion.as_deref().is_none_or(|text| word(text, 100)), "conclusion"),
             (!self.base.as_deref().is_none_or(commit), "base"),
             (!SCHEMAS_READ.contains(&self.record.schema.as_str()), "record.schema"),

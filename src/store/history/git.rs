@@ -104,8 +104,25 @@ impl GitBranch {
         self.repository.graph_descendant_of(newer, older).unwrap_or(false)
     }
 
-    pub(super) fn is_there(&self) -> Result<bool> {
-        self.tips().map(|tips| !tips.is_empty()).map_err(|error| self.fault(&error))
+    pub(super) fn need(&self) -> Result<()> {
+        let address = format!("git:{}", self.branch);
+        let tips = self.tips().map_err(|error| self.fault(&error))?;
+        if tips.is_empty() {
+            let next = format!(
+                "fetch it: `git fetch origin {}`; where there is none yet, `gbench-ci publish --history {address}` \
+                 makes it",
+                self.branch
+            );
+            let what = "there is no such branch, neither here nor among those fetched from `origin`";
+            return Err(Fault::at(address, what, next));
+        }
+        for tip in tips {
+            let root = self.repository.find_commit(tip).and_then(|commit| commit.tree());
+            let root = root.map_err(|error| self.fault(&error))?;
+            let has_runs = self.tree_in(&root, layout::ROOT).map_err(|error| self.fault(&error))?.is_some();
+            layout::is_of_a_history(has_runs, names_in(&root), &address)?;
+        }
+        Ok(())
     }
 
     /// Every file that is named like an entry, in no order.
@@ -256,8 +273,7 @@ impl GitBranch {
 
     fn place(&self, root: &Tree<'_>, file: &File<'_>, same: &dyn Fn(&[u8]) -> bool) -> Result<Place, Stop> {
         let runs = self.tree_in(root, layout::ROOT)?;
-        let others = root.iter().filter_map(|item| item.name().ok().map(str::to_owned));
-        layout::is_of_a_history(runs.is_some(), others, &format!("git:{}", self.branch))
+        layout::is_of_a_history(runs.is_some(), names_in(root), &format!("git:{}", self.branch))
             .map_err(Stop::Fault)?;
         let Some(runs) = runs else { return Ok(Place::New(layout::place(file.month, None, file.run))) };
         let names = folders(&runs);
@@ -331,8 +347,11 @@ enum Place {
     There(String),
 }
 
+fn names_in(tree: &Tree<'_>) -> impl Iterator<Item = String> {
+    tree.iter().filter_map(|item| item.name().ok().map(str::to_owned))
+}
+
 /// The names of the folders in a tree that are a month's.
 fn folders(runs: &Tree<'_>) -> Vec<String> {
-    let names = runs.iter().filter_map(|item| item.name().ok().map(str::to_owned));
-    names.filter(|name| layout::is_folder(name)).collect()
+    names_in(runs).filter(|name| layout::is_folder(name)).collect()
 }

@@ -33,8 +33,22 @@ impl GitHubBranch<'_> {
         }
     }
 
-    pub(super) fn is_there(&self) -> Result<bool> {
-        Ok(self.tip()?.is_some())
+    pub(super) fn need(&self) -> Result<()> {
+        let Some(tip) = self.tip()? else {
+            let next = "check its name; `gbench-ci publish --history` makes the branch with the first run";
+            return Err(Fault::at(self.address(), "there is no such branch", next));
+        };
+        let root = branch::folder(self.client, &tip.tree)?;
+        self.is_of_a_history(&root).map(|_| ())
+    }
+
+    /// The folder of all runs among what the root holds.
+    fn is_of_a_history<'r>(&self, root: &'r [TreeItem]) -> Result<Option<&'r TreeItem>> {
+        let is_runs = |item: &&TreeItem| item.kind == TreeKind::Folder && item.path == layout::ROOT;
+        let runs = root.iter().find(is_runs);
+        let names = root.iter().map(|item| item.path.clone());
+        layout::is_of_a_history(runs.is_some(), names, &self.address())?;
+        Ok(runs)
     }
 
     /// Every file that is named like an entry, in no order.
@@ -87,13 +101,11 @@ impl GitHubBranch<'_> {
         same: &dyn Fn(&[u8]) -> bool,
     ) -> Result<(String, bool), Trouble> {
         let root = branch::folder(self.client, &tip.tree)?;
-        let folder = |item: &&TreeItem| item.kind == TreeKind::Folder;
-        let runs = root.iter().filter(folder).find(|item| item.path == layout::ROOT);
-        let names = root.iter().map(|item| item.path.clone());
-        layout::is_of_a_history(runs.is_some(), names, &self.address())?;
-        let Some(runs) = runs else { return Ok((layout::place(file.month, None, file.run), false)) };
+        let Some(runs) = self.is_of_a_history(&root)? else {
+            return Ok((layout::place(file.month, None, file.run), false));
+        };
         let folders = branch::folder(self.client, &runs.id)?;
-        let folders: Vec<&TreeItem> = folders.iter().filter(folder).collect();
+        let folders: Vec<&TreeItem> = folders.iter().filter(|item| item.kind == TreeKind::Folder).collect();
         let name = layout::file_of(file.run);
         let mut last = None;
         for month in layout::folders_of(file.month, folders.iter().map(|item| item.path.as_str())) {

@@ -44,7 +44,9 @@ pub(super) fn is_of_a_history(
     if has_runs || names.all(|name| name == "README.md" || name.starts_with('.')) {
         return Ok(());
     }
-    let what = format!("the branch has files and no folder `{ROOT}`, so it was made for something else");
+    let what = format!(
+        "the branch holds no history: it has files and no folder `{ROOT}`, so it was made for something else"
+    );
     Err(Fault::at(address, what, "name a branch that is for the history alone, for example gbench-history"))
 }
 

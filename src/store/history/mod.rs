@@ -14,6 +14,7 @@ mod git;
 mod github;
 mod layout;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use git::GitBranch;
@@ -66,13 +67,6 @@ struct File<'a> {
     message: &'a str,
 }
 
-/// The newest run that fits, and what could not be read on the way to it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Latest {
-    pub entry: Option<HistoryEntry>,
-    pub warnings: Vec<String>,
-}
-
 impl<'c> History<'c> {
     /// Runs that are looked at of a long history: the newest. On GitHub each costs a request, and more than these say
     /// little more.
@@ -112,11 +106,11 @@ impl<'c> History<'c> {
         &self.address
     }
 
-    /// Whether the branch is there; a history that nobody has written to is not.
-    pub fn is_there(&self) -> Result<bool> {
+    /// Errors: the branch is not there, or was made for something else. A history may still hold no run.
+    pub fn need(&self) -> Result<()> {
         match &self.place {
-            Place::Git(git) => git.is_there(),
-            Place::GitHub(github) => github.is_there(),
+            Place::Git(git) => git.need(),
+            Place::GitHub(github) => github.need(),
         }
     }
 
@@ -148,13 +142,13 @@ impl<'c> History<'c> {
         entry.map_err(|what| Fault::at(format!("{} {}", self.address, listed.path), what, next))
     }
 
-    /// The newest run that fits, of the newest [`History::RECENT`]. What is no entry is passed over with a warning.
-    /// Errors: GitHub or the disk.
-    pub fn latest(&self, mut fits: impl FnMut(&HistoryEntry) -> bool) -> Result<Latest> {
+    /// Shows the newest [`History::RECENT`] runs one after the other, newest first, until `look` breaks off. Gives a
+    /// warning for each that is no entry and was passed over. Errors: GitHub or the disk.
+    pub fn recent(&self, mut look: impl FnMut(&HistoryEntry) -> ControlFlow<()>) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
         for listed in self.list()?.iter().rev().take(Self::RECENT) {
             match self.read(listed) {
-                Ok(entry) if fits(&entry) => return Ok(Latest { entry: Some(entry), warnings }),
+                Ok(entry) if look(&entry).is_break() => break,
                 Ok(_) => {}
                 Err(fault) if fault.exit == Exit::Usage => {
                     warnings.push(format!("{} is passed over: {}", fault.place, fault.what));
@@ -162,12 +156,12 @@ impl<'c> History<'c> {
                 Err(fault) => return Err(fault),
             }
         }
-        Ok(Latest { entry: None, warnings })
+        Ok(warnings)
     }
 
     /// Adds a run. The same run a second time is found and not added again, whenever it was added first.
     ///
-    /// Errors: a run that was cut short or measured nothing (exit code 4); another run under the same id; the branch is
+    /// Errors: a run that was cut short, measured nothing, or measured what is in no commit (exit code 4); another run under the same id; the branch is
     /// checked out, or was made for something else; GitHub or the disk (exit code 6).
     pub fn append(&self, entry: &HistoryEntry) -> Result<Appended> {
         let bytes = entry.encode()?;

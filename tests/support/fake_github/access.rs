@@ -22,7 +22,9 @@ fn wanted(operation: &str, is_pull: bool) -> &'static str {
         "checks/get" | "checks/list-for-ref" | "checks/list-annotations" => "checks=read",
         "repos/create-commit-status" => "statuses=write",
         "repos/list-commit-statuses-for-ref" | "repos/get-combined-status-for-ref" => "statuses=read",
-        "git/get-ref" | "git/get-blob" | "git/get-tree" | "git/get-commit" => "contents=read",
+        "git/get-ref" | "git/get-blob" | "git/get-tree" | "git/get-commit" | "repos/get-content" => {
+            "contents=read"
+        }
         name if name.starts_with("git/") => "contents=write",
         name if name.starts_with("actions/") => "actions=read",
         _ => "metadata=read",

@@ -301,7 +301,8 @@ impl Operation {
         };
         let schema_of = |value: &Value| {
             let content = value["content"].as_object()?;
-            Some(content.values().next()?["schema"].clone())
+            let content = content.get("application/json").or_else(|| content.values().next())?;
+            Some(content["schema"].clone())
         };
         let answer = |(status, value): (&String, &Value)| {
             let value = target(value);

@@ -25,6 +25,7 @@ pub fn handle(world: &mut World, call: &Call) -> Handled {
         "git/create-tree" => at.create_tree(call),
         "git/get-commit" => at.get_commit(call),
         "git/create-commit" => at.create_commit(call),
+        "repos/get-content" => at.get_content(call),
         _ => Err(Reply::not_found()),
     }
 }
@@ -120,6 +121,23 @@ impl Place<'_> {
         Ok(Reply::ok(json!({
             "sha": sha, "url": format!("{}/blobs/{sha}", self.root), "node_id": "B", "size": blob.size(),
             "encoding": "base64", "content": lines.collect::<String>(),
+        })))
+    }
+
+    /// A file at a path of a commit; folders are not asked for.
+    fn get_content(&self, call: &Call) -> Handled {
+        let path = call.name("path");
+        let commit = call.asked("ref").and_then(|name| self.repository.commit_of(name));
+        let tree =
+            commit.as_deref().and_then(oid).and_then(|id| self.git().find_commit(id).ok()?.tree().ok());
+        let entry = tree.and_then(|tree| tree.get_path(std::path::Path::new(path)).ok());
+        let blob =
+            entry.and_then(|entry| self.git().find_blob(entry.id()).ok()).ok_or_else(Reply::not_found)?;
+        let at = format!("{}/blobs/{}", self.root, blob.id());
+        Ok(Reply::ok(json!({
+            "type": "file", "encoding": "base64", "content": base64::encoded(blob.content()), "size": blob.size(),
+            "name": path.rsplit('/').next(), "path": path, "sha": blob.id().to_string(), "url": at, "git_url": at,
+            "html_url": null, "download_url": null, "_links": { "git": at, "html": null, "self": at },
         })))
     }
 

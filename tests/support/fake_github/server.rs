@@ -331,6 +331,7 @@ fn dispatch(world: &mut World, call: &Call, wrong: &[String]) -> Result<Reply, R
         "issues" => issues::handle(world, call),
         "checks" => checks::handle(world, call),
         "git" => git::handle(world, call),
+        "repos" if call.operation == "repos/get-content" => git::handle(world, call),
         "actions" => actions::handle(world, call),
         "repos" if call.operation.contains("status") => checks::handle(world, call),
         _ => pulls::handle(world, call),

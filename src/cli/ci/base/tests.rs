@@ -18,6 +18,14 @@ struct World {
     merge: Oid,
 }
 
+/// What a history says.
+#[derive(Clone, Copy)]
+enum Past {
+    Green(Oid),
+    Red(Oid),
+    None,
+}
+
 const DAY: i64 = 86_400;
 
 impl World {
@@ -75,16 +83,20 @@ impl World {
         Context::read(&variable).unwrap().unwrap()
     }
 
-    fn choose_asking(&self, context: &Context, asked: &Asked<'_>, green: Option<Oid>) -> Result<Chosen> {
+    fn choose_asking(&self, context: &Context, asked: &Asked<'_>, past: Past) -> Result<Chosen> {
         let newest = |address: &str| {
             assert_eq!(address, "git:history");
-            Ok(green.map(|id| id.to_string()))
+            Ok(match past {
+                Past::Green(id) => Reference::Green(id.to_string()),
+                Past::Red(oldest) => Reference::Oldest(oldest.to_string()),
+                Past::None => Reference::Nothing,
+            })
         };
         choose(self.repository.workdir().unwrap(), Some(context), asked, &newest)
     }
 
     fn choose(&self, context: &Context) -> Chosen {
-        self.choose_asking(context, &Asked { base: None, history: None }, None).unwrap()
+        self.choose_asking(context, &Asked { base: None, history: None }, Past::None).unwrap()
     }
 
     /// Makes the clone one that was cut short.
@@ -147,7 +159,8 @@ fn a_forced_push_whose_old_commit_is_gone_says_so() {
     let why = "the merge base of main and this branch; the commit before this push is gone, 3 days old";
     said(&world.choose(&context), world.second, world.topic1, why);
     world.shallow(world.second);
-    let fault = world.choose_asking(&context, &Asked { base: None, history: None }, None).err().unwrap();
+    let fault =
+        world.choose_asking(&context, &Asked { base: None, history: None }, Past::None).err().unwrap();
     assert!(fault.next.contains("fetch-depth: 0"), "{fault}");
 }
 
@@ -160,23 +173,60 @@ fn a_merge_group_is_judged_against_what_it_was_put_on() {
 }
 
 #[test]
-fn a_scheduled_run_is_judged_against_the_newest_green_commit_or_itself_and_says_which() {
+fn a_scheduled_run_is_judged_against_what_its_history_says_and_tells_which() {
     let world = World::new();
     for name in ["schedule", "workflow_dispatch"] {
         let context = world.job(name, world.third, world.first, "heads/main");
         let history = Asked { base: None, history: Some("git:history") };
-        let chosen = world.choose_asking(&context, &history, Some(world.first)).unwrap();
-        said(&chosen, world.first, world.third, "the newest green commit of the history, 9 days old");
-        let none = world.choose_asking(&context, &history, None).unwrap();
-        assert!(
-            none.choice.why.contains("the history holds no green run of main yet"),
-            "{}",
-            none.choice.why
-        );
+        let ask = |past| world.choose_asking(&context, &history, past).unwrap();
+        let itself = "the commit itself, so that this shows noise alone";
+        for (past, base, why, is_noise) in [
+            (Past::Green(world.first), world.first, "the newest green commit of the history, 9 days old".into(), false),
+            (
+                Past::Green(world.third),
+                world.third,
+                "the newest green commit of the history, which is this one: already judged green, 24 hours old".into(),
+                false,
+            ),
+            (
+                Past::Red(world.first),
+                world.first,
+                "the commit of the oldest run in the history, because no run of main is green yet, 9 days old".into(),
+                false,
+            ),
+            (
+                Past::Red(world.third),
+                world.third,
+                format!(
+                    "{itself}: no run of main in the history is green yet, and the oldest is of this commit, 24 hours old"
+                ),
+                true,
+            ),
+            (Past::None, world.third, format!("{itself}: the history holds no run of main yet, 24 hours old"), true),
+        ] {
+            let chosen = ask(past);
+            said(&chosen, base, world.third, &why);
+            assert_eq!((chosen.is_noise, chosen.choice.by_hand), (is_noise, false), "{why}");
+        }
         let alone = world.choose(&context);
-        let why = "the commit itself, so that this shows noise alone: no `--history` says what was green before, \
-                   24 hours old";
-        said(&alone, world.third, world.third, why);
+        said(
+            &alone,
+            world.third,
+            world.third,
+            &format!("{itself}: no `--history` says what was green before, 24 hours old"),
+        );
+        assert!(alone.is_noise);
+        // Who asks for the commit itself accepts it, and knows what it shows.
+        let commit = world.third.to_string();
+        let accepts = Asked { base: Some(&commit), ..history };
+        let accepted = world.choose_asking(&context, &accepts, Past::Green(world.first)).unwrap();
+        said(
+            &accepted,
+            world.third,
+            world.third,
+            &format!("{commit}, as asked for by `--base`, 24 hours old"),
+        );
+        assert!(accepted.choice.by_hand && !accepted.is_noise);
     }
 }
 
@@ -184,7 +234,8 @@ fn a_scheduled_run_is_judged_against_the_newest_green_commit_or_itself_and_says_
 fn who_names_a_base_gets_its_merge_base() {
     let world = World::new();
     let context = world.job("pull_request.opened", world.topic2, world.third, "pull/42");
-    let ask = |base: &str| world.choose_asking(&context, &Asked { base: Some(base), history: None }, None);
+    let ask =
+        |base: &str| world.choose_asking(&context, &Asked { base: Some(base), history: None }, Past::None);
     let why = "the merge base of main, as asked for by `--base`, and this branch, 3 days old";
     said(&ask("main").unwrap(), world.second, world.topic2, why);
     let name = world.first.to_string();
@@ -204,21 +255,22 @@ fn who_names_a_base_gets_its_merge_base() {
 fn a_commit_that_this_clone_does_not_hold_is_a_matter_of_the_fetch_depth() {
     let world = World::new();
     let gone = Oid::from_str("8c1f0a2e5b7d49c3a6e0f1d2b3c4d5e6f7081923").unwrap();
-    let fails = |context: &Context, green: Option<Oid>| {
-        let asked = Asked { base: None, history: green.map(|_| "git:history") };
-        let fault = world.choose_asking(context, &asked, green).err().unwrap();
+    let fails = |context: &Context, past: Past| {
+        let asked = Asked { base: None, history: Some("git:history") };
+        let fault = world.choose_asking(context, &asked, past).err().unwrap();
         assert!(fault.next.contains("fetch-depth: 0"), "{fault}");
         assert_eq!(fault.exit, Exit::Usage);
         fault.place.to_string()
     };
-    let head = fails(&world.job("pull_request.opened", gone, world.third, "pull/42"), None);
+    let head = fails(&world.job("pull_request.opened", gone, world.third, "pull/42"), Past::None);
     assert_eq!(head, "the commit that is judged (8c1f0a2e5b)");
-    fails(&world.job("merge_group", world.merge, gone, "heads/x"), None);
-    fails(&world.job("schedule", world.third, world.first, "heads/main"), Some(gone));
+    fails(&world.job("merge_group", world.merge, gone, "heads/x"), Past::None);
+    fails(&world.job("schedule", world.third, world.first, "heads/main"), Past::Green(gone));
+    fails(&world.job("schedule", world.third, world.first, "heads/main"), Past::Red(gone));
     world.shallow(world.third);
     world.repository.find_reference("refs/remotes/origin/main").unwrap().delete().unwrap();
-    fails(&world.job("push", world.third, gone, "heads/main"), None);
-    fails(&world.job("pull_request.opened", world.topic2, gone, "pull/42"), None);
+    fails(&world.job("push", world.third, gone, "heads/main"), Past::None);
+    fails(&world.job("pull_request.opened", world.topic2, gone, "pull/42"), Past::None);
 }
 
 #[test]

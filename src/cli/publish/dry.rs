@@ -1,0 +1,141 @@
+//! `--dry-run`: the comment on standard output, and on standard error what else would be done. Nobody is asked.
+
+use std::io::Write;
+
+use super::place::check_name;
+use super::post::{checks, facts, is_worth_saying};
+use super::source::{self, Material};
+use super::{Args, ended, nightly};
+use crate::cli::output::wrote;
+use crate::github::comments::Mode;
+use crate::github::{Context, Event, commands};
+use crate::model::{Fault, Result};
+use crate::report::posts;
+use crate::suite::Benchmark;
+
+pub fn run(
+    args: &Args,
+    context: Option<&Context>,
+    builtins: &[Benchmark],
+    out: &mut impl Write,
+) -> Result<()> {
+    let without_verdict = |code| {
+        let ended = ended::of_code(code);
+        let name = check_name(context, &args.name, &args.label);
+        tell(&[format!("check {name}: would end as {}: {}", ended.conclusion.word(), ended.text)]);
+    };
+    let material = match (&args.what, args.ended) {
+        (None, Some(code)) => {
+            without_verdict(code);
+            return Ok(());
+        }
+        (what, code) => source::here(what.as_deref(), args, builtins)
+            .inspect_err(|_| code.into_iter().for_each(without_verdict))?,
+    };
+    let unverified = context.is_some_and(Context::is_fork);
+    let page = posts::comment(&material.merged, &facts(args, context, Some(&material), unverified), "");
+    wrote(writeln!(out, "{}", page.trim_end()).and_then(|()| out.flush()))?;
+    tell(&plan(args, context, &material, unverified));
+    Ok(())
+}
+
+fn tell(lines: &[String]) {
+    for line in lines {
+        // Lost with standard error, which is no reason to fail.
+        let _ = writeln!(std::io::stderr(), "{}", commands::line(line));
+    }
+}
+
+/// What would be done beside what is printed, in the order of doing it.
+fn plan(args: &Args, context: Option<&Context>, material: &Material, unverified: bool) -> Vec<String> {
+    match context {
+        Some(context) if context.event == Event::PullRequestTarget => {
+            return vec!["nothing would be published: pull_request_target is refused".into()];
+        }
+        Some(context) if context.event == Event::PullRequest && unverified => {
+            let whose = "the `workflow_run` workflow publishes a fork's verdict";
+            return vec![format!("nothing would be published: {whose}")];
+        }
+        _ => {}
+    }
+    let mut lines = Vec::new();
+    if context.is_none() {
+        lines.push("this is no job of GitHub Actions: all but a history needs one; in a job:".into());
+    }
+    if args.summary {
+        lines.push("summary: would be written".into());
+    }
+    let facts = facts(args, context, Some(material), unverified);
+    for (name, check) in checks(args, context, &material.merged, &facts) {
+        lines.push(format!("check {name}: would end as {}: {}", check.standing.word(), check.title));
+    }
+    lines.push(format!("comment: {}", comment(args, context, material)));
+    if args.issue {
+        lines.push(format!("issue: {}", issue(context, material, &facts)));
+    }
+    if let Some(address) = &args.history {
+        lines.extend(history(context, material).into_iter().map(|what| format!("history {address}: {what}")));
+    }
+    lines
+}
+
+fn comment(args: &Args, context: Option<&Context>, material: &Material) -> String {
+    let pull = context.and_then(|context| context.pull_request.as_ref());
+    let whose = match (pull, context) {
+        (Some(pull), _) => format!("on #{}", pull.number),
+        (None, Some(context)) if context.workflow_run.is_none() => {
+            return format!("none, a run by {} is about no pull request", context.event.word());
+        }
+        (None, _) => "on the pull request".into(),
+    };
+    match args.comment {
+        Mode::Never => "none, as asked".into(),
+        Mode::OnChange if !is_worth_saying(&material.merged) => {
+            format!("{whose}, only if one is there that says otherwise: nothing changed")
+        }
+        Mode::OnChange => format!("{whose}, unless one is there that says so already"),
+        Mode::Always => format!("{whose}, in any case"),
+    }
+}
+
+/// Why issue and history would be left alone.
+fn refused(context: Option<&Context>) -> Option<String> {
+    match context {
+        Some(context) if context.workflow_run.is_some() => {
+            Some("left alone, a `workflow_run` workflow publishes for pull requests".into())
+        }
+        context => nightly::only_default_branch(context?).err().map(|fault| would_fail(&fault)),
+    }
+}
+
+fn would_fail(fault: &Fault) -> String {
+    format!("would fail with exit code {}: {}; {}", fault.exit.code(), fault.what, fault.next)
+}
+
+fn issue(context: Option<&Context>, material: &Material, facts: &posts::Facts) -> String {
+    if let Some(refused) = refused(context) {
+        return refused;
+    }
+    match nightly::is_open(&material.merged) {
+        None => "would be left as it is, the verdict is inconclusive".into(),
+        Some(true) => {
+            let (title, _) = posts::issue(&material.merged, facts, None);
+            format!("would be opened, or updated if one is open: {title}")
+        }
+        Some(false) => "would be closed, if one is open".into(),
+    }
+}
+
+fn history(context: Option<&Context>, material: &Material) -> Vec<String> {
+    if let Some(refused) = refused(context) {
+        return vec![refused];
+    }
+    let words = |nightly::Candidate { entry, refused }: &nightly::Candidate| match refused {
+        Some(why) => format!("run {} would not be kept: {why}", entry.run_id),
+        None => format!("run {} of {} would be appended", entry.run_id, entry.branch),
+    };
+    match nightly::candidates(material, context) {
+        Err(fault) => vec![would_fail(&fault)],
+        Ok(candidates) => candidates.iter().map(words).collect(),
+    }
+}
