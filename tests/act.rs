@@ -276,5 +276,5 @@ fn a_branch_of_the_repository_is_measured_and_what_was_left_is_kept() {
     let event = pull_request(&head, &head, "change", "acme/kernels");
     let played = stage.play("gbench-pull-request.yml", "pull_request", &event).is(1);
     assert_eq!(played.failed_steps(), [1], "{}", played.log());
-    assert_eq!(calls(&stage), [["ci", "--config=gbench.toml", "--artifacts=artifacts"]]);
+    assert_eq!(calls(&stage), [["ci", "--config=gbench.toml", "--artifacts=artifacts", "--budget=60m"]]);
 }
