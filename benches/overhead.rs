@@ -60,7 +60,7 @@ fn commit(repository: &Repository) -> Result<Oid, git2::Error> {
     let author = Signature::now("bench", "bench@example.invalid")?;
     let parent = repository.head().and_then(|head| head.peel_to_commit()).ok();
     let parents: Vec<_> = parent.iter().collect();
-    repository.commit(Some("HEAD"), &author, &author, "a step", &tree, &parents)
+    repository.commit(Some("HEAD"), &author, &author, "a step\n", &tree, &parents)
 }
 
 /// The emulator with the same two commits, and the number of a pull request from one to the other. `None` where it is not

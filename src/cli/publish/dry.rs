@@ -116,13 +116,13 @@ fn issue(context: Option<&Context>, material: &Material, facts: &posts::Facts) -
     if let Some(refused) = refused(context) {
         return refused;
     }
-    match nightly::is_open(&material.merged) {
-        None => "would be left as it is, the verdict is inconclusive".into(),
-        Some(true) => {
+    match nightly::is_open(material) {
+        Err(why) => format!("would be left as it is, {why}"),
+        Ok(true) => {
             let (title, _) = posts::issue(&material.merged, facts, None);
             format!("would be opened, or updated if one is open: {title}")
         }
-        Some(false) => "would be closed, if one is open".into(),
+        Ok(false) => "would be closed, if one is open".into(),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::cli::artifact;
 use crate::cli::current_folder;
 use crate::cli::door::client_of;
 use crate::cli::stored::history_of;
-use crate::compare::{Conclusion, Merged, VerdictDocument};
+use crate::compare::{Conclusion, VerdictDocument};
 use crate::github::Context;
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueDone};
@@ -55,15 +55,25 @@ pub fn only_default_branch(context: &Context) -> Result<()> {
     Err(unpublished("issue and history", what, next))
 }
 
-/// Whether an issue is to be open. Undecided neither opens one nor closes it: nothing new is known.
-pub fn is_open(merged: &Merged) -> Option<bool> {
-    (merged.conclusion != Conclusion::Inconclusive).then_some(merged.conclusion != Conclusion::Pass)
+/// Whether an issue is to be open. `Err`: why it is left as it is, since nothing new is known of what it is about.
+pub fn is_open(material: &Material) -> std::result::Result<bool, &'static str> {
+    let merged = &material.merged;
+    // A commit against itself is how a maintainer accepts it; green against another chosen one says little.
+    let accepts = merged.groups.iter().all(|group| group.verdict.base.commit == group.verdict.head.commit);
+    match merged.conclusion {
+        Conclusion::Inconclusive => Err("the verdict is inconclusive"),
+        _ if material.job.as_ref().is_some_and(|job| job.base.by_hand) && !accepts => {
+            Err("the base was chosen by hand")
+        }
+        conclusion => Ok(conclusion != Conclusion::Pass),
+    }
 }
 
 fn issue(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
     let merged = &material.merged;
-    let Some(open) = is_open(merged) else {
-        return say("issue: left as it is, the verdict is inconclusive");
+    let open = match is_open(material) {
+        Ok(open) => open,
+        Err(why) => return say(&format!("issue: left as it is, {why}")),
     };
     let facts = facts(args, Some(&place.context), Some(material), false);
     let url = compare_url(place, merged.groups.first().map(|group| &group.verdict));
