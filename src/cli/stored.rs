@@ -66,14 +66,13 @@ impl Found {
 
 /// An address of `--history`. Errors: it is none, or a folder's.
 pub fn history_of(text: &str) -> Result<Address> {
-    let fault = |what: &str, next: &str| Fault::at_flag(format!("--history {text}"), what, next);
+    let fault = |what: &str| {
+        Fault::at_flag(format!("--history {text}"), what, "write git:BRANCH or github:OWNER/REPO@BRANCH")
+    };
     match text.parse() {
-        Ok(Address::Dir(_)) => Err(fault(
-            "a history is a branch, and this is a folder",
-            "write git:BRANCH or github:OWNER/REPO@BRANCH",
-        )),
+        Ok(Address::Dir(_)) => Err(fault("a history is a branch, and this is a folder")),
         Ok(address) => Ok(address),
-        Err(what) => Err(fault(&what, "write it as git:BRANCH or github:OWNER/REPO@BRANCH")),
+        Err(what) => Err(fault(&what)),
     }
 }
 
