@@ -438,7 +438,7 @@ fn a_dry_run_says_of_every_flag_what_would_come_of_it() {
     let line = format!("publish {red} --dry-run --name kernels --label h100 --issue --summary");
     hub.ran("schedule", &line)
         .exits(0)
-        .says("check kernels / h100: would end as failure: 1 regressed, 8 unchanged")
+        .says("check kernels (schedule) / h100: would end as failure: 1 regressed, 8 unchanged")
         .says("comment: none, a run by schedule is about no pull request")
         .says("summary: would be written")
         .says("issue: would be opened, or updated if one is open: kernels: 1 regressed");
