@@ -1,7 +1,7 @@
 //! What a step says to its runner: commands in the log, and the files behind `GITHUB_OUTPUT` and `GITHUB_STEP_SUMMARY`.
 //!
 //! The runner obeys every line of a step's output that looks like a command, whoever wrote it. So text from elsewhere
-//! goes through [`line`] or [`Tame`] on its way to the log, through [`data`] or [`property`] on its way into a command,
+//! goes through [`line()`] or [`Tame`] on its way to the log, through [`data`] or [`property`] on its way into a command,
 //! and stands between [`stop`] and [`resume`]. Facts: docs.github.com, "Workflow commands for GitHub Actions"; the
 //! runner itself reads `::` at the beginning of a line, after any blanks, and the older `##[` anywhere in it.
 
@@ -102,7 +102,7 @@ fn token() -> String {
     format!("{:016x}{:016x}", half(0), half(1))
 }
 
-/// Passes lines on to the log, each made harmless by [`line`].
+/// Passes lines on to the log, each made harmless by [`line()`].
 pub struct Tame<W: Write> {
     out: W,
     held: Vec<u8>,

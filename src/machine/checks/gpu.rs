@@ -285,6 +285,22 @@ mod tests {
     }
 
     #[test]
+    fn t14_what_an_earlier_job_left_on_the_gpu_is_named_with_its_process_or_its_memory() {
+        let miner = GpuProcess {
+            pid: 4711,
+            name: Probe::Known("/tmp/.x/miner".into()),
+            memory: Probe::Known(1 << 30),
+        };
+        let left = spoilt("processes", |gpu| gpu.processes = Probe::Known(vec![miner]));
+        assert_eq!(left.state, State::Warning);
+        assert!(left.finding.contains("GPU 1") && left.finding.contains("miner (pid 4711)"), "{left:?}");
+        // A process of another container shows its memory alone.
+        let hidden = spoilt("processes", |gpu| gpu.memory_used = Probe::Known(2 << 30));
+        assert_eq!(hidden.state, State::Warning);
+        assert_eq!(check(&checks(&manifest(), &readings()), "processes").state, State::Ok);
+    }
+
+    #[test]
     fn each_topic_warns_of_what_disturbs_a_measurement() {
         let process =
             GpuProcess { pid: 77, name: Probe::Known("/usr/bin/python3".into()), memory: Probe::Known(1) };
