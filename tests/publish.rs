@@ -560,3 +560,27 @@ fn a_night_without_a_verdict_opens_the_issue_and_has_a_check_of_its_own() {
     hub.ran("schedule", "publish --ended 143 --issue").exits(0);
     assert_eq!(hub.fake.issues().len(), 1);
 }
+
+#[test]
+fn t1_a_fork_that_is_gone_is_refused_like_any_other_and_blocks() {
+    let hub = Hub::new();
+    let mut step = hub.step("workflow_run.fork", "publish");
+    let path = hub.folder.path().join("event.json");
+    let mut event: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    event["workflow_run"]["head_repository"] = serde_json::Value::Null;
+    std::fs::write(&path, event.to_string()).unwrap();
+    step.env("GITHUB_EVENT_PATH", &path);
+    ended(step).exits(0).says("a fork's result is not published");
+    assert_eq!(hub.conclusion().as_deref(), Some("action_required"));
+}
+
+#[test]
+fn a_red_commit_stays_red_when_its_pull_request_has_moved_on() {
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    hub.upload("gbench-ci", &[merging::part("", None, true)]);
+    hub.fake.push(42, &"5".repeat(40));
+    hub.ran("workflow_run.completed", "publish").exits(0).says("has moved on");
+    assert!(hub.fake.comments(42).is_empty());
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+}

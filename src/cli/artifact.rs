@@ -87,6 +87,12 @@ pub fn read_folder(path: &Path) -> Result<Contents> {
     contents(&name, &folder::Folder::open(path)?)
 }
 
+/// What is missing of so many parts.
+pub fn too_few(expect: Option<u32>, found: usize) -> Option<Gap> {
+    let expect = expect.filter(|expect| found < *expect as usize)?;
+    Some(Gap { what: format!("{found} of {expect} parts came with a verdict"), ..Gap::default() })
+}
+
 impl Contents {
     pub fn extend(&mut self, other: Contents) {
         self.parts.extend(other.parts);
@@ -101,11 +107,7 @@ impl Contents {
     ///
     /// Errors: those of [`Contents::whole`].
     pub fn held_to(mut self, expect: Option<u32>, measured: Option<&str>) -> Result<Self> {
-        let found = self.parts.len();
-        if let Some(expect) = expect.filter(|expect| found < *expect as usize) {
-            let what = format!("{found} of {expect} parts came with a verdict");
-            self.gaps.push(Gap { what, ..Gap::default() });
-        }
+        self.gaps.extend(too_few(expect, self.parts.len()));
         let ended = measured.filter(|word| !word.is_empty() && *word != "success");
         if let (Some(word), false) = (ended, self.parts.is_empty()) {
             let (merged, _) = Self { merged: Vec::new(), ..self.clone() }.whole()?;

@@ -63,7 +63,7 @@ pub fn kept_folder(named: Option<&str>, artifacts: &Path) -> Result<PathBuf> {
 }
 
 impl PlaceArgs {
-    fn artifacts(&self, builtins: &[Benchmark]) -> Result<PathBuf> {
+    pub fn artifacts(&self, builtins: &[Benchmark]) -> Result<PathBuf> {
         if let Some(folder) = &self.artifacts {
             return Ok(folder.clone());
         }

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::artifact::{Contents, read_folder};
+use super::artifact::{Contents, read_folder, too_few};
 use super::ci::{FailOn, decide_by};
 use super::look;
 use super::output::wrote;
@@ -100,12 +100,6 @@ fn verdicts(args: &Args, contents: Contents, out: &mut impl Write) -> Result<Exi
     let gate = print(&page, args, out)?;
     say(args.format, &format!("merged {}", shown(&path)), out)?;
     Ok(decide_by(&listed, &counts, conclusion, gate))
-}
-
-fn too_few(expect: Option<u32>, found: usize) -> Option<Gap> {
-    let expect = expect? as usize;
-    let what = format!("{found} of {expect} parts came with a verdict");
-    (found < expect).then(|| Gap { what, ..Gap::default() })
 }
 
 /// Writes the merged document, and the job that stands for all. Gives the document's path.

@@ -99,7 +99,7 @@ impl NoPull {
 /// Whether GitHub says of a run what the event file says. `Err`: why not.
 pub fn confirmed(client: &Client, run: &WorkflowRun) -> ApiResult<Result<(), NoPull>> {
     let Some(from) = &run.head_repository else {
-        return Ok(Err(NoPull::over(format!("the repository that run {} comes from is gone", run.id))));
+        return Ok(Err(NoPull::odd(format!("the repository that run {} comes from is gone", run.id))));
     };
     let known: Run = client.get(&client.route(&format!("/actions/runs/{}", run.id)))?;
     Ok(match disagreement(&known, run, from) {
@@ -117,7 +117,7 @@ pub fn confirmed(client: &Client, run: &WorkflowRun) -> ApiResult<Result<(), NoP
 /// requests of its repository and branch, of which exactly one has to stand at its commit.
 pub fn of_run(client: &Client, run: &WorkflowRun) -> ApiResult<Result<OpenPull, NoPull>> {
     let Some(from) = &run.head_repository else {
-        return Ok(Err(NoPull::over(format!("the repository that run {} comes from is gone", run.id))));
+        return Ok(Err(NoPull::odd(format!("the repository that run {} comes from is gone", run.id))));
     };
     if !matches!(run.event.as_str(), "pull_request" | "pull_request_target") {
         let event = run.event.escape_debug();

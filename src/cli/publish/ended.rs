@@ -15,10 +15,6 @@ impl Ended {
         Self { conclusion: CheckConclusion::Failure, text: text.into() }
     }
 
-    pub fn neutral(text: impl Into<String>) -> Self {
-        Self { conclusion: CheckConclusion::Neutral, text: text.into() }
-    }
-
     /// Nobody failed, and somebody has to act before it may go on.
     fn blocked(text: &str) -> Self {
         Self { conclusion: CheckConclusion::ActionRequired, text: text.into() }

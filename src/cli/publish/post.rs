@@ -48,6 +48,11 @@ pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>)
     if args.start || run.action != "completed" {
         return begin(args, place, say);
     }
+    if place.context.is_fork() && !args.allow_forks {
+        // Whoever can change the workflow file can write any result.
+        without_verdict(args, place, &ended::of_fork(), say)?;
+        return say("a fork's result is not published: `--allow-forks` does, and calls it unverified");
+    }
     let found = match run.event.as_str() {
         "pull_request" => pulls::of_run(&place.client, run)?.map(|pull| Some(pull.number)),
         // A merge queue has a commit to mark and nobody to tell.
@@ -55,19 +60,16 @@ pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>)
     };
     let number = match found {
         Ok(number) => number,
-        // The commit is known all the same; only whom to tell is not.
+        // What was found of the commit stays true; nobody waits to be told.
+        Err(no) if no.is_over => {
+            say(&format!("no comment: {}", no.why))?;
+            None
+        }
         Err(no) => {
-            let text = format!("Nothing is published: {}.", no.why);
-            let ended = if no.is_over { Ended::neutral(text) } else { Ended::failed(text) };
-            without_verdict(args, place, &ended, say)?;
+            without_verdict(args, place, &Ended::failed(format!("Nothing is published: {}.", no.why)), say)?;
             return say(&format!("no comment: {}", no.why));
         }
     };
-    if place.context.is_fork() && !args.allow_forks {
-        // Whoever can change the workflow file can write any result.
-        without_verdict(args, place, &ended::of_fork(), say)?;
-        return say("a fork's result is not published: `--allow-forks` does, and calls it unverified");
-    }
     let material = match fetched(args, place, run) {
         Ok(Some(material)) => material,
         Ok(None) => return without_verdict(args, place, &ended::of_run(run), say),

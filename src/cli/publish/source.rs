@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::Args;
 use crate::cli::artifact::{self, Contents};
-use crate::cli::run::home;
-use crate::cli::selection::SelectionArgs;
-use crate::compare::Merged;
+use crate::cli::comparison::{PlaceArgs, kept_folder};
+use crate::compare::{Merged, SCHEMA_MERGED};
 use crate::model::{Fault, Job, Result};
-use crate::store::latest_comparison;
 use crate::suite::Benchmark;
 
 /// A verdict, and what is known of the jobs that gave it.
@@ -32,7 +30,7 @@ impl Material {
 pub fn here(what: Option<&Path>, args: &Args, builtins: &[Benchmark]) -> Result<Material> {
     let path = match what {
         Some(path) => path.to_owned(),
-        None => latest(builtins)?,
+        None => kept_folder(None, &PlaceArgs::default().artifacts(builtins)?)?,
     };
     if path.is_dir() {
         let contents = artifact::read_folder(&path)?;
@@ -51,20 +49,9 @@ pub fn here(what: Option<&Path>, args: &Args, builtins: &[Benchmark]) -> Result<
     let text = std::fs::read_to_string(&path)
         .map_err(|error| Fault::at_path(&path, format!("cannot be read: {error}"), next))?;
     let name = path.display().to_string();
-    let merged = match artifact::merged(&name, &text) {
-        Ok(merged) => merged,
-        Err(_) => Merged::single("", artifact::verdict(&name, &text)?),
+    let merged = match text.contains(SCHEMA_MERGED) {
+        true => artifact::merged(&name, &text)?,
+        false => Merged::single("", artifact::verdict(&name, &text)?),
     };
     Ok(Material { merged, job: None, folder: None })
-}
-
-fn latest(builtins: &[Benchmark]) -> Result<PathBuf> {
-    let artifacts = match &SelectionArgs::default().registry(builtins)?.file {
-        Some(suite) => home(suite)?.join(&suite.run.artifacts.value),
-        None => "artifacts".into(),
-    };
-    latest_comparison(&artifacts).ok_or_else(|| {
-        let next = "measure first with `gbench-ci ci`, or name a comparison's folder";
-        Fault::at_path(artifacts, "no comparison lies here", next)
-    })
 }
