@@ -45,7 +45,7 @@ fn shared(benchmark: &mut Benchmark) {
 /// Headers that ask for lock-step.
 fn asking(plan: &RoundsPlan) -> Vec<RunRecord> {
     let mut comparison = crate::support::rounds::comparison(plan.comparable());
-    (comparison.way, comparison.seed) = (Way::Lockstep, plan.seed);
+    (comparison.way, comparison.seed) = (Way::Lockstep, plan.order.seed);
     let mut headers = headers(plan);
     headers.iter_mut().for_each(|header| header.comparison = Some(Box::new(comparison.clone())));
     headers
