@@ -18,6 +18,7 @@ mod cli_run;
 mod cli_selection;
 mod cli_sessions;
 mod cli_store;
+mod coarse_timer;
 mod commits;
 mod commits_ways;
 mod compare_documents;

@@ -10,6 +10,7 @@ mod cost;
 mod draw;
 mod fixed;
 mod goals;
+mod harsh;
 mod history;
 mod ours;
 mod paired;
@@ -55,6 +56,8 @@ fn main() -> ExitCode {
     report.sizes();
     let real = real::section(&report);
     report.awkward();
+    report.harsh();
+    report.ticks();
     let code = conclude(&mut report.goals);
     println!("\n{:.0} s, {:.0} s of CPU.", begin.elapsed().as_secs_f64(), cpu_seconds());
     match real {

@@ -17,7 +17,8 @@ pub enum Way {
     Alternating,
 }
 
-pub const LIMITS: Limits = Limits { version: Version::Two, alpha: 0.01, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 40 };
+pub const LIMITS: Limits =
+    Limits { version: Version::Two, alpha: 0.01, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 40 };
 pub const TARGET: f64 = 0.02;
 pub const MIN_EFFECT: f64 = 0.0025;
 pub const USUAL: Iterations = Iterations { dropped: 10, kept: 30 };
@@ -42,6 +43,8 @@ impl SeqE {
     pub const USUAL: Self = Self { limits: LIMITS, iterations: USUAL, way: Way::LockStep };
     pub const LEAN: Self = Self { iterations: LEAN, ..Self::USUAL };
     pub const ALTERNATING: Self = Self { way: Way::Alternating, ..Self::USUAL };
+    /// The rule before this one.
+    pub const FIRST: Self = Self { limits: Limits { version: Version::One, ..LIMITS }, ..Self::USUAL };
     pub const SHORT: Self = Self { limits: Limits { most_rounds: 24, ..LIMITS }, ..Self::USUAL };
 
     pub fn named(self, name: &'static str) -> Rule {
@@ -58,10 +61,10 @@ impl SeqE {
 /// The four ways to run it that the tables show.
 pub fn rules() -> Vec<Rule> {
     vec![
-        SeqE::USUAL.named("**SEQ-E**"),
-        SeqE::LEAN.named("**SEQ-E, lean (4 + 12 iterations)**"),
-        SeqE::SHORT.named("**SEQ-E, 24 rounds at most**"),
-        SeqE::ALTERNATING.named("**SEQ-E, alternating**"),
+        SeqE::USUAL.named("**SEQ-E 2**"),
+        SeqE::LEAN.named("**SEQ-E 2, lean (4 + 12 iterations)**"),
+        SeqE::SHORT.named("**SEQ-E 2, 24 rounds at most**"),
+        SeqE::ALTERNATING.named("**SEQ-E 2, alternating**"),
     ]
 }
 
@@ -105,7 +108,13 @@ pub fn decide_as_needed(
 pub fn series(differences: &[Vec<f64>]) -> Vec<Series<'_>> {
     differences
         .iter()
-        .map(|differences| Series { differences, target: TARGET, min_effect: MIN_EFFECT, family: 0, unresolved: &[] })
+        .map(|differences| Series {
+            differences,
+            target: TARGET,
+            min_effect: MIN_EFFECT,
+            family: 0,
+            unresolved: &[],
+        })
         .collect()
 }
 
@@ -137,11 +146,19 @@ impl<'a> Rounds<'a> {
             Way::Alternating => {
                 let minutes: Vec<f64> = starts.flat_map(|start| [start, start + SECOND_MINUTES]).collect();
                 let drift = suite.drift(&minutes, random);
-                let mut coin = |slots: &[f64]| match random.random::<bool>() {
-                    true => [slots[0], slots[1]],
-                    false => [slots[1], slots[0]],
+                let balanced = setting.limits.version == Version::Two;
+                let mut base_first: Vec<bool> = Vec::new();
+                let mut ordered = |slots: &[f64]| {
+                    // The second round of the screen takes the order opposite to the first one's.
+                    let first = match base_first.len() {
+                        1 if balanced => !base_first[0],
+                        _ => random.random::<bool>(),
+                    };
+                    base_first.push(first);
+                    let slots = [slots[0], slots[1] + suite.second_slot];
+                    if first { slots } else { [slots[1], slots[0]] }
                 };
-                drift.chunks_exact(2).map(&mut coin).collect()
+                drift.chunks_exact(2).map(&mut ordered).collect()
             }
         };
         let random = suite.benchmarks.iter().map(|_| Pcg64::seed_from_u64(random.random())).collect();
@@ -161,16 +178,20 @@ impl<'a> Rounds<'a> {
     }
 
     fn pair(&mut self, at: usize, round: usize) -> [f64; 2] {
+        self.samples(at, round).map(location)
+    }
+
+    /// What base and head give in the next round of the benchmark at `at`.
+    pub fn samples(&mut self, at: usize, round: usize) -> [Vec<f64>; 2] {
         let (benchmark, random): (&Benchmark, _) = (&self.suite.benchmarks[at], &mut self.random[at]);
         let side =
             |drift, shift| Process { iterations: self.setting.iterations, drift, shift, batched: true };
         let [base, head] = self.drift[round];
         let (base, head) = (side(base, 0.0), side(head, self.change[at]));
-        let samples = match self.setting.way {
+        match self.setting.way {
             Way::LockStep => self.suite.lock_step(benchmark, &base, &head, random),
             Way::Alternating => [base, head].map(|side| self.suite.process(benchmark, &side, random)),
-        };
-        samples.map(location)
+        }
     }
 }
 

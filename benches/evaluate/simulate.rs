@@ -19,6 +19,40 @@ pub struct Profile {
     variation: Variation,
     /// Chance that a benchmark has two clock states.
     two_clocks: f64,
+    /// Instead of all that: noise of processes that is not kind.
+    harsh: Option<Harsh>,
+    /// Resolution of the timer as a share of each benchmark's time, instead of one that timers of GPUs have.
+    coarse: Option<f64>,
+}
+
+/// How the processes of one benchmark differ, by the models of `harsh.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Harsh {
+    Gauss,
+    LogNormal,
+    /// One process in twenty is slower by 30 % on average.
+    Outliers,
+    /// Three processes in ten are slower by 4 %.
+    Bimodal,
+    /// Whatever runs second in a round is slower by 2 %.
+    SlowSecondSlot,
+}
+
+/// Seconds slot of [`Harsh::SlowSecondSlot`], in logarithms.
+const SLOW_SLOT: f64 = 0.02;
+/// Noise within a process beside that between processes.
+const WITHIN: f64 = 0.3;
+
+impl Profile {
+    /// Deviations of 0.2 % to 3 % between processes, in the way that `harsh` says.
+    pub const fn harsh(name: &'static str, noise: &'static str, harsh: Harsh) -> Self {
+        let variation = Variation::LogUniform { least: 0.002, most: 0.03 };
+        Self { name, noise, variation, two_clocks: 0.0, harsh: Some(harsh), coarse: None }
+    }
+
+    pub const fn with_tick(self, name: &'static str, coarse: f64) -> Self {
+        Self { name, coarse: Some(coarse), ..self }
+    }
 }
 
 /// Coefficient of variation over the benchmarks of a suite.
@@ -34,12 +68,16 @@ pub const QUIET: Profile = Profile {
     noise: "median CV 0.4 %",
     variation: Variation::LogNormal { median: 0.004, factor: 2.0 },
     two_clocks: 0.05,
+    harsh: None,
+    coarse: None,
 };
 pub const TYPICAL: Profile = Profile {
     name: "typical",
     noise: "median CV 0.9 %",
     variation: Variation::LogNormal { median: 0.009, factor: 2.4 },
     two_clocks: 0.15,
+    harsh: None,
+    coarse: None,
 };
 /// A workstation at its power limit, or a shared GPU.
 pub const NOISY: Profile = Profile {
@@ -47,12 +85,16 @@ pub const NOISY: Profile = Profile {
     noise: "median CV 2.5 %",
     variation: Variation::LogNormal { median: 0.025, factor: 1.8 },
     two_clocks: 0.30,
+    harsh: None,
+    coarse: None,
 };
 pub const BRIEF: Profile = Profile {
     name: "brief",
     noise: "CV log-uniform 0.2-5 %",
     variation: Variation::LogUniform { least: 0.002, most: 0.05 },
     two_clocks: 0.20,
+    harsh: None,
+    coarse: None,
 };
 
 /// Resolutions that timers of GPUs have, in microseconds.
@@ -71,6 +113,8 @@ pub struct Suite {
     /// Resolution of the timer in microseconds.
     tick: f64,
     drift_deviation: f64,
+    /// What the second process of a round meets beside the drift, in logarithms.
+    pub second_slot: f64,
     /// Slowing down, in logarithms an hour.
     ramp: f64,
 }
@@ -91,6 +135,8 @@ pub struct Benchmark {
     warmup_size: f64,
     warmup_iterations: f64,
     drift_response: f64,
+    harsh: Option<Harsh>,
+    coarse: Option<f64>,
 }
 
 /// Chance of a process to lie a jump off the others.
@@ -123,12 +169,18 @@ pub struct Process {
 
 impl Suite {
     pub fn draw(profile: &Profile, count: usize, random: &mut Pcg64) -> Self {
-        Self {
+        let mut suite = Self {
             tick: TICKS[random.random_range(0..TICKS.len())],
             drift_deviation: random.random_range(0.0005..0.004),
+            second_slot: 0.0,
             ramp: random.random_range(-0.003..0.01),
             benchmarks: (0..count).map(|_| Benchmark::draw(profile, random)).collect(),
+        };
+        if let Some(harsh) = profile.harsh {
+            (suite.drift_deviation, suite.ramp) = (0.0, 0.0);
+            suite.second_slot = if harsh == Harsh::SlowSecondSlot { SLOW_SLOT } else { 0.0 };
         }
+        suite
     }
 
     /// The common drift at ascending `minutes`: a process that forgets within minutes, and a ramp.
@@ -201,6 +253,10 @@ impl Suite {
     }
 
     fn timer(&self, benchmark: &Benchmark, batched: bool) -> Timer {
+        if let Some(share) = benchmark.coarse {
+            let resolution = share * benchmark.microseconds;
+            return Timer { microseconds: benchmark.microseconds, resolution };
+        }
         let launches = match batched {
             true => (BATCH_TICKS * self.tick / benchmark.microseconds).ceil().max(1.0),
             false => 1.0,
@@ -218,6 +274,9 @@ impl Benchmark {
             Variation::LogUniform { least, most } => log_uniform(random, least, most),
         };
         let outlier_chance = log_uniform(random, 0.005, 0.06);
+        if let Some(harsh) = profile.harsh {
+            return Self::harsh(harsh, variation, profile.coarse, random);
+        }
         let two_clocks = random.random::<f64>() < profile.two_clocks;
         let starts_slow = random.random::<f64>() < 0.6;
         Self {
@@ -236,6 +295,29 @@ impl Benchmark {
             warmup_size: normal(random).abs() * if starts_slow { 0.04 } else { -0.04 },
             warmup_iterations: random.random_range(1.0..8.0),
             drift_response: random.random_range(0.3..1.5),
+            harsh: None,
+            coarse: profile.coarse,
+        }
+    }
+
+    fn harsh(harsh: Harsh, deviation: f64, coarse: Option<f64>, random: &mut Pcg64) -> Self {
+        Self {
+            microseconds: log_uniform(random, 10.0, 20_000.0),
+            core: WITHIN * deviation,
+            autocorrelation: 0.0,
+            outlier_chance: 0.0,
+            outlier_size: 0.0,
+            clock_gap: 0.0,
+            clock_share: 0.5,
+            clock_renewal: 0.0,
+            process_deviation: deviation,
+            process_jump: 0.0,
+            session_deviation: deviation,
+            warmup_size: 0.0,
+            warmup_iterations: 1.0,
+            drift_response: 1.0,
+            harsh: Some(harsh),
+            coarse,
         }
     }
 
@@ -245,6 +327,22 @@ impl Benchmark {
     }
 
     fn process_effect(&self, random: &mut Pcg64) -> f64 {
+        let deviation = self.process_deviation;
+        match self.harsh {
+            Some(Harsh::Gauss) => return deviation * normal(random),
+            Some(Harsh::LogNormal) => return deviation * normal(random).exp_m1(),
+            Some(Harsh::Outliers) => {
+                let size: f64 = Exp1.sample(random);
+                let outlier = if random.random::<f64>() < 0.05 { 0.3 * size } else { 0.0 };
+                return 0.5 * deviation * normal(random) + outlier;
+            }
+            Some(Harsh::Bimodal) => {
+                let slow = if random.random::<f64>() < 0.3 { 0.04 } else { 0.0 };
+                return 0.3 * deviation * normal(random) + slow;
+            }
+            Some(Harsh::SlowSecondSlot) => return 0.5 * deviation * normal(random),
+            None => {}
+        }
         process_effect(self.process_deviation, self.process_jump, random)
     }
 

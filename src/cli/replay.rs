@@ -78,6 +78,9 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     Ok(exit_from(&document))
 }
 
+/// What a version says of its figures: another version may say it otherwise, and no verdict depends on it.
+const PROSE: [&str; 5] = ["sentence", "reason", "next", "warnings", "reproduce"];
+
 /// How the replayed verdict relates to the kept one. Errors: they differ, with exit code 4.
 fn held_against(document: &VerdictDocument, path: &Path) -> Result<&'static str> {
     let kept = std::fs::read(path)
@@ -99,7 +102,7 @@ fn held_against(document: &VerdictDocument, path: &Path) -> Result<&'static str>
     let mut found = Vec::new();
     differences("", &old, &new, &mut found);
     match found.as_slice() {
-        [] => Ok("the same as"),
+        [] => Ok("the same in every figure as"),
         [one] if one.starts_with("tool_version ") => Ok("the same, by another version, as"),
         all => {
             let named = all[..all.len().min(MOST_NAMED)].join("; ");
@@ -120,7 +123,7 @@ fn differences(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
             let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
             keys.sort();
             keys.dedup();
-            for key in keys {
+            for key in keys.into_iter().filter(|key| !PROSE.contains(&key.as_str())) {
                 let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 let [a, b] = [one, other].map(|object| object.get(key).unwrap_or(&Value::Null));
                 differences(&below, a, b, found);
