@@ -62,8 +62,8 @@ struct Cli {
 /// `model::Exit::ALL` in words; a test holds the two together.
 const EXIT_CODES: &str = "\
 Exit codes: 0 pass, 1 regression, 2 usage or configuration error, 3 inconclusive
-(where policy says it matters), 4 something failed or is missing, 5 the machine
-cannot do this, 6 the answer could not be published, 70 internal error, 130 or
+(nothing was decided, a case is probably worse, or policy says it matters), 4
+something failed or is missing, 5 the machine cannot do this, 6 the answer could not be published, 70 internal error, 130 or
 143 interrupted";
 
 #[derive(Subcommand)]
