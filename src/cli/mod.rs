@@ -63,8 +63,8 @@ struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes: 0 pass, 1 regression, 2 usage or configuration error, 3 inconclusive
 (nothing was decided, a case is probably worse, or policy says it matters), 4
-something failed or is missing, 5 the machine cannot do this, 6 the answer could not be published, 70 internal error, 130 or
-143 interrupted";
+something failed or is missing, 5 the machine cannot do this, 6 the answer could
+not be published, 70 internal error, 130 or 143 interrupted";
 
 #[derive(Subcommand)]
 enum Command {
