@@ -41,6 +41,7 @@ mod github_pulls;
 mod history_git;
 mod history_github;
 mod kill;
+mod kill_storm;
 mod listing;
 mod lockstep;
 mod manifest;

@@ -250,7 +250,8 @@ pub fn without_temporary(error: &std::io::Error) -> String {
     text.split(" at path \"").next().unwrap_or_default().to_owned()
 }
 
-/// Writes a file so that readers see the old one or the new one, whole, also across a crash. Errors: exit code 2.
+/// Writes a file so that readers see the old one or the new one, whole, also across a crash. Errors: exit code 2, or 5
+/// where the disk has no space.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -266,5 +267,6 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     write().map_err(|error| {
         let what = format!("cannot be written: {}", without_temporary(&error));
         Fault::at_path(path, what, "check that the folder exists, is writable and has space")
+            .caused_by(&error)
     })
 }

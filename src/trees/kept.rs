@@ -43,7 +43,7 @@ impl Tree {
         })?;
         let fault = |error: io::Error| {
             let what = format!("the folder of the trees cannot be used: {error}");
-            Fault::at_path(folder, what, "choose a writable folder with `store` in [run]")
+            Fault::at_path(folder, what, "choose a writable folder with `store` in [run]").caused_by(&error)
         };
         let folder = made(folder).map_err(fault)?;
         let lock = lock(&folder, side)?;

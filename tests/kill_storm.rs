@@ -1,0 +1,223 @@
+//! Gates killed at spread moments on a busy machine (P6): once they are gone nothing of them is left but what they had
+//! finished.
+//!
+//! `GBENCH_TEST_KILLS` says how many; `just kills 300` kills 300.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use gbench_ci::model::Outcome;
+use gbench_ci::store::{latest_run, read_record};
+
+use crate::support::{child, gbench, git};
+
+/// Busy loops beside the gates: more than this machine has processors to spare.
+const LOOPS: usize = 4;
+
+/// Every child and grandchild of a gate has it in its environment.
+const MARK: &str = "STORM_TEST_MARK";
+
+/// Short processes, so that most kills hit while one is being started or ended; and one that leaves somebody behind.
+const SUITE: &str = "[suite]\nname = \"s\"\n\
+    [defaults]\ntiming = \"protocol\"\n\
+    [[benchmark]]\nid = \"short\"\ncommand = [\"./child\", \"ok\", \"0.1\"]\nprocesses = 3\n\
+    matrix.n = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n\
+    [[benchmark]]\nid = \"cold\"\ncommand = [\"./child\", \"ok\", \"0.1\"]\nprocesses = 2\nthermal = \"cold\"\n\
+    [[benchmark]]\nid = \"leaves\"\ncommand = [\"./child\", \"leaves-grandchild\"]\nprocesses = 1\n";
+
+/// A place that everything of a storm lies in: the binary, the suites, the temporary folders.
+struct Storm {
+    place: tempfile::TempDir,
+    loops: Vec<Child>,
+}
+
+impl Storm {
+    fn new() -> Self {
+        // On the disk of the binary, so that it need not be copied; a process that runs it is known by its path.
+        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let root = place.path();
+        std::fs::hard_link(gbench(), root.join("gbench-ci")).unwrap();
+        std::fs::create_dir(root.join("tmp")).unwrap();
+        let repository = git::init(&root.join("work"));
+        std::fs::copy(child(), root.join("work/child")).unwrap();
+        std::fs::write(root.join("work/gbench.toml"), SUITE).unwrap();
+        git::commit_all(&repository);
+        std::fs::write(root.join("work/note"), "so that there is a change\n").unwrap();
+        git::commit_all(&repository);
+        Self { place, loops: Vec::new() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    /// Everything here runs at the lowest priority, loops and gates alike: they press each other, and not the other tests.
+    fn nice(&self, program: &Path) -> Command {
+        let mut command = Command::new("nice");
+        command.args(["-n", "19"]).arg(program);
+        command
+    }
+
+    fn make_busy(&mut self) {
+        for _ in 0..LOOPS {
+            let mut spinning = self.nice(Path::new("sh"));
+            spinning.args(["-c", "while :; do :; done"]);
+            self.loops.push(spinning.spawn().unwrap());
+        }
+    }
+
+    fn gate(&self, line: &str) -> Child {
+        let mut gate = self.nice(&self.path("gbench-ci"));
+        gate.args(line.split_whitespace()).current_dir(self.path("work"));
+        gate.env("TMPDIR", self.path("tmp")).env(MARK, self.place.path());
+        gate.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Command lines of the processes that a gate here has started, directly or not: they run something from here, are here,
+    /// or have inherited the mark. Zombies are none.
+    fn alive(&self) -> Vec<String> {
+        let place = self.place.path();
+        let mark = format!("{MARK}={}", place.display());
+        let is_ours = |process: &Path| {
+            let leads_here =
+                |link: &str| std::fs::read_link(process.join(link)).is_ok_and(|to| to.starts_with(place));
+            let environment = std::fs::read(process.join("environ")).unwrap_or_default();
+            leads_here("exe")
+                || leads_here("cwd")
+                || environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+        };
+        let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        let line = |process: PathBuf| {
+            let bytes = std::fs::read(process.join("cmdline")).unwrap_or_default();
+            let wait = std::fs::read_to_string(process.join("wchan")).unwrap_or_default();
+            format!("{} {wait} {}", process.display(), String::from_utf8_lossy(&bytes).replace('\0', " "))
+        };
+        processes.filter(|process| is_ours(process)).map(line).collect()
+    }
+
+    /// Waits until nothing is alive: longer than a supervisor may take over a child that does not want to go.
+    fn assert_nothing_alive(&self) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !self.alive().is_empty() {
+            assert!(Instant::now() < deadline, "still alive: {:#?}", self.alive());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Kills a gate so long after its start. Returns what it had told of as measured.
+    fn start_and_kill(&self, line: &str, delay: Duration) -> Vec<String> {
+        let mut gate = self.gate(line);
+        let stderr = BufReader::new(gate.stderr.take().unwrap());
+        let reader = std::thread::spawn(move || stderr.lines().map_while(Result::ok).collect::<Vec<_>>());
+        std::thread::sleep(delay);
+        gate.kill().unwrap();
+        gate.wait().unwrap();
+        let lines = reader.join().unwrap();
+        let measured = lines.iter().filter(|line| line.ends_with(": measured"));
+        let name = |line: &String| {
+            let word = line.split(' ').find(|word| word.starts_with("s/"))?;
+            Some(word.trim_end_matches(':').to_owned())
+        };
+        measured.filter_map(name).collect()
+    }
+
+    fn to_the_end(&self, line: &str) -> (Option<i32>, Duration, String) {
+        let begun = Instant::now();
+        let output = self.gate(line).wait_with_output().unwrap();
+        (output.status.code(), begun.elapsed(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// All files and folders below, by what `wanted` says of their names.
+    fn find(&self, folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            if wanted(&entry.file_name().to_string_lossy()) {
+                found.push(entry.path());
+            }
+            if entry.file_type().unwrap().is_dir() {
+                found.extend(self.find(&entry.path(), wanted));
+            }
+        }
+        found
+    }
+}
+
+impl Drop for Storm {
+    fn drop(&mut self) {
+        for spinning in &mut self.loops {
+            let _ = spinning.kill();
+            let _ = spinning.wait();
+        }
+    }
+}
+
+fn kills() -> u32 {
+    std::env::var("GBENCH_TEST_KILLS").map_or(24, |text| text.parse().expect("a number of kills"))
+}
+
+#[test]
+fn n24_p6_gates_killed_under_load_leave_no_process_no_folder_no_lock_and_every_finished_case() {
+    let begun = Instant::now();
+    let mut storm = Storm::new();
+    storm.make_busy();
+    // How long they take undisturbed, on this machine and under this load.
+    let spans = ["run", "compare HEAD~1..HEAD --rounds 4"].map(|line| {
+        let (code, span, said) = storm.to_the_end(line);
+        assert!(matches!(code, Some(0 | 1 | 3)), "{line}: {code:?}: {said}");
+        (line, span.min(Duration::from_secs(4)))
+    });
+    let artifacts = storm.path("work/artifacts");
+    let (mut cut_short, mut finished, mut most_alive) = (0, 0, 0);
+    for kill in 0..kills() {
+        let (line, span) = spans[usize::from(kill % 3 == 2)];
+        // Spread over its whole life without a pattern that could hit the same step every time.
+        let delay = span.mul_f64(f64::from(kill * 37_003 % 100_000) / 100_000.0);
+        let before = latest_run(&artifacts);
+        let measured = storm.start_and_kill(line, delay);
+        most_alive = most_alive.max(storm.alive().len());
+        let run = latest_run(&artifacts);
+        if line != "run" || run == before {
+            assert!(line != "run" || measured.is_empty(), "kill {kill}: {measured:?} without a run's folder");
+            continue;
+        }
+        let record = match read_record(&run.unwrap()) {
+            Ok(record) => record,
+            // Killed before it began to measure.
+            Err(fault) => {
+                assert!(measured.is_empty() && fault.what.contains("before it began"), "kill {kill}: {fault}");
+                continue;
+            }
+        };
+        assert_eq!(record.cases.len(), 12, "kill {kill}: every selected case is there");
+        for name in &measured {
+            let case = record.cases.iter().find(|case| case.id.to_string() == *name).unwrap();
+            assert_eq!(case.outcome, Outcome::Measured, "kill {kill}: {name}");
+        }
+        finished += measured.len();
+        cut_short += u32::from(record.cases.iter().any(|case| !case.outcome.is_measured()));
+    }
+    storm.assert_nothing_alive();
+    assert!(cut_short >= kills() / 5, "only {cut_short} of {} kills came while it ran", kills());
+
+    // The next start clears what the killed ones could not.
+    for (line, _) in spans {
+        let (code, _, said) = storm.to_the_end(line);
+        assert!(matches!(code, Some(0 | 1 | 3)), "{line}: {code:?}: {said}");
+    }
+    storm.assert_nothing_alive();
+    assert_eq!(storm.find(&storm.path("tmp"), &|_| true), [""; 0].map(PathBuf::from));
+    let work = storm.path("work");
+    for lock in storm.find(&work, &|name| name.ends_with("lock")) {
+        assert!(!lock.starts_with(work.join(".git")), "git is locked: {}", lock.display());
+        let file = std::fs::File::open(&lock).unwrap();
+        assert!(file.try_lock().is_ok(), "held by nobody who lives: {}", lock.display());
+    }
+    println!(
+        "{} gates killed in {:.0} s: {cut_short} runs cut short, {finished} finished cases kept, up to {most_alive} \
+         processes alive right after a kill and none at the end",
+        kills(),
+        begun.elapsed().as_secs_f64()
+    );
+}
