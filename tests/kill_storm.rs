@@ -22,9 +22,9 @@ const MARK: &str = "STORM_TEST_MARK";
 /// Short processes, so that most kills hit while one is being started or ended; and one that leaves somebody behind.
 const SUITE: &str = "[suite]\nname = \"s\"\n\
     [defaults]\ntiming = \"protocol\"\n\
-    [[benchmark]]\nid = \"short\"\ncommand = [\"./child\", \"ok\", \"0.1\"]\nprocesses = 3\n\
-    matrix.n = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n\
-    [[benchmark]]\nid = \"cold\"\ncommand = [\"./child\", \"ok\", \"0.1\"]\nprocesses = 2\nthermal = \"cold\"\n\
+    [[benchmark]]\nid = \"short\"\ncommand = [\"./child\", \"ok\", \"0.1\"]\nprocesses = 2\n\
+    matrix.n = [1, 2, 3, 4, 5, 6]\n\
+    [[benchmark]]\nid = \"cold\"\ncommand = [\"./child\", \"ok\", \"0.1\"]\nprocesses = 2\ncold = true\n\
     [[benchmark]]\nid = \"leaves\"\ncommand = [\"./child\", \"leaves-grandchild\"]\nprocesses = 1\n";
 
 /// A place that everything of a storm lies in: the binary, the suites, the temporary folders.
@@ -115,12 +115,8 @@ impl Storm {
         gate.kill().unwrap();
         gate.wait().unwrap();
         let lines = reader.join().unwrap();
-        let measured = lines.iter().filter(|line| line.ends_with(": measured"));
-        let name = |line: &String| {
-            let word = line.split(' ').find(|word| word.starts_with("s/"))?;
-            Some(word.trim_end_matches(':').to_owned())
-        };
-        measured.filter_map(name).collect()
+        let measured = lines.iter().filter_map(|line| line.strip_suffix(": measured"));
+        measured.map(|line| line[line.find("s/").unwrap()..].to_owned()).collect()
     }
 
     fn to_the_end(&self, line: &str) -> (Option<i32>, Duration, String) {
@@ -190,7 +186,7 @@ fn n24_p6_gates_killed_under_load_leave_no_process_no_folder_no_lock_and_every_f
                 continue;
             }
         };
-        assert_eq!(record.cases.len(), 12, "kill {kill}: every selected case is there");
+        assert_eq!(record.cases.len(), 8, "kill {kill}: every selected case is there");
         for name in &measured {
             let case = record.cases.iter().find(|case| case.id.to_string() == *name).unwrap();
             assert_eq!(case.outcome, Outcome::Measured, "kill {kill}: {name}");
