@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use gbench_ci::model::Outcome;
 use gbench_ci::store::{latest_run, read_record};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::support::{child, gbench, git};
 
@@ -75,9 +77,9 @@ impl Storm {
         gate.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Command lines of the processes that a gate here has started, directly or not: they run something from here, are here,
+    /// Ids and command lines of the processes that a gate here has started, directly or not: they run something from here, are here,
     /// or have inherited the mark. Zombies are none.
-    fn alive(&self) -> Vec<String> {
+    fn alive(&self) -> Vec<(i32, String)> {
         let place = self.place.path();
         let mark = format!("{MARK}={}", place.display());
         let is_ours = |process: &Path| {
@@ -89,12 +91,13 @@ impl Storm {
                 || environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
         };
         let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-        let line = |process: PathBuf| {
+        let found = |process: PathBuf| {
+            let pid = process.file_name()?.to_str()?.parse().ok()?;
             let bytes = std::fs::read(process.join("cmdline")).unwrap_or_default();
             let wait = std::fs::read_to_string(process.join("wchan")).unwrap_or_default();
-            format!("{} {wait} {}", process.display(), String::from_utf8_lossy(&bytes).replace('\0', " "))
+            Some((pid, format!("{} in {wait}", String::from_utf8_lossy(&bytes).replace('\0', " "))))
         };
-        processes.filter(|process| is_ours(process)).map(line).collect()
+        processes.filter(|process| is_ours(process)).filter_map(found).collect()
     }
 
     /// Waits until nothing is alive: longer than a supervisor may take over a child that does not want to go.
@@ -146,6 +149,10 @@ impl Drop for Storm {
             let _ = spinning.kill();
             let _ = spinning.wait();
         }
+        // Only where the test has failed.
+        for (pid, _) in self.alive() {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
     }
 }
 
@@ -182,7 +189,10 @@ fn n24_p6_gates_killed_under_load_leave_no_process_no_folder_no_lock_and_every_f
             Ok(record) => record,
             // Killed before it began to measure.
             Err(fault) => {
-                assert!(measured.is_empty() && fault.what.contains("before it began"), "kill {kill}: {fault}");
+                assert!(
+                    measured.is_empty() && fault.what.contains("before it began"),
+                    "kill {kill}: {fault}"
+                );
                 continue;
             }
         };

@@ -16,6 +16,8 @@ use crate::model::Probe;
 /// Read once, by [`readings`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Readings {
+    /// Where this program lies: it starts itself again beside every benchmark.
+    pub own_binary: Probe<String>,
     /// Smallest step that the clock was seen to make, in nanoseconds.
     pub timer_step_ns: Probe<u64>,
     pub clocksource: Probe<String>,
@@ -57,6 +59,10 @@ pub struct Noise {
 pub fn readings() -> Readings {
     let root = Root::new("/");
     Readings {
+        own_binary: std::env::current_exe()
+            .map(|path| path.display().to_string())
+            .map_err(|error| format!("its path is not known: {error}"))
+            .into(),
         timer_step_ns: timer_step(),
         clocksource: text(&root, "sys/devices/system/clocksource/clocksource0/current_clocksource"),
         address_randomization: number(&root, "proc/sys/kernel/randomize_va_space"),

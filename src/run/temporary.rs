@@ -44,7 +44,8 @@ impl Temporary {
     fn make_in(place: &Path) -> io::Result<Self> {
         let private = fs::Permissions::from_mode(0o700);
         for _ in 0..TRIES {
-            let folder = tempfile::Builder::new().prefix(PREFIX).permissions(private.clone()).tempdir_in(place)?;
+            let folder =
+                tempfile::Builder::new().prefix(PREFIX).permissions(private.clone()).tempdir_in(place)?;
             let path = folder.path().join(OWNER);
             let owner = File::options().create_new(true).write(true).open(&path);
             let owner = match owner {
@@ -100,7 +101,8 @@ fn remove_abandoned_in(place: &Path) {
         let path = entry.path();
         let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
         // Of the entry itself: a link that somebody put there leads to what is not ours.
-        let found = fs::symlink_metadata(&path).ok().filter(|found| ours && found.is_dir() && found.uid() == me);
+        let found =
+            fs::symlink_metadata(&path).ok().filter(|found| ours && found.is_dir() && found.uid() == me);
         if let Some(found) = found {
             let age = found.modified().ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
             remove_if_abandoned(&path, age);

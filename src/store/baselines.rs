@@ -128,7 +128,8 @@ impl Store {
             .collect()
     }
 
-    fn names(&self) -> Vec<String> {
+    /// Names that have a folder, sorted.
+    pub fn names(&self) -> Vec<String> {
         sorted_names(&self.root.join("baselines"), "")
     }
 

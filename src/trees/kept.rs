@@ -74,9 +74,9 @@ impl Tree {
             true => {
                 let checkout = self.checkout.as_deref()?;
                 match path.strip_prefix(checkout) {
-                    Ok(below) => below.to_owned(),
-                    // Reached through a link: git knows its root without links.
-                    Err(_) => {
+                    Ok(below) if !goes_up(below) => below.to_owned(),
+                    // Reached through a link or by way of `..`: git knows its root without either.
+                    _ => {
                         let parent = path.parent()?.canonicalize().ok()?;
                         let real = parent.join(path.file_name().unwrap_or_default());
                         real.strip_prefix(checkout.canonicalize().ok()?).ok()?.to_owned()
@@ -84,9 +84,12 @@ impl Tree {
                 }
             }
         };
-        let leads_out = below.components().any(|part| matches!(part, std::path::Component::ParentDir));
-        (!leads_out).then(|| self.root.join(below))
+        (!goes_up(&below)).then(|| self.root.join(below))
     }
+}
+
+fn goes_up(path: &Path) -> bool {
+    path.components().any(|part| matches!(part, std::path::Component::ParentDir))
 }
 
 /// Folders for compiled kernels that are this side's own, kept like its files: otherwise the side that runs first
