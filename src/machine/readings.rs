@@ -37,11 +37,17 @@ pub struct Readings {
 /// The folder for temporary files, where disk benchmarks work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TempFolder {
+    #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
     /// Bytes that this user may still write.
     pub free: Probe<u64>,
     /// Whether a file there can be written past the page cache; failed: no file can be written at all.
     pub direct: Probe<bool>,
+}
+
+/// A name that is no text is shown as well as it can be.
+fn as_shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }
 
 /// How differently the same piece of work takes: the floor below every benchmark on this machine.

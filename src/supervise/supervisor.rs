@@ -271,7 +271,16 @@ mod tests {
 
     #[test]
     fn n24_a_gate_that_dies_before_it_has_said_all_starts_nothing() {
-        let assignment = r#"{"argv":["true"],"dir":"/","env_bytes":9,"events":null,"turns":null,"memory_limit":0,"grace":0.0}"#;
+        let assignment = Assignment {
+            argv: vec!["true".into()],
+            dir: "/".into(),
+            env_bytes: 9,
+            events: None,
+            turns: None,
+            memory_limit: 0,
+            grace: 0.0,
+        };
+        let assignment = serde_json::to_string(&assignment).unwrap();
         for said in ["".to_owned(), assignment[..20].to_owned(), format!("{assignment}\nA=b")] {
             let (ours, theirs) = UnixStream::pair().unwrap();
             (&ours).write_all(said.as_bytes()).unwrap();

@@ -11,6 +11,9 @@ use crate::suite::words::{advise, listed, near};
 const DEEPEN: &str =
     "fetch the whole history: `fetch-depth: 0` of actions/checkout, or `git fetch --unshallow`";
 
+/// Digits that a commit may be shortened to, as in git.
+const LEAST_DIGITS: usize = 4;
+
 /// A repository that libgit2 does not open. Its own configuration says why (git's
 /// Documentation/technical/repository-version).
 pub(super) fn cannot_open(folder: &Path, error: &Error) -> Fault {
@@ -131,7 +134,8 @@ fn stem(name: &str) -> &str {
 /// A name that is no commit: a slip of the pen, or a history that ends too soon.
 pub(super) fn no_revision(repository: &Repository, name: &str, error: &Error) -> Fault {
     let place = format!("revision `{name}`");
-    if error.code() == ErrorCode::Ambiguous {
+    // Of fewer digits libgit2 says so without having looked.
+    if error.code() == ErrorCode::Ambiguous && name.len() >= LEAST_DIGITS {
         return Fault::at(place, "more than one commit begins so", "write more digits of the commit");
     }
     if name.is_empty() {

@@ -97,8 +97,9 @@ fn goes_up(path: &Path) -> bool {
 ///
 /// To be laid over what the gate inherits and under what the suite file sets: who names a cache there means it.
 pub fn side_environment(tree: &Tree) -> Vec<(String, String)> {
-    let folder = |name: &str| tree.cache.join(name).to_string_lossy().into_owned();
-    KERNEL_CACHES.map(|name| (name.to_owned(), folder(name))).into()
+    // Where the path is no text there is no variable: a changed one would lead to a folder that is not there.
+    let folder = |name: &str| tree.cache.join(name).to_str().map(str::to_owned);
+    KERNEL_CACHES.into_iter().filter_map(|name| Some((name.to_owned(), folder(name)?))).collect()
 }
 
 /// The folder of the trees, out of git's sight also where it lies in the user's checkout; absolute, without links.
