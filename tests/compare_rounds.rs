@@ -33,7 +33,8 @@ fn company(count: u32) -> Vec<Planned> {
 #[derive(serde::Deserialize)]
 struct Golden {
     d: Vec<Vec<f64>>,
-    eproc: GoldenVerdicts,
+    #[serde(alias = "eproc", alias = "seq_e2")]
+    verdicts: GoldenVerdicts,
 }
 
 #[derive(serde::Deserialize)]
@@ -43,20 +44,36 @@ struct GoldenVerdicts {
 }
 
 #[test]
-fn every_verdict_and_round_count_is_that_of_the_reference() {
-    let text = std::fs::read_to_string(fixture("statistics/seq_e.json")).unwrap();
+fn n1_every_verdict_and_round_count_is_that_of_the_reference() {
+    held_to_the_reference("seq_e_2", SequentialRuleName::SeqE2);
+}
+
+#[test]
+fn every_record_that_names_no_rule_is_judged_by_seq_e() {
+    held_to_the_reference("seq_e", SequentialRuleName::SeqE);
+}
+
+fn held_to_the_reference(file: &str, rule: SequentialRuleName) {
+    let text = std::fs::read_to_string(fixture(&format!("statistics/{file}.json"))).unwrap();
     let suites: Vec<Golden> = serde_json::from_str(&text).unwrap();
     for suite in suites {
         let names: Vec<String> = (0..suite.d.len()).map(|index| format!("golden/b{index:03}")).collect();
         let plans: Vec<Planned> = names.iter().zip(&suite.d).map(|(name, d)| timed(name, d)).collect();
-        let (base, head) = sides(&plans);
+        let (mut base, mut head) = sides(&plans);
+        for record in [&mut base, &mut head] {
+            record.comparison.as_mut().unwrap().rule.name = rule;
+            // As a file has it: SEQ-E's name is not written.
+            let text = serde_json::to_string(record).unwrap();
+            assert_eq!(text.contains("\"name\":\"seq-e-2\""), rule == SequentialRuleName::SeqE2);
+            *record = serde_json::from_str(&text).unwrap();
+        }
         let document = judge(&base, &head);
-        assert_eq!(document.method.rule, "seq-e");
+        assert_eq!(document.method.rule, rule.as_str());
         for (index, name) in names.iter().enumerate() {
             let row = row(&document, name);
             let sequence = row.sequence.as_ref().unwrap();
             let found = (row.verdict.word(), sequence.rounds);
-            assert_eq!(found, (suite.eproc.status[index].as_str(), suite.eproc.rounds[index]), "{name}");
+            assert_eq!(found, (suite.verdicts.status[index].as_str(), suite.verdicts.rounds[index]), "{name}");
         }
     }
 }
@@ -181,9 +198,13 @@ fn a_margin_counts_for_exact_figures_and_for_rates_alike() {
 fn a_value_that_is_not_above_zero_ends_what_ratios_can_say() {
     let mut plans = company(5);
     plans.push(timed("s/slow", &differences(1, 0.05, 0.004, 40)));
-    let (base, mut head) = sides(&plans);
+    let (mut base, mut head) = sides(&plans);
     let slow = head.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/slow").unwrap();
     slow.metrics[0].processes[20].values = vec![0.0];
+    for record in [&mut base, &mut head] {
+        let slow = record.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/slow").unwrap();
+        (slow.metrics[0].unit, slow.metrics[0].better) = ("points".into(), Some(Better::Lower));
+    }
     let document = judge(&base, &head);
     assert_eq!(row(&document, "s/slow").verdict, Verdict::Inconclusive);
     assert!(row(&document, "s/slow").reason.contains("not above zero"));
@@ -217,7 +238,7 @@ fn numbers_below_zero_are_compared_as_shares_of_the_base() {
     let (mut base, mut head) = sides(&plans);
     for (record, shift) in [(&mut base, 0.0), (&mut head, 0.1)] {
         let case = record.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "s/loss").unwrap();
-        case.metrics[0].better = Some(Better::Lower);
+        (case.metrics[0].unit, case.metrics[0].better) = ("points".into(), Some(Better::Lower));
         for samples in &mut case.metrics[0].processes {
             samples.values.iter_mut().for_each(|value| *value = -1.0 + shift + (*value - 1e-3) * 10.0);
         }
@@ -284,7 +305,160 @@ fn results_from_a_cache_are_no_measurement() {
     );
     let rounded = row(&document, "s/rounded");
     assert_eq!(rounded.verdict, Verdict::Inconclusive);
-    assert!(rounded.reason.contains("all 40 processes of base gave the same value"), "{}", rounded.reason);
+    assert!(rounded.reason.contains("steps of 0.001 s, 20 % of the smaller side"), "{}", rounded.reason);
+    assert!(rounded.next.contains("about 100 launches"), "{}", rounded.next);
+}
+
+/// Every sample of a case, on both sides, through `of`: round, base or head, value.
+fn reworked(records: [&mut RunRecord; 2], name: &str, unit: &str, of: impl Fn(usize, usize, f64) -> f64) {
+    for (side, record) in records.into_iter().enumerate() {
+        let case = record.cases.iter_mut().find(|case| case.id.benchmark.as_str() == name).unwrap();
+        case.metrics[0].unit = unit.into();
+        case.metrics[0].better = Some(Better::Lower);
+        for (round, samples) in case.metrics[0].processes.iter_mut().enumerate() {
+            samples.values.iter_mut().for_each(|value| *value = of(round, side, *value));
+        }
+    }
+}
+
+/// One case of many rounds among quiet ones, its samples reworked.
+fn judged_with(unit: &str, centre: f64, deviation: f64, of: impl Fn(usize, usize, f64) -> f64) -> Row {
+    let mut plans = company(5);
+    plans.push(timed("s/case", &differences(8, centre, deviation, 40)));
+    let (mut base, mut head) = sides(&plans);
+    reworked([&mut base, &mut head], "s/case", unit, of);
+    row(&judge(&base, &head), "s/case").clone()
+}
+
+#[test]
+fn n2_a_base_that_prints_one_rounded_figure_does_not_hide_a_slower_head() {
+    let row = judged_with("ms", 0.0, 0.0, |round, side, _| match side {
+        0 => 12.3,
+        _ => ((15.0 + 0.3 * gbench_noise(1, round as u32)) * 10.0).round() / 10.0,
+    });
+    assert_eq!(row.verdict, Verdict::Regressed, "{row:?}");
+    let least = row.sequence.unwrap().at_least.unwrap();
+    assert!((0.1..0.25).contains(&least), "{least}");
+}
+
+#[test]
+fn n2_constant_figures_that_differ_are_judged_and_equal_ones_doubted_whatever_their_unit() {
+    for unit in ["J", "points", "W"] {
+        let constant = |head: f64| {
+            judged_with(unit, 0.0, 0.0, move |_, side, _| if side == 0 { 1234.5 } else { head })
+        };
+        assert_eq!(constant(1310.7).verdict, Verdict::Regressed, "{unit}");
+        let equal = constant(1234.5);
+        assert_eq!(equal.verdict, Verdict::Inconclusive, "{unit}");
+        assert!(equal.reason.contains("40 processes of base and 40 of head gave the same"), "{}", equal.reason);
+    }
+    for unit in ["B", "cycles", "instructions"] {
+        let equal = judged_with(unit, 0.0, 0.0, |_, _, _| 1234.0);
+        assert_eq!(equal.verdict, Verdict::Unchanged, "{unit}: a count that every process gives alike is known");
+        let varied = judged_with(unit, 0.0, 0.0, |round, side, _| 1234.0 + (side * (60 + round % 3)) as f64);
+        assert_eq!(varied.verdict, Verdict::Regressed, "{unit}");
+    }
+}
+
+#[test]
+fn n2_a_tick_as_large_as_the_change_certifies_nothing_and_says_what_would_help() {
+    // 6 % on 5 ms, by a clock of whole milliseconds.
+    let row = judged_with("s", 0.06, 0.004, |_, _, value| (value * 5.0 / 1e-3).round() * 1e-3);
+    assert_eq!(row.verdict, Verdict::Inconclusive, "{row:?}");
+    assert!(row.reason.contains("steps of 0.001 s"), "{}", row.reason);
+    assert!(row.next.contains("launches"), "{}", row.next);
+    // 5 % on 12 us, in ticks of 1.024 us.
+    for seed in 0..40 {
+        let tick = 1.024e-6;
+        let row = judged_with("s", 0.05, 0.01, |round, side, value| {
+            let own = 1.0 + 0.01 * gbench_noise(seed, (2 * round + side) as u32);
+            (value * 12e-3 * own / tick).round() * tick
+        });
+        assert_ne!(row.verdict, Verdict::Unchanged, "{seed}: {row:?}");
+    }
+}
+
+#[test]
+fn n2_a_tick_of_a_tenth_of_the_target_costs_next_to_nothing() {
+    let red = (0..40).filter(|seed| {
+        // 0.2 % of 1 ms.
+        let row = judged_with("s", 0.05, 0.004, |round, side, value| {
+            let own = 1.0 + 0.003 * gbench_noise(*seed, (2 * round + side) as u32);
+            (value * own / 2e-6).round() * 2e-6
+        });
+        row.verdict == Verdict::Regressed
+    });
+    assert!(red.count() >= 36);
+}
+
+#[test]
+fn n4_a_time_that_took_no_time_is_invalid_and_a_change_that_no_program_makes_is_not_celebrated() {
+    for (value, side) in [(0.0, 0), (-1e-3, 1)] {
+        let row = judged_with("s", 0.0, 0.003, |round, at, it| if (round, at) == (7, side) { value } else { it });
+        assert_eq!(row.verdict, Verdict::Invalid, "{row:?}");
+        assert!(row.reason.contains(["base", "head"][side]), "{}", row.reason);
+    }
+    let faster = |times: f64| {
+        let mut plans = company(5);
+        plans.push(timed("s/case", &differences(8, -times.ln(), 0.003, 40)));
+        let (base, head) = sides(&plans);
+        judge(&base, &head)
+    };
+    let document = faster(150.0);
+    let case = row(&document, "s/case");
+    assert_eq!((case.verdict, document.exit_code), (Verdict::Inconclusive, 3), "{case:?}");
+    assert!(case.reason.contains("150 times better"), "{}", case.reason);
+    assert_eq!((row(&faster(50.0), "s/case").verdict, faster(50.0).exit_code), (Verdict::Improved, 0));
+    let slower = faster(1.0 / 150.0);
+    assert_eq!((row(&slower, "s/case").verdict, slower.exit_code), (Verdict::Regressed, 1));
+    assert!(row(&slower, "s/case").next.contains("same unit"), "{}", row(&slower, "s/case").next);
+}
+
+#[test]
+fn n11_a_row_that_is_probably_worse_is_not_passed_over() {
+    let mut plans = company(9);
+    // 50 % worse under load, in too few rounds to prove it.
+    plans.push(timed("s/loaded", &differences(4, 0.4, 0.05, 6)));
+    let (base, head) = sides(&plans);
+    let document = judge(&base, &head);
+    let loaded = row(&document, "s/loaded");
+    assert_eq!(loaded.verdict, Verdict::Inconclusive);
+    assert!(loaded.change.as_ref().unwrap().low > 0.02, "{:?}", loaded.change);
+    assert_eq!((document.conclusion, document.exit_code), (Conclusion::Inconclusive, 3));
+    assert!(document.sentence.starts_with("Not proven, but probably worse: s/loaded"), "{}", document.sentence);
+    assert_eq!(follows(&document), Ok(()));
+    // One that only leans to the worse side keeps the default, and is named all the same.
+    let mut plans = company(9);
+    plans.push(timed("s/leans", &differences(4, 0.02, 0.004, 6)));
+    let (base, head) = sides(&plans);
+    let document = judge(&base, &head);
+    let change = row(&document, "s/leans").change.clone().unwrap();
+    assert!(change.low > 0.0 && change.low < 0.02, "{change:?}");
+    assert_eq!(document.exit_code, 0);
+    assert!(!document.sentence.contains("Nothing regressed"), "{}", document.sentence);
+}
+
+#[test]
+fn n6_the_correlation_is_told_with_its_error_and_what_follows_from_it() {
+    use gbench_ci::report::{Format, Options, Style, verdict};
+    let mut plans = company(9);
+    plans.push(timed("s/slow", &differences(1, 0.03, 0.005, 40)));
+    let (base, head) = sides(&plans);
+    let mut document = judge(&base, &head);
+    let error = document.method.rounds.as_ref().unwrap().stickiness_error.unwrap();
+    assert!((0.05..0.4).contains(&error), "{error}");
+    let text = |document: &VerdictDocument| {
+        let mut out = Vec::new();
+        let options = Options { format: Format::Terminal, style: Style::PLAIN, all: false };
+        verdict(document, &options, &mut out).unwrap();
+        String::from_utf8(out).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    document.method.rounds.as_mut().unwrap().stickiness = Some(0.42);
+    document.method.rounds.as_mut().unwrap().stickiness_error = Some(0.27);
+    let said = text(&document);
+    assert!(said.contains("correlation 0.42, standard error 0.27; not clearly above 0.15"), "{said}");
+    document.method.rounds.as_mut().unwrap().stickiness_error = Some(0.05);
+    assert!(text(&document).contains("clearly above 0.15: something sticks to a side"), "{}", text(&document));
 }
 
 #[test]

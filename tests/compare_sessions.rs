@@ -127,12 +127,27 @@ fn without_a_history_nothing_is_green_and_only_a_large_change_is_red() {
     let slower = judged(&[], &base, &head, &policy);
     assert_eq!((row(&slower, "kernels/gemm").verdict, slower.exit_code), (Verdict::Regressed, 1));
     assert!(row(&slower, "kernels/gemm").reason.contains("exceeds what sessions that differ by 2 % explain"));
-    let faster = judged(&[], &head, &base, &policy);
-    assert_eq!(row(&faster, "kernels/gemm").verdict, Verdict::Inconclusive);
 
     let asked = judged(&[], &base, &standard(2), &Policy { sessions: 0, ..policy });
     assert_eq!((asked.exit_code, asked.method.rule.as_str()), (0, "process-welch-holm"));
     assert_eq!(asked.method.sessions, None);
+}
+
+#[test]
+fn n12_without_a_history_an_improvement_is_believed_where_a_slowdown_of_its_size_is() {
+    let (base, mut head) = (standard(1), standard(2));
+    for (factor, believed) in [(1.08, false), (1.21, true), (16.0, true)] {
+        head.cases.clone_from(&standard(2).cases);
+        scale(&mut head, "kernels/gemm", factor);
+        let there = judged(&[], &base, &head, &Policy::default());
+        let back = judged(&[], &head, &base, &Policy::default());
+        let of = |document: &VerdictDocument| row(document, "kernels/gemm").verdict;
+        let expected = match believed {
+            true => (Verdict::Regressed, Verdict::Improved),
+            false => (Verdict::Inconclusive, Verdict::Inconclusive),
+        };
+        assert_eq!((of(&there), of(&back)), expected, "{factor}");
+    }
 }
 
 #[test]

@@ -168,7 +168,10 @@ fn a_part_without_a_verdict_is_a_gap_and_nothing_at_all_is_a_failure() {
 #[test]
 fn a_shard_that_compared_nothing_or_ended_otherwise_than_its_verdict_says_is_a_gap() {
     let mut parts = three_shards("h100", false);
-    let (base, head) = crate::support::rounds::sides(&[]);
+    let (mut base, mut head) = crate::support::rounds::sides(&[]);
+    for record in [&mut base, &mut head] {
+        record.comparison.as_mut().unwrap().rule.name = SequentialRuleName::SeqE;
+    }
     let mut empty = verdict_of(&base, &head, None).unwrap();
     (empty.base.commit, empty.head.commit) = (Some(merging::BASE.into()), Some(merging::HEAD.into()));
     parts[2] = Part { job: Some(job("h100", shard(3, 3), 4)), verdict: empty, ..parts[2].clone() };

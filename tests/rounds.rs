@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use gbench_ci::model::{Conditions, Outcome, ProcessEnd, RecordState, RunId};
-use gbench_ci::plan::{RoundsPlan, order};
+use gbench_ci::plan::{RoundsPlan, RunOrder};
 use gbench_ci::run::{Next, Referee, Rounds, RoundsState, Stop, Supervised, Watch};
 use gbench_ci::store::{ComparisonFolder, latest_comparison, latest_run, read_comparison, read_record};
 use gbench_ci::suite::Suite;
@@ -26,7 +26,7 @@ fn every_round_gives_each_side_a_process_in_the_coins_order() {
             for case in &side.record.cases {
                 let process = &case.processes[round as usize];
                 let all = if case.id == control { 3 } else { 2 };
-                let slot = order(7, &case.id, round, all).iter().position(|index| *index == lane);
+                let slot = RunOrder::from(7).in_round(&case.id, round, all).iter().position(|index| *index == lane);
                 assert_eq!((process.index, process.round), (round, Some(round)));
                 assert_eq!(process.slot.map(usize::from), slot);
             }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gbench_ci::model::{Conditions, Outcome, ParamValue, Params, Probe, RecordState, RunRecord, Stage, Way};
-use gbench_ci::plan::{RoundsPlan, choose_controls, common_cases, order};
+use gbench_ci::plan::{RoundsPlan, choose_controls, common_cases};
 use gbench_ci::run::{Rounds, Stop, Supervised, Watch};
 use gbench_ci::store::{ComparisonFolder, read_comparison};
 use gbench_ci::suite::{Action, Benchmark, Source, Suite};
@@ -45,7 +45,7 @@ fn shared(benchmark: &mut Benchmark) {
 /// Headers that ask for lock-step.
 fn asking(plan: &RoundsPlan) -> Vec<RunRecord> {
     let mut comparison = crate::support::rounds::comparison(plan.comparable());
-    (comparison.way, comparison.seed) = (Way::Lockstep, plan.seed);
+    (comparison.way, comparison.seed) = (Way::Lockstep, plan.order.seed);
     let mut headers = headers(plan);
     headers.iter_mut().for_each(|header| header.comparison = Some(Box::new(comparison.clone())));
     headers
@@ -97,7 +97,7 @@ fn base_and_head_take_turns_where_both_are_asked_to_and_can() {
     assert_eq!(executor.pairs.len(), 6, "the one that cannot never does");
     for (round, (first, sides)) in executor.pairs.iter().enumerate() {
         assert_eq!([sides[0].side, sides[1].side], ["base", "head"]);
-        assert_eq!(*first, order(7, plan.pairs[0].id(), round as u32, 2)[0], "the coin has the first turn");
+        assert_eq!(*first, plan.order.in_round(plan.pairs[0].id(), round as u32, 2)[0], "the coin has the first turn");
         for (side, record) in records.iter().enumerate() {
             let process = &record.cases[0].processes[round];
             assert!(process.lockstep && process.round == Some(round as u32));

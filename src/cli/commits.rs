@@ -19,7 +19,7 @@ use crate::compare::{Calibration, VerdictDocument, verdict_of};
 use crate::model::{
     Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Shard, Side,
 };
-use crate::plan::{RoundsPlan, choose_controls, common_cases};
+use crate::plan::{RunOrder, RoundsPlan, choose_controls, common_cases};
 use crate::report::{Format, plural};
 use crate::run::Finished;
 use crate::store::ComparisonFolder;
@@ -135,7 +135,11 @@ pub fn measure(
     };
     let cases = common_cases(&base, &head);
     let controls = choose_controls(&cases, most_controls(cases.len(), &gate), seed);
-    let plan = RoundsPlan::new(&base, &head, &controls, seed);
+    let order = match &route.resumed {
+        Some(resumed) => RunOrder::of(&resumed.comparison),
+        None => RunOrder::from(seed),
+    };
+    let plan = RoundsPlan::new(&base, &head, &controls, order);
     let overrides = args.settings.overrides()?;
     let rule = match shard {
         Some((shard, common)) => of_shard(rule_of(&gate, common / shard.of as usize), shard),

@@ -358,6 +358,7 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
         alpha: gate.alpha.value,
         inconclusive_fails: gate.inconclusive_fails.value,
         failed_fails: gate.failed_fails.value,
+        doubt_fails: true,
         sessions: gate.sessions.value,
         threshold,
         match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),

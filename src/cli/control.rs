@@ -7,11 +7,11 @@ use std::time::SystemTime;
 use super::gatekeeper::Gatekeeper;
 use super::measure::RoundsMeasuring;
 use super::progress::Shared;
-use crate::compare::{PlantedControl, Verdict, VerdictDocument, verdict_of};
+use crate::compare::{limits_of, PlantedControl, Verdict, VerdictDocument, verdict_of};
 use crate::micro::planted::{PLANTED, WORK};
 use crate::model::{Comparison, ComparisonPolicy, Result, RunId, SequentialRule, Setting, Timing};
 use crate::plan::RoundsPlan;
-use crate::stats::seq_e::{self, Limits};
+use crate::stats::seq_e;
 use crate::store::ComparisonFolder;
 use crate::suite::{Action, Benchmark, Source, Suite};
 
@@ -88,12 +88,7 @@ fn found(document: &VerdictDocument, comparison: &Comparison) -> Planted {
         return Planted::Failed(reason.to_owned());
     };
     let rule = &comparison.rule;
-    let limits = Limits {
-        alpha: rule.alpha,
-        alpha_improved: rule.alpha_improved,
-        screen_rounds: rule.screen_rounds as usize,
-        most_rounds: rule.most_rounds as usize,
-    };
+    let limits = limits_of(rule);
     let fresh = limits.most_rounds - limits.screen_rounds;
     let detectable = seq_e::detectable(fresh, sequence.noise, MIN_EFFECT, &limits, 1).exp_m1();
     Planted::Measured(PlantedControl {

@@ -1,8 +1,9 @@
 //! Decides between the rounds of a comparison what is measured next, and says what it will still cost.
 //!
 //! It asks the same rule that gives the verdict, and nothing else: a case is measured as long as that rule would leave
-//! it open. Under a budget the cases that are soonest decided go first; choosing by what was seen so far is allowed,
-//! because an e-process holds whenever one stops.
+//! it open. Under a budget every open case gets an equal share of the time before any gets more, and what is left of the
+//! shares goes to the cases that are soonest decided; choosing by what was seen so far is allowed, because an e-process
+//! holds whenever one stops.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -27,6 +28,8 @@ pub struct Gatekeeper {
     teller: Shared,
     /// Stage and seconds of the last line.
     told: Option<(usize, f64)>,
+    /// Seconds of the budget that each suspect of the screen may use before any uses more.
+    share: Option<f64>,
     /// A case could not be measured further because the time was up.
     pub out_of_time: bool,
 }
@@ -40,6 +43,7 @@ impl Gatekeeper {
             budget: comparison.budget.unwrap_or(0.0),
             teller,
             told: None,
+            share: None,
             out_of_time: false,
         }
     }
@@ -53,7 +57,7 @@ impl Gatekeeper {
     /// What is to be measured in the rounds after the screen, dearest last.
     fn suspects(&self, state: &RoundsState<'_>) -> Vec<Suspect> {
         let pairs = pairs_by_case(state);
-        let most = self.rule.rule.most_rounds;
+        let (screen, most) = (self.rule.rule.screen_rounds, self.rule.rule.most_rounds);
         let suspect = |standing: Standing| {
             let pair = *pairs.get(&standing.case)?;
             let left = most.saturating_sub(state.pairs[pair].rounds);
@@ -63,6 +67,8 @@ impl Gatekeeper {
             open.then(|| Suspect {
                 pair,
                 hopeless: standing.more_rounds.is_none(),
+                round,
+                spent: round * f64::from(state.pairs[pair].rounds.saturating_sub(screen)),
                 probably: round * f64::from(probable),
                 at_most: round * f64::from(left),
             })
@@ -72,17 +78,17 @@ impl Gatekeeper {
         suspects
     }
 
-    /// Of a sorted list those that the time probably suffices for, at least one.
-    fn within_budget(&self, suspects: &[Suspect], seconds: f64) -> usize {
+    /// What of the suspects, sorted, is measured in the next round. Without a budget: all. With one, every suspect first gets
+    /// its share of the time that was left when the screen was over; what the soonest decided leave of theirs then goes to
+    /// those that it probably suffices for, at least one.
+    fn chosen(&mut self, suspects: &[Suspect], state: &RoundsState<'_>) -> Vec<usize> {
+        let all = || suspects.iter().map(|suspect| suspect.pair);
         if self.budget <= 0.0 {
-            return suspects.len();
+            return all().collect();
         }
-        let mut left = self.budget - seconds;
-        let fits = suspects.iter().take_while(|suspect| {
-            left -= suspect.probably;
-            left >= 0.0
-        });
-        fits.count().max(1).min(suspects.len())
+        let left = (self.budget - state.seconds).max(0.0);
+        let share = *self.share.get_or_insert(left / suspects.len() as f64);
+        affordable(suspects, share, left)
     }
 
     fn tell(&mut self, state: &RoundsState<'_>, screening: Option<u32>, suspects: &[Suspect]) {
@@ -126,11 +132,31 @@ impl Gatekeeper {
     }
 }
 
+/// Of suspects that are sorted by what they will probably cost: those that have not used up their share of the time; where
+/// there is none, those that the seconds left probably suffice for, at least one.
+fn affordable(suspects: &[Suspect], share: f64, mut left: f64) -> Vec<usize> {
+    let pair = |suspect: &Suspect| suspect.pair;
+    let has_share_left = |suspect: &&Suspect| suspect.spent + suspect.round <= share;
+    let due: Vec<usize> = suspects.iter().filter(has_share_left).map(pair).collect();
+    if !due.is_empty() {
+        return due;
+    }
+    let fits = suspects.iter().take_while(|suspect| {
+        left -= suspect.probably;
+        left >= 0.0
+    });
+    let fits = fits.count().max(1).min(suspects.len());
+    suspects[..fits].iter().map(pair).collect()
+}
+
 /// A case that another round may decide.
 struct Suspect {
     pair: usize,
     /// No number of rounds is in sight that would.
     hopeless: bool,
+    /// Seconds of one round of it, and of all since the screen.
+    round: f64,
+    spent: f64,
     /// Seconds until it is decided, and until its rounds are over.
     probably: f64,
     at_most: f64,
@@ -152,8 +178,7 @@ impl Referee for Gatekeeper {
             // What one side alone has is measured in the first round, also where nothing can be compared.
             return if state.passes == 0 { Next::Measure(Vec::new()) } else { Next::Stop };
         }
-        let chosen = self.within_budget(&suspects, state.seconds);
-        Next::Measure(suspects[..chosen].iter().map(|suspect| suspect.pair).collect())
+        Next::Measure(self.chosen(&suspects, state))
     }
 
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
@@ -184,4 +209,42 @@ pub fn rounded(seconds: f64) -> String {
         seconds => seconds.ceil(),
     };
     humantime::format_duration(Duration::from_secs(seconds.clamp(0.0, 1e9) as u64)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n29_every_open_case_gets_its_share_before_any_gets_its_last() {
+        // Five cases of different length, none ever decided, and a budget for about 20 rounds of each.
+        let rounds_of = [0.1, 0.2, 0.5, 1.0, 2.0];
+        let mut suspects: Vec<Suspect> = rounds_of
+            .iter()
+            .enumerate()
+            .map(|(pair, round)| Suspect {
+                pair,
+                hopeless: pair % 2 == 0,
+                round: *round,
+                spent: 0.0,
+                probably: 37.0 * round,
+                at_most: 37.0 * round,
+            })
+            .collect();
+        let mut left = 76.0;
+        let share = left / 5.0;
+        let mut spent = [0.0; 5];
+        while left > 2.0 {
+            let chosen = affordable(&suspects, share, left);
+            let beyond = chosen.iter().any(|pair| spent[*pair] + rounds_of[*pair] > share);
+            let all_had_theirs = (0..5).all(|pair| spent[pair] + rounds_of[pair] > share);
+            assert!(!beyond || all_had_theirs, "{chosen:?} after {spent:?}");
+            for pair in chosen {
+                spent[pair] += rounds_of[pair];
+                left -= rounds_of[pair];
+                suspects.iter_mut().filter(|it| it.pair == pair).for_each(|it| it.spent = spent[pair]);
+            }
+        }
+        assert!((0..5).all(|pair| spent[pair] + rounds_of[pair] > share), "{spent:?}");
+    }
 }

@@ -72,7 +72,7 @@ impl RoundsMeasuring<'_> {
             let (suite, folder) = self.sides[usize::from(lane.side == Some(Side::Head))];
             let run_id = RunId::new(started, salt.wrapping_add(index as u32));
             let manifest = machine::manifest(folder);
-            let mut header = header(run_id, started, suite, lane.side, manifest, Some(self.plan.seed));
+            let mut header = header(run_id, started, suite, lane.side, manifest, Some(self.plan.order.seed));
             header.comparison = Some(Box::new(self.comparison.clone()));
             headers.push(header);
         }

@@ -77,7 +77,7 @@ pub fn arguments_of(
     let pairs = pair(base, head)?;
     let draft = draft(&pairs, policy, false, true);
     let limits = rule.limits();
-    let lines = lines(&draft.evidence, limits.screen_rounds);
+    let lines = lines(&draft.evidence, &limits);
     let (screen, rulings) = rulings(&lines, &limits);
     let rows = draft.open.iter().enumerate();
     let rows = rows.filter_map(|(at, row)| Some((at, &draft.rows[(*row)?])));

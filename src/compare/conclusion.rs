@@ -3,27 +3,38 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::Exit;
+use crate::model::{Exit, SequentialRuleName};
 
 use super::sentence::was_compared;
-use super::{Conclusion, Method, Policy, Row, Verdict, VerdictDocument};
+use super::{Change, Conclusion, Method, Policy, Row, Verdict, VerdictDocument};
 
 /// What policy makes of gaps and doubts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stakes {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
+    /// A row that is probably worse, or impossible, is never passed over. Not so under the rule `seq-e`, whose kept verdicts
+    /// keep their exit code.
+    pub doubt_fails: bool,
 }
 
 impl From<&Policy> for Stakes {
     fn from(policy: &Policy) -> Self {
-        Self { inconclusive_fails: policy.inconclusive_fails, failed_fails: policy.failed_fails }
+        Self {
+            inconclusive_fails: policy.inconclusive_fails,
+            failed_fails: policy.failed_fails,
+            doubt_fails: policy.doubt_fails,
+        }
     }
 }
 
 impl From<&Method> for Stakes {
     fn from(method: &Method) -> Self {
-        Self { inconclusive_fails: method.inconclusive_fails, failed_fails: method.failed_fails }
+        Self {
+            inconclusive_fails: method.inconclusive_fails,
+            failed_fails: method.failed_fails,
+            doubt_fails: method.rule != SequentialRuleName::SeqE.as_str(),
+        }
     }
 }
 
@@ -47,7 +58,12 @@ pub fn conclude(comparable: bool, rows: &[Row], in_the_dark: bool, stakes: Stake
         Exit::Regression
     } else if gaps && stakes.failed_fails || compared == 0 {
         Exit::Failed
-    } else if doubtful > 0 && (stakes.inconclusive_fails || in_the_dark || doubtful == compared) {
+    } else if doubtful > 0
+        && (stakes.inconclusive_fails
+            || in_the_dark
+            || doubtful == compared
+            || stakes.doubt_fails && rows.iter().any(is_suspicious))
+    {
         Exit::Inconclusive
     } else {
         Exit::Pass
@@ -56,6 +72,18 @@ pub fn conclude(comparable: bool, rows: &[Row], in_the_dark: bool, stakes: Stake
         true => (conclusion, exit),
         false => (graver(conclusion, Conclusion::Incomparable), exit.graver(Exit::Machine)),
     }
+}
+
+/// Not decided, and all of its range lies beyond the threshold on the worse side: only the evidence is short.
+pub fn is_probably_worse(row: &Row) -> bool {
+    let beyond = |change: &Change| change.low > row.threshold;
+    row.verdict == Verdict::Inconclusive && row.change.as_ref().is_some_and(beyond)
+}
+
+/// A row without a decision that must not pass for a green one.
+fn is_suspicious(row: &Row) -> bool {
+    let impossible = row.verdict == Verdict::Inconclusive && row.change.as_ref().is_some_and(Change::is_impossible);
+    impossible || is_probably_worse(row)
 }
 
 /// The one of two conclusions that speaks for both, in the order of [`Exit::graver`].
@@ -91,18 +119,24 @@ pub fn exit_of(code: u8) -> Option<Exit> {
     Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code)
 }
 
-/// The conclusion of a document's rows, and the exit codes that may follow from them. There are two where a rule asks
-/// for a history, because the document does not say of each row whether it had enough.
+/// The conclusion of a document's rows, and the exit codes that may follow from them. There are several where a rule asks
+/// for a history, because the document does not say of each row whether it had enough, and for stored records.
 pub fn derived(document: &VerdictDocument) -> (Conclusion, Vec<Exit>) {
     let comparable = !document.differences.iter().any(|difference| difference.strict);
-    let of = |in_the_dark| conclude(comparable, &document.rows, in_the_dark, Stakes::from(&document.method));
+    let stakes = Stakes::from(&document.method);
+    let of = |in_the_dark| conclude(comparable, &document.rows, in_the_dark, stakes);
     let (conclusion, exit) = of(false);
     let sessions = document.method.sessions.as_ref();
-    let exits = match sessions {
+    let mut exits = match sessions {
         Some(sessions) if sessions.runs < sessions.needed => vec![of(true).1],
         Some(_) => vec![exit, of(true).1],
         None => vec![exit],
     };
+    if document.method.rounds.is_none() {
+        // Versions before passed over what is probably worse, and their verdicts of stored records name the same rule.
+        let lenient = Stakes { doubt_fails: false, ..stakes };
+        exits.push(conclude(comparable, &document.rows, false, lenient).1);
+    }
     (conclusion, exits)
 }
 

@@ -150,7 +150,7 @@ pub struct SideSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Method {
-    /// `seq-e`, `process-welch-holm`: see docs/statistics.md.
+    /// `seq-e-2`, `process-welch-holm`: see docs/statistics.md.
     pub rule: String,
     /// Chance of any false red or green in the whole suite.
     pub alpha: f64,
@@ -194,6 +194,9 @@ pub struct RoundsMethod {
     /// Pooled, bias-corrected lag-1 correlation of the differences; near 0 where nothing sticks to a side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stickiness: Option<f64>,
+    /// Its standard error. Absent where the rule `seq-e` decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stickiness_error: Option<f64>,
     /// Median slowdown over all rows of the metric that most of them measure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shift: Option<f64>,
@@ -202,6 +205,21 @@ pub struct RoundsMethod {
     /// Those of them that came out changed, which they cannot be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flagged_controls: Vec<String>,
+}
+
+impl Change {
+    /// So many times better or worse that a program which still does its work does not explain it.
+    pub const IMPOSSIBLE: f64 = 100.0;
+
+    /// Better by more than [`Self::IMPOSSIBLE`] times. Of something that reaches zero or less nothing is said.
+    pub fn is_impossible(&self) -> bool {
+        self.ratio > 0.0 && self.slowdown < 1.0 / Self::IMPOSSIBLE - 1.0
+    }
+
+    /// Worse by more than so many times: a fault of the benchmark or of its unit does that more often than a change.
+    pub fn is_extreme(&self) -> bool {
+        self.ratio > 0.0 && self.slowdown > Self::IMPOSSIBLE - 1.0
+    }
 }
 
 /// A field in which the two sides differ.

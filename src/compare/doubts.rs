@@ -3,6 +3,8 @@
 //! The rule rests on one thing: that without a change the sign of every round's difference is a fresh toss of the coin.
 //! What sticks to a side from round to round, such as a cache or a process that is reused, breaks it.
 
+use crate::stats::seq_e::Version;
+
 use super::words::{count, percent};
 use super::{Evidence, Measured};
 
@@ -10,6 +12,9 @@ use super::{Evidence, Measured};
 const LEAST_SAMPLES: usize = 8;
 /// Different values among them, likewise: a coarse timer knows only few.
 const LEAST_VALUES: usize = 4;
+
+/// Rounds after which figures that have been the same so far are not waited for any longer.
+const REPEATED_ROUNDS: usize = 8;
 
 /// Correlation of one round's difference with the next that is more than any fair coin gives.
 pub const STICKY: f64 = 0.15;
@@ -20,29 +25,77 @@ const LEAST_ROUNDS: usize = 6;
 /// Rows below this tell nothing of a shift of the whole suite.
 const LEAST_ROWS: usize = 8;
 
-/// Why the numbers of a row are no fresh measurements, if they are not: the reason, and what to do.
-pub fn repeated_numbers(evidence: &Evidence) -> Option<(String, String)> {
-    for (side, measured) in [("base", &evidence.base), ("head", &evidence.head)] {
-        if let Some((first, second)) = the_same_list_twice(measured) {
-            let reason = format!(
-                "processes {first} and {second} of {side} gave the very same numbers: they come from a cache, not \
-                 from a measurement"
-            );
-            let next = "let every process measure anew: clear what the benchmark keeps between its processes";
-            return Some((reason, next.into()));
+/// Why the numbers of a row are no fresh measurements, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repeated {
+    pub reason: String,
+    pub next: String,
+    /// Further rounds may still show other numbers.
+    pub may_change: bool,
+}
+
+/// Absent where the numbers are what measurements look like.
+///
+/// SEQ-E doubts a side that is constant by itself. SEQ-E 2 doubts constant sides only where both are and agree: what
+/// differs by more than its digits can hide is a difference, whatever repeats.
+pub fn repeated_numbers(evidence: &Evidence, version: Version) -> Option<Repeated> {
+    let sides = [("base", &evidence.base), ("head", &evidence.head)];
+    let twice = sides.iter().find_map(|(side, measured)| Some((side, the_same_list_twice(measured)?)));
+    if version == Version::Two {
+        return twice.map(|(side, pair)| cached(side, pair)).or_else(|| both_constant(evidence));
+    }
+    for (side, measured) in sides {
+        if let Some(pair) = the_same_list_twice(measured) {
+            return Some(cached(side, pair));
         }
-        if measured.processes.len() > 1
-            && measured.processes.windows(2).all(|two| two[0].samples == two[1].samples)
-        {
-            let reason = format!(
-                "all {} of {side} gave the same value: it is rounded, kept in a cache, or not left to chance",
-                count(measured.processes.len(), "process")
-            );
-            let next = "print more digits, or declare `exact = true` for the metric if it cannot vary";
-            return Some((reason, next.into()));
+        if is_constant(measured) {
+            return Some(constant(side, measured, false));
         }
     }
     None
+}
+
+fn cached(side: &str, (first, second): (u32, u32)) -> Repeated {
+    Repeated {
+        reason: format!(
+            "processes {first} and {second} of {side} gave the very same numbers: they come from a cache, not \
+             from a measurement"
+        ),
+        next: "let every process measure anew: clear what the benchmark keeps between its processes".into(),
+        may_change: false,
+    }
+}
+
+fn constant(side: &str, measured: &Measured, may_change: bool) -> Repeated {
+    Repeated {
+        reason: format!(
+            "all {} of {side} gave the same value: it is rounded, kept in a cache, or not left to chance",
+            count(measured.processes.len(), "process")
+        ),
+        next: "print more digits, or declare `exact = true` for the metric if it cannot vary".into(),
+        may_change,
+    }
+}
+
+/// More than one process, and all with the same samples.
+fn is_constant(measured: &Measured) -> bool {
+    measured.processes.len() > 1
+        && measured.processes.windows(2).all(|two| two[0].samples == two[1].samples)
+}
+
+/// Both sides gave one value each, the same.
+fn both_constant(evidence: &Evidence) -> Option<Repeated> {
+    let value = |measured: &Measured| measured.processes.first().and_then(|it| it.samples.first().copied());
+    let (base, head) = (&evidence.base, &evidence.head);
+    let agree = is_constant(base) && is_constant(head) && value(base) == value(head);
+    agree.then(|| Repeated {
+        reason: format!(
+            "all {} of base and {} of head gave the same value: it is rounded, kept in a cache, or not left to chance",
+            count(base.processes.len(), "process"),
+            head.processes.len(),
+        ),
+        ..constant("base", base, base.processes.len() < REPEATED_ROUNDS)
+    })
 }
 
 /// Two processes whose samples agree one by one, though they vary.

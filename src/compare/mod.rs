@@ -5,7 +5,7 @@
 //! pairing         which case belongs to which, by identity
 //! rows            what each pair is: evidence to decide on, or missing, new, failed, skipped
 //! rule            the seam: all evidence of the suite in, one decision each out
-//! seq_e           the rule for comparisons in rounds
+//! seq_e           the rules for comparisons in rounds
 //! rounds, doubts  what it looks at, and what must hold for it to be believed
 //! welch_holm      the rule for records that were measured apart
 //! replay          the verdict that the records of a comparison in rounds give by themselves
@@ -14,7 +14,7 @@
 //! standing        which cases another round could still decide
 //! question        what becomes of one row before and after the suite is looked at as a whole
 //! scale           logarithms or differences, and the way back to a slowdown
-//! rounded         figures whose last digit is all that differs
+//! quantized       figures that come in steps, and what that leaves unknown
 //! stated          summaries without samples
 //! welch_holm      the rule within one session
 //! history         what stored records say of the past
@@ -41,9 +41,9 @@ mod merged;
 mod pairing;
 mod policy;
 mod process_session;
+mod quantized;
 mod question;
 mod replay;
-mod rounded;
 mod rounds;
 mod rows;
 mod rule;
@@ -59,7 +59,8 @@ mod words;
 
 pub use argument::{Argument, Step, arguments, arguments_of};
 pub use calibration::*;
-pub use conclusion::follows;
+pub use conclusion::{follows, is_probably_worse};
+pub use doubts::Stickiness;
 pub use document::*;
 pub use evidence::{Evidence, Measured, ProcessValues, RowLimits};
 pub use history::{History, Past, Session, one_session};
@@ -70,7 +71,7 @@ pub use process_session::{ASSUMED_DEVIATION, ProcessSession};
 pub use replay::{named_sides, verdict_of};
 pub use rounds::{RoundScale, Rounds, Turn};
 pub use rule::{Decision, Judgement, Rule};
-pub use seq_e::{RESUME, SeqE};
+pub use seq_e::{RESUME, SeqE, is_known, limits_of};
 pub use standing::{Standing, standing};
 pub use verdict::{compare, compare_by, compare_sides, compare_with};
 pub use welch_holm::ProcessWelchHolm;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    CaseRecord, Comparison, Fault, Metric, MetricDeclaration, Origin, Result, RunRecord, Strictness, convert,
+    CaseRecord, Comparison, Fault, Metric, MetricDeclaration, Origin, Result, RunRecord,
+    SequentialRuleName, Strictness, convert,
 };
 
 use super::RowLimits;
@@ -25,6 +26,8 @@ pub struct Policy {
     pub inconclusive_fails: bool,
     /// Missing, failed or invalid rows make the exit code 4.
     pub failed_fails: bool,
+    /// A row that is probably worse, or whose change is impossible, makes the exit code 3.
+    pub doubt_fails: bool,
     /// Stored sessions that a comparison of different runs needs before a row may be green; 0: judged by processes
     /// alone, as within one session.
     pub sessions: u32,
@@ -43,6 +46,7 @@ impl Default for Policy {
             alpha: 0.05,
             inconclusive_fails: false,
             failed_fails: true,
+            doubt_fails: true,
             sessions: 4,
             threshold: None,
             match_key: BTreeMap::new(),
@@ -66,6 +70,7 @@ impl Policy {
             alpha: comparison.rule.alpha,
             inconclusive_fails: policy.inconclusive_fails,
             failed_fails: policy.failed_fails,
+            doubt_fails: comparison.rule.name != SequentialRuleName::SeqE,
             sessions: Policy::default().sessions,
             threshold: policy.threshold,
             match_key: policy.match_key,

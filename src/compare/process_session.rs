@@ -13,8 +13,8 @@
 //!
 //! - A side of one process has no `s`; where the stored runs have no more of them, their differences hold everything, and
 //!   twice their variance is the whole error.
-//! - With fewer stored sessions than policy asks for, nothing is green: unchanged and improved rows are inconclusive. A row
-//!   is still red where it exceeds what sessions explain that differ by [`ASSUMED_DEVIATION`].
+//! - With fewer stored sessions than policy asks for, nothing is called unchanged. A row is still regressed or improved where
+//!   it exceeds what sessions explain that differ by [`ASSUMED_DEVIATION`].
 
 use crate::stats::{Prior, TQuantiles, Welch};
 
@@ -149,7 +149,8 @@ impl ProcessSession<'_> {
             ),
         };
         let assumed = percent(ASSUMED_DEVIATION);
-        if decision.verdict == Verdict::Regressed {
+        // What is beyond the assumption is believed, whichever way it points.
+        if matches!(decision.verdict, Verdict::Regressed | Verdict::Improved) {
             decision.reason =
                 format!("{history}, but the change exceeds what sessions that differ by {assumed} explain");
             return;
@@ -218,6 +219,8 @@ fn alone(evidence: &Evidence, known: &Known, spread: Spread) -> Option<Test> {
     (spread.processes <= fewest && spread.variance > 0.0).then(|| Test {
         welch: Welch { difference, error: (2.0 * spread.variance).sqrt(), freedom: spread.freedom },
         scale: known.scale,
+        unresolved: 0.0,
+        steps: None,
         limits: known.scale.limits(evidence.threshold),
         counts: (base.len() as u32, head.len() as u32),
         spreads: (None, None),

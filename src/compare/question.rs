@@ -4,7 +4,7 @@ use crate::model::Better;
 use crate::stats::{Group, TQuantiles, Welch, holm};
 
 use super::evidence::spread;
-use super::rounded::{LEAST_PROCESSES, resolution};
+use super::quantized::{LEAST_PROCESSES, Resolution, centres_off_by, resolution};
 use super::scale::Scale;
 use super::words::{count, percent};
 use super::{Change, Decision, Evidence, Verdict, stated};
@@ -39,6 +39,10 @@ pub struct Test {
     /// Improved lies below, regressed above; in the scale's own unit.
     pub limits: (f64, f64),
     pub counts: (u32, u32),
+    /// How far the difference may lie from the truth because the figures come in steps, in the scale's own unit: no error
+    /// that more processes make smaller, and added to every interval. With the steps, where it is not 0.
+    pub unresolved: f64,
+    pub steps: Option<Resolution>,
     /// Between processes, as shares; `None` where a side has one.
     pub spreads: (Option<f64>, Option<f64>),
     pub doubts: Doubts,
@@ -48,11 +52,6 @@ pub struct Test {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Doubts {
     Processes,
-    /// The last digit of the figures, in the metric's unit, and as a share of the base.
-    Rounding {
-        step: f64,
-        share: f64,
-    },
     /// Sessions differ by this deviation, as a share; and how many show it.
     Sessions {
         deviation: f64,
@@ -87,23 +86,27 @@ impl Question {
         }
         let spread =
             |centres, group: &Group| Some(spread(centres).unwrap_or_else(|| scale.share(group.stddev)));
+        let (unresolved, steps) = unresolved(evidence, scale);
         let test = Test {
             welch: Welch::new(base_group, head_group),
+            unresolved,
+            steps,
             limits: scale.limits(evidence.threshold),
             counts: (base_group.count, head_group.count),
             spreads: (spread(base, &base_group), spread(head, &head_group)),
             doubts: Doubts::Processes,
             scale,
         };
-        Question::Tested(if same { test.rounded(evidence) } else { test })
+        Question::Tested(test)
     }
 
     /// Two-sided p-value of "the change is within the threshold".
     fn p(&self) -> Option<f64> {
         match self {
             Question::Settled(_) | Question::Alone(_) => None,
-            Question::Tested(Test { welch, limits, .. }) => {
-                let one_sided = welch.p_above(limits.1).min(welch.p_below(limits.0));
+            Question::Tested(Test { welch, limits, unresolved, .. }) => {
+                let above = welch.p_above(limits.1 + unresolved);
+                let one_sided = above.min(welch.p_below(limits.0 - unresolved));
                 Some((2.0 * one_sided).min(1.0))
             }
         }
@@ -177,6 +180,26 @@ fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> Decis
     }
 }
 
+/// What the steps of a row's figures leave open of the difference of its centres, on the scale, and the steps; 0 and none
+/// where that is next to nothing beside the threshold.
+fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Resolution>) {
+    /// Of the threshold.
+    const NEGLIGIBLE: f64 = 1e-3;
+    const WHOLE: f64 = 0.99;
+    let steps = resolution(evidence).filter(|_| !evidence.exact);
+    let sides = steps.and_then(|_| centres_off_by(evidence)).unwrap_or_default();
+    let open = sides.into_iter().map(|(off, place)| match scale {
+        _ if off == 0.0 => 0.0,
+        Scale::Log { .. } => -(-(off / place).min(WHOLE)).ln_1p(),
+        Scale::Linear { unit, .. } => off / unit,
+    });
+    let open: f64 = open.sum();
+    match open < NEGLIGIBLE * scale.limits(evidence.threshold).1.max(NEGLIGIBLE) {
+        true => (0.0, None),
+        false => (open, steps),
+    }
+}
+
 fn too_few(base: usize, head: usize) -> Decision {
     let (base, head) = (count(base, "process"), count(head, "process"));
     Decision {
@@ -209,25 +232,16 @@ fn too_coarse(base: f64, head: f64) -> Decision {
 }
 
 impl Test {
-    /// The same figure from every process: what is not known is what lies below its last digit, on each side at most
-    /// half of it either way. As a deviation that is a step / sqrt(12) a side, shared by all of its processes.
-    fn rounded(mut self, evidence: &Evidence) -> Self {
-        let (base, head) = (evidence.base.centres[0], evidence.head.centres[0]);
-        let Some(step) = resolution(evidence) else { return self };
-        let on_scale = match self.scale {
-            Scale::Log { .. } => step / base.min(head),
-            Scale::Linear { unit, .. } => step / unit,
-        };
-        self.welch.error = on_scale / 6.0_f64.sqrt();
-        self.welch.freedom = KNOWN;
-        self.doubts = Doubts::Rounding { step, share: self.scale.share(on_scale) };
-        self
+    /// Welch's interval, widened by what steps leave open.
+    fn interval(&self, level: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
+        let (low, high) = self.welch.interval(level, quantiles);
+        (low - self.unresolved, high + self.unresolved)
     }
 
     fn decide(&self, alpha: f64, level: f64, adjusted_p: f64, quantiles: &mut TQuantiles) -> Decision {
         let (fast, slow) = self.limits;
-        let corrected = self.welch.interval(level, quantiles);
-        let plain = self.welch.interval(alpha, quantiles);
+        let corrected = self.interval(level, quantiles);
+        let plain = self.interval(alpha, quantiles);
         let (verdict, interval, error_rate) = match (corrected, plain) {
             ((low, _), _) if low > slow => (Verdict::Regressed, corrected, level),
             ((_, high), _) if high < fast => (Verdict::Improved, corrected, level),
@@ -258,7 +272,7 @@ impl Test {
         let farthest = FARTHEST.max(slowdown.abs());
         let end = |difference| self.scale.slowdown(difference).clamp(-farthest, farthest);
         let reach = (quantiles.upper(level / 2.0, self.welch.freedom) + POWER_Z) * self.welch.error;
-        let detectable = self.scale.slowdown(self.limits.1 + reach);
+        let detectable = self.scale.slowdown(self.limits.1 + self.unresolved + reach);
         (slowdown.is_finite() && ratio.is_finite()).then(|| Change {
             ratio,
             slowdown,
@@ -268,6 +282,11 @@ impl Test {
             adjusted_p: Some(adjusted_p),
             detectable: Some(detectable).filter(|detectable| *detectable < FARTHEST),
         })
+    }
+
+    /// The steps of the figures, where they leave more open than the processes do.
+    fn steps_in_the_way(&self) -> Option<Resolution> {
+        self.steps.filter(|_| self.unresolved > self.welch.error)
     }
 
     fn doubt(&self, change: Option<&Change>, error_rate: f64) -> String {
@@ -290,14 +309,14 @@ impl Test {
         };
         let because = match self.doubts {
             Doubts::Processes => format!("{base} and {head} processes{spreads}"),
-            Doubts::Rounding { step, share } => {
-                format!("figures rounded to {step} ({} of the base)", percent(share))
-            }
             Doubts::Sessions { deviation, sessions } => format!(
                 "sessions that differ by {} ({sessions} stored ones show it), and {base} and {head} processes{spreads},",
                 percent(deviation)
             ),
         };
+        let because = self.steps_in_the_way().map_or(because, |steps| {
+            format!("figures rounded to {} ({} of the smaller side)", steps.step_in_words(), percent(steps.share))
+        });
         format!(
             "the {} interval from {} to {} reaches across the threshold of {}: {because} {found}",
             percent(1.0 - error_rate),
@@ -310,11 +329,10 @@ impl Test {
     /// How many processes would probably settle it, if the change is what it looks like now. Two-sample size by
     /// the normal approximation with its usual correction for t (Guenther 1981).
     fn more(&self, alpha: f64, level: f64, quantiles: &mut TQuantiles) -> String {
+        if self.steps_in_the_way().is_some() {
+            return "let the program print more digits, or declare `exact = true` for a metric that is counted".into();
+        }
         match self.doubts {
-            Doubts::Rounding { .. } => {
-                return "let the program print more digits, or declare `exact = true` for a metric that is counted"
-                    .into();
-            }
             Doubts::Sessions { .. } => {
                 return "build and measure both commits in one run: `gbench-ci compare main..`; or raise the \
                         threshold: more processes do not make sessions agree"

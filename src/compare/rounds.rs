@@ -3,6 +3,7 @@
 use crate::model::Better;
 use crate::stats;
 
+use super::quantized::{Unit, unresolved};
 use super::{Evidence, ProcessValues};
 
 /// The rounds that both sides finished, in order.
@@ -18,6 +19,9 @@ pub struct Rounds {
     pub margin: f64,
     /// A later round holds a value that is not above zero, where those of the screen were: the rounds end before it.
     pub lost_its_scale: bool,
+    /// By number of rounds: what steps in the figures leave open of the mean difference; see [`unresolved`]. Empty where that
+    /// is nothing, and under the rule `seq-e`, which does not ask.
+    pub unresolved: Vec<f64>,
 }
 
 /// A margin as large as the base itself: no difference of logarithms goes beyond it.
@@ -69,7 +73,7 @@ pub enum RoundScale {
     /// Of logarithms.
     Log { sign: f64 },
     /// Of the numbers themselves, as a share of the base; for metrics that reach zero or less.
-    Linear { sign: f64 },
+    Linear { sign: f64, unit: f64 },
     /// Of the numbers themselves where the base is zero: there is no share.
     Absolute { sign: f64 },
 }
@@ -113,15 +117,36 @@ impl Rounds {
             // Of the two ways to be off by the margin, the one that is farther in logarithms: `-ln(1 - m)`.
             let margin = -(-margin / usual).max(-1.0).ln_1p();
             let scale = RoundScale::Log { sign };
-            return Self { differences, disturbed, scale, margin: margin.min(WHOLE), lost_its_scale };
+            let (margin, unresolved) = (margin.min(WHOLE), Vec::new());
+            return Self { differences, disturbed, scale, margin, lost_its_scale, unresolved };
         }
         let sizes: Vec<f64> = first.iter().map(|base| base.abs()).collect();
         let (unit, scale) = match stats::mean(&sizes) {
-            Some(unit) if unit > 0.0 => (unit, RoundScale::Linear { sign }),
+            Some(unit) if unit > 0.0 => (unit, RoundScale::Linear { sign, unit }),
             _ => (1.0, RoundScale::Absolute { sign }),
         };
         differences.iter_mut().for_each(|difference| *difference /= unit);
-        Self { differences, disturbed, scale, margin: margin / unit, lost_its_scale }
+        let (margin, unresolved) = (margin / unit, Vec::new());
+        Self { differences, disturbed, scale, margin, lost_its_scale, unresolved }
+    }
+
+    /// With what the steps of the figures leave open, where that matters beside `limit`.
+    pub fn resolved(mut self, evidence: &Evidence, limit: f64) -> Self {
+        let unit = match self.scale {
+            RoundScale::Log { .. } => Unit::Logarithms,
+            RoundScale::Linear { unit, .. } => Unit::Of(unit),
+            RoundScale::Absolute { .. } => Unit::Of(1.0),
+        };
+        let mut heads = evidence.head.processes.iter().peekable();
+        let mut rounds: Vec<[&[f64]; 2]> = Vec::with_capacity(self.differences.len());
+        for base in &evidence.base.processes {
+            while heads.next_if(|head| head.round < base.round).is_some() {}
+            let Some(head) = heads.next_if(|head| head.round == base.round) else { continue };
+            rounds.push([base.samples, head.samples]);
+        }
+        rounds.truncate(self.differences.len());
+        self.unresolved = unresolved(&rounds, unit, limit);
+        self
     }
 }
 
@@ -139,7 +164,7 @@ impl RoundScale {
     pub fn ratio(self, difference: f64) -> Option<f64> {
         match self {
             RoundScale::Log { sign } => Some((sign * difference).exp()),
-            RoundScale::Linear { sign } => Some(1.0 + sign * difference),
+            RoundScale::Linear { sign, .. } => Some(1.0 + sign * difference),
             RoundScale::Absolute { .. } => None,
         }
     }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::model::{
     CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, Timing, direction_of_unit, is_counted,
+    is_time,
 };
 
 use super::evidence::{Evidence, Measured, Unusable, case_side, only_stated};
@@ -290,6 +291,12 @@ impl<'a> Drafter<'a, '_> {
                     let next = "measure both sides with the same settings, or save a new baseline";
                     return self.settled(row, settle(Verdict::Invalid, &reason, next));
                 }
+                let sides = [("base", &base_values), ("head", &head_values)];
+                if let Some((side, value)) = sides.into_iter().find_map(no_time(&head.unit)) {
+                    let reason = format!("{side} took {value} {}, and nothing takes no time", head.unit);
+                    let next = "correct what the benchmark sends, or choose a finer clock";
+                    return self.settled(row, settle(Verdict::Invalid, &reason, next));
+                }
                 if self.same_run && base_values.same_samples(&head_values) {
                     return self.settled(row, the_same());
                 }
@@ -354,6 +361,16 @@ fn other_amount_of_work(base: &CaseRecord, head: &CaseRecord) -> Option<(&'stati
         (base.value != head.value).then(|| (name, base.value.to_string(), head.value.to_string()))
     };
     (head.id.timing == Timing::Process).then(|| SHAPING.into_iter().find_map(differing)).flatten()
+}
+
+/// Of a side whose unit is one of time: the first sample of it that is zero or less.
+fn no_time<'s, 'm>(unit: &str) -> impl Fn((&'s str, &Measured<'m>)) -> Option<(&'s str, f64)> {
+    let is_time = is_time(unit);
+    move |(side, values)| {
+        let mut samples = values.processes.iter().flat_map(|process| process.samples);
+        let value = samples.find(|value| **value <= 0.0)?;
+        is_time.then_some((side, *value))
+    }
 }
 
 /// Its value is known and not merely rounded: by declaration, else by its unit.

@@ -26,6 +26,12 @@ pub trait Rule {
         None
     }
 
+    /// Whether a change of any size is believed; see [`Change::is_impossible`]. Only of the rule `seq-e`, so that its kept
+    /// verdicts stay.
+    fn believes_any_change(&self) -> bool {
+        false
+    }
+
     /// It looks at rounds, so that cases that broke are witnesses, and `target` is what rows show as their threshold.
     fn over_rounds(&self) -> bool {
         false

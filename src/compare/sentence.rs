@@ -45,11 +45,21 @@ pub fn sentence(conclusion: Conclusion, rows: &[Row], differences: &[Difference]
         },
         Conclusion::Failed => {
             let rest = rest(rows, &[Verdict::Invalid, Verdict::Missing, Verdict::Inconclusive]);
-            format!("Nothing regressed in {}, but the comparison has gaps{rest}.", compared_rows(compared))
+            match probably_worse(rows) {
+                Some(worse) => format!("{worse} in {}, and the comparison has gaps{rest}.", compared_rows(compared)),
+                None => {
+                    format!("Nothing regressed in {}, but the comparison has gaps{rest}.", compared_rows(compared))
+                }
+            }
         }
         Conclusion::Inconclusive => {
             let names: Vec<String> = of(Verdict::Inconclusive).map(label).collect();
             let verb = if names.len() == 1 { "is" } else { "are" };
+            if let Some(worse) = probably_worse(rows) {
+                let (undecided, compared) = (names.len(), compared_rows(compared));
+                let names = list(&names, MOST_NAMED);
+                return format!("{worse}; {undecided} of {compared} {verb} inconclusive: {names}.");
+            }
             match names.len() == compared {
                 true => format!(
                     "Nothing could be decided: {} {verb} inconclusive: {}.",
@@ -75,6 +85,16 @@ pub fn sentence(conclusion: Conclusion, rows: &[Row], differences: &[Difference]
             format!("Nothing regressed: {compared} of {} {verb} {what}{new}.", compared_rows(compared))
         }
     }
+}
+
+/// `Not proven, but probably worse: a time 50 % worse (30 % to 70 %)`: the rows without a decision whose whole range lies on
+/// the worse side; none where there is no such row.
+fn probably_worse(rows: &[Row]) -> Option<String> {
+    let worse = |row: &&Row| {
+        row.verdict == Verdict::Inconclusive && row.change.as_ref().is_some_and(|change| change.low > 0.0)
+    };
+    let names: Vec<String> = rows.iter().filter(worse).map(with_change).collect();
+    (!names.is_empty()).then(|| format!("Not proven, but probably worse: {}", list(&names, MOST_NAMED)))
 }
 
 /// Whether both sides of a row were set against each other.

@@ -1,4 +1,5 @@
-//! The rule `seq-e`: a screen over the whole suite, then e-processes over fresh rounds of the suspects.
+//! The rules `seq-e` and `seq-e-2`: a screen over the whole suite, then e-processes over fresh rounds of the suspects. A record
+//! names its rule, and is judged by it for ever.
 //!
 //! [`crate::stats::seq_e`] holds the arithmetic and why it may be believed; here stand the words, and the doubts that
 //! can only make a verdict weaker. All rounds are replayed whenever the rule is asked, so that a verdict depends on
@@ -13,11 +14,12 @@
 
 use std::f64::consts::LN_10;
 
-use crate::model::{Comparison, SequentialRule, Way};
+use crate::model::{Comparison, SequentialRule, SequentialRuleName, Way};
 use crate::stats::sample_stddev;
-use crate::stats::seq_e::{self, Limits, Ruling, Screen, Series, Status};
+use crate::stats::seq_e::{self, Limits, Ruling, Screen, Series, Status, Version};
 
 use super::doubts::{Stickiness, repeated_numbers, shift};
+use super::quantized::{Resolution, resolution};
 use super::question::known_exactly;
 use super::words::{count, list, percent, signed_percent};
 use super::{
@@ -53,12 +55,21 @@ impl SeqE {
     }
 
     pub(super) fn limits(&self) -> Limits {
-        Limits {
-            alpha: self.rule.alpha,
-            alpha_improved: self.rule.alpha_improved,
-            screen_rounds: (self.rule.screen_rounds as usize).max(2),
-            most_rounds: (self.rule.most_rounds as usize).max(2),
-        }
+        limits_of(&self.rule)
+    }
+}
+
+/// What the arithmetic is asked to hold by a rule as records have it.
+pub fn limits_of(rule: &SequentialRule) -> Limits {
+    Limits {
+        version: match rule.name {
+            SequentialRuleName::SeqE => Version::One,
+            SequentialRuleName::SeqE2 => Version::Two,
+        },
+        alpha: rule.alpha,
+        alpha_improved: rule.alpha_improved,
+        screen_rounds: (rule.screen_rounds as usize).max(2),
+        most_rounds: (rule.most_rounds as usize).max(2),
     }
 }
 
@@ -74,8 +85,14 @@ pub(super) struct Line<'a, 'e> {
 }
 
 impl Line<'_, '_> {
-    pub fn series<'d>(&self, differences: &'d [f64]) -> Series<'d> {
-        Series { differences, target: self.target, min_effect: self.min_effect, family: self.family }
+    pub fn series<'d>(&'d self, differences: &'d [f64]) -> Series<'d> {
+        Series {
+            differences,
+            target: self.target,
+            min_effect: self.min_effect,
+            family: self.family,
+            unresolved: &self.rounds.unresolved,
+        }
     }
 
     /// Nothing is left to chance.
@@ -85,7 +102,8 @@ impl Line<'_, '_> {
 }
 
 /// The lines of a suite; each piece of evidence gives one.
-pub(super) fn lines<'a, 'e>(evidence: &'e [Evidence<'a>], screen_rounds: usize) -> Vec<Line<'a, 'e>> {
+pub(super) fn lines<'a, 'e>(evidence: &'e [Evidence<'a>], limits: &Limits) -> Vec<Line<'a, 'e>> {
+    let screen_rounds = limits.screen_rounds;
     let mut families: Vec<&str> = Vec::new();
     let mut scratch = Vec::new();
     let line = |evidence: &'e Evidence<'a>| {
@@ -100,6 +118,10 @@ pub(super) fn lines<'a, 'e>(evidence: &'e [Evidence<'a>], screen_rounds: usize) 
             _ => (evidence.limits.target.max(rounds.margin), evidence.limits.min_effect.max(rounds.margin)),
         };
         let exact = known_exactly(evidence, screen_rounds, evidence.limits.min_effect);
+        let rounds = match limits.version {
+            Version::Two if exact.is_none() && !evidence.exact => rounds.resolved(evidence, target),
+            _ => rounds,
+        };
         Line { evidence, rounds, target, min_effect, family, exact }
     };
     evidence.iter().map(line).collect()
@@ -122,7 +144,7 @@ fn rulings_of(lines: &[Line], differences: &[Vec<f64>], limits: &Limits) -> (Scr
 
 impl Rule for SeqE {
     fn name(&self) -> &str {
-        "seq-e"
+        self.rule.name.as_str()
     }
 
     fn alpha(&self) -> f64 {
@@ -133,13 +155,17 @@ impl Rule for SeqE {
         true
     }
 
+    fn believes_any_change(&self) -> bool {
+        self.rule.name == SequentialRuleName::SeqE
+    }
+
     fn decide(&self, evidence: &[Evidence]) -> Vec<Decision> {
         self.judge(evidence).decisions
     }
 
     fn judge(&self, evidence: &[Evidence]) -> Judgement {
         let limits = self.limits();
-        let lines = lines(evidence, limits.screen_rounds);
+        let lines = lines(evidence, &limits);
         let (screen, rulings) = rulings(&lines, &limits);
         let by_chance =
             || lines.iter().zip(&rulings).filter_map(|(line, ruling)| Some((line, ruling.as_ref()?)));
@@ -155,9 +181,9 @@ impl Rule for SeqE {
                 continue;
             };
             let mut decision = decide(line, ruling, &screen, &limits);
-            if let Some((reason, next)) = repeated_numbers(line.evidence) {
-                weaken(&mut decision, reason, next);
-                decision.open = false;
+            if let Some(repeated) = repeated_numbers(line.evidence, limits.version) {
+                decision.open = repeated.may_change && line.rounds.differences.len() < limits.most_rounds;
+                weaken(&mut decision, repeated.reason, repeated.next);
             }
             if line.rounds.lost_its_scale {
                 let reason = "a later round holds a value that is not above zero, so that ratios end there";
@@ -220,6 +246,9 @@ impl Rule for SeqE {
                 seed: self.seed,
                 way: self.way,
                 stickiness: stickiness.map(|stickiness| stickiness.correlation),
+                stickiness_error: stickiness
+                    .filter(|_| limits.version != Version::One)
+                    .map(|stickiness| stickiness.error),
                 shift,
                 controls: self.controls,
                 flagged_controls: self.flagged_controls.clone(),
@@ -285,6 +314,7 @@ fn decide(line: &Line, ruling: &Ruling, screen: &Screen, limits: &Limits) -> Dec
         Verdict::Regressed => seq_e::at_least(fresh, ruling.scale, limits, suspects),
         _ => None,
     };
+    let at_least = at_least.map(|difference| (difference - ruling.unresolved).max(0.0));
     let at_least = at_least.and_then(|difference| scale.slowdown(difference));
     let possible = limits.most_rounds.saturating_sub(limits.screen_rounds);
     let detectable = seq_e::detectable(possible, noise.max(ruling.scale), line.min_effect, limits, suspects);
@@ -300,7 +330,12 @@ fn decide(line: &Line, ruling: &Ruling, screen: &Screen, limits: &Limits) -> Dec
         Verdict::Regressed => (why_red(ruling, at_least, limits), String::new()),
         Verdict::Improved => (why_better(ruling, limits), String::new()),
         Verdict::Inconclusive => {
-            (why_open(line, ruling, change.as_ref(), noise, limits), what_next(ruling, further, limits))
+            let steps = steps_in_the_way(line, ruling);
+            let next = match steps {
+                Some(steps) => finer_figures(steps, line),
+                None => what_next(ruling, further, limits),
+            };
+            (why_open(line, ruling, change.as_ref(), noise, limits), next)
         }
         _ => Default::default(),
     };
@@ -329,18 +364,24 @@ fn change(line: &Line, ruling: &Ruling, limits: &Limits, detectable: Option<f64>
     /// An end beyond this says nothing more, and JSON has no infinity.
     const FARTHEST: f64 = 1e9;
     let scale = line.rounds.scale;
-    let slowdown = scale.slowdown(ruling.mean)?;
-    let end = |difference: f64| scale.slowdown(difference).map(|end| end.clamp(-FARTHEST, FARTHEST));
     let half = if ruling.half.is_finite() { ruling.half } else { FARTHEST };
+    // "Unchanged" that rests on ranks shows what it rests on; a wild round may have carried the mean far away.
+    let (centre, low, high) = match ruling.ranks {
+        Some(ranks) => (ranks.centre, ranks.low, ranks.high),
+        None => (ruling.mean, ruling.mean - half, ruling.mean + half),
+    };
+    let (low, high) = (low - ruling.unresolved, high + ruling.unresolved);
+    let slowdown = scale.slowdown(centre)?;
+    let end = |difference: f64| scale.slowdown(difference).map(|end| end.clamp(-FARTHEST, FARTHEST));
     let level = match ruling.rounds <= limits.screen_rounds {
         true => seq_e::CERTIFY_SCREEN,
         false => seq_e::CERTIFY_LATER,
     };
     Some(Change {
-        ratio: scale.ratio(ruling.mean)?,
+        ratio: scale.ratio(centre)?,
         slowdown,
-        low: end(ruling.mean - half)?,
-        high: end(ruling.mean + half)?,
+        low: end(low)?,
+        high: end(high)?,
         confidence: 1.0 - 2.0 * level,
         adjusted_p: None,
         detectable,
@@ -378,6 +419,23 @@ fn why_open(line: &Line, ruling: &Ruling, change: Option<&Change>, noise: f64, l
         }
         None => String::new(),
     };
+    if let Some(steps) = steps_in_the_way(line, ruling) {
+        return format!(
+            "the figures come in steps of {} {}, {} of the smaller side, so that {} either way stays unknown whatever \
+             the rounds: more than a target of {} allows",
+            steps.step_in_words(),
+            line.evidence.unit,
+            percent(steps.share),
+            percent(ruling.unresolved.exp_m1()),
+            percent(line.target),
+        );
+    }
+    if !is_known(change) {
+        return format!(
+            "{cut}after {rounds} nothing is known of the change: one round's differs from the next by {}",
+            percent(noise)
+        );
+    }
     format!(
         "{cut}after {rounds} the change lies somewhere from {} to {}: not \"unchanged\", since not all of that lies \
          within {}; not red or improved, since more than {} is not proven; one round's change differs from the next by \
@@ -388,6 +446,27 @@ fn why_open(line: &Line, ruling: &Ruling, change: Option<&Change>, noise: f64, l
         percent(line.min_effect),
         percent(noise),
     )
+}
+
+/// The steps of a row's figures, where they are why it was not certified: too coarse for the target by themselves.
+fn steps_in_the_way(line: &Line, ruling: &Ruling) -> Option<Resolution> {
+    let coarse = ruling.rounds > 0 && ruling.unresolved > seq_e::MOST_UNRESOLVED * line.target;
+    coarse.then(|| resolution(line.evidence)).flatten()
+}
+
+fn finer_figures(steps: Resolution, line: &Line) -> String {
+    format!(
+        "let the program print more digits, or let each sample span about {} launches where its clock is that coarse: a step \
+         is then a tenth of the target",
+        steps.batch(line.target)
+    )
+}
+
+/// Whether an interval says anything: one that reaches from a hundredth to a hundred times does not.
+pub fn is_known(change: &Change) -> bool {
+    const HUNDREDTH: f64 = -0.99;
+    const HUNDRED_TIMES: f64 = 99.0;
+    change.low > HUNDREDTH || change.high < HUNDRED_TIMES
 }
 
 /// How the advice begins that only somebody beside the records can follow. Posts say it otherwise.
@@ -413,16 +492,16 @@ fn further_rounds(line: &Line, ruling: &Ruling, noise: f64, limits: &Limits, sus
         return Some((limits.screen_rounds - ruling.rounds) as u32);
     }
     // Certified unchanged: the interval must fit between the mean and the target.
-    let room = line.target - ruling.mean.abs();
+    let room = line.target - ruling.unresolved - ruling.mean.abs();
     let deviation = noise.max(ruling.scale * 0.5);
     let certify = (room > 0.0).then(|| (3.0 * deviation / room).powi(2).ceil() - there);
     // Red or green: what the e-value still lacks, at the pace of an effect like the mean.
-    let beyond = ruling.mean.abs() - line.min_effect;
+    let beyond = ruling.mean.abs() - line.min_effect - ruling.unresolved;
     let (ln, needed) = match ruling.mean > 0.0 {
         true => (ruling.ln_worse, limits.ln_red(suspects)),
         false => (ruling.ln_better, limits.ln_improved(suspects)),
     };
-    let pace = seq_e::pace(beyond / ruling.scale);
+    let pace = seq_e::pace(beyond / ruling.scale, limits.version);
     let prove = (pace > 0.0).then(|| ((needed - ln).max(1.0) / pace).ceil());
     let fewest = [certify, prove].into_iter().flatten().fold(f64::INFINITY, f64::min).max(1.0);
     (fewest <= MOST_FURTHER).then_some(fewest as u32)

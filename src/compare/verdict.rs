@@ -7,6 +7,7 @@ use super::conclusion::{by_weight, conclude, counts};
 use super::pairing::pair;
 use super::policy::{Policy, SideInput};
 use super::rows::draft;
+use super::rule::Decision;
 use super::sentence::sentence;
 use super::warnings::{of_comparison, of_side};
 use super::{
@@ -142,8 +143,13 @@ pub fn compare_by(
         let judgement = rule.judge(&draft.evidence);
         rounds = judgement.rounds;
         warnings = judgement.warnings;
-        for ((index, evidence), decision) in draft.open.iter().zip(&draft.evidence).zip(judgement.decisions) {
+        for ((index, evidence), mut decision) in
+            draft.open.iter().zip(&draft.evidence).zip(judgement.decisions)
+        {
             let Some(index) = index else { continue };
+            if !evidence.exact && !rule.believes_any_change() {
+                flag_the_impossible(&mut decision);
+            }
             tested += u32::from(decision.tested);
             in_the_dark |= decision.verdict == Verdict::Inconclusive && rule.lacks_history(evidence);
             decision.settle(&mut draft.rows[*index]);
@@ -184,6 +190,31 @@ pub fn compare_by(
         reproduce: policy.reproduce.clone(),
         records: None,
     })
+}
+
+/// Takes back an improvement that no program makes, and says so of a slowdown of that size, which stays what it is.
+fn flag_the_impossible(decision: &mut Decision) {
+    let Some(change) = &decision.change else { return };
+    match decision.verdict {
+        Verdict::Improved | Verdict::Unchanged if change.is_impossible() => {
+            decision.reason = format!(
+                "{:.0} times better, which no program is that still does its work",
+                1.0 / (1.0 + change.slowdown)
+            );
+            decision.next = "look whether head still computes its result, checks it and uses the same unit; a `validation` \
+                             event shows that its answer is right"
+                .into();
+            decision.verdict = Verdict::Inconclusive;
+            decision.open = false;
+        }
+        Verdict::Regressed if change.is_extreme() => {
+            decision.next = format!(
+                "it is {:.0} times worse: look first whether both sides use the same unit and the same device",
+                1.0 + change.slowdown
+            );
+        }
+        _ => {}
+    }
 }
 
 /// Where the change that made a case worse is to be found.

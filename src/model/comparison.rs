@@ -52,10 +52,39 @@ impl Way {
     }
 }
 
-/// What the rule `seq-e` is asked to hold.
+/// Which sequential rule judges a comparison; see docs/statistics.md.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SequentialRuleName {
+    /// Of records that name no rule.
+    #[default]
+    #[serde(rename = "seq-e")]
+    SeqE,
+    #[serde(rename = "seq-e-2")]
+    SeqE2,
+}
+
+impl SequentialRuleName {
+    /// As records and verdicts have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SequentialRuleName::SeqE => "seq-e",
+            SequentialRuleName::SeqE2 => "seq-e-2",
+        }
+    }
+
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The rule of a comparison in rounds, and what it is asked to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SequentialRule {
+    /// Absent: `seq-e`, by which records were judged before rules had names. A record is judged by the rule it names,
+    /// whatever the program's own is by then.
+    #[serde(default, skip_serializing_if = "SequentialRuleName::is_default")]
+    pub name: SequentialRuleName,
     /// Chance of any false red in the whole suite.
     pub alpha: f64,
     /// Chance of any false "improved".
@@ -67,11 +96,12 @@ pub struct SequentialRule {
 }
 
 impl SequentialRule {
-    /// The usual figures for a comparison of so many cases.
+    /// The newest rule, with the usual figures for a comparison of so many cases.
     pub fn for_cases(cases: usize) -> Self {
         // Fewer than four variances lend each other nothing, so that each needs a round more.
         let screen_rounds = if cases < 4 { 4 } else { 3 };
-        Self { alpha: 0.01, alpha_improved: 0.05, screen_rounds, most_rounds: 40 }
+        let name = SequentialRuleName::SeqE2;
+        Self { name, alpha: 0.01, alpha_improved: 0.05, screen_rounds, most_rounds: 40 }
     }
 }
 

@@ -40,7 +40,7 @@ mod unit;
 
 pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Variant};
-pub use comparison::{Comparison, ComparisonPolicy, SequentialRule, Way};
+pub use comparison::{Comparison, ComparisonPolicy, SequentialRule, SequentialRuleName, Way};
 pub use exit::Exit;
 pub use fault::{Fault, Place, Result};
 pub use hash::sha256_hex;
@@ -57,4 +57,4 @@ pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Origin, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
-pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted};
+pub use unit::{is_time, Better, convert, direction_of_unit, format_duration, is_counted};

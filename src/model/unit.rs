@@ -59,6 +59,11 @@ const SCALES: [(&str, f64, bool); 20] = [
     ("TiB", 1_099_511_627_776.0, false),
 ];
 
+/// Whether a unit is one of time.
+pub fn is_time(unit: &str) -> bool {
+    SCALES.iter().any(|(name, _, time)| *time && *name == unit)
+}
+
 /// A value of one unit in another; `None` where the two do not measure the same thing. Equal units, known or not,
 /// and an empty `from` leave the value as it is.
 pub fn convert(value: f64, from: &str, to: &str) -> Option<f64> {
@@ -73,8 +78,18 @@ pub fn convert(value: f64, from: &str, to: &str) -> Option<f64> {
 /// Whether a unit is that of a size or a count: such a figure is exact, where a time or a rate is only ever rounded.
 pub fn is_counted(unit: &str) -> bool {
     const SIZES: [&str; 10] = ["B", "byte", "bytes", "KB", "kB", "MB", "GB", "KiB", "MiB", "GiB"];
-    const COUNTS: [&str; 8] =
-        ["count", "counts", "register", "registers", "instruction", "instructions", "allocations", "lines"];
+    const COUNTS: [&str; 10] = [
+        "count",
+        "counts",
+        "cycle",
+        "cycles",
+        "register",
+        "registers",
+        "instruction",
+        "instructions",
+        "allocations",
+        "lines",
+    ];
     SIZES.contains(&unit) || COUNTS.contains(&unit)
 }
 
@@ -98,7 +113,7 @@ mod tests {
 
     #[test]
     fn sizes_and_counts_are_exact_and_times_are_not() {
-        assert!(["B", "KiB", "count", "registers", "instructions"].into_iter().all(is_counted));
+        assert!(["B", "KiB", "count", "cycles", "registers", "instructions"].into_iter().all(is_counted));
         assert!(!["s", "ms", "GB/s", "%", "", "J"].into_iter().any(is_counted));
     }
 

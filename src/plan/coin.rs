@@ -6,7 +6,39 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::model::CaseId;
+use crate::model::{CaseId, Comparison, SequentialRuleName};
+
+/// The order of a comparison's processes, round by round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunOrder {
+    pub seed: u64,
+    /// The second round takes the order opposite to the first one's. Both belong to the screen: with three tossed rounds all
+    /// fall alike in a quarter of the cases, and an effect of the place in the round then looks like a change without
+    /// noise. Rounds that confirm are always tossed.
+    pub balanced: bool,
+}
+
+impl From<u64> for RunOrder {
+    /// As the newest rule has it.
+    fn from(seed: u64) -> Self {
+        Self { seed, balanced: true }
+    }
+}
+
+impl RunOrder {
+    /// As the rule that a comparison names has it.
+    pub fn of(comparison: &Comparison) -> Self {
+        Self { seed: comparison.seed, balanced: comparison.rule.name != SequentialRuleName::SeqE }
+    }
+
+    /// Who goes first, second, third in a round of a case: the indices below `participants`, at most 3.
+    pub fn in_round(self, case: &CaseId, round: u32, participants: usize) -> Vec<usize> {
+        match (self.balanced, round) {
+            (true, 1) => order(self.seed, case, 0, participants).into_iter().rev().collect(),
+            _ => order(self.seed, case, round, participants),
+        }
+    }
+}
 
 /// Who goes first, second, third in a round of a case: the indices below `participants`, at most 3.
 ///
@@ -91,6 +123,24 @@ mod tests {
         assert_eq!(order(20_261_121, &case("s/a"), 0, 3), [0, 1, 2]);
         let elsewhere = CaseId { device: "cuda:NVIDIA H100".into(), ..case("s/a") };
         assert_eq!(order(7, &elsewhere, 5, 3), order(7, &case("s/a"), 5, 3));
+    }
+
+    #[test]
+    fn n1_the_second_round_of_the_screen_takes_the_opposite_order_and_all_others_are_tossed() {
+        let (balanced, tossed) =
+            (RunOrder { seed: 7, balanced: true }, RunOrder { seed: 7, balanced: false });
+        for name in ["s/a", "s/b", "s/c", "s/d"] {
+            for participants in [2, 3] {
+                let of = |order: RunOrder, round| order.in_round(&case(name), round, participants);
+                let mut opposite = of(balanced, 0);
+                opposite.reverse();
+                assert_eq!(of(balanced, 1), opposite);
+                for round in (0..40).filter(|round| *round != 1) {
+                    assert_eq!(of(balanced, round), of(tossed, round));
+                    assert_eq!(of(tossed, round), order(7, &case(name), round, participants));
+                }
+            }
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::model::{CaseId, Params, Side};
 use crate::suite::{Benchmark, Suite};
 
-pub use coin::order;
+pub use coin::{RunOrder, order};
 pub use rounds::{Pair, RoundsPlan, choose_controls, common_cases};
 pub use shard::keep_shard;
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use rand::{RngExt, SeedableRng};
 
-use super::{Lane, PlannedCase, case_id};
+use super::{Lane, PlannedCase, RunOrder, case_id};
 use crate::model::{CaseId, Side};
 use crate::suite::Suite;
 
@@ -15,8 +15,7 @@ pub struct RoundsPlan {
     pub lanes: Vec<Lane>,
     /// The base's cases in its order, then those that only the head has.
     pub pairs: Vec<Pair>,
-    /// Seed of the coin, see [`order`](super::order).
-    pub seed: u64,
+    pub order: RunOrder,
 }
 
 /// One case on each lane that has it.
@@ -41,7 +40,7 @@ impl Pair {
 impl RoundsPlan {
     /// `controls`: cases that are measured on a third lane too, the base against itself; those that are not on both
     /// sides are left out. See [`choose_controls`].
-    pub fn new(base: &Suite, head: &Suite, controls: &[CaseId], seed: u64) -> Self {
+    pub fn new(base: &Suite, head: &Suite, controls: &[CaseId], order: impl Into<RunOrder>) -> Self {
         let mut lanes = vec![Lane::new(Some(Side::Base), base), Lane::new(Some(Side::Head), head)];
         let heads = lanes[1].cases(1);
         let mut place: HashMap<CaseId, usize> =
@@ -65,7 +64,7 @@ impl RoundsPlan {
         if !control.benchmarks.is_empty() {
             lanes.push(control);
         }
-        Self { lanes, pairs, seed }
+        Self { lanes, pairs, order: order.into() }
     }
 
     /// Pairs that have both sides.

@@ -2,7 +2,7 @@
 
 use super::number::percent;
 use super::rows::{distinct, plural};
-use crate::compare::{Conclusion, RoundsMethod, Row, Verdict, VerdictDocument};
+use crate::compare::{Conclusion, RoundsMethod, Row, Stickiness, Verdict, VerdictDocument};
 use crate::model::Way;
 
 /// How both sides were measured, for a reader who has never heard of rounds.
@@ -70,12 +70,22 @@ pub fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
 
 /// What must hold for rounds to be believed, and what was found: a line each.
 pub fn checks(rounds: &RoundsMethod) -> Vec<String> {
-    let sticks = match rounds.stickiness {
-        Some(correlation) => format!(
-            "how one round's difference goes with the next one's: correlation {correlation:.2}; clearly above 0.15, \
-             something would stick to a side from process to process, and no red would be believed"
+    let sticks = match (rounds.stickiness, rounds.stickiness_error) {
+        (Some(correlation), Some(error)) => {
+            let clear = match (Stickiness { correlation, error }).is_clear() {
+                true => "clearly above 0.15: something sticks to a side from process to process, and no red is believed",
+                false => "not clearly above 0.15, so no red is doubted for it",
+            };
+            format!(
+                "how one round's difference goes with the next one's: correlation {correlation:.2}, standard error \
+                 {error:.2}; {clear}"
+            )
+        }
+        (Some(correlation), None) => format!(
+            "how one round's difference goes with the next one's: correlation {correlation:.2}; its standard error was \
+             not recorded"
         ),
-        None => "how one round's difference goes with the next one's: too few rounds to tell, and no red rests on so few"
+        (None, _) => "how one round's difference goes with the next one's: too few rounds to tell, and no red rests on so few"
             .to_owned(),
     };
     let flagged = rounds.flagged_controls.len();

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::number;
 use super::rounds;
 use super::summary::{Speedup, Suite};
-use crate::compare::{Conclusion, Row, RowSide, Verdict, VerdictDocument};
+use crate::compare::{Conclusion, Row, RowSide, Verdict, VerdictDocument, is_known};
 use crate::model::{CaseId, Timing};
 
 /// The document, sorted for reading.
@@ -180,6 +180,9 @@ impl<'a> Line<'a> {
             // An undecided change has no figure of its own: only its range is known.
             if row.verdict == Verdict::Inconclusive && !interval.is_empty() {
                 change = std::mem::take(&mut interval);
+                if !is_known(measured) {
+                    change = "unknown".into();
+                }
             }
         }
         // Of rows that stay within their threshold a p-value says nothing that the interval does not.

@@ -69,10 +69,10 @@ fn first(low: usize, mut holds: impl FnMut(usize) -> bool) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::seq_e::{Series, Status, decide};
+    use crate::stats::seq_e::{Series, Status, Version, decide};
     use rand::{RngExt, SeedableRng};
 
-    const LIMITS: Limits = Limits { alpha: 0.01, alpha_improved: 0.05, screen_rounds: 4, most_rounds: 200 };
+    const LIMITS: Limits = Limits { version: Version::Two, alpha: 0.01, alpha_improved: 0.05, screen_rounds: 4, most_rounds: 200 };
 
     /// Share of simulated benchmarks that end with `status` within `rounds`.
     fn share(status: Status, rounds: usize, effect: f64, noise: f64, seed: u64) -> f64 {
@@ -80,7 +80,7 @@ mod tests {
         let mut normal = move || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
         let ends = |_: &u32| {
             let differences: Vec<f64> = (0..rounds).map(|_| effect + noise * normal()).collect();
-            let series = Series { differences: &differences, target: 0.02, min_effect: 0.0025, family: 0 };
+            let series = Series { differences: &differences, target: 0.02, min_effect: 0.0025, family: 0, unresolved: &[] };
             decide(&[series], &LIMITS).1[0].status == status
         };
         (0..400).filter(ends).count() as f64 / 400.0
@@ -103,7 +103,7 @@ mod tests {
         let share = share(Status::Regressed, rounds, 0.0296, 0.03, 2);
         // The scale comes from four rounds alone here, which costs some of them.
         assert!((0.6..1.0).contains(&share), "{share} after {rounds}");
-        assert_eq!(rounds_to_prove(0.0001, 0.03, 0.0025, &LIMITS, 1), Some(4 + 9));
+        assert_eq!(rounds_to_prove(0.0001, 0.03, 0.0025, &LIMITS, 1), Some(4 + 11));
         assert_eq!(rounds_to_prove(0.01, 0.002, 0.0025, &LIMITS, 1), None);
     }
 

@@ -34,6 +34,8 @@ pub fn verdict(label: &str, plans: &[Planned], share: u32) -> VerdictDocument {
         comparison.id = format!("20261121T11000{share}.000Z-{}", tail(label, plans)).parse().unwrap();
         comparison.base = "main (9f1c2e7ab0)".into();
         comparison.head = "this change (02ab45cd66)".into();
+        // As the kept parts have it.
+        comparison.rule.name = SequentialRuleName::SeqE;
         comparison.rule.alpha /= f64::from(share);
         comparison.rule.alpha_improved /= f64::from(share);
         let Probe::Known(git) = &mut record.manifest.git else { panic!("the manifest knows git") };

@@ -51,6 +51,11 @@ fn company() -> Vec<Planned> {
 
 /// One kernel 3 % slower, a bandwidth 4 % lower, and one kernel faster.
 pub fn red() -> Story {
+    red_by(SequentialRuleName::SeqE2)
+}
+
+/// [`red`] as the rule named measures and judges it.
+pub fn red_by(rule: SequentialRuleName) -> Story {
     let mut plans = company();
     plans[2].differences = differences(1, 0.031, 0.005, 40);
     plans[6].differences = differences(2, -0.052, 0.006, 40);
@@ -60,7 +65,7 @@ pub fn red() -> Story {
         usual: 2900.0,
         ..timed("memory/copy", &differences(3, -0.041, 0.006, 40))
     });
-    story(plans)
+    story_by(plans, rule)
 }
 
 /// One kernel 3 % slower.
@@ -99,12 +104,17 @@ pub fn clean() -> Story {
 
 /// The records of the planned cases, each with the rounds that it needed.
 fn story(plans: Vec<Planned>) -> Story {
+    story_by(plans, SequentialRuleName::SeqE2)
+}
+
+fn story_by(plans: Vec<Planned>, rule: SequentialRuleName) -> Story {
     let (mut base, mut head) = sides(&plans);
     for (record, commit) in [(&mut base, "9f1c2e7ab04d5566"), (&mut head, "02ab45cd66778899")] {
         let comparison = record.comparison.as_mut().unwrap();
         comparison.base = "main (9f1c2e7ab0)".into();
         comparison.head = "faster-softmax (02ab45cd66)".into();
         comparison.seed = 1234;
+        comparison.rule.name = rule;
         let Probe::Known(git) = &mut record.manifest.git else { panic!("the manifest knows git") };
         git.commit = Some(commit.into());
         git.branch = None;

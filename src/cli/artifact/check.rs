@@ -12,7 +12,7 @@ use crate::compare::{
 use crate::model::{BenchmarkId, Exit, Job, Result, SCHEMA_JOB, Shard, SourceLine};
 
 /// Rules that a verdict may have been decided by.
-const RULES: [&str; 3] = ["seq-e", "process-welch-holm", "process-session"];
+const RULES: [&str; 4] = ["seq-e", "seq-e-2", "process-welch-holm", "process-session"];
 /// Words of `--fail-on`.
 const FAIL_ON: [&str; 4] = ["regression", "inconclusive", "failed", "none"];
 /// Most characters of a machine's label.

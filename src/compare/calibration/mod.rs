@@ -67,7 +67,7 @@ pub fn calibrate(
     let pairs = pair(&inputs[0], &inputs[1])?;
     let draft = draft(&pairs, &policy, false, true);
     let limits = rule.limits();
-    let lines = lines(&draft.evidence, limits.screen_rounds);
+    let lines = lines(&draft.evidence, &limits);
     let places: HashMap<&CaseId, &CaseRecord> = head.cases.iter().map(|case| (&case.id, case)).collect();
     let of_both: HashMap<&CaseId, [&CaseRecord; 2]> =
         base.cases.iter().filter_map(|case| Some((&case.id, [case, *places.get(&case.id)?]))).collect();
@@ -231,9 +231,9 @@ fn calibrated(
     let noise = figures::noise(line, floor, cases);
     let prospect = figures::prospect(line, floor, prior.freedom, shared, seconds, tried);
     row.readiness = advice::readiness(&prospect, shared.limits.most_rounds as u32);
-    if let Some((reason, next)) = repeated_numbers(line.evidence) {
+    if let Some(repeated) = repeated_numbers(line.evidence, shared.limits.version) {
         row.readiness = Readiness::Hopeless;
-        (row.why, row.help) = (vec![reason], vec![next]);
+        (row.why, row.help) = (vec![repeated.reason], vec![repeated.next]);
     } else if row.readiness != Readiness::Ready {
         let usual = shared.limits.most_rounds as u32;
         (row.why, row.help) = advice::words(line.evidence, &noise, &prospect, usual);

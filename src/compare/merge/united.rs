@@ -157,6 +157,7 @@ fn rounds(parts: &[Part], rows: &[Row]) -> Option<(RoundsMethod, Option<String>)
         seed: first.seed,
         way: first.way,
         stickiness: stickiness(parts),
+        stickiness_error: stickiness_error(&all),
         shift,
         controls: sum(|rounds| rounds.controls),
         flagged_controls: flagged.collect(),
@@ -189,6 +190,13 @@ fn stickiness(parts: &[Part]) -> Option<f64> {
         weight += own_weight;
     }
     (weight > 0.0).then(|| sum / weight)
+}
+
+/// Parts are independent of each other: their weights, the inverse squares of their errors, add up.
+fn stickiness_error(parts: &[&RoundsMethod]) -> Option<f64> {
+    let errors = parts.iter().filter(|rounds| rounds.stickiness.is_some()).map(|it| it.stickiness_error);
+    let weight: f64 = errors.map(|error| error.map(|error| error.powi(-2))).sum::<Option<f64>>()?;
+    (weight > 0.0).then(|| 1.0 / weight.sqrt())
 }
 
 /// A sum of error rates: thirds of 0.01 are 0.01 again.

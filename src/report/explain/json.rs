@@ -73,8 +73,25 @@ struct V1Step {
     mean: f64,
     /// `null` where the rounds do not bound it.
     half: Option<f64>,
+    /// Estimate and interval by signed ranks, from nine rounds on; not under `seq-e`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<V1Ranks>,
+    /// What steps in the figures leave open of the mean.
+    #[serde(skip_serializing_if = "is_zero")]
+    unresolved: f64,
     log10_worse: f64,
     log10_better: f64,
+}
+
+#[derive(Serialize)]
+struct V1Ranks {
+    centre: f64,
+    low: f64,
+    high: f64,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// Writes the explanation of every row. Errors: those of `out`.
@@ -117,6 +134,8 @@ fn argument(argument: &Argument) -> V1Argument {
         rounds: step.rounds,
         mean: step.mean,
         half: Some(step.half).filter(|half| half.is_finite()),
+        ranks: step.ranks.map(|ranks| V1Ranks { centre: ranks.centre, low: ranks.low, high: ranks.high }),
+        unresolved: step.unresolved,
         log10_worse: step.ln_worse / LN_10,
         log10_better: step.ln_better / LN_10,
     });

@@ -4,7 +4,7 @@ use std::f64::consts::LN_10;
 
 use super::words::{Towards, e_value, side_of, slowdown};
 use super::{Explained, percent};
-use crate::compare::{Argument, Change, Conclusion, Step, Verdict};
+use crate::compare::{Argument, Change, Conclusion, Step, Verdict, is_known};
 use crate::report::number;
 use crate::report::rows::plural;
 
@@ -91,6 +91,9 @@ fn by_rounds(explained: &Explained, argument: &Argument) -> Vec<String> {
 }
 
 fn estimate(rounds: usize, change: &Change) -> String {
+    if !is_known(change) {
+        return format!("over {} nothing is known of the change", plural(rounds, "round"));
+    }
     format!(
         "over {} the change is {}, and its range {} ({} sure for this row alone)",
         plural(rounds, "round"),
@@ -120,12 +123,16 @@ fn confirmed(argument: &Argument, ruled: Verdict, target: &str) -> String {
              {needed}"
         )
     };
+    let by_ranks = match ruling.ranks {
+        Some(_) => " by signed ranks (Hodges-Lehmann; a few wild rounds do not widen it)",
+        None => "",
+    };
     match ruled {
         Verdict::Regressed => proven("worse", &worse, &red, &alpha),
         Verdict::Improved => proven("better", &better, &green, &alpha_improved),
         Verdict::Unchanged => format!(
-            "after {fresh} all of its range lay within {target} either way: certified unchanged. The evidence for more \
-             than {least} worse had come to an e-value of {worse} of the {red} needed"
+            "after {fresh} all of its range{by_ranks} lay within {target} either way: certified unchanged. The evidence \
+             for more than {least} worse had come to an e-value of {worse} of the {red} needed"
         ),
         _ => {
             let (side, _) = side_of(argument);

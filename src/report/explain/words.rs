@@ -150,6 +150,13 @@ pub fn noise(explained: &Explained, argument: &Argument) -> Vec<String> {
         plural(argument.limits.screen_rounds, "round"),
         argument.metric
     ));
+    if argument.ruling.unresolved > 0.0 {
+        said.push(format!(
+            "steps in its figures, of the timer or of the digits printed, leave {} either way unknown: that much is \
+             neither certified nor called worse or better",
+            scale(argument.ruling.unresolved)
+        ));
+    }
     said
 }
 

@@ -323,6 +323,7 @@ fn a_reader_of_a_job_is_told_what_a_job_can_do_and_not_to_resume() {
             seed: 7,
             way: Way::Alternating,
             stickiness: None,
+            stickiness_error: None,
             shift: None,
             controls: 0,
             flagged_controls: Vec::new(),

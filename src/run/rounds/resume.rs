@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use super::PairState;
 use crate::model::{CaseId, CaseRecord, Comparison, Fault, Origin, Result, RunRecord};
-use crate::plan::{Pair, PlannedCase, RoundsPlan};
+use crate::plan::{Pair, PlannedCase, RoundsPlan, RunOrder};
 use crate::run::lane::{LaneRun, NOT_COMPLETE};
 
 /// The records to go on from, held against what is here now and brought up to date. The machine is compared by whoever
@@ -56,7 +56,7 @@ fn difference(plan: &RoundsPlan, lane: usize, header: &RunRecord, record: &RunRe
     if let Some(what) = other_comparison(header.comparison.as_deref(), record.comparison.as_deref()) {
         return Some(what.into());
     }
-    if record.comparison.as_ref().is_some_and(|comparison| comparison.seed != plan.seed) {
+    if record.comparison.as_ref().is_some_and(|comparison| RunOrder::of(comparison) != plan.order) {
         return Some("its coin has another seed".into());
     }
     let planned = |id: &CaseId| CaseId { device: "host".into(), ..id.clone() };
@@ -86,7 +86,8 @@ fn other_comparison(now: Option<&Comparison>, before: Option<&Comparison>) -> Op
         (Some(now), Some(before)) => (now, before),
         _ => return Some("one of them is no comparison in rounds"),
     };
-    let levels = |it: &Comparison| (it.rule.alpha, it.rule.alpha_improved, it.rule.screen_rounds);
+    let levels =
+        |it: &Comparison| (it.rule.name, it.rule.alpha, it.rule.alpha_improved, it.rule.screen_rounds);
     match () {
         () if now.id != before.id => Some("it is another comparison"),
         () if (&now.base, &now.head) != (&before.base, &before.head) => Some("its base or head is another"),

@@ -2,7 +2,7 @@
 
 use super::turn::{Point, Start};
 use crate::model::{CaseId, Params, Thermal};
-use crate::plan::{Pair, RoundsPlan, order};
+use crate::plan::{Pair, RoundsPlan};
 
 /// What a pair has to do with the others of its round.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,10 +50,10 @@ pub fn starts(plan: &RoundsPlan, group: &[Member]) -> Vec<Start> {
             let id = CaseId { params: Params::new(), ..first.id().clone() };
             let of_benchmark = plan.pairs.iter().filter(|pair| pair.id().benchmark == id.benchmark);
             let controlled = of_benchmark.flat_map(|pair| &pair.cases).any(|case| case.lane == 2);
-            order(plan.seed, &id, round, if controlled { 3 } else { 2 })
+            plan.order.in_round(&id, round, if controlled { 3 } else { 2 })
         }
         false => {
-            let order = order(plan.seed, first.id(), round, first.cases.len());
+            let order = plan.order.in_round(first.id(), round, first.cases.len());
             order.into_iter().map(|case| first.cases[case].lane).collect()
         }
     };

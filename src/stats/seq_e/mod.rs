@@ -1,19 +1,30 @@
-//! SEQ-E: screen a suite in a few rounds, then confirm the suspects on fresh rounds by e-processes.
+//! SEQ-E and SEQ-E 2: screen a suite in a few rounds, then confirm the suspects on fresh rounds by e-processes.
 //!
 //! The input is one number for each benchmark and round: the difference of ln location between head and base, turned so
 //! that up is worse. Base and head of a round run in an order that a fair coin decides, so with identical programs each
 //! difference is as likely as its negative, whatever drift, correlation or clock state the two places in the round had.
-//! For such a symmetric x and any `l`, E[exp(l x) / cosh(l x)] = 1, and less where the centre lies below the minimum
-//! effect. The product over fresh rounds, averaged over a few `l`, is a nonnegative supermartingale, and by Ville's
+//! For such a symmetric x each factor of the e-value has mean 1 ([`bets`]), and less where the centre lies below the
+//! minimum effect. The product over fresh rounds, averaged over the bets, is a nonnegative supermartingale, and by Ville's
 //! inequality exceeds `M / alpha` with probability at most `alpha / M`: over `M` suspects, `alpha` at most, whenever one
-//! looks and however often. Certifying "unchanged" rests on Student's t and can cost power, never a false red.
+//! looks and however often. Certifying "unchanged" rests on Student's t, in SEQ-E 2 also on signed ranks
+//! ([`signed_ranks`]), and can cost power, never a false red.
+
+mod bets;
+mod power;
+mod signed_ranks;
 
 use super::prior::Prior;
 use super::{TQuantiles, mean, sample_stddev};
+use bets::Mixture;
+
+pub use bets::Version;
+pub use power::{detectable, pace};
+pub use signed_ranks::Ranks;
 
 /// What the rule is asked to hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
+    pub version: Version,
     /// Chance of any false red in a whole suite.
     pub alpha: f64,
     /// Chance of any false "improved".
@@ -34,6 +45,17 @@ pub struct Series<'a> {
     pub min_effect: f64,
     /// Benchmarks of one family share a prior of their variances.
     pub family: usize,
+    /// By number of rounds, from one on: how far the mean may lie from the truth because figures are rounded, in
+    /// logarithms. Empty: not at all. What it explains is neither certified nor red.
+    pub unresolved: &'a [f64],
+}
+
+impl Series<'_> {
+    /// After so many rounds.
+    fn unresolved_after(&self, rounds: usize) -> f64 {
+        let last = self.unresolved.len().min(rounds);
+        last.checked_sub(1).map_or(0.0, |at| self.unresolved[at])
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +80,10 @@ pub struct Ruling {
     /// Half width of the t interval around it, by the moderated variance, at the level of the screen or of later
     /// rounds; infinite below 2 rounds.
     pub half: f64,
+    /// Estimate and interval by signed ranks, where "unchanged" rests on them and not on the t interval.
+    pub ranks: Option<Ranks>,
+    /// What rounding leaves open of the mean.
+    pub unresolved: f64,
     /// Standard deviation of one round's difference, moderated, from the screen: the unit of the e-process.
     pub scale: f64,
     /// ln of the e-values against "not worse" and "not better" than the minimum effect.
@@ -81,12 +107,13 @@ pub struct Step {
     pub rounds: usize,
     pub mean: f64,
     pub half: f64,
+    /// The interval by signed ranks, where this rule and so many rounds give one.
+    pub ranks: Option<Ranks>,
+    pub unresolved: f64,
     pub ln_worse: f64,
     pub ln_better: f64,
 }
 
-/// Mixed with equal weight: small ones for small steady effects, large ones for large ones.
-pub const LAMBDAS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 /// One-sided levels of the interval that certifies "unchanged": in the screen, and later.
 pub const CERTIFY_SCREEN: f64 = 0.01;
 pub const CERTIFY_LATER: f64 = 0.003;
@@ -94,6 +121,8 @@ pub const CERTIFY_LATER: f64 = 0.003;
 const MOST_PRIOR: f64 = 8.0;
 /// Below this a difference of logarithms is no noise that a timer can show.
 const LEAST_SCALE: f64 = 2e-4;
+/// A mean that rounding may have moved by more than this share of the target certifies nothing.
+pub const MOST_UNRESOLVED: f64 = 0.5;
 
 impl Limits {
     /// ln of the e-value that a red needs among `suspects`.
@@ -105,9 +134,15 @@ impl Limits {
         (suspects.max(1) as f64 / self.alpha_improved).ln()
     }
 
-    /// Least fresh rounds after which a red is possible: each multiplies the e-value by less than 2.
+    /// Least fresh rounds after which a red is possible: each multiplies a bet by less than one and its weight.
     pub fn least_fresh_rounds(&self, suspects: usize) -> usize {
-        (self.ln_red(suspects) / std::f64::consts::LN_2).ceil() as usize
+        let (bets, needed) = (self.version.bets(), self.ln_red(suspects));
+        let most = |rounds: i32| {
+            let sum: f64 = bets.iter().map(|(_, weight)| (1.0 + weight).powi(rounds)).sum();
+            (sum / bets.len() as f64).ln()
+        };
+        // Rounds of a figure that cannot be reached in a thousand are of no use to anybody.
+        (1..1000).find(|rounds| most(*rounds) >= needed).unwrap_or(1000) as usize
     }
 }
 
@@ -116,14 +151,14 @@ impl Limits {
 pub fn decide(series: &[Series], limits: &Limits) -> (Screen, Vec<Ruling>) {
     let mut quantiles = TQuantiles::default();
     let screen = screen(series, limits, &mut quantiles);
-    let rulings = series.iter().map(|one| follow(one, &screen, limits, &mut quantiles, |_| {})).collect();
+    let rulings = series.iter().map(|one| follow(one, &screen, limits, &mut quantiles, None)).collect();
     (screen, rulings)
 }
 
 /// Every step of one benchmark up to its decision, after [`decide`] has given the screen.
 pub fn steps(series: &Series, screen: &Screen, limits: &Limits) -> Vec<Step> {
     let mut steps = Vec::new();
-    follow(series, screen, limits, &mut TQuantiles::default(), |step| steps.push(step));
+    follow(series, screen, limits, &mut TQuantiles::default(), Some(&mut |step| steps.push(step)));
     steps
 }
 
@@ -150,22 +185,27 @@ fn follow(
     screen: &Screen,
     limits: &Limits,
     quantiles: &mut TQuantiles,
-    mut observe: impl FnMut(Step),
+    mut observe: Option<&mut dyn FnMut(Step)>,
 ) -> Ruling {
     let r1 = limits.screen_rounds;
     let track = Track::new(series, &screen.priors, limits);
-    let (mut worse, mut better) = (Mixture::default(), Mixture::default());
+    let (mut worse, mut better) = (Mixture::new(limits.version), Mixture::new(limits.version));
     let there = series.differences.len().min(limits.most_rounds);
     let mut status = Status::Open;
     let mut rounds = there.min(r1);
     let mut step = |rounds, worse: &Mixture, better: &Mixture, quantiles: &mut TQuantiles| {
+        let Some(observe) = &mut observe else { return };
         let level = if rounds <= r1 { CERTIFY_SCREEN } else { CERTIFY_LATER };
         let (mean, half) = track.interval(rounds, level, quantiles);
-        observe(Step { rounds, mean, half, ln_worse: worse.ln(), ln_better: better.ln() });
+        let ranked = limits.version == Version::Two && rounds > r1;
+        let ranks = ranked.then(|| Ranks::of(&series.differences[..rounds])).flatten();
+        let unresolved = series.unresolved_after(rounds);
+        observe(Step { rounds, mean, half, ranks, unresolved, ln_worse: worse.ln(), ln_better: better.ln() });
     };
     for k in 2..=rounds {
         step(k, &worse, &better, quantiles);
     }
+    let mut ranks = None;
     if there >= r1 {
         let (red, green) = (limits.ln_red(screen.suspects), limits.ln_improved(screen.suspects));
         if track.inside(r1, CERTIFY_SCREEN, quantiles) {
@@ -177,11 +217,14 @@ fn follow(
             better.add((-difference - series.min_effect) / track.scale);
             rounds += 1;
             step(rounds, &worse, &better, quantiles);
-            status = if worse.ln() >= red {
+            status = if worse.ln() >= red && track.exceeds_rounding(rounds, 1.0, red, limits) {
                 Status::Regressed
-            } else if better.ln() >= green {
+            } else if better.ln() >= green && track.exceeds_rounding(rounds, -1.0, green, limits) {
                 Status::Improved
             } else if track.inside(rounds, CERTIFY_LATER, quantiles) {
+                Status::Unchanged
+            } else if limits.version == Version::Two && track.inside_by_ranks(rounds) {
+                ranks = Ranks::of(&series.differences[..rounds]);
                 Status::Unchanged
             } else {
                 Status::Open
@@ -193,7 +236,17 @@ fn follow(
     }
     let level = if rounds <= r1 { CERTIFY_SCREEN } else { CERTIFY_LATER };
     let (mean, half) = track.interval(rounds, level, quantiles);
-    Ruling { status, rounds, mean, half, scale: track.scale, ln_worse: worse.ln(), ln_better: better.ln() }
+    Ruling {
+        status,
+        rounds,
+        mean,
+        half,
+        ranks,
+        unresolved: series.unresolved_after(rounds),
+        scale: track.scale,
+        ln_worse: worse.ln(),
+        ln_better: better.ln(),
+    }
 }
 
 /// One benchmark with what the screen knows of its noise.
@@ -231,33 +284,32 @@ impl<'a> Track<'a> {
 
     fn inside(&self, rounds: usize, beta: f64, quantiles: &mut TQuantiles) -> bool {
         let (centre, half) = self.interval(rounds, beta, quantiles);
-        centre.abs() + half < self.series.target
+        self.room(rounds).is_some_and(|room| centre.abs() + half < room)
     }
-}
 
-/// The e-process of one direction: one factor a round for each lambda.
-#[derive(Clone, Default)]
-struct Mixture([f64; LAMBDAS.len()]);
+    fn inside_by_ranks(&self, rounds: usize) -> bool {
+        let room = self.room(rounds);
+        room.is_some_and(|room| signed_ranks::inside(&self.series.differences[..rounds], room))
+    }
 
-impl Mixture {
-    fn add(&mut self, x: f64) {
-        for (ln, lambda) in self.0.iter_mut().zip(LAMBDAS) {
-            *ln += lambda * x - ln_cosh(lambda * x);
+    /// Where an interval must lie to certify: the target, less what rounding leaves open.
+    fn room(&self, rounds: usize) -> Option<f64> {
+        let (target, unresolved) = (self.series.target, self.series.unresolved_after(rounds));
+        (unresolved <= MOST_UNRESOLVED * target).then_some(target - unresolved)
+    }
+
+    /// Whether the evidence holds even if rounding moved every difference by as much as it can. `sign`: 1 for worse.
+    fn exceeds_rounding(&self, rounds: usize, sign: f64, needed: f64, limits: &Limits) -> bool {
+        let unresolved = self.series.unresolved_after(rounds);
+        if unresolved == 0.0 {
+            return true;
         }
+        let mut mixture = Mixture::new(limits.version);
+        let fresh = &self.series.differences[limits.screen_rounds..rounds];
+        let effect = self.series.min_effect + unresolved;
+        fresh.iter().for_each(|difference| mixture.add((sign * difference - effect) / self.scale));
+        mixture.ln() >= needed
     }
-
-    /// ln of the mean over the lambdas.
-    fn ln(&self) -> f64 {
-        let largest = self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = self.0.iter().map(|ln| (ln - largest).exp()).sum();
-        largest + (sum / LAMBDAS.len() as f64).ln()
-    }
-}
-
-/// ln cosh y without overflow.
-fn ln_cosh(y: f64) -> f64 {
-    let size = y.abs();
-    size + (-2.0 * size).exp().ln_1p() - std::f64::consts::LN_2
 }
 
 /// Sample variance; 0 of fewer than two values.
@@ -271,7 +323,7 @@ fn variance(values: &[f64]) -> f64 {
 pub fn at_least(fresh: &[f64], scale: f64, limits: &Limits, suspects: usize) -> Option<f64> {
     let needed = limits.ln_red(suspects);
     let ln = |effect: f64| {
-        let mut mixture = Mixture::default();
+        let mut mixture = Mixture::new(limits.version);
         fresh.iter().for_each(|difference| mixture.add((difference - effect) / scale));
         mixture.ln()
     };
@@ -286,74 +338,16 @@ pub fn at_least(fresh: &[f64], scale: f64, limits: &Limits, suspects: usize) -> 
     Some(low)
 }
 
-/// The smallest effect, in logarithms, that `fresh` rounds of normal noise with deviation `noise` would be called red
-/// for, four times out of five. Infinite where the rounds are too few for any.
-pub fn detectable(fresh: usize, noise: f64, min_effect: f64, limits: &Limits, suspects: usize) -> f64 {
-    if fresh < limits.least_fresh_rounds(suspects) {
-        return f64::INFINITY;
-    }
-    let scale = noise.max(LEAST_SCALE);
-    let needed = limits.ln_red(suspects) + (LAMBDAS.len() as f64).ln();
-    let enough = |effect: f64| {
-        LAMBDAS.iter().any(|lambda| {
-            let (mean, deviation) = growth(*lambda, (effect - min_effect) / scale);
-            let fresh = fresh as f64;
-            fresh * mean - POWER_Z * fresh.sqrt() * deviation >= needed
-        })
-    };
-    let (mut low, mut high) = (min_effect, min_effect + scale);
-    while !enough(high) {
-        low = high;
-        high = min_effect + (high - min_effect) * 2.0;
-        if high > min_effect + 1e4 * scale {
-            return f64::INFINITY;
-        }
-    }
-    for _ in 0..50 {
-        let middle = (low + high) / 2.0;
-        if enough(middle) { high = middle } else { low = middle }
-    }
-    high
-}
-
-/// Mean gain of ln e a round for an effect that lies `beyond` the minimum effect, in units of the scale; 0 or less
-/// where there is none.
-pub fn pace(beyond: f64) -> f64 {
-    let best = LAMBDAS.iter().map(|lambda| growth(*lambda, beyond).0).fold(f64::NEG_INFINITY, f64::max);
-    best.max(0.0)
-}
-
-/// Standard normal quantile of 0.8: effects called detectable are found four times out of five.
-const POWER_Z: f64 = 0.841_621_233_572_914_2;
-
-/// Mean and deviation of one round's ln factor for `x ~ N(centre, 1)`, by the Gauss-Hermite rule of seven points.
-fn growth(lambda: f64, centre: f64) -> (f64, f64) {
-    // Nodes and weights of the rule for the standard normal (Abramowitz & Stegun table 25.10, rescaled).
-    const RULE: [(f64, f64); 7] = [
-        (0.0, 0.457_142_857_142_857_1),
-        (1.154_405_394_739_968, 0.240_123_178_605_012_7),
-        (-1.154_405_394_739_968, 0.240_123_178_605_012_7),
-        (2.366_759_410_734_541, 0.030_757_123_967_586_5),
-        (-2.366_759_410_734_541, 0.030_757_123_967_586_5),
-        (3.750_439_717_725_742, 0.000_548_268_855_972_218),
-        (-3.750_439_717_725_742, 0.000_548_268_855_972_218),
-    ];
-    let gain = |x: f64| lambda * x - ln_cosh(lambda * x);
-    let mean: f64 = RULE.iter().map(|(node, weight)| weight * gain(centre + node)).sum();
-    let square: f64 = RULE.iter().map(|(node, weight)| weight * (gain(centre + node) - mean).powi(2)).sum();
-    (mean, square.sqrt())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
     use rand::{RngExt, SeedableRng};
 
-    const LIMITS: Limits = Limits { alpha: 0.01, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 40 };
+    const LIMITS: Limits = Limits { version: Version::Two, alpha: 0.01, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 40 };
 
     fn series(differences: &[f64]) -> Series<'_> {
-        Series { differences, target: 0.02, min_effect: 0.0025, family: 0 }
+        Series { differences, target: 0.02, min_effect: 0.0025, family: 0, unresolved: &[] }
     }
 
     #[derive(serde::Deserialize)]
@@ -361,7 +355,8 @@ mod tests {
         d: Vec<Vec<f64>>,
         #[serde(rename = "prior_R3")]
         prior: GoldenPrior,
-        eproc: GoldenVerdicts,
+        #[serde(alias = "eproc", alias = "seq_e2")]
+        verdicts: GoldenVerdicts,
     }
 
     #[derive(serde::Deserialize)]
@@ -387,22 +382,31 @@ mod tests {
     }
 
     #[test]
-    fn statuses_rounds_and_priors_are_those_of_the_reference() {
-        let path = format!("{}/fixtures/statistics/seq_e.json", env!("CARGO_MANIFEST_DIR"));
+    fn statuses_rounds_and_priors_of_seq_e_are_those_of_the_reference() {
+        held_to_the_reference("seq_e", Version::One, 5);
+    }
+
+    #[test]
+    fn n1_statuses_rounds_and_priors_of_seq_e_2_are_those_of_the_reference() {
+        held_to_the_reference("seq_e_2", Version::Two, 10);
+    }
+
+    fn held_to_the_reference(file: &str, version: Version, suites: usize) {
+        let path = format!("{}/fixtures/statistics/{file}.json", env!("CARGO_MANIFEST_DIR"));
         let golden: Vec<Golden> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        assert_eq!(golden.len(), 5);
+        assert_eq!(golden.len(), suites);
         for suite in golden {
             let variances: Vec<f64> = suite.d.iter().map(|d| variance(&d[..3])).collect();
             let prior = Prior::fit(&variances, 2.0);
             assert!((prior.freedom / suite.prior.d0 - 1.0).abs() < 1e-5, "{prior:?}");
             assert!((prior.variance / suite.prior.s0_sq - 1.0).abs() < 1e-5, "{prior:?}");
             let all: Vec<Series> = suite.d.iter().map(|d| series(d)).collect();
-            let (_, rulings) = decide(&all, &LIMITS);
+            let (_, rulings) = decide(&all, &Limits { version, ..LIMITS });
             let words: Vec<_> = rulings.iter().map(|ruling| word(ruling.status)).collect();
             let rounds: Vec<_> = rulings.iter().map(|ruling| ruling.rounds).collect();
             assert_eq!(
                 (words, rounds),
-                (suite.eproc.status.iter().map(String::as_str).collect(), suite.eproc.rounds)
+                (suite.verdicts.status.iter().map(String::as_str).collect(), suite.verdicts.rounds)
             );
         }
     }
@@ -412,8 +416,12 @@ mod tests {
         let suite = [[0.5; 40]; 27];
         let all: Vec<Series> = suite.iter().map(|d| series(d)).collect();
         let (screen, rulings) = decide(&all, &LIMITS);
-        assert_eq!((screen.suspects, LIMITS.least_fresh_rounds(27)), (27, 12));
-        assert!(rulings.iter().all(|ruling| ruling.status == Status::Regressed && ruling.rounds == 15));
+        let one = Limits { version: Version::One, ..LIMITS };
+        assert_eq!(
+            (screen.suspects, LIMITS.least_fresh_rounds(27), one.least_fresh_rounds(27)),
+            (27, 13, 12)
+        );
+        assert!(rulings.iter().all(|ruling| ruling.status == Status::Regressed && ruling.rounds == 16));
     }
 
     #[test]
@@ -458,7 +466,7 @@ mod tests {
         assert!(effect > 0.01 && effect < 0.06, "{effect}");
         let mut found = |effect: f64| {
             let red = |_: &u32| {
-                let mut mixture = Mixture::default();
+                let mut mixture = Mixture::new(Version::Two);
                 (0..37).any(|_| {
                     mixture.add((effect + noise * normal() - 0.0025) / noise);
                     mixture.ln() >= LIMITS.ln_red(5)
