@@ -73,7 +73,11 @@ fn held_to_the_reference(file: &str, rule: SequentialRuleName) {
             let row = row(&document, name);
             let sequence = row.sequence.as_ref().unwrap();
             let found = (row.verdict.word(), sequence.rounds);
-            assert_eq!(found, (suite.verdicts.status[index].as_str(), suite.verdicts.rounds[index]), "{name}");
+            assert_eq!(
+                found,
+                (suite.verdicts.status[index].as_str(), suite.verdicts.rounds[index]),
+                "{name}"
+            );
         }
     }
 }
@@ -344,17 +348,24 @@ fn n2_a_base_that_prints_one_rounded_figure_does_not_hide_a_slower_head() {
 #[test]
 fn n2_constant_figures_that_differ_are_judged_and_equal_ones_doubted_whatever_their_unit() {
     for unit in ["J", "points", "W"] {
-        let constant = |head: f64| {
-            judged_with(unit, 0.0, 0.0, move |_, side, _| if side == 0 { 1234.5 } else { head })
-        };
+        let constant =
+            |head: f64| judged_with(unit, 0.0, 0.0, move |_, side, _| if side == 0 { 1234.5 } else { head });
         assert_eq!(constant(1310.7).verdict, Verdict::Regressed, "{unit}");
         let equal = constant(1234.5);
         assert_eq!(equal.verdict, Verdict::Inconclusive, "{unit}");
-        assert!(equal.reason.contains("40 processes of base and 40 of head gave the same"), "{}", equal.reason);
+        assert!(
+            equal.reason.contains("40 processes of base and 40 of head gave the same"),
+            "{}",
+            equal.reason
+        );
     }
     for unit in ["B", "cycles", "instructions"] {
         let equal = judged_with(unit, 0.0, 0.0, |_, _, _| 1234.0);
-        assert_eq!(equal.verdict, Verdict::Unchanged, "{unit}: a count that every process gives alike is known");
+        assert_eq!(
+            equal.verdict,
+            Verdict::Unchanged,
+            "{unit}: a count that every process gives alike is known"
+        );
         let varied = judged_with(unit, 0.0, 0.0, |round, side, _| 1234.0 + (side * (60 + round % 3)) as f64);
         assert_eq!(varied.verdict, Verdict::Regressed, "{unit}");
     }
@@ -394,7 +405,8 @@ fn n2_a_tick_of_a_tenth_of_the_target_costs_next_to_nothing() {
 #[test]
 fn n4_a_time_that_took_no_time_is_invalid_and_a_change_that_no_program_makes_is_not_celebrated() {
     for (value, side) in [(0.0, 0), (-1e-3, 1)] {
-        let row = judged_with("s", 0.0, 0.003, |round, at, it| if (round, at) == (7, side) { value } else { it });
+        let row =
+            judged_with("s", 0.0, 0.003, |round, at, it| if (round, at) == (7, side) { value } else { it });
         assert_eq!(row.verdict, Verdict::Invalid, "{row:?}");
         assert!(row.reason.contains(["base", "head"][side]), "{}", row.reason);
     }
@@ -425,7 +437,11 @@ fn n11_a_row_that_is_probably_worse_is_not_passed_over() {
     assert_eq!(loaded.verdict, Verdict::Inconclusive);
     assert!(loaded.change.as_ref().unwrap().low > 0.02, "{:?}", loaded.change);
     assert_eq!((document.conclusion, document.exit_code), (Conclusion::Inconclusive, 3));
-    assert!(document.sentence.starts_with("Not proven, but probably worse: s/loaded"), "{}", document.sentence);
+    assert!(
+        document.sentence.starts_with("Not proven, but probably worse: s/loaded"),
+        "{}",
+        document.sentence
+    );
     assert_eq!(follows(&document), Ok(()));
     // One that only leans to the worse side keeps the default, and is named all the same.
     let mut plans = company(9);
@@ -458,7 +474,11 @@ fn n6_the_correlation_is_told_with_its_error_and_what_follows_from_it() {
     let said = text(&document);
     assert!(said.contains("correlation 0.42, standard error 0.27; not clearly above 0.15"), "{said}");
     document.method.rounds.as_mut().unwrap().stickiness_error = Some(0.05);
-    assert!(text(&document).contains("clearly above 0.15: something sticks to a side"), "{}", text(&document));
+    assert!(
+        text(&document).contains("clearly above 0.15: something sticks to a side"),
+        "{}",
+        text(&document)
+    );
 }
 
 #[test]
@@ -568,6 +588,38 @@ fn what_stands_open_between_the_rounds_is_what_the_verdict_leaves_open() {
     let document = judge(&base, &head);
     assert_eq!(row(&document, "s/slow").verdict, Verdict::Inconclusive);
     assert!(row(&document, "s/slow").reason.starts_with("the rounds ended early"));
+}
+
+#[test]
+fn n25_rounds_that_a_spent_budget_ended_are_said_to_be() {
+    let mut plans = company(6);
+    plans.push(timed("s/slow", &differences(1, 0.03, 0.005, 9)));
+    // So noisy that no number of rounds is in sight that would decide it.
+    plans.push(timed("s/wild", &[2.0, -2.0, 2.0, -2.0, 0.0, 2.0, -2.0, 2.0, -2.0]));
+    for plan in &mut plans {
+        plan.differences.truncate(9);
+    }
+    let (mut base, mut head) = sides(&plans);
+    for record in [&mut base, &mut head] {
+        record.state = RecordState::Complete;
+        record.comparison.as_mut().unwrap().budget = Some(5.0);
+    }
+    let document = judge(&base, &head);
+    for name in ["s/slow", "s/wild"] {
+        let row = row(&document, name);
+        assert_eq!(row.verdict, Verdict::Inconclusive);
+        assert!(row.reason.starts_with("the budget of 5s was spent: after 9 rounds"), "{}", row.reason);
+    }
+    let wild = row(&document, "s/wild");
+    assert!(
+        wild.next.starts_with("give it more time with `--budget`: there was some for 9 of"),
+        "{}",
+        wild.next
+    );
+    // Cut short by somebody, or judged by the rule whose words are kept: as before.
+    let mut cut = head.clone();
+    cut.state = RecordState::Interrupted;
+    assert!(row(&judge(&base, &cut), "s/slow").reason.starts_with("the rounds ended early"));
 }
 
 #[test]

@@ -145,7 +145,13 @@ fn the_table_of_exit_codes_is_the_programs_own() {
 fn the_price_of_a_red_is_the_rules_own() {
     let page = text_of("docs/statistics.md");
     let (_, table) = page.split_once("<!-- checked: Limits::least_fresh_rounds -->\n").unwrap();
-    let limits = Limits { version: Version::Two, alpha: 0.01, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 40 };
+    let limits = Limits {
+        version: Version::Two,
+        alpha: 0.01,
+        alpha_improved: 0.05,
+        screen_rounds: 3,
+        most_rounds: 40,
+    };
     let rows: Vec<Vec<usize>> = table
         .lines()
         .take_while(|line| line.starts_with('|'))

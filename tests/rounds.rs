@@ -26,7 +26,8 @@ fn every_round_gives_each_side_a_process_in_the_coins_order() {
             for case in &side.record.cases {
                 let process = &case.processes[round as usize];
                 let all = if case.id == control { 3 } else { 2 };
-                let slot = RunOrder::from(7).in_round(&case.id, round, all).iter().position(|index| *index == lane);
+                let slot =
+                    RunOrder::from(7).in_round(&case.id, round, all).iter().position(|index| *index == lane);
                 assert_eq!((process.index, process.round), (round, Some(round)));
                 assert_eq!(process.slot.map(usize::from), slot);
             }

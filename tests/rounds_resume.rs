@@ -13,7 +13,8 @@ use crate::support::scripted::{
     Decided, Fate, Rounded, Scripted, Started, compare, essence, headers, new_folder, noisy, plan, rounds,
 };
 
-const LIMITS: Limits = Limits { version: Version::Two, alpha: 0.05, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 12 };
+const LIMITS: Limits =
+    Limits { version: Version::Two, alpha: 0.05, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 12 };
 
 fn read(folder: &ComparisonFolder) -> Vec<RunRecord> {
     let (base, head, control) = read_comparison(folder.root()).unwrap();

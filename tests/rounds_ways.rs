@@ -97,7 +97,11 @@ fn base_and_head_take_turns_where_both_are_asked_to_and_can() {
     assert_eq!(executor.pairs.len(), 6, "the one that cannot never does");
     for (round, (first, sides)) in executor.pairs.iter().enumerate() {
         assert_eq!([sides[0].side, sides[1].side], ["base", "head"]);
-        assert_eq!(*first, plan.order.in_round(plan.pairs[0].id(), round as u32, 2)[0], "the coin has the first turn");
+        assert_eq!(
+            *first,
+            plan.order.in_round(plan.pairs[0].id(), round as u32, 2)[0],
+            "the coin has the first turn"
+        );
         for (side, record) in records.iter().enumerate() {
             let process = &record.cases[0].processes[round];
             assert!(process.lockstep && process.round == Some(round as u32));

@@ -17,7 +17,8 @@ pub enum Way {
     Alternating,
 }
 
-pub const LIMITS: Limits = Limits { version: Version::Two, alpha: 0.01, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 40 };
+pub const LIMITS: Limits =
+    Limits { version: Version::Two, alpha: 0.01, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 40 };
 pub const TARGET: f64 = 0.02;
 pub const MIN_EFFECT: f64 = 0.0025;
 pub const USUAL: Iterations = Iterations { dropped: 10, kept: 30 };
@@ -105,7 +106,13 @@ pub fn decide_as_needed(
 pub fn series(differences: &[Vec<f64>]) -> Vec<Series<'_>> {
     differences
         .iter()
-        .map(|differences| Series { differences, target: TARGET, min_effect: MIN_EFFECT, family: 0, unresolved: &[] })
+        .map(|differences| Series {
+            differences,
+            target: TARGET,
+            min_effect: MIN_EFFECT,
+            family: 0,
+            unresolved: &[],
+        })
         .collect()
 }
 

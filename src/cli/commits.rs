@@ -19,7 +19,7 @@ use crate::compare::{Calibration, VerdictDocument, verdict_of};
 use crate::model::{
     Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Shard, Side,
 };
-use crate::plan::{RunOrder, RoundsPlan, choose_controls, common_cases};
+use crate::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::report::{Format, plural};
 use crate::run::Finished;
 use crate::store::ComparisonFolder;

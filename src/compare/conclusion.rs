@@ -82,7 +82,8 @@ pub fn is_probably_worse(row: &Row) -> bool {
 
 /// A row without a decision that must not pass for a green one.
 fn is_suspicious(row: &Row) -> bool {
-    let impossible = row.verdict == Verdict::Inconclusive && row.change.as_ref().is_some_and(Change::is_impossible);
+    let impossible =
+        row.verdict == Verdict::Inconclusive && row.change.as_ref().is_some_and(Change::is_impossible);
     impossible || is_probably_worse(row)
 }
 

@@ -79,8 +79,7 @@ fn constant(side: &str, measured: &Measured, may_change: bool) -> Repeated {
 
 /// More than one process, and all with the same samples.
 fn is_constant(measured: &Measured) -> bool {
-    measured.processes.len() > 1
-        && measured.processes.windows(2).all(|two| two[0].samples == two[1].samples)
+    measured.processes.len() > 1 && measured.processes.windows(2).all(|two| two[0].samples == two[1].samples)
 }
 
 /// Both sides gave one value each, the same.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    CaseRecord, Comparison, Fault, Metric, MetricDeclaration, Origin, Result, RunRecord,
-    SequentialRuleName, Strictness, convert,
+    CaseRecord, Comparison, Fault, Metric, MetricDeclaration, Origin, Result, RunRecord, SequentialRuleName,
+    Strictness, convert,
 };
 
 use super::RowLimits;

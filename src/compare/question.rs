@@ -315,7 +315,11 @@ impl Test {
             ),
         };
         let because = self.steps_in_the_way().map_or(because, |steps| {
-            format!("figures rounded to {} ({} of the smaller side)", steps.step_in_words(), percent(steps.share))
+            format!(
+                "figures rounded to {} ({} of the smaller side)",
+                steps.step_in_words(),
+                percent(steps.share)
+            )
         });
         format!(
             "the {} interval from {} to {} reaches across the threshold of {}: {because} {found}",

@@ -4,8 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{
-    CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, Timing, direction_of_unit, is_counted,
-    is_time,
+    CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, Timing, direction_of_unit, is_counted, is_time,
 };
 
 use super::evidence::{Evidence, Measured, Unusable, case_side, only_stated};

@@ -46,9 +46,14 @@ pub fn sentence(conclusion: Conclusion, rows: &[Row], differences: &[Difference]
         Conclusion::Failed => {
             let rest = rest(rows, &[Verdict::Invalid, Verdict::Missing, Verdict::Inconclusive]);
             match probably_worse(rows) {
-                Some(worse) => format!("{worse} in {}, and the comparison has gaps{rest}.", compared_rows(compared)),
+                Some(worse) => {
+                    format!("{worse} in {}, and the comparison has gaps{rest}.", compared_rows(compared))
+                }
                 None => {
-                    format!("Nothing regressed in {}, but the comparison has gaps{rest}.", compared_rows(compared))
+                    format!(
+                        "Nothing regressed in {}, but the comparison has gaps{rest}.",
+                        compared_rows(compared)
+                    )
                 }
             }
         }

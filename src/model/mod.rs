@@ -57,4 +57,4 @@ pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Origin, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
-pub use unit::{is_time, Better, convert, direction_of_unit, format_duration, is_counted};
+pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted, is_time};

@@ -72,7 +72,13 @@ mod tests {
     use crate::stats::seq_e::{Series, Status, Version, decide};
     use rand::{RngExt, SeedableRng};
 
-    const LIMITS: Limits = Limits { version: Version::Two, alpha: 0.01, alpha_improved: 0.05, screen_rounds: 4, most_rounds: 200 };
+    const LIMITS: Limits = Limits {
+        version: Version::Two,
+        alpha: 0.01,
+        alpha_improved: 0.05,
+        screen_rounds: 4,
+        most_rounds: 200,
+    };
 
     /// Share of simulated benchmarks that end with `status` within `rounds`.
     fn share(status: Status, rounds: usize, effect: f64, noise: f64, seed: u64) -> f64 {
@@ -80,7 +86,13 @@ mod tests {
         let mut normal = move || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
         let ends = |_: &u32| {
             let differences: Vec<f64> = (0..rounds).map(|_| effect + noise * normal()).collect();
-            let series = Series { differences: &differences, target: 0.02, min_effect: 0.0025, family: 0, unresolved: &[] };
+            let series = Series {
+                differences: &differences,
+                target: 0.02,
+                min_effect: 0.0025,
+                family: 0,
+                unresolved: &[],
+            };
             decide(&[series], &LIMITS).1[0].status == status
         };
         (0..400).filter(ends).count() as f64 / 400.0

@@ -99,7 +99,13 @@ mod tests {
     use super::*;
     use crate::stats::seq_e::Version;
 
-    const LIMITS: Limits = Limits { version: Version::Two, alpha: 0.01, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 40 };
+    const LIMITS: Limits = Limits {
+        version: Version::Two,
+        alpha: 0.01,
+        alpha_improved: 0.05,
+        screen_rounds: 3,
+        most_rounds: 40,
+    };
 
     fn measured(seed: u64, noise: f64, rounds: usize) -> Vec<f64> {
         let mut random = Pcg64::seed_from_u64(seed);
@@ -107,7 +113,13 @@ mod tests {
     }
 
     fn rows(differences: &[Vec<f64>]) -> Vec<Row<'_>> {
-        let series = |differences| Series { differences, target: 0.02, min_effect: 0.0025, family: 0, unresolved: &[] };
+        let series = |differences| Series {
+            differences,
+            target: 0.02,
+            min_effect: 0.0025,
+            family: 0,
+            unresolved: &[],
+        };
         let rows = differences.iter().enumerate();
         rows.map(|(case, it)| Row { series: series(it), case, effect: 1.03_f64.ln() }).collect()
     }

@@ -232,7 +232,13 @@ impl Decided {
         let all: Vec<Vec<f64>> = base.cases.iter().zip(&head.cases).map(differences).collect();
         let series: Vec<Series> = all
             .iter()
-            .map(|differences| Series { differences, target: 0.02, min_effect: 0.0025, family: 0, unresolved: &[] })
+            .map(|differences| Series {
+                differences,
+                target: 0.02,
+                min_effect: 0.0025,
+                family: 0,
+                unresolved: &[],
+            })
             .collect();
         decide(&series, &self.0).1.iter().map(|ruling| (ruling.status, ruling.rounds)).collect()
     }

@@ -344,7 +344,13 @@ mod tests {
     use proptest::prelude::*;
     use rand::{RngExt, SeedableRng};
 
-    const LIMITS: Limits = Limits { version: Version::Two, alpha: 0.01, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 40 };
+    const LIMITS: Limits = Limits {
+        version: Version::Two,
+        alpha: 0.01,
+        alpha_improved: 0.05,
+        screen_rounds: 3,
+        most_rounds: 40,
+    };
 
     fn series(differences: &[f64]) -> Series<'_> {
         Series { differences, target: 0.02, min_effect: 0.0025, family: 0, unresolved: &[] }

@@ -57,7 +57,7 @@ fn growth(bet: (f64, f64), centre: f64) -> (f64, f64) {
         (-3.750_439_717_725_742, 0.000_548_268_855_972_218),
     ];
     let mean: f64 = RULE.iter().map(|(node, weight)| weight * ln_factor(bet, centre + node)).sum();
-    let square: f64 = RULE.iter().map(|(node, weight)| weight * (ln_factor(bet, centre + node) - mean).powi(2)).sum();
+    let square: f64 =
+        RULE.iter().map(|(node, weight)| weight * (ln_factor(bet, centre + node) - mean).powi(2)).sum();
     (mean, square.sqrt())
 }
-
