@@ -147,7 +147,7 @@ pub fn own_binary() -> Result<PathBuf> {
             format!("its path is not known: {error}"),
             "mount /proc, and run again",
         )
-        .exits(Exit::Internal)
+        .exits(Exit::Machine)
     })
 }
 

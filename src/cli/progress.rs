@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn n30_a_finished_comparison_that_is_resumed_says_that_nothing_is_left() {
-        let mut told = |processes| {
+        let told = |processes| {
             let progress = Progress::RoundStarted { pass: 0, processes };
             on_lines(Instant::now(), &mut 1, &mut 0, &progress)
         };

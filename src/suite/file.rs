@@ -329,6 +329,6 @@ mod tests {
     #[test]
     fn an_endless_file_is_refused() {
         let fault = Suite::load(Path::new("/dev/zero"), &[]).unwrap_err();
-        assert_eq!(fault.what, "is larger than 16 MiB");
+        assert_eq!(fault.what, "is larger than 4 MiB");
     }
 }
