@@ -113,9 +113,10 @@ fn remove_abandoned_in(place: &Path) {
 fn remove_if_abandoned(folder: &Path, age: Duration) {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     match File::options().read(true).custom_flags(flags).open(folder.join(OWNER)) {
-        Ok(owner) if owner.try_lock().is_ok() => {
+        Ok(owner) => {
+            let is_dead = owner.try_lock().is_ok();
             // The owner's file goes last: if anything else cannot be removed now, it can be the next time.
-            if empty(folder) {
+            if is_dead && empty(folder) {
                 let _ = fs::remove_dir_all(folder);
             }
         }
