@@ -52,6 +52,10 @@ endtoend *arguments:
 overhead:
     cargo bench --bench overhead
 
+# Gates killed at spread moments on a busy machine: what is left of them. Minutes; `cargo test` kills 24
+kills count="300":
+    GBENCH_TEST_KILLS={{count}} cargo test --test all kill_storm:: -- --nocapture
+
 # On a machine with a GPU: doctor, manifest and real programs through the protocol. Says so and exits 77 where there is none
 gpu binary="target/release/gbench-ci":
     tests/gpu/accept.sh {{binary}}

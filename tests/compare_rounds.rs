@@ -591,6 +591,38 @@ fn what_stands_open_between_the_rounds_is_what_the_verdict_leaves_open() {
 }
 
 #[test]
+fn n25_rounds_that_a_spent_budget_ended_are_said_to_be() {
+    let mut plans = company(6);
+    plans.push(timed("s/slow", &differences(1, 0.03, 0.005, 9)));
+    // So noisy that no number of rounds is in sight that would decide it.
+    plans.push(timed("s/wild", &[2.0, -2.0, 2.0, -2.0, 0.0, 2.0, -2.0, 2.0, -2.0]));
+    for plan in &mut plans {
+        plan.differences.truncate(9);
+    }
+    let (mut base, mut head) = sides(&plans);
+    for record in [&mut base, &mut head] {
+        record.state = RecordState::Complete;
+        record.comparison.as_mut().unwrap().budget = Some(5.0);
+    }
+    let document = judge(&base, &head);
+    for name in ["s/slow", "s/wild"] {
+        let row = row(&document, name);
+        assert_eq!(row.verdict, Verdict::Inconclusive);
+        assert!(row.reason.starts_with("the budget of 5s was spent: after 9 rounds"), "{}", row.reason);
+    }
+    let wild = row(&document, "s/wild");
+    assert!(
+        wild.next.starts_with("give it more time with `--budget`: there was some for 9 of"),
+        "{}",
+        wild.next
+    );
+    // Cut short by somebody, or judged by the rule whose words are kept: as before.
+    let mut cut = head.clone();
+    cut.state = RecordState::Interrupted;
+    assert!(row(&judge(&base, &cut), "s/slow").reason.starts_with("the rounds ended early"));
+}
+
+#[test]
 fn a_suite_that_moved_as_a_whole_is_said() {
     let plans: Vec<Planned> =
         (0..20).map(|index| timed(&format!("s/b{index}"), &differences(index, 0.008, 0.002, 40))).collect();

@@ -1,12 +1,15 @@
 //! A gate that is killed: its record is readable at every moment, and its children do not outlive it.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gbench_ci::model::{Outcome, RecordState};
 use gbench_ci::store::{latest_run, read_record};
+use gbench_ci::supervise::{ARGUMENT, Assignment};
 
 use crate::runner::assert_nothing_alive;
 use crate::support::{folder_with, gbench};
@@ -79,9 +82,9 @@ fn children_and_their_stubborn_descendants_die_with_the_gate() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(20);
     while crate::runner::alive_in(folder.path()).len() < 2 {
-        assert!(std::time::Instant::now() < deadline, "the child and its grandchild do not start");
+        assert!(Instant::now() < deadline, "the child and its grandchild do not start");
         std::thread::sleep(Duration::from_millis(5));
     }
     gate.kill().unwrap();
@@ -101,7 +104,7 @@ fn a_supervisor_that_is_killed_takes_the_child_with_it_and_the_run_goes_on() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(20);
     let supervisor = loop {
         // The whole tree must be there before its root is cut off.
         if crate::runner::alive_in(folder.path()).len() >= 2
@@ -109,7 +112,7 @@ fn a_supervisor_that_is_killed_takes_the_child_with_it_and_the_run_goes_on() {
         {
             break pid;
         }
-        assert!(std::time::Instant::now() < deadline, "the supervisor does not start");
+        assert!(Instant::now() < deadline, "the supervisor does not start");
         std::thread::sleep(Duration::from_millis(5));
     };
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(supervisor), nix::sys::signal::Signal::SIGKILL)
@@ -142,6 +145,55 @@ fn a_supervisor_that_is_stopped_is_given_up_and_nothing_of_its_tree_is_left() {
     let record = read_record(&latest_run(&folder.path().join("artifacts")).unwrap()).unwrap();
     assert!(matches!(record.cases[0].outcome, Outcome::TimedOut { .. }), "{:?}", record.cases[0].outcome);
     assert_nothing_alive(folder.path());
+}
+
+/// A supervisor whose gate died right after it had told it what to start.
+fn supervisor_told(assignment: &Assignment) -> std::process::Child {
+    let (gate, theirs) = UnixStream::pair().unwrap();
+    let supervisor = Command::new(gbench())
+        .arg(ARGUMENT)
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    (&gate).write_all(format!("{}\n", serde_json::to_string(assignment).unwrap()).as_bytes()).unwrap();
+    // Here `gate` closes its end, as the kernel does for one that is killed.
+    supervisor
+}
+
+#[test]
+fn n24_a_supervisor_ends_when_its_gate_died_before_it_could_open_the_channel() {
+    let folder = folder_with("");
+    let fifo = |name: &str| {
+        let path = folder.path().join(name);
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        Some(path)
+    };
+    let assignment = Assignment {
+        argv: vec!["./child".into(), "hang-start".into()],
+        dir: folder.path().to_owned(),
+        env_bytes: 0,
+        events: fifo("events"),
+        turns: fifo("turns"),
+        memory_limit: 0,
+        grace: 0.0,
+    };
+    let gone = Assignment { events: Some(folder.path().join("not-there")), ..assignment.clone() };
+    let without = Assignment { events: None, ..assignment.clone() };
+    for assignment in [assignment, gone, without] {
+        let mut supervisor = supervisor_told(&assignment);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while supervisor.try_wait().unwrap().is_none() {
+            if Instant::now() >= deadline {
+                let wait = std::fs::read_to_string(format!("/proc/{}/wchan", supervisor.id()));
+                supervisor.kill().unwrap();
+                panic!("it waits for a gate that is dead, in {}", wait.unwrap_or_default());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_nothing_alive(folder.path());
+    }
 }
 
 /// A direct child of `parent`, by the parent that /proc names.

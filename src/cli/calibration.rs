@@ -21,6 +21,7 @@ const MOST_NAMED: usize = 5;
 pub fn keep(store: &Path, bytes: &[u8]) -> Result<PathBuf> {
     make_unwatched(store).map_err(|error| {
         Fault::at_path(store, format!("the store cannot be made: {error}"), "choose a writable `--store`")
+            .caused_by(&error)
     })?;
     let path = store.join(FILE);
     write_atomically(&path, bytes)?;

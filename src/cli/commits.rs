@@ -88,6 +88,7 @@ pub fn measure(
     teller: &Shared,
 ) -> Result<Measured> {
     let config = suite_path(args)?;
+    refuse_bare(&config)?;
     let mut here = Suite::load(&config, builtins)?;
     args.output.apply(&mut here)?;
     let home = home(&here)?;
@@ -160,9 +161,24 @@ pub fn measure(
         folder: &folder,
         resume: route.resumed.map(|resumed| resumed.records).unwrap_or_default(),
     };
-    let finished = measuring.carry_out(&mut gatekeeper, teller)?;
+    let finished = measuring.carry_out(&mut gatekeeper, teller);
+    teller.clear();
+    let finished = finished?;
     let head = (head, head_tree.root().to_owned());
     Ok(Measured { finished, folder, head, out_of_time: gatekeeper.out_of_time })
+}
+
+/// A bare repository has no suite file of its own that could say what to measure and where to keep it.
+fn refuse_bare(config: &Path) -> Result<()> {
+    let folder = config.parent().unwrap_or(config);
+    match !config.exists() && trees::is_bare(folder) {
+        true => {
+            let what = "this is a bare repository, without files: the suite file lies in its commits alone";
+            let next = "make a work tree of it, and compare there: `git worktree add ../CHECKOUT`";
+            Err(Fault::at_path(folder, what, next))
+        }
+        false => Ok(()),
+    }
 }
 
 /// The suite file as the user sees it; what is measured is its counterpart in each tree.

@@ -19,8 +19,9 @@ use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compa
 use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_two_records, write_atomically};
+use crate::suite::words::{advise, near};
 use crate::suite::{Benchmark, Gate, Overrides, Selection, Suite};
-use crate::trees::names_revision;
+use crate::trees::{Unknown, names_revision, why_unknown};
 
 /// Compare two commits, a baseline with a fresh run, or two records
 ///
@@ -242,6 +243,13 @@ fn wanted<'a>(args: &'a Args, stores: &Stores<'_>) -> Result<Wanted<'a>> {
         let what = "both name commits, and two words mean two records";
         return Err(Fault::at("compare", what, format!("write them as a range: `{base}..{head}`")));
     }
+    let names_nothing = || -> Result<bool> {
+        let may_be = is_record(base) || path.exists() || is_baseline(base, args, stores)?;
+        Ok(!may_be)
+    };
+    if !commits && args.head.is_none() && names_nothing()? {
+        return Err(no_such(base, args, stores)?);
+    }
     let resume = args.resume.is_some().then_some("--resume");
     match (commits, args.rounds.first().or(resume)) {
         (true, _) => Ok(Wanted::Commits(Some(base))),
@@ -259,6 +267,28 @@ fn wanted<'a>(args: &'a Args, stores: &Stores<'_>) -> Result<Wanted<'a>> {
             Err(Fault::at_flag(flag, what, "take it out, or name commits: `gbench-ci compare BASE..HEAD`"))
         }
     }
+}
+
+/// A word that is no commit, no baseline and no file.
+fn no_such(text: &str, args: &Args, stores: &Stores<'_>) -> Result<Fault> {
+    let suite = args.selection.registry(&[]).ok().and_then(|registry| registry.file);
+    let store = stores.of(suite.as_ref())?;
+    let commits = match why_unknown(Path::new("."), text) {
+        Unknown::NoRepository => return Ok(store.missing(text)),
+        Unknown::Because(fault) => return Ok(fault),
+        Unknown::Names(names) => names,
+    };
+    let baselines = store.names();
+    let known: Vec<&str> = commits.iter().chain(&baselines).map(String::as_str).collect();
+    let next = match near(text, &known).as_slice() {
+        [] => format!(
+            "name a commit, fetched before (`git fetch`), or save a baseline: `gbench-ci run`, then `gbench-ci baseline \
+             save {}`",
+            quoted(text)
+        ),
+        _ => advise(text, &known),
+    };
+    Ok(Fault::at(format!("`{text}`"), "no commit, baseline or file is called so", next))
 }
 
 fn is_baseline(text: &str, args: &Args, stores: &Stores<'_>) -> Result<bool> {

@@ -112,6 +112,7 @@ fn work_folder(given: Option<&Path>) -> Result<PathBuf> {
     let fault = |path: &Path, error: std::io::Error| {
         let what = format!("the folder cannot be made: {error}");
         Fault::at_path(path, what, "give another folder with `--output`, one that does not exist yet")
+            .caused_by(&error)
     };
     match given {
         Some(path) => {

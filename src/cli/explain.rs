@@ -131,7 +131,7 @@ fn judged(args: &Args, kept: &Kept, cases: &[CaseId]) -> Result<(VerdictDocument
     };
     let document = verdict_of(&kept.base, &kept.head, kept.control.as_ref())?;
     let [base, head] = named_sides(&kept.base, &kept.head, comparison);
-    let rule = SeqE::of(comparison);
+    let rule = SeqE::of(comparison).ended_as(comparison, [&kept.base, &kept.head]);
     let arguments = arguments_of(&rule, &base, &head, &Policy::of(comparison), |id| cases.contains(id))?;
     Ok((document, arguments))
 }

@@ -136,7 +136,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
         }
         _ => {
             let next = "choose another place with `--config`";
-            Fault::at_path(path, format!("cannot be written: {error}"), next)
+            Fault::at_path(path, format!("cannot be written: {error}"), next).caused_by(&error)
         }
     })
 }

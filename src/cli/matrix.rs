@@ -115,7 +115,9 @@ fn set_output(name: &str, value: &str) -> Result<()> {
     let file = Path::new(&file);
     let opened = std::fs::File::options().append(true).create(true).open(file);
     let written = opened.and_then(|mut file| writeln!(file, "{name}={value}"));
-    written.map_err(|error| Fault::at_path(file, format!("cannot be written: {error}"), "make it writable"))
+    written.map_err(|error| {
+        Fault::at_path(file, format!("cannot be written: {error}"), "make it writable").caused_by(&error)
+    })
 }
 
 #[cfg(test)]

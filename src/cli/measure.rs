@@ -133,8 +133,9 @@ fn executor(binary: &Path) -> Result<Supervised> {
         Fault::at_path(
             std::env::temp_dir(),
             format!("no temporary folder can be made: {}", without_temporary(&error)),
-            "set TMPDIR to a writable folder",
+            "set TMPDIR to a writable folder, on a disk with space",
         )
+        .caused_by(&error)
     })
 }
 
@@ -146,7 +147,7 @@ pub fn own_binary() -> Result<PathBuf> {
             format!("its path is not known: {error}"),
             "mount /proc, and run again",
         )
-        .exits(Exit::Internal)
+        .exits(Exit::Machine)
     })
 }
 

@@ -127,6 +127,7 @@ fn write(folder: &Path, merged: &Merged, job: Option<&Job>) -> Result<PathBuf> {
 fn prepare(folder: &Path) -> Result<()> {
     make_unwatched(folder).map_err(|error| {
         Fault::at_path(folder, format!("cannot be made: {error}"), "name a writable folder with `--output`")
+            .caused_by(&error)
     })
 }
 

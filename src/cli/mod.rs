@@ -95,6 +95,8 @@ enum Command {
 
 /// Runs the command line of this process. A panic is a defect, and says so: exit code 70.
 pub fn main() -> ExitCode {
+    // Without it a write beyond `ulimit -f` ends this process with a signal and no word. What cannot be set stays as it is.
+    let _ = crate::run::outlive_file_size_limit();
     let result = std::panic::catch_unwind(|| dispatch(&Cli::parse().command));
     match result {
         Ok(Ok(exit)) => exit.into(),

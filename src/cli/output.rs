@@ -20,7 +20,8 @@ pub fn wrote(result: io::Result<()>) -> Result<()> {
             format!("cannot be written: {error}"),
             "free space on the disk, or write elsewhere",
         )
-        .exits(Exit::Internal)),
+        .exits(Exit::Internal)
+        .caused_by(&error)),
         Ok(()) => Ok(()),
     }
 }

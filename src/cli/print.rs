@@ -77,7 +77,7 @@ pub fn man(args: &ManArgs, command: clap::Command, out: &mut impl Write) -> Resu
                 .and_then(|()| clap_mangen::generate_to(command, folder).map(|_| ()));
             written.map_err(|error| {
                 let what = format!("the manual cannot be written: {error}");
-                Fault::at_path(folder, what, "name a writable folder")
+                Fault::at_path(folder, what, "name a writable folder").caused_by(&error)
             })?;
         }
     }

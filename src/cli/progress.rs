@@ -29,10 +29,7 @@ impl Teller {
             (true, _) => Self::Silent,
             (false, true) => {
                 let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-                // The template is a constant that the test below parses.
-                if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}") {
-                    bar.set_style(style);
-                }
+                style(&bar, UNCOUNTED);
                 Self::Bar { bar, started }
             }
             (false, false) => Self::lines(on_stderr),
@@ -43,6 +40,24 @@ impl Teller {
         Self::Lines { started: Instant::now(), cases: 0, ended: 0, say }
     }
 }
+
+/// What a bar shows before it is known how many processes there will be, and from then on. A test parses both.
+const UNCOUNTED: &str = "{wide_msg}";
+const COUNTED: &str = "{bar:20} {pos}/{len} {wide_msg}";
+
+fn style(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+}
+
+fn set_length(bar: &ProgressBar, processes: usize) {
+    style(bar, if processes == 0 { UNCOUNTED } else { COUNTED });
+    bar.set_length(processes as u64);
+}
+
+/// Where a comparison that goes on is finished already.
+const NOTHING_LEFT: &str = "nothing is left to measure";
 
 /// Somebody who closes standard error does not want to know.
 fn on_stderr(text: &str) {
@@ -71,6 +86,13 @@ impl Shared {
     pub fn of_runner(quiet: bool) -> Self {
         let teller = if quiet { Teller::Silent } else { Teller::lines(on_the_runners_log) };
         Self(Rc::new(RefCell::new(teller)))
+    }
+
+    /// Takes a bar away: what follows is for standard output.
+    pub fn clear(&self) {
+        if let Teller::Bar { bar, .. } = &*self.0.borrow() {
+            bar.finish_and_clear();
+        }
     }
 
     /// A line of its own, above a bar.
@@ -105,13 +127,15 @@ impl Observer for Teller {
 
 fn on_bar(bar: &ProgressBar, started: &mut Instant, progress: &Progress<'_>) {
     match progress {
-        Progress::Planned { processes, .. } => bar.set_length(*processes as u64),
+        Progress::Planned { processes, .. } => set_length(bar, *processes),
         Progress::RoundsPlanned { .. } => {}
+        Progress::RoundStarted { pass: 0, processes: 0 } => bar.println(NOTHING_LEFT),
         Progress::RoundStarted { processes, .. } => {
             *started = Instant::now();
-            bar.set_length(*processes as u64);
+            set_length(bar, *processes);
             bar.set_position(0);
         }
+        Progress::RoundEnded { measured: 0, .. } => {}
         Progress::RoundEnded { pass, open, .. } => bar.set_message(round(*pass, *open)),
         Progress::BuildStarted { benchmark, side } => {
             bar.set_message(format!("building {benchmark}{}", suffix(*side)));
@@ -151,6 +175,7 @@ fn on_lines(
             *cases = *planned;
             format!("comparing {} in rounds", plural(*comparable, "case"))
         }
+        Progress::RoundStarted { pass: 0, processes: 0 } => NOTHING_LEFT.to_owned(),
         Progress::RoundStarted { .. } => return None,
         // Who decides what comes next says more about it.
         Progress::RoundEnded { .. } => return None,
@@ -203,8 +228,82 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bar_has_a_template_that_parses() {
-        assert!(ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}").is_ok());
+    fn the_bar_has_templates_that_parse() {
+        for template in [UNCOUNTED, COUNTED] {
+            assert!(ProgressStyle::with_template(template).is_ok());
+        }
+    }
+
+    #[test]
+    fn n30_a_finished_comparison_that_is_resumed_says_that_nothing_is_left() {
+        let told = |processes| {
+            let progress = Progress::RoundStarted { pass: 0, processes };
+            on_lines(Instant::now(), &mut 1, &mut 0, &progress)
+        };
+        assert_eq!(told(0).as_deref(), Some("nothing is left to measure"));
+        assert_eq!(told(4), None);
+        // On a terminal no count is shown as long as there is nothing to count.
+        let written = Terminal::default();
+        let target = ProgressDrawTarget::term_like_with_hz(Box::new(written.clone()), 255);
+        let bar = ProgressBar::with_draw_target(None, target);
+        style(&bar, UNCOUNTED);
+        let mut started = Instant::now();
+        for progress in [
+            Progress::RoundStarted { pass: 0, processes: 0 },
+            Progress::RoundEnded { pass: 0, measured: 0, open: 1, seconds: 0.0 },
+        ] {
+            on_bar(&bar, &mut started, &progress);
+            bar.tick();
+        }
+        assert!(
+            written.text().contains(NOTHING_LEFT) && !written.text().contains("0/0"),
+            "{}",
+            written.text()
+        );
+        on_bar(&bar, &mut started, &Progress::RoundStarted { pass: 1, processes: 4 });
+        bar.tick();
+        assert!(written.text().contains("0/4"), "{}", written.text());
+    }
+
+    /// Everything that a bar has written.
+    #[derive(Clone, Debug, Default)]
+    struct Terminal(std::sync::Arc<std::sync::Mutex<String>>);
+
+    impl Terminal {
+        fn text(&self) -> String {
+            self.0.lock().unwrap().clone()
+        }
+    }
+
+    impl indicatif::TermLike for Terminal {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, line: &str) -> std::io::Result<()> {
+            self.write_str(line)
+        }
+        fn write_str(&self, text: &str) -> std::io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn flush(&self) -> std::io::Result<()> {
+            Ok(())
+        }
     }
 
     #[test]

@@ -47,7 +47,11 @@ pub fn resumed(text: &str, artifacts: &Path, home: &Path) -> Result<Resumed> {
         let what = "these records were not measured in rounds";
         return Err(Fault::at_path(&path, what, "begin a comparison: `gbench-ci compare BASE..HEAD`"));
     };
-    let sides = Sides { base: revision_of(&base, home, &path)?, head: revision_of(&head, home, &path)? };
+    // Said as they were when it began: a name may mean another commit by now.
+    let side = |record, words: &str| -> Result<Revision> {
+        Ok(Revision { words: words.to_owned(), ..revision_of(record, home, &path)? })
+    };
+    let sides = Sides { base: side(&base, &comparison.base)?, head: side(&head, &comparison.head)? };
     let records = [Some(base), Some(head), control].into_iter().flatten().collect();
     Ok(Resumed { sides, folder, comparison, records })
 }

@@ -135,6 +135,14 @@ impl Stored {
         }
     }
 
+    /// The names that have a record; of a history none, since a run there has many.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Self::Folder(store) => store.names(),
+            Self::Branch(_) => Vec::new(),
+        }
+    }
+
     /// What to say where [`Stored::find`] finds nothing.
     pub fn missing(&self, name: &str) -> Fault {
         match self {

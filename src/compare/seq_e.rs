@@ -14,7 +14,9 @@
 
 use std::f64::consts::LN_10;
 
-use crate::model::{Comparison, SequentialRule, SequentialRuleName, Way};
+use crate::model::{
+    Comparison, RecordState, RunRecord, SequentialRule, SequentialRuleName, Way, format_duration,
+};
 use crate::stats::sample_stddev;
 use crate::stats::seq_e::{self, Limits, Ruling, Screen, Series, Status, Version};
 
@@ -38,6 +40,8 @@ pub struct SeqE {
     pub rule: SequentialRule,
     pub seed: u64,
     pub way: Way,
+    /// Seconds that the rounds were given, where it was their end that ended them; see [`SeqE::ended_as`].
+    pub spent: Option<f64>,
     /// Rows of the base that were compared with itself, and those of them that came out changed.
     pub controls: u32,
     pub flagged_controls: Vec<String>,
@@ -49,6 +53,7 @@ impl SeqE {
             rule: comparison.rule,
             seed: comparison.seed,
             way: comparison.way,
+            spent: None,
             controls: 0,
             flagged_controls: Vec::new(),
         }
@@ -142,6 +147,16 @@ fn rulings_of(lines: &[Line], differences: &[Vec<f64>], limits: &Limits) -> (Scr
     (screen, rulings.collect())
 }
 
+impl SeqE {
+    /// The rule that also knows why the rounds of these records ended. Those that nobody cut short go on until every row is
+    /// decided or has had its rounds, or the budget is spent. Records of the first rule keep its words.
+    pub fn ended_as(self, comparison: &Comparison, records: [&RunRecord; 2]) -> Self {
+        let whole = records.iter().all(|record| record.state == RecordState::Complete);
+        let known = whole && self.rule.name != SequentialRuleName::SeqE;
+        Self { spent: comparison.budget.filter(|_| known), ..self }
+    }
+}
+
 impl Rule for SeqE {
     fn name(&self) -> &str {
         self.rule.name.as_str()
@@ -180,7 +195,8 @@ impl Rule for SeqE {
                 decisions.extend(line.exact.clone());
                 continue;
             };
-            let mut decision = decide(line, ruling, &screen, &limits);
+            let spent = self.spent.filter(|_| ruling.status == Status::Open);
+            let mut decision = decide(line, ruling, &screen, &limits, spent);
             if let Some(repeated) = repeated_numbers(line.evidence, limits.version) {
                 decision.open = repeated.may_change && line.rounds.differences.len() < limits.most_rounds;
                 weaken(&mut decision, repeated.reason, repeated.next);
@@ -298,7 +314,8 @@ fn weaken(decision: &mut Decision, reason: String, next: String) {
     }
 }
 
-fn decide(line: &Line, ruling: &Ruling, screen: &Screen, limits: &Limits) -> Decision {
+/// `spent`: the budget whose end has ended the row's rounds.
+fn decide(line: &Line, ruling: &Ruling, screen: &Screen, limits: &Limits, spent: Option<f64>) -> Decision {
     let differences = &line.rounds.differences[..ruling.rounds];
     let noise = sample_stddev(differences).unwrap_or(0.0);
     let fresh = differences.get(limits.screen_rounds..).unwrap_or_default();
@@ -333,9 +350,9 @@ fn decide(line: &Line, ruling: &Ruling, screen: &Screen, limits: &Limits) -> Dec
             let steps = steps_in_the_way(line, ruling);
             let next = match steps {
                 Some(steps) => finer_figures(steps, line),
-                None => what_next(ruling, further, limits),
+                None => what_next(ruling, further, limits, spent),
             };
-            (why_open(line, ruling, change.as_ref(), noise, limits), next)
+            (why_open(line, ruling, change.as_ref(), noise, limits, spent), next)
         }
         _ => Default::default(),
     };
@@ -404,12 +421,24 @@ fn why_better(ruling: &Ruling, limits: &Limits) -> String {
     format!("better over {}, {sure} sure for the whole suite", count(ruling.rounds, "round"))
 }
 
-fn why_open(line: &Line, ruling: &Ruling, change: Option<&Change>, noise: f64, limits: &Limits) -> String {
+fn why_open(
+    line: &Line,
+    ruling: &Ruling,
+    change: Option<&Change>,
+    noise: f64,
+    limits: &Limits,
+    spent: Option<f64>,
+) -> String {
     let rounds = count(ruling.rounds, "round");
+    let cut = match (spent, ruling.status) {
+        (Some(budget), _) => format!("the budget of {} was spent: ", format_duration(budget)),
+        (None, Status::Open) => "the rounds ended early: ".to_owned(),
+        _ => String::new(),
+    };
     if ruling.rounds < limits.screen_rounds {
-        return format!("{rounds} of the {} that the screen takes", limits.screen_rounds);
+        let cut = if spent.is_some() { cut.as_str() } else { "" };
+        return format!("{cut}{rounds} of the {} that the screen takes", limits.screen_rounds);
     }
-    let cut = if ruling.status == Status::Open { "the rounds ended early: " } else { "" };
     let Some(change) = change else {
         return format!("{cut}the base is zero, and {rounds} do not tell the difference from chance");
     };
@@ -472,8 +501,14 @@ pub fn is_known(change: &Change) -> bool {
 /// How the advice begins that only somebody beside the records can follow. Posts say it otherwise.
 pub const RESUME: &str = "resume the comparison: ";
 
-fn what_next(ruling: &Ruling, further: Option<u32>, limits: &Limits) -> String {
+fn what_next(ruling: &Ruling, further: Option<u32>, limits: &Limits, spent: Option<f64>) -> String {
     match further {
+        None if spent.is_some() => format!(
+            "give it more time with `--budget`: there was some for {} of {}; if they go on to differ as much, quieten the \
+             machine, measure longer in each process, or raise the `target`",
+            ruling.rounds,
+            count(limits.most_rounds, "round"),
+        ),
         Some(further) => {
             let total = (ruling.rounds as u32 + further).max(limits.most_rounds as u32);
             let rounds = count(further as usize, "more round");

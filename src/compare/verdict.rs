@@ -61,7 +61,7 @@ pub fn compare_sides(
 
 fn rule_of_rounds(base: &SideInput, head: &SideInput) -> Option<SeqE> {
     let (one, other) = (base.record.comparison.as_ref()?, head.record.comparison.as_ref()?);
-    (one.id == other.id).then(|| SeqE::of(one))
+    (one.id == other.id).then(|| SeqE::of(one).ended_as(one, [base.record, head.record]))
 }
 
 /// The base without the cases that have no control.

@@ -196,6 +196,7 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
 fn unwritable(file: &Path, variable: &str, error: &io::Error) -> Fault {
     let what = format!("{variable} cannot be written: {error}");
     Fault::at_path(file, what, format!("leave {variable} as the runner sets it, or unset it"))
+        .caused_by(error)
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ use crate::model::Probe;
 /// Read once, by [`readings`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Readings {
+    /// Where this program lies: it starts itself again beside every benchmark.
+    pub own_binary: Probe<String>,
     /// Smallest step that the clock was seen to make, in nanoseconds.
     pub timer_step_ns: Probe<u64>,
     pub clocksource: Probe<String>,
@@ -35,11 +37,17 @@ pub struct Readings {
 /// The folder for temporary files, where disk benchmarks work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TempFolder {
+    #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
     /// Bytes that this user may still write.
     pub free: Probe<u64>,
     /// Whether a file there can be written past the page cache; failed: no file can be written at all.
     pub direct: Probe<bool>,
+}
+
+/// A name that is no text is shown as well as it can be.
+fn as_shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }
 
 /// How differently the same piece of work takes: the floor below every benchmark on this machine.
@@ -57,6 +65,10 @@ pub struct Noise {
 pub fn readings() -> Readings {
     let root = Root::new("/");
     Readings {
+        own_binary: std::env::current_exe()
+            .map(|path| path.display().to_string())
+            .map_err(|error| format!("its path is not known: {error}"))
+            .into(),
         timer_step_ns: timer_step(),
         clocksource: text(&root, "sys/devices/system/clocksource/clocksource0/current_clocksource"),
         address_randomization: number(&root, "proc/sys/kernel/randomize_va_space"),

@@ -13,7 +13,7 @@ pub enum Exit {
     Inconclusive = 3,
     /// A benchmark failed, timed out, was invalid or is missing; or nothing was measured at all.
     Failed = 4,
-    /// The machine cannot do this: no GPU where one is required, or incomparable machines.
+    /// The machine cannot do this: no GPU where one is required, incomparable machines, a disk without space.
     Machine = 5,
     /// The answer is known and could not be told: GitHub or the history could not be reached, or refused.
     Unpublished = 6,
@@ -35,7 +35,7 @@ impl Exit {
         (Exit::Failed, "a benchmark failed, timed out, was invalid or is missing, or nothing was compared"),
         (
             Exit::Machine,
-            "the machine cannot do this: no GPU where one is required, incomparable machines, or a fork's code where none may run",
+            "the machine cannot do this: no GPU where one is required, incomparable machines, no space on a disk, or a fork's code where none may run",
         ),
         (Exit::Unpublished, "the answer is known and could not be published"),
         (Exit::Internal, "internal error"),

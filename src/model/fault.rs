@@ -3,6 +3,7 @@
 //! One type for all rooms: a room that cannot say what to do next has not finished its error.
 
 use std::fmt;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,6 +85,13 @@ impl Fault {
     pub fn exits(self, exit: Exit) -> Self {
         Self { exit, ..self }
     }
+
+    /// The same fault, with exit code 5 where the machine failed rather than the user: no space is left, a quota or the
+    /// limit for a file's size is used up, the device gives errors, too many files are open. What another path or another
+    /// permission would mend keeps its code.
+    pub fn caused_by(self, error: &io::Error) -> Self {
+        if is_the_machines(error) { self.exits(Exit::Machine) } else { self }
+    }
 }
 
 impl fmt::Display for Place {
@@ -106,6 +114,14 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+fn is_the_machines(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, OutOfMemory, QuotaExceeded, StorageFull};
+    // No kind of the standard library's: EIO, ENFILE and EMFILE, which Linux numbers alike on every architecture.
+    const NUMBERS: [i32; 3] = [5, 23, 24];
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge | OutOfMemory)
+        || error.raw_os_error().is_some_and(|number| NUMBERS.contains(&number))
+}
 
 /// One-based line and column (in characters) of a byte offset; an offset past the end counts as the end.
 fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
@@ -130,6 +146,21 @@ mod tests {
         let names: Vec<_> = chain.each().map(|fault| fault.place.to_string()).collect();
         assert_eq!(names, (0..20).map(|index| index.to_string()).collect::<Vec<_>>());
         assert!(Fault::chain(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn n30_a_full_disk_is_the_machines_fault_and_a_wrong_path_the_users() {
+        let exit = |number| {
+            Fault::at_path("a", "wrong", "mend it").caused_by(&io::Error::from_raw_os_error(number)).exit
+        };
+        // ENOSPC, EDQUOT, EFBIG, EIO, EMFILE
+        for number in [28, 122, 27, 5, 24] {
+            assert_eq!(exit(number), Exit::Machine, "{}", io::Error::from_raw_os_error(number));
+        }
+        // ENOENT, EACCES, EEXIST, ENOTDIR, EROFS
+        for number in [2, 13, 17, 20, 30] {
+            assert_eq!(exit(number), Exit::Usage, "{}", io::Error::from_raw_os_error(number));
+        }
     }
 
     #[test]

@@ -18,12 +18,11 @@ pub fn of_process(
     cold: Option<&Path>,
 ) -> Vec<(OsString, OsString)> {
     let mut env = of_benchmark(benchmark);
-    let mut set = |name: &str, value: String| env.push((name.into(), value.into()));
     if let Some(folder) = cold {
-        for name in KERNEL_CACHES.into_iter().chain([CACHE_HOME]) {
-            set(name, folder.join(name).to_string_lossy().into_owned());
-        }
+        let caches = KERNEL_CACHES.into_iter().chain([CACHE_HOME]);
+        env.extend(caches.map(|name| (name.into(), folder.join(name).into_os_string())));
     }
+    let mut set = |name: &str, value: String| env.push((name.into(), value.into()));
     let device = &benchmark.settings.device.value;
     if !device.is_empty() {
         for name in ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"] {

@@ -8,6 +8,7 @@ use super::event::{Observer, Progress};
 use super::executor::{End, Execution, Executor, Launch, StagePlan, Stop};
 use super::judge::{first_line, signal_name};
 use super::lane::{LaneRun, slug};
+use super::temporary::Temporary;
 use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{FailureKind, Outcome, Params, ProcessEnd, Result, Stage, Thermal, Timing};
 use crate::plan::{Lane, PlannedCase};
@@ -83,14 +84,14 @@ impl Hands<'_> {
     pub fn process(&mut self, case: &PlannedCase, process: u32, shared: &[Params]) -> Execution {
         // Fresh for every process, gone with it; without one the process could still be told apart as cold, but
         // would not be: then it does not start.
-        let cold = (case.id.thermal == Thermal::Cold).then(tempfile::tempdir);
+        let cold = (case.id.thermal == Thermal::Cold).then(Temporary::make);
         let cold = match cold.transpose() {
             Ok(folder) => folder,
             Err(error) => {
                 return Execution::not_started(format!("no folder for empty caches can be made: {error}"));
             }
         };
-        let mut launch = self.launch(case, process, cold.as_ref().map(tempfile::TempDir::path));
+        let mut launch = self.launch(case, process, cold.as_ref().map(Temporary::path));
         if !shared.is_empty() {
             launch = launch.for_cases(shared);
         }

@@ -4,6 +4,13 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
+/// Lets a write beyond the limit for a file's size (`ulimit -f`) fail like any other, instead of ending the process
+/// without a word (SIGXFSZ). A child begins with the usual effect of the signal. Errors: signals cannot be taken.
+pub fn outlive_file_size_limit() -> std::io::Result<()> {
+    let seen = std::sync::Arc::default();
+    signal_hook::flag::register(nix::libc::SIGXFSZ, seen).map(drop)
+}
+
 /// Set once a signal has come; stays set.
 #[derive(Debug)]
 pub struct Interrupt {

@@ -20,13 +20,14 @@ mod share;
 mod stages;
 mod stream;
 mod supervised;
+mod temporary;
 mod together;
 mod turns;
 mod watch;
 
 pub use event::{Observer, Progress, Silent};
 pub use executor::{End, Execution, Executor, Launch, StagePlan, Stop};
-pub use interrupt::Interrupt;
+pub use interrupt::{Interrupt, outlive_file_size_limit};
 pub use lane::Finished;
 pub use requires::has_binary;
 pub use rounds::{Next, PairState, Referee, Rounds, RoundsState, Watch};

@@ -20,6 +20,7 @@ use super::environment;
 use super::executor::{Execution, Executor, Launch, Stop};
 use super::interrupt::Interrupt;
 use super::pair;
+use super::temporary::{self, Temporary};
 use super::turns::{Baton, Turns};
 use super::watch::Watch;
 use crate::model::line;
@@ -27,6 +28,8 @@ use crate::supervise::{self, Assignment};
 
 /// Seconds between SIGTERM and SIGKILL.
 const GRACE: f64 = 2.0;
+/// How long a supervisor may take over what it is told.
+const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
 /// A pipe this large holds what comes meanwhile; the kernel's usual limit for one pipe.
 const PIPE_BYTES: i32 = 1 << 20;
 
@@ -34,8 +37,8 @@ const PIPE_BYTES: i32 = 1 << 20;
 pub struct Supervised {
     /// The gbench-ci binary, which is its own supervisor.
     binary: PathBuf,
-    /// Private folder of the FIFO.
-    folder: tempfile::TempDir,
+    /// Private folder of the FIFOs.
+    folder: Temporary,
     interrupt: Option<Interrupt>,
     /// The whole process is ours, so that orphans of a killed supervisor may be cleaned up.
     owns_process: bool,
@@ -51,7 +54,9 @@ impl Supervised {
             supervise::adopt_orphans()?;
             supervise::hide_from_children()?;
         }
-        let folder = tempfile::Builder::new().prefix("gbench-ci-").tempdir()?;
+        // Also once a run: whoever was killed could not.
+        temporary::remove_abandoned();
+        let folder = Temporary::make()?;
         Ok(Self { binary, folder, interrupt, owns_process })
     }
 
@@ -93,6 +98,8 @@ impl Supervised {
 
     fn supervisor(&self) -> std::io::Result<(Child, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
+        // A supervisor reads what it is told at once, unless something has stopped it.
+        ours.set_write_timeout(Some(SUPERVISOR_PATIENCE))?;
         let child = Command::new(&self.binary)
             .arg(supervise::ARGUMENT)
             // The child can read its supervisor's environment; what is not there cannot leak.

@@ -63,7 +63,7 @@ impl Store {
         let folder = self.folder(name);
         let fault = |error: std::io::Error| {
             let what = format!("the store cannot be written: {error}");
-            Fault::at_path(&folder, what, "choose a writable folder with `store` in [run]")
+            Fault::at_path(&folder, what, "choose a writable folder with `store` in [run]").caused_by(&error)
         };
         let path = folder.join(format!("{}.json", record.run_id));
         let text = serde_json::to_vec(record)
@@ -128,7 +128,8 @@ impl Store {
             .collect()
     }
 
-    fn names(&self) -> Vec<String> {
+    /// Names that have a folder, sorted.
+    pub fn names(&self) -> Vec<String> {
         sorted_names(&self.root.join("baselines"), "")
     }
 
@@ -150,7 +151,7 @@ impl Store {
         });
         locked.map_err(|error| {
             let next = "choose a writable folder on a local disk with `store` in [run]";
-            Fault::at_path(&path, format!("cannot be locked: {error}"), next)
+            Fault::at_path(&path, format!("cannot be locked: {error}"), next).caused_by(&error)
         })
     }
 }

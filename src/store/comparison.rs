@@ -32,8 +32,9 @@ impl ComparisonFolder {
             Fault::at_path(
                 &root,
                 format!("the comparison's folder cannot be made: {error}"),
-                "choose a writable folder with `--artifacts`",
+                "choose a writable folder with `--artifacts`, on a disk with space",
             )
+            .caused_by(&error)
         })?;
         Ok(Self { root })
     }

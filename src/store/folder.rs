@@ -63,8 +63,9 @@ impl RunFolder {
             Fault::at_path(
                 root,
                 format!("the run's folder cannot be made: {error}"),
-                "choose a writable folder with `--artifacts`",
+                "choose a writable folder with `--artifacts`, on a disk with space",
             )
+            .caused_by(&error)
         };
         if let Some(artifacts) = root.parent() {
             make_unwatched(artifacts).map_err(fault)?;
@@ -93,6 +94,7 @@ impl RunFolder {
                 format!("the run cannot go on from here: {error}"),
                 "make the folder writable, with some space left",
             )
+            .caused_by(&error)
         };
         let mut header = record.clone();
         let mut lines = Vec::new();
@@ -195,6 +197,7 @@ impl RunFolder {
     fn fault(&self, error: std::io::Error) -> Fault {
         let what = format!("the run's folder cannot be written: {error}");
         Fault::at_path(&self.root, what, "free some space, and leave the folder alone while a run lasts")
+            .caused_by(&error)
     }
 }
 
@@ -202,6 +205,9 @@ impl RunFolder {
 pub fn make_unwatched(folder: &Path) -> std::io::Result<()> {
     if !folder.exists() {
         std::fs::create_dir_all(folder)?;
+    }
+    // Also one that is there and empty: a gate may have been killed right after it made it.
+    if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) {
         std::fs::write(folder.join(".gitignore"), "# Made by gbench-ci: its results are not sources.\n*\n")?;
     }
     Ok(())

@@ -1,8 +1,13 @@
 //! Reading records back, whole or recovered, and writing files so that nobody sees half of one.
 
+use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use nix::fcntl::{AT_FDCWD, AtFlags};
+use nix::unistd::linkat;
 
 use super::folder::{Entry, JOURNAL, RECORD};
 use crate::model::{CaseRecord, Fault, RecordState, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
@@ -250,21 +255,70 @@ pub fn without_temporary(error: &std::io::Error) -> String {
     text.split(" at path \"").next().unwrap_or_default().to_owned()
 }
 
-/// Writes a file so that readers see the old one or the new one, whole, also across a crash. Errors: exit code 2.
+/// Writes a file so that readers see the old one or the new one, whole, also across a crash. Errors: exit code 2, or 5
+/// where the disk has no space.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(bytes)?;
-        // Temporary files are private; a report is as readable as any file of its folder.
-        let mode = nix::sys::stat::Mode::from_bits_truncate(0o644);
-        nix::sys::stat::fchmod(file.as_file(), mode)?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
+        // Without a name as long as it is not whole: whoever is killed meanwhile leaves nothing.
+        let unnamed = tempfile::tempfile_in(folder)?;
+        fill(&unnamed, bytes)?;
+        let name = |to: &Path| link(&unnamed, to);
+        match name(path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                tempfile::Builder::new().make_in(folder, name)?.persist(path)?;
+            }
+            // A file system that knows no unnamed files, or no /proc to name them by.
+            Err(_) => {
+                let named = tempfile::NamedTempFile::new_in(folder)?;
+                fill(named.as_file(), bytes)?;
+                named.persist(path)?;
+            }
+        }
         std::fs::File::open(folder)?.sync_all()
     };
     write().map_err(|error| {
         let what = format!("cannot be written: {}", without_temporary(&error));
         Fault::at_path(path, what, "check that the folder exists, is writable and has space")
+            .caused_by(&error)
     })
+}
+
+/// Writes a temporary file so that it survives a crash, as readable as any file of its folder: such files are private.
+fn fill(mut file: &File, bytes: &[u8]) -> std::io::Result<()> {
+    file.write_all(bytes)?;
+    nix::sys::stat::fchmod(file, nix::sys::stat::Mode::from_bits_truncate(0o644))?;
+    file.sync_all()
+}
+
+/// Gives a file without a name one; open(2) says how, at `O_TMPFILE`. Errors: something is called so already.
+fn link(file: &File, to: &Path) -> std::io::Result<()> {
+    let from = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(AT_FDCWD, from.as_str(), AT_FDCWD, to, AtFlags::AT_SYMLINK_FOLLOW)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n24_a_file_has_no_name_before_it_is_whole_and_replaces_what_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let elsewhere = folder.path().join("elsewhere");
+        std::fs::write(&elsewhere, "kept").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        for text in ["one", "two"] {
+            write_atomically(&path, text.as_bytes()).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+            assert!(path.symlink_metadata().unwrap().is_file());
+        }
+        assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "kept");
+        let unnamed = tempfile::tempfile_in(folder.path()).unwrap();
+        fill(&unnamed, b"three").unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "it has no name yet");
+        link(&unnamed, &folder.path().join("three")).unwrap();
+        assert_eq!(std::fs::read_to_string(folder.path().join("three")).unwrap(), "three");
+    }
 }

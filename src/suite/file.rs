@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use nix::fcntl::OFlag;
 use toml::de::DeTable;
 
 use super::action::argv;
@@ -22,8 +24,8 @@ use crate::model::{
 /// The file that is looked for where none is named.
 pub const FILE_NAME: &str = "gbench.toml";
 
-/// Bytes; nobody writes more by hand, and `/dev/zero` is longer still.
-const LARGEST_FILE: u64 = 16 << 20;
+/// Bytes; nobody writes more by hand, and `/dev/zero` is longer still. Read, it takes some hundred times as much memory.
+const LARGEST_FILE: u64 = 4 << 20;
 
 impl Suite {
     /// Reads a suite file. `builtins`: the members that `builtin = "name"` may call, found by the name of
@@ -75,16 +77,23 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         return Err(Fault::at_path(path, "this is a folder, not a suite file", next));
     }
     let mut bytes = Vec::new();
-    let opened = std::fs::File::open(path);
+    // Without waiting: a FIFO that nobody writes to would be waited for without end.
+    let opened = std::fs::File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
+    if opened.as_ref().is_ok_and(|file| file.metadata().is_ok_and(|found| found.file_type().is_fifo())) {
+        let next = "write it into a file: the paths in it begin at its folder, and a pipe has none";
+        return Err(Fault::at_path(path, "this is a FIFO or a pipe, not a file", next));
+    }
     let read = opened.and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes));
     match read {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             Err(Fault::at_path(path, "there is no such suite file", init))
         }
         Err(error) => Err(Fault::at_path(path, format!("cannot be read: {error}"), "make it readable")),
-        Ok(_) if bytes.len() as u64 > LARGEST_FILE => {
-            Err(Fault::at_path(path, "is larger than 16 MiB", "name a suite file with `--config`"))
-        }
+        Ok(_) if bytes.len() as u64 > LARGEST_FILE => Err(Fault::at_path(
+            path,
+            "is larger than 4 MiB",
+            "name a suite file with `--config`, or write a `matrix` for what varies",
+        )),
         Ok(_) if bytes.trim_ascii().is_empty() => {
             Err(Fault::at_path(path, "the suite file is empty", "run `gbench-ci init --force` to write one"))
         }
@@ -137,6 +146,15 @@ fn read_suite(path: &Path, text: &str, page: &Page, tree: &DeTable, builtins: &[
     };
     let list = root.take("benchmark");
     let entries = list.and_then(|item| item.list("`[[benchmark]]` with two brackets")).unwrap_or_default();
+    if let Some(beyond) = entries.get(MOST_POINTS) {
+        let what = format!(
+            "this is benchmark {} of {}; a file may make {MOST_POINTS} cases",
+            MOST_POINTS + 1,
+            entries.len()
+        );
+        beyond.fault(what, "write a `matrix` for what varies, or several files");
+        return None;
+    }
     let read: Vec<_> = entries.iter().filter_map(|entry| surroundings.benchmark(entry)).collect();
     refuse_duplicates(page, &read);
     let benchmarks: Vec<_> = read.into_iter().map(|(benchmark, _)| benchmark).collect();
@@ -311,6 +329,6 @@ mod tests {
     #[test]
     fn an_endless_file_is_refused() {
         let fault = Suite::load(Path::new("/dev/zero"), &[]).unwrap_err();
-        assert_eq!(fault.what, "is larger than 16 MiB");
+        assert_eq!(fault.what, "is larger than 4 MiB");
     }
 }

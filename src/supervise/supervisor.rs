@@ -17,7 +17,7 @@ use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
 use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::stat::Mode;
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpid, getppid};
 
 use super::descendants::kill_without_reaping;
 use super::wire::{Assignment, KILL, Report, STOP};
@@ -26,31 +26,35 @@ use crate::model::{ProcessEnd, line};
 
 /// How long SIGKILL may take before a process counts as stuck in the kernel.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the gate may take over its assignment, and over making room for the report. A gate that is dead needs no
+/// deadline: its end of the socket is closed. This one is for a gate that is stopped or stuck.
+const GATE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs as the supervisor: the socket to the gate is standard input; standard output and error are the
 /// child's. Never returns early without a word: what goes wrong becomes a [`Report`], or the socket's end.
+///
+/// The gate can be killed between any two instructions. So this process waits for it at the socket alone, which tells of
+/// its end, and for a bounded time; and it opens a FIFO only without waiting, because `open` would wait for ever for
+/// the other end of a FIFO whose gate is gone, and hear of nothing.
 pub fn main() -> ExitCode {
-    match supervise() {
+    // SAFETY: descriptor 0 is open (the gate made it a socket) and nothing else in this process uses it.
+    let gate = UnixStream::from(unsafe { OwnedFd::from_raw_fd(0) });
+    match supervise(gate, GATE_PATIENCE) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("gbench-ci supervisor: {error}");
+            // The pipe may have lost its reader by now.
+            let _ = writeln!(std::io::stderr(), "gbench-ci supervisor: {error}");
             ExitCode::from(70)
         }
     }
 }
 
-fn supervise() -> std::io::Result<()> {
-    // SAFETY: descriptor 0 is open (the gate made it a socket) and nothing else in this process uses it.
-    let gate = UnixStream::from(unsafe { OwnedFd::from_raw_fd(0) });
+fn supervise(gate: UnixStream, patience: Duration) -> std::io::Result<()> {
     // The child must not inherit the socket: its copy would hide the gate's death from us.
     fcntl(&gate, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
-    let mut reader = BufReader::new(gate.try_clone()?);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let assignment: Assignment = serde_json::from_str(&line)?;
-    let mut environment = vec![0; assignment.env_bytes];
-    reader.read_exact(&mut environment)?;
-    let told_to_stop_already = !reader.buffer().is_empty();
+    gate.set_read_timeout(Some(patience))?;
+    gate.set_write_timeout(Some(patience))?;
+    let Some((assignment, environment, told_to_stop_already)) = assignment(&gate)? else { return Ok(()) };
 
     adopt_orphans()?;
     // A session of its own: the terminal's Ctrl-C reaches the gate alone, which then stops us in order.
@@ -87,6 +91,25 @@ fn supervise() -> std::io::Result<()> {
     Ok(())
 }
 
+/// What to start, its environment, and whether more has been said since. `None`: the gate was gone before it said all.
+/// Errors: it keeps silent for too long; what it says is no assignment.
+fn assignment(gate: &UnixStream) -> std::io::Result<Option<(Assignment, Vec<u8>, bool)>> {
+    let mut reader = BufReader::new(gate.try_clone()?);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    if !line.ends_with('\n') {
+        return Ok(None);
+    }
+    let assignment: Assignment = serde_json::from_str(&line)?;
+    let mut environment = vec![0; assignment.env_bytes];
+    match reader.read_exact(&mut environment) {
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    let told_to_stop_already = !reader.buffer().is_empty();
+    Ok(Some((assignment, environment, told_to_stop_already)))
+}
+
 /// Signals that matter here arrive as reads instead of interruptions.
 fn block_signals() -> nix::Result<SignalFd> {
     let mut set = SigSet::empty();
@@ -107,25 +130,25 @@ fn spawn(assignment: &Assignment, environment: Vec<u8>) -> std::io::Result<Child
             command.env(text(&pair[..equals]), text(&pair[equals + 1..]));
         }
     }
-    // Opened without CLOEXEC, so that the child has it too; ours closes when `events` goes out of scope.
-    let events = match &assignment.events {
-        Some(path) => Some(open(path, OFlag::O_WRONLY, Mode::empty())?),
-        None => None,
-    };
+    // Ours closes when `events` goes out of scope.
+    let events = assignment.events.as_deref().map(|path| open_fifo(path, OFlag::O_WRONLY)).transpose()?;
     if let Some(descriptor) = &events {
         command.env(line::env::FD, descriptor.as_raw_fd().to_string());
     }
-    let turns = assignment.turns.as_deref().map(open_turns).transpose()?;
+    let turns = assignment.turns.as_deref().map(|path| open_fifo(path, OFlag::O_RDONLY)).transpose()?;
     if let Some(descriptor) = &turns {
         command.env(line::env::TURN_FD, descriptor.as_raw_fd().to_string());
     }
-    // SAFETY: between fork and exec only async-signal-safe calls are made: one pthread_sigmask, one prctl.
+    let supervisor = getpid();
+    // SAFETY: between fork and exec only async-signal-safe calls are made: pthread_sigmask, prctl, getppid.
     unsafe {
-        command.pre_exec(|| {
+        command.pre_exec(move || {
             // What this supervisor blocks for itself would otherwise stay blocked in the child: no SIGTERM.
             SigSet::empty().thread_set_mask()?;
             // Second net below the socket: if this supervisor is killed, the child goes with it.
-            Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)
+            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+            // The signal is for a death that is still to come.
+            if getppid() == supervisor { Ok(()) } else { Err(std::io::ErrorKind::BrokenPipe.into()) }
         });
     }
     // The child inherits the soft limit; ours goes back up right after.
@@ -138,10 +161,12 @@ fn spawn(assignment: &Assignment, environment: Vec<u8>) -> std::io::Result<Child
     child
 }
 
-/// Opens the FIFO to read turns from, without CLOEXEC. Waiting for the gate to hold its other end would be waiting for
-/// ever if the gate is gone, so it is opened without waiting, and made to wait for the child's sake afterwards.
-fn open_turns(path: &Path) -> nix::Result<OwnedFd> {
-    let descriptor = open(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK, Mode::empty())?;
+/// Opens one end of a FIFO without CLOEXEC, so that the child has it too. Not waited for: a gate that lives holds the
+/// FIFO open before it names it here. For the child's sake it is made to wait afterwards.
+///
+/// Errors: `ENXIO` for the end to write to, where nobody holds the other one: the gate is gone.
+fn open_fifo(path: &Path, direction: OFlag) -> nix::Result<OwnedFd> {
+    let descriptor = open(path, direction | OFlag::O_NONBLOCK, Mode::empty())?;
     fcntl(&descriptor, FcntlArg::F_SETFL(OFlag::empty()))?;
     Ok(descriptor)
 }
@@ -228,4 +253,39 @@ fn attend(
 fn ask_to_end(pid: Pid) {
     let _ = killpg(pid, Signal::SIGTERM);
     let _ = kill(pid, Signal::SIGTERM);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n24_a_gate_that_keeps_silent_is_not_waited_for_without_end() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let begun = Instant::now();
+        let error = supervise(theirs, Duration::from_millis(50)).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "{error}");
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        drop(ours);
+    }
+
+    #[test]
+    fn n24_a_gate_that_dies_before_it_has_said_all_starts_nothing() {
+        let assignment = Assignment {
+            argv: vec!["true".into()],
+            dir: "/".into(),
+            env_bytes: 9,
+            events: None,
+            turns: None,
+            memory_limit: 0,
+            grace: 0.0,
+        };
+        let assignment = serde_json::to_string(&assignment).unwrap();
+        for said in ["".to_owned(), assignment[..20].to_owned(), format!("{assignment}\nA=b")] {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            (&ours).write_all(said.as_bytes()).unwrap();
+            drop(ours);
+            assert!(super::assignment(&theirs).unwrap().is_none(), "{said}");
+        }
+    }
 }

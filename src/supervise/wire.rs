@@ -19,12 +19,15 @@ pub const KILL: u8 = b'K';
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Assignment {
     pub argv: Vec<String>,
+    #[serde(with = "bytes")]
     pub dir: PathBuf,
     /// Length of the environment that follows this line. Bytes, because names and values need not be UTF-8.
     pub env_bytes: usize,
     /// A FIFO that the child gets as an inherited descriptor, its number in `GBENCH_FD`.
+    #[serde(with = "bytes_if_any")]
     pub events: Option<PathBuf>,
     /// A FIFO that the child gets as a descriptor to read from, its number in `GBENCH_TURN_FD`.
+    #[serde(with = "bytes_if_any")]
     pub turns: Option<PathBuf>,
     /// Address space in bytes; 0: no limit.
     pub memory_limit: u64,
@@ -50,4 +53,64 @@ pub enum Report {
         /// Descendants that even SIGKILL did not end within five seconds: stuck in the kernel.
         survivors: u32,
     },
+}
+
+/// A path as the bytes that it is: its name need not be UTF-8.
+mod bytes {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        path.as_os_str().as_bytes().serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+        Ok(OsString::from_vec(Vec::deserialize(deserializer)?).into())
+    }
+}
+
+/// [`bytes`] of what may be absent.
+mod bytes_if_any {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    use std::path::PathBuf;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+        path.as_ref().map(|path| path.as_os_str().as_bytes()).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
+        let bytes: Option<Vec<u8>> = Option::deserialize(deserializer)?;
+        Ok(bytes.map(|bytes| OsString::from_vec(bytes).into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    #[test]
+    fn n30_paths_that_are_not_utf8_reach_the_supervisor_as_they_are() {
+        let path = PathBuf::from(OsString::from_vec(b"/a\xff b".to_vec()));
+        let assignment = Assignment {
+            argv: vec!["true".into()],
+            dir: path.clone(),
+            env_bytes: 0,
+            events: Some(path.clone()),
+            turns: None,
+            memory_limit: 0,
+            grace: 0.0,
+        };
+        let text = serde_json::to_string(&assignment).unwrap();
+        let back: Assignment = serde_json::from_str(&text).unwrap();
+        assert_eq!((back.dir, back.events, back.turns), (path.clone(), Some(path), None));
+    }
 }

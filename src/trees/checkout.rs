@@ -16,7 +16,7 @@ use git2::{ObjectType, Oid, Repository, Status, StatusOptions, TreeWalkMode, Tre
 
 use super::link::{Ground, link};
 use super::overlay::{self, Times};
-use super::{files, lfs, submodules};
+use super::{advice, files, lfs, submodules};
 use crate::model::{Fault, Result};
 
 /// What a work tree shall hold.
@@ -45,10 +45,7 @@ pub(super) fn fill(
     ground: Ground,
     within: &Path,
 ) -> Result<()> {
-    let fault = |error: git2::Error| {
-        let what = format!("{} cannot be checked out here: {}", state.commit(), error.message());
-        Fault::at_path(at, what, "give a writable folder with enough space")
-    };
+    let fault = |error: git2::Error| advice::cannot_check_out(origin, state.commit(), at, &error);
     if let (State::AsItStands(commit), Some(checkout)) = (state, origin.workdir()) {
         let head = origin.head().and_then(|head| head.peel_to_commit()).map_err(fault)?.id();
         if head != commit {

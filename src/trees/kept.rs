@@ -43,7 +43,7 @@ impl Tree {
         })?;
         let fault = |error: io::Error| {
             let what = format!("the folder of the trees cannot be used: {error}");
-            Fault::at_path(folder, what, "choose a writable folder with `store` in [run]")
+            Fault::at_path(folder, what, "choose a writable folder with `store` in [run]").caused_by(&error)
         };
         let folder = made(folder).map_err(fault)?;
         let lock = lock(&folder, side)?;
@@ -74,9 +74,9 @@ impl Tree {
             true => {
                 let checkout = self.checkout.as_deref()?;
                 match path.strip_prefix(checkout) {
-                    Ok(below) => below.to_owned(),
-                    // Reached through a link: git knows its root without links.
-                    Err(_) => {
+                    Ok(below) if !goes_up(below) => below.to_owned(),
+                    // Reached through a link or by way of `..`: git knows its root without either.
+                    _ => {
                         let parent = path.parent()?.canonicalize().ok()?;
                         let real = parent.join(path.file_name().unwrap_or_default());
                         real.strip_prefix(checkout.canonicalize().ok()?).ok()?.to_owned()
@@ -84,9 +84,12 @@ impl Tree {
                 }
             }
         };
-        let leads_out = below.components().any(|part| matches!(part, std::path::Component::ParentDir));
-        (!leads_out).then(|| self.root.join(below))
+        (!goes_up(&below)).then(|| self.root.join(below))
     }
+}
+
+fn goes_up(path: &Path) -> bool {
+    path.components().any(|part| matches!(part, std::path::Component::ParentDir))
 }
 
 /// Folders for compiled kernels that are this side's own, kept like its files: otherwise the side that runs first
@@ -94,8 +97,9 @@ impl Tree {
 ///
 /// To be laid over what the gate inherits and under what the suite file sets: who names a cache there means it.
 pub fn side_environment(tree: &Tree) -> Vec<(String, String)> {
-    let folder = |name: &str| tree.cache.join(name).to_string_lossy().into_owned();
-    KERNEL_CACHES.map(|name| (name.to_owned(), folder(name))).into()
+    // Where the path is no text there is no variable: a changed one would lead to a folder that is not there.
+    let folder = |name: &str| tree.cache.join(name).to_str().map(str::to_owned);
+    KERNEL_CACHES.into_iter().filter_map(|name| Some((name.to_owned(), folder(name)?))).collect()
 }
 
 /// The folder of the trees, out of git's sight also where it lies in the user's checkout; absolute, without links.

@@ -87,6 +87,7 @@ pub(super) fn fill(origin: &Repository, tree: &Repository, within: &Path) -> Res
         put(&pointer.object(&storage), &path, entry.mode).map_err(|error| {
             let what = format!("its Git LFS content cannot be written: {error}");
             Fault::at_path(&path, what, "free some space, and check that the folder can be written")
+                .caused_by(&error)
         })?;
     }
     // git takes a file as old as the index for one that may have changed since.

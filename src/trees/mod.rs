@@ -23,4 +23,4 @@ mod submodules;
 
 pub use kept::{Tree, side_environment};
 pub use range::{Base, Range};
-pub use revision::{Revision, Sides, names_revision, resolve};
+pub use revision::{Revision, Sides, Unknown, is_bare, names_revision, resolve, why_unknown};

@@ -137,6 +137,7 @@ pub(super) fn apply(checkout: &Path, tree: &Path, changes: &[Change]) -> Result<
     let fault = |path: &Path, error: io::Error| {
         let what = format!("cannot be copied from the working tree: {error}");
         Fault::at_path(tree.join(path), what, "check that it can be read, and that the disk has space")
+            .caused_by(&error)
     };
     // What goes makes room: a file may have become a folder of the same name.
     for change in changes.iter().filter(|change| change.kind == Kind::Gone) {

@@ -78,14 +78,37 @@ pub(super) fn open(folder: &Path) -> Result<Repository> {
             "no git repository holds this folder",
             "go into a clone, or compare two records: `gbench-ci compare base.json head.json`",
         ),
-        _ => {
-            let next = match error.message().contains("extension") {
-                true => "use a clone without that extension: for `partialclone`, one made without `--filter`",
-                false => "see whether `git status` works here",
-            };
-            Fault::at_path(folder, format!("the git repository cannot be opened: {}", error.message()), next)
-        }
+        _ => advice::cannot_open(folder, &error),
     })
+}
+
+/// What a repository says to a word that names none of its commits.
+#[derive(Debug)]
+pub enum Unknown {
+    /// No repository is here that could.
+    NoRepository,
+    /// Nothing can be called so: there is no commit yet, the clone is shallow, it cannot be read; or the branch is there
+    /// and its history too short.
+    Because(Fault),
+    /// What is: branches, remote branches and tags.
+    Names(Vec<String>),
+}
+
+/// Why `text` names no commit of the repository that holds `folder`; asked where [`names_revision`] says no.
+pub fn why_unknown(folder: &Path, text: &str) -> Unknown {
+    match machine::open_repository(folder) {
+        Err(error) if error.code() == ErrorCode::NotFound => Unknown::NoRepository,
+        Err(error) => Unknown::Because(advice::cannot_open(folder, &error)),
+        Ok(repository) => match advice::obstacle(&repository, text) {
+            Some(fault) => Unknown::Because(fault),
+            None => Unknown::Names(advice::names(&repository)),
+        },
+    }
+}
+
+/// Whether a folder is, or lies in, a repository without files of its own.
+pub fn is_bare(folder: &Path) -> bool {
+    machine::open_repository(folder).is_ok_and(|repository| repository.workdir().is_none())
 }
 
 fn commit_of(repository: &Repository, name: &str) -> std::result::Result<Oid, git2::Error> {

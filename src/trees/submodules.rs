@@ -79,6 +79,7 @@ impl Submodule {
         files::make_parents(at, &self.path).map_err(|error| {
             let what = format!("its folder cannot be made: {error}");
             Fault::at_path(at.join(&self.path), what, "give a writable folder with enough space")
+                .caused_by(&error)
         })?;
         let to = at.join(&self.path);
         let own = origin.workdir().map(|root| root.join(&self.path)).filter(|own| own.join(".git").exists());

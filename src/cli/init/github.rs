@@ -186,5 +186,6 @@ fn put(path: &Path, text: &str) -> Result<()> {
     std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text)).map_err(|error| {
         Fault::at_path(path, format!("cannot be written: {error}"), "make the place writable")
             .exits(Exit::Usage)
+            .caused_by(&error)
     })
 }

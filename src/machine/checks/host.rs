@@ -22,6 +22,7 @@ const FAST_CLOCKS: [&str; 6] =
 
 pub(super) fn checks(host: &HostFacts, readings: &Readings) -> Vec<Check> {
     vec![
+        supervisor(&readings.own_binary),
         processor(host),
         governor(&host.governor),
         turbo(&readings.turbo),
@@ -41,6 +42,20 @@ pub(super) fn checks(host: &HostFacts, readings: &Readings) -> Vec<Check> {
 
 fn host(name: &str, state: State, finding: impl Into<String>, advice: &str) -> Check {
     Check::new(Part::Host, name, state, finding, advice)
+}
+
+/// Without it nothing can be started.
+fn supervisor(own_binary: &Probe<String>) -> Check {
+    match own_binary {
+        Probe::Known(_) => {
+            host("supervisor", State::Ok, "this program can start itself beside each benchmark", "")
+        }
+        reason => {
+            let finding =
+                format!("this program cannot start itself beside each benchmark: {}", shown(reason));
+            host("supervisor", State::Problem, finding, "mount /proc")
+        }
+    }
 }
 
 fn processor(facts: &HostFacts) -> Check {
@@ -327,6 +342,12 @@ mod tests {
             state("noise", |_, readings| readings.noise.spread = 0.03),
         ];
         assert_eq!(states, [State::Warning; 12]);
+    }
+
+    #[test]
+    fn n30_without_proc_nothing_can_be_started_and_that_is_a_problem() {
+        let hidden = || Probe::Failed("its path is not known: No such file or directory".into());
+        assert_eq!(state("supervisor", |_, readings| readings.own_binary = hidden()), State::Problem);
     }
 
     #[test]

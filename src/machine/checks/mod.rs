@@ -92,6 +92,7 @@ mod tests {
     /// Readings of a machine in order.
     pub(super) fn readings() -> Readings {
         Readings {
+            own_binary: Probe::Known("/usr/bin/gbench-ci".into()),
             timer_step_ns: Probe::Known(20),
             clocksource: Probe::Known("tsc".into()),
             address_randomization: Probe::Known(2),
