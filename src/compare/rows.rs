@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{
-    CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, Timing, direction_of_unit, is_counted,
+    Better, CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, Timing, direction_of_unit, is_counted,
 };
 
 use super::evidence::{Evidence, Measured, Unusable, case_side, only_stated};
@@ -24,8 +24,6 @@ pub struct Draft<'a> {
     pub ungated: Vec<String>,
     /// Cases without a measurement on either side, with the reason.
     pub unmeasured: Vec<String>,
-    /// `case metric` whose two sides were declared with opposite directions.
-    pub turned: Vec<String>,
 }
 
 /// Sorts pairs into rows. `same_run`: both records carry one run id. `in_rounds`: a rule over rounds will decide, for which
@@ -131,8 +129,8 @@ impl<'a> Drafter<'a, '_> {
                 continue;
             };
             let declared = self.declared(base, head, metric);
-            let better = declared.and_then(|declared| declared.better).or(metric.better);
-            let Some(better) = better.or_else(|| direction_of_unit(&metric.unit)) else { continue };
+            let said = [direction(base, of_base), direction(head, metric)];
+            let Some(better) = said[0].or(said[1]) else { continue };
             let sides = (
                 Measured::of(base, of_base, &mut self.scratch),
                 Measured::of(head, metric, &mut self.scratch),
@@ -206,16 +204,9 @@ impl<'a> Drafter<'a, '_> {
                 sequence: None,
                 threshold: self.policy.threshold_for(head, declared),
             };
-            let declared_better = declared.and_then(|declared| declared.better);
-            let direction = |metric: &Metric| {
-                declared_better.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
-            };
-            row.better = Some(metric).and_then(direction);
-            if let (Some(b), Some(h)) = (base_metric.and_then(direction), head_metric.and_then(direction))
-                && b != h
-            {
-                self.draft.turned.push(format!("{id} {}", metric.name));
-            }
+            // What the base says counts, as its thresholds do: a change does not choose which way is better.
+            let of_base = base_metric.and_then(|metric| direction(base, metric));
+            row.better = of_base.or_else(|| head_metric.and_then(|metric| direction(head, metric)));
             self.metric((id, row), (base, base_metric), (head, head_metric));
         }
         if (self.draft.rows.len(), self.draft.ungated.len()) == before {
@@ -283,6 +274,12 @@ impl<'a> Drafter<'a, '_> {
                     let next = "send it in one unit, or save a new baseline";
                     return self.settled(row, settle(Verdict::Invalid, &reason, next));
                 }
+                if let Some(other) = direction(head_case, head).filter(|other| *other != better) {
+                    let reason = format!("{} is better on base and {} on head", better.word(), other.word());
+                    let next = "declare one direction on both sides; where base had the wrong one, save a new baseline \
+                                or merge that first";
+                    return self.settled(row, settle(Verdict::Invalid, &reason, next));
+                }
                 if let Some((name, base, head)) = other_amount_of_work(base_case, head_case) {
                     let reason = format!(
                         "`{name}` is {base} on base and {head} on head, and the whole process is timed"
@@ -344,6 +341,12 @@ impl<'a> Drafter<'a, '_> {
         self.draft.evidence.push(evidence);
         self.draft.rows.push(row);
     }
+}
+
+/// Which way is better by what one side says: its suite file, else its program, else the unit.
+fn direction(case: &CaseRecord, metric: &Metric) -> Option<Better> {
+    let declared = case.declared.get(&metric.name).and_then(|declared| declared.better);
+    declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
 }
 
 /// The setting by which a whole process was asked for another amount of work on the other side. Where single

@@ -32,7 +32,6 @@ pub fn of_comparison(base: &SideInput, head: &SideInput, pairs: &[Pair], draft: 
     let named = [
         (&draft.unmeasured, "without a measurement on either side"),
         (&draft.ungated, "shown and not judged (`gate = false`)"),
-        (&draft.turned, "judged by the direction that head gives, which is not that of base"),
     ];
     for (names, what) in named.into_iter().filter(|(names, _)| !names.is_empty()) {
         warnings.push(format!("{} {what}: {}", names.len(), list(names, MOST_NAMED)));

@@ -6,7 +6,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::model::CaseId;
+use crate::model::{CaseId, Comparison};
 
 /// Who goes first, second, third in a round of a case: the indices below `participants`, at most 3.
 ///
@@ -22,6 +22,12 @@ pub fn order(seed: u64, case: &CaseId, round: u32, participants: usize) -> Vec<u
         _ => ORDERS[(toss % 6) as usize],
     };
     order.into_iter().filter(|index| *index < participants).collect()
+}
+
+/// The order that a round of a comparison must have had, by its own records: the one place that knows which comparison
+/// tosses its coin how.
+pub fn order_of(comparison: &Comparison, case: &CaseId, round: u32, participants: usize) -> Vec<usize> {
+    order(comparison.seed, case, round, participants)
 }
 
 fn toss(seed: u64, case: &CaseId, round: u32) -> u64 {

@@ -10,6 +10,7 @@ use super::hands::{Hands, deadline};
 use super::lane::{Finished, LaneRun, not_reached, slug};
 use crate::model::{Result, RunRecord, Side};
 use crate::plan::{Plan, Step};
+use crate::store::note_start;
 
 /// What a session needs beside its plan.
 pub struct Session<'a> {
@@ -50,7 +51,9 @@ impl Session<'_> {
         for (index, (header, lane)) in headers.into_iter().zip(&plan.lanes).enumerate() {
             let cases = plan.steps.iter().flat_map(|step| &step.cases).filter(|case| case.lane == index);
             let folder = artifacts.join(header.run_id.as_str());
+            let id = header.run_id.clone();
             lanes.push(LaneRun::begin(lane, cases, header, &folder)?);
+            note_start(artifacts, &id)?;
         }
         Work { plan, hands, lanes, ended: None, done: 0, total: plan.processes() }.carry_out()
     }
