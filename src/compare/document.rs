@@ -284,6 +284,9 @@ pub struct RowSide {
     /// Sample standard deviation of the logarithms of the processes' medians: relative spread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
+    /// Why a GPU held its clocks down while this was measured, as NVML names it, and in how many of the processes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub throttled: BTreeMap<String, u32>,
 }
 
 /// The change from base to head, direction accounted for: above 0 is worse, whatever the metric.

@@ -16,6 +16,7 @@
 //! scale           logarithms or differences, and the way back to a slowdown
 //! rounded         figures whose last digit is all that differs
 //! stated          summaries without samples
+//! throttling      a GPU whose clocks were held down
 //! welch_holm      the rule within one session
 //! history         what stored records say of the past
 //! between         how much sessions differ, by their history
@@ -52,6 +53,7 @@ mod sentence;
 mod seq_e;
 mod standing;
 mod stated;
+mod throttling;
 mod verdict;
 mod warnings;
 mod welch_holm;

@@ -109,6 +109,7 @@ impl Policy {
             margin: margin
                 .and_then(|margin| convert(margin.value, &margin.unit, &metric.unit))
                 .filter(|margin| is_threshold(*margin)),
+            usual_slowdown: false,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::model::Better;
 use crate::stats;
 
-use super::{Evidence, ProcessValues};
+use super::{Evidence, ProcessValues, throttling};
 
 /// The rounds that both sides finished, in order.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct Rounds {
 const WHOLE: f64 = 50.0;
 
 /// One round as it was measured, in the metric's own unit.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
     /// As the records number it, from 0.
     pub round: u32,
@@ -34,6 +34,8 @@ pub struct Turn {
     pub head: f64,
     /// What the coin said, where the records tell.
     pub base_first: Option<bool>,
+    /// Why a GPU's clocks were held down, on base and on head.
+    pub throttled: [Vec<String>; 2],
 }
 
 /// The turns of the rounds that both sides finished, as [`Rounds::of`] pairs them.
@@ -58,6 +60,7 @@ pub fn turns(evidence: &Evidence) -> Vec<Turn> {
             base: place(base),
             head: place(head),
             base_first: base.slot.zip(head.slot).map(|(base, head)| base < head),
+            throttled: [base.reasons.to_vec(), head.reasons.to_vec()],
         });
     }
     turns
@@ -103,8 +106,10 @@ impl Rounds {
             }
             bases.push(at_base);
             differences.push(sign * (at_head - at_base));
-            // What both sides met, such as a power limit or work of others, is their common lot.
-            disturbed.push(base.busy != head.busy || base.throttled != head.throttled);
+            // What both sides met, such as a power limit or work of others, is their common lot; a card that slows itself
+            // down is another one each time.
+            let one_side = base.busy != head.busy || base.throttled != head.throttled;
+            disturbed.push(one_side || throttling::spoils(evidence, base, head));
         }
         let first = &bases[..bases.len().min(screen)];
         let margin = evidence.limits.margin.unwrap_or(0.0);

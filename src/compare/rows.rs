@@ -11,7 +11,7 @@ use super::evidence::{Evidence, Measured, Unusable, case_side, only_stated};
 use super::pairing::{Pair, loosely, near_miss};
 use super::policy::{Policy, declaration};
 use super::warnings::SHAPING;
-use super::{Change, Decision, Row, Verdict};
+use super::{Change, Decision, Row, RowLimits, Verdict, throttling};
 
 /// All rows of a comparison, some still without their decision.
 #[derive(Default)]
@@ -146,7 +146,7 @@ impl<'a> Drafter<'a, '_> {
                     stated: [None, None],
                     better,
                     threshold: self.policy.threshold_for(head, declared),
-                    limits: self.policy.limits_for(base, metric, declared),
+                    limits: self.limits(base, base, metric, declared),
                     witness: true,
                     base: base_values,
                     head: head_values,
@@ -299,7 +299,8 @@ impl<'a> Drafter<'a, '_> {
                     stated: [only_stated(base), only_stated(head)],
                     better,
                     threshold: row.threshold,
-                    limits: self.policy.limits_for(
+                    limits: self.limits(
+                        base_case,
                         if self.in_rounds { base_case } else { head_case },
                         head,
                         declared,
@@ -331,6 +332,18 @@ impl<'a> Drafter<'a, '_> {
             true => base.declared.get(&metric.name),
             false => declaration(Some(base), Some(head), metric),
         }
+    }
+
+    /// What is asked of a row. `of`: the case whose settings speak; what the card usually does is always the base's word.
+    fn limits(
+        &self,
+        base: &CaseRecord,
+        of: &CaseRecord,
+        metric: &Metric,
+        declared: Option<&MetricDeclaration>,
+    ) -> RowLimits {
+        let limits = self.policy.limits_for(of, metric, declared);
+        RowLimits { usual_slowdown: throttling::is_usual(base), ..limits }
     }
 
     fn ask(&mut self, mut row: Row, evidence: Evidence<'a>) {

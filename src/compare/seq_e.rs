@@ -21,7 +21,7 @@ use super::doubts::{Stickiness, repeated_numbers, shift};
 use super::question::known_exactly;
 use super::words::{count, list, percent, signed_percent};
 use super::{
-    Change, Decision, Evidence, Judgement, RoundScale, Rounds, RoundsMethod, Rule, Sequence, Verdict,
+    Change, Decision, Evidence, Judgement, RoundScale, Rounds, RoundsMethod, Rule, Sequence, Verdict, throttling,
 };
 
 /// Advising more further rounds than this would be no advice.
@@ -178,7 +178,11 @@ impl Rule for SeqE {
                     count(line.rounds.differences.len(), "round"),
                     decision.verdict.word()
                 );
-                weaken(&mut decision, reason, "keep other work off the machine, and compare again".into());
+                let next = "keep other work off the machine, and compare again".into();
+                let (reason, next) =
+                    throttling::doubt_of_rounds(line.evidence, decision.verdict, line.rounds.differences.len())
+                        .unwrap_or((reason, next));
+                weaken(&mut decision, reason, next);
                 // Further rounds in which nothing happens may still show it.
                 let left = line.rounds.differences.len() < limits.most_rounds;
                 decision.open = calm.status == Status::Open && left;

@@ -260,7 +260,7 @@ pub struct ProcessRecord {
     /// It was alive together with the other side's process, and the two took turns. Left out where it was not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lockstep: bool,
-    /// In an interleaved run: what else the machine did meanwhile, where it was looked at.
+    /// What else the machine did meanwhile, where it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
 }
