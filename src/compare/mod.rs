@@ -3,6 +3,7 @@
 //! ```text
 //! comparability   may the two machines be compared at all?
 //! pairing         which case belongs to which, by identity
+//! key             what two measurements of a case must have been asked alike
 //! rows            what each pair is: evidence to decide on, or missing, new, failed, skipped
 //! rule            the seam: all evidence of the suite in, one decision each out
 //! seq_e           the rule for comparisons in rounds
@@ -37,6 +38,7 @@ mod document;
 mod doubts;
 mod evidence;
 mod history;
+mod key;
 mod merge;
 mod merged;
 mod pairing;

@@ -4,13 +4,13 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{
-    Better, CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, Timing, direction_of_unit, is_counted,
+    Better, CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, direction_of_unit, is_counted,
 };
 
 use super::evidence::{Evidence, Measured, Unusable, case_side, only_stated};
+use super::key::other_question;
 use super::pairing::{Pair, loosely, near_miss};
 use super::policy::{Policy, declaration};
-use super::warnings::SHAPING;
 use super::{Change, Decision, Row, RowLimits, Verdict, throttling};
 
 /// All rows of a comparison, some still without their decision.
@@ -280,10 +280,7 @@ impl<'a> Drafter<'a, '_> {
                                 or merge that first";
                     return self.settled(row, settle(Verdict::Invalid, &reason, next));
                 }
-                if let Some((name, base, head)) = other_amount_of_work(base_case, head_case) {
-                    let reason = format!(
-                        "`{name}` is {base} on base and {head} on head, and the whole process is timed"
-                    );
+                if let Some(reason) = other_question(base_case, head_case) {
                     let next = "measure both sides with the same settings, or save a new baseline";
                     return self.settled(row, settle(Verdict::Invalid, &reason, next));
                 }
@@ -360,16 +357,6 @@ impl<'a> Drafter<'a, '_> {
 fn direction(case: &CaseRecord, metric: &Metric) -> Option<Better> {
     let declared = case.declared.get(&metric.name).and_then(|declared| declared.better);
     declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
-}
-
-/// The setting by which a whole process was asked for another amount of work on the other side. Where single
-/// iterations are measured, this only makes them more or fewer; there it is a warning.
-fn other_amount_of_work(base: &CaseRecord, head: &CaseRecord) -> Option<(&'static str, String, String)> {
-    let differing = |name: &'static str| {
-        let (base, head) = (base.config.get(name)?, head.config.get(name)?);
-        (base.value != head.value).then(|| (name, base.value.to_string(), head.value.to_string()))
-    };
-    (head.id.timing == Timing::Process).then(|| SHAPING.into_iter().find_map(differing)).flatten()
 }
 
 /// Its value is known and not merely rounded: by declaration, else by its unit.

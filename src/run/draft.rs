@@ -1,6 +1,7 @@
 //! A case's record in the making: process by process, in its place in the run's record, readable at every moment.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::model::{
@@ -11,6 +12,7 @@ use crate::plan::{PlannedCase, Turn};
 use crate::stats;
 
 use super::collect::{self, Harvest};
+use super::devices::{Claim, Devices};
 use super::executor::{End, Execution};
 use super::judge::{failed, judge};
 
@@ -20,6 +22,8 @@ pub struct Draft {
     planned: PlannedCase,
     settings: Settings,
     device: Option<String>,
+    /// What it can have run on.
+    devices: Arc<Devices>,
     /// Metrics that the gate computed from others.
     derived: Vec<String>,
     /// The outcome is settled: the case is not run, or not any further.
@@ -47,6 +51,7 @@ impl Draft {
             planned: planned.clone(),
             settings: planned.benchmark.settings.clone(),
             device: None,
+            devices: Arc::default(),
             derived: Vec::new(),
             broken: false,
         };
@@ -95,6 +100,11 @@ impl Draft {
         }
     }
 
+    /// Tells which devices the machine has.
+    pub fn knows(&mut self, devices: Arc<Devices>) {
+        self.devices = devices;
+    }
+
     pub fn is_broken(&self) -> bool {
         self.broken
     }
@@ -126,6 +136,15 @@ impl Draft {
                 format!("it ran on `{now}`, and an earlier process of the case on `{before}`"),
                 "pin the device, so that every process measures the same one",
             );
+        }
+        let claim = harvest.device.as_deref().filter(|_| outcome.is_measured());
+        match claim.and_then(|claim| self.held(claim)) {
+            Some(Claim::Refuted(cause)) => {
+                let advice = "let the program name the device that it really used, and fail where it finds none";
+                outcome = Outcome::Invalid { cause, advice: advice.into() };
+            }
+            Some(Claim::Doubtful(what)) if !record.warnings.contains(&what) => record.warnings.push(what),
+            Some(Claim::Doubtful(_)) | None => {}
         }
         let partial = !outcome.is_measured();
         if let Err(conflict) =
@@ -168,6 +187,11 @@ impl Draft {
         if !outcome.is_measured() {
             self.break_off(record, outcome);
         }
+    }
+
+    fn held(&self, claim: &str) -> Option<Claim> {
+        let env = self.planned.benchmark.env.get("CUDA_VISIBLE_DEVICES");
+        self.devices.held(claim, &self.settings.device.value, env.map(String::as_str))
     }
 
     fn warn(&self, record: &mut CaseRecord, execution: &Execution, harvest: &Harvest, turn: Turn) {
