@@ -11,10 +11,8 @@ fn slower(first: &[(&str, &str)], second: &[(&str, &str)]) -> Repository {
 
 #[test]
 fn n3_a_head_whose_suite_file_turns_the_direction_is_invalid() {
-    let (before, after) = (
-        suite(UNWATCHED, ""),
-        suite(&format!("{UNWATCHED}[metrics.time]\nbetter = \"higher\"\n"), ""),
-    );
+    let (before, after) =
+        (suite(UNWATCHED, ""), suite(&format!("{UNWATCHED}[metrics.time]\nbetter = \"higher\"\n"), ""));
     let it = slower(&[("gbench.toml", &before)], &[("gbench.toml", &after)]);
     it.compare("HEAD~1..HEAD").exits(4).says("lower is better on base and higher on head");
     let verdict = it.verdict();
@@ -42,10 +40,8 @@ fn n3_a_head_whose_program_turns_the_direction_is_invalid() {
              \"score\",\"unit\":\"points\",\"better\":\"{better}\",\"values\":[1.1,1.2]}}' >> \"$GBENCH_EVENTS\"\n"
         )
     };
-    let it = slower(
-        &[("gbench.toml", &speaking), ("more.sh", &says("lower"))],
-        &[("more.sh", &says("higher"))],
-    );
+    let it =
+        slower(&[("gbench.toml", &speaking), ("more.sh", &says("lower"))], &[("more.sh", &says("higher"))]);
     it.compare("HEAD~1..HEAD").exits(4).says("lower is better on base and higher on head");
 }
 

@@ -52,7 +52,11 @@ fn n5_hardware_slowdown_on_both_sides_decides_nothing_unless_the_base_says_that_
     let verdict = judged(&base, &head);
     assert_eq!(verdict.counts[&Verdict::Inconclusive], 9, "{:?}", verdict.counts);
     let slow = row(&verdict, "slow", "time");
-    assert!(slow.reason.contains("hardware held a GPU's clocks down on both sides in 20 of 20 rounds"), "{}", slow.reason);
+    assert!(
+        slow.reason.contains("hardware held a GPU's clocks down on both sides in 20 of 20 rounds"),
+        "{}",
+        slow.reason
+    );
     assert!(slow.reason.contains("hw_thermal_slowdown"), "{}", slow.reason);
     assert!(slow.next.contains("usual_slowdown = true"), "{}", slow.next);
     assert_eq!(slow.base.as_ref().unwrap().throttled["hw_thermal_slowdown"], 20);
@@ -74,7 +78,11 @@ fn n5_a_power_limit_on_both_sides_is_only_said() {
     let said = verdict.warnings.iter().find(|warning| warning.contains("clocks were held down")).unwrap();
     assert!(said.contains("sw_power_cap in 180 of 180 on base and 180 of 180 on head"), "{said}");
     let slow = row(&verdict, "slow", "time");
-    assert!(slow.reason.contains("held down (sw_power_cap) in 20 of 20 processes on base"), "{}", slow.reason);
+    assert!(
+        slow.reason.contains("held down (sw_power_cap) in 20 of 20 processes on base"),
+        "{}",
+        slow.reason
+    );
     assert_eq!(row(&verdict, "quiet1", "time").reason, "", "a plainly unchanged row has nothing to explain");
     let merged = gbench_ci::compare::Merged::single("", verdict);
     let comment = posts::comment(&merged, &Facts::default(), "<!-- x -->");
@@ -133,7 +141,9 @@ fn n5_a_comparison_on_a_card_that_is_slowed_all_along_says_so_everywhere() {
     assert_eq!(verdict.counts[&Verdict::Inconclusive], 4, "{:?}", verdict.counts);
     assert!(verdict.warnings.iter().any(|warning| warning.contains("hw_thermal_slowdown in")));
     let explained = ended(command(it.root(), "explain c0"));
-    explained.exits(0).says("a GPU's clocks held down on both sides: in 5 of 5 rounds (hw_slowdown, hw_thermal_slowdown)");
+    explained
+        .exits(0)
+        .says("a GPU's clocks held down on both sides: in 5 of 5 rounds (hw_slowdown, hw_thermal_slowdown)");
 }
 
 #[test]

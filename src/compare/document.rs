@@ -240,6 +240,9 @@ pub struct Row {
     pub change: Option<Change>,
     /// Least relative change that matters: 0.05 is 5 %. In rounds: within it, the row is certified unchanged.
     pub threshold: f64,
+    /// Least absolute change that matters, in the metric's unit, where the row is judged by it and by no share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
     /// Present where the row was decided over rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<Sequence>,

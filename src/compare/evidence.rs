@@ -37,6 +37,8 @@ pub struct RowLimits {
     pub min_effect: f64,
     /// Smaller absolute changes, in the metric's unit, never matter.
     pub margin: Option<f64>,
+    /// Judged by the difference itself, of which `margin` is the least that matters; shares say nothing of it.
+    pub absolute: bool,
     /// Hardware that holds a card's clocks down is its usual state, and casts no doubt.
     pub usual_slowdown: bool,
 }
@@ -123,6 +125,11 @@ impl<'a> Measured<'a> {
             spread: spread(&self.centres),
             throttled: throttling::met(self),
         }
+    }
+
+    /// What stands for this side.
+    pub fn row_centre(&self) -> Option<f64> {
+        centre(&self.centres)
     }
 
     /// Whether both sides hold the very same numbers, process by process.

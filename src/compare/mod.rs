@@ -15,6 +15,7 @@
 //! standing        which cases another round could still decide
 //! question        what becomes of one row before and after the suite is looked at as a whole
 //! scale           logarithms or differences, and the way back to a slowdown
+//! absolute        errors, which are judged by their difference
 //! rounded         figures whose last digit is all that differs
 //! stated          summaries without samples
 //! throttling      a GPU whose clocks were held down
@@ -29,6 +30,7 @@
 //! sentence        what a reader should know if they read nothing else
 //! ```
 
+mod absolute;
 mod argument;
 mod between;
 mod calibration;

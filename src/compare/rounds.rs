@@ -73,7 +73,7 @@ pub enum RoundScale {
     Log { sign: f64 },
     /// Of the numbers themselves, as a share of the base; for metrics that reach zero or less.
     Linear { sign: f64 },
-    /// Of the numbers themselves where the base is zero: there is no share.
+    /// Of the numbers themselves where the base is zero, or where the row is judged so: there is no share.
     Absolute { sign: f64 },
 }
 
@@ -84,8 +84,9 @@ impl Rounds {
         let screened =
             |process: &&ProcessValues| process.round.is_some_and(|round| (round as usize) < screen);
         let sides = || evidence.base.processes.iter().chain(&evidence.head.processes);
-        let positive =
-            sides().filter(screened).all(|process| process.samples.iter().all(|value| *value > 0.0));
+        let absolute = evidence.limits.absolute;
+        let positive = !absolute
+            && sides().filter(screened).all(|process| process.samples.iter().all(|value| *value > 0.0));
         let mut place = |process: &ProcessValues| {
             scratch.clear();
             scratch.extend_from_slice(process.samples);
@@ -122,7 +123,7 @@ impl Rounds {
         }
         let sizes: Vec<f64> = first.iter().map(|base| base.abs()).collect();
         let (unit, scale) = match stats::mean(&sizes) {
-            Some(unit) if unit > 0.0 => (unit, RoundScale::Linear { sign }),
+            Some(unit) if unit > 0.0 && !absolute => (unit, RoundScale::Linear { sign }),
             _ => (1.0, RoundScale::Absolute { sign }),
         };
         differences.iter_mut().for_each(|difference| *difference /= unit);

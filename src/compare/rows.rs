@@ -171,6 +171,7 @@ impl<'a> Drafter<'a, '_> {
             change: None,
             sequence: None,
             threshold: of.map_or(0.0, |case| self.policy.threshold_for(case, None)),
+            margin: None,
         });
     }
 
@@ -203,6 +204,7 @@ impl<'a> Drafter<'a, '_> {
                 change: None,
                 sequence: None,
                 threshold: self.policy.threshold_for(head, declared),
+                margin: None,
             };
             // What the base says counts, as its thresholds do: a change does not choose which way is better.
             let of_base = base_metric.and_then(|metric| direction(base, metric));
@@ -344,9 +346,10 @@ impl<'a> Drafter<'a, '_> {
     }
 
     fn ask(&mut self, mut row: Row, evidence: Evidence<'a>) {
-        if self.in_rounds {
+        if self.in_rounds || evidence.limits.absolute {
             row.threshold = evidence.limits.target;
         }
+        row.margin = evidence.limits.margin.filter(|_| evidence.limits.absolute);
         self.draft.open.push(Some(self.draft.rows.len()));
         self.draft.evidence.push(evidence);
         self.draft.rows.push(row);

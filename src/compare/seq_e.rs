@@ -21,7 +21,8 @@ use super::doubts::{Stickiness, repeated_numbers, shift};
 use super::question::known_exactly;
 use super::words::{count, list, percent, signed_percent};
 use super::{
-    Change, Decision, Evidence, Judgement, RoundScale, Rounds, RoundsMethod, Rule, Sequence, Verdict, throttling,
+    Change, Decision, Evidence, Judgement, RoundScale, Rounds, RoundsMethod, Rule, Sequence, Verdict,
+    throttling,
 };
 
 /// Advising more further rounds than this would be no advice.
@@ -179,9 +180,12 @@ impl Rule for SeqE {
                     decision.verdict.word()
                 );
                 let next = "keep other work off the machine, and compare again".into();
-                let (reason, next) =
-                    throttling::doubt_of_rounds(line.evidence, decision.verdict, line.rounds.differences.len())
-                        .unwrap_or((reason, next));
+                let (reason, next) = throttling::doubt_of_rounds(
+                    line.evidence,
+                    decision.verdict,
+                    line.rounds.differences.len(),
+                )
+                .unwrap_or((reason, next));
                 weaken(&mut decision, reason, next);
                 // Further rounds in which nothing happens may still show it.
                 let left = line.rounds.differences.len() < limits.most_rounds;

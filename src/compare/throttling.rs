@@ -61,9 +61,10 @@ pub fn doubt_apart(evidence: &Evidence, decision: &mut Decision) {
         return;
     }
     let word = decision.verdict.word();
-    decision.reason =
-        format!("hardware held a GPU's clocks down in {} of it, which therefore do not show it to be {word}",
-        count(base + head, "process"));
+    decision.reason = format!(
+        "hardware held a GPU's clocks down in {} of it, which therefore do not show it to be {word}",
+        count(base + head, "process")
+    );
     decision.verdict = Verdict::Inconclusive;
     decision.next = what_next();
 }
@@ -134,7 +135,9 @@ pub fn warning(base: &RunRecord, head: &RunRecord) -> Option<String> {
     }
     let said: Vec<String> = met
         .iter()
-        .map(|(reason, [b, h])| format!("{reason} in {b} of {} on base and {h} of {} on head", all[0], all[1]))
+        .map(|(reason, [b, h])| {
+            format!("{reason} in {b} of {} on base and {h} of {} on head", all[0], all[1])
+        })
         .collect();
     (!said.is_empty())
         .then(|| format!("a GPU's clocks were held down while processes ran: {}", said.join("; ")))

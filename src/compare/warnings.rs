@@ -2,11 +2,11 @@
 
 use crate::model::{RecordState, Side};
 
-use super::{SideInput, key};
 use super::pairing::Pair;
 use super::policy::has_bad_threshold;
 use super::rows::Draft;
 use super::words::{count, list};
+use super::{SideInput, key};
 
 /// Warnings of single cases that are quoted; the records hold them all.
 const MOST_QUOTED: usize = 10;

@@ -186,6 +186,9 @@ pub struct MetricDeclaration {
     /// counts are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact: Option<bool>,
+    /// `true`: judged by its absolute difference, of which `margin` is the least that matters; absent: by its share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absolute: Option<bool>,
 }
 
 /// An absolute difference: `50 ns`, `64 KiB`. Without a unit it is in the metric's own.

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 
 use crate::model::{
-    CaseId, CaseRecord, Comparison, Exit, Fault, Outcome, Params, RecordState, Result, RunRecord, Thermal, Way,
+    CaseId, CaseRecord, Comparison, Exit, Fault, Outcome, Params, RecordState, Result, RunRecord, Thermal,
+    Way,
 };
 
 use super::coin::order_of;
@@ -81,8 +82,12 @@ fn wrong_rounds(record: &RunRecord) -> Option<String> {
             if (round, process.index) != (place, place) {
                 let index = process.index;
                 return Some(match round.cmp(&place) {
-                    std::cmp::Ordering::Less => format!("round {round} of {} stands twice on {side}", case.id),
-                    std::cmp::Ordering::Greater => format!("round {place} of {} is not there on {side}", case.id),
+                    std::cmp::Ordering::Less => {
+                        format!("round {round} of {} stands twice on {side}", case.id)
+                    }
+                    std::cmp::Ordering::Greater => {
+                        format!("round {place} of {} is not there on {side}", case.id)
+                    }
                     std::cmp::Ordering::Equal => {
                         format!("round {round} of {} on {side} is called process {index}", case.id)
                     }
@@ -163,7 +168,8 @@ fn wrong_order(records: &[&RunRecord], comparison: &Comparison) -> Option<String
         let rounds = sides.present().map(|(_, case)| case.processes.len()).max().unwrap_or(0);
         (0..rounds).find_map(|round| {
             let order = order_of(comparison, &tossed_for, round as u32, participants);
-            wrong_in_round(&sides, round, &order, comparison.way).map(|what| format!("round {round} of {id}: {what}"))
+            wrong_in_round(&sides, round, &order, comparison.way)
+                .map(|what| format!("round {round} of {id}: {what}"))
         })
     })
 }

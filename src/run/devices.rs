@@ -88,7 +88,8 @@ impl Devices {
             1 => "one GPU".to_owned(),
             count => format!("{count} GPUs"),
         };
-        let refuted = || Some(Claim::Refuted(format!("it says that it ran on `{claim}`, and it sees {count}")));
+        let refuted =
+            || Some(Claim::Refuted(format!("it says that it ran on `{claim}`, and it sees {count}")));
         match rest.trim().parse::<usize>() {
             _ if seen.is_empty() => refuted(),
             Ok(index) if index >= seen.len() => refuted(),

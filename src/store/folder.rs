@@ -19,9 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::read::write_atomically;
 use super::started;
-use crate::model::{
-    CaseRecord, Fault, Metric, ProcessRecord, ProcessSamples, Result, RunRecord, sha256_hex,
-};
+use crate::model::{CaseRecord, Fault, Metric, ProcessRecord, ProcessSamples, Result, RunRecord, sha256_hex};
 
 pub(super) const RECORD: &str = "results/record.json";
 pub(super) const SUMS: &str = "results/SHA256SUMS";

@@ -16,5 +16,5 @@ pub use comparison::{
 };
 pub use folder::{RunFolder, latest_run, make_unwatched};
 pub use history::{Appended, History, HistoryEntry, Listed, SCHEMA_HISTORY};
-pub use started::note_start;
 pub use read::{read_record, read_two_records, without_temporary, write_atomically};
+pub use started::note_start;

@@ -48,7 +48,8 @@ mod tests {
     #[test]
     fn n8_what_was_started_last_is_the_newest_and_not_what_has_the_largest_id() {
         let folder = tempfile::tempdir().unwrap();
-        let ids = ["20301231T000000.000Z-000001", "20261121T000000.000Z-000002", "20261120T000000.000Z-000003"];
+        let ids =
+            ["20301231T000000.000Z-000001", "20261121T000000.000Z-000002", "20261120T000000.000Z-000003"];
         let make = |id: &str| std::fs::create_dir(folder.path().join(id)).unwrap();
         let newest = |fits: &dyn Fn(&Path) -> bool| {
             newest(folder.path(), fits).map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())

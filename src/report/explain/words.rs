@@ -163,7 +163,9 @@ pub fn doubts(explained: &Explained, argument: &Argument) -> Vec<String> {
         (0, true) => "a busy or throttled machine: in no round".to_owned(),
         (0, false) => "rounds that are in doubt for what else the machine did: none".to_owned(),
         (some, true) => format!("a busy or throttled machine: in {some} of {rounds}"),
-        (some, false) => format!("rounds that are in doubt for what else the machine did: {some} of {rounds}"),
+        (some, false) => {
+            format!("rounds that are in doubt for what else the machine did: {some} of {rounds}")
+        }
     });
     said.extend(held);
     said

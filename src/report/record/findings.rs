@@ -120,7 +120,8 @@ fn held_down(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
     for reason in processes.iter().filter_map(|it| it.conditions.as_ref()).flat_map(|it| &it.throttled) {
         *met.entry(reason).or_default() += 1;
     }
-    let held = processes.iter().filter(|it| it.conditions.as_ref().is_some_and(|it| !it.throttled.is_empty()));
+    let held =
+        processes.iter().filter(|it| it.conditions.as_ref().is_some_and(|it| !it.throttled.is_empty()));
     let reasons: Vec<String> = met.iter().map(|(reason, count)| format!("{reason} in {count}")).collect();
     (!met.is_empty()).then(|| Finding {
         fact: format!(
@@ -129,7 +130,8 @@ fn held_down(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
             plural(processes.len(), "process"),
             reasons.join(", ")
         ),
-        next: "cool the card or raise its power limit before comparing; `gbench-ci doctor` says what it sees".into(),
+        next: "cool the card or raise its power limit before comparing; `gbench-ci doctor` says what it sees"
+            .into(),
     })
 }
 
