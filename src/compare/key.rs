@@ -52,8 +52,8 @@ fn reaches(name: &str, case: &CaseRecord) -> bool {
     case.id.thermal == Thermal::Warm || !matches!(name, "warmup" | "burnin")
 }
 
-/// What differs, and is for the reader to judge: what a program chose by itself; and its command and environment, which
-/// may be the very change that is looked at, or another size of the problem.
+/// What differs: settings, whether they refuse the case or not; and command and environment, which are for the reader to
+/// judge: they may be the very change that is looked at, or another size of the problem.
 pub fn warnings(pairs: &[Pair]) -> Vec<String> {
     let mut told: BTreeMap<(&str, String, String), usize> = BTreeMap::new();
     let mut started = Vec::new();
@@ -63,9 +63,6 @@ pub fn warnings(pairs: &[Pair]) -> Vec<String> {
             started.push(format!("{} (`{}` on base, `{}` on head)", head.id, words[0], words[1]));
         } else if let Some(name) = other_variable(base, head) {
             started.push(format!("{} (its variable `{name}`)", head.id));
-        }
-        if other_question(base, head).is_some() {
-            continue;
         }
         for name in WORK {
             let (b, h) = (base.config.get(name), head.config.get(name));
