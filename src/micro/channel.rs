@@ -131,16 +131,16 @@ impl Channel {
         self.send(&Event::Metadata { items: None, bytes, flops, tokens: None, device: None, notes })
     }
 
-    /// Says whether the answer is right, with the error that was found and the one that is allowed.
+    /// Says whether the answer is right, with the error that was found and the one that is allowed. The error is a note: how
+    /// large it may be is known here, and nothing is left to compare.
     pub fn validation(&mut self, check: &str, error: f64, allowed: f64) -> Result<(), MicroError> {
         let passed = error <= allowed;
         let message = match passed {
             true => check.to_owned(),
             false => format!("{check}: off by {error:e}, where {allowed:e} is allowed"),
         };
-        let errors =
-            BTreeMap::from([("max_error".to_owned(), Some(error).filter(|error| error.is_finite()))]);
-        self.send(&Event::Validation { passed, message: Some(message), errors })
+        self.notes([("error.max_error", error.into())])?;
+        self.send(&Event::Validation { passed, message: Some(message), errors: BTreeMap::new() })
     }
 
     /// The last events. Of its memory the gate knows by itself.

@@ -3,7 +3,7 @@
 use std::f64::consts::LN_10;
 
 use super::{Explained, percent};
-use crate::compare::{Argument, RowSide, SideSummary, Step, Turn, Verdict};
+use crate::compare::{Argument, Row, RowSide, SideSummary, Step, Turn, Verdict};
 use crate::model::Way;
 use crate::report::number;
 use crate::report::rounds::checks;
@@ -61,6 +61,11 @@ pub fn e_value(log10: f64) -> String {
     }
 }
 
+/// The least change that matters: a share, or a figure where the row is judged by that.
+pub fn least(row: &Row) -> String {
+    row.margin.map_or_else(|| percent(row.threshold), |margin| number::value(margin, &row.unit))
+}
+
 /// What follows the row's name in the headline.
 pub fn headline(explained: &Explained) -> String {
     let row = explained.row;
@@ -83,7 +88,7 @@ pub fn headline(explained: &Explained) -> String {
             format!("is {} ({sure} sure, over {rounds})", number::word(row))
         }
         (Verdict::Unchanged, _) => {
-            format!("changed by less than {} either way ({rounds})", percent(row.threshold))
+            format!("changed by less than {} either way ({rounds})", least(row))
         }
         _ if argument.ruled() != row.verdict => format!("is in doubt after {rounds}"),
         _ => format!("is undecided after {rounds}"),
@@ -199,7 +204,7 @@ pub fn next(explained: &Explained) -> String {
         _ if !row.next.is_empty() => row.next.clone(),
         Verdict::Unchanged if row.sequence.is_some() => format!(
             "nothing has to be done. A change within {} is not excluded; set a smaller `target` where it matters",
-            percent(row.threshold)
+            least(row)
         ),
         Verdict::Improved => {
             "nothing has to be done, if it was meant; else look at what the benchmark no longer does".into()

@@ -56,7 +56,7 @@ impl Noise {
         let [shown, matters] = [spread, threshold].map(number::percent);
         let text = format!("{} by {shown} ({matters} matters)", line.title());
         let count = centers(line.metric).len() as f64;
-        (spread > threshold && needed > count).then_some(Self { text, spread, needed })
+        (spread > threshold && needed > count && !line.is_absolute()).then_some(Self { text, spread, needed })
     }
 }
 
