@@ -190,11 +190,27 @@ fn the_nearest_threshold_counts_command_line_then_declaration_then_setting() {
 
 #[test]
 fn a_declared_direction_stands_above_that_of_the_unit() {
-    let (base, mut head) = (standard(1), standard(2));
+    let (mut base, mut head) = (standard(1), standard(2));
     scale(&mut head, "kernels/gemm", 1.2);
     let declared = MetricDeclaration { better: Some(Better::Higher), ..Default::default() };
+    case_of(&mut base, "kernels/gemm").declared.insert("time".into(), declared.clone());
     case_of(&mut head, "kernels/gemm").declared.insert("time".into(), declared);
     assert_eq!(row(&compared(&base, &head, &by_processes()), "kernels/gemm").verdict, Verdict::Improved);
+    // Base alone: it counts, and head does not agree.
+    case_of(&mut head, "kernels/gemm").declared.clear();
+    assert_eq!(row(&compared(&base, &head, &by_processes()), "kernels/gemm").verdict, Verdict::Invalid);
+}
+
+#[test]
+fn n3_a_record_whose_suite_file_turns_the_direction_is_invalid() {
+    let (base, mut head) = (standard(1), standard(2));
+    scale(&mut head, "kernels/gemm", 1.3);
+    let declared = MetricDeclaration { better: Some(Better::Higher), ..Default::default() };
+    case_of(&mut head, "kernels/gemm").declared.insert("time".into(), declared);
+    let document = compared(&base, &head, &by_processes());
+    let gemm = row(&document, "kernels/gemm");
+    assert_eq!((gemm.verdict, gemm.better), (Verdict::Invalid, Some(Better::Lower)));
+    assert_eq!(document.exit_code, Exit::Failed.code());
 }
 
 #[test]

@@ -38,6 +38,7 @@ fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
         stated: false,
         busy: false,
         throttled: false,
+        reasons: &[],
     }
 }
 

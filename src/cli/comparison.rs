@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::run::{home, shown};
 use super::selection::SelectionArgs;
 use crate::model::{Fault, Result, RunId, RunRecord};
-use crate::store::{latest_comparison, read_comparison, read_record};
+use crate::plan::check_claims;
+use crate::store::{keep_whole_rounds, latest_comparison, read_record, read_sides};
 use crate::suite::Benchmark;
 
 /// Where comparisons lie.
@@ -36,15 +37,27 @@ impl Kept {
             Some(text) if Path::new(text).is_dir() => PathBuf::from(text),
             named => kept_folder(named, &place.artifacts(builtins)?)?,
         };
-        let (base, head, control) = read_comparison(&folder)?;
+        let (base, head, control) = read_checked(&folder)?;
         Ok(Self { base, head, control, folder: Some(folder) })
     }
 
     /// Reads records that were named one by one.
     pub fn read(base: &Path, head: &Path, control: Option<&Path>) -> Result<Self> {
         let control = control.map(read_record).transpose()?;
-        Ok(Self { base: read_record(base)?, head: read_record(head)?, control, folder: None })
+        let (base, head) = (read_record(base)?, read_record(head)?);
+        check_claims(&base, &head, control.as_ref())?;
+        Ok(Self { base, head, control, folder: None })
     }
+}
+
+/// The records of a comparison's folder, held against their own claims before anything is judged by them.
+///
+/// Errors: exit code 4 where they do not hold.
+pub fn read_checked(folder: &Path) -> Result<(RunRecord, RunRecord, Option<RunRecord>)> {
+    let mut sides = read_sides(folder)?;
+    check_claims(&sides.0, &sides.1, sides.2.as_ref())?;
+    keep_whole_rounds(&mut sides);
+    Ok(sides)
 }
 
 /// The folder of a comparison, by its folder or its id; without either the latest one below `artifacts`.

@@ -19,7 +19,8 @@ use crate::suite::{Benchmark, fitting};
 
 /// Explain why a case has its verdict: round by round, in words, figures and a picture
 ///
-/// Exit codes: 0 explained, whatever the verdict is; 2 no such case or comparison, or records that cannot be read.
+/// Exit codes: 0 explained, whatever the verdict is; 2 no such case or comparison, or records that cannot be read; 4
+/// records that do not hold what they say of themselves.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
     /// The case as reports name it, its benchmark, or a glob

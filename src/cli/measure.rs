@@ -44,7 +44,9 @@ impl Measuring<'_> {
             after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
             artifacts: self.artifacts,
         };
-        session.run(vec![header])?.pop().ok_or_else(|| {
+        let mut watch = machine::Surroundings::here();
+        let watch = suite.gate.watch.value.then_some(&mut watch as &mut dyn Watch);
+        session.run_watched(vec![header], watch)?.pop().ok_or_else(|| {
             Fault::at("the run", "gave no record", "report this as a defect of gbench-ci")
                 .exits(Exit::Internal)
         })

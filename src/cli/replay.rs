@@ -20,9 +20,11 @@ use crate::suite::Benchmark;
 /// Judge a comparison in rounds again, from its records alone
 ///
 /// Clock, machine and folder do not matter: the same records give the same verdict, bit for bit. Where the comparison
-/// keeps its verdict (reports/verdict.json), the two are held against each other.
+/// keeps its verdict (reports/verdict.json), the two are held against each other. First the records are held against what
+/// they say of themselves: their fingerprints, their rounds, and the order that the seed gives.
 ///
-/// Exit codes: those of `compare`; 4 also where the kept verdict is not the one that the records give.
+/// Exit codes: those of `compare`; 4 also where the records do not hold, or where the kept verdict is not the one that they
+/// give.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
     /// A comparison's folder or id, or the records of base and head [default: the latest comparison]

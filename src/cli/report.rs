@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::comparison::read_checked;
 use super::look;
 use super::merge::MERGED;
 use super::output::wrote;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Input, Options, Style};
-use crate::store::{read_record, write_atomically};
+use crate::store::{comparison_of, read_record, write_atomically};
 
 /// Show a verdict or a run record again
 #[derive(Debug, clap::Args)]
@@ -39,6 +40,10 @@ pub fn format_parser() -> impl TypedValueParser<Value = Format> {
 
 /// Reads the document and writes the report. Exit 0, or the document's own code where that is asked for.
 pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit> {
+    // What is shown of a comparison is shown only where its records hold.
+    if let Some(folder) = comparison_of(&args.file) {
+        read_checked(&folder)?;
+    }
     let input = input(&args.file)?;
     match &args.output {
         Some(path) => {

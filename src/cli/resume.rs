@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::compare::Args;
-use super::comparison::kept_folder;
+use super::comparison::{kept_folder, read_checked};
 use crate::model::{Comparison, Fault, Result, RunRecord};
-use crate::store::{ComparisonFolder, read_comparison};
+use crate::store::ComparisonFolder;
 use crate::trees::{self, Range, Revision, Sides};
 
 /// A comparison that is gone on with.
@@ -41,7 +41,7 @@ impl Resumed {
 /// A comparison to go on with, by its id, its folder, or as the latest one.
 pub fn resumed(text: &str, artifacts: &Path, home: &Path) -> Result<Resumed> {
     let path = kept_folder(Some(text).filter(|text| !text.is_empty()), artifacts)?;
-    let (base, head, control) = read_comparison(&path)?;
+    let (base, head, control) = read_checked(&path)?;
     let folder = ComparisonFolder::open(&path)?;
     let Some(comparison) = base.comparison.as_deref().cloned() else {
         let what = "these records were not measured in rounds";

@@ -258,6 +258,9 @@ pub struct Row {
     pub change: Option<Change>,
     /// Least relative change that matters: 0.05 is 5 %. In rounds: within it, the row is certified unchanged.
     pub threshold: f64,
+    /// Least absolute change that matters, in the metric's unit, where the row is judged by it and by no share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
     /// Present where the row was decided over rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<Sequence>,
@@ -302,6 +305,9 @@ pub struct RowSide {
     /// Sample standard deviation of the logarithms of the processes' medians: relative spread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
+    /// Why a GPU held its clocks down while this was measured, as NVML names it, and in how many of the processes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub throttled: BTreeMap<String, u32>,
 }
 
 /// The change from base to head, direction accounted for: above 0 is worse, whatever the metric.

@@ -39,6 +39,10 @@ pub struct Repeated {
 /// SEQ-E doubts a side that is constant by itself. SEQ-E 2 doubts constant sides only where both are and agree: what
 /// differs by more than its digits can hide is a difference, whatever repeats.
 pub fn repeated_numbers(evidence: &Evidence, version: Version) -> Option<Repeated> {
+    // An error that is always the same is no error of measuring.
+    if evidence.limits.absolute {
+        return None;
+    }
     let sides = [("base", &evidence.base), ("head", &evidence.head)];
     let twice = sides.iter().find_map(|(side, measured)| Some((side, the_same_list_twice(measured)?)));
     if version == Version::Two {

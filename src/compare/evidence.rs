@@ -3,7 +3,7 @@
 use crate::model::{Better, CaseId, CaseRecord, Metric, Stated};
 use crate::stats;
 
-use super::RowSide;
+use super::{RowSide, throttling};
 
 /// One row's question to the rule: is head worse than base by more than the threshold?
 #[derive(Clone, Debug)]
@@ -37,6 +37,10 @@ pub struct RowLimits {
     pub min_effect: f64,
     /// Smaller absolute changes, in the metric's unit, never matter.
     pub margin: Option<f64>,
+    /// Judged by the difference itself, of which `margin` is the least that matters; shares say nothing of it.
+    pub absolute: bool,
+    /// Hardware that holds a card's clocks down is its usual state, and casts no doubt.
+    pub usual_slowdown: bool,
 }
 
 /// One side: never without a process, and every number finite.
@@ -63,6 +67,8 @@ pub struct ProcessValues<'a> {
     pub busy: bool,
     /// A GPU's clocks were held down meanwhile.
     pub throttled: bool,
+    /// Why, as NVML names it.
+    pub reasons: &'a [String],
 }
 
 /// Why a metric of a measured case offers no evidence.
@@ -98,6 +104,7 @@ impl<'a> Measured<'a> {
                 stated: stated.is_some(),
                 busy: conditions.is_some_and(|conditions| conditions.busy),
                 throttled: conditions.is_some_and(|conditions| !conditions.throttled.is_empty()),
+                reasons: conditions.map_or(&[], |conditions| &conditions.throttled),
             });
             centres.push(centre);
         }
@@ -116,7 +123,13 @@ impl<'a> Measured<'a> {
             samples: samples.map(|process| process.samples.len() as u64).sum(),
             centre: centre(&self.centres),
             spread: spread(&self.centres),
+            throttled: throttling::met(self),
         }
+    }
+
+    /// What stands for this side.
+    pub fn row_centre(&self) -> Option<f64> {
+        centre(&self.centres)
     }
 
     /// Whether both sides hold the very same numbers, process by process.
@@ -163,5 +176,6 @@ pub fn case_side(case: &CaseRecord) -> RowSide {
         samples: complete.map(|entry| entry.values.len() as u64).sum(),
         centre: None,
         spread: None,
+        throttled: Default::default(),
     }
 }

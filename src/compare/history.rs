@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{CaseId, RunId, RunRecord, Side, Strictness};
+use crate::model::{CaseId, CaseRecord, RunId, RunRecord, Side, Strictness};
 
 use super::comparability::differences;
 use super::evidence::Measured;
+use super::key::other_question;
 
 /// The past of one comparison: what stored records of comparable machines hold of each case and metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,7 +66,12 @@ impl History {
         }
         self.runs += 1;
         let mut scratch = Vec::new();
-        for case in record.cases.iter().filter(|case| case.outcome.is_measured()) {
+        let now: HashMap<&CaseId, &CaseRecord> = head.cases.iter().map(|case| (&case.id, case)).collect();
+        let alike = |case: &&CaseRecord| {
+            case.outcome.is_measured()
+                && now.get(&case.id).is_none_or(|now| other_question(case, now).is_none())
+        };
+        for case in record.cases.iter().filter(alike) {
             for metric in &case.metrics {
                 let Ok(measured) = Measured::of(case, metric, &mut scratch) else { continue };
                 let centres = measured.centres;

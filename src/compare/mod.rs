@@ -3,6 +3,7 @@
 //! ```text
 //! comparability   may the two machines be compared at all?
 //! pairing         which case belongs to which, by identity
+//! key             what two measurements of a case must have been asked alike
 //! rows            what each pair is: evidence to decide on, or missing, new, failed, skipped
 //! rule            the seam: all evidence of the suite in, one decision each out
 //! seq_e           the rules for comparisons in rounds
@@ -15,7 +16,9 @@
 //! question        what becomes of one row before and after the suite is looked at as a whole
 //! scale           logarithms or differences, and the way back to a slowdown
 //! quantized       figures that come in steps, and what that leaves unknown
+//! absolute        errors, which are judged by their difference
 //! stated          summaries without samples
+//! throttling      a GPU whose clocks were held down
 //! welch_holm      the rule within one session
 //! history         what stored records say of the past
 //! between         how much sessions differ, by their history
@@ -27,6 +30,7 @@
 //! sentence        what a reader should know if they read nothing else
 //! ```
 
+mod absolute;
 mod argument;
 mod between;
 mod calibration;
@@ -36,6 +40,7 @@ mod document;
 mod doubts;
 mod evidence;
 mod history;
+mod key;
 mod merge;
 mod merged;
 mod pairing;
@@ -52,6 +57,7 @@ mod sentence;
 mod seq_e;
 mod standing;
 mod stated;
+mod throttling;
 mod verdict;
 mod warnings;
 mod welch_holm;

@@ -108,12 +108,16 @@ impl Policy {
             None,
         ]);
         let margin = declared.and_then(|declared| declared.margin.as_ref());
+        let absolute = declared.and_then(|declared| declared.absolute) == Some(true);
+        let (target, min_effect) = if absolute { (0.0, Some(0.0)) } else { (target, min_effect) };
         RowLimits {
             target,
             min_effect: min_effect.unwrap_or(target * MIN_EFFECT_SHARE).min(target),
             margin: margin
                 .and_then(|margin| convert(margin.value, &margin.unit, &metric.unit))
                 .filter(|margin| is_threshold(*margin)),
+            absolute,
+            usual_slowdown: false,
         }
     }
 

@@ -7,7 +7,7 @@ use super::evidence::spread;
 use super::quantized::{LEAST_PROCESSES, Resolution, centres_off_by, resolution};
 use super::scale::Scale;
 use super::words::{count, percent};
-use super::{Change, Decision, Evidence, Verdict, stated};
+use super::{Change, Decision, Evidence, Verdict, absolute, stated};
 
 /// Standard normal quantile of 0.8: effects called detectable are found four times out of five.
 const POWER_Z: f64 = 0.841_621_233_572_914_2;
@@ -61,6 +61,9 @@ pub enum Doubts {
 
 impl Question {
     pub fn of(evidence: &Evidence, quantiles: &mut TQuantiles) -> Self {
+        if evidence.limits.absolute {
+            return Question::Settled(absolute::apart(evidence, quantiles));
+        }
         let (base, head) = (evidence.base.centres.as_slice(), evidence.head.centres.as_slice());
         let constant = |centres: &[f64]| centres.iter().all(|centre| *centre == centres[0]);
         let same = constant(base) && constant(head);
@@ -131,6 +134,9 @@ pub fn decide_all(questions: Vec<Question>, alpha: f64, quantiles: &mut TQuantil
 /// A decision between two sides whose every process gave one and the same exact value, each in at least `least`
 /// processes; `None` of others. `threshold`: least relative change that matters.
 pub fn known_exactly(evidence: &Evidence, least: usize, threshold: f64) -> Option<Decision> {
+    if evidence.limits.absolute {
+        return absolute::known(evidence, least);
+    }
     let value = |centres: &[f64]| {
         let first = *centres.first()?;
         (centres.len() >= least && centres.iter().all(|centre| *centre == first)).then_some(first)

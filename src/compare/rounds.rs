@@ -4,7 +4,7 @@ use crate::model::Better;
 use crate::stats;
 
 use super::quantized::{Unit, unresolved};
-use super::{Evidence, ProcessValues};
+use super::{Evidence, ProcessValues, throttling};
 
 /// The rounds that both sides finished, in order.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct Rounds {
 const WHOLE: f64 = 50.0;
 
 /// One round as it was measured, in the metric's own unit.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
     /// As the records number it, from 0.
     pub round: u32,
@@ -38,6 +38,8 @@ pub struct Turn {
     pub head: f64,
     /// What the coin said, where the records tell.
     pub base_first: Option<bool>,
+    /// Why a GPU's clocks were held down, on base and on head.
+    pub throttled: [Vec<String>; 2],
 }
 
 /// The turns of the rounds that both sides finished, as [`Rounds::of`] pairs them.
@@ -62,6 +64,7 @@ pub fn turns(evidence: &Evidence) -> Vec<Turn> {
             base: place(base),
             head: place(head),
             base_first: base.slot.zip(head.slot).map(|(base, head)| base < head),
+            throttled: [base.reasons.to_vec(), head.reasons.to_vec()],
         });
     }
     turns
@@ -74,7 +77,7 @@ pub enum RoundScale {
     Log { sign: f64 },
     /// Of the numbers themselves, as a share of the base; for metrics that reach zero or less.
     Linear { sign: f64, unit: f64 },
-    /// Of the numbers themselves where the base is zero: there is no share.
+    /// Of the numbers themselves where the base is zero, or where the row is judged so: there is no share.
     Absolute { sign: f64 },
 }
 
@@ -85,8 +88,9 @@ impl Rounds {
         let screened =
             |process: &&ProcessValues| process.round.is_some_and(|round| (round as usize) < screen);
         let sides = || evidence.base.processes.iter().chain(&evidence.head.processes);
-        let positive =
-            sides().filter(screened).all(|process| process.samples.iter().all(|value| *value > 0.0));
+        let absolute = evidence.limits.absolute;
+        let positive = !absolute
+            && sides().filter(screened).all(|process| process.samples.iter().all(|value| *value > 0.0));
         let mut place = |process: &ProcessValues| {
             scratch.clear();
             scratch.extend_from_slice(process.samples);
@@ -107,8 +111,10 @@ impl Rounds {
             }
             bases.push(at_base);
             differences.push(sign * (at_head - at_base));
-            // What both sides met, such as a power limit or work of others, is their common lot.
-            disturbed.push(base.busy != head.busy || base.throttled != head.throttled);
+            // What both sides met, such as a power limit or work of others, is their common lot; a card that slows itself
+            // down is another one each time.
+            let one_side = base.busy != head.busy || base.throttled != head.throttled;
+            disturbed.push(one_side || throttling::spoils(evidence, base, head));
         }
         let first = &bases[..bases.len().min(screen)];
         let margin = evidence.limits.margin.unwrap_or(0.0);
@@ -122,7 +128,7 @@ impl Rounds {
         }
         let sizes: Vec<f64> = first.iter().map(|base| base.abs()).collect();
         let (unit, scale) = match stats::mean(&sizes) {
-            Some(unit) if unit > 0.0 => (unit, RoundScale::Linear { sign, unit }),
+            Some(unit) if unit > 0.0 && !absolute => (unit, RoundScale::Linear { sign, unit }),
             _ => (1.0, RoundScale::Absolute { sign }),
         };
         differences.iter_mut().for_each(|difference| *difference /= unit);

@@ -4,14 +4,14 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{
-    CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, Timing, direction_of_unit, is_counted, is_time,
+    Better, CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, direction_of_unit, is_counted, is_time,
 };
 
 use super::evidence::{Evidence, Measured, Unusable, case_side, only_stated};
+use super::key::other_question;
 use super::pairing::{Pair, loosely, near_miss};
 use super::policy::{Policy, declaration};
-use super::warnings::SHAPING;
-use super::{Change, Decision, Row, Verdict};
+use super::{Change, Decision, Row, RowLimits, Verdict, throttling};
 
 /// All rows of a comparison, some still without their decision.
 #[derive(Default)]
@@ -24,8 +24,6 @@ pub struct Draft<'a> {
     pub ungated: Vec<String>,
     /// Cases without a measurement on either side, with the reason.
     pub unmeasured: Vec<String>,
-    /// `case metric` whose two sides were declared with opposite directions.
-    pub turned: Vec<String>,
 }
 
 /// Sorts pairs into rows. `same_run`: both records carry one run id. `in_rounds`: a rule over rounds will decide, for which
@@ -131,8 +129,8 @@ impl<'a> Drafter<'a, '_> {
                 continue;
             };
             let declared = self.declared(base, head, metric);
-            let better = declared.and_then(|declared| declared.better).or(metric.better);
-            let Some(better) = better.or_else(|| direction_of_unit(&metric.unit)) else { continue };
+            let said = [direction(base, of_base), direction(head, metric)];
+            let Some(better) = said[0].or(said[1]) else { continue };
             let sides = (
                 Measured::of(base, of_base, &mut self.scratch),
                 Measured::of(head, metric, &mut self.scratch),
@@ -148,7 +146,7 @@ impl<'a> Drafter<'a, '_> {
                     stated: [None, None],
                     better,
                     threshold: self.policy.threshold_for(head, declared),
-                    limits: self.policy.limits_for(base, metric, declared),
+                    limits: self.limits(base, base, metric, declared),
                     witness: true,
                     base: base_values,
                     head: head_values,
@@ -173,6 +171,7 @@ impl<'a> Drafter<'a, '_> {
             change: None,
             sequence: None,
             threshold: of.map_or(0.0, |case| self.policy.threshold_for(case, None)),
+            margin: None,
         });
     }
 
@@ -205,17 +204,11 @@ impl<'a> Drafter<'a, '_> {
                 change: None,
                 sequence: None,
                 threshold: self.policy.threshold_for(head, declared),
+                margin: None,
             };
-            let declared_better = declared.and_then(|declared| declared.better);
-            let direction = |metric: &Metric| {
-                declared_better.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
-            };
-            row.better = Some(metric).and_then(direction);
-            if let (Some(b), Some(h)) = (base_metric.and_then(direction), head_metric.and_then(direction))
-                && b != h
-            {
-                self.draft.turned.push(format!("{id} {}", metric.name));
-            }
+            // What the base says counts, as its thresholds do: a change does not choose which way is better.
+            let of_base = base_metric.and_then(|metric| direction(base, metric));
+            row.better = of_base.or_else(|| head_metric.and_then(|metric| direction(head, metric)));
             self.metric((id, row), (base, base_metric), (head, head_metric));
         }
         if (self.draft.rows.len(), self.draft.ungated.len()) == before {
@@ -283,10 +276,13 @@ impl<'a> Drafter<'a, '_> {
                     let next = "send it in one unit, or save a new baseline";
                     return self.settled(row, settle(Verdict::Invalid, &reason, next));
                 }
-                if let Some((name, base, head)) = other_amount_of_work(base_case, head_case) {
-                    let reason = format!(
-                        "`{name}` is {base} on base and {head} on head, and the whole process is timed"
-                    );
+                if let Some(other) = direction(head_case, head).filter(|other| *other != better) {
+                    let reason = format!("{} is better on base and {} on head", better.word(), other.word());
+                    let next = "declare one direction on both sides; where base had the wrong one, save a new baseline \
+                                or merge that first";
+                    return self.settled(row, settle(Verdict::Invalid, &reason, next));
+                }
+                if let Some(reason) = other_question(base_case, head_case) {
                     let next = "measure both sides with the same settings, or save a new baseline";
                     return self.settled(row, settle(Verdict::Invalid, &reason, next));
                 }
@@ -308,7 +304,8 @@ impl<'a> Drafter<'a, '_> {
                     stated: [only_stated(base), only_stated(head)],
                     better,
                     threshold: row.threshold,
-                    limits: self.policy.limits_for(
+                    limits: self.limits(
+                        base_case,
                         if self.in_rounds { base_case } else { head_case },
                         head,
                         declared,
@@ -342,24 +339,33 @@ impl<'a> Drafter<'a, '_> {
         }
     }
 
+    /// What is asked of a row. `of`: the case whose settings speak; what the card usually does is always the base's word.
+    fn limits(
+        &self,
+        base: &CaseRecord,
+        of: &CaseRecord,
+        metric: &Metric,
+        declared: Option<&MetricDeclaration>,
+    ) -> RowLimits {
+        let limits = self.policy.limits_for(of, metric, declared);
+        RowLimits { usual_slowdown: throttling::is_usual(base), ..limits }
+    }
+
     fn ask(&mut self, mut row: Row, evidence: Evidence<'a>) {
-        if self.in_rounds {
+        if self.in_rounds || evidence.limits.absolute {
             row.threshold = evidence.limits.target;
         }
+        row.margin = evidence.limits.margin.filter(|_| evidence.limits.absolute);
         self.draft.open.push(Some(self.draft.rows.len()));
         self.draft.evidence.push(evidence);
         self.draft.rows.push(row);
     }
 }
 
-/// The setting by which a whole process was asked for another amount of work on the other side. Where single
-/// iterations are measured, this only makes them more or fewer; there it is a warning.
-fn other_amount_of_work(base: &CaseRecord, head: &CaseRecord) -> Option<(&'static str, String, String)> {
-    let differing = |name: &'static str| {
-        let (base, head) = (base.config.get(name)?, head.config.get(name)?);
-        (base.value != head.value).then(|| (name, base.value.to_string(), head.value.to_string()))
-    };
-    (head.id.timing == Timing::Process).then(|| SHAPING.into_iter().find_map(differing)).flatten()
+/// Which way is better by what one side says: its suite file, else its program, else the unit.
+fn direction(case: &CaseRecord, metric: &Metric) -> Option<Better> {
+    let declared = case.declared.get(&metric.name).and_then(|declared| declared.better);
+    declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
 }
 
 /// Of a side whose unit is one of time: the first sample of it that is zero or less.

@@ -136,6 +136,7 @@ fn label(row: &Row) -> String {
 /// `kernels/gemm[n=1024] time 10.2 % worse (8.1 % to 12.3 %)`.
 fn with_change(row: &Row) -> String {
     match &row.change {
+        None if row.margin.is_some() => format!("{} worse, by an absolute difference", label(row)),
         None => format!("{} worse, from zero", label(row)),
         Some(change) if change.low == change.high => {
             format!("{} {} worse", label(row), percent(change.slowdown))

@@ -26,6 +26,7 @@ use super::question::known_exactly;
 use super::words::{count, list, percent, signed_percent};
 use super::{
     Change, Decision, Evidence, Judgement, RoundScale, Rounds, RoundsMethod, Rule, Sequence, Verdict,
+    throttling,
 };
 
 /// Advising more further rounds than this would be no advice.
@@ -124,7 +125,10 @@ pub(super) fn lines<'a, 'e>(evidence: &'e [Evidence<'a>], limits: &Limits) -> Ve
         };
         let exact = known_exactly(evidence, screen_rounds, evidence.limits.min_effect);
         let rounds = match limits.version {
-            Version::Two if exact.is_none() && !evidence.exact => rounds.resolved(evidence, target),
+            // An error that is always the same is no coarse one.
+            Version::Two if exact.is_none() && !evidence.exact && !evidence.limits.absolute => {
+                rounds.resolved(evidence, target)
+            }
             _ => rounds,
         };
         Line { evidence, rounds, target, min_effect, family, exact }
@@ -220,7 +224,14 @@ impl Rule for SeqE {
                     count(line.rounds.differences.len(), "round"),
                     decision.verdict.word()
                 );
-                weaken(&mut decision, reason, "keep other work off the machine, and compare again".into());
+                let next = "keep other work off the machine, and compare again".into();
+                let (reason, next) = throttling::doubt_of_rounds(
+                    line.evidence,
+                    decision.verdict,
+                    line.rounds.differences.len(),
+                )
+                .unwrap_or((reason, next));
+                weaken(&mut decision, reason, next);
                 // Further rounds in which nothing happens may still show it.
                 let left = line.rounds.differences.len() < limits.most_rounds;
                 decision.open = calm.status == Status::Open && left;

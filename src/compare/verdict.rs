@@ -12,7 +12,7 @@ use super::sentence::sentence;
 use super::warnings::{of_comparison, of_side};
 use super::{
     History, Method, ProcessSession, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SeqE, SideSummary, Verdict,
-    VerdictDocument, one_session,
+    VerdictDocument, one_session, throttling,
 };
 
 /// Compares head with base without knowing any stored session: [`compare_with`] an empty history.
@@ -150,6 +150,9 @@ pub fn compare_by(
             if !evidence.exact && !rule.believes_any_change() {
                 flag_the_impossible(&mut decision);
             }
+            if !rule.over_rounds() {
+                throttling::doubt_apart(evidence, &mut decision);
+            }
             tested += u32::from(decision.tested);
             in_the_dark |= decision.verdict == Verdict::Inconclusive && rule.lacks_history(evidence);
             decision.settle(&mut draft.rows[*index]);
@@ -157,10 +160,12 @@ pub fn compare_by(
             if row.verdict == Verdict::Regressed && row.next.is_empty() {
                 row.next = look_for_the_cause(base.record, head.record);
             }
+            row.mention(&throttling::remark(evidence));
         }
         warnings.extend(of_comparison(base, head, &pairs, &draft));
         rows = draft.rows;
     }
+    warnings.extend(throttling::warning(base.record, head.record));
     warnings.extend(of_side(Side::Base, base));
     warnings.extend(of_side(Side::Head, head));
     rows.sort_by(by_weight);

@@ -1,17 +1,12 @@
 //! What a reader should know beside the rows. A warning travels in the document, so that every report shows it.
 
-use std::collections::BTreeMap;
-
 use crate::model::{RecordState, Side};
 
-use super::SideInput;
 use super::pairing::Pair;
 use super::policy::has_bad_threshold;
 use super::rows::Draft;
 use super::words::{count, list};
-
-/// Settings that shape what one process measures. The number of processes is none of them.
-pub const SHAPING: [&str; 4] = ["iterations", "warmup", "duration", "burnin"];
+use super::{SideInput, key};
 
 /// Warnings of single cases that are quoted; the records hold them all.
 const MOST_QUOTED: usize = 10;
@@ -32,12 +27,11 @@ pub fn of_comparison(base: &SideInput, head: &SideInput, pairs: &[Pair], draft: 
     let named = [
         (&draft.unmeasured, "without a measurement on either side"),
         (&draft.ungated, "shown and not judged (`gate = false`)"),
-        (&draft.turned, "judged by the direction that head gives, which is not that of base"),
     ];
     for (names, what) in named.into_iter().filter(|(names, _)| !names.is_empty()) {
         warnings.push(format!("{} {what}: {}", names.len(), list(names, MOST_NAMED)));
     }
-    warnings.extend(other_settings(pairs));
+    warnings.extend(key::warnings(pairs));
     let bad = pairs.iter().filter_map(|pair| pair.head.filter(|case| has_bad_threshold(case)));
     let bad: Vec<String> = bad.map(|case| case.id.to_string()).collect();
     if !bad.is_empty() {
@@ -71,25 +65,4 @@ pub fn of_side(side: Side, input: &SideInput) -> Vec<String> {
         warnings.push(format!("{word}: {} more of single cases, in its record", total - MOST_QUOTED));
     }
     warnings
-}
-
-/// Cases that were measured with other settings on the other side: comparable, but worth a look.
-fn other_settings(pairs: &[Pair]) -> Vec<String> {
-    let mut found: BTreeMap<(&str, String, String), usize> = BTreeMap::new();
-    for (base, head) in pairs.iter().filter_map(|pair| Some((pair.base?, pair.head?))) {
-        for name in SHAPING {
-            let (b, h) = (base.config.get(name), head.config.get(name));
-            if let (Some(b), Some(h)) = (b, h)
-                && b.value != h.value
-            {
-                *found.entry((name, b.value.to_string(), h.value.to_string())).or_default() += 1;
-            }
-        }
-    }
-    let text = |((name, base, head), cases)| {
-        let verb = if cases == 1 { "was" } else { "were" };
-        let cases = count(cases, "case");
-        format!("{cases} {verb} measured with other settings: `{name}` is {base} on base and {head} on head")
-    };
-    found.into_iter().map(text).collect()
 }

@@ -8,7 +8,6 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
 
-use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::Value;
 
 use super::{Member, MetricSpec, MicroError};
@@ -132,26 +131,21 @@ impl Channel {
         self.send(&Event::Metadata { items: None, bytes, flops, tokens: None, device: None, notes })
     }
 
-    /// Says whether the answer is right, with the error that was found and the one that is allowed.
+    /// Says whether the answer is right, with the error that was found and the one that is allowed. The error is a note: how
+    /// large it may be is known here, and nothing is left to compare.
     pub fn validation(&mut self, check: &str, error: f64, allowed: f64) -> Result<(), MicroError> {
         let passed = error <= allowed;
         let message = match passed {
             true => check.to_owned(),
             false => format!("{check}: off by {error:e}, where {allowed:e} is allowed"),
         };
-        let errors =
-            BTreeMap::from([("max_error".to_owned(), Some(error).filter(|error| error.is_finite()))]);
-        self.send(&Event::Validation { passed, message: Some(message), errors })
+        self.notes([("error.max_error", error.into())])?;
+        self.send(&Event::Validation { passed, message: Some(message), errors: BTreeMap::new() })
     }
 
-    /// The last events: peak memory, where the system says it, and the end.
+    /// The last events. Of its memory the gate knows by itself.
     pub fn end(&mut self) -> Result<(), MicroError> {
         self.flush()?;
-        if let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) {
-            // Linux counts in KiB.
-            let host_peak_bytes = u64::try_from(usage.max_rss()).ok().map(|kib| kib * 1024);
-            self.send(&Event::Memory { host_peak_bytes, device_peak_bytes: None })?;
-        }
         self.send(&Event::End {})
     }
 

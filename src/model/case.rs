@@ -13,8 +13,8 @@ pub type Params = BTreeMap<String, ParamValue>;
 
 /// The whole identity of a case. Two records are compared case by case on equality of this, and on
 /// nothing less: another problem size, cold against warm, or a CPU fallback against a GPU are different
-/// cases, not a regression. (Iterations are no part of it: more of them measure the same thing better, except
-/// where whole processes are timed, and there a comparison refuses.)
+/// cases, not a regression. (Settings such as the iterations are no part of it, so that a case that was asked for other ones
+/// is one row, which a comparison refuses, and not one case gone and another one come.)
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseId {

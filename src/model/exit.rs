@@ -31,7 +31,10 @@ impl Exit {
         (Exit::Pass, "pass"),
         (Exit::Regression, "regression"),
         (Exit::Usage, "usage or configuration error"),
-        (Exit::Inconclusive, "inconclusive: nothing was decided, a case is probably worse, or policy says it matters"),
+        (
+            Exit::Inconclusive,
+            "inconclusive: nothing was decided, a case is probably worse, or policy says it matters",
+        ),
         (Exit::Failed, "a benchmark failed, timed out, was invalid or is missing, or nothing was compared"),
         (
             Exit::Machine,

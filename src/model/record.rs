@@ -186,6 +186,9 @@ pub struct MetricDeclaration {
     /// counts are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact: Option<bool>,
+    /// `true`: judged by its absolute difference, of which `margin` is the least that matters; absent: by its share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absolute: Option<bool>,
 }
 
 /// An absolute difference: `50 ns`, `64 KiB`. Without a unit it is in the metric's own.
@@ -260,7 +263,7 @@ pub struct ProcessRecord {
     /// It was alive together with the other side's process, and the two took turns. Left out where it was not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lockstep: bool,
-    /// In an interleaved run: what else the machine did meanwhile, where it was looked at.
+    /// What else the machine did meanwhile, where it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
 }

@@ -101,6 +101,8 @@ pub struct Settings {
     pub lockstep: Setting<bool>,
     /// One process may measure several points of the benchmark.
     pub share: Setting<bool>,
+    /// Hardware that holds the card's clocks down is its usual state, and casts no doubt on what was measured.
+    pub usual_slowdown: Setting<bool>,
     /// Which GPUs a child may see, as CUDA_VISIBLE_DEVICES takes it; empty: as the gate sees them.
     pub device: Setting<String>,
 }
@@ -130,6 +132,7 @@ impl Default for Settings {
             fail_on_missing: Setting::default(false),
             lockstep: Setting::default(false),
             share: Setting::default(false),
+            usual_slowdown: Setting::default(false),
             device: Setting::default(String::new()),
         }
     }
@@ -177,6 +180,7 @@ impl Settings {
             ("device", show(&self.device, self.device.value.clone())),
             ("lockstep", show(&self.lockstep, self.lockstep.value)),
             ("share", show(&self.share, self.share.value)),
+            ("usual_slowdown", show(&self.usual_slowdown, self.usual_slowdown.value)),
             ("fail_on_missing", show(&self.fail_on_missing, self.fail_on_missing.value)),
         ])
         .into_iter()

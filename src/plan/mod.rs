@@ -4,6 +4,7 @@
 //! comparison of two commits has a [`RoundsPlan`]: base and head in rounds, who goes first being decided by a fair,
 //! seeded, recorded coin, so that whatever drifts on the machine meets both sides alike.
 
+mod claims;
 mod coin;
 mod rounds;
 mod shard;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use crate::model::{CaseId, Params, Side};
 use crate::suite::{Benchmark, Suite};
 
+pub use claims::check_claims;
 pub use coin::{RunOrder, order};
 pub use rounds::{Pair, RoundsPlan, choose_controls, common_cases};
 pub use shard::keep_shard;

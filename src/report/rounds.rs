@@ -40,7 +40,8 @@ pub fn sureness(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
 
 /// What to do about a comparison that passed; the rows of any other say it themselves.
 pub fn next(document: &VerdictDocument) -> Option<String> {
-    let unchanged = document.rows.iter().filter(|row| row.verdict == Verdict::Unchanged);
+    let unchanged =
+        document.rows.iter().filter(|row| row.verdict == Verdict::Unchanged && row.margin.is_none());
     let targets = distinct(unchanged.filter(|row| row.sequence.is_some()).map(|row| row.threshold));
     let most = targets.last().filter(|_| document.conclusion == Conclusion::Pass)?;
     Some(format!(
@@ -51,8 +52,9 @@ pub fn next(document: &VerdictDocument) -> Option<String> {
 
 /// What the verdicts rest on, and how to read the figures.
 pub fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
-    let targets = span(document.rows.iter().map(|row| row.threshold));
-    let least = span(sequences(document).map(|sequence| sequence.min_effect));
+    let by_share = || document.rows.iter().filter(|row| row.margin.is_none());
+    let targets = span(by_share().map(|row| row.threshold));
+    let least = span(by_share().filter_map(|row| Some(row.sequence.as_ref()?.min_effect)));
     let suspects = rounds.suspects as usize;
     let sure = span(document.rows.iter().filter_map(|row| Some(row.change.as_ref()?.confidence)));
     format!(
@@ -112,7 +114,8 @@ pub fn checks(rounds: &RoundsMethod) -> Vec<String> {
 
 /// What "unchanged" promises of these rows: `within 2 %`; empty where no rounds decided.
 pub fn certified<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
-    let within = distinct(rows.filter(|row| row.sequence.is_some()).map(|row| row.threshold));
+    let by_share = rows.filter(|row| row.sequence.is_some() && row.margin.is_none());
+    let within = distinct(by_share.map(|row| row.threshold));
     match within.as_slice() {
         [] => String::new(),
         [one] => format!("certified within {}", percent(*one)),

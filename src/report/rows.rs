@@ -148,7 +148,8 @@ impl<'a> Digest<'a> {
                 sessions.needed
             )
         });
-        let threshold = match distinct(self.document.rows.iter().map(|row| row.threshold)).as_slice() {
+        let by_share = self.document.rows.iter().filter(|row| row.margin.is_none());
+        let threshold = match distinct(by_share.map(|row| row.threshold)).as_slice() {
             [] => String::new(),
             [one] => format!(" A change matters from {} on.", number::percent(*one)),
             [least, .., most] => {

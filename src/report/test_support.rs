@@ -36,6 +36,7 @@ pub fn case(benchmark: &str, params: &[(&str, i64)]) -> CaseId {
 
 fn side(centre: f64) -> RowSide {
     RowSide {
+        throttled: Default::default(),
         outcome: Outcome::Measured,
         processes: 5,
         samples: 150,
@@ -70,6 +71,7 @@ pub fn row(benchmark: &str, verdict: Verdict) -> Row {
         head: None,
         change: None,
         threshold: 0.05,
+        margin: None,
         sequence: None,
     }
 }
@@ -230,8 +232,16 @@ pub fn incomparable() -> VerdictDocument {
 }
 
 pub fn failed_and_missing() -> VerdictDocument {
-    let outcome =
-        |outcome: Outcome| Some(RowSide { outcome, processes: 0, samples: 0, centre: None, spread: None });
+    let outcome = |outcome: Outcome| {
+        Some(RowSide {
+            outcome,
+            processes: 0,
+            samples: 0,
+            centre: None,
+            spread: None,
+            throttled: Default::default(),
+        })
+    };
     let crash = Outcome::Failed {
         kind: FailureKind::Signal,
         cause: "ended by SIGSEGV in measure".into(),

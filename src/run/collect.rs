@@ -32,6 +32,9 @@ pub struct Harvest {
     pub error: Option<(String, Option<String>)>,
     pub config: Vec<ConfigSaid>,
     per_iteration: BTreeMap<&'static str, f64>,
+    /// Sizes of the errors that it found in its answer, and its peaks of memory.
+    errors: BTreeMap<String, Vec<f64>>,
+    peaks: BTreeMap<&'static str, u64>,
 }
 
 /// What a benchmark said of its own settings.
@@ -53,6 +56,17 @@ pub struct Gathered {
     pub stated: Option<Stated>,
     /// Computed by the gate from another metric: shown, never judged a second time.
     pub derived: bool,
+    /// What stands beside the samples, and is none by itself.
+    pub beside: Option<Beside>,
+}
+
+/// A figure of a process that is no measured sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// An error that the benchmark found in its own answer.
+    Accuracy,
+    /// Memory at its peak.
+    Memory,
 }
 
 impl Harvest {
@@ -63,7 +77,10 @@ impl Harvest {
             harvest.take(event);
         }
         match benchmark.timing {
-            Timing::Protocol => harvest.derive_rates(benchmark.declaration("time", "").0.as_deref()),
+            Timing::Protocol => {
+                harvest.derive_rates(benchmark.declaration("time", "").0.as_deref());
+                harvest.take_figures();
+            }
             Timing::Process => {
                 // Whatever a process-timed program sends is not what the suite file says to judge.
                 harvest.forget_samples();
@@ -130,6 +147,11 @@ impl Harvest {
             }
             Event::Memory { host_peak_bytes, device_peak_bytes } => {
                 self.device_peak_bytes = self.device_peak_bytes.max(device_peak_bytes);
+                let peaks = [("device_peak_bytes", device_peak_bytes), ("host_peak_bytes", host_peak_bytes)];
+                for (name, bytes) in peaks.into_iter().filter_map(|(name, bytes)| Some((name, bytes?))) {
+                    let peak = self.peaks.entry(name).or_default();
+                    *peak = (*peak).max(bytes);
+                }
                 if let Some(bytes) = host_peak_bytes {
                     self.metadata.insert("host_peak_bytes".into(), bytes.into());
                 }
@@ -137,6 +159,9 @@ impl Harvest {
             Event::Validation { passed, message, errors } => {
                 for (name, error) in errors {
                     self.metadata.insert(format!("error.{name}"), error.into());
+                    if let Some(error) = error.filter(|error| error.is_finite()) {
+                        self.errors.entry(name.clone()).or_default().push(error.abs());
+                    }
                     if error.is_none() && passed {
                         let message = format!("the accuracy figure `{name}` is not a number");
                         self.invalid.get_or_insert(message);
@@ -219,8 +244,29 @@ impl Harvest {
         }
     }
 
+    /// Errors and peaks become metrics of their own, unless the program measures something of that name.
+    fn take_figures(&mut self) {
+        let word = |c: char| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' };
+        let errors = std::mem::take(&mut self.errors).into_iter().map(|(name, values)| {
+            let name = format!("error.{}", name.chars().map(word).collect::<String>());
+            (name, "", values, Beside::Accuracy)
+        });
+        let peaks = std::mem::take(&mut self.peaks).into_iter();
+        let peaks = peaks.map(|(name, bytes)| (name.to_owned(), "B", vec![bytes as f64], Beside::Memory));
+        for (name, unit, values, beside) in errors.chain(peaks) {
+            self.metrics.entry(name).or_insert_with(|| Gathered {
+                unit: Some(unit.into()),
+                better: Some(Better::Lower),
+                values,
+                beside: Some(beside),
+                ..Gathered::default()
+            });
+        }
+    }
+
     pub fn has_samples(&self) -> bool {
-        self.metrics.values().any(|metric| !metric.values.is_empty() || metric.stated.is_some())
+        let mut measured = self.metrics.values().filter(|metric| metric.beside.is_none());
+        measured.any(|metric| !metric.values.is_empty() || metric.stated.is_some())
     }
 }
 

@@ -1,16 +1,18 @@
 //! A case's record in the making: process by process, in its place in the run's record, readable at every moment.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::model::{
-    CaseRecord, Conditions, FailureKind, Metric, MetricDeclaration, Origin, Outcome, ProcessEnd,
+    CaseRecord, Conditions, FailureKind, Margin, Metric, MetricDeclaration, Origin, Outcome, ProcessEnd,
     ProcessRecord, Settings, Summary, looks_secret, without_secrets,
 };
 use crate::plan::{PlannedCase, Turn};
 use crate::stats;
 
-use super::collect::{self, Harvest};
+use super::collect::{self, Beside, Harvest};
+use super::devices::{Claim, Devices};
 use super::executor::{End, Execution};
 use super::judge::{failed, judge};
 
@@ -20,8 +22,12 @@ pub struct Draft {
     planned: PlannedCase,
     settings: Settings,
     device: Option<String>,
+    /// What it can have run on.
+    devices: Arc<Devices>,
     /// Metrics that the gate computed from others.
     derived: Vec<String>,
+    /// Metrics that are no samples, and have limits of their own.
+    beside: BTreeMap<String, Beside>,
     /// The outcome is settled: the case is not run, or not any further.
     broken: bool,
 }
@@ -47,7 +53,9 @@ impl Draft {
             planned: planned.clone(),
             settings: planned.benchmark.settings.clone(),
             device: None,
+            devices: Arc::default(),
             derived: Vec::new(),
+            beside: BTreeMap::new(),
             broken: false,
         };
         let record = draft.blank();
@@ -95,6 +103,11 @@ impl Draft {
         }
     }
 
+    /// Tells which devices the machine has.
+    pub fn knows(&mut self, devices: Arc<Devices>) {
+        self.devices = devices;
+    }
+
     pub fn is_broken(&self) -> bool {
         self.broken
     }
@@ -126,6 +139,16 @@ impl Draft {
                 format!("it ran on `{now}`, and an earlier process of the case on `{before}`"),
                 "pin the device, so that every process measures the same one",
             );
+        }
+        let claim = harvest.device.as_deref().filter(|_| outcome.is_measured());
+        match claim.and_then(|claim| self.held(claim)) {
+            Some(Claim::Refuted(cause)) => {
+                let advice =
+                    "let the program name the device that it really used, and fail where it finds none";
+                outcome = Outcome::Invalid { cause, advice: advice.into() };
+            }
+            Some(Claim::Doubtful(what)) if !record.warnings.contains(&what) => record.warnings.push(what),
+            Some(Claim::Doubtful(_)) | None => {}
         }
         let partial = !outcome.is_measured();
         if let Err(conflict) =
@@ -168,6 +191,11 @@ impl Draft {
         if !outcome.is_measured() {
             self.break_off(record, outcome);
         }
+    }
+
+    fn held(&self, claim: &str) -> Option<Claim> {
+        let env = self.planned.benchmark.env.get("CUDA_VISIBLE_DEVICES");
+        self.devices.held(claim, &self.settings.device.value, env.map(String::as_str))
     }
 
     fn warn(&self, record: &mut CaseRecord, execution: &Execution, harvest: &Harvest, turn: Turn) {
@@ -229,6 +257,9 @@ impl Draft {
                 self.derived.push(name.clone());
             }
         }
+        let beside =
+            harvest.metrics.iter().filter_map(|(name, gathered)| Some((name.clone(), gathered.beside?)));
+        self.beside.extend(beside);
         record.config = self.settings.shown();
         let declared =
             record.metrics.iter().map(|metric| (metric.name.clone(), self.declaration(&metric.name)));
@@ -256,7 +287,35 @@ impl Draft {
         if self.derived.iter().any(|name| name == metric) {
             said.gate = said.gate.or(Some(false));
         }
+        match self.beside.get(metric) {
+            Some(Beside::Accuracy) => of_errors(&mut said),
+            Some(Beside::Memory) => of_memory(&mut said),
+            None => {}
+        }
         said
+    }
+}
+
+/// How an error is judged unless the suite file says otherwise: by its absolute difference.
+fn of_errors(said: &mut MetricDeclaration) {
+    /// A drift beyond this is another answer.
+    const DRIFT: f64 = 1e-3;
+    let by_share = said.margin.is_none() && (said.threshold.is_some() || said.target.is_some());
+    if !by_share {
+        said.absolute.get_or_insert(true);
+        said.margin.get_or_insert(Margin { value: DRIFT, unit: String::new() });
+    }
+    // An answer that does not vary is known, and not merely rounded.
+    said.exact.get_or_insert(true);
+}
+
+/// How a peak of memory is judged unless the suite file says otherwise: allocators take it in steps.
+fn of_memory(said: &mut MetricDeclaration) {
+    const SHARE: f64 = 0.05;
+    let own = said.threshold.is_some() || said.target.is_some() || said.margin.is_some();
+    if !own {
+        (said.threshold, said.target) = (Some(SHARE), Some(SHARE));
+        said.min_effect.get_or_insert(SHARE);
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::devices::Devices;
 use super::draft::{Around, Draft};
 use super::executor::{Execution, Stop};
 use super::judge::signal_name;
@@ -67,11 +69,16 @@ impl LaneRun {
         Ok(Self::new(lane, record, folder, drafts))
     }
 
-    fn new(lane: &Lane, record: RunRecord, folder: RunFolder, drafts: Vec<Draft>) -> Self {
+    fn new(lane: &Lane, record: RunRecord, folder: RunFolder, mut drafts: Vec<Draft>) -> Self {
         let mut settled = BTreeMap::new();
         let mut gpu_missing = false;
+        let devices = Arc::new(Devices::of(&record.manifest));
+        drafts.iter_mut().for_each(|draft| draft.knows(devices.clone()));
         for benchmark in &lane.benchmarks {
-            if let Some((outcome, gpu)) = unmet(benchmark, &record.manifest) {
+            if let Some(what) = devices.missing(&benchmark.settings.device.value) {
+                settled.insert(benchmark.id.to_string(), not_here(what));
+                gpu_missing = true;
+            } else if let Some((outcome, gpu)) = unmet(benchmark, &record.manifest) {
                 gpu_missing |= gpu;
                 settled.insert(benchmark.id.to_string(), outcome);
             }
@@ -160,6 +167,12 @@ impl LaneRun {
 
 /// How the warning of a record begins whose run was cut short.
 pub const NOT_COMPLETE: &str = "the run is not complete";
+
+/// Refused rather than skipped: what was asked for by its number cannot be measured on another one.
+fn not_here(cause: String) -> Outcome {
+    let advice = "name a GPU that `nvidia-smi` lists, or take `device` out".into();
+    Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice }
+}
 
 fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> {
     let missing = requires::missing(benchmark, manifest);

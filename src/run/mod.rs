@@ -2,6 +2,7 @@
 
 mod capture;
 mod collect;
+mod devices;
 mod draft;
 mod environment;
 mod event;

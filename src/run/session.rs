@@ -8,8 +8,10 @@ use super::event::{Observer, Progress};
 use super::executor::{Executor, Stop};
 use super::hands::{Hands, deadline};
 use super::lane::{Finished, LaneRun, not_reached, slug};
+use super::rounds::Watch;
 use crate::model::{Result, RunRecord, Side};
 use crate::plan::{Plan, Step};
+use crate::store::note_start;
 
 /// What a session needs beside its plan.
 pub struct Session<'a> {
@@ -30,6 +32,7 @@ pub struct Session<'a> {
 struct Work<'a> {
     plan: &'a Plan,
     hands: Hands<'a>,
+    watch: Option<&'a mut dyn Watch>,
     lanes: Vec<LaneRun>,
     /// What came before the plan was through.
     ended: Option<Stop>,
@@ -38,21 +41,32 @@ struct Work<'a> {
     total: usize,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
     /// Carries the plan out. `headers`: one record for each lane, complete but for its cases.
     ///
     /// Never ends early without records: deadlines, interrupts and failures become outcomes. Errors: the artifacts
     /// folder cannot be written.
     pub fn run(self, headers: Vec<RunRecord>) -> Result<Vec<Finished>> {
+        self.run_watched(headers, None)
+    }
+
+    /// [`Session::run`] with somebody who looks at the machine around each process.
+    pub fn run_watched(
+        self,
+        headers: Vec<RunRecord>,
+        watch: Option<&'a mut dyn Watch>,
+    ) -> Result<Vec<Finished>> {
         let Session { plan, executor, observer, binary, deadline: seconds, after_timeout, artifacts } = self;
         let hands = Hands { executor, observer, binary, after_timeout, until: deadline(seconds) };
         let mut lanes = Vec::new();
         for (index, (header, lane)) in headers.into_iter().zip(&plan.lanes).enumerate() {
             let cases = plan.steps.iter().flat_map(|step| &step.cases).filter(|case| case.lane == index);
             let folder = artifacts.join(header.run_id.as_str());
+            let id = header.run_id.clone();
             lanes.push(LaneRun::begin(lane, cases, header, &folder)?);
+            note_start(artifacts, &id)?;
         }
-        Work { plan, hands, lanes, ended: None, done: 0, total: plan.processes() }.carry_out()
+        Work { plan, hands, watch, lanes, ended: None, done: 0, total: plan.processes() }.carry_out()
     }
 }
 
@@ -102,14 +116,19 @@ impl Work<'_> {
             let (id, done) = (&case.id, self.done);
             self.hands.observer.on(&Progress::ProcessStarted { id, side, process, of, done, total });
             let started = SystemTime::now();
+            if let Some(watch) = &mut self.watch {
+                watch.begin();
+            }
             let execution = self.hands.process(case, process, &[]);
+            let looked = self.watch.as_mut().map(|watch| watch.end(execution.cpu_seconds, execution.seconds));
             self.done += 1;
             if let Some(stop @ (Stop::Interrupt(_) | Stop::RunDeadline)) = execution.stopped {
                 self.ended = Some(stop);
             }
             let after_timeout = self.hands.after_timeout(&execution, case);
             let (turn, interleaved, lockstep) = (*turn, false, false);
-            let around = Around { started, turn, interleaved, lockstep, after_timeout, conditions: None };
+            let conditions = looked.flatten();
+            let around = Around { started, turn, interleaved, lockstep, after_timeout, conditions };
             lane.add(index, &execution, around);
             let (seconds, done) = (execution.seconds, self.done);
             self.hands.observer.on(&Progress::ProcessEnded { seconds, done, total });

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::folder::{JOURNAL, RECORD, make_unwatched};
 use super::read::{read_record, write_atomically};
+use super::started;
 use crate::model::{CaseId, CaseRecord, Fault, Outcome, Result, RunId, RunRecord, Side};
 
 /// Where a comparison keeps its sides and its verdict.
@@ -26,7 +27,8 @@ impl ComparisonFolder {
         let make = || {
             make_unwatched(artifacts)?;
             std::fs::create_dir(&root)?;
-            std::fs::create_dir(root.join("reports"))
+            std::fs::create_dir(root.join("reports"))?;
+            started::note(artifacts, id)
         };
         make().map_err(|error| {
             Fault::at_path(
@@ -76,33 +78,40 @@ fn is_comparison(folder: &Path) -> bool {
     [Side::Base, Side::Head].iter().all(|side| holds_run(&folder.join(side.word())))
 }
 
-/// The newest comparison below `artifacts`: folders sort by their start.
+/// The comparison below `artifacts` that was started last.
 pub fn latest_comparison(artifacts: &Path) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(artifacts).ok()?.flatten();
-    let comparisons = entries.filter(|entry| {
-        let name = entry.file_name();
-        name.to_str().is_some_and(|name| name.parse::<RunId>().is_ok()) && is_comparison(&entry.path())
-    });
-    comparisons.max_by_key(|entry| entry.file_name()).map(|entry| entry.path())
+    started::newest(artifacts, is_comparison)
+}
+
+/// The comparison's folder that a path means or lies in the reports of: the folder itself, `reports`, or a file there.
+pub fn comparison_of(path: &Path) -> Option<PathBuf> {
+    let whole = std::path::absolute(path).ok()?;
+    whole.ancestors().take(3).find(|folder| is_comparison(folder)).map(Path::to_owned)
 }
 
 /// The records of a comparison's base, head and, where it has controls, control, whole or recovered from the journals
 /// of one that was killed. Each case then has the same rounds on all its sides: half a round is left out.
 pub fn read_comparison(folder: &Path) -> Result<(RunRecord, RunRecord, Option<RunRecord>)> {
+    let mut sides = read_sides(folder)?;
+    keep_whole_rounds(&mut sides);
+    Ok(sides)
+}
+
+/// The same as they lie there, half a round included.
+pub fn read_sides(folder: &Path) -> Result<(RunRecord, RunRecord, Option<RunRecord>)> {
     let folder = ComparisonFolder::open(folder)?;
-    let mut base = read_record(&folder.side(Side::Base))?;
-    let mut head = read_record(&folder.side(Side::Head))?;
+    let base = read_record(&folder.side(Side::Base))?;
+    let head = read_record(&folder.side(Side::Head))?;
     let control = folder.side(Side::Control);
-    let mut control = holds_run(&control).then(|| read_record(&control)).transpose()?;
-    let mut records = vec![&mut base, &mut head];
-    records.extend(control.as_mut());
-    keep_whole_rounds(&mut records);
+    let control = holds_run(&control).then(|| read_record(&control)).transpose()?;
     Ok((base, head, control))
 }
 
 /// Cuts every case to the rounds that all its sides have. A case of one side alone, or with a side that broke, stays as
 /// it is: nothing is compared there, and what it gave is evidence.
-fn keep_whole_rounds(records: &mut [&mut RunRecord]) {
+pub fn keep_whole_rounds(sides: &mut (RunRecord, RunRecord, Option<RunRecord>)) {
+    let mut records = vec![&mut sides.0, &mut sides.1];
+    records.extend(sides.2.as_mut());
     let mut sides: HashMap<CaseId, Vec<(usize, usize)>> = HashMap::new();
     for (record, index, case) in records
         .iter()

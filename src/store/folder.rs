@@ -18,9 +18,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::read::write_atomically;
-use crate::model::{
-    CaseRecord, Fault, Metric, ProcessRecord, ProcessSamples, Result, RunId, RunRecord, sha256_hex,
-};
+use super::started;
+use crate::model::{CaseRecord, Fault, Metric, ProcessRecord, ProcessSamples, Result, RunRecord, sha256_hex};
 
 pub(super) const RECORD: &str = "results/record.json";
 pub(super) const SUMS: &str = "results/SHA256SUMS";
@@ -241,13 +240,7 @@ fn head_of(case: &CaseRecord) -> CaseRecord {
     }
 }
 
-/// The newest run below `artifacts`: folders sort by their run's start.
+/// The run below `artifacts` that was started last.
 pub fn latest_run(artifacts: &Path) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(artifacts).ok()?.flatten();
-    let runs = entries.filter(|entry| {
-        let name = entry.file_name();
-        let is_run = name.to_str().is_some_and(|name| name.parse::<RunId>().is_ok());
-        is_run && (entry.path().join(RECORD).is_file() || entry.path().join(JOURNAL).is_file())
-    });
-    runs.max_by_key(|entry| entry.file_name()).map(|entry| entry.path())
+    started::newest(artifacts, |folder| folder.join(RECORD).is_file() || folder.join(JOURNAL).is_file())
 }

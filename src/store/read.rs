@@ -10,11 +10,13 @@ use nix::fcntl::{AT_FDCWD, AtFlags};
 use nix::unistd::linkat;
 
 use super::folder::{Entry, JOURNAL, RECORD};
+use super::sums;
 use crate::model::{CaseRecord, Fault, RecordState, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
 
 /// Reads a record from its JSON file, from its run's folder, or from the journal of a run that was killed.
 ///
-/// Errors say where the text stops being a record: exit code 2.
+/// Errors say where the text stops being a record: exit code 2; with exit code 4, that it is not the record that
+/// `SHA256SUMS` beside it names.
 pub fn read_record(path: &Path) -> Result<RunRecord> {
     Source::load(path)?.parse()
 }
@@ -32,6 +34,7 @@ pub fn read_two_records(first: &Path, second: &Path) -> (Result<RunRecord>, Resu
 
 /// The text of a record, with the file that it stands in.
 enum Source {
+    /// A file of its own, whose sum is checked where one lies beside it.
     Record(PathBuf, String),
     Journal(PathBuf),
 }
@@ -52,7 +55,11 @@ impl Source {
         }
         match path.extension().is_some_and(|extension| extension == "jsonl") {
             true => Ok(Self::Journal(path.to_owned())),
-            false => Ok(Self::Record(path.to_owned(), read_text(path)?)),
+            false => {
+                let text = read_text(path)?;
+                sums::check(path, text.as_bytes())?;
+                Ok(Self::Record(path.to_owned(), text))
+            }
         }
     }
 

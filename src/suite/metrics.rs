@@ -30,6 +30,7 @@ impl Benchmark {
             declared.margin = declared.margin.or_else(|| rule.declaration.margin.clone());
             declared.gate = declared.gate.or(rule.declaration.gate);
             declared.exact = declared.exact.or(rule.declaration.exact);
+            declared.absolute = declared.absolute.or(rule.declaration.absolute);
         }
         (unit, declared)
     }
@@ -99,6 +100,7 @@ fn declaration(table: &mut Table) -> MetricDeclaration {
         margin: table.take("margin").and_then(|margin| margin.margin()),
         gate: table.take("gate").and_then(|gate| gate.flag()),
         exact: table.take("exact").and_then(|exact| exact.flag()),
+        absolute: table.take("absolute").and_then(|absolute| absolute.flag()),
     }
 }
 

@@ -66,7 +66,14 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 /// An absolute difference from `50 ns`, `64KiB` or a plain number. Error: what is wrong with the text.
 pub fn parse_margin(text: &str) -> Result<Margin, String> {
     let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let mut split = digits(text);
+    // `1e-6` is a number as a whole; the `e` of a unit has no digit behind it.
+    if let Some(power) = text[split..].strip_prefix(['e', 'E']) {
+        let sign = usize::from(power.starts_with(['-', '+']));
+        let whole = power[sign..].find(|c: char| !c.is_ascii_digit()).unwrap_or(power.len() - sign);
+        split += if whole > 0 { 1 + sign + whole } else { 0 };
+    }
     let (number, unit) = (&text[..split], text[split..].trim());
     match number.parse::<f64>() {
         Ok(value) if value > 0.0 && value.is_finite() => Ok(Margin { value, unit: unit.to_owned() }),

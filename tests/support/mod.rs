@@ -11,6 +11,7 @@ pub mod job;
 pub mod json;
 pub mod merging;
 pub mod records;
+pub mod repository;
 pub mod rest;
 pub mod rounds;
 pub mod scripted;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::LN_10;
 
-use super::words::{Towards, e_value, side_of, slowdown};
+use super::words::{Towards, e_value, least, side_of, slowdown};
 use super::{Explained, percent};
 use crate::compare::{Argument, Change, Conclusion, Step, Verdict, is_known};
 use crate::report::number;
@@ -30,7 +30,7 @@ fn by_rounds(explained: &Explained, argument: &Argument) -> Vec<String> {
     let (limits, ruling) = (&argument.limits, &argument.ruling);
     // An absolute margin may have widened what the row asks for.
     let widened = argument.rounds.scale.slowdown(argument.target).filter(|_| argument.target > row.threshold);
-    let target = percent(widened.unwrap_or(row.threshold));
+    let target = widened.map_or_else(|| least(row), percent);
     let mut said = Vec::new();
     if let Some(change) = &row.change {
         said.push(estimate(ruling.rounds, change));

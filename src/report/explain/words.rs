@@ -3,7 +3,7 @@
 use std::f64::consts::LN_10;
 
 use super::{Explained, percent};
-use crate::compare::{Argument, RowSide, SideSummary, Step, Verdict};
+use crate::compare::{Argument, Row, RowSide, SideSummary, Step, Turn, Verdict};
 use crate::model::Way;
 use crate::report::number;
 use crate::report::rounds::checks;
@@ -61,6 +61,11 @@ pub fn e_value(log10: f64) -> String {
     }
 }
 
+/// The least change that matters: a share, or a figure where the row is judged by that.
+pub fn least(row: &Row) -> String {
+    row.margin.map_or_else(|| percent(row.threshold), |margin| number::value(margin, &row.unit))
+}
+
 /// What follows the row's name in the headline.
 pub fn headline(explained: &Explained) -> String {
     let row = explained.row;
@@ -83,7 +88,7 @@ pub fn headline(explained: &Explained) -> String {
             format!("is {} ({sure} sure, over {rounds})", number::word(row))
         }
         (Verdict::Unchanged, _) => {
-            format!("changed by less than {} either way ({rounds})", percent(row.threshold))
+            format!("changed by less than {} either way ({rounds})", least(row))
         }
         _ if argument.ruled() != row.verdict => format!("is in doubt after {rounds}"),
         _ => format!("is undecided after {rounds}"),
@@ -164,12 +169,38 @@ pub fn noise(explained: &Explained, argument: &Argument) -> Vec<String> {
 pub fn doubts(explained: &Explained, argument: &Argument) -> Vec<String> {
     let mut said = explained.document.method.rounds.as_ref().map(checks).unwrap_or_default();
     let disturbed = argument.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
-    said.push(match disturbed {
-        0 => "a busy or throttled machine: in no round".to_owned(),
-        some => {
-            format!("a busy or throttled machine: in {some} of {}", plural(argument.turns.len(), "round"))
+    let rounds = plural(argument.turns.len(), "round");
+    let held = clocks(argument, &rounds);
+    said.push(match (disturbed, held.is_empty()) {
+        (0, true) => "a busy or throttled machine: in no round".to_owned(),
+        (0, false) => "rounds that are in doubt for what else the machine did: none".to_owned(),
+        (some, true) => format!("a busy or throttled machine: in {some} of {rounds}"),
+        (some, false) => {
+            format!("rounds that are in doubt for what else the machine did: {some} of {rounds}")
         }
     });
+    said.extend(held);
+    said
+}
+
+/// In which rounds a GPU's clocks were held down, and why; a line for both sides and one for those that met it alone.
+fn clocks(argument: &Argument, rounds: &str) -> Vec<String> {
+    let mut said = Vec::new();
+    for (words, wanted) in [("on both sides", true), ("on one side alone", false)] {
+        let of_kind = |turn: &&Turn| {
+            let held = turn.throttled.each_ref().map(|reasons| !reasons.is_empty());
+            if wanted { held == [true; 2] } else { held[0] != held[1] }
+        };
+        let turns: Vec<&Turn> = argument.turns.iter().filter(of_kind).collect();
+        let mut reasons: Vec<&str> =
+            turns.iter().flat_map(|turn| turn.throttled.iter().flatten()).map(String::as_str).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        if !turns.is_empty() {
+            let (count, reasons) = (turns.len(), reasons.join(", "));
+            said.push(format!("a GPU's clocks held down {words}: in {count} of {rounds} ({reasons})"));
+        }
+    }
     said
 }
 
@@ -180,7 +211,7 @@ pub fn next(explained: &Explained) -> String {
         _ if !row.next.is_empty() => row.next.clone(),
         Verdict::Unchanged if row.sequence.is_some() => format!(
             "nothing has to be done. A change within {} is not excluded; set a smaller `target` where it matters",
-            percent(row.threshold)
+            least(row)
         ),
         Verdict::Improved => {
             "nothing has to be done, if it was meant; else look at what the benchmark no longer does".into()

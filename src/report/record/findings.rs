@@ -2,6 +2,8 @@
 //! than what they are for, programs that leave work behind. Each finding is tied to a measured fact and comes
 //! with what to do about it.
 
+use std::collections::BTreeMap;
+
 use super::{Line, centers, median};
 use crate::model::{CaseRecord, ProcessRecord, Stage, format_duration};
 use crate::report::number;
@@ -33,7 +35,7 @@ pub fn of(cases: &[(&CaseRecord, String)], lines: &[Line]) -> Vec<Finding> {
     let of_cases = [self::hopeless(&hopeless), self::noisy(&helped), single(lines)];
     let mut findings: Vec<Finding> = of_cases.into_iter().flatten().collect();
     findings.extend(lines.iter().filter_map(outlier));
-    findings.extend([slow_starts(cases), leftovers(cases)].into_iter().flatten());
+    findings.extend([held_down(cases), slow_starts(cases), leftovers(cases)].into_iter().flatten());
     findings
 }
 
@@ -54,7 +56,7 @@ impl Noise {
         let [shown, matters] = [spread, threshold].map(number::percent);
         let text = format!("{} by {shown} ({matters} matters)", line.title());
         let count = centers(line.metric).len() as f64;
-        (spread > threshold && needed > count).then_some(Self { text, spread, needed })
+        (spread > threshold && needed > count && !line.is_absolute()).then_some(Self { text, spread, needed })
     }
 }
 
@@ -109,6 +111,28 @@ fn named<'t>(names: impl ExactSizeIterator<Item = &'t str>) -> String {
         text += &format!(" and {more} more");
     }
     text
+}
+
+/// Processes that met a GPU whose clocks something held down.
+fn held_down(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
+    let processes: Vec<&ProcessRecord> = cases.iter().flat_map(|(case, _)| &case.processes).collect();
+    let mut met: BTreeMap<&str, usize> = BTreeMap::new();
+    for reason in processes.iter().filter_map(|it| it.conditions.as_ref()).flat_map(|it| &it.throttled) {
+        *met.entry(reason).or_default() += 1;
+    }
+    let held =
+        processes.iter().filter(|it| it.conditions.as_ref().is_some_and(|it| !it.throttled.is_empty()));
+    let reasons: Vec<String> = met.iter().map(|(reason, count)| format!("{reason} in {count}")).collect();
+    (!met.is_empty()).then(|| Finding {
+        fact: format!(
+            "a GPU's clocks were held down in {} of {}: {}",
+            held.count(),
+            plural(processes.len(), "process"),
+            reasons.join(", ")
+        ),
+        next: "cool the card or raise its power limit before comparing; `gbench-ci doctor` says what it sees"
+            .into(),
+    })
 }
 
 /// Cases whose processes spend longer on starting than on measuring.

@@ -209,6 +209,12 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Judged by its absolute difference: its spread, and how often one answer is another's, say nothing.
+    pub fn is_absolute(&self) -> bool {
+        let declared = self.case.declared.get(&self.metric.name);
+        declared.and_then(|declared| declared.absolute) == Some(true)
+    }
+
     /// The least change that matters for this metric.
     fn threshold(&self) -> f64 {
         let declared = self.case.declared.get(&self.metric.name).and_then(|metric| metric.threshold);

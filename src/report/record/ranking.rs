@@ -115,7 +115,7 @@ fn answer<'a>(index: usize, line: &Line<'a>, scratch: &mut Vec<f64>) -> Option<(
     let (case, metric) = (line.case, line.metric);
     let declared = case.declared.get(&metric.name).and_then(|declared| declared.better);
     let key = Key {
-        group: case.group.as_deref().filter(|_| case.outcome.is_measured())?,
+        group: case.group.as_deref().filter(|_| case.outcome.is_measured() && !line.is_absolute())?,
         params: &case.id.params,
         timing: case.id.timing,
         thermal: case.id.thermal,

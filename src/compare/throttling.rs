@@ -1,0 +1,144 @@
+//! What is said of a GPU whose clocks were held down while processes ran, and when a verdict is not believed because of it.
+//!
+//! That one side alone met it is a disturbance like any other; see `rounds`. What both sides met is their common lot: a
+//! power limit is how the card works, and is only said. Where the *hardware* slows a card down, for heat, its power supply
+//! or a fault, its clocks jump, no two processes meet the same card, and what was measured is not what the card can do:
+//! such rounds decide nothing, unless the suite says that this is the card's usual state.
+
+use std::collections::BTreeMap;
+
+use crate::model::{CaseRecord, RunRecord};
+
+use super::words::count;
+use super::{Decision, Evidence, Measured, ProcessValues, Row, Verdict};
+
+/// The setting by which a suite says that its card is always so.
+const USUAL: &str = "usual_slowdown";
+
+/// What NVML calls the reasons that come from the card itself.
+const BY_HARDWARE: &str = "hw_";
+
+impl ProcessValues<'_> {
+    /// The card itself held its clocks down meanwhile.
+    pub fn is_slowed_by_hardware(&self) -> bool {
+        self.reasons.iter().any(|reason| reason.starts_with(BY_HARDWARE))
+    }
+}
+
+/// Whether the suite says of a case that hardware slowdown is the card's usual state.
+pub fn is_usual(case: &CaseRecord) -> bool {
+    case.config.get(USUAL).and_then(|shown| shown.value.as_bool()) == Some(true)
+}
+
+/// Whether a round shows nothing because of what both of its sides met.
+pub fn spoils(evidence: &Evidence, base: &ProcessValues, head: &ProcessValues) -> bool {
+    !evidence.limits.usual_slowdown && base.is_slowed_by_hardware() && head.is_slowed_by_hardware()
+}
+
+/// Why the rounds of a row do not show what they seem to, where hardware slowed both sides down: the reason, and what to
+/// do. `verdict`: what they seem to show; `rounds`: how many there are.
+pub fn doubt_of_rounds(evidence: &Evidence, verdict: Verdict, rounds: usize) -> Option<(String, String)> {
+    let head = |base: &ProcessValues| evidence.head.processes.iter().find(|head| head.round == base.round);
+    let both = evidence.base.processes.iter().filter_map(|base| Some((base, head(base)?)));
+    let spoilt = both.filter(|(base, head)| spoils(evidence, base, head)).count();
+    (spoilt > 0).then(|| {
+        let reason = format!(
+            "hardware held a GPU's clocks down on both sides in {spoilt} of {}, and the others alone do not show it to be {}",
+            count(rounds, "round"),
+            verdict.word()
+        );
+        (reason, what_next())
+    })
+}
+
+/// Weakens what records that were measured apart seem to show, where hardware slowed a card down on either side. What is
+/// counted is counted at any clock.
+pub fn doubt_apart(evidence: &Evidence, decision: &mut Decision) {
+    let slowed = |side: &Measured| side.processes.iter().filter(|it| it.is_slowed_by_hardware()).count();
+    let (base, head) = (slowed(&evidence.base), slowed(&evidence.head));
+    let decided = matches!(decision.verdict, Verdict::Regressed | Verdict::Improved | Verdict::Unchanged);
+    if evidence.limits.usual_slowdown || evidence.exact || !decided || base + head == 0 {
+        return;
+    }
+    let word = decision.verdict.word();
+    decision.reason = format!(
+        "hardware held a GPU's clocks down in {} of it, which therefore do not show it to be {word}",
+        count(base + head, "process")
+    );
+    decision.verdict = Verdict::Inconclusive;
+    decision.next = what_next();
+}
+
+fn what_next() -> String {
+    format!(
+        "cool the card, and look at its power supply (`gbench-ci doctor`), then compare again; where this is its usual \
+         state, say `{USUAL} = true` in the base's suite file"
+    )
+}
+
+impl Row {
+    /// Adds a circumstance to the reason, unless the row is plainly unchanged.
+    pub(super) fn mention(&mut self, remark: &str) {
+        let plain = self.verdict == Verdict::Unchanged;
+        if remark.is_empty() || plain {
+            return;
+        }
+        let joint = if self.reason.is_empty() { "" } else { "; meanwhile " };
+        self.reason = format!("{}{joint}{remark}", self.reason);
+    }
+}
+
+/// What is added to the reason of a row that is not plainly unchanged; empty where nothing was held down.
+pub fn remark(evidence: &Evidence) -> String {
+    let reasons = reasons(evidence);
+    if reasons.is_empty() {
+        return String::new();
+    }
+    let held = |side: &Measured| side.processes.iter().filter(|it| it.throttled).count();
+    format!(
+        "a GPU's clocks were held down ({}) in {} of {} on base and {} of {} on head",
+        reasons.join(", "),
+        held(&evidence.base),
+        count(evidence.base.processes.len(), "process"),
+        held(&evidence.head),
+        count(evidence.head.processes.len(), "process"),
+    )
+}
+
+fn reasons(evidence: &Evidence) -> Vec<String> {
+    let processes = evidence.base.processes.iter().chain(&evidence.head.processes);
+    let mut reasons: Vec<String> = processes.flat_map(|process| process.reasons).cloned().collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    reasons
+}
+
+/// Reason to number of processes with complete samples that met it.
+pub fn met(side: &Measured) -> BTreeMap<String, u32> {
+    let mut met = BTreeMap::new();
+    for reason in side.processes.iter().flat_map(|process| process.reasons) {
+        *met.entry(reason.clone()).or_default() += 1;
+    }
+    met
+}
+
+/// Of a comparison as a whole: what held clocks down while its processes ran, and how many of them.
+pub fn warning(base: &RunRecord, head: &RunRecord) -> Option<String> {
+    let mut met: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    let mut all = [0; 2];
+    for (side, record) in [base, head].into_iter().enumerate() {
+        for process in record.cases.iter().flat_map(|case| &case.processes) {
+            all[side] += 1;
+            let reasons = process.conditions.iter().flat_map(|conditions| &conditions.throttled);
+            reasons.for_each(|reason| met.entry(reason).or_default()[side] += 1);
+        }
+    }
+    let said: Vec<String> = met
+        .iter()
+        .map(|(reason, [b, h])| {
+            format!("{reason} in {b} of {} on base and {h} of {} on head", all[0], all[1])
+        })
+        .collect();
+    (!said.is_empty())
+        .then(|| format!("a GPU's clocks were held down while processes ran: {}", said.join("; ")))
+}

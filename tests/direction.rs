@@ -1,0 +1,58 @@
+//! Which way is better is the base's to say.
+
+use gbench_ci::compare::Verdict;
+
+use crate::support::repository::{Repository, UNWATCHED, row, suite};
+
+/// The head is 30 % slower, and says in one way or another that this is better.
+fn slower(first: &[(&str, &str)], second: &[(&str, &str)]) -> Repository {
+    Repository::new(first, &[&[("cost", "1.3\n")], second].concat())
+}
+
+#[test]
+fn n3_a_head_whose_suite_file_turns_the_direction_is_invalid() {
+    let (before, after) =
+        (suite(UNWATCHED, ""), suite(&format!("{UNWATCHED}[metrics.time]\nbetter = \"higher\"\n"), ""));
+    let it = slower(&[("gbench.toml", &before)], &[("gbench.toml", &after)]);
+    it.compare("HEAD~1..HEAD").exits(4).says("lower is better on base and higher on head");
+    let verdict = it.verdict();
+    assert_eq!(row(&verdict, "c0", "time").verdict, Verdict::Invalid);
+    assert_eq!(verdict.counts[&Verdict::Improved], 0);
+}
+
+#[test]
+fn n3_a_head_whose_extraction_turns_the_direction_is_invalid() {
+    let before = suite(UNWATCHED, "");
+    let after = before.replace("unit = \"s\",", "unit = \"s\", better = \"higher\",");
+    let it = slower(&[("gbench.toml", &before)], &[("gbench.toml", &after)]);
+    it.compare("HEAD~1..HEAD").exits(4);
+    assert_eq!(row(&it.verdict(), "c0", "time").verdict, Verdict::Invalid);
+}
+
+/// A program that speaks the protocol says which way is better itself.
+#[test]
+fn n3_a_head_whose_program_turns_the_direction_is_invalid() {
+    let speaking = suite(UNWATCHED, "timing = \"protocol\"")
+        .replace("extract = [{ metric = \"time\", unit = \"s\", regex = 'time: ([0-9.]+)' }]\n", "");
+    let says = |better: &str| {
+        format!(
+            "printf '%s\\n' '{{\"event\":\"stage\",\"stage\":\"measure\"}}' '{{\"event\":\"samples\",\"metric\":\
+             \"score\",\"unit\":\"points\",\"better\":\"{better}\",\"values\":[1.1,1.2]}}' >> \"$GBENCH_EVENTS\"\n"
+        )
+    };
+    let it =
+        slower(&[("gbench.toml", &speaking), ("more.sh", &says("lower"))], &[("more.sh", &says("higher"))]);
+    it.compare("HEAD~1..HEAD").exits(4).says("lower is better on base and higher on head");
+}
+
+/// The base's declaration is a word of its own where the base's program and unit say nothing, and the head's later word
+/// does not take its place.
+#[test]
+fn n3_a_head_that_says_nothing_of_it_is_judged_by_the_base() {
+    let declared = suite(&format!("{UNWATCHED}[metrics.time]\nbetter = \"lower\"\n"), "");
+    let silent = suite(UNWATCHED, "").replace("unit = \"s\",", "unit = \"points\",");
+    let base = declared.replace("unit = \"s\",", "unit = \"points\",");
+    let it = slower(&[("gbench.toml", &base)], &[("gbench.toml", &silent)]);
+    it.compare("HEAD~1..HEAD").exits(1);
+    assert_eq!(row(&it.verdict(), "c0", "time").verdict, Verdict::Regressed);
+}
