@@ -52,6 +52,7 @@ mod old_records;
 mod posts;
 mod protocol;
 mod publish;
+mod publish_order;
 mod readme;
 mod report;
 mod report_rounds;

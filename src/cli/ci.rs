@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use super::commits::{self, Asker, Measured};
 use super::compare::{self, exit_from, rendered, write_reports};
 use super::look;
+use super::narrow::words;
 use super::output::wrote;
 use super::progress::Shared;
 use super::rounds_args::RoundsArgs;
@@ -206,11 +207,13 @@ fn job(
         schema: SCHEMA_JOB.into(),
         event: context.map_or("none", |context| context.event.word()).to_owned(),
         head: Some(chosen.head.commit().to_owned()),
+        pull_request: context.and_then(|context| context.pull_request.as_ref()).map(|pull| pull.number),
         base: chosen.choice.clone(),
         label: args.label().to_owned(),
         shard: args.selection.shard,
         exit_code: document.exit_code,
         fail_on: args.fail_on.iter().map(|class| class.word().to_owned()).collect(),
+        flags: words(&args.selection, &args.settings),
         sources: sources::of(suite, root, chosen.head.commit()),
         fork: context.is_some_and(Context::is_fork),
     }

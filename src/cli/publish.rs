@@ -10,6 +10,7 @@ mod nightly;
 mod place;
 mod post;
 mod source;
+mod waiting;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ use crate::github::{Context, Event, commands};
 use crate::model::{Exit, Fault, Result};
 use crate::suite::Benchmark;
 use place::Place;
+use waiting::Waiting;
 
 /// Tell GitHub a verdict: a comment, a check, a summary; at night an issue
 ///
@@ -145,7 +147,7 @@ fn for_job(args: &Args, place: &Place, builtins: &[Benchmark], say: &mut post::S
 /// There is no verdict, and who waits for one has to hear it.
 fn nothing(args: &Args, place: &Place, code: u8, say: &mut post::Say<'_>) -> Result<()> {
     let ended = ended::of_code(code);
-    post::without_verdict(args, place, &ended, say)?;
+    post::without_verdict(args, place, &ended, &Waiting::of_event(place)?, say)?;
     nightly::without_verdict(args, place, &ended, say)
 }
 

@@ -20,6 +20,9 @@ pub struct Job {
     /// Full commit id of what was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
+    /// The pull request that it was measured for, where the event is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<u64>,
     pub base: BaseChoice,
     /// Which machine of a matrix this is: `h100`. Names the check and a section of the comment; empty for the only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -31,6 +34,9 @@ pub struct Job {
     /// What fails the job: words of `--fail-on`; empty where the gate's own code does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fail_on: Vec<String>,
+    /// What chose the benchmarks and their settings on the command line, a word each: `--benchmark=k/*`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
     /// Where each benchmark's source is, for annotations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceLine>,

@@ -37,6 +37,7 @@ mod secret;
 mod settings;
 mod stage;
 mod unit;
+mod visible;
 
 pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Variant};
@@ -58,3 +59,4 @@ pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Origin, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
 pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted};
+pub use visible::is_unseen;
