@@ -175,7 +175,8 @@ fn t5_the_head_may_move_between_finding_and_writing() {
             text(marker)
         };
         let late = marker("gate", 1, 2, "bb");
-        let done = comments::post(&client, PULL, Mode::Always, &late, &push, true, &alone, &Identity::Actions);
+        let done =
+            comments::post(&client, PULL, Mode::Always, &late, &push, true, &alone, &Identity::Actions);
         assert_eq!(done, Ok(Posted::Stale));
         assert_eq!((said(&fake), writes(&fake)), before);
     }
@@ -212,7 +213,8 @@ fn t5_a_change_that_failed_is_not_repeated_over_a_newer_run() {
         text(older)
     };
     let older = marker("gate", 1, 2, "bb");
-    let done = comments::post(&first, PULL, Mode::OnChange, &older, &meanwhile, true, &alone, &Identity::Actions);
+    let done =
+        comments::post(&first, PULL, Mode::OnChange, &older, &meanwhile, true, &alone, &Identity::Actions);
     assert_eq!(done, Ok(Posted::Stale));
     assert_eq!(said(&fake), [newer]);
 }
@@ -300,7 +302,8 @@ fn the_token_says_whose_comments_are_ours() {
     fake.comment(PULL, BOT, &text(&marker("gate", 1, 9, "aa")));
     let own = marker("gate", 1, 1, "bb");
     let done =
-        comments::post(&client(&fake, &personal), PULL, Mode::OnChange, &own, &text, true, &alone, &me).unwrap();
+        comments::post(&client(&fake, &personal), PULL, Mode::OnChange, &own, &text, true, &alone, &me)
+            .unwrap();
     assert!(matches!(done, Posted::Created(_)), "{done:?}");
     assert_eq!(fake.comments(PULL)[1].login, "mona");
     assert_eq!(Identity::of(&client(&fake, "ghs_unknown")).unwrap_err().status(), Some(401));
@@ -311,7 +314,8 @@ fn a_marker_that_could_not_be_read_back_is_never_posted() {
     let (fake, token) = hub();
     for broken in [marker("", 1, 1, "aa"), marker("gate", 1, 1, "not hexadecimal")] {
         let client = client(&fake, &token);
-        let done = comments::post(&client, PULL, Mode::Always, &broken, &text, true, &alone, &Identity::Actions);
+        let done =
+            comments::post(&client, PULL, Mode::Always, &broken, &text, true, &alone, &Identity::Actions);
         assert!(done.is_err());
     }
     assert_eq!(fake.requests().len(), 0);
@@ -332,8 +336,16 @@ fn a_missing_permission_names_the_line_that_grants_it() {
     let (fake, _) = hub();
     let token = fake.token(BOT, TokenKind::App, &[("pull_requests", "read")]);
     let marker = marker("gate", 1, 1, "aa");
-    let refused =
-        comments::post(&client(&fake, &token), PULL, Mode::Always, &marker, &text, true, &alone, &Identity::Actions);
+    let refused = comments::post(
+        &client(&fake, &token),
+        PULL,
+        Mode::Always,
+        &marker,
+        &text,
+        true,
+        &alone,
+        &Identity::Actions,
+    );
     let fault = gbench_ci::model::Fault::from(refused.unwrap_err());
     assert!(fault.next.contains("`pull-requests: write`"), "{}", fault.next);
 }
@@ -343,7 +355,8 @@ fn n17_a_locked_conversation_is_said_and_no_permission_is_asked_for() {
     let (fake, token) = hub();
     let client = client(&fake, &token);
     let said = |marker: &Marker| {
-        let posted = comments::post(&client, PULL, Mode::Always, marker, &text, true, &alone, &Identity::Actions);
+        let posted =
+            comments::post(&client, PULL, Mode::Always, marker, &text, true, &alone, &Identity::Actions);
         gbench_ci::model::Fault::from(posted.unwrap_err())
     };
     post(&client, &marker("there", 1, 1, "aa"));
@@ -382,6 +395,7 @@ fn n16_nothing_is_written_once_a_later_run_has_spoken_elsewhere() {
     let client = client(&fake, &token);
     let late = || Ok(true);
     let older = marker("gate", 1, 1, "aa");
-    let posted = comments::post(&client, PULL, Mode::OnChange, &older, &text, true, &late, &Identity::Actions);
+    let posted =
+        comments::post(&client, PULL, Mode::OnChange, &older, &text, true, &late, &Identity::Actions);
     assert_eq!((posted, writes(&fake)), (Ok(Posted::Stale), 0));
 }

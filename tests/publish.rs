@@ -587,3 +587,60 @@ fn a_red_commit_stays_red_when_its_pull_request_has_moved_on() {
     assert!(hub.fake.comments(42).is_empty());
     assert_eq!(hub.conclusion().as_deref(), Some("failure"));
 }
+
+#[test]
+fn n17_an_artifact_s_name_cannot_turn_the_log_around() {
+    for name in ["gbench-ci-\u{202e}x", "gbench-ci-\u{2066}x\u{200b}"] {
+        let hub = Hub::new();
+        hub.other_run(SLUG);
+        hub.fake.artifact(5_550_001, name, b"PK\x03\x04 and nothing else");
+        let ran = hub.ran("workflow_run.completed", "publish").exits(2).says("refused");
+        let hidden = |c: char| ('\u{200b}'..='\u{2069}').contains(&c) && !"…–—‘’“”•".contains(c);
+        assert!(!ran.out.contains(hidden) && !ran.err.contains(hidden), "{}{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+fn n17_the_permission_that_is_named_is_enough_for_what_comes_next() {
+    // Without it the pull request is not even found; to read it alone would end in the next refusal.
+    for permissions in [&["checks", "actions"][..], &["checks", "actions", "statuses"]] {
+        let hub = Hub::with(permissions);
+        hub.other_run(SLUG);
+        hub.upload("gbench-ci", &[merging::part("", None, true)]);
+        let ran = hub.ran("workflow_run.completed", "publish").exits(6).says("`pull-requests: write`");
+        assert!(!ran.err.contains("pull-requests: read"), "{}", ran.err);
+    }
+    let hub = Hub::new();
+    let red = shown(&hub.part(true));
+    hub.fake.change_pull(42, |issue| issue.locked = true);
+    let ran = hub.ran("pull_request.synchronize", &format!("publish {red}")).exits(6).says("locked");
+    assert!(!ran.err.contains("permissions"), "{}", ran.err);
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"), "the check is there all the same");
+    hub.ran("pull_request.synchronize", &format!("publish {red} --comment never")).exits(0);
+}
+
+#[test]
+fn n17_commands_that_read_the_job_s_files_say_how_to_get_them() {
+    let hub = Hub::new();
+    let red = shown(&hub.part(true));
+    hub.ran("pull_request.synchronize", &format!("publish {red}")).exits(0);
+    let comment = hub.comment();
+    let (before, commands) = comment.split_once("gbench-ci replay ").expect("the command");
+    assert!(commands.contains("gbench-ci explain "), "{comment}");
+    let words = before.lines().rev().find(|line| line.starts_with("The same verdict again")).unwrap();
+    assert!(
+        words.contains("download the [run](https://github.com/acme/kernels/actions/runs/5550009)"),
+        "{words}"
+    );
+    assert!(words.contains("into the folder `artifacts`"), "{words}");
+}
+
+#[test]
+fn n13_a_night_whose_event_holds_the_schedule_alone_is_published() {
+    let hub = Hub::with(&["checks", "issues", "contents"]);
+    let red = shown(&hub.part(true));
+    hub.ran("schedule.bare", &format!("publish {red} --issue")).exits(0).says("issue: opened");
+    // Of an event whose branch nobody can judge, what is missing is said.
+    let ran = hub.ran("workflow_dispatch.bare", &format!("publish {red} --issue")).exits(6);
+    ran.says("`repository.default_branch` is not in it");
+}

@@ -172,13 +172,25 @@ mod tests {
         let settings =
             SettingsArgs { iterations: Some("30".into()), cold_start: true, ..SettingsArgs::default() };
         let words = words(&selection, &settings);
-        assert_eq!(words, ["--config=bench/my suite.toml", "--iterations=30", "--benchmark=k/*", "--cold-start"]);
+        assert_eq!(
+            words,
+            ["--config=bench/my suite.toml", "--iterations=30", "--benchmark=k/*", "--cold-start"]
+        );
         assert!(words.iter().all(|word| is_word(word)));
         let shown = shown_flags(&words);
         assert_eq!(shown, " --config 'bench/my suite.toml' --iterations 30 --benchmark 'k/*' --cold-start");
         let usual = SelectionArgs { config: Some("gbench.toml".into()), ..SelectionArgs::default() };
         assert!(super::words(&usual, &SettingsArgs::default()).is_empty());
-        for odd in ["", "x", "; rm -rf /", "--resume=x", "--benchmark", "--cold-start=1", "--tag=a\nb", "--tag=\u{202e}"] {
+        for odd in [
+            "",
+            "x",
+            "; rm -rf /",
+            "--resume=x",
+            "--benchmark",
+            "--cold-start=1",
+            "--tag=a\nb",
+            "--tag=\u{202e}",
+        ] {
             assert!(!is_word(odd) && shown_flags(&[odd.into()]).is_empty(), "{odd}");
         }
     }

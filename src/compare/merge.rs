@@ -265,6 +265,7 @@ pub fn merged_job(jobs: &[Job], merged: &Merged) -> Option<Job> {
         flags: first.flags.clone(),
         sources,
         fork: jobs.iter().any(|job| job.fork),
+        untouched: None,
     })
 }
 

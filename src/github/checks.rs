@@ -208,9 +208,7 @@ fn ours(client: &Client, name: &str, head: &Sha) -> ApiResult<Vec<Check>> {
     let route = client.route(&format!("/commits/{head}/check-runs?{query}"));
     let mut all: Vec<Check> = client.pages(&route, Some("check_runs"), PAGES)?;
     all.retain(|check| {
-        check.name == name
-            && check.head_sha.eq_ignore_ascii_case(head.as_str())
-            && check.external().is_some()
+        check.name == name && check.head_sha.eq_ignore_ascii_case(head.as_str()) && check.external().is_some()
     });
     all.sort_by_key(|check| check.id);
     Ok(all)
@@ -302,12 +300,15 @@ impl Report<'_> {
 
     /// GitHub shows the newest check of a name. One that was made beside the last word, and after it, says the same.
     fn repeat(&self, last: &Check, ours: &[Check]) -> ApiResult<()> {
-        let Some(conclusion) = last.conclusion.as_ref().filter(|_| last.is_completed()) else { return Ok(()) };
+        let Some(conclusion) = last.conclusion.as_ref().filter(|_| last.is_completed()) else {
+            return Ok(());
+        };
         let external = |check: &Check| check.external().and_then(order);
         let hides = |check: &&Check| {
             check.id > last.id && (!check.is_completed() || external(check) < external(last))
         };
-        let said = |of: fn(&Shown) -> &Option<String>| last.output.as_ref().and_then(|shown| of(shown).clone());
+        let said =
+            |of: fn(&Shown) -> &Option<String>| last.output.as_ref().and_then(|shown| of(shown).clone());
         for check in ours.iter().filter(hides) {
             let mut output = json!({
                 "title": said(|shown| &shown.title).unwrap_or_default(),

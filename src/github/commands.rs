@@ -39,7 +39,10 @@ impl Level {
 
 /// Text as the message of a command, in which every character can be seen.
 pub fn data(text: &str) -> String {
-    seen(text, |c| matches!(c, '\n' | '\r' | '\t')).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    seen(text, |c| matches!(c, '\n' | '\r' | '\t'))
+        .replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 /// Text in which every character can be seen, but for those that are `left`: control characters become U+FFFD, those that

@@ -185,7 +185,11 @@ mod tests {
                 Some("issues=read; pull_requests=read"),
                 "pull-requests: write",
             ),
-            ("GET /repos/o/r/pulls?state=open&head=o%3Ax", Some("pull_requests=read"), "pull-requests: write"),
+            (
+                "GET /repos/o/r/pulls?state=open&head=o%3Ax",
+                Some("pull_requests=read"),
+                "pull-requests: write",
+            ),
             ("GET /repos/o/r/pulls/7", None, "pull-requests: write"),
             ("POST /repos/o/r/x", Some("issues=write; pull_requests=write"), "pull-requests: write"),
             ("POST /repos/o/r/x", Some("issues=write,contents=read"), "issues: write` and `contents: read"),

@@ -90,9 +90,8 @@ fn of_branch(client: &Client, from: &Slug, branch: &str) -> ApiResult<Vec<Pull>>
     let mut pulls: Vec<Pull> =
         client.pages(&client.route(&format!("/pulls?state=open&head={head}")), None, PAGES)?;
     // Whether the query was understood as it was meant is not left to the server.
-    pulls.retain(|pull| {
-        pull.head.branch == branch && pull.head.is_of(from) && pull.base.is_of(client.slug())
-    });
+    pulls
+        .retain(|pull| pull.head.branch == branch && pull.head.is_of(from) && pull.base.is_of(client.slug()));
     Ok(pulls)
 }
 

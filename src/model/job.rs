@@ -43,6 +43,19 @@ pub struct Job {
     /// Whether what was judged came from a fork.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fork: bool,
+    /// Nothing was measured, because the change touches nothing that the suite measures. There is no verdict then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untouched: Option<Untouched>,
+}
+
+/// A change beside all that a suite measures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Untouched {
+    /// How many files it changes.
+    pub files: u32,
+    /// What none of them fits: `[gate] paths` of the base's suite file.
+    pub paths: Vec<String>,
 }
 
 /// Which baseline was taken, and why.

@@ -46,7 +46,7 @@ pub use exit::Exit;
 pub use fault::{Fault, Place, Result};
 pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};
-pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine};
+pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
 pub use manifest::*;
 pub use match_fields::{MATCH_FIELDS, Strictness};
 pub use outcome::{FailureKind, Outcome};

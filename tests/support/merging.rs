@@ -75,6 +75,7 @@ pub fn job(label: &str, shard: Option<Shard>, exit_code: u8) -> Job {
             line: 12,
         }],
         fork: false,
+        untouched: None,
     }
 }
 

@@ -78,6 +78,13 @@ fn job_is_ours(job: &Job) -> Result<(), String> {
     if let Some(word) = job.flags.iter().find(|word| !is_word(word)) {
         return Err(format!("`{}` is no flag that chooses what is measured", word.escape_debug()));
     }
+    if let Some(untouched) = &job.untouched {
+        let odd = |path: &String| path.len() > super::PATH || has_controls(path);
+        if job.exit_code != Exit::Pass.code() || untouched.paths.is_empty() || untouched.paths.iter().any(odd)
+        {
+            return Err("it says that nothing was touched, and not of what".into());
+        }
+    }
     job.sources.iter().try_for_each(is_source)
 }
 

@@ -1,8 +1,8 @@
 //! What the job says elsewhere: the words of its summary and annotations.
 
 use super::tell::Note;
-use crate::compare::{Merged, VerdictDocument};
 use crate::cli::narrow::shown_flags;
+use crate::compare::{Merged, VerdictDocument};
 use crate::github::Context;
 use crate::github::commands::{self, Level};
 use crate::model::{Fault, Job};
@@ -33,6 +33,12 @@ fn facts(job: &Job, context: Option<&Context>) -> Facts {
         server: context.map_or_else(String::new, |context| context.endpoint.server.clone()),
         slug: context.map(|context| context.slug.to_string()),
     }
+}
+
+/// The page of a change that touches nothing that is measured.
+pub fn untouched_page(job: &Job, context: Option<&Context>) -> String {
+    let untouched = job.untouched.as_ref();
+    untouched.map_or(String::new(), |untouched| posts::untouched(untouched, &facts(job, context), ""))
 }
 
 /// The flags of a job for a shell, with a blank before each; its shard where it measured one.

@@ -3,7 +3,7 @@
 use super::Args;
 use super::ended::{self, Ended};
 use super::place::{Place, check_name, run_url, unpublished};
-use super::source::Material;
+use super::source::{Found, Material};
 use super::waiting::{End, Waiting, conclude, is_overtaken, unnamed};
 use crate::cli::artifact::{Contents, read_hostile};
 use crate::cli::narrow::shown_flags;
@@ -12,7 +12,7 @@ use crate::compare::{Conclusion, Merged, Verdict, reworded};
 use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
 use crate::github::comments::{self, Marker, Posted};
 use crate::github::{Context, Event, Sha, WorkflowRun, artifacts, commands, pulls};
-use crate::model::{BaseChoice, Fault, Result};
+use crate::model::{BaseChoice, Fault, Job, Result};
 use crate::report::posts::{self, Check, Facts, Standing};
 
 /// Bytes of all artifacts of one run, packed.
@@ -78,26 +78,34 @@ pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>)
         without_verdict(args, place, &Ended::failed(text), &waiting, say)?;
         Err(fault)
     };
-    let material = match fetched(args, place, run) {
-        Ok(Some(material)) => material,
+    let found = match fetched(args, place, run) {
+        Ok(Some(found)) => found,
         Ok(None) => return without_verdict(args, place, &ended::of_run(run), &waiting, say),
         Err(fault) => return refused("The run's artifact is refused. The log says why.", fault),
     };
-    if let Err(fault) = same_head(&material.merged, &run.head) {
+    let (about, named) = match &found {
+        Found::Verdict(material) => {
+            (same_head(&material.merged, &run.head), material.job.as_ref().and_then(|job| job.pull_request))
+        }
+        Found::Untouched(job) => (same_commit(job, &run.head), job.pull_request),
+    };
+    if let Err(fault) = about {
         return refused("The run's artifact is about another commit.", fault);
     }
-    let named = material.job.as_ref().and_then(|job| job.pull_request);
     let Some(waiting) = waiting.narrowed(named) else {
         return refused(
             "Several pull requests are of this branch, and the run's artifact does not say for which it is.",
             unnamed(&waiting),
         );
     };
-    tell(args, place, &material, &waiting, place.context.is_fork(), say)
+    match found {
+        Found::Verdict(material) => tell(args, place, &material, &waiting, place.context.is_fork(), say),
+        Found::Untouched(job) => untouched(args, place, &job, &waiting, say),
+    }
 }
 
 /// The verdicts in a run's artifacts, as one. `None`: it left none.
-fn fetched(args: &Args, place: &Place, run: &WorkflowRun) -> Result<Option<Material>> {
+fn fetched(args: &Args, place: &Place, run: &WorkflowRun) -> Result<Option<Found>> {
     let mut ours = artifacts::list(&place.client, run.id)?;
     ours.retain(|artifact| artifact.name.starts_with(&args.artifact) && !artifact.expired);
     if ours.len() > MOST_ARTIFACTS {
@@ -113,13 +121,16 @@ fn fetched(args: &Args, place: &Place, run: &WorkflowRun) -> Result<Option<Mater
     }
     // What was merged over there is merged anew here, out of its parts, and held to how the run ended.
     contents.merged.clear();
+    if let Some(job) = contents.all_untouched(args.expect, run.conclusion.as_deref()) {
+        return Ok(Some(Found::Untouched(Box::new(job))));
+    }
     if contents.parts.is_empty() {
         return Ok(None);
     }
     let contents = contents.held_to(args.expect, run.conclusion.as_deref())?;
     let mut material = Material::of(contents, None)?;
     material.merged = reworded(material.merged);
-    Ok(Some(material))
+    Ok(Some(Found::Verdict(Box::new(material))))
 }
 
 /// A verdict about another commit must not stand on this one.
@@ -137,6 +148,38 @@ fn same_head(merged: &Merged, head: &Sha) -> Result<()> {
     Ok(())
 }
 
+/// The same of a job that measured nothing.
+pub fn same_commit(job: &Job, head: &Sha) -> Result<()> {
+    let commit = job.head.as_deref().unwrap_or("no commit");
+    if commit.eq_ignore_ascii_case(head.as_str()) {
+        return Ok(());
+    }
+    let what = format!("it is about {commit}, and the event is about {head}");
+    Err(unpublished("job.json", what, "measure the event's own head: `gbench-ci ci` does"))
+}
+
+/// That nothing was measured: the check says so, and a comment that is there, which would else speak of another commit.
+pub fn untouched(args: &Args, place: &Place, job: &Job, waiting: &Waiting, say: &mut Say<'_>) -> Result<()> {
+    let Some(untouched) = &job.untouched else { return Ok(()) };
+    let facts = facts(args, Some(&place.context), None, false);
+    summarize(args, &posts::untouched(untouched, &facts, ""))?;
+    outputs::of_untouched()?;
+    let name = place.check_name(&args.name, &args.label);
+    let check = posts::check_untouched(untouched, &facts);
+    let end = End { conclusion: conclusion(check.standing, false), output: &output(check) };
+    for number in conclude(place, &name, waiting, &end, say)? {
+        let body = |marker: &Marker| posts::untouched(untouched, &facts, &marker.comment());
+        let words = Words { state: posts::state_of_untouched(), worth_saying: false, body: &body };
+        comment(args, place, (number, &waiting.name_for(&name, number)), &words, say)?;
+    }
+    Ok(())
+}
+
+fn summarize(args: &Args, page: &str) -> Result<()> {
+    let file = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| args.summary && !file.is_empty());
+    file.map_or(Ok(()), |file| commands::append_summary(file.as_ref(), page))
+}
+
 /// Checks first: the comment is the louder of the two, and what it links to should be there.
 fn tell(
     args: &Args,
@@ -147,11 +190,7 @@ fn tell(
     say: &mut Say<'_>,
 ) -> Result<()> {
     let facts = facts(args, Some(&place.context), Some(material), unverified);
-    if args.summary
-        && let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty())
-    {
-        commands::append_summary(file.as_ref(), &posts::step_summary(&material.merged, &facts))?;
-    }
+    summarize(args, &posts::step_summary(&material.merged, &facts))?;
     let merged = &material.merged;
     outputs::of_answer(merged.conclusion, &merged.counts)?;
     let all = checks(args, Some(&place.context), merged, &facts);
@@ -171,7 +210,8 @@ fn tell(
         }
         for number in &heard {
             let body = |marker: &Marker| posts::comment(merged, &facts, &marker.comment());
-            let words = Words { state: posts::state(merged), worth_saying: is_worth_saying(merged), body: &body };
+            let words =
+                Words { state: posts::state(merged), worth_saying: is_worth_saying(merged), body: &body };
             comment(args, place, (*number, &waiting.name_for(&name, *number)), &words, say)?;
         }
     }

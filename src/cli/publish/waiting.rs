@@ -47,7 +47,9 @@ impl Waiting {
     pub fn narrowed(&self, named: Option<u64>) -> Option<Self> {
         match self.all.as_slice() {
             [] | [_] => Some(self.clone()),
-            all => named.filter(|number| all.contains(number)).map(|one| Self { told: vec![one], ..self.clone() }),
+            all => named
+                .filter(|number| all.contains(number))
+                .map(|one| Self { told: vec![one], ..self.clone() }),
         }
     }
 
@@ -78,7 +80,13 @@ pub struct End<'a> {
 }
 
 /// Ends the check of this name, and gives the pull requests that may still be told: of the others a later run speaks.
-pub fn conclude(place: &Place, name: &str, waiting: &Waiting, end: &End, say: &mut Say<'_>) -> Result<Vec<u64>> {
+pub fn conclude(
+    place: &Place,
+    name: &str,
+    waiting: &Waiting,
+    end: &End,
+    say: &mut Say<'_>,
+) -> Result<Vec<u64>> {
     let mine = place.run();
     if !waiting.is_shared() {
         let reported = finish(place, name, mine, end, say)?;
@@ -117,9 +125,9 @@ pub fn conclude(place: &Place, name: &str, waiting: &Waiting, end: &End, say: &m
 /// What the check of all says. `gravest`: of which other pull request its conclusion is.
 fn shared(name: &str, waiting: &Waiting, gravest: Option<u64>, own: &CheckOutput) -> CheckOutput {
     let all: Vec<String> = waiting.all.iter().map(|number| format!("#{number}")).collect();
-    let (last, rest) = all.split_last().map_or((String::new(), String::new()), |(last, rest)| {
-        (last.clone(), rest.join(", "))
-    });
+    let (last, rest) = all
+        .split_last()
+        .map_or((String::new(), String::new()), |(last, rest)| (last.clone(), rest.join(", ")));
     let several = format!(
         "This commit is the head of {rest} and {last}. Each has a check of its own, and this one says the gravest of \
          them.\n\n"

@@ -67,7 +67,9 @@ pub fn files_of_the_job(facts: &Facts) -> String {
         Some(url) => format!("the [run]({url})"),
         None => "the run".into(),
     };
-    format!("download {run}'s artifact with the records, unpack it into the folder `artifacts` of your checkout, and then:")
+    format!(
+        "download {run}'s artifact with the records, unpack it into the folder `artifacts` of your checkout, and then:"
+    )
 }
 
 /// The last line: which commits, which baseline and why, which run, which version.

@@ -38,7 +38,7 @@ mod text;
 
 pub use check::{Check, Standing, begun, check};
 pub use issue::{closing_note, issue};
-pub use none::{no_verdict, state_of_none};
+pub use none::{check_untouched, no_verdict, state_of_none, state_of_untouched, untouched, untouched_words};
 pub use remarks::{LogAnnotation, PostAnnotation, annotations_of_log};
 pub use state::state;
 
