@@ -644,3 +644,100 @@ fn n13_a_night_whose_event_holds_the_schedule_alone_is_published() {
     let ran = hub.ran("workflow_dispatch.bare", &format!("publish {red} --issue")).exits(6);
     ran.says("`repository.default_branch` is not in it");
 }
+
+/// What a green answer of strangers, an outdated one or none at all comes to: never to a green check.
+#[test]
+fn n18_a_run_without_a_verdict_blocks_as_it_ended() {
+    for (word, conclusion) in [
+        ("failure", "failure"),
+        ("success", "failure"),
+        ("cancelled", "cancelled"),
+        ("skipped", "action_required"),
+    ] {
+        let hub = Hub::new();
+        hub.other_run(SLUG);
+        let mut step = hub.step("workflow_run.completed", "publish");
+        let path = hub.folder.path().join("event.json");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let ended_so = format!(r#""conclusion": "{word}""#);
+        std::fs::write(&path, text.replace(r#""conclusion": "failure""#, &ended_so)).unwrap();
+        step.env("GITHUB_EVENT_PATH", &path);
+        ended(step).exits(0);
+        assert_eq!(hub.conclusion().as_deref(), Some(conclusion), "{word}");
+    }
+    // An artifact that GitHub no longer has is nothing, and more of them than a matrix has jobs are too many.
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    let id = hub.fake.artifact(5_550_001, "gbench-ci", b"gone");
+    hub.fake.change_artifact(id, None, None, true);
+    hub.ran("workflow_run.completed", "publish").exits(0);
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    for index in 0..257 {
+        hub.fake.artifact(5_550_001, &format!("gbench-ci-{index}"), b"PK");
+    }
+    hub.ran("workflow_run.completed", "publish").exits(6).says("the run has 257");
+}
+
+#[test]
+fn n18_a_green_verdict_of_a_fork_is_no_green_check() {
+    let hub = Hub::new();
+    let fork = "mallory/kernels";
+    hub.fake.change_pull(42, |issue| {
+        let pull = issue.pull.as_mut().unwrap();
+        pull.head_owner = "mallory".into();
+        pull.head_repository = Some(fork.into());
+    });
+    hub.other_run(fork);
+    hub.upload("gbench-ci", &[merging::part("", None, false)]);
+    let mut step = hub.step("workflow_run.completed", "publish --allow-forks --comment always");
+    let path = hub.folder.path().join("event.json");
+    let mut event: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    event["workflow_run"]["head_repository"]["full_name"] = fork.into();
+    event["workflow_run"]["conclusion"] = "success".into();
+    std::fs::write(&path, event.to_string()).unwrap();
+    step.env("GITHUB_EVENT_PATH", &path);
+    ended(step).exits(0).says("comment on #42: created");
+    assert!(hub.comment().contains("nverified"), "{}", hub.comment());
+    assert_eq!(hub.conclusion().as_deref(), Some("neutral"));
+}
+
+#[test]
+fn n18_the_measuring_job_does_not_choose_what_fails_the_check_of_the_report() {
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    let mut part = merging::part("", None, true);
+    part.job.as_mut().unwrap().fail_on = vec!["none".into()];
+    hub.upload("gbench-ci", &[part.clone()]);
+    hub.ran("workflow_run.completed", "publish").exits(0);
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+    // In its own job, where nobody else has a word, it is the job's policy that counts.
+    let hub = Hub::new();
+    let folder = merging::write(&Part { name: "lenient".into(), ..part }, hub.folder.path());
+    hub.ran("pull_request.synchronize", &format!("publish {}", shown(&folder))).exits(0);
+    assert_eq!(hub.conclusion().as_deref(), Some("neutral"));
+}
+
+#[test]
+fn n18_an_issue_is_of_the_default_branch_and_of_a_base_that_nobody_chose() {
+    let hub = Hub::with(&["checks", "issues"]);
+    for (by_hand, words) in
+        [(true, "issue: left as it is, the base was chosen by hand"), (false, "issue: opened")]
+    {
+        let mut part = merging::part("", None, true);
+        part.job.as_mut().unwrap().base.by_hand = by_hand;
+        let folder = merging::write(&Part { name: format!("part-{by_hand}"), ..part }, hub.folder.path());
+        hub.ran("workflow_dispatch", &format!("publish {} --issue", shown(&folder))).exits(0).says(words);
+        assert_eq!(
+            hub.fake.issues().iter().filter(|issue| issue.pull.is_none()).count(),
+            usize::from(!by_hand)
+        );
+    }
+    // A run of another branch that left no verdict opens none, either.
+    let hub = Hub::with(&["checks", "issues"]);
+    let mut step = hub.step("workflow_dispatch", "publish --ended 4 --issue");
+    step.env("GITHUB_REF", "refs/heads/topic").env("GITHUB_REF_NAME", "topic");
+    ended(step).exits(0);
+    assert!(hub.fake.issues().iter().all(|issue| issue.pull.is_some()));
+}

@@ -100,3 +100,17 @@ pub fn unheard(error: io::Error) -> Fault {
     Fault::at_path(Path::new("standard output"), error, "give the job a log that can be written")
         .exits(Exit::Internal)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n18_the_log_has_no_more_annotations_of_a_level_than_the_runner_takes() {
+        let note = |level| Note { level, path: None, line: None, title: "t".into(), message: "m".into() };
+        let notes = (0..40).map(|index| note(if index % 4 == 0 { Level::Error } else { Level::Warning }));
+        let told = within_limits(notes);
+        let count = |level| told.iter().filter(|note| note.level == level).count();
+        assert_eq!((count(Level::Error), count(Level::Warning)), (10, 10));
+    }
+}
