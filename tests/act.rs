@@ -190,7 +190,7 @@ fn t6_no_value_is_a_command_or_another_flag() {
 #[test]
 fn an_input_that_could_not_be_meant_is_refused_before_anything_starts() {
     for (name, value) in
-        [("command", "'rm -rf /'"), ("version", "'1; touch pwned'"), ("allow-forks", "maybe")]
+        [("command", "\"rm -rf\u{202e} /\""), ("version", "'1; touch pwned'"), ("allow-forks", "maybe")]
     {
         let Some(mut stage) = Stage::new() else { return };
         stage.using(&[(name, value)], "");
@@ -199,6 +199,8 @@ fn an_input_that_could_not_be_meant_is_refused_before_anything_starts() {
         stage.set("GBENCH_CI_BINARY", &binary);
         let played = stage.play("test.yml", "push", &push()).is(1).says(&format!("the input {name} "));
         assert_eq!(played.failed_steps(), [2], "{name}");
+        let errors = played.log().lines().filter(|line| line.contains("the input")).collect::<String>();
+        assert!(!errors.contains('\u{202e}'), "{errors}");
         assert!(calls(&stage).is_empty());
     }
 }

@@ -11,14 +11,14 @@ use crate::support::job::{BENCH, suite, work};
 
 /// `acme/kernels`: three benchmarks on `main`, the workflows that `init` writes, and a branch `feature` in which the second
 /// benchmark is slower.
-struct Kernels {
-    stage: Stage,
-    base: String,
-    head: String,
+pub struct Kernels {
+    pub stage: Stage,
+    pub base: String,
+    pub head: String,
 }
 
 impl Kernels {
-    fn new(flags: &str) -> Option<Self> {
+    pub fn new(flags: &str) -> Option<Self> {
         let mut stage = Stage::new()?;
         stage.set("GBENCH_CI_BINARY", gbench());
         for (name, text) in [("bench.sh", BENCH), ("gbench.toml", &suite(3, "")), ("work", &work(&[1.0; 3]))]
@@ -35,28 +35,28 @@ impl Kernels {
         Some(it)
     }
 
-    fn change(&mut self, costs: &[f64]) {
+    pub fn change(&mut self, costs: &[f64]) {
         self.stage.write("repository/work", &work(costs));
         self.head = self.stage.commit("Change the kernels");
     }
 
-    fn pull_request(&self) -> Value {
+    pub fn pull_request(&self) -> Value {
         pull_request(&self.base, &self.head, "feature", "acme/kernels")
     }
 
     /// The paths of an artifact's files, sorted.
-    fn artifact(&self, name: &str) -> Vec<String> {
+    pub fn artifact(&self, name: &str) -> Vec<String> {
         let list = self.stage.sh(&format!("cd 'artifacts/{name}' && find . -type f | sort"));
         list.lines().map(|line| line.trim_start_matches("./").to_owned()).collect()
     }
 
-    fn document(&self, path: &str) -> Value {
+    pub fn document(&self, path: &str) -> Value {
         let text = std::fs::read_to_string(self.stage.at(path)).unwrap();
         serde_json::from_str(&text).unwrap()
     }
 
     /// An artifact as GitHub hands it out.
-    fn zip(&self, name: &str) -> Vec<u8> {
+    pub fn zip(&self, name: &str) -> Vec<u8> {
         let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
         for path in self.artifact(name) {
             writer.start_file(&path, zip::write::SimpleFileOptions::default()).unwrap();
@@ -67,7 +67,7 @@ impl Kernels {
     }
 }
 
-const RESULT: &str = "gbench-ci-attempt-1-result";
+pub const RESULT: &str = "gbench-ci-attempt-1-result";
 
 #[test]
 fn b7_the_generated_pull_request_workflow_runs_unchanged_and_keeps_what_publishing_needs() {
@@ -335,7 +335,7 @@ fn b6_t4_a_forks_artifact_cannot_choose_the_pull_request_and_is_called_unverifie
 }
 
 /// The default branch at night.
-fn night(flags: &str) -> Option<(Kernels, FakeGithub)> {
+pub fn night(flags: &str) -> Option<(Kernels, FakeGithub)> {
     let mut kernels = Kernels::new(flags)?;
     kernels.stage.sh("cd repository && git switch -q main");
     let fake = FakeGithub::start();
@@ -374,17 +374,76 @@ fn a_night_of_another_branch_publishes_nothing() {
     assert_eq!(fake.requests().len(), 0);
 }
 
-#[test]
-fn accepting_a_slowdown_compares_the_commit_with_itself_and_keeps_that() {
-    let Some((kernels, fake)) = night("--runner self-hosted,gpu") else { return };
-    let inputs = json!({"base": "", "accept": true});
-    let event = json!({"ref": "refs/heads/main", "inputs": inputs, "repository": repository()});
-    kernels.stage.play("gbench-nightly.yml", "workflow_dispatch", &event).is(0);
+/// The nights so far, in the repository, as a checkout with all branches brings them.
+fn fetch_history(kernels: &Kernels, fake: &FakeGithub) {
+    kernels.stage.sh("rm -rf past && git init -q -b gbench-history past");
+    for (path, bytes) in fake.files("gbench-history") {
+        let place = kernels.stage.at("past").join(path);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(place, bytes).unwrap();
+    }
+    kernels.stage.sh("cd past && git add -A && git commit -q -m past && cd ../repository && \
+         git fetch -q ../past +gbench-history:gbench-history");
+}
+
+/// What the measuring job of a night was about: its base, and whether somebody chose it.
+fn job_of(kernels: &Kernels) -> Value {
     let part = "gbench-ci-attempt-1-part-0";
     let job = kernels.artifact(part).into_iter().find(|path| path.ends_with("job.json")).unwrap();
-    let job = kernels.document(&format!("artifacts/{part}/{job}"));
-    assert_eq!(job["base"]["commit"], kernels.base.as_str(), "{job}");
-    assert_eq!(job["head"], kernels.base.as_str(), "{job}");
-    let records = fake.files("gbench-history").keys().filter(|path| path.ends_with(".json.gz")).count();
-    assert_eq!(records, 1, "{:?}", fake.files("gbench-history").keys());
+    kernels.document(&format!("artifacts/{part}/{job}"))
+}
+
+#[test]
+fn n18_accepting_a_slowdown_makes_the_slow_commit_the_next_night_s_reference() {
+    let Some((mut kernels, fake)) = night("--runner self-hosted,gpu") else { return };
+    let nightly = |kernels: &Kernels, event: &str, payload: Value, code: i32| {
+        kernels.stage.sh("rm -rf artifacts && mkdir artifacts");
+        let played = kernels.stage.play("gbench-nightly.yml", event, &payload).is(code);
+        fetch_history(kernels, &fake);
+        (job_of(kernels), played)
+    };
+    let schedule = json!({"schedule": "23 2 * * *", "repository": repository()});
+    // A string, as act takes it; GitHub makes a boolean of both.
+    let by_hand = |accept: &str| {
+        let inputs = json!({"base": "", "accept": accept});
+        json!({"ref": "refs/heads/main", "inputs": inputs, "repository": repository()})
+    };
+    let fast = kernels.base.clone();
+    let (job, _) = nightly(&kernels, "schedule", schedule.clone(), 0);
+    assert_eq!(job["head"], fast.as_str());
+
+    kernels.change(&[1.0, 1.1, 1.0]);
+    let slow = kernels.head.clone();
+    fake.workflow_run(&RunSeed {
+        event: "schedule",
+        head_branch: "main",
+        head_sha: &slow,
+        ..RunSeed::default()
+    });
+    // Red against the fast commit, every night, and also by hand without the word.
+    for (event, payload) in [("schedule", schedule.clone()), ("workflow_dispatch", by_hand("false"))] {
+        let (job, _) = nightly(&kernels, event, payload, 1);
+        assert_eq!((&job["base"]["commit"], &job["head"]), (&json!(fast), &json!(slow)), "{event}");
+        assert_eq!(fake.issues().iter().filter(|issue| issue.open).count(), 1, "{event}");
+    }
+    // Accepted: the commit against itself, although the history has a green one.
+    let (job, _) = nightly(&kernels, "workflow_dispatch", by_hand("true"), 0);
+    assert_eq!((&job["base"]["commit"], &job["base"]["by_hand"]), (&json!(slow), &json!(true)), "{job}");
+    assert_eq!(fake.issues().iter().filter(|issue| issue.open).count(), 0);
+    // From then on it is what a night is judged against.
+    let (job, _) = nightly(&kernels, "schedule", schedule, 0);
+    assert_eq!((&job["base"]["commit"], job["base"].get("by_hand")), (&json!(slow), None), "{job}");
+}
+
+#[test]
+fn n13_a_night_of_an_older_server_is_kept_like_any_other() {
+    for payload in
+        [json!({"schedule": "23 2 * * *"}), json!({"schedule": "23 2 * * *", "repository": repository()})]
+    {
+        let Some((kernels, fake)) = night("--runner self-hosted,gpu") else { return };
+        kernels.stage.play("gbench-nightly.yml", "schedule", &payload).is(0);
+        let records = fake.files("gbench-history").keys().filter(|path| path.ends_with(".json.gz")).count();
+        assert_eq!(records, 1, "{payload}");
+        assert_eq!(fake.checks(&kernels.base).len(), 1, "{payload}");
+    }
 }

@@ -173,10 +173,10 @@ fn a_checkout_that_was_cut_short_is_told_of_its_fetch_depth() {
     assert!(Command::new("git").args(words).arg(&shallow).status().unwrap().success());
     let mut step = checkout.step("pull_request.opened", "ci --quiet");
     step.current_dir(&shallow);
-    let ran = ended(step).exits(2).says("fetch-depth: 0").says("which is shallow");
+    let ran = ended(step).exits(2).says("a larger `fetch-depth`").says("which is shallow");
     assert_eq!(commands(&ran), ["error"]);
     assert_eq!(checkout.output("exit-code").as_deref(), Some("2"));
-    assert!(checkout.summary().contains("fetch-depth: 0"));
+    assert!(checkout.summary().contains("a larger `fetch-depth`"));
 }
 
 fn merge_of(checkout: &Checkout) -> git2::Oid {
@@ -319,4 +319,76 @@ fn the_store_of_a_job_is_named_as_that_of_a_comparison() {
                      github:OWNER/REPO@BRANCH";
         assert!(words.contains(store), "{}", help.out);
     }
+}
+
+#[test]
+fn n17_the_command_for_one_s_own_machine_keeps_what_the_job_was_told_to_measure() {
+    let checkout = slower();
+    let line = "ci --quiet --rounds 4 --fail-on none --benchmark s/c[01] --iterations 7 --config gbench.toml";
+    checkout.ran("pull_request.opened", line).exits(0);
+    let [base, head] = [checkout.base, checkout.head].map(|id| id.to_string()[..10].to_owned());
+    let command = format!("gbench-ci compare {base}..{head} --iterations 7 --benchmark 's/c[01]'");
+    assert!(checkout.summary().contains(&command), "{command} in\n{}", checkout.summary());
+    assert_eq!(checkout.job().pull_request, Some(42));
+    // What is published from the job's folder says the same, and it measures the same.
+    let line = format!("publish {} --dry-run", checkout.comparison().display());
+    checkout.ran("pull_request.opened", &line).exits(0).says(&command);
+    let again = command.trim_start_matches("gbench-ci ").replace('\'', "");
+    let before = checkout.verdict();
+    let again = format!("{again} --quiet --rounds 4");
+    assert!([0, 1, 3].contains(&ended(outside(&checkout.root(), &again)).code));
+    let cases = |rows: &[gbench_ci::compare::Row]| {
+        let mut cases: Vec<String> = rows.iter().map(|row| row.case.to_string()).collect();
+        cases.sort();
+        cases
+    };
+    assert_eq!(cases(&checkout.verdict().rows), cases(&before.rows));
+    assert_eq!(cases(&before.rows), ["s/c0", "s/c1"]);
+    // One shard's own page is about that shard.
+    let checkout = slower();
+    checkout.ran("pull_request.opened", "ci --quiet --rounds 4 --fail-on none --shard 2/3").exits(0);
+    assert!(
+        checkout.summary().contains(&format!("{head} --shard 2/3"))
+            || checkout.summary().contains("--shard 2/3")
+    );
+}
+
+/// As actions/checkout does with a number for `fetch-depth` and no `ref`: the merge commit, and so much of what is below it.
+fn cut(checkout: &Checkout, depth: u32) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let line = format!(
+        "git init -q . && git -c protocol.file.allow=always fetch -q --no-tags --depth={depth} 'file://{}' \
+         HEAD:refs/remotes/pull/42/merge && git checkout -q --detach refs/remotes/pull/42/merge",
+        checkout.root().display()
+    );
+    let done =
+        std::process::Command::new("sh").args(["-c", &line]).current_dir(folder.path()).status().unwrap();
+    assert!(done.success());
+    folder
+}
+
+#[test]
+fn n17_the_merge_commit_brings_both_sides_and_not_the_history_s_branch() {
+    let checkout = slower();
+    let sandbox = &checkout.sandbox;
+    let nights = sandbox.repository.head().unwrap().target().unwrap();
+    sandbox.branch("gbench-history", nights);
+    let inside = |folder: &tempfile::TempDir, line: &str| {
+        let mut step = checkout.step("pull_request.opened", line);
+        step.current_dir(folder.path());
+        ended(step)
+    };
+    let line = "ci --quiet --rounds 4 --fail-on none";
+    let folder = cut(&checkout, 50);
+    let ran = inside(&folder, line).exits(0);
+    assert!(ran.out.contains("the merge base of main and this branch"), "{}", ran.out);
+    assert!(ran.out.contains(&checkout.base.to_string()[..10]), "{}", ran.out);
+    let clone = git2::Repository::open(folder.path()).unwrap();
+    assert!(clone.is_shallow() || clone.find_commit(checkout.base).is_ok());
+    let branches: Vec<String> =
+        clone.references().unwrap().names().map(|name| name.unwrap().to_owned()).collect();
+    assert_eq!(branches, ["refs/remotes/pull/42/merge"]);
+    // Too little of it is an error that says how to get more.
+    let folder = cut(&checkout, 1);
+    inside(&folder, line).exits(2).says("a larger `fetch-depth`");
 }

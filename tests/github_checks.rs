@@ -13,6 +13,11 @@ use crate::support::github::{SLUG, client, sha, trouble};
 const NAME: &str = "gbench-ci (h100 #1)";
 const URL: &str = "https://github.com/acme/kernels/actions/runs/5";
 
+/// No other run speaks.
+fn alone() -> ApiResult<bool> {
+    Ok(false)
+}
+
 fn hub() -> (FakeGithub, String) {
     let fake = FakeGithub::start();
     fake.repository(SLUG);
@@ -75,7 +80,7 @@ fn begun_and_finished_is_one_check_on_the_head_commit() {
     assert_eq!(check.details_url.as_deref(), Some(URL));
     assert_eq!((check.title.as_deref(), check.text.as_deref()), (Some("2 regressions"), Some("| a | b |")));
     assert_eq!(lines(&check), [1, 2, 3]);
-    assert_eq!(fake.requests().len(), 4);
+    assert_eq!(fake.requests().len(), 5);
 }
 
 #[test]
@@ -83,7 +88,7 @@ fn a_check_that_was_never_begun_is_made_finished() {
     let (fake, token) = hub();
     finish(&client(&fake, &token), 5, CheckConclusion::Success, 0).unwrap();
     assert_eq!(only(&fake).conclusion.as_deref(), Some("success"));
-    assert_eq!(fake.requests().len(), 2);
+    assert_eq!(fake.requests().len(), 3);
 }
 
 #[test]
@@ -250,6 +255,7 @@ fn a_token_that_may_write_no_checks_sets_a_status() {
     let app = fake.token("github-actions[bot]", TokenKind::App, &[("statuses", "write")]);
     for token in [personal, app] {
         let client = client(&fake, &token);
+        fake.forget_statuses();
         assert_eq!(begin(&client, 5), Ok(Reported::Status));
         assert_eq!(fake.statuses(sha(1).as_str()).last().unwrap().state, "pending");
         for (end, state) in [
@@ -311,7 +317,7 @@ fn t17_a_whole_publication_takes_few_requests() {
     let me = Identity::of(&second).unwrap();
     let marker = Marker { gate: NAME.into(), head: sha(1), run: 5, attempt: 1, state: "aa".into() };
     let body = |_: &Marker| "It is slower.".to_owned();
-    let done = comments::post(&second, 7, Mode::OnChange, &marker, &body, true, &me).unwrap();
+    let done = comments::post(&second, 7, Mode::OnChange, &marker, &body, true, &alone, &me).unwrap();
     assert!(matches!(done, Posted::Created(_)), "{done:?}");
     finish(&second, 5, CheckConclusion::Failure, 40).unwrap();
     let sent = fake.requests().len();
@@ -319,7 +325,40 @@ fn t17_a_whole_publication_takes_few_requests() {
     assert_eq!(first.spent() + second.spent(), sent as u32);
     // Again with nothing changed: looked at, and only the check is written.
     let third = client(&fake, &token);
-    let done = comments::post(&third, 7, Mode::OnChange, &marker, &body, true, &me).unwrap();
+    let done = comments::post(&third, 7, Mode::OnChange, &marker, &body, true, &alone, &me).unwrap();
     assert_eq!(done, Posted::Unchanged);
     assert_eq!(third.spent(), 1);
+}
+
+#[test]
+fn n16_a_beginning_and_an_end_at_the_same_time_leave_the_end() {
+    for _ in 0..20 {
+        let (fake, token) = hub();
+        std::thread::scope(|scope| {
+            scope.spawn(|| begin(&client(&fake, &token), 5).unwrap());
+            scope.spawn(|| finish(&client(&fake, &token), 5, CheckConclusion::Success, 0).unwrap());
+        });
+        let shown = fake.checks(sha(1).as_str()).into_iter().max_by_key(|check| check.id).unwrap();
+        assert_eq!((shown.status.as_str(), shown.conclusion.as_deref()), ("completed", Some("success")));
+    }
+}
+
+/// GitHub shows the newest check of a name: one that an older run made after the end of a newer one says the same as that.
+#[test]
+fn n16_an_older_runs_check_that_hides_a_newer_runs_end_says_the_same() {
+    let (fake, token) = hub();
+    let client = client(&fake, &token);
+    begin(&client, 5).unwrap();
+    let begun = only(&fake).id;
+    // As if both had looked before either wrote.
+    fake.change_check(begun, |check| check.name = "elsewhere".into());
+    finish(&client, 6, CheckConclusion::Failure, 0).unwrap();
+    fake.change_check(begun, |check| {
+        check.name = NAME.into();
+        check.id = 1 << 40;
+    });
+    assert_eq!(finish(&client, 5, CheckConclusion::Success, 0), Ok(Reported::Superseded));
+    let checks = fake.checks(sha(1).as_str());
+    assert!(checks.iter().all(|check| check.conclusion.as_deref() == Some("failure")), "{checks:#?}");
+    assert_eq!(checks.len(), 2);
 }

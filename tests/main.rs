@@ -1,6 +1,7 @@
 //! The tests that go through the public door. One binary, so that the project links once.
 
 mod act;
+mod act_order;
 mod act_whole;
 mod arrows;
 mod artifact;
@@ -60,6 +61,7 @@ mod old_records;
 mod posts;
 mod protocol;
 mod publish;
+mod publish_order;
 mod readme;
 mod report;
 mod report_rounds;
@@ -77,4 +79,5 @@ mod tools;
 mod tree_faults;
 mod tree_words;
 mod trees;
+mod untouched;
 mod workflows;

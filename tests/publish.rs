@@ -531,8 +531,11 @@ fn two_pull_requests_of_one_branch_do_not_turn_a_red_check_neutral() {
     hub.other_run(SLUG);
     hub.upload("gbench-ci", &[merging::part("", None, true)]);
     hub.fake.pull(43, HEAD, "faster-gemm", SLUG, "release");
-    hub.ran("workflow_run.completed", "publish").exits(0).says("which is meant?");
-    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+    hub.ran("workflow_run.completed", "publish").exits(6).says("which is meant?");
+    // Nobody knows for which of the two it was: neither passes.
+    let failed = ["gbench-ci #42", "gbench-ci #43", "gbench-ci"].map(|name| owned((name, "failure")));
+    assert_eq!(hub.named(), failed);
+    assert!(hub.fake.comments(42).is_empty() && hub.fake.comments(43).is_empty());
 }
 
 #[test]
@@ -583,4 +586,158 @@ fn a_red_commit_stays_red_when_its_pull_request_has_moved_on() {
     hub.ran("workflow_run.completed", "publish").exits(0).says("has moved on");
     assert!(hub.fake.comments(42).is_empty());
     assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+}
+
+#[test]
+fn n17_an_artifact_s_name_cannot_turn_the_log_around() {
+    for name in ["gbench-ci-\u{202e}x", "gbench-ci-\u{2066}x\u{200b}"] {
+        let hub = Hub::new();
+        hub.other_run(SLUG);
+        hub.fake.artifact(5_550_001, name, b"PK\x03\x04 and nothing else");
+        let ran = hub.ran("workflow_run.completed", "publish").exits(2).says("refused");
+        let hidden = |c: char| ('\u{200b}'..='\u{2069}').contains(&c) && !"…–—‘’“”•".contains(c);
+        assert!(!ran.out.contains(hidden) && !ran.err.contains(hidden), "{}{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+fn n17_the_permission_that_is_named_is_enough_for_what_comes_next() {
+    // Without it the pull request is not even found; to read it alone would end in the next refusal.
+    for permissions in [&["checks", "actions"][..], &["checks", "actions", "statuses"]] {
+        let hub = Hub::with(permissions);
+        hub.other_run(SLUG);
+        hub.upload("gbench-ci", &[merging::part("", None, true)]);
+        let ran = hub.ran("workflow_run.completed", "publish").exits(6).says("`pull-requests: write`");
+        assert!(!ran.err.contains("pull-requests: read"), "{}", ran.err);
+    }
+    let hub = Hub::new();
+    let red = shown(&hub.part(true));
+    hub.fake.change_pull(42, |issue| issue.locked = true);
+    let ran = hub.ran("pull_request.synchronize", &format!("publish {red}")).exits(6).says("locked");
+    assert!(!ran.err.contains("permissions"), "{}", ran.err);
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"), "the check is there all the same");
+    hub.ran("pull_request.synchronize", &format!("publish {red} --comment never")).exits(0);
+}
+
+#[test]
+fn n17_commands_that_read_the_job_s_files_say_how_to_get_them() {
+    let hub = Hub::new();
+    let red = shown(&hub.part(true));
+    hub.ran("pull_request.synchronize", &format!("publish {red}")).exits(0);
+    let comment = hub.comment();
+    let (before, commands) = comment.split_once("gbench-ci replay ").expect("the command");
+    assert!(commands.contains("gbench-ci explain "), "{comment}");
+    let words = before.lines().rev().find(|line| line.starts_with("The same verdict again")).unwrap();
+    assert!(
+        words.contains("download the [run](https://github.com/acme/kernels/actions/runs/5550009)"),
+        "{words}"
+    );
+    assert!(words.contains("into the folder `artifacts`"), "{words}");
+}
+
+#[test]
+fn n13_a_night_whose_event_holds_the_schedule_alone_is_published() {
+    let hub = Hub::with(&["checks", "issues", "contents"]);
+    let red = shown(&hub.part(true));
+    hub.ran("schedule.bare", &format!("publish {red} --issue")).exits(0).says("issue: opened");
+    // Of an event whose branch nobody can judge, what is missing is said.
+    let ran = hub.ran("workflow_dispatch.bare", &format!("publish {red} --issue")).exits(6);
+    ran.says("`repository.default_branch` is not in it");
+}
+
+/// What a green answer of strangers, an outdated one or none at all comes to: never to a green check.
+#[test]
+fn n18_a_run_without_a_verdict_blocks_as_it_ended() {
+    for (word, conclusion) in [
+        ("failure", "failure"),
+        ("success", "failure"),
+        ("cancelled", "cancelled"),
+        ("skipped", "action_required"),
+    ] {
+        let hub = Hub::new();
+        hub.other_run(SLUG);
+        let mut step = hub.step("workflow_run.completed", "publish");
+        let path = hub.folder.path().join("event.json");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let ended_so = format!(r#""conclusion": "{word}""#);
+        std::fs::write(&path, text.replace(r#""conclusion": "failure""#, &ended_so)).unwrap();
+        step.env("GITHUB_EVENT_PATH", &path);
+        ended(step).exits(0);
+        assert_eq!(hub.conclusion().as_deref(), Some(conclusion), "{word}");
+    }
+    // An artifact that GitHub no longer has is nothing, and more of them than a matrix has jobs are too many.
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    let id = hub.fake.artifact(5_550_001, "gbench-ci", b"gone");
+    hub.fake.change_artifact(id, None, None, true);
+    hub.ran("workflow_run.completed", "publish").exits(0);
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    for index in 0..257 {
+        hub.fake.artifact(5_550_001, &format!("gbench-ci-{index}"), b"PK");
+    }
+    hub.ran("workflow_run.completed", "publish").exits(6).says("the run has 257");
+}
+
+#[test]
+fn n18_a_green_verdict_of_a_fork_is_no_green_check() {
+    let hub = Hub::new();
+    let fork = "mallory/kernels";
+    hub.fake.change_pull(42, |issue| {
+        let pull = issue.pull.as_mut().unwrap();
+        pull.head_owner = "mallory".into();
+        pull.head_repository = Some(fork.into());
+    });
+    hub.other_run(fork);
+    hub.upload("gbench-ci", &[merging::part("", None, false)]);
+    let mut step = hub.step("workflow_run.completed", "publish --allow-forks --comment always");
+    let path = hub.folder.path().join("event.json");
+    let mut event: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    event["workflow_run"]["head_repository"]["full_name"] = fork.into();
+    event["workflow_run"]["conclusion"] = "success".into();
+    std::fs::write(&path, event.to_string()).unwrap();
+    step.env("GITHUB_EVENT_PATH", &path);
+    ended(step).exits(0).says("comment on #42: created");
+    assert!(hub.comment().contains("nverified"), "{}", hub.comment());
+    assert_eq!(hub.conclusion().as_deref(), Some("neutral"));
+}
+
+#[test]
+fn n18_the_measuring_job_does_not_choose_what_fails_the_check_of_the_report() {
+    let hub = Hub::new();
+    hub.other_run(SLUG);
+    let mut part = merging::part("", None, true);
+    part.job.as_mut().unwrap().fail_on = vec!["none".into()];
+    hub.upload("gbench-ci", &[part.clone()]);
+    hub.ran("workflow_run.completed", "publish").exits(0);
+    assert_eq!(hub.conclusion().as_deref(), Some("failure"));
+    // In its own job, where nobody else has a word, it is the job's policy that counts.
+    let hub = Hub::new();
+    let folder = merging::write(&Part { name: "lenient".into(), ..part }, hub.folder.path());
+    hub.ran("pull_request.synchronize", &format!("publish {}", shown(&folder))).exits(0);
+    assert_eq!(hub.conclusion().as_deref(), Some("neutral"));
+}
+
+#[test]
+fn n18_an_issue_is_of_the_default_branch_and_of_a_base_that_nobody_chose() {
+    let hub = Hub::with(&["checks", "issues"]);
+    for (by_hand, words) in
+        [(true, "issue: left as it is, the base was chosen by hand"), (false, "issue: opened")]
+    {
+        let mut part = merging::part("", None, true);
+        part.job.as_mut().unwrap().base.by_hand = by_hand;
+        let folder = merging::write(&Part { name: format!("part-{by_hand}"), ..part }, hub.folder.path());
+        hub.ran("workflow_dispatch", &format!("publish {} --issue", shown(&folder))).exits(0).says(words);
+        assert_eq!(
+            hub.fake.issues().iter().filter(|issue| issue.pull.is_none()).count(),
+            usize::from(!by_hand)
+        );
+    }
+    // A run of another branch that left no verdict opens none, either.
+    let hub = Hub::with(&["checks", "issues"]);
+    let mut step = hub.step("workflow_dispatch", "publish --ended 4 --issue");
+    step.env("GITHUB_REF", "refs/heads/topic").env("GITHUB_REF_NAME", "topic");
+    ended(step).exits(0);
+    assert!(hub.fake.issues().iter().all(|issue| issue.pull.is_some()));
 }

@@ -282,3 +282,28 @@ fn t16_a_pull_request_cannot_loosen_its_own_gate() {
     let checkout = Checkout::of_pull_request(&[("gbench.toml", &suite(3, "failed = \"ignore\"\n"))]);
     checkout.ran("pull_request.synchronize", "ci --quiet").exits(2).says("`failed` cannot be `ignore`");
 }
+
+#[test]
+fn n17_nothing_that_a_benchmark_or_its_author_writes_turns_the_log_around() {
+    let hidden = |text: &str| {
+        text.chars()
+            .any(|c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+    };
+    let failing = "printf 'a\u{202e}b\u{2066}' >&2; exit 3";
+    let text = format!(
+        "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"a\"\ndescription = \"x\u{202e}y\"\nshell = \"{failing}\"\n"
+    );
+    let checkout = Checkout::over(&[("gbench.toml", &text)], &[("note", "x")]);
+    let ran = checkout.ran("pull_request.opened", "ci --rounds 4").exits(4);
+    assert!(ran.out.contains("\\u{202e}"), "what it wrote is shown: {}", ran.out);
+    for text in [&ran.out, &ran.err, &checkout.summary()] {
+        assert!(!hidden(text), "{text}");
+    }
+    // A mistake in the file is quoted in the error, in the annotation and in the summary.
+    let wrong = text.replace("shell", "sh\u{202e}ell");
+    let checkout = Checkout::over(&[("gbench.toml", &wrong)], &[("note", "x")]);
+    let ran = checkout.ran("pull_request.opened", "ci --quiet").exits(2);
+    for text in [&ran.out, &ran.err, &checkout.summary()] {
+        assert!(!hidden(text), "{text}");
+    }
+}

@@ -460,3 +460,28 @@ fn what_could_not_be_written_safely_is_refused_before_anything_is_written() {
     ended(crate::support::cli::command(folder.path(), "init --runner gpu")).exits(2).says("--github");
     assert!(!folder.path().join(".github").exists() && !folder.path().join("gbench.toml").exists());
 }
+
+/// A machine whose job died leaves nothing: whoever merges or publishes is told how many parts there are and how the jobs ended.
+#[test]
+fn n18_jobs_that_merge_or_publish_are_told_how_many_parts_there_are_and_how_they_ended() {
+    for (flags, parts) in [
+        ("--runner self-hosted,gpu --shards 3", 3),
+        ("--machine h100=self-hosted,gpu,h100 a100=self-hosted,gpu,a100 --shards 2 --forks allow", 4),
+    ] {
+        let folder = generated(&[], flags);
+        for (name, job) in [("pull-request", "\n  merge:\n"), ("nightly", "\n  publish:\n")] {
+            let text = text_of(folder.path(), name);
+            let (_, job) = text.split_once(job).unwrap_or_else(|| panic!("{flags}: {text}"));
+            for line in [format!("expect: {parts}\n"), "measured: ${{ needs.measure.result }}\n".into()] {
+                assert!(job.contains(&line), "{flags}: {line} in {job}");
+            }
+        }
+    }
+    each(|folder, name| {
+        let night = text_of(folder, "nightly");
+        assert!(night.contains("measured: ${{ needs.measure.result }}\n"), "{name}: {night}");
+    });
+    // `act` starts a workflow whatever its types are.
+    let report = text_of(generated(&[], "").path(), "report");
+    assert!(report.contains("types: [requested, completed]\n"), "{report}");
+}

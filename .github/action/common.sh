@@ -2,9 +2,18 @@
 # What the action's scripts share. Every value comes from outside, a branch's name among them: it is an argument or the
 # text of a message, never a command of the shell or of the runner.
 
+# Text without what nobody sees and what turns the reading order around: U+200B to U+200F, U+2028 to U+202E and U+2060 to
+# U+206F, byte by byte, whatever the locale is.
+seen() {
+    local LC_ALL=C text=$1
+    text=${text//$'\xe2\x80'[$'\x8b'-$'\x8f'$'\xa8'-$'\xae']/?}
+    printf '%s' "${text//$'\xe2\x81'[$'\xa0'-$'\xaf']/?}"
+}
+
 # One line of text that the runner takes for no command, and that moves no cursor.
 one_line() {
-    local text=${1//[[:cntrl:]]/?}
+    local text
+    text=$(seen "${1//[[:cntrl:]]/?}")
     text=${text//'##['/'# #['}
     printf '%s' "${text//'::'/': :'}"
 }
@@ -15,7 +24,9 @@ say() {
 
 # annotate LEVEL TEXT: a message that is shown beside the job, too.
 annotate() {
-    local text=${2//'%'/'%25'}
+    local text
+    text=$(seen "$2")
+    text=${text//'%'/'%25'}
     text=${text//$'\r'/'%0D'}
     text=${text//$'\n'/'%0A'}
     printf '::%s title=gbench-ci::%s\n' "$1" "${text//[[:cntrl:]]/?}"

@@ -15,7 +15,7 @@ mod folder;
 mod limits;
 mod zip;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::compare::{Conclusion, Gap, Merged, Part, merge_with, merged_job};
@@ -53,6 +53,8 @@ pub struct Contents {
     pub gaps: Vec<Gap>,
     /// What `merge` wrote, with the job that stands for all.
     pub merged: Vec<(String, Merged, Option<Job>)>,
+    /// Jobs that measured nothing because the change touches nothing that they measure, with their parts' names.
+    pub untouched: Vec<(String, Job)>,
     /// Run folders that are no side of a comparison: names below what was read. Only `merge` looks at them.
     pub runs: Vec<String>,
 }
@@ -98,6 +100,7 @@ impl Contents {
         self.parts.extend(other.parts);
         self.gaps.extend(other.gaps);
         self.merged.extend(other.merged);
+        self.untouched.extend(other.untouched);
         self.runs.extend(other.runs);
     }
 
@@ -121,12 +124,37 @@ impl Contents {
         Ok(self)
     }
 
+    /// The job that stands for all where none of them measured anything because nothing was touched. `None`: something was
+    /// measured, something is missing, or they do not agree what the change is; arguments as of [`Contents::held_to`].
+    pub fn all_untouched(&self, expect: Option<u32>, measured: Option<&str>) -> Option<Job> {
+        let (_, first) = self.untouched.first()?;
+        let alone = self.parts.is_empty() && self.gaps.is_empty() && self.merged.is_empty();
+        let enough = expect.is_none_or(|expect| self.untouched.len() >= expect as usize);
+        let ended = measured.is_none_or(|word| word.is_empty() || word == "success");
+        let commits = |job: &Job| (job.head.clone(), job.base.commit.clone());
+        let agree = self.untouched.iter().all(|(_, job)| commits(job) == commits(first));
+        let whole = self.untouched.iter().all(|(_, job)| {
+            let of = job.shard.map_or(1, |shard| shard.of);
+            let mine = self.untouched.iter().filter(|(_, other)| other.label == job.label);
+            let shards: BTreeSet<u32> =
+                mine.map(|(_, other)| other.shard.map_or(1, |shard| shard.index)).collect();
+            shards.len() == of as usize
+        });
+        (alone && enough && ended && agree && whole).then(|| Job { shard: None, ..first.clone() })
+    }
+
     /// One document, and the job that stands for all. A document that was merged before is taken as it is; parts are
     /// merged.
     ///
     /// Errors: those of [`merge_with`]; several merged documents, or parts that are graver than the one that should
     /// hold them.
     pub fn whole(mut self) -> Result<(Merged, Option<Job>)> {
+        // Beside parts that did measure, one that did not is missing.
+        self.gaps.extend(self.untouched.iter().map(|(name, job)| Gap {
+            label: Some(job.label.clone()),
+            shard: job.shard,
+            what: format!("part `{name}` measured nothing, because nothing that it measures was touched"),
+        }));
         let Some((name, merged, job)) = self.merged.pop() else {
             let jobs: Vec<Job> = self.parts.iter().filter_map(|part| part.job.clone()).collect();
             let merged = merge_with(self.parts, self.gaps)?;
@@ -196,6 +224,8 @@ fn contents(name: &str, files: &impl Files) -> Result<Contents> {
         } else if let Some(text) = read(&found.verdict)? {
             let verdict = check::verdict(&called, &text)?;
             contents.parts.push(Part { name: called, job, verdict });
+        } else if let Some(job) = job.clone().filter(|job| job.untouched.is_some() && !found.records) {
+            contents.untouched.push((called, job));
         } else if found.records || job.is_some() {
             let why =
                 if found.records { "its comparison did not come to its end" } else { "nothing was measured" };

@@ -8,13 +8,15 @@ mod guard;
 mod reference;
 mod sources;
 mod tell;
+mod untouched;
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::commits::{self, Asker, Measured};
+use super::commits::{self, Asker};
 use super::compare::{self, exit_from, rendered, write_reports};
 use super::look;
+use super::narrow::words;
 use super::output::wrote;
 use super::progress::Shared;
 use super::rounds_args::RoundsArgs;
@@ -111,8 +113,14 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
 /// What one call came to.
 struct Done {
     exit: Exit,
-    /// Absent where the measurement was interrupted.
-    judged: Option<Judged>,
+    came_to: CameTo,
+}
+
+enum CameTo {
+    Verdict(Box<Judged>),
+    /// The change touches nothing that is measured: the job's file, and its folder.
+    Untouched(Box<Job>, PathBuf),
+    Interrupted,
 }
 
 /// A comparison that was decided.
@@ -159,6 +167,13 @@ fn judge(
     let chosen = base::choose(home, context, &asked, &newest)?;
     wrote(writeln!(out, "base {}: {}", chosen.base.short(), chosen.choice.why).and_then(|()| out.flush()))?;
 
+    if let Some(untouched) = untouched::of(&config, context, &chosen, builtins)? {
+        let job = Job { untouched: Some(untouched), ..job_of(args, context, &chosen, Exit::Pass.code()) };
+        let page = after::untouched_page(&job, context);
+        let folder = untouched::leave(&config, args.output.artifacts.as_deref(), &job, &page, builtins, out)?;
+        return Ok(Done { exit: Exit::Pass, came_to: CameTo::Untouched(Box::new(job), folder) });
+    }
+
     let quiet = args.output.quiet;
     let teller = if context.is_some() { Shared::of_runner(quiet) } else { Shared::new(quiet) };
     let is_pull = context.is_some_and(|context| context.pull_request.is_some());
@@ -168,12 +183,16 @@ fn judge(
         let folder = shown(measured.folder.root());
         wrote(writeln!(out, "interrupted: nothing is decided; what was measured is in {folder}"))?;
         let exit = if signal == 2 { Exit::Interrupted } else { Exit::Terminated };
-        return Ok(Done { exit, judged: None });
+        return Ok(Done { exit, came_to: CameTo::Interrupted });
     }
     let document = measured.verdict()?;
     write_reports(&document, &measured.reports())?;
     wrote(out.write_all(&rendered(&document, Format::Terminal, look::of_stdout(), false)?))?;
-    let job = job(args, context, &chosen, &document, &measured);
+    let (suite, root) = &measured.head;
+    let job = Job {
+        sources: sources::of(suite, root, chosen.head.commit()),
+        ..job_of(args, context, &chosen, document.exit_code)
+    };
     let folder = measured.folder.root().to_owned();
     let bytes = serde_json::to_vec_pretty(&job).map_err(|error| {
         Fault::at("job.json", error, "report this as a defect of gbench-ci").exits(Exit::Internal)
@@ -191,27 +210,25 @@ fn judge(
             gate.code()
         ))?;
     }
-    Ok(Done { exit, judged: Some(Judged { document, job, folder, is_noise: chosen.is_noise }) })
+    let judged = Judged { document, job, folder, is_noise: chosen.is_noise };
+    Ok(Done { exit, came_to: CameTo::Verdict(Box::new(judged)) })
 }
 
-fn job(
-    args: &Args,
-    context: Option<&Context>,
-    chosen: &Chosen,
-    document: &VerdictDocument,
-    measured: &Measured,
-) -> Job {
-    let (suite, root) = &measured.head;
+/// What the job knows beside its verdict, without the places of what it measured.
+fn job_of(args: &Args, context: Option<&Context>, chosen: &Chosen, exit_code: u8) -> Job {
     Job {
         schema: SCHEMA_JOB.into(),
         event: context.map_or("none", |context| context.event.word()).to_owned(),
         head: Some(chosen.head.commit().to_owned()),
+        pull_request: context.and_then(|context| context.pull_request.as_ref()).map(|pull| pull.number),
         base: chosen.choice.clone(),
         label: args.label().to_owned(),
         shard: args.selection.shard,
-        exit_code: document.exit_code,
+        exit_code,
         fail_on: args.fail_on.iter().map(|class| class.word().to_owned()).collect(),
-        sources: sources::of(suite, root, chosen.head.commit()),
+        flags: words(&args.selection, &args.settings),
+        sources: Vec::new(),
         fork: context.is_some_and(Context::is_fork),
+        untouched: None,
     }
 }

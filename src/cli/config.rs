@@ -108,6 +108,7 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
             shown(&gate.inconclusive_fails, policy(gate.inconclusive_fails.value)),
         ),
         ("gate.sessions".to_owned(), shown(&gate.sessions, gate.sessions.value)),
+        ("gate.paths".to_owned(), shown(&gate.paths, gate.paths.value.clone())),
         ("gate.failed".to_owned(), shown(&gate.failed_fails, policy(gate.failed_fails.value))),
     ]);
     for (field, usual) in MATCH_FIELDS {

@@ -12,7 +12,9 @@ use super::outputs;
 use super::report::format_parser;
 use super::run::shown;
 use crate::compare::{Gap, Merged, merge_records};
+use crate::github::commands;
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
+use crate::report::posts::untouched_words;
 use crate::report::{Format, Input, Options, Style};
 use crate::store::{RunFolder, make_unwatched, read_record, write_atomically};
 
@@ -27,7 +29,8 @@ const JOB: &str = "job.json";
 /// which is which; without it each part is a machine of its own, called as its folder is. The folders of runs become one
 /// record.
 ///
-/// What is missing makes the merged verdict fail: a shard, a part without a verdict, fewer parts than --expect.
+/// What is missing makes the merged verdict fail: a shard, a part without a verdict, fewer parts than --expect. Where no part
+/// measured anything because nothing that it measures was touched, that is said and nothing is written.
 ///
 /// Exit codes: that of the gravest part; 4 also where something is missing or nothing was merged; 2 where parts do not belong
 /// together.
@@ -83,6 +86,12 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
 }
 
 fn verdicts(args: &Args, contents: Contents, out: &mut impl Write) -> Result<Exit> {
+    if let Some(job) = contents.all_untouched(args.expect, args.measured.as_deref()) {
+        outputs::of_untouched()?;
+        let words = job.untouched.as_ref().map(untouched_words).unwrap_or_default();
+        say(args.format, &commands::line(&words), out)?;
+        return Ok(Exit::Pass);
+    }
     let contents = contents.held_to(args.expect, args.measured.as_deref())?;
     let (merged, job) = contents.whole()?;
     let path = write(&args.output, &merged, job.as_ref())?;

@@ -1,12 +1,12 @@
 //! A selection narrows both sides of a comparison: what the user left out is neither measured nor missed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::compare::quoted;
-use super::selection::SelectionArgs;
-use crate::model::{BenchmarkId, CaseRecord, Params, Result, RunRecord};
-use crate::suite::{Action, Benchmark, Registry, Selection, Source, Suite};
+use super::selection::{SelectionArgs, SettingsArgs};
+use crate::model::{BenchmarkId, CaseRecord, Params, Result, RunRecord, is_unseen};
+use crate::suite::{Action, Benchmark, FILE_NAME, Registry, Selection, Source, Suite};
 
 /// Which cases the selection flags leave out of a comparison.
 pub struct Narrow {
@@ -82,9 +82,118 @@ pub fn flags(args: &SelectionArgs) -> String {
     given.into_iter().map(each).collect::<String>() + &shard
 }
 
+/// Flags that choose what is measured and how, and may stand in a `job.json`; those without a value.
+const OF_A_JOB: [&str; 14] = [
+    "--config",
+    "--benchmark",
+    "--suite",
+    "--component",
+    "--tag",
+    "--exclude",
+    "--param",
+    "--iterations",
+    "--warmup",
+    "--duration",
+    "--burnin-seconds",
+    "--timeout-multiplier",
+    "--threshold",
+    "--seed",
+];
+const WITHOUT_VALUE: &str = "--cold-start";
+
+/// Bytes of all flags of a job that are shown.
+const MOST: usize = 1000;
+
+/// The flags of a job in words for its `job.json`: what somebody has to type beside the two commits. The shard stands there
+/// by itself, and the usual suite file needs no word.
+pub fn words(selection: &SelectionArgs, settings: &SettingsArgs) -> Vec<String> {
+    let usual = |path: &&PathBuf| path.as_path() != Path::new(FILE_NAME);
+    let config = selection.config.as_ref().map(|path| below_here(path)).filter(|path| usual(&path));
+    let config = config.map(|path| path.display().to_string());
+    let many = [
+        ("--benchmark", &selection.benchmarks),
+        ("--suite", &selection.suites),
+        ("--component", &selection.components),
+        ("--tag", &selection.tags),
+        ("--exclude", &selection.exclude),
+        ("--param", &selection.params),
+    ];
+    let single = [
+        ("--config", &config),
+        ("--iterations", &settings.iterations),
+        ("--warmup", &settings.warmup),
+        ("--duration", &settings.duration),
+        ("--burnin-seconds", &settings.burnin_seconds),
+        ("--timeout-multiplier", &settings.timeout_multiplier),
+        ("--threshold", &settings.threshold),
+        ("--seed", &settings.seed),
+    ];
+    let many = many.into_iter().flat_map(|(flag, values)| values.iter().map(move |value| (flag, value)));
+    let single = single.into_iter().filter_map(|(flag, value)| Some((flag, value.as_ref()?)));
+    let words = single.chain(many).map(|(flag, value)| format!("{flag}={value}"));
+    words.chain(settings.cold_start.then(|| WITHOUT_VALUE.to_owned())).collect()
+}
+
+/// The path from the folder of the job, which is the repository's root; another machine has none of its other folders.
+fn below_here(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).to_owned()
+}
+
+/// Whether a word of a `job.json` that somebody else wrote is one of [`words`].
+pub fn is_word(word: &str) -> bool {
+    let (flag, value) = word.split_once('=').unwrap_or((word, ""));
+    let known = if value.is_empty() { word == WITHOUT_VALUE } else { OF_A_JOB.contains(&flag) };
+    known && !value.chars().any(|c| c.is_control() || is_unseen(c))
+}
+
+/// [`words`] for a shell, with a blank before each; nothing of more than a reader would copy.
+pub fn shown_flags(words: &[String]) -> String {
+    let shown = |word: &String| match word.split_once('=') {
+        Some((flag, value)) => format!(" {flag} {}", quoted(value)),
+        None => format!(" {word}"),
+    };
+    let all: String = words.iter().filter(|word| is_word(word)).map(shown).collect();
+    if all.len() <= MOST { all } else { String::new() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn n17_words_of_a_job_can_be_pasted_and_no_others_are_known() {
+        let selection = SelectionArgs {
+            config: Some("bench/my suite.toml".into()),
+            benchmarks: vec!["k/*".into()],
+            shard: Some(crate::model::Shard { index: 2, of: 3 }),
+            ..SelectionArgs::default()
+        };
+        let settings =
+            SettingsArgs { iterations: Some("30".into()), cold_start: true, ..SettingsArgs::default() };
+        let words = words(&selection, &settings);
+        assert_eq!(
+            words,
+            ["--config=bench/my suite.toml", "--iterations=30", "--benchmark=k/*", "--cold-start"]
+        );
+        assert!(words.iter().all(|word| is_word(word)));
+        let shown = shown_flags(&words);
+        assert_eq!(shown, " --config 'bench/my suite.toml' --iterations 30 --benchmark 'k/*' --cold-start");
+        let usual = SelectionArgs { config: Some("gbench.toml".into()), ..SelectionArgs::default() };
+        assert!(super::words(&usual, &SettingsArgs::default()).is_empty());
+        for odd in [
+            "",
+            "x",
+            "; rm -rf /",
+            "--resume=x",
+            "--benchmark",
+            "--cold-start=1",
+            "--tag=a\nb",
+            "--tag=\u{202e}",
+        ] {
+            assert!(!is_word(odd) && shown_flags(&[odd.into()]).is_empty(), "{odd}");
+        }
+    }
 
     #[test]
     fn flags_can_be_pasted() {

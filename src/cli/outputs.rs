@@ -24,3 +24,13 @@ pub fn of_answer(conclusion: Conclusion, counts: &BTreeMap<Verdict, u32>) -> Res
         ("inconclusive", count(Verdict::Inconclusive)),
     ])
 }
+
+/// The same where nothing was measured because nothing was touched.
+pub fn of_untouched() -> Result<()> {
+    set(&[
+        ("verdict", "untouched".to_owned()),
+        ("regressions", "0".to_owned()),
+        ("improvements", "0".to_owned()),
+        ("inconclusive", "0".to_owned()),
+    ])
+}

@@ -10,6 +10,7 @@ mod nightly;
 mod place;
 mod post;
 mod source;
+mod waiting;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,6 +23,8 @@ use crate::github::{Context, Event, commands};
 use crate::model::{Exit, Fault, Result};
 use crate::suite::Benchmark;
 use place::Place;
+use source::Found;
+use waiting::Waiting;
 
 /// Tell GitHub a verdict: a comment, a check, a summary; at night an issue
 ///
@@ -138,14 +141,22 @@ fn for_job(args: &Args, place: &Place, builtins: &[Benchmark], say: &mut post::S
             (material, _) => material?,
         },
     };
-    post::for_event(args, place, &material, say)?;
-    nightly::carry_out(args, place, &material, say)
+    match material {
+        Found::Verdict(material) => {
+            post::for_event(args, place, &material, say)?;
+            nightly::carry_out(args, place, &material, say)
+        }
+        Found::Untouched(job) => {
+            post::same_commit(&job, &place.context.head)?;
+            post::untouched(args, place, &job, &Waiting::of_event(place)?, say)
+        }
+    }
 }
 
 /// There is no verdict, and who waits for one has to hear it.
 fn nothing(args: &Args, place: &Place, code: u8, say: &mut post::Say<'_>) -> Result<()> {
     let ended = ended::of_code(code);
-    post::without_verdict(args, place, &ended, say)?;
+    post::without_verdict(args, place, &ended, &Waiting::of_event(place)?, say)?;
     nightly::without_verdict(args, place, &ended, say)
 }
 
@@ -159,6 +170,8 @@ fn outside(args: &Args, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Resu
             "look at what would be said with `--dry-run`, or append to a branch with `--history git:BRANCH`";
         return Err(Fault::at("publish", what, next));
     }
-    let material = named.map_or_else(|| source::here(None, args, builtins), Ok)?;
-    nightly::append(args, None, &material, say)
+    match named.map_or_else(|| source::here(None, args, builtins), Ok)? {
+        Found::Verdict(material) => nightly::append(args, None, &material, say),
+        Found::Untouched(_) => say("nothing was measured, and nothing is kept"),
+    }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use super::output::{WIDTH, wrap};
-use crate::model::{Fault, Place};
+use crate::model::{Fault, Place, is_unseen};
 
 /// Columns for the words beside `error: ` and `  = next: `.
 const WORDS: usize = WIDTH as usize - 10;
@@ -59,14 +59,21 @@ fn first_line(text: &str, span: std::ops::Range<usize>) -> std::ops::Range<usize
     start..line
 }
 
-/// Without control characters, for what is quoted from a file must not speak to the terminal; and not
-/// without end, for the file may quote at length.
+/// Without control characters, for what is quoted from a file must not speak to the terminal, nor turn its reading order
+/// around; and not without end, for the file may quote at length.
 fn plain(text: &str) -> String {
     const LONGEST: usize = 1500;
     let end = if text.chars().nth(LONGEST).is_some() { "..." } else { "" };
     let shown = text.chars().take(LONGEST);
-    let shown: String = shown.map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
-    shown + end
+    let mut seen = String::new();
+    for c in shown {
+        match c {
+            c if c.is_control() && c != '\n' => seen.push('\u{fffd}'),
+            c if is_unseen(c) => seen.extend(c.escape_unicode()),
+            c => seen.push(c),
+        }
+    }
+    seen + end
 }
 
 #[cfg(test)]

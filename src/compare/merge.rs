@@ -256,13 +256,16 @@ pub fn merged_job(jobs: &[Job], merged: &Merged) -> Option<Job> {
         schema: SCHEMA_JOB.into(),
         event: first.event.clone(),
         head: first.head.clone(),
+        pull_request: first.pull_request,
         base: BaseChoice { ..first.base.clone() },
         label: if one_label { first.label.clone() } else { String::new() },
         shard: None,
         exit_code: merged.exit_code,
         fail_on: if strictest { Vec::new() } else { words.into_iter().cloned().collect() },
+        flags: first.flags.clone(),
         sources,
         fork: jobs.iter().any(|job| job.fork),
+        untouched: None,
     })
 }
 

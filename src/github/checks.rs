@@ -16,7 +16,7 @@ pub use output::{Annotation, AnnotationLevel, CheckOutput};
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
 use super::place::{Sha, encoded};
-use super::statuses::{self, State};
+use super::statuses::{self, Set, State};
 use super::writes::{Stop, until_known};
 
 /// Pages of 100 checks of one name on one commit.
@@ -51,6 +51,26 @@ impl CheckConclusion {
         }
     }
 
+    /// As GitHub calls it; `None` for a word that is not ours.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::GENTLEST_FIRST.into_iter().find(|one| one.word() == word)
+    }
+
+    /// Of two, the one that counts for both is the greater.
+    pub fn gravity(self) -> usize {
+        Self::GENTLEST_FIRST.iter().position(|one| *one == self).unwrap_or(Self::GENTLEST_FIRST.len())
+    }
+
+    const GENTLEST_FIRST: [Self; 7] = [
+        Self::Success,
+        Self::Skipped,
+        Self::Neutral,
+        Self::Cancelled,
+        Self::TimedOut,
+        Self::ActionRequired,
+        Self::Failure,
+    ];
+
     /// A status knows fewer words: what does not stop a branch as a check does not as a status.
     fn state(self) -> State {
         match self {
@@ -70,6 +90,17 @@ pub enum Reported {
     Status,
     /// A later run has the check of this commit; nothing was written.
     Superseded,
+    /// This very run has ended it already, and a late word of its beginning changes nothing.
+    Ended,
+}
+
+/// How the check of a name stands on a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stand {
+    /// Number and attempt of the run that wrote it.
+    pub run: (u64, u32),
+    /// GitHub's word; `None` while it is in progress.
+    pub conclusion: Option<String>,
 }
 
 /// The `external` of a workflow run: later ones of the same commit are not overwritten by earlier ones.
@@ -77,7 +108,26 @@ pub fn external(run: u64, attempt: u32) -> String {
     format!("{run}/{attempt}")
 }
 
-/// A check in progress. One of ours that is there already is begun anew.
+/// How the check of this name stands; `None` where we have written none. Where checks may not be read the status counts,
+/// and where neither may be, nothing is known.
+pub fn stand(client: &Client, name: &str, head: &Sha) -> ApiResult<Option<Stand>> {
+    let ours = match ours(client, name, head) {
+        Err(refused) if is_refusal(&refused) => {
+            return match statuses::stand(client, name, head) {
+                Err(refused) if is_refusal(&refused) => Ok(None),
+                stand => stand,
+            };
+        }
+        ours => ours?,
+    };
+    let of = |check: &Check| {
+        let run = check.external().and_then(order)?;
+        Some(Stand { run, conclusion: check.conclusion.clone().filter(|_| check.is_completed()) })
+    };
+    Ok(ours.iter().filter_map(of).max_by_key(|stand| stand.run))
+}
+
+/// A check in progress. One of ours that is there already is begun anew, unless this run has ended it.
 pub fn begin(
     client: &Client,
     name: &str,
@@ -119,11 +169,19 @@ struct Check {
     #[serde(default)]
     html_url: Option<String>,
     #[serde(default)]
+    details_url: Option<String>,
+    #[serde(default)]
     output: Option<Shown>,
 }
 
 #[derive(Deserialize)]
 struct Shown {
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    summary: Option<String>,
+    #[serde(default)]
+    text: Option<String>,
     /// Absent on servers other than GitHub.
     #[serde(default)]
     annotations_count: Option<u64>,
@@ -135,9 +193,25 @@ impl Check {
         self.external_id.as_deref()?.strip_prefix(OURS)
     }
 
+    fn is_completed(&self) -> bool {
+        self.status == "completed"
+    }
+
     fn reported(self) -> Reported {
         Reported::Check(self.id, self.html_url.unwrap_or_default())
     }
+}
+
+/// The checks of this name and commit that we wrote, oldest first.
+fn ours(client: &Client, name: &str, head: &Sha) -> ApiResult<Vec<Check>> {
+    let query = format!("check_name={}&filter=all", encoded(name));
+    let route = client.route(&format!("/commits/{head}/check-runs?{query}"));
+    let mut all: Vec<Check> = client.pages(&route, Some("check_runs"), PAGES)?;
+    all.retain(|check| {
+        check.name == name && check.head_sha.eq_ignore_ascii_case(head.as_str()) && check.external().is_some()
+    });
+    all.sort_by_key(|check| check.id);
+    Ok(all)
 }
 
 /// Run and attempt; `None` for what another caller chose.
@@ -167,8 +241,11 @@ impl Report<'_> {
             Err(refused) if is_refusal(&refused) => {
                 let state = self.conclusion.map_or(State::Pending, CheckConclusion::state);
                 let title = &self.output.title;
-                match statuses::set(self.client, self.name, self.head, state, title, self.details_url) {
-                    Ok(()) => Ok(Reported::Status),
+                let mine = order(self.external);
+                match statuses::set(self.client, self.name, self.head, state, title, self.details_url, mine) {
+                    Ok(Set::Done) => Ok(Reported::Status),
+                    Ok(Set::Superseded) => Ok(Reported::Superseded),
+                    Ok(Set::Ended) => Ok(Reported::Ended),
                     // The permission to ask for is the first one's.
                     Err(error) if is_refusal(&error) => Err(refused),
                     Err(error) => Err(error),
@@ -179,10 +256,10 @@ impl Report<'_> {
     }
 
     fn step(&self) -> Result<Reported, Stop> {
-        let mut ours = self.ours()?;
-        let mine = order(self.external);
-        if ours.iter().any(|check| mine.is_some() && check.external().and_then(order) > mine) {
-            return Ok(Reported::Superseded);
+        let mut ours = ours(self.client, self.name, self.head)?;
+        if let Some((above, reported)) = self.above(&ours) {
+            self.repeat(above, &ours)?;
+            return Ok(reported);
         }
         // GitHub shows the newest of a name.
         let Some(check) = ours.pop() else { return self.create() };
@@ -206,17 +283,53 @@ impl Report<'_> {
         }
     }
 
-    /// The checks of this name and commit that we wrote, oldest first.
-    fn ours(&self) -> ApiResult<Vec<Check>> {
-        let query = format!("check_name={}&filter=all", encoded(self.name));
-        let route = self.client.route(&format!("/commits/{}/check-runs?{query}", self.head));
-        let mut all: Vec<Check> = self.client.pages(&route, Some("check_runs"), PAGES)?;
-        let head = self.head.as_str();
-        all.retain(|check| {
-            check.name == self.name && check.head_sha.eq_ignore_ascii_case(head) && check.external().is_some()
-        });
-        all.sort_by_key(|check| check.id);
-        Ok(all)
+    /// The check that has the last word instead of this report: of a later run, or the end of the run whose beginning is
+    /// reported. GitHub promises no order of its events.
+    fn above<'c>(&self, ours: &'c [Check]) -> Option<(&'c Check, Reported)> {
+        let mine = order(self.external)?;
+        let of = |check: &Check| check.external().and_then(order);
+        let last = ours.iter().filter(|check| of(check) >= Some(mine)).max_by_key(|check| {
+            let run = of(check);
+            (run, check.is_completed(), check.id)
+        })?;
+        if of(last) > Some(mine) {
+            return Some((last, Reported::Superseded));
+        }
+        (self.conclusion.is_none() && last.is_completed()).then_some((last, Reported::Ended))
+    }
+
+    /// GitHub shows the newest check of a name. One that was made beside the last word, and after it, says the same.
+    fn repeat(&self, last: &Check, ours: &[Check]) -> ApiResult<()> {
+        let Some(conclusion) = last.conclusion.as_ref().filter(|_| last.is_completed()) else {
+            return Ok(());
+        };
+        let external = |check: &Check| check.external().and_then(order);
+        let hides = |check: &&Check| {
+            check.id > last.id && (!check.is_completed() || external(check) < external(last))
+        };
+        let said =
+            |of: fn(&Shown) -> &Option<String>| last.output.as_ref().and_then(|shown| of(shown).clone());
+        for check in ours.iter().filter(hides) {
+            let mut output = json!({
+                "title": said(|shown| &shown.title).unwrap_or_default(),
+                "summary": said(|shown| &shown.summary).unwrap_or_default(),
+            });
+            if let Some(text) = said(|shown| &shown.text) {
+                output["text"] = json!(text);
+            }
+            let mut body = json!({
+                "external_id": last.external_id, "status": "completed", "conclusion": conclusion, "output": output,
+            });
+            if let Some(url) = &last.details_url {
+                body["details_url"] = json!(url);
+            }
+            match self.client.patch::<Check>(&self.route(check), &body) {
+                // Another app's: it stays as it is.
+                Err(error) if is_refusal(&error) => {}
+                written => drop(written?),
+            }
+        }
+        Ok(())
     }
 
     fn create(&self) -> Result<Reported, Stop> {
@@ -225,10 +338,16 @@ impl Report<'_> {
         let mut body = self.body(first);
         body["name"] = json!(self.name);
         body["head_sha"] = json!(self.head.as_str());
-        let check: Check =
-            self.client.post_once(&self.client.route("/check-runs"), &body).map_err(Stop::of_write)?;
+        let route = self.client.route("/check-runs");
+        let check: Check = self.client.post_once(&route, &body).map_err(Stop::of_write)?;
         self.append(&check, rest)?;
-        Ok(check.reported())
+        // Another job may have looked at the same time and found none either: whoever comes second sees both.
+        let now = ours(self.client, self.name, self.head)?;
+        let others: Vec<Check> = now.into_iter().filter(|other| other.id != check.id).collect();
+        match others.iter().any(|other| other.id > check.id) || self.above(&others).is_some() {
+            true => Err(Stop::overtaken(format!("POST {route}"))),
+            false => Ok(check.reported()),
+        }
     }
 
     /// Brings a check up to date, with those annotations that it lacks.
@@ -250,12 +369,15 @@ impl Report<'_> {
 
     /// Ends one that nobody sees any more: two jobs were equally fast, or a request came late.
     fn conclude(&self, twin: &Check) -> ApiResult<()> {
-        if twin.status == "completed" {
+        if twin.is_completed() {
             return Ok(());
         }
         let output =
             json!({ "title": "Superseded", "summary": "A newer check of the same name has the result." });
-        let body = json!({ "status": "completed", "conclusion": "neutral", "output": output });
+        // Without a run: it is the end of none.
+        let body = json!({
+            "external_id": format!("{OURS}superseded"), "status": "completed", "conclusion": "neutral", "output": output,
+        });
         match self.client.patch::<Check>(&self.route(twin), &body) {
             // Another app's: it stays as it is.
             Err(error) if is_refusal(&error) => Ok(()),
@@ -266,7 +388,7 @@ impl Report<'_> {
     /// Whether GitHub took over what was asked.
     fn stands_in(&self, check: &Check) -> bool {
         match self.conclusion {
-            None => check.status != "completed",
+            None => !check.is_completed(),
             Some(conclusion) => check.conclusion.as_deref() == Some(conclusion.word()),
         }
     }

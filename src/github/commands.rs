@@ -11,7 +11,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::model::{Fault, Result};
+use crate::model::{Fault, Result, is_unseen};
 
 /// Bytes of one step's summary that are safe: GitHub drops a summary of more than 1 MiB whole.
 pub const SUMMARY: usize = (1 << 20) - 4096;
@@ -37,9 +37,29 @@ impl Level {
     }
 }
 
-/// Text as the message of a command.
+/// Text as the message of a command, in which every character can be seen.
 pub fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    seen(text, |c| matches!(c, '\n' | '\r' | '\t'))
+        .replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+/// Text in which every character can be seen, but for those that are `left`: control characters become U+FFFD, those that
+/// turn the reading order around or have no width their code, such as `\u{202e}`.
+pub fn seen(text: &str, left: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if left(c) => out.push(c),
+            c if c.is_control() => out.push('\u{fffd}'),
+            // These only choose between two pictures of the sign before them, and our own signs have them.
+            '\u{fe00}'..='\u{fe0f}' => out.push(c),
+            c if is_unseen(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// Text as the value of a command's property.
@@ -67,11 +87,9 @@ pub fn mask(value: &str) -> String {
 }
 
 /// One line for the log that is no command, whatever stands in it: control characters, line breaks among them, become
-/// U+FFFD, and a blank parts what a command begins with.
+/// U+FFFD, what turns the reading order around its code, and a blank parts what a command begins with.
 pub fn line(text: &str) -> String {
-    let shown = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
-    let text: String = text.chars().map(shown).collect();
-    let text = text.replace("##[", "## [");
+    let text = seen(text, |c| c == '\t').replace("##[", "## [");
     let body = text.trim_start();
     match body.strip_prefix("::") {
         Some(rest) => format!("{}: :{rest}", &text[..text.len() - body.len()]),

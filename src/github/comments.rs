@@ -104,7 +104,7 @@ fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Ve
 /// Says it, in one comment. `worth_saying` is false for plain green, about which [`Mode::OnChange`] opens no comment.
 ///
 /// Nothing is written for a commit that is not the pull request's head any more, nor over what a later run says of the
-/// same commit. The head is read last before writing. `body` is asked only where something is written; the marker's
+/// same commit, in its comment or, as `is_overtaken` knows, elsewhere. Both are asked last before writing. `body` is asked only where something is written; the marker's
 /// line is added where it is not the last one.
 pub fn post(
     client: &Client,
@@ -113,6 +113,7 @@ pub fn post(
     marker: &Marker,
     body: &dyn Fn(&Marker) -> String,
     worth_saying: bool,
+    is_overtaken: &dyn Fn() -> ApiResult<bool>,
     me: &Identity,
 ) -> ApiResult<Posted> {
     if mode == Mode::Never {
@@ -123,7 +124,7 @@ pub fn post(
         let cause = "its marker cannot be read back".to_owned();
         return Err(ApiError::Unfit { request: format!("a comment on pull request {number}"), cause });
     }
-    let post = Post { client, number, marker, body, me };
+    let post = Post { client, number, marker, body, is_overtaken, me };
     let mut tried = None;
     until_known(client, || post.step(mode, worth_saying, &mut tried))
 }
@@ -134,6 +135,7 @@ struct Post<'a> {
     number: u64,
     marker: &'a Marker,
     body: &'a dyn Fn(&Marker) -> String,
+    is_overtaken: &'a dyn Fn() -> ApiResult<bool>,
     me: &'a Identity,
 }
 
@@ -170,23 +172,44 @@ impl Post<'_> {
         let Some(body) = self.said()? else { return Ok(Posted::Stale) };
         *sent = Some(Sent::Change);
         let route = self.route(comment.id);
-        let written: Received = self.client.patch_once(&route, &body).map_err(Stop::of_write)?;
+        let written: Received = match self.client.patch_once(&route, &body) {
+            // Somebody may have deleted it since it was found: then there is none, and a new one is made.
+            Err(refused) if matches!(refused.status(), Some(403 | 404 | 410)) => {
+                let now = ours(self.client, self.number, &self.marker.gate, self.me)?;
+                return Err(match now.iter().any(|(there, _)| there.id == comment.id) {
+                    true => self.of_write(refused),
+                    false => Stop::overtaken(format!("PATCH {route}")),
+                });
+            }
+            written => written.map_err(|error| self.of_write(error))?,
+        };
         self.tidy(twins)?;
         Ok(Posted::Updated(Comment::from(written).url))
     }
 
-    /// What is sent; `None` where the pull request has moved on to another commit.
+    /// What is sent; `None` where the pull request has moved on to another commit, or a later run has spoken.
     fn said(&self) -> ApiResult<Option<Value>> {
         let text = marked((self.body)(self.marker), &self.marker.comment());
-        let stands = pulls::head_of(self.client, self.number)? == self.marker.head;
+        let stands = pulls::head_of(self.client, self.number)? == self.marker.head && !(self.is_overtaken)()?;
         Ok(stands.then(|| json!({ "body": text })))
+    }
+
+    /// Of a comment that could not be written. GitHub refuses both who may not write and who writes where nobody may.
+    fn of_write(&self, error: ApiError) -> Stop {
+        let is_locked = || pulls::is_locked(self.client, self.number).unwrap_or(false);
+        match error {
+            ApiError::Refused { request, status: 403, .. } if is_locked() => {
+                Stop::Known(ApiError::Locked { request })
+            }
+            error => Stop::of_write(error),
+        }
     }
 
     fn create(&self, sent: &mut Option<Sent>) -> Result<Posted, Stop> {
         let Some(body) = self.said()? else { return Ok(Posted::Stale) };
         *sent = Some(Sent::New);
         let route = self.client.route(&format!("/issues/{}/comments", self.number));
-        let written: Received = self.client.post_once(&route, &body).map_err(Stop::of_write)?;
+        let written: Received = self.client.post_once(&route, &body).map_err(|error| self.of_write(error))?;
         let created = Comment::from(written);
         // Another job may have looked at the same time and found none either. Whoever came second takes its own back:
         // it looks after writing, so it sees the first.

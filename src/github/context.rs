@@ -1,7 +1,8 @@
 //! What the runner says about the job: its variables and the event file, read once and checked. Everything that decides
 //! whose code is judged, and where an answer may go, comes from here.
 //!
-//! Facts: docs.github.com, "Events that trigger workflows" and "Webhook events and payloads".
+//! Facts: docs.github.com, "Events that trigger workflows" and "Webhook events and payloads". docs/github.md says of each
+//! field that is read where it is documented and what happens without it.
 
 mod event;
 
@@ -110,6 +111,7 @@ pub struct Context {
     pub sha: Sha,
     /// Absent where the event is about a tag or a pull request.
     pub branch: Option<String>,
+    /// Absent where the event file does not say; of a schedule it is the branch that it runs on.
     pub default_branch: Option<String>,
     /// Of every event that carries one, reviews among them.
     pub pull_request: Option<PullRequest>,
@@ -160,14 +162,20 @@ impl Context {
             (.., Some((head, _))) => head.clone(),
             _ => sha.clone(),
         };
-        let is_branch = given("GITHUB_REF").is_some_and(|name| name.starts_with("refs/heads/"));
+        let branch = given("GITHUB_REF").and_then(|name| name.strip_prefix("refs/heads/").map(str::to_owned));
+        let default_branch = match (payload.default_branch(), &event) {
+            // GitHub starts a schedule on the default branch alone. GitHub Enterprise Server before the autumn of 2022 and
+            // Gitea say nothing but the schedule in its event file.
+            (None, Event::Schedule) => branch.clone(),
+            (told, _) => told,
+        };
         Ok(Some(Self {
             event,
             slug,
             endpoint,
             sha,
-            branch: given("GITHUB_REF_NAME").filter(|_| is_branch),
-            default_branch: payload.default_branch(),
+            branch,
+            default_branch,
             pull_request,
             workflow_run,
             run: run(&given)?,
@@ -193,8 +201,13 @@ impl Context {
     /// The page of this job's run.
     pub fn run_url(&self) -> Option<String> {
         let run = self.run.as_ref()?;
-        let attempt = if run.attempt > 1 { format!("/attempts/{}", run.attempt) } else { String::new() };
-        Some(format!("{}/{}/actions/runs/{}{attempt}", self.endpoint.server, self.slug, run.id))
+        Some(self.page_of(run.id, run.attempt))
+    }
+
+    /// The page of a run of this repository.
+    pub fn page_of(&self, run: u64, attempt: u32) -> String {
+        let attempt = if attempt > 1 { format!("/attempts/{attempt}") } else { String::new() };
+        format!("{}/{}/actions/runs/{run}{attempt}", self.endpoint.server, self.slug)
     }
 }
 

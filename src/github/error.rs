@@ -20,6 +20,8 @@ pub enum ApiError {
         /// `issues=write; pull_requests=write`: what GitHub says would have been enough.
         wanted: Option<String>,
     },
+    /// The conversation is locked: whatever the token may do elsewhere, it may not speak there.
+    Locked { request: String },
     /// No answer, or none but server errors, as often as it was tried.
     Unreachable { request: String, cause: String },
     /// Too many requests; it would take longer than this call waits.
@@ -52,6 +54,7 @@ impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ApiError::Refused { status, message, .. } => write!(f, "GitHub answers {status}: {message}"),
+            ApiError::Locked { .. } => f.write_str("the conversation of the pull request is locked"),
             ApiError::Unreachable { cause, .. } => write!(f, "GitHub cannot be reached: {cause}"),
             ApiError::Limited { wait, .. } => {
                 write!(f, "GitHub takes no more requests for {} s", wait.as_secs())
@@ -79,9 +82,10 @@ const PERMISSIONS: [(&str, &str); 8] = [
     ("/actions/", "actions"),
 ];
 
-/// What is read only to be written next: a permission to read would end in the next refusal.
+/// What is read only to be written next: a permission to read would end in the next refusal. A pull request is looked for
+/// to comment on it.
 fn to_be_written(request: &str) -> bool {
-    ["/comments", "/check-runs", "/issues"].iter().any(|part| request.contains(part))
+    ["/comments", "/check-runs", "/issues", "/pulls"].iter().any(|part| request.contains(part))
 }
 
 /// The YAML line that grants a call, such as `pull-requests: write`; lines with `` ` and ` `` between them.
@@ -111,8 +115,17 @@ impl From<ApiError> for Fault {
             ApiError::Refused { request, status: 401, .. } => {
                 (request.clone(), "give a token that is valid: `token: ${{ github.token }}`".to_owned())
             }
-            ApiError::Refused { request, status: 403 | 404, wanted, .. } => {
+            ApiError::Locked { request } => {
+                let next = "unlock the conversation and run this job again, or publish without a comment: `--comment never`";
+                (request.clone(), next.to_owned())
+            }
+            ApiError::Refused { request, status: status @ (403 | 404), wanted, .. } => {
                 let next = match permission(request, wanted.as_deref()) {
+                    // GitHub says so of what is not there, and of what a token may not see.
+                    Some(line) if *status == 404 => format!(
+                        "see whether it is still there; if it is, add `{line}` below `permissions:` of the job in the \
+                         workflow file"
+                    ),
                     Some(line) => {
                         format!("add `{line}` below `permissions:` of the job in the workflow file")
                     }
@@ -172,6 +185,12 @@ mod tests {
                 Some("issues=read; pull_requests=read"),
                 "pull-requests: write",
             ),
+            (
+                "GET /repos/o/r/pulls?state=open&head=o%3Ax",
+                Some("pull_requests=read"),
+                "pull-requests: write",
+            ),
+            ("GET /repos/o/r/pulls/7", None, "pull-requests: write"),
             ("POST /repos/o/r/x", Some("issues=write; pull_requests=write"), "pull-requests: write"),
             ("POST /repos/o/r/x", Some("issues=write,contents=read"), "issues: write` and `contents: read"),
             ("POST /repos/o/r/x", Some("repository_hooks=write; actions=read"), "repository-hooks: write"),

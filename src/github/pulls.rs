@@ -25,6 +25,8 @@ struct Pull {
     head: Side,
     #[serde(default)]
     base: Side,
+    #[serde(default)]
+    locked: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -77,6 +79,40 @@ pub fn head_of(client: &Client, number: u64) -> ApiResult<Sha> {
     pull.head.sha.parse().map_err(|cause| ApiError::Unreadable { request: format!("GET {route}"), cause })
 }
 
+/// Whether the conversation of a pull request is locked, so that only people with write access may speak.
+pub(super) fn is_locked(client: &Client, number: u64) -> ApiResult<bool> {
+    client.get::<Pull>(&client.route(&format!("/pulls/{number}"))).map(|pull| pull.locked)
+}
+
+/// The open pull requests of a repository's branch.
+fn of_branch(client: &Client, from: &Slug, branch: &str) -> ApiResult<Vec<Pull>> {
+    let head = encoded(&format!("{}:{branch}", from.owner()));
+    let mut pulls: Vec<Pull> =
+        client.pages(&client.route(&format!("/pulls?state=open&head={head}")), None, PAGES)?;
+    // Whether the query was understood as it was meant is not left to the server.
+    pulls
+        .retain(|pull| pull.head.branch == branch && pull.head.is_of(from) && pull.base.is_of(client.slug()));
+    Ok(pulls)
+}
+
+/// Those of them that stand at a commit, which all of them are judged by; the oldest first.
+fn at_commit(pulls: &[Pull], head: &Sha) -> Vec<OpenPull> {
+    let here = pulls.iter().filter(|pull| pull.head.sha.parse().as_ref() == Ok(head));
+    let open = |pull: &Pull| OpenPull {
+        number: pull.number,
+        head: head.clone(),
+        base_branch: pull.base.branch.clone(),
+    };
+    let mut open: Vec<OpenPull> = here.map(open).collect();
+    open.sort_by_key(|pull| pull.number);
+    open
+}
+
+/// The open pull requests that share a branch and a commit, the oldest first: a check on the commit is one of all of them.
+pub fn sharing(client: &Client, from: &Slug, branch: &str, head: &Sha) -> ApiResult<Vec<OpenPull>> {
+    Ok(at_commit(&of_branch(client, from, branch)?, head))
+}
+
 /// Why a run is of no pull request that could be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoPull {
@@ -111,11 +147,12 @@ pub fn confirmed(client: &Client, run: &WorkflowRun) -> ApiResult<Result<(), NoP
     })
 }
 
-/// The one open pull request that a finished run measured, or why there is none that it could be.
+/// The open pull requests that a finished run may have measured, the oldest first, or why there is none that it could be.
 ///
 /// `run` is what the event file says. GitHub is asked for the run once more and has to agree; then for the open pull
-/// requests of its repository and branch, of which exactly one has to stand at its commit.
-pub fn of_run(client: &Client, run: &WorkflowRun) -> ApiResult<Result<OpenPull, NoPull>> {
+/// requests of its repository and branch that stand at its commit. There are several where one branch is to be merged
+/// into several others, and GitHub does not say which of them a run is for.
+pub fn of_run(client: &Client, run: &WorkflowRun) -> ApiResult<Result<Vec<OpenPull>, NoPull>> {
     let Some(from) = &run.head_repository else {
         return Ok(Err(NoPull::odd(format!("the repository that run {} comes from is gone", run.id))));
     };
@@ -127,28 +164,13 @@ pub fn of_run(client: &Client, run: &WorkflowRun) -> ApiResult<Result<OpenPull, 
     if let Err(why) = confirmed(client, run)? {
         return Ok(Err(why));
     }
-    let head = encoded(&format!("{}:{}", from.owner(), run.head_branch));
-    let pulls: Vec<Pull> =
-        client.pages(&client.route(&format!("/pulls?state=open&head={head}")), None, PAGES)?;
-    // Whether the query was understood as it was meant is not left to the server.
-    let of_branch: Vec<Pull> = pulls
-        .into_iter()
-        .filter(|pull| pull.head.branch == run.head_branch && pull.head.is_of(from))
-        .filter(|pull| pull.base.is_of(client.slug()))
-        .collect();
-    let at_commit: Vec<&Pull> =
-        of_branch.iter().filter(|pull| pull.head.sha.parse().as_ref() == Ok(&run.head)).collect();
+    let pulls = of_branch(client, from, &run.head_branch)?;
+    let here = at_commit(&pulls, &run.head);
     let branch = format!("branch `{}` of {from}", run.head_branch.escape_debug());
-    Ok(match at_commit.as_slice() {
-        [one] => {
-            Ok(OpenPull { number: one.number, head: run.head.clone(), base_branch: one.base.branch.clone() })
-        }
-        [] if of_branch.is_empty() => Err(NoPull::over(format!("no open pull request comes from {branch}"))),
-        [] => Err(NoPull::over(format!("{branch} has moved on from {}", run.head.short()))),
-        several => {
-            let why = format!("{} open pull requests come from {branch}: which is meant?", several.len());
-            Err(NoPull::odd(why))
-        }
+    Ok(match (here.is_empty(), pulls.is_empty()) {
+        (false, _) => Ok(here),
+        (true, true) => Err(NoPull::over(format!("no open pull request comes from {branch}"))),
+        (true, false) => Err(NoPull::over(format!("{branch} has moved on from {}", run.head.short()))),
     })
 }
 

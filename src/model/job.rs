@@ -20,6 +20,9 @@ pub struct Job {
     /// Full commit id of what was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
+    /// The pull request that it was measured for, where the event is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<u64>,
     pub base: BaseChoice,
     /// Which machine of a matrix this is: `h100`. Names the check and a section of the comment; empty for the only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -31,12 +34,28 @@ pub struct Job {
     /// What fails the job: words of `--fail-on`; empty where the gate's own code does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fail_on: Vec<String>,
+    /// What chose the benchmarks and their settings on the command line, a word each: `--benchmark=k/*`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
     /// Where each benchmark's source is, for annotations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceLine>,
     /// Whether what was judged came from a fork.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fork: bool,
+    /// Nothing was measured, because the change touches nothing that the suite measures. There is no verdict then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untouched: Option<Untouched>,
+}
+
+/// A change beside all that a suite measures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Untouched {
+    /// How many files it changes.
+    pub files: u32,
+    /// What none of them fits: `[gate] paths` of the base's suite file.
+    pub paths: Vec<String>,
 }
 
 /// Which baseline was taken, and why.

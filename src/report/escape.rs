@@ -5,15 +5,11 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use crate::model::is_unseen;
+
 /// Control and invisible characters that change how their surroundings read.
 fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}'..='\u{ffff}'
-            | '\u{e0000}'..='\u{e0fff}')
+    c.is_control() || is_unseen(c)
 }
 
 /// One line of text in which every character can be seen: line breaks and tabs become a space, other

@@ -16,7 +16,7 @@ use super::reader::{Item, Page, Table};
 use super::settings::Changes;
 use super::sweep::MOST_POINTS;
 use super::words::near;
-use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, metrics};
+use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics};
 use crate::model::{
     BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Strictness, Way, sha256_hex,
 };
@@ -237,6 +237,7 @@ fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
     set(&mut gate.inconclusive_fails, table.take("inconclusive"), |item| item.word(&POLICIES));
     set(&mut gate.failed_fails, table.take("failed"), |item| item.word(&POLICIES));
     set(&mut gate.sessions, table.take("sessions"), |item| item.whole(0..=1000).map(|number| number as u32));
+    set(&mut gate.paths, table.take("paths"), inputs::read);
     let mut threshold = Changes::default();
     threshold.threshold(&mut table);
     if let Some(mut fields) = table.table("match") {

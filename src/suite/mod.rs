@@ -3,6 +3,7 @@
 mod action;
 mod benchmark;
 mod file;
+mod inputs;
 mod metrics;
 mod reader;
 mod requires;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use self::file::FILE_NAME;
+pub use self::inputs::fits;
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;
 pub use crate::model::Strictness;
@@ -195,6 +197,8 @@ pub struct Gate {
     pub failed_fails: Setting<bool>,
     /// Stored sessions that a comparison of different runs needs before it may be green; 0: none.
     pub sessions: Setting<u32>,
+    /// Files of the repository that the suite measures, as globs from its root; empty: nobody has said.
+    pub paths: Setting<Vec<String>>,
     /// Field of the match key to strictness; fields that are not named keep their default.
     pub match_key: BTreeMap<String, Setting<Strictness>>,
 }
@@ -212,6 +216,7 @@ impl Default for Gate {
             inconclusive_fails: Setting::default(false),
             failed_fails: Setting::default(true),
             sessions: Setting::default(4),
+            paths: Setting::default(Vec::new()),
             match_key: BTreeMap::new(),
         }
     }

@@ -59,6 +59,7 @@ pub fn job(label: &str, shard: Option<Shard>, exit_code: u8) -> Job {
         schema: SCHEMA_JOB.into(),
         event: "pull_request".into(),
         head: Some(HEAD.into()),
+        pull_request: None,
         base: BaseChoice {
             commit: Some(BASE.into()),
             committed: Some("2026-11-18T08:00:00Z".into()),
@@ -69,12 +70,14 @@ pub fn job(label: &str, shard: Option<Shard>, exit_code: u8) -> Job {
         shard,
         exit_code,
         fail_on: Vec::new(),
+        flags: Vec::new(),
         sources: vec![SourceLine {
             benchmark: "kernels/gemm".into(),
             path: "bench/gemm.py".into(),
             line: 12,
         }],
         fork: false,
+        untouched: None,
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde::de::DeserializeOwned;
 
 use super::{limits, refused};
+use crate::cli::narrow::is_word;
 use crate::compare::{
     Merged, SCHEMA_MERGED, VERDICTS_READ, VerdictDocument, follows, merged_follows, reworded,
 };
@@ -73,6 +74,16 @@ fn job_is_ours(job: &Job) -> Result<(), String> {
     is_exit(job.exit_code)?;
     if job.fail_on.len() > FAIL_ON.len() || !job.fail_on.iter().all(|word| FAIL_ON.contains(&word.as_str())) {
         return Err("its `fail_on` holds words that there are not".into());
+    }
+    if let Some(word) = job.flags.iter().find(|word| !is_word(word)) {
+        return Err(format!("`{}` is no flag that chooses what is measured", word.escape_debug()));
+    }
+    if let Some(untouched) = &job.untouched {
+        let odd = |path: &String| path.len() > super::PATH || has_controls(path);
+        if job.exit_code != Exit::Pass.code() || untouched.paths.is_empty() || untouched.paths.iter().any(odd)
+        {
+            return Err("it says that nothing was touched, and not of what".into());
+        }
     }
     job.sources.iter().try_for_each(is_source)
 }

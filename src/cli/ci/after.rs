@@ -1,9 +1,10 @@
 //! What the job says elsewhere: the words of its summary and annotations.
 
 use super::tell::Note;
+use crate::cli::narrow::shown_flags;
 use crate::compare::{Merged, VerdictDocument};
 use crate::github::Context;
-use crate::github::commands::Level;
+use crate::github::commands::{self, Level};
 use crate::model::{Fault, Job};
 use crate::report::posts::{self, Facts};
 
@@ -26,12 +27,24 @@ fn facts(job: &Job, context: Option<&Context>) -> Facts {
         run_url,
         report_url: None,
         unverified: job.fork,
-        reproduce: None,
+        flags: flags_of(job),
         sources: job.sources.clone(),
         fail_on: job.fail_on.clone(),
         server: context.map_or_else(String::new, |context| context.endpoint.server.clone()),
         slug: context.map(|context| context.slug.to_string()),
     }
+}
+
+/// The page of a change that touches nothing that is measured.
+pub fn untouched_page(job: &Job, context: Option<&Context>) -> String {
+    let untouched = job.untouched.as_ref();
+    untouched.map_or(String::new(), |untouched| posts::untouched(untouched, &facts(job, context), ""))
+}
+
+/// The flags of a job for a shell, with a blank before each; its shard where it measured one.
+pub fn flags_of(job: &Job) -> String {
+    let shard = job.shard.map_or(String::new(), |shard| format!(" --shard {shard}"));
+    shown_flags(&job.flags) + &shard
 }
 
 /// The summary of a step that decided nothing.
@@ -44,8 +57,7 @@ pub fn refused(fault: &Fault) -> String {
 fn block(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    let shown = |c: char| if c.is_control() && c != '\n' { '\u{fffd}' } else { c };
-    format!("{fence}text\n{}\n{fence}\n", text.chars().map(shown).collect::<String>())
+    format!("{fence}text\n{}\n{fence}\n", commands::seen(text, |c| c == '\n'))
 }
 
 /// What failed and what stayed open, gravest first, as annotations at its source.

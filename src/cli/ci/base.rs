@@ -156,7 +156,11 @@ impl Commits<'_> {
 
     fn missing(&self, what: &str) -> Fault {
         let shallow = if self.repository.is_shallow() { ", which is shallow" } else { "" };
-        let next = "fetch the whole history: `fetch-depth: 0` of actions/checkout";
+        // Everything is all branches: the history's, too.
+        let next = match self.repository.is_shallow() {
+            true => "fetch more: a larger `fetch-depth` of actions/checkout, or 0, which brings every branch",
+            false => "fetch every branch: `fetch-depth: 0` of actions/checkout",
+        };
         Fault::at(what, format!("not in this clone{shallow}"), next)
     }
 
@@ -195,7 +199,7 @@ impl Commits<'_> {
 
     fn by_event(&self, context: &Context, history: Option<&str>, newest: &Ask<'_>) -> Result<Found> {
         match (&context.pull_request, &context.event) {
-            (Some(pull), _) => self.of_pull_request(pull),
+            (Some(pull), _) => self.of_pull_request(pull, &context.sha),
             (None, Event::MergeGroup) => {
                 let base = context.before.as_ref().unwrap_or(&context.head);
                 let base = commit_id(base)?;
@@ -207,11 +211,13 @@ impl Commits<'_> {
         }
     }
 
-    fn of_pull_request(&self, pull: &PullRequest) -> Result<Found> {
+    /// `run`: the commit of the run, which GitHub makes to test the merge.
+    fn of_pull_request(&self, pull: &PullRequest, run: &Sha) -> Result<Found> {
         let name = &pull.base_branch;
         let told = commit_id(&pull.base)?;
-        let tips: Vec<Oid> =
-            [self.find(name), Some(told)].into_iter().flatten().filter(|id| self.has(*id)).collect();
+        let merged = self.merged_with(commit_id(run)?);
+        let tips = [self.find(name), Some(told), merged];
+        let tips: Vec<Oid> = tips.into_iter().flatten().filter(|id| self.has(*id)).collect();
         let Some(first) = tips.first() else {
             return Err(self.missing(&format!("{name}, the base of the pull request ({}),", short(told))));
         };
@@ -224,6 +230,17 @@ impl Commits<'_> {
             }
         }
         Ok(found(base, of_branch(name)))
+    }
+
+    /// The tip of the base branch that the head is merged with in a commit, if it is such a one. A checkout that brought this
+    /// commit brought both sides, and needs no branch.
+    fn merged_with(&self, merge: Oid) -> Option<Oid> {
+        let merge = self.repository.find_commit(merge).ok()?;
+        let parents: Vec<Oid> = merge.parent_ids().collect();
+        match parents.as_slice() {
+            [base, head] if *head == self.head => Some(*base),
+            _ => None,
+        }
     }
 
     fn of_push(&self, context: &Context) -> Result<Found> {

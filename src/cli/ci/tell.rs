@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Done, after};
+use super::{CameTo, Done, after, untouched};
 use crate::cli::output::wrote;
 use crate::cli::outputs;
 use crate::github::Context;
 use crate::github::commands::{self, ANNOTATIONS, Level};
-use crate::model::{Exit, Fault, Result};
+use crate::model::{Exit, Fault, Job, Result};
 
 /// A file that the runner names; `None` where it names none.
 fn file(variable: &str) -> Option<PathBuf> {
@@ -17,17 +17,15 @@ fn file(variable: &str) -> Option<PathBuf> {
 
 /// Tells what was decided. Commands are obeyed here: nothing goes out but through them.
 pub fn verdict(done: &Done, context: &Context, out: &mut impl Write) -> Result<()> {
-    let Some(judged) = &done.judged else {
-        return outputs::set(&[("exit-code", done.exit.code().to_string())]);
+    let judged = match &done.came_to {
+        CameTo::Verdict(judged) => judged,
+        CameTo::Untouched(job, folder) => return nothing_measured(job, folder, context, out),
+        CameTo::Interrupted => return outputs::set(&[("exit-code", done.exit.code().to_string())]),
     };
     let document = &judged.document;
     let itself = judged.is_noise.then(|| after::compared_with_itself(&judged.job));
     for note in within_limits(itself.into_iter().chain(after::annotations(document, &judged.job))) {
-        wrote(writeln!(
-            out,
-            "{}",
-            commands::annotation(note.level, note.path.as_deref(), note.line, &note.title, &note.message)
-        ))?;
+        annotate(&note, out)?;
     }
     if let Some(file) = file("GITHUB_STEP_SUMMARY") {
         commands::append_summary(&file, &after::step_summary(document, &judged.job, Some(context)))?;
@@ -39,6 +37,27 @@ pub fn verdict(done: &Done, context: &Context, out: &mut impl Write) -> Result<(
         ("report", path("reports/verdict.md")),
         ("exit-code", done.exit.code().to_string()),
         ("folder", path("").trim_end_matches('/').to_owned()),
+    ])
+}
+
+fn annotate(note: &Note, out: &mut impl Write) -> Result<()> {
+    let Note { level, path, line, title, message } = note;
+    wrote(writeln!(out, "{}", commands::annotation(*level, path.as_deref(), *line, title, message)))
+}
+
+/// Tells that nothing was measured.
+fn nothing_measured(job: &Job, folder: &Path, context: &Context, out: &mut impl Write) -> Result<()> {
+    if let Some(untouched) = &job.untouched {
+        annotate(&untouched::note(untouched), out)?;
+    }
+    if let Some(file) = file("GITHUB_STEP_SUMMARY") {
+        commands::append_summary(&file, &after::untouched_page(job, Some(context)))?;
+    }
+    outputs::of_untouched()?;
+    outputs::set(&[
+        ("report", folder.join("reports/untouched.md").display().to_string()),
+        ("exit-code", Exit::Pass.code().to_string()),
+        ("folder", folder.display().to_string()),
     ])
 }
 
@@ -80,4 +99,18 @@ pub fn fault(fault: &Fault, out: &mut impl Write) -> Result<()> {
 pub fn unheard(error: io::Error) -> Fault {
     Fault::at_path(Path::new("standard output"), error, "give the job a log that can be written")
         .exits(Exit::Internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n18_the_log_has_no_more_annotations_of_a_level_than_the_runner_takes() {
+        let note = |level| Note { level, path: None, line: None, title: "t".into(), message: "m".into() };
+        let notes = (0..40).map(|index| note(if index % 4 == 0 { Level::Error } else { Level::Warning }));
+        let told = within_limits(notes);
+        let count = |level| told.iter().filter(|note| note.level == level).count();
+        assert_eq!((count(Level::Error), count(Level::Warning)), (10, 10));
+    }
 }

@@ -4,12 +4,12 @@ use std::io::Write;
 
 use super::place::check_name;
 use super::post::{checks, facts, is_worth_saying};
-use super::source::{self, Material};
+use super::source::{self, Found, Material};
 use super::{Args, ended, nightly};
 use crate::cli::output::wrote;
 use crate::github::comments::Mode;
 use crate::github::{Context, Event, commands};
-use crate::model::{Fault, Result};
+use crate::model::{Fault, Job, Result};
 use crate::report::posts;
 use crate::suite::Benchmark;
 
@@ -32,10 +32,29 @@ pub fn run(
         (what, code) => source::here(what.as_deref(), args, builtins)
             .inspect_err(|_| code.into_iter().for_each(without_verdict))?,
     };
+    let material = match material {
+        Found::Verdict(material) => material,
+        Found::Untouched(job) => return untouched(args, context, &job, out),
+    };
     let unverified = context.is_some_and(Context::is_fork);
     let page = posts::comment(&material.merged, &facts(args, context, Some(&material), unverified), "");
     wrote(writeln!(out, "{}", page.trim_end()).and_then(|()| out.flush()))?;
     tell(&plan(args, context, &material, unverified));
+    Ok(())
+}
+
+fn untouched(args: &Args, context: Option<&Context>, job: &Job, out: &mut impl Write) -> Result<()> {
+    let Some(untouched) = &job.untouched else { return Ok(()) };
+    let facts = facts(args, context, None, false);
+    let page = posts::untouched(untouched, &facts, "");
+    wrote(writeln!(out, "{}", page.trim_end()).and_then(|()| out.flush()))?;
+    let (name, check) =
+        (check_name(context, &args.name, &args.label), posts::check_untouched(untouched, &facts));
+    let whose = "on the pull request, only if one is there that says otherwise";
+    tell(&[
+        format!("check {name}: would end as {}: {}", check.standing.word(), check.title),
+        format!("comment: {whose}"),
+    ]);
     Ok(())
 }
 

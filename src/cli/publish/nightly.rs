@@ -50,6 +50,11 @@ pub fn only_default_branch(context: &Context) -> Result<()> {
     if context.on_default_branch() {
         return Ok(());
     }
+    if context.default_branch.is_none() {
+        let what = "the event file does not say which branch is the default one: `repository.default_branch` is not in it";
+        let next = "start it by schedule, or from a server that sends the field";
+        return Err(unpublished("issue and history", what, next));
+    }
     let what = format!("a run by {} on this branch must not write it", context.event.word());
     let next = "keep `--issue` and `--history` to push, schedule and workflow_dispatch on the default branch";
     Err(unpublished("issue and history", what, next))

@@ -53,7 +53,7 @@ impl Place {
 /// The page of the run that measured: of a `workflow_run` workflow it is the other one's.
 pub fn run_url(context: &Context) -> Option<String> {
     match &context.workflow_run {
-        Some(run) => Some(format!("{}/{}/actions/runs/{}", context.endpoint.server, context.slug, run.id)),
+        Some(run) => Some(context.page_of(run.id, run.attempt)),
         None => context.run_url(),
     }
 }

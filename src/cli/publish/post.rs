@@ -3,14 +3,16 @@
 use super::Args;
 use super::ended::{self, Ended};
 use super::place::{Place, check_name, run_url, unpublished};
-use super::source::Material;
+use super::source::{Found, Material};
+use super::waiting::{End, Waiting, conclude, is_overtaken, unnamed};
 use crate::cli::artifact::{Contents, read_hostile};
+use crate::cli::narrow::shown_flags;
 use crate::cli::outputs;
 use crate::compare::{Conclusion, Merged, Verdict, reworded};
 use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
 use crate::github::comments::{self, Marker, Posted};
 use crate::github::{Context, Event, Sha, WorkflowRun, artifacts, commands, pulls};
-use crate::model::{BaseChoice, Result};
+use crate::model::{BaseChoice, Fault, Job, Result};
 use crate::report::posts::{self, Check, Facts, Standing};
 
 /// Bytes of all artifacts of one run, packed.
@@ -36,7 +38,7 @@ pub fn begin(args: &Args, place: &Place, say: &mut Say<'_>) -> Result<()> {
 /// After a job of this event has measured.
 pub fn for_event(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
     same_head(&material.merged, &place.context.head)?;
-    tell(args, place, material, place.context.pull_request.as_ref().map(|pull| pull.number), false, say)
+    tell(args, place, material, &Waiting::of_event(place)?, false, say)
 }
 
 /// For the run that a `workflow_run` event tells of. Nothing that the run left behind is believed about what it is for:
@@ -50,49 +52,60 @@ pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>)
     }
     if place.context.is_fork() && !args.allow_forks {
         // Whoever can change the workflow file can write any result.
-        without_verdict(args, place, &ended::of_fork(), say)?;
+        without_verdict(args, place, &ended::of_fork(), &Waiting::default(), say)?;
         return say("a fork's result is not published: `--allow-forks` does, and calls it unverified");
     }
     let found = match run.event.as_str() {
-        "pull_request" => pulls::of_run(&place.client, run)?.map(|pull| Some(pull.number)),
+        "pull_request" => pulls::of_run(&place.client, run)?.map(|found| Waiting::of_run(&found)),
         // A merge queue has a commit to mark and nobody to tell.
-        _ => pulls::confirmed(&place.client, run)?.map(|()| None),
+        _ => pulls::confirmed(&place.client, run)?.map(|()| Waiting::default()),
     };
-    let number = match found {
-        Ok(number) => number,
+    let waiting = match found {
+        Ok(waiting) => waiting,
         // What was found of the commit stays true; nobody waits to be told.
         Err(no) if no.is_over => {
             say(&format!("no comment: {}", no.why))?;
-            None
+            Waiting::default()
         }
         Err(no) => {
-            without_verdict(args, place, &Ended::failed(format!("Nothing is published: {}.", no.why)), say)?;
+            let ended = Ended::failed(format!("Nothing is published: {}.", no.why));
+            without_verdict(args, place, &ended, &Waiting::default(), say)?;
             return say(&format!("no comment: {}", no.why));
         }
     };
-    let material = match fetched(args, place, run) {
-        Ok(Some(material)) => material,
-        Ok(None) => return without_verdict(args, place, &ended::of_run(run), say),
-        Err(fault) => {
-            // Its words may quote the artifact; the log's are escaped, the check's are ours alone.
-            without_verdict(
-                args,
-                place,
-                &Ended::failed("The run's artifact is refused. The log says why."),
-                say,
-            )?;
-            return Err(fault);
-        }
+    // Its words may quote the artifact; the log's are escaped, the check's are ours alone.
+    let mut refused = |text: &str, fault: Fault| {
+        without_verdict(args, place, &Ended::failed(text), &waiting, say)?;
+        Err(fault)
     };
-    if let Err(fault) = same_head(&material.merged, &run.head) {
-        without_verdict(args, place, &Ended::failed("The run's artifact is about another commit."), say)?;
-        return Err(fault);
+    let found = match fetched(args, place, run) {
+        Ok(Some(found)) => found,
+        Ok(None) => return without_verdict(args, place, &ended::of_run(run), &waiting, say),
+        Err(fault) => return refused("The run's artifact is refused. The log says why.", fault),
+    };
+    let (about, named) = match &found {
+        Found::Verdict(material) => {
+            (same_head(&material.merged, &run.head), material.job.as_ref().and_then(|job| job.pull_request))
+        }
+        Found::Untouched(job) => (same_commit(job, &run.head), job.pull_request),
+    };
+    if let Err(fault) = about {
+        return refused("The run's artifact is about another commit.", fault);
     }
-    tell(args, place, &material, number, place.context.is_fork(), say)
+    let Some(waiting) = waiting.narrowed(named) else {
+        return refused(
+            "Several pull requests are of this branch, and the run's artifact does not say for which it is.",
+            unnamed(&waiting),
+        );
+    };
+    match found {
+        Found::Verdict(material) => tell(args, place, &material, &waiting, place.context.is_fork(), say),
+        Found::Untouched(job) => untouched(args, place, &job, &waiting, say),
+    }
 }
 
 /// The verdicts in a run's artifacts, as one. `None`: it left none.
-fn fetched(args: &Args, place: &Place, run: &WorkflowRun) -> Result<Option<Material>> {
+fn fetched(args: &Args, place: &Place, run: &WorkflowRun) -> Result<Option<Found>> {
     let mut ours = artifacts::list(&place.client, run.id)?;
     ours.retain(|artifact| artifact.name.starts_with(&args.artifact) && !artifact.expired);
     if ours.len() > MOST_ARTIFACTS {
@@ -108,13 +121,16 @@ fn fetched(args: &Args, place: &Place, run: &WorkflowRun) -> Result<Option<Mater
     }
     // What was merged over there is merged anew here, out of its parts, and held to how the run ended.
     contents.merged.clear();
+    if let Some(job) = contents.all_untouched(args.expect, run.conclusion.as_deref()) {
+        return Ok(Some(Found::Untouched(Box::new(job))));
+    }
     if contents.parts.is_empty() {
         return Ok(None);
     }
     let contents = contents.held_to(args.expect, run.conclusion.as_deref())?;
     let mut material = Material::of(contents, None)?;
     material.merged = reworded(material.merged);
-    Ok(Some(material))
+    Ok(Some(Found::Verdict(Box::new(material))))
 }
 
 /// A verdict about another commit must not stand on this one.
@@ -132,31 +148,74 @@ fn same_head(merged: &Merged, head: &Sha) -> Result<()> {
     Ok(())
 }
 
+/// The same of a job that measured nothing.
+pub fn same_commit(job: &Job, head: &Sha) -> Result<()> {
+    let commit = job.head.as_deref().unwrap_or("no commit");
+    if commit.eq_ignore_ascii_case(head.as_str()) {
+        return Ok(());
+    }
+    let what = format!("it is about {commit}, and the event is about {head}");
+    Err(unpublished("job.json", what, "measure the event's own head: `gbench-ci ci` does"))
+}
+
+/// That nothing was measured: the check says so, and a comment that is there, which would else speak of another commit.
+pub fn untouched(args: &Args, place: &Place, job: &Job, waiting: &Waiting, say: &mut Say<'_>) -> Result<()> {
+    let Some(untouched) = &job.untouched else { return Ok(()) };
+    let facts = facts(args, Some(&place.context), None, false);
+    summarize(args, &posts::untouched(untouched, &facts, ""))?;
+    outputs::of_untouched()?;
+    let name = place.check_name(&args.name, &args.label);
+    let check = posts::check_untouched(untouched, &facts);
+    let end = End { conclusion: conclusion(check.standing, false), output: &output(check) };
+    for number in conclude(place, &name, waiting, &end, say)? {
+        let body = |marker: &Marker| posts::untouched(untouched, &facts, &marker.comment());
+        let words = Words { state: posts::state_of_untouched(), worth_saying: false, body: &body };
+        comment(args, place, (number, &waiting.name_for(&name, number)), &words, say)?;
+    }
+    Ok(())
+}
+
+fn summarize(args: &Args, page: &str) -> Result<()> {
+    let file = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| args.summary && !file.is_empty());
+    file.map_or(Ok(()), |file| commands::append_summary(file.as_ref(), page))
+}
+
 /// Checks first: the comment is the louder of the two, and what it links to should be there.
 fn tell(
     args: &Args,
     place: &Place,
     material: &Material,
-    number: Option<u64>,
+    waiting: &Waiting,
     unverified: bool,
     say: &mut Say<'_>,
 ) -> Result<()> {
     let facts = facts(args, Some(&place.context), Some(material), unverified);
-    if args.summary
-        && let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty())
-    {
-        commands::append_summary(file.as_ref(), &posts::step_summary(&material.merged, &facts))?;
-    }
+    summarize(args, &posts::step_summary(&material.merged, &facts))?;
     let merged = &material.merged;
     outputs::of_answer(merged.conclusion, &merged.counts)?;
-    for (name, check) in checks(args, Some(&place.context), merged, &facts) {
+    let all = checks(args, Some(&place.context), merged, &facts);
+    let last = all.len().saturating_sub(1);
+    for (index, (name, check)) in all.into_iter().enumerate() {
         let conclusion = conclusion(check.standing, unverified);
-        finish(&name, place, conclusion, &output(check), say)?;
+        let output = output(check);
+        let end = End { conclusion, output: &output };
+        // The last one stands for all.
+        if index < last {
+            conclude(place, &name, &Waiting::default(), &end, say)?;
+            continue;
+        }
+        let heard = conclude(place, &name, waiting, &end, say)?;
+        for number in waiting.unheard(&heard) {
+            say(&format!("comment on #{number}: {OVERTAKEN}"))?;
+        }
+        for number in &heard {
+            let body = |marker: &Marker| posts::comment(merged, &facts, &marker.comment());
+            let words =
+                Words { state: posts::state(merged), worth_saying: is_worth_saying(merged), body: &body };
+            comment(args, place, (*number, &waiting.name_for(&name, *number)), &words, say)?;
+        }
     }
-    match number {
-        Some(number) => comment(args, place, number, &material.merged, &facts, say),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// The checks of a verdict, with their names: one for each machine that has a label, and one for all, the name that branch
@@ -182,25 +241,22 @@ pub fn checks(
     checks
 }
 
-fn finish(
-    name: &str,
-    place: &Place,
-    conclusion: CheckConclusion,
-    output: &CheckOutput,
-    say: &mut Say<'_>,
-) -> Result<()> {
-    let (head, url) = (&place.context.head, place.run_url());
-    let external = place.external();
-    let reported = checks::finish(&place.client, name, head, &external, url.as_deref(), conclusion, output)?;
-    say(&format!("{name}: {}, {}", conclusion.word(), where_it_stands(&reported, head)))
+const OVERTAKEN: &str = "left alone: a newer commit or run speaks already";
+
+/// What a comment is to say.
+struct Words<'a> {
+    /// Digest of what is said.
+    state: String,
+    worth_saying: bool,
+    body: &'a dyn Fn(&Marker) -> String,
 }
 
+/// `pull`: its number, and the check by which it is known whether a later run has spoken.
 fn comment(
     args: &Args,
     place: &Place,
-    number: u64,
-    merged: &Merged,
-    facts: &Facts,
+    (number, check): (u64, &str),
+    words: &Words,
     say: &mut Say<'_>,
 ) -> Result<()> {
     let (run, attempt) = place.run();
@@ -209,18 +265,18 @@ fn comment(
         head: place.context.head.clone(),
         run,
         attempt,
-        state: posts::state(merged),
+        state: words.state.clone(),
     };
-    let body = |marker: &Marker| posts::comment(merged, facts, &marker.comment());
-    let worth_saying = is_worth_saying(merged);
+    let is_overtaken = || is_overtaken(place, check);
+    let (client, mode, me) = (&place.client, args.comment, &place.me);
     let posted =
-        comments::post(&place.client, number, args.comment, &marker, &body, worth_saying, &place.me)?;
+        comments::post(client, number, mode, &marker, words.body, words.worth_saying, &is_overtaken, me)?;
     let what = match posted {
         Posted::Created(url) => format!("created {url}"),
         Posted::Updated(url) => format!("updated {url}"),
         Posted::Unchanged => "it says so already".into(),
         Posted::Quiet => "none: nothing changed".into(),
-        Posted::Stale => "left alone: a newer commit or run speaks already".into(),
+        Posted::Stale => OVERTAKEN.into(),
         Posted::Never => "none, as asked".into(),
     };
     say(&format!("comment on #{number}: {what}"))
@@ -232,12 +288,26 @@ pub fn is_worth_saying(merged: &Merged) -> bool {
     merged.conclusion != Conclusion::Pass || improved
 }
 
-/// A check that ends without a verdict.
-pub fn without_verdict(args: &Args, place: &Place, ended: &Ended, say: &mut Say<'_>) -> Result<()> {
+/// A check that ends without a verdict. What a comment said before is about another run, and must not stand there as the
+/// answer to this one; where there is no comment, the check says enough.
+pub fn without_verdict(
+    args: &Args,
+    place: &Place,
+    ended: &Ended,
+    waiting: &Waiting,
+    say: &mut Say<'_>,
+) -> Result<()> {
     let name = place.check_name(&args.name, &args.label);
     let output =
         CheckOutput { title: "No verdict".into(), summary: ended.text.clone(), ..CheckOutput::default() };
-    finish(&name, place, ended.conclusion, &output, say)
+    let end = End { conclusion: ended.conclusion, output: &output };
+    let facts = facts(args, Some(&place.context), None, false);
+    for number in conclude(place, &name, waiting, &end, say)? {
+        let body = |marker: &Marker| posts::no_verdict(&ended.text, &facts, &marker.comment());
+        let words = Words { state: posts::state_of_none(&ended.text), worth_saying: false, body: &body };
+        comment(args, place, (number, &waiting.name_for(&name, number)), &words, say)?;
+    }
+    Ok(())
 }
 
 /// What the posts say beside the verdict. Of another workflow's job only what cannot mislead is taken: the policy is this
@@ -260,7 +330,7 @@ pub fn facts(args: &Args, context: Option<&Context>, material: Option<&Material>
         report_url: run_url.clone(),
         run_url,
         unverified,
-        reproduce: None,
+        flags: job.map_or_else(String::new, |job| shown_flags(&job.flags)),
         sources: job.map_or_else(Vec::new, |job| job.sources.clone()),
         fail_on,
         server: context
@@ -297,11 +367,12 @@ fn conclusion(standing: Standing, unverified: bool) -> CheckConclusion {
     }
 }
 
-fn where_it_stands(reported: &Reported, head: &Sha) -> String {
+pub fn where_it_stands(reported: &Reported, head: &Sha) -> String {
     match reported {
         Reported::Check(_, url) if url.is_empty() => format!("a check of {}", head.short()),
         Reported::Check(_, url) => format!("a check of {}: {url}", head.short()),
         Reported::Status => format!("a status of {}: the token may write no checks", head.short()),
+        Reported::Ended => format!("left alone: this run has ended the check of {}", head.short()),
         Reported::Superseded => format!("left alone: a later run has the check of {}", head.short()),
     }
 }

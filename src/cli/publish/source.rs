@@ -9,6 +9,13 @@ use crate::compare::{Merged, SCHEMA_MERGED};
 use crate::model::{Fault, Job, Result};
 use crate::suite::Benchmark;
 
+/// What a folder holds.
+pub enum Found {
+    Verdict(Box<Material>),
+    /// Nothing was measured, because the change touches nothing that is.
+    Untouched(Box<Job>),
+}
+
 /// A verdict, and what is known of the jobs that gave it.
 pub struct Material {
     pub merged: Merged,
@@ -27,13 +34,16 @@ impl Material {
 }
 
 /// Reads what the command line names, or the latest comparison. Errors: nothing is there, or it is no verdict.
-pub fn here(what: Option<&Path>, args: &Args, builtins: &[Benchmark]) -> Result<Material> {
+pub fn here(what: Option<&Path>, args: &Args, builtins: &[Benchmark]) -> Result<Found> {
     let path = match what {
         Some(path) => path.to_owned(),
         None => kept_folder(None, &PlaceArgs::default().artifacts(builtins)?)?,
     };
     if path.is_dir() {
         let contents = artifact::read_folder(&path)?;
+        if let Some(job) = contents.all_untouched(args.expect, args.measured.as_deref()) {
+            return Ok(Found::Untouched(Box::new(job)));
+        }
         if contents.parts.is_empty() && contents.merged.is_empty() {
             let next =
                 "name a comparison's folder, one with reports/verdict.json, or what `gbench-ci merge` wrote";
@@ -43,7 +53,7 @@ pub fn here(what: Option<&Path>, args: &Args, builtins: &[Benchmark]) -> Result<
             true => contents.held_to(args.expect, args.measured.as_deref())?,
             false => contents,
         };
-        return Material::of(contents, Some(&path));
+        return Ok(Found::Verdict(Box::new(Material::of(contents, Some(&path))?)));
     }
     let next = "name what `gbench-ci ci`, `compare` or `merge` wrote";
     let text = std::fs::read_to_string(&path)
@@ -53,5 +63,5 @@ pub fn here(what: Option<&Path>, args: &Args, builtins: &[Benchmark]) -> Result<
         true => artifact::merged(&name, &text)?,
         false => Merged::single("", artifact::verdict(&name, &text)?),
     };
-    Ok(Material { merged, job: None, folder: None })
+    Ok(Found::Verdict(Box::new(Material { merged, job: None, folder: None })))
 }

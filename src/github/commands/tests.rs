@@ -29,6 +29,17 @@ fn a_line_is_no_command_and_can_still_be_read() {
 }
 
 #[test]
+fn n17_what_turns_the_reading_order_around_shows_its_code() {
+    assert_eq!(line("a\u{202e}b\u{2066}\u{200b}"), "a\\u{202e}b\\u{2066}\\u{200b}");
+    assert_eq!(
+        annotation(Level::Error, None, None, "t\u{202e}", "m\u{2067}\nn"),
+        "::error title=t\\u{202e}::m\\u{2067}%0An"
+    );
+    // Signs of our own have one that chooses their picture, and letters of other scripts are letters.
+    assert_eq!(line("⚠\u{fe0f} שלום é 日"), "⚠\u{fe0f} שלום é 日");
+}
+
+#[test]
 fn commands_are_stopped_by_a_word_that_is_another_one_each_time() {
     let mut out = Vec::new();
     let token = stop(&mut out).unwrap();

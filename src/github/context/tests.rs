@@ -178,3 +178,69 @@ fn an_enterprise_server_is_where_the_runner_says() {
         Some("https://git.example.com/acme/kernels/actions/runs/5550009")
     );
 }
+
+/// The nights of GitHub Enterprise Server before the autumn of 2022, and of Gitea: the file holds the schedule alone.
+#[test]
+fn n13_a_schedule_is_of_the_default_branch_whatever_its_event_file_holds() {
+    for name in ["schedule", "schedule.bare"] {
+        let context = read(name, &[("GITHUB_REF", "refs/heads/main")]);
+        assert!(context.on_default_branch() && !context.is_fork(), "{name}");
+        assert_eq!(
+            (context.branch.as_deref(), context.default_branch.as_deref()),
+            (Some("main"), Some("main")),
+            "{name}"
+        );
+    }
+    // What the file does say counts, and a schedule is nothing without a branch.
+    assert!(!read("schedule", &[("GITHUB_REF", "refs/heads/x")]).on_default_branch());
+    assert!(!read("schedule.bare", &[]).on_default_branch());
+    // Of other events only the file says which branch is the default one.
+    let dispatch = read("workflow_dispatch.bare", &[("GITHUB_REF", "refs/heads/main")]);
+    assert_eq!((dispatch.default_branch.as_ref(), dispatch.on_default_branch()), (None, false));
+}
+
+/// Each event with the least that it can be read from: what docs/github.md calls needed, and nothing else.
+#[test]
+fn n13_the_fields_that_the_documentation_calls_needed_are_all_that_is_needed() {
+    let head = format!(r#""sha": "{HEAD}", "ref": "topic""#);
+    let base = format!(r#""sha": "{BASE}", "ref": "main""#);
+    let pull = format!(r#"{{"pull_request": {{"number": 1, "head": {{{head}}}, "base": {{{base}}}}}}}"#);
+    let run = format!(
+        r#"{{"action": "completed", "workflow_run": {{"id": 1, "event": "pull_request", "head_sha": "{HEAD}"}}}}"#
+    );
+    let group = format!(r#"{{"merge_group": {{"head_sha": "{HEAD}", "base_sha": "{BASE}"}}}}"#);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("event.json");
+    let given = |event: &str, text: &str| {
+        std::fs::write(&file, text).unwrap();
+        read_with(event, &file, &[("GITHUB_REF", "refs/heads/main"), ("GITHUB_RUN_ATTEMPT", "")])
+    };
+    for (event, text, fork, on_default) in [
+        ("pull_request", pull.as_str(), true, false),
+        ("pull_request_target", &pull, true, false),
+        ("pull_request_review", "{}", false, false),
+        ("push", "{}", false, false),
+        ("schedule", "{}", false, true),
+        ("workflow_dispatch", "{}", false, false),
+        ("workflow_run", &run, true, false),
+        ("merge_group", &group, false, false),
+    ] {
+        let context = given(event, text).unwrap().unwrap();
+        assert_eq!((context.is_fork(), context.on_default_branch()), (fork, on_default), "{event}");
+        assert_eq!(context.run.map(|run| run.attempt), Some(1), "{event}");
+    }
+    for (event, text, field) in [
+        ("pull_request", &pull, "number"),
+        ("pull_request", &pull, "sha"),
+        ("pull_request", &pull, "ref"),
+        ("workflow_run", &run, "action"),
+        ("workflow_run", &run, "id"),
+        ("workflow_run", &run, "event"),
+        ("workflow_run", &run, "head_sha"),
+        ("merge_group", &group, "head_sha"),
+        ("merge_group", &group, "base_sha"),
+    ] {
+        let fault = given(event, &text.replacen(&format!("\"{field}\""), "\"other\"", 1)).unwrap_err();
+        assert!(fault.what.contains(field), "{event} without {field}: {fault}");
+    }
+}

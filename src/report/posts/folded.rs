@@ -28,8 +28,8 @@ pub fn folded(section: &Section, rows: usize, commands: &Commands, more: &str, p
 pub enum Commands {
     /// None: a stranger's job wrote them.
     Hidden,
-    /// All but the one that stands above already.
-    But(Option<String>),
+    /// All but the one that stands above already. `files`: how to get the files that they read.
+    But { above: Option<String>, files: String },
 }
 
 fn method(digest: &Digest, shown: &Commands) -> String {
@@ -47,20 +47,20 @@ fn method(digest: &Digest, shown: &Commands) -> String {
         inside += "\n";
     }
     inside += &format!("{}{}\n", prose(&digest.method(), 3000), margins(document));
-    let commands = match shown {
-        Commands::Hidden => Vec::new(),
-        Commands::But(above) => {
+    let (commands, files) = match shown {
+        Commands::Hidden => (Vec::new(), ""),
+        Commands::But { above, files } => {
             let own = Some(document.reproduce.clone());
             let own = own.filter(|command| !command.is_empty() && Some(command) != above.as_ref());
-            own.into_iter().chain(digest.explain()).collect()
+            (own.into_iter().chain(digest.explain()).collect(), files.as_str())
         }
     };
     if !commands.is_empty() {
         let what = match document.method.rounds {
-            Some(_) => "The same verdict again, and why, from the records in the job's artifacts:",
-            None => "The same again, with the files of the job:",
+            Some(_) => "The same verdict again, and why, from the records of the job",
+            None => "The same again, with the files of the job",
         };
-        inside += &format!("\n{what}\n\n{}", markdown_block("sh", &commands.join("\n")));
+        inside += &format!("\n{what}: {files}\n\n{}", markdown_block("sh", &commands.join("\n")));
     }
     let title = match document.method.rounds {
         Some(_) => "How it was measured, decided and checked",

@@ -61,6 +61,17 @@ pub fn whole_report(facts: &Facts) -> String {
     }
 }
 
+/// What has to be done before a command that reads what a job kept: a sentence that ends before the command.
+pub fn files_of_the_job(facts: &Facts) -> String {
+    let run = match facts.run_url.as_deref().and_then(address) {
+        Some(url) => format!("the [run]({url})"),
+        None => "the run".into(),
+    };
+    format!(
+        "download {run}'s artifact with the records, unpack it into the folder `artifacts` of your checkout, and then:"
+    )
+}
+
 /// The last line: which commits, which baseline and why, which run, which version.
 pub fn footer(merged: &Merged, facts: &Facts) -> String {
     let [base, head] = commits(merged, facts);

@@ -21,15 +21,18 @@ pub fn locally(merged: &Merged, facts: &Facts) -> Option<Locally> {
     let of_commits = verdict.method.rounds.is_some() || verdict.reproduce.starts_with("gbench-ci replay ");
     let [Some(base), Some(head)] = commits(merged, facts) else { return None };
     let [base, head] = [base, head].map(short_commit);
+    // A stranger's job wrote them, or more than anybody would type.
+    let hidden = facts.unverified || facts.flags.len() > 2000;
+    let flags = if hidden { "" } else { facts.flags.as_str() };
     let found = match is_dirty(merged) {
         // No commit holds what was measured.
         true => Locally {
             words: format!("Reproduce locally, on {head} with the same changes: they were not committed"),
-            command: format!("gbench-ci compare {base}"),
+            command: format!("gbench-ci compare {base}{flags}"),
         },
         false => Locally {
             words: "Reproduce locally".into(),
-            command: format!("gbench-ci compare {base}..{head}"),
+            command: format!("gbench-ci compare {base}..{head}{flags}"),
         },
     };
     of_commits.then_some(found)

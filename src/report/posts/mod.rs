@@ -13,6 +13,7 @@
 //! remarks    annotations, a benchmark each
 //! issue      the nightly issue
 //! state      whether there is something new to say
+//! none       the comment of a run without an answer
 //! ```
 //!
 //! Names, messages and commands may come from a fork's pull request. All of them pass through `escape`, and none may
@@ -23,6 +24,7 @@ mod folded;
 mod issue;
 mod links;
 mod locally;
+mod none;
 mod page;
 mod remarks;
 #[cfg(test)]
@@ -36,6 +38,7 @@ mod text;
 
 pub use check::{Check, Standing, begun, check};
 pub use issue::{closing_note, issue};
+pub use none::{check_untouched, no_verdict, state_of_none, state_of_untouched, untouched, untouched_words};
 pub use remarks::{LogAnnotation, PostAnnotation, annotations_of_log};
 pub use state::state;
 
@@ -65,8 +68,8 @@ pub struct Facts {
     pub report_url: Option<String>,
     /// The figures were computed by code that nobody here has approved.
     pub unverified: bool,
-    /// A shell command that measures the same again. Where there is none it is made from the commits.
-    pub reproduce: Option<String>,
+    /// What chose the benchmarks and their settings, ready for a shell, with a blank before each flag.
+    pub flags: String,
     /// Where each benchmark's source is.
     pub sources: Vec<SourceLine>,
     /// What fails the job: `regression`, `inconclusive`, `failed`; empty where the gate's own exit code does.

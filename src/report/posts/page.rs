@@ -3,7 +3,7 @@
 
 use super::Facts;
 use super::folded::{Commands, folded};
-use super::links::{footer, whole_report};
+use super::links::{files_of_the_job, footer, whole_report};
 use super::locally::{Locally, locally};
 use super::section::{Section, counts, fill};
 use super::text::{Purse, prose};
@@ -205,9 +205,6 @@ fn again(merged: &Merged, facts: &Facts) -> String {
 
 fn command(merged: &Merged, facts: &Facts) -> Option<(String, String)> {
     let short_enough = |command: &String| !command.is_empty() && command.len() <= 2000;
-    if let Some(given) = facts.reproduce.clone().filter(short_enough) {
-        return Some(("Reproduce locally".into(), given));
-    }
     if let Some(Locally { words, command }) = locally(merged, facts) {
         return Some((words, command));
     }
@@ -220,7 +217,10 @@ fn command(merged: &Merged, facts: &Facts) -> Option<(String, String)> {
 fn commands_below(merged: &Merged, facts: &Facts) -> Commands {
     match facts.unverified {
         true => Commands::Hidden,
-        false => Commands::But(command(merged, facts).map(|(_, command)| command)),
+        false => Commands::But {
+            above: command(merged, facts).map(|(_, command)| command),
+            files: files_of_the_job(facts),
+        },
     }
 }
 

@@ -521,7 +521,7 @@ proptest! {
     #[test]
     fn any_documents_give_texts_within_their_limits(
         documents in prop::collection::vec((hostile_text(), any_document()), 1..5),
-        (gate, why, url, reproduce) in (hostile_text(), hostile_text(), hostile_text(), hostile_text()),
+        (gate, why, url, flags) in (hostile_text(), hostile_text(), hostile_text(), hostile_text()),
         unverified: bool,
     ) {
         let base = BaseChoice { commit: Some(url.clone()), committed: Some(why.clone()), why, by_hand: false };
@@ -530,7 +530,7 @@ proptest! {
             head: Some(url.clone()),
             run_url: Some(url.clone()),
             report_url: Some(format!("https://x/{url}")),
-            reproduce: Some(reproduce),
+            flags,
             server: url.clone(),
             slug: Some(url),
             ..Facts::default()

@@ -117,6 +117,7 @@ fn create(world: &mut World, call: &Call) -> Handled {
         state_reason: None,
         labels: labels(&call.body).unwrap_or_default(),
         login: call.token.login.clone(),
+        locked: false,
         pull: None,
     };
     repository.issues.insert(issue.number, issue.clone());
@@ -153,9 +154,18 @@ fn comments(world: &mut World, call: &Call) -> Handled {
     Ok(call.page(world, None, all))
 }
 
+/// A workflow's token is no person with write access, whatever it may do elsewhere.
+fn unlocked(issue: &Issue) -> Result<(), Reply> {
+    match issue.locked {
+        true => Err(Reply::refusal(403, "Unable to create comment because issue is locked.")
+            .header("x-accepted-github-permissions", "issues=write; pull_requests=write")),
+        false => Ok(()),
+    }
+}
+
 fn create_comment(world: &mut World, call: &Call) -> Handled {
     let number = call.number("issue_number");
-    issue(world, call, number)?;
+    unlocked(&issue(world, call, number)?)?;
     let body = call.text("body").unwrap_or_default();
     checked_body("IssueComment", Some(&body))?;
     let at = SystemTime::now();
@@ -167,6 +177,8 @@ fn create_comment(world: &mut World, call: &Call) -> Handled {
 
 fn update_comment(world: &mut World, call: &Call) -> Handled {
     let body = call.text("body").unwrap_or_default();
+    let number = comment(world, call)?.number;
+    unlocked(&issue(world, call, number)?)?;
     let comment = comment(world, call)?;
     checked_body("IssueComment", Some(&body))?;
     comment.body = body;
@@ -212,7 +224,7 @@ fn shown(world: &World, call: &Call, issue: &Issue) -> Value {
         "repository_url": root,
         "html_url": format!("https://github.invalid/{}/{kind}/{number}", call.slug()),
         "closed_at": if issue.open { Value::Null } else { now().into() },
-        "locked": false,
+        "locked": issue.locked,
     });
     // Pull requests are issues here; this is how one tells.
     if issue.pull.is_some() {

@@ -97,6 +97,7 @@ fn shown(world: &World, call: &Call, issue: &Issue, pull: &Pull) -> Value {
         "number": number,
         "state": if issue.open { "open" } else { "closed" },
         "title": issue.title,
+        "locked": issue.locked,
         "body": issue.body,
         "user": user(&issue.login),
         "head": side(&pull.head_owner, pull.head_repository.as_deref(), &pull.head_ref, &pull.head_sha),

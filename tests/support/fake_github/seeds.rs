@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::FakeGithub;
 use super::pulls::repository;
-use super::world::{Artifact, Comment, Issue, Pull, Repository, Token, TokenKind, now, user};
+use super::world::{Artifact, Check, Comment, Issue, Pull, Repository, Token, TokenKind, now, user};
 
 /// A workflow run, as `GET /actions/runs/ID` shows it.
 #[derive(Clone, Debug)]
@@ -123,6 +123,25 @@ impl FakeGithub {
         id
     }
 
+    /// Somebody takes a comment away.
+    pub fn delete_comment(&self, id: u64) {
+        self.shared.world().first().comments.remove(&id);
+    }
+
+    /// Changes a check, its number too: checks of jobs that ran at the same time come in any order.
+    pub fn change_check(&self, id: u64, change: impl FnOnce(&mut Check)) {
+        let mut world = self.shared.world();
+        let first = world.first();
+        let mut check = first.checks.remove(&id).unwrap();
+        change(&mut check);
+        first.checks.insert(check.id, check);
+    }
+
+    /// As if no status had ever been set.
+    pub fn forget_statuses(&self) {
+        self.shared.world().first().statuses.clear();
+    }
+
     /// An open issue of somebody's. Gives its number.
     pub fn issue(&self, login: &str, title: &str, body: &str) -> u64 {
         let mut world = self.shared.world();
@@ -205,6 +224,7 @@ fn blank(number: u64, login: &str, title: &str, body: Option<String>) -> Issue {
         state_reason: None,
         labels: Vec::new(),
         login: login.into(),
+        locked: false,
         pull: None,
     }
 }

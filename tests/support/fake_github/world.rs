@@ -88,6 +88,8 @@ pub struct Issue {
     pub state_reason: Option<String>,
     pub labels: Vec<String>,
     pub login: String,
+    /// Only people with write access may speak.
+    pub locked: bool,
     pub pull: Option<Pull>,
 }
 

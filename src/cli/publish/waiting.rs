@@ -1,0 +1,166 @@
+//! For whom a verdict is. A check is a commit's, and one branch may be the head of several pull requests: each of them then has
+//! a check of its own, and the one that branch protection asks for says the gravest of them all.
+
+use super::place::{Place, unpublished};
+use super::post::{Say, where_it_stands};
+use crate::github::ApiResult;
+use crate::github::checks::{self, CheckConclusion, CheckOutput, Reported, Stand};
+use crate::github::pulls::{self, OpenPull};
+use crate::model::{Fault, Result};
+
+/// The pull requests that an answer is about, none for a run that no pull request started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Those that it is an answer to.
+    told: Vec<u64>,
+    /// All whose head is the same commit of the same branch.
+    all: Vec<u64>,
+}
+
+impl Waiting {
+    /// Those of this job's own event.
+    pub fn of_event(place: &Place) -> Result<Self> {
+        let Some(pull) = &place.context.pull_request else { return Ok(Self::default()) };
+        let sharing = match &pull.head_repository {
+            Some(from) => match pulls::sharing(&place.client, from, &pull.head_branch, &pull.head) {
+                // Without the right to look, it is alone as far as anybody can say.
+                Err(refused) if matches!(refused.status(), Some(403 | 404)) => Vec::new(),
+                sharing => sharing?,
+            },
+            None => Vec::new(),
+        };
+        let mut all: Vec<u64> = sharing.iter().map(|pull| pull.number).collect();
+        if !all.contains(&pull.number) {
+            all.push(pull.number);
+        }
+        Ok(Self { told: vec![pull.number], all })
+    }
+
+    /// Those that a finished run may have measured: GitHub does not say for which of several it was.
+    pub fn of_run(found: &[OpenPull]) -> Self {
+        let all: Vec<u64> = found.iter().map(|pull| pull.number).collect();
+        Self { told: all.clone(), all }
+    }
+
+    /// The one of several that the measuring job names. All of them are the same branch and commit, so whoever wrote that
+    /// job's file is in all of them anyway. `None`: it names none of them.
+    pub fn narrowed(&self, named: Option<u64>) -> Option<Self> {
+        match self.all.as_slice() {
+            [] | [_] => Some(self.clone()),
+            all => named
+                .filter(|number| all.contains(number))
+                .map(|one| Self { told: vec![one], ..self.clone() }),
+        }
+    }
+
+    /// Those of the told that a later run speaks for.
+    pub fn unheard(&self, heard: &[u64]) -> Vec<u64> {
+        self.told.iter().filter(|number| !heard.contains(number)).copied().collect()
+    }
+
+    fn is_shared(&self) -> bool {
+        self.all.len() > 1
+    }
+
+    /// The name of the check by which the order of runs for this pull request is kept.
+    pub fn name_for(&self, name: &str, number: u64) -> String {
+        if self.is_shared() { own_name(name, number) } else { name.to_owned() }
+    }
+}
+
+/// No gate can be called so: a name holds no `#`.
+fn own_name(name: &str, number: u64) -> String {
+    format!("{name} #{number}")
+}
+
+/// How a check ends.
+pub struct End<'a> {
+    pub conclusion: CheckConclusion,
+    pub output: &'a CheckOutput,
+}
+
+/// Ends the check of this name, and gives the pull requests that may still be told: of the others a later run speaks.
+pub fn conclude(
+    place: &Place,
+    name: &str,
+    waiting: &Waiting,
+    end: &End,
+    say: &mut Say<'_>,
+) -> Result<Vec<u64>> {
+    let mine = place.run();
+    if !waiting.is_shared() {
+        let reported = finish(place, name, mine, end, say)?;
+        return Ok(if reported == Reported::Superseded { Vec::new() } else { waiting.told.clone() });
+    }
+    let mut heard = Vec::new();
+    for number in &waiting.told {
+        if finish(place, &own_name(name, *number), mine, end, say)? != Reported::Superseded {
+            heard.push(*number);
+        }
+    }
+    if heard.is_empty() {
+        return Ok(heard);
+    }
+    let stand = |name: &str| checks::stand(&place.client, name, &place.context.head);
+    let last = match stand(name)? {
+        Some(Stand { run, conclusion: None }) if run > mine => {
+            say(&format!("{name}: left in progress, run {} measures the same commit", run.0))?;
+            return Ok(heard);
+        }
+        last => last.map_or(mine, |last| last.run.max(mine)),
+    };
+    let mut gravest = (end.conclusion, None);
+    for number in waiting.all.iter().filter(|number| !heard.contains(number)) {
+        let other = stand(&own_name(name, *number))?.and_then(|stand| stand.conclusion);
+        let other = other.map(|word| CheckConclusion::of_word(&word).unwrap_or(CheckConclusion::Failure));
+        if let Some(other) = other.filter(|other| other.gravity() > gravest.0.gravity()) {
+            gravest = (other, Some(*number));
+        }
+    }
+    let output = shared(name, waiting, gravest.1, end.output);
+    finish(place, name, last, &End { conclusion: gravest.0, output: &output }, say)?;
+    Ok(heard)
+}
+
+/// What the check of all says. `gravest`: of which other pull request its conclusion is.
+fn shared(name: &str, waiting: &Waiting, gravest: Option<u64>, own: &CheckOutput) -> CheckOutput {
+    let all: Vec<String> = waiting.all.iter().map(|number| format!("#{number}")).collect();
+    let (last, rest) = all
+        .split_last()
+        .map_or((String::new(), String::new()), |(last, rest)| (last.clone(), rest.join(", ")));
+    let several = format!(
+        "This commit is the head of {rest} and {last}. Each has a check of its own, and this one says the gravest of \
+         them.\n\n"
+    );
+    match gravest {
+        None => CheckOutput { summary: several + &own.summary, ..own.clone() },
+        Some(number) => CheckOutput {
+            title: format!("Of #{number}: see the check {}", own_name(name, number)),
+            summary: format!("{several}It is that of #{number} now.\n"),
+            ..CheckOutput::default()
+        },
+    }
+}
+
+fn finish(place: &Place, name: &str, run: (u64, u32), end: &End, say: &mut Say<'_>) -> Result<Reported> {
+    let (head, url) = (&place.context.head, place.run_url());
+    let external = checks::external(run.0, run.1);
+    let url = url.as_deref();
+    let reported = checks::finish(&place.client, name, head, &external, url, end.conclusion, end.output)?;
+    say(&format!("{name}: {}, {}", end.conclusion.word(), where_it_stands(&reported, head)))?;
+    Ok(reported)
+}
+
+/// Whether a later run has spoken for a pull request since.
+pub fn is_overtaken(place: &Place, name: &str) -> ApiResult<bool> {
+    let stand = checks::stand(&place.client, name, &place.context.head)?;
+    Ok(stand.is_some_and(|stand| stand.run > place.run()))
+}
+
+/// The result of a run that names none of several pull requests.
+pub fn unnamed(waiting: &Waiting) -> Fault {
+    let all: Vec<String> = waiting.all.iter().map(|number| format!("#{number}")).collect();
+    let what = format!("{} are of one branch and commit: which is meant?", all.join(" and "));
+    let next = "measure with the version of gbench-ci that publishes: its `job.json` says for which it was";
+    unpublished("the run's artifact", what, next)
+}

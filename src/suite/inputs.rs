@@ -1,0 +1,66 @@
+//! `[gate] paths`: the files of a repository that the suite measures, for changes that touch none of them.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::reader::Item;
+
+/// Reads the list. Every mistake in it is told, and one that would fit nothing is a mistake.
+pub(super) fn read(item: &Item) -> Option<Vec<String>> {
+    let example = "a list of paths from the root of the repository, such as [\"src/**\", \"Cargo.lock\"]";
+    let mut paths = Vec::new();
+    for member in item.list(example)? {
+        let Some(text) = member.filled() else { continue };
+        let leads_out = text.starts_with('/') || text.split('/').any(|part| matches!(part, "." | ".."));
+        if leads_out {
+            let next =
+                "write it from the root of the repository, without `/` in front and without `.` or `..`";
+            member.fault(format!("`{text}` is no path in the repository"), next);
+        } else if let Err(error) = glob(text) {
+            member
+                .fault(format!("`{text}` is no glob: {}", error.kind()), "write one such as \"src/**/*.cu\"");
+        }
+        paths.push(text.to_owned());
+    }
+    if paths.is_empty() {
+        item.fault("`paths` names nothing", "name the files that the suite measures, or take the line out");
+    }
+    Some(paths)
+}
+
+/// `*` stays within a folder, `**` does not.
+fn glob(text: &str) -> Result<GlobMatcher, globset::Error> {
+    let built = GlobBuilder::new(text.trim_end_matches('/')).literal_separator(true).build()?;
+    Ok(built.compile_matcher())
+}
+
+/// Whether a file is one of those that are meant: by its own path, or by a folder that it lies in.
+pub fn fits(paths: &[String], file: &str) -> bool {
+    let above = std::iter::successors(Some(file), |path| path.rsplit_once('/').map(|(folder, _)| folder));
+    let names: Vec<&str> = above.collect();
+    paths.iter().filter_map(|text| glob(text).ok()).any(|glob| names.iter().any(|name| glob.is_match(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_means_a_file_a_pattern_or_all_in_a_folder() {
+        let paths = ["src/", "kernels/*.cu", "Cargo.lock", "**/CMakeLists.txt"].map(str::to_owned);
+        for file in [
+            "src/a.rs",
+            "src/deep/b.rs",
+            "kernels/k.cu",
+            "Cargo.lock",
+            "CMakeLists.txt",
+            "x/y/CMakeLists.txt",
+        ] {
+            assert!(fits(&paths, file), "{file}");
+        }
+        for file in
+            ["docs/src/a.md", "source.rs", "kernels/deep/k.cu", "kernels/k.md", "x/Cargo.lock", "README.md"]
+        {
+            assert!(!fits(&paths, file), "{file}");
+        }
+    }
+}
