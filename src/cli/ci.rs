@@ -24,7 +24,7 @@ use super::stored::{history_of, store_of};
 use crate::compare::VerdictDocument;
 use crate::github::Context;
 use crate::github::commands::{self, Tame};
-use crate::model::{Exit, Fault, Job, Result, SCHEMA_JOB};
+use crate::model::{Exit, Fault, Job, NoReference, Result, SCHEMA_JOB};
 use crate::report::Format;
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
@@ -120,8 +120,8 @@ struct Judged {
     document: VerdictDocument,
     job: Job,
     folder: PathBuf,
-    /// Its commit was compared with itself for want of another.
-    is_noise: bool,
+    /// What was missing, where its commit was compared with itself for want of another.
+    missing: Option<NoReference>,
 }
 
 /// In a job of GitHub Actions: all that comes from the repository stands where no command is obeyed.
@@ -146,7 +146,7 @@ fn judge(
     builtins: &[Benchmark],
     out: &mut impl Write,
 ) -> Result<Done> {
-    let compare = args.compare();
+    let mut compare = args.compare();
     commits::refuse_unused(&compare)?;
     // Also where this event asks neither: a mistake in a workflow is found in the first run and not at night.
     refuse_contradiction(&args.fail_on)?;
@@ -157,6 +157,7 @@ fn judge(
     let newest = |address: &str| reference::newest(address, home, context, args.label());
     let asked = base::Asked { base: args.base.as_deref(), history: args.history.as_deref() };
     let chosen = base::choose(home, context, &asked, &newest)?;
+    compare.no_reference = chosen.missing;
     wrote(writeln!(out, "base {}: {}", chosen.base.short(), chosen.choice.why).and_then(|()| out.flush()))?;
 
     let quiet = args.output.quiet;
@@ -191,7 +192,7 @@ fn judge(
             gate.code()
         ))?;
     }
-    Ok(Done { exit, judged: Some(Judged { document, job, folder, is_noise: chosen.is_noise }) })
+    Ok(Done { exit, judged: Some(Judged { document, job, folder, missing: chosen.missing }) })
 }
 
 fn job(

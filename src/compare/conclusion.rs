@@ -13,17 +13,27 @@ use super::{Conclusion, Method, Policy, Row, Verdict, VerdictDocument};
 pub struct Stakes {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
+    /// A commit was compared with itself for want of another: nothing is decided about it, whatever the rows say.
+    pub no_reference: bool,
 }
 
 impl From<&Policy> for Stakes {
     fn from(policy: &Policy) -> Self {
-        Self { inconclusive_fails: policy.inconclusive_fails, failed_fails: policy.failed_fails }
+        Self {
+            inconclusive_fails: policy.inconclusive_fails,
+            failed_fails: policy.failed_fails,
+            no_reference: policy.no_reference.is_some(),
+        }
     }
 }
 
 impl From<&Method> for Stakes {
     fn from(method: &Method) -> Self {
-        Self { inconclusive_fails: method.inconclusive_fails, failed_fails: method.failed_fails }
+        Self {
+            inconclusive_fails: method.inconclusive_fails,
+            failed_fails: method.failed_fails,
+            no_reference: method.no_reference.is_some(),
+        }
     }
 }
 
@@ -51,6 +61,10 @@ pub fn conclude(comparable: bool, rows: &[Row], in_the_dark: bool, stakes: Stake
         Exit::Inconclusive
     } else {
         Exit::Pass
+    };
+    let (conclusion, exit) = match stakes.no_reference {
+        true => (graver(conclusion, Conclusion::Inconclusive), exit.graver(Exit::Inconclusive)),
+        false => (conclusion, exit),
     };
     match comparable {
         true => (conclusion, exit),

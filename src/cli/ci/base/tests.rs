@@ -23,7 +23,9 @@ struct World {
 enum Past {
     Green(Oid),
     Red(Oid),
+    Kept(Oid),
     None,
+    Lost(NoReference),
 }
 
 const DAY: i64 = 86_400;
@@ -89,7 +91,9 @@ impl World {
             Ok(match past {
                 Past::Green(id) => Reference::Green(id.to_string()),
                 Past::Red(oldest) => Reference::Oldest(oldest.to_string()),
-                Past::None => Reference::Nothing,
+                Past::Kept(base) => Reference::Kept(base.to_string()),
+                Past::None => Reference::Missing(NoReference::NoRun),
+                Past::Lost(missing) => Reference::Missing(missing),
             })
         };
         choose(self.repository.workdir().unwrap(), Some(context), asked, &newest)
