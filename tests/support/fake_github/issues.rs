@@ -117,6 +117,7 @@ fn create(world: &mut World, call: &Call) -> Handled {
         state_reason: None,
         labels: labels(&call.body).unwrap_or_default(),
         login: call.token.login.clone(),
+        created_at: SystemTime::now(),
         pull: None,
     };
     repository.issues.insert(issue.number, issue.clone());
@@ -211,6 +212,7 @@ fn shown(world: &World, call: &Call, issue: &Issue) -> Value {
         "url": format!("{root}/issues/{number}"),
         "repository_url": root,
         "html_url": format!("https://github.invalid/{}/{kind}/{number}", call.slug()),
+        "created_at": written(issue.created_at),
         "closed_at": if issue.open { Value::Null } else { now().into() },
         "locked": false,
     });

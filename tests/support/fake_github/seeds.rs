@@ -205,6 +205,7 @@ fn blank(number: u64, login: &str, title: &str, body: Option<String>) -> Issue {
         state_reason: None,
         labels: Vec::new(),
         login: login.into(),
+        created_at: SystemTime::now(),
         pull: None,
     }
 }

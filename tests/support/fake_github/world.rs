@@ -88,6 +88,7 @@ pub struct Issue {
     pub state_reason: Option<String>,
     pub labels: Vec<String>,
     pub login: String,
+    pub created_at: SystemTime,
     pub pull: Option<Pull>,
 }
 
