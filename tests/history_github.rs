@@ -179,7 +179,11 @@ fn the_same_run_published_twice_at_once_is_there_once_as_the_faster_one_wrote_it
     assert_ne!(one.already, other.already, "{one:?} {other:?}");
     assert_eq!(one.path, other.path);
     assert_eq!(place.fake.commits(BRANCH), 2);
-    assert_eq!(place.fake.files(BRANCH).len(), 5, "two runs, each with its name in the index, and the README");
+    assert_eq!(
+        place.fake.files(BRANCH).len(),
+        5,
+        "two runs, each with its name in the index, and the README"
+    );
     let client = place.client();
     let history = open(&client, BRANCH);
     let there = history.read(&history.list().unwrap()[1]).unwrap();

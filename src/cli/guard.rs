@@ -113,13 +113,21 @@ fn hook(policy: &Path, out: &mut impl Write) -> Result<Exit> {
     let judged = judge(&policy, &variable);
     let Err(fault) = &judged else {
         let slug = variable("GITHUB_REPOSITORY").unwrap_or_default();
-        wrote(writeln!(out, "{}", commands::line(&format!("gbench-ci guard: this job of {slug} may run here"))))?;
+        wrote(writeln!(
+            out,
+            "{}",
+            commands::line(&format!("gbench-ci guard: this job of {slug} may run here"))
+        ))?;
         return Ok(Exit::Pass);
     };
     if let Some(path) = &policy.log {
         // The refusal stands, whatever becomes of the log.
         if let Err(fault) = log::append(path, &fault.what, &told(&variable)) {
-            let _ = writeln!(std::io::stderr(), "{}", commands::line(&format!("{}: {}", fault.place, fault.what)));
+            let _ = writeln!(
+                std::io::stderr(),
+                "{}",
+                commands::line(&format!("{}: {}", fault.place, fault.what))
+            );
         }
     }
     judged.map(|()| Exit::Pass)
@@ -191,7 +199,9 @@ impl PlaceArgs {
         let plain = folder.to_str().is_some_and(|text| !text.chars().any(char::is_control));
         match plain {
             true => Ok(Places::new(&folder, &own_binary()?)),
-            false => Err(Fault::at_path(folder, "a script cannot name this path safely", "choose another folder")),
+            false => {
+                Err(Fault::at_path(folder, "a script cannot name this path safely", "choose another folder"))
+            }
         }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    CaseRecord, Comparison, Fault, Metric, MetricDeclaration, NoReference, Origin, Result, RunRecord, Strictness,
-    convert,
+    CaseRecord, Comparison, Fault, Metric, MetricDeclaration, NoReference, Origin, Result, RunRecord,
+    Strictness, convert,
 };
 
 use super::RowLimits;

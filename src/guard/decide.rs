@@ -33,14 +33,17 @@ pub fn decide(policy: &Policy, job: &GuardedJob, ask: &Ask<'_>) -> Result<Result
         Some(slug) => format!("the fork {slug}"),
         None => "a fork that is gone".into(),
     };
-    let whose = format!("pull request #{} comes from {from}, whose code does not run on this machine", pull.number);
+    let whose =
+        format!("pull request #{} comes from {from}, whose code does not run on this machine", pull.number);
     let Some(forks) = &policy.forks else {
         let next = "read it and push its branch to the repository; or name a label in `[forks]` of the machine's policy";
         return Ok(Err(refusal(&whose, next)));
     };
     let label = forks.label.escape_debug();
     Ok(ask(job, &forks.label)?.map_err(|why| {
-        let next = format!("read all of it, its workflow files too, then put the label `{label}` on it and run the job again");
+        let next = format!(
+            "read all of it, its workflow files too, then put the label `{label}` on it and run the job again"
+        );
         refusal(&format!("{whose}: {why}"), &next)
     }))
 }
@@ -51,7 +54,10 @@ fn refused_by_file(policy: &Policy, job: &GuardedJob) -> Option<Refusal> {
     let next = |list: &str| format!("whoever runs the machine can add it to `{list}` of its policy");
     let slug = &context.slug;
     if !policy.has_repository(slug) {
-        return Some(refusal(&format!("the repository {slug} may not use this machine"), &next("repositories")));
+        return Some(refusal(
+            &format!("the repository {slug} may not use this machine"),
+            &next("repositories"),
+        ));
     }
     let event = context.event.word();
     if !policy.events.iter().any(|allowed| allowed == event) {

@@ -98,7 +98,10 @@ pub fn policy(allowed: &Allowed, places: &Places) -> String {
          # version. Of a branch of the repository itself somebody with write access has written that.",
         format!("workflows = {}", list(&allowed.workflows)),
     );
-    part("# A line of JSON for each refusal.", format!("log = {}", toml_text(&places.log.display().to_string())));
+    part(
+        "# A line of JSON for each refusal.",
+        format!("log = {}", toml_text(&places.log.display().to_string())),
+    );
     let forks = "# Without this part no fork's pull request runs here. With it, one runs after somebody with triage rights has put the\n\
                  # label on it, after its last push. GitHub is asked for the label each time; the event's own word is not taken.";
     let token = "# For a private repository: a file with a token that may read its pull requests, issues and actions. The runner's\n\

@@ -40,9 +40,11 @@ pub struct GuardedJob {
 impl GuardedJob {
     /// Errors: anything that is not as GitHub documents it.
     pub fn read(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
-        let next = "name the script in the environment of the runner itself; for a trial give a file with `--job`";
-        let context = Context::read(variable)?
-            .ok_or_else(|| Fault::at("GITHUB_ACTIONS", "is not `true`: this is no job of GitHub Actions", next))?;
+        let next =
+            "name the script in the environment of the runner itself; for a trial give a file with `--job`";
+        let context = Context::read(variable)?.ok_or_else(|| {
+            Fault::at("GITHUB_ACTIONS", "is not `true`: this is no job of GitHub Actions", next)
+        })?;
         let text = variable("GITHUB_WORKFLOW_REF").unwrap_or_default();
         let workflow = workflow_of(&text).ok_or_else(|| {
             let what = format!("`{}` names no workflow", text.escape_debug());
@@ -94,7 +96,9 @@ mod tests {
         assert_eq!(file(&format!("{nightly}@refs/heads/x@refs/heads/y")), shown);
         let evil = format!("{nightly}@x.yml@refs/heads/main");
         assert_eq!(file(&evil), Some("acme/kernels .github/workflows/gbench-nightly.yml@x.yml".into()));
-        for wrong in ["", "acme/kernels", "acme/kernels/x.yml", "acme@refs/heads/main", "a b/c/x.yml@refs/heads/m"] {
+        for wrong in
+            ["", "acme/kernels", "acme/kernels/x.yml", "acme@refs/heads/main", "a b/c/x.yml@refs/heads/m"]
+        {
             assert_eq!(file(wrong), None, "{wrong}");
         }
     }

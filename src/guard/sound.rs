@@ -95,7 +95,10 @@ impl RunnerUser {
 pub fn findings(places: &Places, env: Option<&Path>, user: &RunnerUser) -> Vec<Finding> {
     let mut found = Vec::new();
     if user.uid == 0 {
-        found.push(wrong("the runner runs as root", "give it a user of its own: a job can change everything here"));
+        found.push(wrong(
+            "the runner runs as root",
+            "give it a user of its own: a job can change everything here",
+        ));
     }
     let policy = Policy::read(&places.policy);
     found.push(match &policy {
@@ -132,7 +135,9 @@ fn of_script(places: &Places) -> Finding {
     let shown = places.script.display();
     let again = "write it anew: `gbench-ci guard install`";
     match std::fs::read_to_string(&places.script) {
-        Ok(text) if text == script(places) => right(format!("the script {shown} is the one that install writes")),
+        Ok(text) if text == script(places) => {
+            right(format!("the script {shown} is the one that install writes"))
+        }
         Ok(_) => wrong(&format!("the script {shown} is not the one that this version writes"), again),
         Err(error) => wrong(&format!("the script {shown} cannot be read: {error}"), again),
     }
@@ -150,7 +155,8 @@ fn of_env(env: &Path, script: &Path) -> Finding {
         Ok(text) => text,
         Err(error) => return wrong(&format!("{shown} cannot be read: {error}"), &next),
     };
-    let values: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(HOOK)?.strip_prefix('=')).collect();
+    let values: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix(HOOK)?.strip_prefix('=')).collect();
     let [value] = values.as_slice() else {
         let what = match values.is_empty() {
             true => format!("{shown} does not set {HOOK}: nothing is guarded"),
@@ -180,10 +186,13 @@ fn unchangeable(path: &Path, user: &RunnerUser) -> Finding {
             wrong(&format!("{shown} can be changed by {name}, and so by a job"), next)
         }
         Ok(Some(way)) => {
-            let what = format!("{shown} can be changed by {name}, and so by a job, because {} can", way.display());
+            let what =
+                format!("{shown} can be changed by {name}, and so by a job, because {} can", way.display());
             wrong(&what, "give that to root, or move the file where every folder above it is root's")
         }
-        Err(error) => wrong(&format!("{shown} cannot be looked at: {error}"), "make it readable, and check again"),
+        Err(error) => {
+            wrong(&format!("{shown} cannot be looked at: {error}"), "make it readable, and check again")
+        }
     }
 }
 
@@ -202,7 +211,9 @@ fn of_log(log: &Path, user: &RunnerUser) -> Finding {
 fn of_token(token: &Path, user: &RunnerUser) -> Finding {
     let (shown, name) = (token.display(), &user.name);
     match std::fs::metadata(token).map(|metadata| user.may_read(&metadata)) {
-        Ok(true) => right(format!("{name} can read the token in {shown}, and so can every job that runs here")),
+        Ok(true) => {
+            right(format!("{name} can read the token in {shown}, and so can every job that runs here"))
+        }
         _ => wrong(&format!("{name} cannot read the token in {shown}"), "make it readable for that user"),
     }
 }

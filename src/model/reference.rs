@@ -72,7 +72,9 @@ impl NoReference {
             Self::Unreadable => {
                 "restore the branch from a clone that has it, or take the files off that gbench-ci cannot read"
             }
-            Self::TooFar => "fetch the branch and name it as `git:BRANCH`: all of its runs are looked at there",
+            Self::TooFar => {
+                "fetch the branch and name it as `git:BRANCH`: all of its runs are looked at there"
+            }
             Self::OwnCommit => {
                 "the next commit is judged against this one; or accept it as the reference: run the nightly workflow by \
                  hand with `accept`"

@@ -11,7 +11,5 @@ pub use address::Address;
 pub use baselines::{BaselineEntry, Store};
 pub use comparison::{ComparisonFolder, latest_comparison, read_comparison};
 pub use folder::{RunFolder, latest_run, make_unwatched};
-pub use history::{
-    Appended, History, HistoryEntry, Listed, Looked, RunSummary, SCHEMA_HISTORY, Started,
-};
+pub use history::{Appended, History, HistoryEntry, Listed, Looked, RunSummary, SCHEMA_HISTORY, Started};
 pub use read::{read_record, read_two_records, without_temporary, write_atomically};

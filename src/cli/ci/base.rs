@@ -280,7 +280,9 @@ impl Commits<'_> {
             Reference::Kept(commit) => (
                 commit,
                 "the commit that the newest run in the history was judged against",
-                format!("what the newest run{of} in the history was judged against, because that run is not green"),
+                format!(
+                    "what the newest run{of} in the history was judged against, because that run is not green"
+                ),
             ),
             Reference::Oldest(commit) => (
                 commit,
@@ -297,7 +299,8 @@ impl Commits<'_> {
         self.need(base, what)?;
         match reference {
             Reference::Oldest(_) if base == self.head => {
-                let because = format!("no run{of} in the history is green yet, and the oldest is of this commit");
+                let because =
+                    format!("no run{of} in the history is green yet, and the oldest is of this commit");
                 return Ok(self.itself(NoReference::OwnCommit, &because));
             }
             Reference::Green(_) if base == self.head => why += ", which is this one: already judged green",

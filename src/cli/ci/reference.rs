@@ -87,7 +87,8 @@ impl Ledger {
         let is_night = is_night(run);
         self.oldest = Some(other.filter(|_| is_night).unwrap_or(&run.commit).clone());
         // A schedule that found nothing new, or nothing to compare with: what makes the commit green stands elsewhere.
-        let says_nothing = run.started == Started::Schedule && run.is_green && run.base.is_some() && other.is_none();
+        let says_nothing =
+            run.started == Started::Schedule && run.is_green && run.base.is_some() && other.is_none();
         if !is_night || says_nothing {
             return ControlFlow::Continue(());
         }

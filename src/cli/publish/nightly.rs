@@ -14,9 +14,9 @@ use crate::cli::current_folder;
 use crate::cli::door::client_of;
 use crate::cli::stored::history_of;
 use crate::compare::{Conclusion, Group, VerdictDocument};
-use crate::github::{Client, Context};
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueDone};
+use crate::github::{Client, Context};
 use crate::model::{Exit, Job, NoReference, Probe, Result, Side};
 use crate::report::posts;
 use crate::store::{Address, ComparisonFolder, History, HistoryEntry, SCHEMA_HISTORY, read_record};
@@ -164,7 +164,9 @@ pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut
     let has_missed = |group: &Group| group.verdict.method.no_reference == Some(NoReference::NoBranch);
     if material.merged.groups.iter().any(has_missed) && history.is_there()? {
         let next = "its checkout has to fetch the branch: `fetch-depth: 0`";
-        say(&format!("history {address}: the branch is there, and the job that measured did not see it; {next}"))?;
+        say(&format!(
+            "history {address}: the branch is there, and the job that measured did not see it; {next}"
+        ))?;
     }
     for Candidate { entry, refused } in &candidates {
         if let Some(why) = refused {

@@ -303,8 +303,13 @@ impl GitBranch {
             let Some(files) = self.tree_in(&runs, folder)? else { continue };
             if let Some(found) = files.get_name(&layout::file_of(file.run)) {
                 let path = format!("{}/{folder}/{}", layout::ROOT, layout::file_of(file.run));
-                let listed =
-                    Listed { run_id: RunId::clone(file.run), path, blob: found.id().to_string(), size: None, mark: None };
+                let listed = Listed {
+                    run_id: RunId::clone(file.run),
+                    path,
+                    blob: found.id().to_string(),
+                    size: None,
+                    mark: None,
+                };
                 let there = self.read(&listed, super::MOST).is_ok_and(|bytes| same(&bytes));
                 return match there {
                     true => Ok(Place::There(listed.path)),

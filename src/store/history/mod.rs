@@ -209,7 +209,9 @@ impl<'c> History<'c> {
                 None => {
                     read += 1;
                     match self.read(listed) {
-                        Ok(entry) if branch.is_none_or(|branch| branch == entry.branch) && entry.label == label => {
+                        Ok(entry)
+                            if branch.is_none_or(|branch| branch == entry.branch) && entry.label == label =>
+                        {
                             entry.summary()
                         }
                         Ok(_) => continue,

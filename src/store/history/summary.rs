@@ -75,7 +75,9 @@ pub struct Looked {
 
 /// When a run started, as its id says; nothing if it says none.
 pub(super) fn started_at(run: &RunId) -> Option<SystemTime> {
-    let digits = |range: std::ops::Range<usize>| run.as_str().get(range).filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+    let digits = |range: std::ops::Range<usize>| {
+        run.as_str().get(range).filter(|text| text.bytes().all(|b| b.is_ascii_digit()))
+    };
     let (date, time) = (digits(0..8)?, digits(9..15)?);
     let text = format!(
         "{}-{}-{}T{}:{}:{}Z",

@@ -21,6 +21,7 @@ pub fn handle(world: &mut World, call: &Call) -> Handled {
             Ok(Reply::ok(shown(world, call, &issue)))
         }
         "issues/update" => update(world, call),
+        "issues/list-events" => events(world, call),
         "issues/list-comments" => comments(world, call),
         "issues/create-comment" => create_comment(world, call),
         "issues/get-comment" => {
@@ -116,6 +117,7 @@ fn create(world: &mut World, call: &Call) -> Handled {
         open: true,
         state_reason: None,
         labels: labels(&call.body).unwrap_or_default(),
+        labelled: Vec::new(),
         login: call.token.login.clone(),
         created_at: SystemTime::now(),
         pull: None,
@@ -151,6 +153,21 @@ fn comments(world: &mut World, call: &Call) -> Handled {
     let all = call.repository(world)?.comments.values().filter(|comment| comment.number == number);
     let all: Vec<Comment> = all.cloned().collect();
     let all = all.iter().map(|comment| shown_comment(world, call, comment)).collect();
+    Ok(call.page(world, None, all))
+}
+
+/// Labels that were put on; of what else happens nothing is kept.
+fn events(world: &mut World, call: &Call) -> Handled {
+    let issue = issue(world, call, call.number("issue_number"))?;
+    let event = |(id, (name, at)): (u64, &(String, SystemTime))| {
+        json!({
+            "id": id, "node_id": "E", "url": format!("{}/repos/{}/issues/events/{id}", world.api, call.slug()),
+            "actor": user("maintainer"), "event": "labeled", "commit_id": null, "commit_url": null,
+            "created_at": written(*at), "label": { "name": name, "color": "ededed" },
+            "performed_via_github_app": null,
+        })
+    };
+    let all = (1..).zip(&issue.labelled).map(event).collect();
     Ok(call.page(world, None, all))
 }
 

@@ -87,6 +87,8 @@ pub struct Issue {
     pub open: bool,
     pub state_reason: Option<String>,
     pub labels: Vec<String>,
+    /// When labels were put on.
+    pub labelled: Vec<(String, SystemTime)>,
     pub login: String,
     pub created_at: SystemTime,
     pub pull: Option<Pull>,

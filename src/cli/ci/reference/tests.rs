@@ -84,7 +84,10 @@ fn n15_the_reference_of_red_nights_outlives_the_run_that_made_it_green() {
 
 #[test]
 fn n15_a_push_and_a_commit_that_was_compared_with_itself_make_nothing_green() {
-    let push = |base: &str, commit: &str| RunSummary { started: Started::Push, ..against(base, run(commit, "", true)) };
+    let push = |base: &str, commit: &str| RunSummary {
+        started: Started::Push,
+        ..against(base, run(commit, "", true))
+    };
     // The slow commit `s` is red; a push on top of it is as fast as its parent.
     let runs = [push("s", "t"), against("g", run("s", "", false)), against("f", run("g", "", true))];
     assert_eq!(seen(&runs, &WHOLE), Reference::Kept("g".into()));
