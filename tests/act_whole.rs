@@ -367,6 +367,30 @@ fn b7_a_night_keeps_its_record_and_opens_no_issue_while_nothing_is_slower() {
 }
 
 #[test]
+fn n15_a_night_that_did_not_fetch_its_history_decides_nothing_and_says_so() {
+    let Some((mut kernels, fake)) = night("--runner self-hosted,gpu") else { return };
+    let accept =
+        json!({"ref": "refs/heads/main", "inputs": {"base": "", "accept": "true"}, "repository": repository()});
+    kernels.stage.play("gbench-nightly.yml", "workflow_dispatch", &accept).is(0);
+    // As slow as it may be: the history is on the server, and the checkout holds the code alone.
+    kernels.change(&[1.0, 1.1, 1.0]);
+    let head = kernels.head.clone();
+    fake.workflow_run(&RunSeed {
+        event: "schedule",
+        head_branch: "main",
+        head_sha: &head,
+        ..RunSeed::default()
+    });
+    let event = json!({"schedule": "23 2 * * *", "repository": repository()});
+    let played = kernels.stage.play("gbench-nightly.yml", "schedule", &event).is(1);
+    assert_eq!(played.failed_steps(), [3], "{}", played.log());
+    let told = played.says("the branch is there, and the job that measured did not see it");
+    drop(told.says("issue: left as it is, the verdict is inconclusive"));
+    let [check] = &fake.checks(&head)[..] else { panic!("one check") };
+    assert_eq!(check.conclusion.as_deref(), Some("action_required"));
+}
+
+#[test]
 fn a_night_of_another_branch_publishes_nothing() {
     let Some((kernels, fake)) = night("--runner self-hosted,gpu") else { return };
     kernels.stage.sh("cd repository && git switch -q feature");
@@ -379,7 +403,8 @@ fn a_night_of_another_branch_publishes_nothing() {
 #[test]
 fn accepting_a_slowdown_compares_the_commit_with_itself_and_keeps_that() {
     let Some((kernels, fake)) = night("--runner self-hosted,gpu") else { return };
-    let inputs = json!({"base": "", "accept": true});
+    // `act` takes an input for set where it is the text that GitHub makes of it.
+    let inputs = json!({"base": "", "accept": "true"});
     let event = json!({"ref": "refs/heads/main", "inputs": inputs, "repository": repository()});
     kernels.stage.play("gbench-nightly.yml", "workflow_dispatch", &event).is(0);
     let part = "gbench-ci-attempt-1-part-0";
@@ -387,6 +412,7 @@ fn accepting_a_slowdown_compares_the_commit_with_itself_and_keeps_that() {
     let job = kernels.document(&format!("artifacts/{part}/{job}"));
     assert_eq!(job["base"]["commit"], kernels.base.as_str(), "{job}");
     assert_eq!(job["head"], kernels.base.as_str(), "{job}");
+    assert_eq!(job["base"]["by_hand"], true, "it is the commit itself because somebody wants it so: {job}");
     let records = fake.files("gbench-history").keys().filter(|path| path.ends_with(".json.gz")).count();
     assert_eq!(records, 1, "{:?}", fake.files("gbench-history").keys());
 }

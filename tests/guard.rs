@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
+use crate::support::act::{Stage, pull_request};
 use crate::support::cli::{Ran, ended, ran};
 use crate::support::fake_github::{FakeGithub, RunSeed};
 use crate::support::fixture;
@@ -390,4 +391,37 @@ fn n14_a_check_says_what_would_become_of_a_job() {
     machine.check("--job job").exits(5).says("comes from the fork mallory/kernels");
     // A question is no refusal.
     assert_eq!(machine.refusals().len(), 0);
+}
+
+#[test]
+fn n14_the_workflow_that_a_fork_brings_runs_by_itself_and_not_behind_the_guard() {
+    let Some(stage) = Stage::new() else { return };
+    let marker = stage.at("marker");
+    let workflow = |step: &str| {
+        format!(
+            "on: pull_request\njobs:\n  measure:\n    runs-on: [self-hosted, gpu]\n    steps:\n      - run: {step}\n"
+        )
+    };
+    stage.write(&format!("repository/{PULL}"), &workflow("echo measured"));
+    let base = stage.commit("A workflow");
+    // The fork keeps the name and replaces what is in it: no `if:` is left to keep it out.
+    stage.write(&format!("repository/{PULL}"), &workflow(&format!("touch '{}'", marker.display())));
+    let head = stage.commit("Faster");
+    let event = pull_request(&base, &head, "feature", "mallory/kernels");
+    stage.play("gbench-pull-request.yml", "pull_request", &event).is(0);
+    assert!(marker.exists(), "nothing in the repository keeps it out");
+
+    // `act` starts no hooks: the runner's part is done here.
+    std::fs::remove_file(&marker).unwrap();
+    let machine = Machine::new("");
+    let job = Sent { event: event.clone(), ..Sent::new("pull_request.fork", PULL) };
+    let (may_begin, ran) = machine.begin(&job);
+    assert!(!may_begin, "{ran:?}");
+    if may_begin {
+        stage.play("gbench-pull-request.yml", "pull_request", &event);
+    }
+    assert!(!marker.exists());
+    ran.exits(5).says("comes from the fork mallory/kernels");
+    let own = Sent { event: pull_request(&base, &head, "feature", "acme/kernels"), ..job };
+    assert!(machine.begin(&own).0);
 }
