@@ -369,12 +369,13 @@ fn b7_a_night_keeps_its_record_and_opens_no_issue_while_nothing_is_slower() {
 #[test]
 fn n15_a_night_that_did_not_fetch_its_history_decides_nothing_and_says_so() {
     let Some((mut kernels, fake)) = night("--runner self-hosted,gpu") else { return };
-    let accept =
-        json!({"ref": "refs/heads/main", "inputs": {"base": "", "accept": "true"}, "repository": repository()});
+    let accept = json!({"ref": "refs/heads/main", "inputs": {"base": "", "accept": "true"}, "repository": repository()});
     kernels.stage.play("gbench-nightly.yml", "workflow_dispatch", &accept).is(0);
     // As slow as it may be: the history is on the server, and the checkout holds the code alone.
     kernels.change(&[1.0, 1.1, 1.0]);
     let head = kernels.head.clone();
+    // Another run has artifacts of its own.
+    kernels.stage.sh("rm -rf artifacts/*");
     fake.workflow_run(&RunSeed {
         event: "schedule",
         head_branch: "main",

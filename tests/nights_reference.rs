@@ -109,6 +109,16 @@ fn n15_a_night_without_a_trustworthy_reference_is_inconclusive_and_says_what_is_
     let nights = Nights::new();
     let sandbox = &nights.checkout.sandbox;
     nights.decides_nothing("", NoReference::NoBranch);
+    // The check blocks, as the job is red, unless whoever wrote the workflow minds nothing that is open.
+    for (flags, standing) in [
+        ("", "action_required"),
+        ("--fail-on inconclusive", "action_required"),
+        ("--fail-on regression", "neutral"),
+    ] {
+        let ran = nights.checkout.ran("schedule", &format!("publish --dry-run --issue {flags}")).exits(0);
+        ran.says(&format!("would end as {standing}"))
+            .says("issue: would be left as it is, the verdict is inconclusive");
+    }
     // The verdict follows from the records alone, without any history.
     let id = nights.checkout.comparison();
     let id = id.file_name().unwrap().to_str().unwrap();
