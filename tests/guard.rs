@@ -72,6 +72,38 @@ impl Machine {
         (marker.exists(), ran)
     }
 
+    /// The hook as the runner's worker starts it, which then takes a step of `if: always()` all the same. Whether that step
+    /// ran, and how the worker ended. `meanwhile` is given the hook's process.
+    fn worked(&self, job: &Sent, meanwhile: impl FnOnce(i32)) -> (bool, std::process::ExitStatus, String) {
+        std::fs::write(self.at("event.json"), job.event.to_string()).unwrap();
+        let worker = self.at("runner/Runner.Worker");
+        if !worker.exists() {
+            std::fs::copy("/bin/bash", &worker).unwrap();
+        }
+        let (always, pid) = (self.at("always"), self.at("pid"));
+        for path in [&always, &pid] {
+            let _ = std::fs::remove_file(path);
+        }
+        let mut runner = Command::new(worker);
+        runner.args([
+            "-c",
+            "bash -e \"$1\" & echo $! > \"$3.new\"; mv \"$3.new\" \"$3\"; wait $!; touch \"$2\"",
+            "worker",
+        ]);
+        runner.arg(self.at("guard/guard.sh")).arg(&always).arg(&pid).current_dir(self.at("runner"));
+        runner.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+        runner.env("GITHUB_EVENT_PATH", self.at("event.json")).envs(job.variables.iter().cloned());
+        let out = self.at("out");
+        runner.stdout(std::fs::File::create(&out).unwrap());
+        let mut child = runner.spawn().unwrap();
+        while !pid.exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        meanwhile(std::fs::read_to_string(&pid).unwrap().trim().parse().unwrap());
+        let status = child.wait().unwrap();
+        (always.exists(), status, std::fs::read_to_string(out).unwrap())
+    }
+
     #[track_caller]
     fn allows(&self, job: &Sent) {
         let (began, ran) = self.begin(job);
@@ -151,6 +183,46 @@ fn n14_a_fork_that_replaces_the_workflow_is_stopped_before_its_first_step() {
     // The same machine runs what it is there for.
     machine.allows(&Sent::new("pull_request.opened", PULL));
     assert_eq!(machine.refusals().len(), 4);
+}
+
+/// The runner takes steps of `if: always()` after a hook that failed; only a worker that is gone takes none.
+#[test]
+fn n14_no_step_that_always_runs_is_reached_after_a_refusal() {
+    use std::os::unix::process::ExitStatusExt;
+    let machine = Machine::new("");
+    let killed = |job: &Sent, why: &str| {
+        let (ran, status, out) = machine.worked(job, |_| ());
+        assert!(!ran && status.signal() == Some(9), "{why}: {status:?}\n{out}");
+        assert!(out.contains("this job ends here, before its first step"), "{why}: {out}");
+    };
+    let night = || Sent::new("schedule", NIGHTLY);
+    let (ran, status, _) = machine.worked(&night(), |_| ());
+    assert!(ran && status.success(), "what is allowed goes on: {status:?}");
+    killed(&Sent::new("pull_request.fork", PULL), "a fork");
+    assert_eq!(machine.refusals().len(), 1);
+    killed(&night().with("GITHUB_WORKFLOW_REF", ""), "what cannot be read");
+    // A job that is cancelled before an answer is there: a newer push does that to an older run.
+    for signal in [nix::sys::signal::SIGINT, nix::sys::signal::SIGTERM] {
+        let policy = machine.at("guard/guard.toml");
+        let text = std::fs::read_to_string(&policy).unwrap();
+        machine.policy(&format!("{text}[forks]\nlabel = \"measure\"\n"));
+        // Nobody answers at this address, for as long as the test is interested.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", silent.local_addr().unwrap());
+        let fork = Sent::new("pull_request.fork", PULL).with("GITHUB_API_URL", &address);
+        let (ran, status, _) = machine.worked(&fork, |pid| {
+            drop(silent.accept().unwrap());
+            nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).unwrap();
+        });
+        assert!(!ran && status.signal() == Some(9), "{signal}: {status:?}");
+        machine.policy(&text);
+    }
+    let script = std::fs::read_to_string(machine.at("guard/guard.sh")).unwrap();
+    std::fs::write(machine.at("guard/guard.sh"), script.replace("gbench-ci' guard", "gone' guard")).unwrap();
+    killed(&night(), "a program that is not there");
+    std::fs::write(machine.at("guard/guard.sh"), script).unwrap();
+    std::fs::remove_file(machine.at("guard/guard.toml")).unwrap();
+    killed(&night(), "a policy that is not there");
 }
 
 #[test]
@@ -350,6 +422,8 @@ fn n14_an_installation_is_written_once_and_held_to_what_keeps_jobs_out() {
     assert!(std::fs::read_to_string(machine.at("guard/guard.toml")).unwrap().contains("edited"));
     machine.install("--repository acme/kernels --force").exits(0).says(&line);
     assert!(!std::fs::read_to_string(machine.at("guard/guard.toml")).unwrap().contains("edited"));
+    let odd = "guard install --repository a/b --runner-user nobody --folder odd;name";
+    ended(outside(machine.folder.path(), odd)).exits(2).says("cannot start a script by this path");
     machine.install("--repository kernels").exits(2).says("no repository");
     machine.install("--repository a/b --event pull_request_target").exits(2).says("cannot be allowed");
 

@@ -169,9 +169,9 @@ fn ask(policy: &Policy, job: &GuardedJob, label: &str) -> Result<std::result::Re
     let token = file.map(token).transpose()?;
     let limits = Limits {
         requests: 60,
-        attempts: 3,
-        patience: Duration::from_secs(30),
-        timeout: Duration::from_secs(10),
+        attempts: 2,
+        patience: Duration::from_secs(5),
+        timeout: Duration::from_secs(5),
         answer: 16 << 20,
         ..Limits::default()
     };
@@ -182,7 +182,10 @@ fn ask(policy: &Policy, job: &GuardedJob, label: &str) -> Result<std::result::Re
     answer.map_err(|error: ApiError| {
         let fault = Fault::from(error);
         let what = format!("GitHub could not be asked for the label: {}", fault.what);
-        Fault { what, ..fault }.exits(Exit::Machine)
+        let next =
+            "run the job again when GitHub answers; for a private repository see `token_file` in the policy"
+                .into();
+        Fault { what, next, ..fault }.exits(Exit::Machine)
     })
 }
 
@@ -196,11 +199,13 @@ impl PlaceArgs {
     fn places(&self) -> Result<Places> {
         let folder = std::path::absolute(&self.folder)
             .map_err(|error| Fault::at_path(&self.folder, error, "name a folder"))?;
-        let plain = folder.to_str().is_some_and(|text| !text.chars().any(char::is_control));
-        match plain {
+        // The runner puts the path into a line of arguments, where a blank would end it.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/._+-".contains(c);
+        match folder.to_str().is_some_and(|text| text.chars().all(plain)) {
             true => Ok(Places::new(&folder, &own_binary()?)),
             false => {
-                Err(Fault::at_path(folder, "a script cannot name this path safely", "choose another folder"))
+                let next = "use a path of letters, digits, `.`, `_`, `/`, `+` and `-`";
+                Err(Fault::at_path(folder, "a runner cannot start a script by this path", next))
             }
         }
     }

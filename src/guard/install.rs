@@ -10,6 +10,9 @@ pub const SCRIPT: &str = "guard.sh";
 pub const POLICY: &str = "guard.toml";
 pub const LOG: &str = "refusals.jsonl";
 
+/// The runner's process that goes through the steps of one job.
+const WORKER: &str = "Runner.Worker";
+
 /// Where everything of an installation is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
@@ -42,24 +45,63 @@ pub struct Allowed {
     pub label: Option<String>,
 }
 
-/// The script. The runner starts it as `bash -e PATH`; whatever keeps it from reaching its last line fails the job.
+/// The script. The runner starts it as `bash -e PATH`, or by `sh` where there is no bash, as a child of the worker that goes
+/// through the job's steps. A hook that fails fails the job, but the worker still takes every step with `if: always()` or
+/// `if: failure()`, which a fork can write. So the script ends the worker, whatever it was that did not allow the job: the
+/// program's answer, a program that is not there, or a job that was cancelled meanwhile.
 pub fn script(places: &Places) -> String {
     let variables = VARIABLES.join(" ");
     format!(
-        r#"#!/bin/bash
+        r#"#!/bin/sh
 # Written by `gbench-ci guard install`: decides whether a job may run on this machine, before its first step. The runner starts
 # it because its own environment says {hook}=<this file>.
-# Only variables that the runner sets itself go on; a workflow can set none of them.
+allowed=
+program=
+finish() {{
+    status=$?
+    trap '' HUP INT TERM
+    set +eu
+    if [ -n "$allowed" ]; then
+        exit 0
+    fi
+    if [ -n "$program" ]; then
+        kill -KILL "$program" 2> /dev/null
+    fi
+    # A failed hook alone does not keep steps with `if: always()` from running: the runner's worker has to end. The pause
+    # lets it send the lines above to GitHub.
+    read -r name < "/proc/$PPID/comm"
+    case "$name $(/usr/bin/readlink "/proc/$PPID/exe")" in
+        "{worker} "* | *"/{worker}" | *"/{worker} (deleted)")
+            echo "gbench-ci guard: this job ends here, before its first step"
+            sleep 2
+            kill -KILL "$PPID"
+            ;;
+        *)
+            echo "gbench-ci guard: the process above this one is no {worker}: steps with if: always() may still run"
+            ;;
+    esac
+    if [ "$status" -eq 0 ]; then
+        status=1
+    fi
+    exit "$status"
+}}
+trap finish EXIT
+trap 'exit 143' HUP INT TERM
 set -eu
-kept=()
+# Only variables that the runner sets itself go on; a workflow can set none of them.
 for name in {variables}; do
-    if [ -n "${{!name-}}" ]; then
-        kept+=("$name=${{!name}}")
+    eval "value=\${{$name-}}"
+    if [ -n "$value" ]; then
+        set -- "$@" "$name=$value"
     fi
 done
-exec /usr/bin/env -i "${{kept[@]}}" {program} guard run --policy {policy}
+/usr/bin/env -i "$@" {program} guard run --policy {policy} &
+program=$!
+wait "$program"
+allowed=yes
 "#,
         hook = super::HOOK,
+        worker = WORKER,
         program = quoted(&places.program),
         policy = quoted(&places.policy),
     )

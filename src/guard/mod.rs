@@ -12,7 +12,8 @@
 //!
 //! It relies on the runner alone: the hook is named in the runner's own environment, the event file is written by the
 //! runner before the job begins, and a workflow cannot set the variables `GITHUB_*`, which the runner sets itself. Nothing
-//! else of the environment is looked at; the script drops it.
+//! else of the environment is looked at; the script drops it. A hook that fails does not keep the runner from steps that
+//! always run, so that the script also ends the runner's worker.
 
 pub mod decide;
 pub mod install;
