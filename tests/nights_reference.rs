@@ -82,6 +82,7 @@ impl Nights {
         assert!(verdict.sentence.starts_with("Nothing is decided"), "{}", verdict.sentence);
         assert!(verdict.sentence.contains(missing.words()), "{}", verdict.sentence);
         assert!(ran.out.contains("::warning title=compared with itself"), "{}", ran.out);
+        ran.says(&format!("nothing will be decided; next: {}", missing.next()));
         assert_eq!(self.checkout.output("verdict").as_deref(), Some("inconclusive"));
     }
 }

@@ -35,7 +35,8 @@ pub use fail_on::{FailOn, decide_by, refuse_contradiction};
 ///
 /// In GitHub Actions the event says what is judged and against what: of a pull request its own head and the merge base, of a
 /// push what was there before, of a scheduled run the newest green commit of the history. Elsewhere it compares as
-/// `gbench-ci compare` does. Code of forks is not run unless `--allow-forks` is given.
+/// `gbench-ci compare` does. Where there is nothing to compare with, the commit is compared with itself, and the verdict is
+/// inconclusive. Code of forks is not run unless `--allow-forks` is given.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Args {
     /// Base instead of the event's: the merge base of this branch, tag or commit and what is judged
@@ -159,6 +160,10 @@ fn judge(
     let chosen = base::choose(home, context, &asked, &newest)?;
     compare.no_reference = chosen.missing;
     wrote(writeln!(out, "base {}: {}", chosen.base.short(), chosen.choice.why).and_then(|()| out.flush()))?;
+    if let Some(missing) = chosen.missing {
+        let words = format!("nothing will be decided; next: {}", missing.next());
+        wrote(writeln!(out, "{words}").and_then(|()| out.flush()))?;
+    }
 
     let quiet = args.output.quiet;
     let teller = if context.is_some() { Shared::of_runner(quiet) } else { Shared::new(quiet) };
