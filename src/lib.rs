@@ -12,7 +12,7 @@
 //! | 1 | [`suite`], [`micro`], [`machine`], [`supervise`], [`github`] | `model` |
 //! | 1 | [`compare`] | `model`, `stats` |
 //! | 2 | [`plan`] | `model`, `suite` |
-//! | 2 | [`store`] | `model`, `github` |
+//! | 2 | [`store`], [`guard`] | `model`, `github` |
 //! | 2 | [`report`] | `model`, `compare` |
 //! | 3 | [`run`] | `model`, `stats`, `suite`, `supervise`, `plan`, `store` |
 //! | 3 | [`trees`] | `model`, `suite`, `machine`, `store` |
@@ -28,6 +28,7 @@
 pub mod cli;
 pub mod compare;
 pub mod github;
+pub mod guard;
 pub mod machine;
 pub mod micro;
 pub mod model;

@@ -357,11 +357,38 @@ fn b7_a_night_keeps_its_record_and_opens_no_issue_while_nothing_is_slower() {
     for flags in ["--runner self-hosted,gpu", "--runner self-hosted,gpu --shards 2"] {
         let Some((kernels, fake)) = night(flags) else { return };
         let event = json!({"schedule": "23 2 * * *", "repository": repository()});
-        kernels.stage.play("gbench-nightly.yml", "schedule", &event).is(0);
+        // The first night has nothing to go by, says so, and is kept.
+        let played = kernels.stage.play("gbench-nightly.yml", "schedule", &event).is(1);
+        assert!(played.failed_steps().iter().all(|code| *code == 3), "{}", played.log());
         let records = fake.files("gbench-history").keys().filter(|path| path.ends_with(".json.gz")).count();
         assert!(records >= 1, "{:?}", fake.files("gbench-history").keys());
         assert_eq!(fake.issues().len(), 0);
     }
+}
+
+#[test]
+fn n15_a_night_that_did_not_fetch_its_history_decides_nothing_and_says_so() {
+    let Some((mut kernels, fake)) = night("--runner self-hosted,gpu") else { return };
+    let accept = json!({"ref": "refs/heads/main", "inputs": {"base": "", "accept": "true"}, "repository": repository()});
+    kernels.stage.play("gbench-nightly.yml", "workflow_dispatch", &accept).is(0);
+    // As slow as it may be: the history is on the server, and the checkout holds the code alone.
+    kernels.change(&[1.0, 1.1, 1.0]);
+    let head = kernels.head.clone();
+    // Another run has artifacts of its own.
+    kernels.stage.sh("rm -rf artifacts/*");
+    fake.workflow_run(&RunSeed {
+        event: "schedule",
+        head_branch: "main",
+        head_sha: &head,
+        ..RunSeed::default()
+    });
+    let event = json!({"schedule": "23 2 * * *", "repository": repository()});
+    let played = kernels.stage.play("gbench-nightly.yml", "schedule", &event).is(1);
+    assert_eq!(played.failed_steps(), [3], "{}", played.log());
+    let told = played.says("the branch is there, and the job that measured did not see it");
+    drop(told.says("issue: left as it is, the verdict is inconclusive"));
+    let [check] = &fake.checks(&head)[..] else { panic!("one check") };
+    assert_eq!(check.conclusion.as_deref(), Some("action_required"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Every room and the rooms that it may import. `cli` alone knows the whole route.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("model", &[]),
     ("stats", &[]),
     ("suite", &["model"]),
@@ -15,12 +15,13 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("compare", &["model", "stats"]),
     ("plan", &["model", "suite"]),
     ("store", &["model", "github"]),
+    ("guard", &["model", "github"]),
     ("report", &["model", "compare"]),
     ("run", &["model", "stats", "suite", "supervise", "plan", "store"]),
     ("trees", &["model", "suite", "machine", "store"]),
     ("cli", &ANY),
 ];
-const ANY: [&str; 13] = [
+const ANY: [&str; 14] = [
     "model",
     "stats",
     "suite",
@@ -31,6 +32,7 @@ const ANY: [&str; 13] = [
     "compare",
     "plan",
     "store",
+    "guard",
     "report",
     "run",
     "trees",

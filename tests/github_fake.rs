@@ -39,6 +39,8 @@ fn every_operation_answers_as_the_description_says() {
         rest.post(&at("/issues"), json!({ "title": "Slower", "body": "by much", "labels": ["perf"] }));
     assert_eq!((issue.status, &issue.body["number"]), (201, &json!(8)));
     assert_eq!(rest.get(&at("/issues/8")).body["labels"][0]["name"], "perf");
+    fake.label(7, "measure", std::time::SystemTime::now());
+    assert_eq!(rest.get(&at("/issues/7/events")).body[0]["label"]["name"], "measure");
     assert_eq!(rest.get(&at("/issues?state=open&labels=perf")).body.as_array().unwrap().len(), 1);
     let closed = rest.patch(&at("/issues/8"), json!({ "state": "closed", "state_reason": "completed" }));
     assert_eq!(closed.body["state"], "closed");

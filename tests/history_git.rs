@@ -426,7 +426,7 @@ fn all_are_there(repository: &Repository, folder: &Path) {
         git2::TreeWalkResult::Ok
     })
     .unwrap();
-    assert_eq!(files, WRITERS * COMMITS + 1, "the runs and the README");
+    assert_eq!(files, 2 * WRITERS * COMMITS + 1, "the runs, their names in the index, and the README");
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn a_run_reads_back_as_it_was_written_and_stands_where_git_would_put_it() {
     let tree =
         sandbox.repository.find_reference("refs/heads/gbench-history").unwrap().peel_to_tree().unwrap();
     let on_github = place.fake.files(BRANCH);
-    assert_eq!(on_github.len(), 3);
+    assert_eq!(on_github.len(), 5, "two runs, each with its name in the index, and the README");
     for (path, bytes) in on_github {
         let id = git2::Oid::hash_object(git2::ObjectType::Blob, &bytes).unwrap();
         assert_eq!(tree.get_path(std::path::Path::new(&path)).unwrap().id(), id, "{path}");
@@ -179,7 +179,11 @@ fn the_same_run_published_twice_at_once_is_there_once_as_the_faster_one_wrote_it
     assert_ne!(one.already, other.already, "{one:?} {other:?}");
     assert_eq!(one.path, other.path);
     assert_eq!(place.fake.commits(BRANCH), 2);
-    assert_eq!(place.fake.files(BRANCH).len(), 3, "two runs and the README");
+    assert_eq!(
+        place.fake.files(BRANCH).len(),
+        5,
+        "two runs, each with its name in the index, and the README"
+    );
     let client = place.client();
     let history = open(&client, BRANCH);
     let there = history.read(&history.list().unwrap()[1]).unwrap();
@@ -371,7 +375,7 @@ fn eight_writers_at_once_lose_nothing_though_every_tenth_request_goes_wrong() {
     assert_eq!(runs.len(), (WRITERS * COMMITS) as usize);
     assert_eq!(runs.iter().collect::<BTreeSet<_>>().len(), runs.len(), "none is there twice");
     assert_eq!(place.fake.commits(BRANCH), runs.len(), "and none was written twice");
-    assert_eq!(place.fake.files(BRANCH).len(), runs.len() + 1, "the runs and the README");
+    assert_eq!(place.fake.files(BRANCH).len(), 2 * runs.len() + 1, "the runs, their names, and the README");
     let client = place.client_with(Limits { requests: 1_000, ..Limits::default() });
     let history = open(&client, BRANCH);
     for (listed, number) in history.list().unwrap().iter().zip(0..) {

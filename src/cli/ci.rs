@@ -26,7 +26,7 @@ use super::stored::{history_of, store_of};
 use crate::compare::VerdictDocument;
 use crate::github::Context;
 use crate::github::commands::{self, Tame};
-use crate::model::{Exit, Fault, Job, Result, SCHEMA_JOB};
+use crate::model::{Exit, Fault, Job, NoReference, Result, SCHEMA_JOB};
 use crate::report::Format;
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
@@ -37,7 +37,8 @@ pub use fail_on::{FailOn, decide_by, refuse_contradiction};
 ///
 /// In GitHub Actions the event says what is judged and against what: of a pull request its own head and the merge base, of a
 /// push what was there before, of a scheduled run the newest green commit of the history. Elsewhere it compares as
-/// `gbench-ci compare` does. Code of forks is not run unless `--allow-forks` is given.
+/// `gbench-ci compare` does. Where there is nothing to compare with, the commit is compared with itself, and the verdict is
+/// inconclusive. Code of forks is not run unless `--allow-forks` is given.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Args {
     /// Base instead of the event's: the merge base of this branch, tag or commit and what is judged
@@ -128,8 +129,8 @@ struct Judged {
     document: VerdictDocument,
     job: Job,
     folder: PathBuf,
-    /// Its commit was compared with itself for want of another.
-    is_noise: bool,
+    /// What was missing, where its commit was compared with itself for want of another.
+    missing: Option<NoReference>,
 }
 
 /// In a job of GitHub Actions: all that comes from the repository stands where no command is obeyed.
@@ -154,7 +155,7 @@ fn judge(
     builtins: &[Benchmark],
     out: &mut impl Write,
 ) -> Result<Done> {
-    let compare = args.compare();
+    let mut compare = args.compare();
     commits::refuse_unused(&compare)?;
     // Also where this event asks neither: a mistake in a workflow is found in the first run and not at night.
     refuse_contradiction(&args.fail_on)?;
@@ -165,7 +166,12 @@ fn judge(
     let newest = |address: &str| reference::newest(address, home, context, args.label());
     let asked = base::Asked { base: args.base.as_deref(), history: args.history.as_deref() };
     let chosen = base::choose(home, context, &asked, &newest)?;
+    compare.no_reference = chosen.missing;
     wrote(writeln!(out, "base {}: {}", chosen.base.short(), chosen.choice.why).and_then(|()| out.flush()))?;
+    if let Some(missing) = chosen.missing {
+        let words = format!("nothing will be decided; next: {}", missing.next());
+        wrote(writeln!(out, "{words}").and_then(|()| out.flush()))?;
+    }
 
     if let Some(untouched) = untouched::of(&config, context, &chosen, builtins)? {
         let job = Job { untouched: Some(untouched), ..job_of(args, context, &chosen, Exit::Pass.code()) };
@@ -210,7 +216,7 @@ fn judge(
             gate.code()
         ))?;
     }
-    let judged = Judged { document, job, folder, is_noise: chosen.is_noise };
+    let judged = Judged { document, job, folder, missing: chosen.missing };
     Ok(Done { exit, came_to: CameTo::Verdict(Box::new(judged)) })
 }
 

@@ -294,6 +294,7 @@ fn comparison(
                     .map(|(field, strict)| (field.clone(), strict.value))
                     .collect(),
             }),
+        no_reference: before.map_or(args.no_reference, |before| before.no_reference),
     }
 }
 

@@ -16,7 +16,7 @@ use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
 use super::stored::{Found, Stores, histories};
 use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
-use crate::model::{Exit, Fault, Result, RunRecord};
+use crate::model::{Exit, Fault, NoReference, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_two_records, write_atomically};
 use crate::suite::words::{advise, near};
@@ -40,6 +40,9 @@ pub struct Args {
     /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
     #[arg(long, value_name = "ADDRESS")]
     pub store: Option<String>,
+    /// What was missing, where a commit is compared with itself for want of another; a job says so, and no command line.
+    #[arg(skip)]
+    pub no_reference: Option<NoReference>,
     /// What to print
     #[arg(long, default_value = "terminal", value_parser = format_parser())]
     pub format: Format,
@@ -363,6 +366,7 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
         threshold,
         match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
         reproduce: String::new(),
+        no_reference: None,
     }
 }
 

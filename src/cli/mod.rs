@@ -19,6 +19,7 @@ mod door;
 mod explain;
 mod export;
 mod gatekeeper;
+mod guard;
 mod init;
 mod list;
 mod look;
@@ -87,6 +88,7 @@ enum Command {
     Manifest(manifest::Args),
     /// Say what this machine can and cannot measure, and what to do about it
     Doctor(doctor::Args),
+    Guard(guard::Args),
     Demo(demo::Args),
     Schema(print::SchemaArgs),
     Completions(print::CompletionsArgs),
@@ -144,6 +146,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Replay(args) => replay::run(args, &builtins(), &mut out),
         Command::Manifest(args) => manifest::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
+        Command::Guard(args) => guard::run(args, &mut out),
         Command::Demo(args) => demo::run(args, &mut out),
         Command::Schema(args) => print::schema(args, &mut out),
         Command::Completions(args) => print::completions(args, &mut Cli::command(), &mut out),

@@ -16,6 +16,8 @@ pub struct Stakes {
     /// A row that is probably worse, or impossible, is never passed over. Not so under the rule `seq-e`, whose kept verdicts
     /// keep their exit code.
     pub doubt_fails: bool,
+    /// A commit was compared with itself for want of another: nothing is decided about it, whatever the rows say.
+    pub no_reference: bool,
 }
 
 impl From<&Policy> for Stakes {
@@ -24,6 +26,7 @@ impl From<&Policy> for Stakes {
             inconclusive_fails: policy.inconclusive_fails,
             failed_fails: policy.failed_fails,
             doubt_fails: policy.doubt_fails,
+            no_reference: policy.no_reference.is_some(),
         }
     }
 }
@@ -34,6 +37,7 @@ impl From<&Method> for Stakes {
             inconclusive_fails: method.inconclusive_fails,
             failed_fails: method.failed_fails,
             doubt_fails: method.rule != SequentialRuleName::SeqE.as_str(),
+            no_reference: method.no_reference.is_some(),
         }
     }
 }
@@ -67,6 +71,10 @@ pub fn conclude(comparable: bool, rows: &[Row], in_the_dark: bool, stakes: Stake
         Exit::Inconclusive
     } else {
         Exit::Pass
+    };
+    let (conclusion, exit) = match stakes.no_reference {
+        true => (graver(conclusion, Conclusion::Inconclusive), exit.graver(Exit::Inconclusive)),
+        false => (conclusion, exit),
     };
     match comparable {
         true => (conclusion, exit),

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    CaseRecord, Comparison, Fault, Metric, MetricDeclaration, Origin, Result, RunRecord, SequentialRuleName,
+    CaseRecord, Comparison, Fault, Metric, MetricDeclaration, NoReference, Origin, Result, RunRecord,
+    SequentialRuleName,
     Strictness, convert,
 };
 
@@ -38,6 +39,8 @@ pub struct Policy {
     pub match_key: BTreeMap<String, Strictness>,
     /// The command that gives the same comparison again.
     pub reproduce: String,
+    /// What was missing, where a commit was compared with itself for want of another.
+    pub no_reference: Option<NoReference>,
 }
 
 impl Default for Policy {
@@ -51,6 +54,7 @@ impl Default for Policy {
             threshold: None,
             match_key: BTreeMap::new(),
             reproduce: String::new(),
+            no_reference: None,
         }
     }
 }
@@ -75,6 +79,7 @@ impl Policy {
             threshold: policy.threshold,
             match_key: policy.match_key,
             reproduce: format!("gbench-ci replay {}", comparison.id),
+            no_reference: comparison.no_reference,
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::words::{count, list, percent};
 use super::{Conclusion, Difference, Row, Verdict};
+use crate::model::NoReference;
 
 /// Names that a sentence holds before it says how many more there are.
 const MOST_NAMED: usize = 3;
@@ -100,6 +101,18 @@ fn probably_worse(rows: &[Row]) -> Option<String> {
     };
     let names: Vec<String> = rows.iter().filter(worse).map(with_change).collect();
     (!names.is_empty()).then(|| format!("Not proven, but probably worse: {}", list(&names, MOST_NAMED)))
+}
+
+/// The sentence of a commit that was compared with itself because nothing was found to judge it against. `own`: what the rows
+/// give; where they show more than noise, it stands.
+pub fn without_reference(missing: NoReference, conclusion: Conclusion, own: String) -> String {
+    let what = missing.words();
+    match conclusion {
+        Conclusion::Pass | Conclusion::Inconclusive => format!(
+            "Nothing is decided: the commit was compared with itself, which shows noise alone, because {what}."
+        ),
+        _ => format!("{} The commit was compared with itself, because {what}.", own),
+    }
 }
 
 /// Whether both sides of a row were set against each other.

@@ -8,7 +8,7 @@ use super::pairing::pair;
 use super::policy::{Policy, SideInput};
 use super::rows::draft;
 use super::rule::Decision;
-use super::sentence::sentence;
+use super::sentence::{sentence, without_reference};
 use super::warnings::{of_comparison, of_side};
 use super::{
     History, Method, ProcessSession, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SeqE, SideSummary, Verdict,
@@ -171,12 +171,16 @@ pub fn compare_by(
     rows.sort_by(by_weight);
 
     let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, policy.into());
+    let own = sentence(conclusion, &rows, &differences, &advice(&differences));
     Ok(VerdictDocument {
         schema: SCHEMA_VERDICT.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         conclusion,
         exit_code: exit.code(),
-        sentence: sentence(conclusion, &rows, &differences, &advice(&differences)),
+        sentence: match policy.no_reference {
+            Some(missing) => without_reference(missing, conclusion, own),
+            None => own,
+        },
         counts: counts(&rows),
         base: side_summary(base),
         head: side_summary(head),
@@ -188,6 +192,7 @@ pub fn compare_by(
             failed_fails: policy.failed_fails,
             rounds,
             sessions: rule.sessions(),
+            no_reference: policy.no_reference,
         },
         differences,
         rows,

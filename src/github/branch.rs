@@ -63,7 +63,7 @@ pub enum TreeKind {
 /// What is to be done on a tip that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Files by path from the root.
+    /// Files by path from the root. The first is there only where all of them are.
     Add(Vec<(String, Vec<u8>)>),
     /// All of it is there.
     Nothing,
@@ -249,7 +249,7 @@ pub fn blob(client: &Client, id: &Sha) -> ApiResult<Vec<u8>> {
 
 /// Adds files to a branch, which is made if it is not there. `look` sees the tip and says what is still to be done; it
 /// is asked anew wherever what it saw may have been our own or may be gone. Where somebody was merely faster it is asked
-/// only if one of the files is there now: that costs a request each, and the less lies between reading the tip and moving
+/// only if the first of the files is there now: that costs a request each, and the less lies between reading the tip and moving
 /// it, the fewer writers meet.
 ///
 /// Errors: rules of the repository forbid it, which is never tried again; it is empty; [`TRIES`] times somebody was
@@ -392,14 +392,9 @@ impl Writer<'_> {
         Ok(Added { commit, already: false })
     }
 
-    /// Whether one of the files has come there since the branch was looked at: the same run, published twice at once.
+    /// Whether the first of the files, and so all of them, has come there since the branch was looked at: the same run, published twice at once.
     fn has_any(&self, tip: &BranchTip, files: &[(String, Vec<u8>)]) -> ApiResult<bool> {
-        for (path, _) in files {
-            if is_there(self.client, tip, path)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        files.first().map_or(Ok(false), |(path, _)| is_there(self.client, tip, path))
     }
 
     fn blob(&mut self, bytes: &[u8]) -> ApiResult<Sha> {

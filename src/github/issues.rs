@@ -1,6 +1,8 @@
 //! One open issue for each gate, for runs that nobody watches: opened when something got slower, brought up to date by
 //! every run after it, closed with a note when all is well again. A later slowdown opens a fresh one.
 
+use std::time::SystemTime;
+
 use serde::Deserialize;
 use serde_json::json;
 
@@ -41,6 +43,8 @@ struct Issue {
     user: Option<User>,
     #[serde(default)]
     html_url: String,
+    #[serde(default)]
+    created_at: Option<String>,
     /// GitHub lists pull requests as issues, with this.
     #[serde(default)]
     pull_request: Option<serde_json::Value>,
@@ -82,6 +86,16 @@ pub fn report(
         client.patch::<Issue>(&route, &json!({ "title": title, "body": text }))?;
         Ok(IssueDone::Updated(url))
     })
+}
+
+/// When the open issue of a gate was opened; nothing where none is open. What has no time that can be read was opened at the
+/// beginning of all time.
+pub fn opened(client: &Client, gate: &str, me: &Identity) -> ApiResult<Option<SystemTime>> {
+    let time = |issue: &Issue| {
+        let at = issue.created_at.as_deref().and_then(|text| humantime::parse_rfc3339(text).ok());
+        at.unwrap_or(SystemTime::UNIX_EPOCH)
+    };
+    Ok(ours(client, &of_issue(gate), me)?.iter().map(time).min())
 }
 
 /// This gate's open issues, oldest first: there are two where two jobs were equally fast.

@@ -4,6 +4,7 @@
 //! other servers leave some out. What is retried, and when, is decided here alone: see [`Client`].
 
 mod answer;
+pub mod approval;
 pub mod artifacts;
 pub mod branch;
 pub mod checks;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RunId, Strictness};
+use super::{NoReference, RunId, Strictness};
 
 /// What the records of one comparison share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +28,10 @@ pub struct Comparison {
     pub budget: Option<f64>,
     pub rule: SequentialRule,
     pub policy: ComparisonPolicy,
+    /// Present where both sides are one commit because nothing was found to judge it against, and what was missing: then
+    /// the comparison decides nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_reference: Option<NoReference>,
 }
 
 /// How the two processes of a round share the machine.

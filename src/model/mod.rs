@@ -32,6 +32,7 @@ mod manifest;
 mod match_fields;
 mod outcome;
 mod record;
+mod reference;
 mod samples;
 mod secret;
 mod settings;
@@ -54,6 +55,7 @@ pub use record::{
     CaseRecord, Conditions, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, RunRecord,
     RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
 };
+pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Origin, Setting, Settings, Shown};

@@ -131,6 +131,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
             failed_fails: true,
             rounds: None,
             sessions: None,
+            no_reference: None,
         },
         differences: Vec::new(),
         rows,

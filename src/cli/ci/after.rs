@@ -5,7 +5,7 @@ use crate::cli::narrow::shown_flags;
 use crate::compare::{Merged, VerdictDocument};
 use crate::github::Context;
 use crate::github::commands::{self, Level};
-use crate::model::{Fault, Job};
+use crate::model::{Fault, Job, NoReference};
 use crate::report::posts::{self, Facts};
 
 /// The step's summary in Markdown: the whole report, and what it was measured against.
@@ -71,8 +71,8 @@ pub fn annotations(document: &VerdictDocument, job: &Job) -> Vec<Note> {
     remarks.into_iter().map(note).collect()
 }
 
-/// A commit that was compared with itself, for want of another: green says nothing then.
-pub fn compared_with_itself(job: &Job) -> Note {
-    let message = format!("base: {}", job.base.why);
+/// A commit that was compared with itself, for want of another: nothing is decided then.
+pub fn compared_with_itself(job: &Job, missing: NoReference) -> Note {
+    let message = format!("base: {}\nnext: {}", job.base.why, missing.next());
     Note { level: Level::Warning, path: None, line: None, title: "compared with itself".into(), message }
 }

@@ -8,7 +8,7 @@ use git2::{Oid, Repository};
 use super::reference::Reference;
 use crate::github::{Context, Event, PullRequest, Sha};
 use crate::machine::open_repository;
-use crate::model::{BaseChoice, Fault, Result};
+use crate::model::{BaseChoice, Fault, NoReference, Result};
 use crate::suite::words::counted;
 use crate::trees::{self, Range};
 
@@ -17,8 +17,9 @@ pub struct Chosen {
     pub base: Sha,
     pub head: Head,
     pub choice: BaseChoice,
-    /// The commit is compared with itself because nothing else was found, and not because somebody wants it so.
-    pub is_noise: bool,
+    /// What is missing, where the commit is compared with itself because nothing else was found, and not because somebody
+    /// wants it so.
+    pub missing: Option<NoReference>,
 }
 
 /// What is judged.
@@ -59,12 +60,12 @@ type Ask<'a> = dyn Fn(&str) -> Result<Reference> + 'a;
 struct Found {
     base: Oid,
     why: String,
-    /// The history says that it is green: even the commit itself is then no makeshift.
-    is_judged: bool,
+    /// What is missing, where it is the commit itself for want of another.
+    missing: Option<NoReference>,
 }
 
 fn found(base: Oid, why: impl Into<String>) -> Found {
-    Found { base, why: why.into(), is_judged: false }
+    Found { base, why: why.into(), missing: None }
 }
 
 /// Chooses by the event, or by git where there is none. `newest`: what a history has to be judged against.
@@ -92,8 +93,8 @@ pub fn choose(
         None => commits.by_event(context, asked.history, newest)?,
     };
     let choice = BaseChoice { by_hand: asked.base.is_some(), ..commits.choice(found.base, &found.why) };
-    let is_noise = found.base == commits.head && !choice.by_hand && !found.is_judged;
-    Ok(Chosen { base: sha(found.base)?, head: Head::Commit(context.head.clone()), choice, is_noise })
+    let head = Head::Commit(context.head.clone());
+    Ok(Chosen { base: sha(found.base)?, head, choice, missing: found.missing })
 }
 
 /// As `gbench-ci compare` without words, or with one.
@@ -120,7 +121,7 @@ fn by_git(folder: &Path, asked: Option<&str>) -> Result<Chosen> {
         base,
         head: Head::WorkingTree(parsed(&sides.head.commit)?),
         choice,
-        is_noise: sides.are_the_same() && !by_hand,
+        missing: (sides.are_the_same() && !by_hand).then_some(NoReference::NoChange),
     })
 }
 
@@ -277,47 +278,59 @@ impl Commits<'_> {
             Err(_) if self.repository.is_shallow() => {
                 Err(self.missing(&format!("the parent of {}", short(self.head))))
             }
-            Err(_) => Ok(found(self.head, self.itself("it has no parent"))),
+            Err(_) => Ok(self.itself(NoReference::NoParent, "it has no parent")),
         }
     }
 
     fn of_schedule(&self, context: &Context, history: Option<&str>, newest: &Ask<'_>) -> Result<Found> {
         let Some(address) = history else {
-            return Ok(found(self.head, self.itself("no `--history` says what was green before")));
+            let missing = NoReference::NoHistoryNamed;
+            return Ok(self.itself(missing, missing.words()));
         };
         let of = context.branch.as_deref().map_or(String::new(), |branch| format!(" of {branch}"));
-        let (commit, is_green) = match newest(address)? {
-            Reference::Green(commit) => (commit, true),
-            Reference::Oldest(commit) => (commit, false),
-            Reference::Nothing => {
-                return Ok(found(self.head, self.itself(&format!("the history holds no run{of} yet"))));
+        let reference = newest(address)?;
+        let (commit, what, mut why) = match &reference {
+            Reference::Green(commit) => {
+                let what = "the newest green commit of the history";
+                (commit, what, what.to_owned())
             }
+            Reference::Kept(commit) => (
+                commit,
+                "the commit that the newest run in the history was judged against",
+                format!(
+                    "what the newest run{of} in the history was judged against, because that run is not green"
+                ),
+            ),
+            Reference::Oldest(commit) => (
+                commit,
+                "the oldest commit of the history",
+                format!("the commit of the oldest run in the history, because no run{of} is green yet"),
+            ),
+            Reference::Missing(NoReference::NoRun) => {
+                let because = format!("the history holds no run{of} yet, or no more");
+                return Ok(self.itself(NoReference::NoRun, &because));
+            }
+            Reference::Missing(missing) => return Ok(self.itself(*missing, missing.words())),
         };
-        let base = commit_id(&parsed(&commit)?)?;
-        let why = match (is_green, base == self.head) {
-            (true, true) => {
-                "the newest green commit of the history, which is this one: already judged green".to_owned()
+        let base = commit_id(&parsed(commit)?)?;
+        self.need(base, what)?;
+        match reference {
+            Reference::Oldest(_) if base == self.head => {
+                let because =
+                    format!("no run{of} in the history is green yet, and the oldest is of this commit");
+                return Ok(self.itself(NoReference::OwnCommit, &because));
             }
-            (true, false) => "the newest green commit of the history".to_owned(),
-            (false, true) => self
-                .itself(&format!("no run{of} in the history is green yet, and the oldest is of this commit")),
-            (false, false) => {
-                format!("the commit of the oldest run in the history, because no run{of} is green yet")
-            }
-        };
-        self.need(
-            base,
-            if is_green {
-                "the newest green commit of the history"
-            } else {
-                "the oldest commit of the history"
-            },
-        )?;
-        Ok(Found { is_judged: is_green, ..found(base, why) })
+            Reference::Green(_) if base == self.head => why += ", which is this one: already judged green",
+            _ if base == self.head => why += ", which is this commit",
+            _ => {}
+        }
+        Ok(found(base, why))
     }
 
-    fn itself(&self, because: &str) -> String {
-        format!("the commit itself, so that this shows noise alone: {because}")
+    /// The commit itself, for want of another.
+    fn itself(&self, missing: NoReference, because: &str) -> Found {
+        let why = format!("the commit itself, so that this shows noise alone: {because}");
+        Found { missing: Some(missing), ..found(self.head, why) }
     }
 
     fn choice(&self, base: Oid, why: &str) -> BaseChoice {

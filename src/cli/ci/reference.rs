@@ -6,44 +6,50 @@ use std::path::Path;
 
 use crate::cli::door::client_of;
 use crate::cli::stored::history_of;
-use crate::compare::Conclusion;
 use crate::github::Context;
-use crate::model::{Result, Shard};
-use crate::store::{Address, History};
+use crate::github::commands::line;
+use crate::model::{Exit, NoReference, Result, Shard};
+use crate::store::{Address, History, Looked, RunSummary, Started};
 
 /// The commit of a history that the next run is judged against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// The newest commit that is green.
     Green(String),
-    /// Nothing is green: the commit of the oldest run, so that what grew slower since then is seen.
+    /// The newest night is not green, and this is what it was judged against: the reference stays while nothing is green,
+    /// whatever became of older runs.
+    Kept(String),
+    /// Nothing is green, and no night was judged against another commit: the commit of the oldest run.
     Oldest(String),
-    /// The history holds no run of this branch and machine.
-    Nothing,
+    Missing(NoReference),
 }
 
-/// Asks a history about the branch and the machine of this job, by its newest [`History::RECENT`] runs. What cannot be
-/// read is passed over with a line on standard error.
+/// Asks a history about the branch and the machine of this job. A history that cannot be read is a missing reference; what
+/// is passed over is said on standard error.
+///
+/// Errors: an address that is none or that names something else.
 pub fn newest(address: &str, home: &Path, context: Option<&Context>, label: &str) -> Result<Reference> {
     let address = history_of(address)?;
     let client = match &address {
         Address::GitHub { slug, .. } => Some(client_of(slug)?),
         _ => None,
     };
+    let history = History::open(&address, home, client.as_ref())?;
     let branch = context.and_then(|context| context.branch.as_deref());
     let mut ledger = Ledger::default();
-    let warnings = History::open(&address, home, client.as_ref())?.recent(|entry| {
-        let is_ours = branch.is_none_or(|branch| branch == entry.branch) && entry.label == label;
-        let is_green = entry.conclusion.as_deref() == Some(Conclusion::Pass.word());
-        match is_ours {
-            true => ledger.see(&entry.commit, entry.shard, is_green),
-            false => ControlFlow::Continue(()),
+    let looked = history.series(branch, label, |run| ledger.see(run));
+    match looked {
+        Ok(looked) => {
+            looked.warnings.iter().for_each(|warning| eprintln!("{}", line(warning)));
+            Ok(ledger.reference(&looked))
         }
-    })?;
-    for warning in &warnings {
-        eprintln!("{}", crate::github::commands::line(warning));
+        // The night is measured all the same, and says what it lacked.
+        Err(fault) if fault.exit == Exit::Unpublished => {
+            eprintln!("{}", line(&format!("{}: {}; {}", fault.place, fault.what, fault.next)));
+            Ok(Reference::Missing(NoReference::Unreadable))
+        }
+        Err(fault) => Err(fault),
     }
-    Ok(ledger.reference())
 }
 
 /// What the runs seen so far, newest first, say of their commits.
@@ -51,6 +57,7 @@ pub fn newest(address: &str, home: &Path, context: Option<&Context>, label: &str
 struct Ledger {
     commits: Vec<Commit>,
     green: Option<String>,
+    kept: Option<String>,
     oldest: Option<String>,
 }
 
@@ -62,86 +69,65 @@ struct Commit {
     shards: BTreeMap<u32, bool>,
 }
 
+/// Whether a run was judged against what the history says, or is a commit that somebody accepted. A push is judged against
+/// the commit before it: it may be as slow as that one, so that it does not say what was green.
+fn is_night(run: &RunSummary) -> bool {
+    match run.started {
+        Started::Push => false,
+        Started::Schedule | Started::Other => true,
+        // Outside of GitHub Actions nothing is judged by a history; a commit against itself is accepted.
+        Started::Nowhere => run.base.as_ref().is_none_or(|base| *base == run.commit),
+    }
+}
+
 impl Ledger {
-    /// Breaks off when a commit is found to be green: all that is still to come is older.
-    fn see(&mut self, id: &str, shard: Option<Shard>, is_green: bool) -> ControlFlow<()> {
-        let shard = shard.unwrap_or(Shard { index: 1, of: 1 });
-        self.oldest = Some(id.to_owned());
-        let known = self.commits.iter().position(|commit| commit.id == id);
+    /// Breaks off when the reference is known: all that is still to come is older.
+    fn see(&mut self, run: &RunSummary) -> ControlFlow<()> {
+        let other = run.base.as_ref().filter(|base| **base != run.commit);
+        let is_night = is_night(run);
+        self.oldest = Some(other.filter(|_| is_night).unwrap_or(&run.commit).clone());
+        // A schedule that found nothing new, or nothing to compare with: what makes the commit green stands elsewhere.
+        let says_nothing =
+            run.started == Started::Schedule && run.is_green && run.base.is_some() && other.is_none();
+        if !is_night || says_nothing {
+            return ControlFlow::Continue(());
+        }
+        let shard = run.shard.unwrap_or(Shard { index: 1, of: 1 });
+        let known = self.commits.iter().position(|commit| commit.id == run.commit);
         let at = known.unwrap_or_else(|| {
-            self.commits.push(Commit { id: id.to_owned(), of: shard.of, shards: BTreeMap::new() });
+            self.commits.push(Commit { id: run.commit.clone(), of: shard.of, shards: BTreeMap::new() });
             self.commits.len() - 1
         });
-        let Some(commit) = self.commits.get_mut(at).filter(|commit| commit.of == shard.of) else {
-            return ControlFlow::Continue(());
-        };
-        commit.shards.entry(shard.index).or_insert(is_green);
-        let is_whole = u32::try_from(commit.shards.len()) == Ok(commit.of);
-        if is_whole && commit.shards.values().all(|green| *green) {
-            self.green = Some(commit.id.clone());
-            return ControlFlow::Break(());
+        if let Some(commit) = self.commits.get_mut(at).filter(|commit| commit.of == shard.of) {
+            commit.shards.entry(shard.index).or_insert(run.is_green);
+            let is_whole = u32::try_from(commit.shards.len()) == Ok(commit.of);
+            if is_whole && commit.shards.values().all(|green| *green) {
+                self.green = Some(commit.id.clone());
+                return ControlFlow::Break(());
+            }
         }
-        ControlFlow::Continue(())
+        match other.filter(|_| !run.is_green) {
+            Some(base) => {
+                self.kept = Some(base.clone());
+                ControlFlow::Break(())
+            }
+            None => ControlFlow::Continue(()),
+        }
     }
 
-    fn reference(self) -> Reference {
-        let oldest = self.oldest.map_or(Reference::Nothing, Reference::Oldest);
-        self.green.map_or(oldest, Reference::Green)
+    fn reference(self, looked: &Looked) -> Reference {
+        match (self.green, self.kept, self.oldest) {
+            (Some(commit), ..) => Reference::Green(commit),
+            (None, Some(commit), _) => Reference::Kept(commit),
+            // What was not seen may be the green one, or an older one than the oldest.
+            _ if looked.cut_short => Reference::Missing(NoReference::TooFar),
+            _ if looked.unreadable > 0 => Reference::Missing(NoReference::Unreadable),
+            (.., Some(commit)) => Reference::Oldest(commit),
+            _ if !looked.is_there => Reference::Missing(NoReference::NoBranch),
+            _ => Reference::Missing(NoReference::NoRun),
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Runs newest first: commit, shard, whether it was green.
-    fn of(runs: &[(&str, &str, bool)]) -> Reference {
-        let mut ledger = Ledger::default();
-        let mut see = |(id, shard, green): &(&str, &str, bool)| ledger.see(id, shard.parse().ok(), *green);
-        let _ = runs.iter().try_for_each(&mut see);
-        ledger.reference()
-    }
-
-    fn green(id: &str) -> Reference {
-        Reference::Green(id.into())
-    }
-
-    fn oldest(id: &str) -> Reference {
-        Reference::Oldest(id.into())
-    }
-
-    #[test]
-    fn the_newest_green_commit_is_the_reference_and_without_one_the_oldest() {
-        assert_eq!(of(&[]), Reference::Nothing);
-        assert_eq!(of(&[("c", "", true), ("b", "", true)]), green("c"));
-        assert_eq!(of(&[("c", "", false), ("b", "", true), ("a", "", true)]), green("b"));
-        assert_eq!(of(&[("c", "", false), ("b", "", false), ("a", "", false)]), oldest("a"));
-    }
-
-    #[test]
-    fn of_a_commit_that_was_measured_again_the_newest_run_counts() {
-        assert_eq!(of(&[("b", "", true), ("b", "", false), ("a", "", true)]), green("b"));
-        assert_eq!(of(&[("b", "", false), ("b", "", true), ("a", "", true)]), green("a"));
-    }
-
-    #[test]
-    fn a_commit_is_green_when_each_of_its_shards_is() {
-        let night = |id, two| [(id, "3/3", true), (id, "2/3", two), (id, "1/3", true)];
-        assert_eq!(of(&night("b", true)), green("b"));
-        assert_eq!(of(&[night("b", false), night("a", true)].concat()), green("a"));
-        // One that left nothing is not green, whatever comes of the others.
-        assert_eq!(of(&[("b", "3/3", true), ("b", "1/3", true), ("a", "", true)]), green("a"));
-        // The second was measured again.
-        assert_eq!(of(&[&[("b", "2/3", true)], &night("b", false)[..]].concat()), green("b"));
-        assert_eq!(of(&[&[("b", "2/3", false)], &night("b", true)[..]].concat()), oldest("b"));
-    }
-
-    #[test]
-    fn a_commit_is_cut_as_its_newest_run_was() {
-        // Halves and thirds make no whole.
-        let mixed = [("b", "1/2", true), ("b", "2/3", true), ("b", "3/3", true), ("b", "1/3", true)];
-        assert_eq!(of(&mixed), oldest("b"));
-        assert_eq!(of(&[("b", "2/2", true), ("b", "1/2", true), ("b", "", false)]), green("b"));
-        assert_eq!(of(&[("b", "", false), ("b", "2/2", true), ("b", "1/2", true)]), oldest("b"));
-    }
-}
+mod tests;

@@ -23,7 +23,7 @@ pub fn verdict(done: &Done, context: &Context, out: &mut impl Write) -> Result<(
         CameTo::Interrupted => return outputs::set(&[("exit-code", done.exit.code().to_string())]),
     };
     let document = &judged.document;
-    let itself = judged.is_noise.then(|| after::compared_with_itself(&judged.job));
+    let itself = judged.missing.map(|missing| after::compared_with_itself(&judged.job, missing));
     for note in within_limits(itself.into_iter().chain(after::annotations(document, &judged.job))) {
         annotate(&note, out)?;
     }

@@ -34,6 +34,18 @@ pub fn words(facts: &Facts, circumstances: &Circumstances) -> String {
     for (number, step) in steps(facts, local).iter().enumerate() {
         text += &paragraph(&format!("  {}. ", number + 1), step);
     }
+    let own = |part: &Part| part.runner.iter().any(|label| label == "self-hosted");
+    if facts.forks == Forks::Refuse && facts.parts.iter().any(own) {
+        text += &format!(
+            "\n{}",
+            paragraph(
+                "",
+                "A fork's pull request brings its own version of these files, so that they alone do not keep its code off your \
+                 runner. Require approval for all outside contributors (Settings, Actions, General), or let the machine refuse \
+                 it: `gbench-ci guard install`."
+            )
+        );
+    }
     if facts.forks == Forks::Allow {
         text += &format!(
             "\n{}",

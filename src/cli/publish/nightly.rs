@@ -13,11 +13,11 @@ use crate::cli::artifact;
 use crate::cli::current_folder;
 use crate::cli::door::client_of;
 use crate::cli::stored::history_of;
-use crate::compare::{Conclusion, VerdictDocument};
-use crate::github::Context;
+use crate::compare::{Conclusion, Group, VerdictDocument};
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueDone};
-use crate::model::{Exit, Job, Probe, Result, Side};
+use crate::github::{Client, Context};
+use crate::model::{Exit, Job, NoReference, Probe, Result, Side};
 use crate::report::posts;
 use crate::store::{Address, ComparisonFolder, History, HistoryEntry, SCHEMA_HISTORY, read_record};
 
@@ -80,6 +80,9 @@ fn issue(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> 
         Ok(open) => open,
         Err(why) => return say(&format!("issue: left as it is, {why}")),
     };
+    if !open && let Some(why) = unproven(args, place, material)? {
+        return say(&format!("issue: left as it is, {why}"));
+    }
     let facts = facts(args, Some(&place.context), Some(material), false);
     let url = compare_url(place, merged.groups.first().map(|group| &group.verdict));
     let (title, text) = posts::issue(merged, &facts, url.as_deref());
@@ -87,6 +90,33 @@ fn issue(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> 
     let body = |marker: &str| format!("{}\n\n{marker}", text.trim_end());
     let done = issues::report(&place.client, &args.name, open, &title, &body, &note, &place.me)?;
     say(&words(done))
+}
+
+/// Why a green night does not close the open issue: the history begins after the issue was opened, so that it was lost, or
+/// begun anew, in between. What this night was judged against may be as slow as what the issue is about. Only somebody who
+/// accepts the commit can say that it is not.
+fn unproven(args: &Args, place: &Place, material: &Material) -> Result<Option<&'static str>> {
+    let accepts = material.job.as_ref().is_some_and(|job| job.base.by_hand);
+    let Some(address) = args.history.as_deref().filter(|_| !accepts).map(history_of).transpose()? else {
+        return Ok(None);
+    };
+    let Some(opened) = issues::opened(&place.client, &args.name, &place.me)? else { return Ok(None) };
+    let client = client_for(&address)?;
+    let began = History::open(&address, &current_folder()?, client.as_ref())?.began()?;
+    Ok(match began {
+        Some(began) if began < opened => None,
+        _ => Some(
+            "the history begins after it was opened, and so does not show what was green before: restore the branch, or \
+             accept this commit by hand",
+        ),
+    })
+}
+
+fn client_for(address: &Address) -> Result<Option<Client>> {
+    match address {
+        Address::GitHub { slug, .. } => client_of(slug).map(Some),
+        Address::Git(_) | Address::Dir(_) => Ok(None),
+    }
 }
 
 fn words(done: IssueDone) -> String {
@@ -134,11 +164,15 @@ pub fn candidates(material: &Material, context: Option<&Context>) -> Result<Vec<
 pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut Say<'_>) -> Result<()> {
     let Some(address) = args.history.as_deref().map(history_of).transpose()? else { return Ok(()) };
     let candidates = candidates(material, place.map(|place| &place.context))?;
-    let client = match &address {
-        Address::GitHub { slug, .. } => Some(client_of(slug)?),
-        _ => None,
-    };
+    let client = client_for(&address)?;
     let history = History::open(&address, &current_folder()?, client.as_ref())?;
+    let has_missed = |group: &Group| group.verdict.method.no_reference == Some(NoReference::NoBranch);
+    if material.merged.groups.iter().any(has_missed) && history.is_there()? {
+        let next = "its checkout has to fetch the branch: `fetch-depth: 0`";
+        say(&format!(
+            "history {address}: the branch is there, and the job that measured did not see it; {next}"
+        ))?;
+    }
     for Candidate { entry, refused } in &candidates {
         if let Some(why) = refused {
             say(&format!("history {address}: {} not kept: {why}", entry.run_id))?;

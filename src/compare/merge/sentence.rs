@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::{Gap, named};
 use crate::compare::comparability::advice;
 use crate::compare::conclusion::{exit_of, graver};
-use crate::compare::sentence::{sentence, was_compared};
+use crate::compare::sentence::{sentence, was_compared, without_reference};
 use crate::compare::words::{count, list};
 use crate::compare::{Conclusion, Group, Verdict, VerdictDocument};
 use crate::model::Exit;
@@ -23,6 +23,10 @@ pub fn of_verdict(document: &VerdictDocument, gaps: &[&str]) -> String {
         conclusion => conclusion,
     };
     let own = sentence(conclusion, &document.rows, &document.differences, &advice(&document.differences));
+    let own = match document.method.no_reference {
+        Some(missing) => without_reference(missing, conclusion, own),
+        None => own,
+    };
     match gaps {
         [] => own,
         gaps => format!("{}; {}.", own.trim_end_matches('.'), named(gaps)),

@@ -50,7 +50,10 @@ fn of_several(parts: Vec<Part>) -> Result<VerdictDocument> {
     }
     differences.sort_by(|a, b| b.strict.cmp(&a.strict).then_with(|| a.field.cmp(&b.field)));
     let comparable = !differences.iter().any(|difference| difference.strict);
-    let (conclusion, exit) = conclude(comparable, &rows, false, Stakes::from(&first.verdict.method));
+    // What one shard lacks the whole lacks.
+    let no_reference = parts.iter().find_map(|part| part.verdict.method.no_reference);
+    let stakes = Stakes { no_reference: no_reference.is_some(), ..Stakes::from(&first.verdict.method) };
+    let (conclusion, exit) = conclude(comparable, &rows, false, stakes);
     // Of a shard that could not be judged the whole must not say less than the shard does.
     let of_parts = parts.iter().map(|part| exit_of(part.verdict.exit_code).unwrap_or(Exit::Internal));
     let exit = of_parts.filter(|part| *part == Exit::Inconclusive).fold(exit, Exit::graver);
@@ -74,6 +77,7 @@ fn of_several(parts: Vec<Part>) -> Result<VerdictDocument> {
                 .iter()
                 .filter_map(|part| part.verdict.method.sessions.clone())
                 .max_by_key(|sessions| sessions.runs),
+            no_reference,
             ..first.verdict.method.clone()
         },
         differences,

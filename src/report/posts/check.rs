@@ -68,6 +68,8 @@ impl Standing {
                 Standing::Failure
             }
             (false, _) if has(&[Verdict::Inconclusive]) => Standing::ActionRequired,
+            // All rows are decided, and nothing is: there was no commit to compare with.
+            (false, Conclusion::Inconclusive) if fails(Verdict::Inconclusive) => Standing::ActionRequired,
             (true, _) if merged.exit_code == inconclusive => Standing::ActionRequired,
             (true, _) if merged.exit_code != pass => Standing::Failure,
             _ => Standing::Neutral,

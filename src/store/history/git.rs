@@ -3,6 +3,7 @@
 //! A writer holds git's own lock of the branch (`refs/heads/BRANCH.lock`) while it reads the tip, makes the tree and the
 //! commit, and moves the branch on. Whoever else writes meanwhile, git among them, waits or fails; nobody overwrites.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use git2::build::TreeUpdateBuilder;
 use git2::{Error, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature, Tree};
 
+use super::index::{self, Mark};
 use super::layout;
 use super::{Appended, File, Listed};
 use crate::model::{Exit, Fault, Result, RunId};
@@ -104,6 +106,10 @@ impl GitBranch {
         self.repository.graph_descendant_of(newer, older).unwrap_or(false)
     }
 
+    pub(super) fn is_there(&self) -> Result<bool> {
+        self.tips().map(|tips| !tips.is_empty()).map_err(|error| self.fault(&error))
+    }
+
     pub(super) fn need(&self) -> Result<()> {
         let address = format!("git:{}", self.branch);
         let tips = self.tips().map_err(|error| self.fault(&error))?;
@@ -132,18 +138,17 @@ impl GitBranch {
             for tip in self.tips()? {
                 let root = self.repository.find_commit(tip)?.tree()?;
                 let Some(runs) = self.tree_in(&root, layout::ROOT)? else { continue };
+                let marks = self.marks(&runs)?;
                 for folder in folders(&runs) {
                     let Some(files) = self.tree_in(&runs, &folder)? else { continue };
                     all.extend(files.iter().filter(|item| item.kind() == Some(ObjectType::Blob)).filter_map(
                         |item| {
                             let name = item.name().ok()?;
                             let path = format!("{}/{folder}/{name}", layout::ROOT);
-                            Some(Listed {
-                                run_id: layout::run_of(name)?,
-                                path,
-                                blob: item.id().to_string(),
-                                size: None,
-                            })
+                            let run_id = layout::run_of(name)?;
+                            let mark = marks.get(&run_id).filter(|(blob, _)| *blob == item.id());
+                            let mark = mark.map(|(_, mark)| mark.clone());
+                            Some(Listed { run_id, path, blob: item.id().to_string(), size: None, mark })
                         },
                     ));
                 }
@@ -151,6 +156,21 @@ impl GitBranch {
             Ok(all)
         };
         listed().map_err(|error| self.fault(&error))
+    }
+
+    /// What the index says of runs, each with the bytes that it stands for.
+    fn marks(&self, runs: &Tree<'_>) -> Result<HashMap<RunId, (Oid, Mark)>, Error> {
+        let mut marks = HashMap::new();
+        let Some(index) = self.tree_in(runs, layout::INDEX)? else { return Ok(marks) };
+        for folder in folders(&index) {
+            let Some(names) = self.tree_in(&index, &folder)? else { continue };
+            for item in &names {
+                let path = format!("{}/{}/{folder}/", layout::ROOT, layout::INDEX);
+                let mark = item.name().ok().and_then(|name| index::mark_of(&(path + name)));
+                marks.extend(mark.map(|mark| (mark.run_id.clone(), (item.id(), mark))));
+            }
+        }
+        Ok(marks)
     }
 
     pub(super) fn read(&self, listed: &Listed, most: usize) -> Result<Vec<u8>, String> {
@@ -249,6 +269,7 @@ impl GitBranch {
         let blob = repository.blob(file.bytes)?;
         let mut update = TreeUpdateBuilder::new();
         update.upsert(path.as_str(), blob, FileMode::Blob);
+        update.upsert(index::place_of(&path, file.mark).as_str(), blob, FileMode::Blob);
         let baseline = match root {
             Some(root) => root,
             None => {
@@ -282,8 +303,13 @@ impl GitBranch {
             let Some(files) = self.tree_in(&runs, folder)? else { continue };
             if let Some(found) = files.get_name(&layout::file_of(file.run)) {
                 let path = format!("{}/{folder}/{}", layout::ROOT, layout::file_of(file.run));
-                let listed =
-                    Listed { run_id: RunId::clone(file.run), path, blob: found.id().to_string(), size: None };
+                let listed = Listed {
+                    run_id: RunId::clone(file.run),
+                    path,
+                    blob: found.id().to_string(),
+                    size: None,
+                    mark: None,
+                };
                 let there = self.read(&listed, super::MOST).is_ok_and(|bytes| same(&bytes));
                 return match there {
                     true => Ok(Place::There(listed.path)),

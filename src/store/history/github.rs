@@ -1,6 +1,8 @@
 //! A history on a branch of a repository on GitHub.
 
-use super::{Appended, File, Listed, layout, taken};
+use std::collections::HashMap;
+
+use super::{Appended, File, Listed, index, layout, taken};
 use crate::github::Client;
 use crate::github::branch::{self, BranchTip, Step, TreeItem, TreeKind, Trouble};
 use crate::model::{Exit, Fault, Result};
@@ -33,6 +35,10 @@ impl GitHubBranch<'_> {
         }
     }
 
+    pub(super) fn is_there(&self) -> Result<bool> {
+        self.tip().map(|tip| tip.is_some())
+    }
+
     pub(super) fn need(&self) -> Result<()> {
         let Some(tip) = self.tip()? else {
             let next = "check its name; `gbench-ci publish --history` makes the branch with the first run";
@@ -55,9 +61,15 @@ impl GitHubBranch<'_> {
     pub(super) fn list(&self) -> Result<Vec<Listed>> {
         let Some(tip) = self.tip()? else { return Ok(Vec::new()) };
         let files = branch::files(self.client, &tip, layout::ROOT)?;
+        let mark = |item: &TreeItem| {
+            let mark = index::mark_of(&item.path)?;
+            Some((mark.run_id.clone(), (item.id.clone(), mark)))
+        };
+        let marks: HashMap<_, _> = files.iter().filter_map(mark).collect();
         let listed = |item: TreeItem| {
             let run_id = layout::run_of_path(&item.path)?;
-            Some(Listed { run_id, path: item.path, blob: item.id.to_string(), size: item.size })
+            let mark = marks.get(&run_id).filter(|(blob, _)| *blob == item.id).map(|(_, mark)| mark.clone());
+            Some(Listed { run_id, path: item.path, blob: item.id.to_string(), size: item.size, mark })
         };
         Ok(files.into_iter().filter_map(listed).collect())
     }
@@ -76,17 +88,16 @@ impl GitHubBranch<'_> {
         let mut look = |tip: Option<&BranchTip>| {
             let Some(tip) = tip else {
                 path = layout::place(file.month, None, file.run);
-                let readme = layout::readme(&self.branch).into_bytes();
-                return Ok(Step::Add(vec![
-                    ("README.md".into(), readme),
-                    (path.clone(), file.bytes.to_vec()),
-                ]));
+                let readme = ("README.md".into(), layout::readme(&self.branch).into_bytes());
+                let mut files = with_mark(&path, file);
+                files.push(readme);
+                return Ok(Step::Add(files));
             };
             let (place, is_there) = self.place(tip, file, same)?;
             path = place;
             Ok(match is_there {
                 true => Step::Nothing,
-                false => Step::Add(vec![(path.clone(), file.bytes.to_vec())]),
+                false => Step::Add(with_mark(&path, file)),
             })
         };
         let added = branch::append(self.client, &self.branch, file.message, &mut look)?;
@@ -123,4 +134,9 @@ impl GitHubBranch<'_> {
         }
         Ok((layout::place(file.month, last, file.run), false))
     }
+}
+
+/// The run's file, and its name in the index, which holds the same bytes.
+fn with_mark(path: &str, file: &File<'_>) -> Vec<(String, Vec<u8>)> {
+    [path.to_owned(), index::place_of(path, file.mark)].map(|path| (path, file.bytes.to_vec())).into()
 }

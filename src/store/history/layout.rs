@@ -4,6 +4,7 @@
 //! README.md
 //! history/2026-11/20261121T100102.345Z-3f9a2c.json.gz
 //! history/2026-11.2/...     after 1,000 runs of one month
+//! history/index/2026-11/... a name for each run: see `index`
 //! ```
 //!
 //! Files are only ever added, each under a name of its own, so two writers never touch the same file and two branches
@@ -13,6 +14,8 @@ use crate::model::{Fault, Result, RunId, RunRecord};
 
 /// The folder of all runs.
 pub(super) const ROOT: &str = "history";
+/// The folder of the index, within that of the runs.
+pub(super) const INDEX: &str = "index";
 const SUFFIX: &str = ".json.gz";
 
 /// Files of one folder. GitHub's pages and its contents API show no more.
@@ -25,7 +28,8 @@ pub(super) fn readme(branch: &str) -> String {
 # Benchmark history
 
 `gbench-ci` keeps a file for every benchmark run of the default branch here, in a folder for each month. This branch
-shares no commit with the code, and nothing on it is ever changed: files are only added.
+shares no commit with the code, and nothing on it is ever changed: files are only added. `{ROOT}/{INDEX}` names the same
+runs with their commits and verdicts, so that the last green one is found without reading them.
 
     git show {branch}:{ROOT}/2026-11/RUN{SUFFIX} | zcat
 

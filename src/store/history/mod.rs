@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`entry`] | what one file holds, and what may not enter |
 //! | [`layout`] | where it stands |
+//! | [`index`] | what is told of it without reading it |
 //! | [`git`] | on a branch of the repository here |
 //! | [`github`] | on a branch of one on GitHub |
 //!
@@ -12,10 +13,13 @@
 mod entry;
 mod git;
 mod github;
+mod index;
 mod layout;
+mod summary;
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::SystemTime;
 
 use git::GitBranch;
 use github::GitHubBranch;
@@ -26,6 +30,8 @@ use crate::model::{Exit, Fault, Result, RunId};
 
 use entry::MOST;
 pub use entry::{HistoryEntry, SCHEMA_HISTORY};
+use index::Mark;
+pub use summary::{Looked, RunSummary, Started};
 
 /// A history, here or on GitHub.
 pub struct History<'c> {
@@ -47,6 +53,8 @@ pub struct Listed {
     blob: String,
     /// Bytes of the file, where the list says so.
     size: Option<u64>,
+    /// What the index says of it.
+    mark: Option<Mark>,
 }
 
 /// A run that is in the history now.
@@ -65,6 +73,8 @@ struct File<'a> {
     month: &'a str,
     bytes: &'a [u8],
     message: &'a str,
+    /// The index's name of it.
+    mark: &'a str,
 }
 
 impl<'c> History<'c> {
@@ -159,6 +169,68 @@ impl<'c> History<'c> {
         Ok(warnings)
     }
 
+    /// Whether the branch is there at all.
+    pub fn is_there(&self) -> Result<bool> {
+        match &self.place {
+            Place::Git(git) => git.is_there(),
+            Place::GitHub(github) => github.is_there(),
+        }
+    }
+
+    /// When the oldest of its runs started; nothing if it holds none.
+    pub fn began(&self) -> Result<Option<SystemTime>> {
+        Ok(self.list()?.first().and_then(|first| summary::started_at(&first.run_id)))
+    }
+
+    /// Shows what decides about a reference of every run of this branch (any, if there is none) and machine, newest first,
+    /// until `look` breaks off. A run that the index names costs nothing; any other is read, and of a history on GitHub at
+    /// most [`History::RECENT`] are. Errors: GitHub or the disk.
+    pub fn series(
+        &self,
+        branch: Option<&str>,
+        label: &str,
+        mut look: impl FnMut(&RunSummary) -> ControlFlow<()>,
+    ) -> Result<Looked> {
+        let most = match &self.place {
+            Place::Git(_) => usize::MAX,
+            Place::GitHub(_) => Self::RECENT,
+        };
+        let all = self.list()?;
+        let mut looked = Looked { is_there: !all.is_empty() || self.is_there()?, ..Looked::default() };
+        let mut read = 0;
+        for listed in all.iter().rev() {
+            let summary = match &listed.mark {
+                Some(mark) if mark.is_of(branch, label) => mark.summary.clone(),
+                Some(_) => continue,
+                None if read == most => {
+                    looked.cut_short = true;
+                    break;
+                }
+                None => {
+                    read += 1;
+                    match self.read(listed) {
+                        Ok(entry)
+                            if branch.is_none_or(|branch| branch == entry.branch) && entry.label == label =>
+                        {
+                            entry.summary()
+                        }
+                        Ok(_) => continue,
+                        Err(fault) if fault.exit == Exit::Usage => {
+                            looked.unreadable += 1;
+                            looked.warnings.push(format!("{} is passed over: {}", fault.place, fault.what));
+                            continue;
+                        }
+                        Err(fault) => return Err(fault),
+                    }
+                }
+            };
+            if look(&summary).is_break() {
+                break;
+            }
+        }
+        Ok(looked)
+    }
+
     /// Adds a run. The same run a second time is found and not added again, whenever it was added first.
     ///
     /// Errors: a run that was cut short, measured nothing, or measured what is in no commit (exit code 4); another run under the same id; the branch is
@@ -171,6 +243,7 @@ impl<'c> History<'c> {
             month: layout::month(&entry.record)?,
             bytes: &bytes,
             message: &message,
+            mark: &index::name_of(entry),
         };
         let same = |there: &[u8]| HistoryEntry::decode(there).is_ok_and(|there| there.is_same_run(entry));
         match &self.place {

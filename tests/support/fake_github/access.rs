@@ -16,7 +16,9 @@ fn wanted(operation: &str, is_pull: bool) -> &'static str {
         "issues/update" | "issues/create-comment" | "issues/update-comment" | "issues/delete-comment" => {
             "issues=write; pull_requests=write"
         }
-        "issues/get" | "issues/list-comments" | "issues/get-comment" => "issues=read; pull_requests=read",
+        "issues/get" | "issues/list-events" | "issues/list-comments" | "issues/get-comment" => {
+            "issues=read; pull_requests=read"
+        }
         "pulls/list" | "pulls/get" => "pull_requests=read",
         "checks/create" | "checks/update" => "checks=write",
         "checks/get" | "checks/list-for-ref" | "checks/list-annotations" => "checks=read",

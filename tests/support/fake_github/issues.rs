@@ -21,6 +21,7 @@ pub fn handle(world: &mut World, call: &Call) -> Handled {
             Ok(Reply::ok(shown(world, call, &issue)))
         }
         "issues/update" => update(world, call),
+        "issues/list-events" => events(world, call),
         "issues/list-comments" => comments(world, call),
         "issues/create-comment" => create_comment(world, call),
         "issues/get-comment" => {
@@ -116,8 +117,10 @@ fn create(world: &mut World, call: &Call) -> Handled {
         open: true,
         state_reason: None,
         labels: labels(&call.body).unwrap_or_default(),
+        labelled: Vec::new(),
         login: call.token.login.clone(),
         locked: false,
+        created_at: SystemTime::now(),
         pull: None,
     };
     repository.issues.insert(issue.number, issue.clone());
@@ -161,6 +164,21 @@ fn unlocked(issue: &Issue) -> Result<(), Reply> {
             .header("x-accepted-github-permissions", "issues=write; pull_requests=write")),
         false => Ok(()),
     }
+}
+
+/// Labels that were put on; of what else happens nothing is kept.
+fn events(world: &mut World, call: &Call) -> Handled {
+    let issue = issue(world, call, call.number("issue_number"))?;
+    let event = |(id, (name, at)): (u64, &(String, SystemTime))| {
+        json!({
+            "id": id, "node_id": "E", "url": format!("{}/repos/{}/issues/events/{id}", world.api, call.slug()),
+            "actor": user("maintainer"), "event": "labeled", "commit_id": null, "commit_url": null,
+            "created_at": written(*at), "label": { "name": name, "color": "ededed" },
+            "performed_via_github_app": null,
+        })
+    };
+    let all = (1..).zip(&issue.labelled).map(event).collect();
+    Ok(call.page(world, None, all))
 }
 
 fn create_comment(world: &mut World, call: &Call) -> Handled {
@@ -223,6 +241,7 @@ fn shown(world: &World, call: &Call, issue: &Issue) -> Value {
         "url": format!("{root}/issues/{number}"),
         "repository_url": root,
         "html_url": format!("https://github.invalid/{}/{kind}/{number}", call.slug()),
+        "created_at": written(issue.created_at),
         "closed_at": if issue.open { Value::Null } else { now().into() },
         "locked": issue.locked,
     });

@@ -108,6 +108,14 @@ impl FakeGithub {
         first.known.extend(issue.pull.iter().map(|pull| pull.head_sha.clone()));
     }
 
+    /// Somebody with the rights for it puts a label on, at this time.
+    pub fn label(&self, number: u64, name: &str, at: SystemTime) {
+        self.change_pull(number, |issue| {
+            issue.labels.push(name.into());
+            issue.labelled.push((name.into(), at));
+        });
+    }
+
     /// A new head for a pull request: somebody pushed.
     pub fn push(&self, number: u64, head_sha: &str) {
         self.change_pull(number, |issue| issue.pull.as_mut().unwrap().head_sha = head_sha.into());
@@ -223,8 +231,10 @@ fn blank(number: u64, login: &str, title: &str, body: Option<String>) -> Issue {
         open: true,
         state_reason: None,
         labels: Vec::new(),
+        labelled: Vec::new(),
         login: login.into(),
         locked: false,
+        created_at: SystemTime::now(),
         pull: None,
     }
 }

@@ -87,9 +87,12 @@ pub struct Issue {
     pub open: bool,
     pub state_reason: Option<String>,
     pub labels: Vec<String>,
+    /// When labels were put on.
+    pub labelled: Vec<(String, SystemTime)>,
     pub login: String,
     /// Only people with write access may speak.
     pub locked: bool,
+    pub created_at: SystemTime,
     pub pull: Option<Pull>,
 }
 

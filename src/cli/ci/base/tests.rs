@@ -23,7 +23,9 @@ struct World {
 enum Past {
     Green(Oid),
     Red(Oid),
+    Kept(Oid),
     None,
+    Lost(NoReference),
 }
 
 const DAY: i64 = 86_400;
@@ -89,7 +91,9 @@ impl World {
             Ok(match past {
                 Past::Green(id) => Reference::Green(id.to_string()),
                 Past::Red(oldest) => Reference::Oldest(oldest.to_string()),
-                Past::None => Reference::Nothing,
+                Past::Kept(base) => Reference::Kept(base.to_string()),
+                Past::None => Reference::Missing(NoReference::NoRun),
+                Past::Lost(missing) => Reference::Missing(missing),
             })
         };
         choose(self.repository.workdir().unwrap(), Some(context), asked, &newest)
@@ -180,19 +184,19 @@ fn a_scheduled_run_is_judged_against_what_its_history_says_and_tells_which() {
         let history = Asked { base: None, history: Some("git:history") };
         let ask = |past| world.choose_asking(&context, &history, past).unwrap();
         let itself = "the commit itself, so that this shows noise alone";
-        for (past, base, why, is_noise) in [
-            (Past::Green(world.first), world.first, "the newest green commit of the history, 9 days old".into(), false),
+        for (past, base, why, missing) in [
+            (Past::Green(world.first), world.first, "the newest green commit of the history, 9 days old".into(), None),
             (
                 Past::Green(world.third),
                 world.third,
                 "the newest green commit of the history, which is this one: already judged green, 24 hours old".into(),
-                false,
+                None,
             ),
             (
                 Past::Red(world.first),
                 world.first,
                 "the commit of the oldest run in the history, because no run of main is green yet, 9 days old".into(),
-                false,
+                None,
             ),
             (
                 Past::Red(world.third),
@@ -200,13 +204,39 @@ fn a_scheduled_run_is_judged_against_what_its_history_says_and_tells_which() {
                 format!(
                     "{itself}: no run of main in the history is green yet, and the oldest is of this commit, 24 hours old"
                 ),
-                true,
+                Some(NoReference::OwnCommit),
             ),
-            (Past::None, world.third, format!("{itself}: the history holds no run of main yet, 24 hours old"), true),
+            (
+                Past::Kept(world.first),
+                world.first,
+                "what the newest run of main in the history was judged against, because that run is not green, 9 days old"
+                    .into(),
+                None,
+            ),
+            (
+                Past::Kept(world.third),
+                world.third,
+                "what the newest run of main in the history was judged against, because that run is not green, which is \
+                 this commit, 24 hours old"
+                    .into(),
+                None,
+            ),
+            (
+                Past::None,
+                world.third,
+                format!("{itself}: the history holds no run of main yet, or no more, 24 hours old"),
+                Some(NoReference::NoRun),
+            ),
         ] {
             let chosen = ask(past);
             said(&chosen, base, world.third, &why);
-            assert_eq!((chosen.is_noise, chosen.choice.by_hand), (is_noise, false), "{why}");
+            assert_eq!((chosen.missing, chosen.choice.by_hand), (missing, false), "{why}");
+        }
+        for missing in NoReference::ALL.into_iter().filter(|missing| *missing != NoReference::NoRun) {
+            let chosen = ask(Past::Lost(missing));
+            let why = format!("{itself}: {}, 24 hours old", missing.words());
+            said(&chosen, world.third, world.third, &why);
+            assert_eq!(chosen.missing, Some(missing));
         }
         let alone = world.choose(&context);
         said(
@@ -215,7 +245,7 @@ fn a_scheduled_run_is_judged_against_what_its_history_says_and_tells_which() {
             world.third,
             &format!("{itself}: no `--history` says what was green before, 24 hours old"),
         );
-        assert!(alone.is_noise);
+        assert_eq!(alone.missing, Some(NoReference::NoHistoryNamed));
         // Who asks for the commit itself accepts it, and knows what it shows.
         let commit = world.third.to_string();
         let accepts = Asked { base: Some(&commit), ..history };
@@ -226,7 +256,7 @@ fn a_scheduled_run_is_judged_against_what_its_history_says_and_tells_which() {
             world.third,
             &format!("{commit}, as asked for by `--base`, 24 hours old"),
         );
-        assert!(accepted.choice.by_hand && !accepted.is_noise);
+        assert!(accepted.choice.by_hand && accepted.missing.is_none());
     }
 }
 

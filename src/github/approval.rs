@@ -1,0 +1,114 @@
+//! Whether a maintainer's label says that a fork's code may run. GitHub lets only people with triage rights label, and is
+//! asked each time: an event file tells what was true when the event happened.
+//!
+//! A label stays when somebody pushes again, so that it must be newer than what it is to speak for. GitHub keeps no time of
+//! a push to a fork that could not be forged; but the run was made by GitHub when the push arrived, so that a label that is
+//! newer than the run was put on after the run's commit was there. A run that a label started carries the head that was
+//! labelled. In both cases that commit must still be the head.
+
+use std::time::SystemTime;
+
+use serde::Deserialize;
+
+use super::client::Client;
+use super::error::{ApiError, ApiResult};
+use super::place::Sha;
+
+/// Pages of 100 events of a pull request.
+const PAGES: u32 = 20;
+
+/// A job of a pull request that asks for leave.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    pub number: u64,
+    /// The commit that the job is about.
+    pub head: &'a Sha,
+    pub run: u64,
+    /// The very event of this run is that the label was put on.
+    pub by_label: bool,
+}
+
+#[derive(Deserialize)]
+struct Pull {
+    state: String,
+    head: Head,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    sha: String,
+}
+
+#[derive(Deserialize)]
+struct Issue {
+    #[serde(default)]
+    labels: Vec<Label>,
+}
+
+#[derive(Deserialize)]
+struct Label {
+    #[serde(default)]
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct IssueEvent {
+    event: String,
+    created_at: String,
+    #[serde(default)]
+    label: Option<Label>,
+}
+
+#[derive(Deserialize)]
+struct Run {
+    created_at: String,
+    head_sha: String,
+}
+
+/// Inner `Err`: why the job may not run, a part of a sentence.
+pub fn labelled(client: &Client, asked: Asked<'_>, label: &str) -> ApiResult<Result<(), String>> {
+    let refused = |why: String| Ok(Err(why));
+    let shown = label.escape_debug();
+    let is_it = |name: &str| name.to_lowercase() == label.to_lowercase();
+    let pull: Pull = client.get(&client.route(&format!("/pulls/{}", asked.number)))?;
+    if pull.state != "open" {
+        return refused("it is not open".into());
+    }
+    if pull.head.sha.parse().as_ref() != Ok(asked.head) {
+        return refused(format!("it has moved on from {}", asked.head.short()));
+    }
+    let issue: Issue = client.get(&client.route(&format!("/issues/{}", asked.number)))?;
+    if !issue.labels.iter().any(|label| is_it(&label.name)) {
+        return refused(format!("it does not have the label `{shown}`"));
+    }
+    if asked.by_label {
+        return Ok(Ok(()));
+    }
+    let route = client.route(&format!("/actions/runs/{}", asked.run));
+    let run: Run = client.get(&route)?;
+    if run.head_sha.parse().as_ref() != Ok(asked.head) {
+        return refused(format!("run {} is of another commit", asked.run));
+    }
+    let begun = time(&route, &run.created_at)?;
+    let route = client.route(&format!("/issues/{}/events", asked.number));
+    let events: Vec<IssueEvent> = client.pages(&route, None, PAGES)?;
+    let mut put_on = None;
+    for event in events.iter().filter(|event| event.event == "labeled") {
+        if event.label.as_ref().is_some_and(|label| is_it(&label.name)) {
+            put_on = put_on.max(Some(time(&route, &event.created_at)?));
+        }
+    }
+    match put_on {
+        Some(at) if at > begun => Ok(Ok(())),
+        Some(_) => refused(format!("the label `{shown}` is older than this push")),
+        None => refused(format!("nothing shows when the label `{shown}` was put on")),
+    }
+}
+
+fn time(request: &str, text: &str) -> ApiResult<SystemTime> {
+    let unreadable = |cause: humantime::TimestampError| ApiError::Unreadable {
+        request: format!("GET {request}"),
+        cause: cause.to_string(),
+    };
+    humantime::parse_rfc3339(text).map_err(unreadable)
+}

@@ -1,0 +1,92 @@
+//! What decides whether a run's commit can be a reference, and no more of the run.
+
+use std::time::SystemTime;
+
+use super::HistoryEntry;
+use crate::model::{RunId, Shard};
+
+/// The word of a verdict that is green.
+const PASS: &str = "pass";
+
+/// One run, as far as later nights go by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSummary {
+    pub commit: String,
+    /// The commit that it was judged against.
+    pub base: Option<String>,
+    pub shard: Option<Shard>,
+    /// The gate said `pass`.
+    pub is_green: bool,
+    pub started: Started,
+}
+
+/// What started a run, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Started {
+    Schedule,
+    Push,
+    /// No event at all: a laptop, or another CI.
+    Nowhere,
+    /// By hand, or by any other event.
+    Other,
+}
+
+impl Started {
+    const ALL: [Started; 4] = [Self::Schedule, Self::Push, Self::Nowhere, Self::Other];
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Schedule => "schedule",
+            Self::Push => "push",
+            Self::Nowhere => "none",
+            Self::Other => "other",
+        }
+    }
+
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|started| started.word() == word)
+    }
+}
+
+impl HistoryEntry {
+    pub fn summary(&self) -> RunSummary {
+        RunSummary {
+            commit: self.commit.clone(),
+            base: self.base.clone(),
+            shard: self.shard,
+            is_green: self.conclusion.as_deref() == Some(PASS),
+            started: Started::from_word(&self.event).unwrap_or(Started::Other),
+        }
+    }
+}
+
+/// How a look at a history ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// One for each run that was passed over.
+    pub warnings: Vec<String>,
+    /// Runs that are none, or cannot be read.
+    pub unreadable: usize,
+    /// There are older runs that were not looked at.
+    pub cut_short: bool,
+    /// The branch is there.
+    pub is_there: bool,
+}
+
+/// When a run started, as its id says; nothing if it says none.
+pub(super) fn started_at(run: &RunId) -> Option<SystemTime> {
+    let digits = |range: std::ops::Range<usize>| {
+        run.as_str().get(range).filter(|text| text.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let (date, time) = (digits(0..8)?, digits(9..15)?);
+    let text = format!(
+        "{}-{}-{}T{}:{}:{}Z",
+        &date[..4],
+        &date[4..6],
+        &date[6..],
+        &time[..2],
+        &time[2..4],
+        &time[4..]
+    );
+    humantime::parse_rfc3339(&text).ok()
+}
