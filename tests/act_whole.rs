@@ -436,7 +436,8 @@ fn n18_accepting_a_slowdown_makes_the_slow_commit_the_next_night_s_reference() {
         json!({"ref": "refs/heads/main", "inputs": inputs, "repository": repository()})
     };
     let fast = kernels.base.clone();
-    let (job, _) = nightly(&kernels, "schedule", schedule.clone(), 0);
+    // The first night has nothing to go by: exit code 3, and the run is kept.
+    let (job, _) = nightly(&kernels, "schedule", schedule.clone(), 1);
     assert_eq!(job["head"], fast.as_str());
 
     kernels.change(&[1.0, 1.1, 1.0]);
@@ -468,7 +469,9 @@ fn n13_a_night_of_an_older_server_is_kept_like_any_other() {
         [json!({"schedule": "23 2 * * *"}), json!({"schedule": "23 2 * * *", "repository": repository()})]
     {
         let Some((kernels, fake)) = night("--runner self-hosted,gpu") else { return };
-        kernels.stage.play("gbench-nightly.yml", "schedule", &payload).is(0);
+        // The first night has nothing to go by.
+        let played = kernels.stage.play("gbench-nightly.yml", "schedule", &payload).is(1);
+        assert_eq!(played.failed_steps(), [3], "{}", played.log());
         let records = fake.files("gbench-history").keys().filter(|path| path.ends_with(".json.gz")).count();
         assert_eq!(records, 1, "{payload}");
         assert_eq!(fake.checks(&kernels.base).len(), 1, "{payload}");
