@@ -19,6 +19,7 @@ mod cli_selection;
 mod cli_sessions;
 mod cli_store;
 mod commits;
+mod commits_suite;
 mod commits_ways;
 mod compare_documents;
 mod compare_pairing;

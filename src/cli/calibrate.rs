@@ -148,6 +148,7 @@ fn comparison(suite: &Suite, seed: u64, threshold: Option<f64>) -> Comparison {
             threshold,
             match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
         },
+        suite_file: None,
     }
 }
 

@@ -15,6 +15,7 @@ use super::rounds_args::RoundsArgs;
 use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
 use super::stored::{Found, Stores, histories};
+use super::suites::SuiteFileArgs;
 use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
 use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
@@ -82,6 +83,8 @@ pub struct Args {
         help_heading = "Between commits"
     )]
     pub resume: Option<String>,
+    #[command(flatten)]
+    pub suite_file: SuiteFileArgs,
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
@@ -242,7 +245,7 @@ fn wanted<'a>(args: &'a Args, stores: &Stores<'_>) -> Result<Wanted<'a>> {
         let what = "both name commits, and two words mean two records";
         return Err(Fault::at("compare", what, format!("write them as a range: `{base}..{head}`")));
     }
-    let resume = args.resume.is_some().then_some("--resume");
+    let resume = args.resume.is_some().then_some("--resume").or(args.suite_file.flag());
     match (commits, args.rounds.first().or(resume)) {
         (true, _) => Ok(Wanted::Commits(Some(base))),
         (false, None) => {

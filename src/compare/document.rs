@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::History;
-use crate::model::{Better, CaseId, Outcome, RunId, RunRecord, Way};
+use crate::model::{Better, CaseId, CommonSuite, Outcome, RunId, RunRecord, Way};
 
 pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
 
@@ -164,6 +164,9 @@ pub struct Method {
     /// Present where the two sides are of different sessions, and the rule asks the past how much those differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<Sessions>,
+    /// Present where both sides were measured with one suite file instead of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite_file: Option<CommonSuite>,
 }
 
 /// What the rule took from stored sessions.

@@ -1,6 +1,6 @@
 //! The comparison as a whole: rows by weight, one conclusion, one exit code.
 
-use crate::model::{Manifest, Probe, Result, RunRecord, Side};
+use crate::model::{CommonSuite, Manifest, Probe, Result, RunRecord, Side};
 
 use super::comparability::{advice, differences};
 use super::conclusion::{by_weight, conclude, counts};
@@ -61,6 +61,11 @@ pub fn compare_sides(
 fn rule_of_rounds(base: &SideInput, head: &SideInput) -> Option<SeqE> {
     let (one, other) = (base.record.comparison.as_ref()?, head.record.comparison.as_ref()?);
     (one.id == other.id).then(|| SeqE::of(one))
+}
+
+/// The one suite file that both sides were measured with.
+fn common_suite<'r>(side: &SideInput<'r>) -> Option<&'r CommonSuite> {
+    side.record.comparison.as_ref()?.suite_file.as_ref()
 }
 
 /// The base without the cases that have no control.
@@ -155,6 +160,7 @@ pub fn compare_by(
         warnings.extend(of_comparison(base, head, &pairs, &draft));
         rows = draft.rows;
     }
+    warnings.extend(common_suite(base).map(CommonSuite::sentence));
     warnings.extend(of_side(Side::Base, base));
     warnings.extend(of_side(Side::Head, head));
     rows.sort_by(by_weight);
@@ -177,6 +183,7 @@ pub fn compare_by(
             failed_fails: policy.failed_fails,
             rounds,
             sessions: rule.sessions(),
+            suite_file: common_suite(base).cloned(),
         },
         differences,
         rows,

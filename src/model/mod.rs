@@ -40,7 +40,7 @@ mod unit;
 
 pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Variant};
-pub use comparison::{Comparison, ComparisonPolicy, SequentialRule, Way};
+pub use comparison::{CommonSuite, Comparison, ComparisonPolicy, Judge, SequentialRule, Way};
 pub use exit::Exit;
 pub use fault::{Fault, Place, Result};
 pub use hash::sha256_hex;

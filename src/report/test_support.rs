@@ -129,6 +129,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
             failed_fails: true,
             rounds: None,
             sessions: None,
+            suite_file: None,
         },
         differences: Vec::new(),
         rows,

@@ -49,6 +49,7 @@ pub fn comparison(cases: usize) -> Comparison {
             threshold: None,
             match_key: Default::default(),
         },
+        suite_file: None,
     }
 }
 
