@@ -56,6 +56,7 @@ mod publish;
 mod readme;
 mod report;
 mod report_rounds;
+mod reported_errors;
 mod rounds;
 mod rounds_resume;
 mod rounds_ways;

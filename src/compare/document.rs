@@ -248,6 +248,13 @@ pub struct Row {
     pub sequence: Option<Sequence>,
 }
 
+impl Row {
+    /// The end of the trace of what broke: the head's before the base's.
+    pub fn trace(&self) -> Option<&str> {
+        [&self.head, &self.base].into_iter().flatten().find_map(|side| side.trace.as_deref())
+    }
+}
+
 /// What the rounds showed of one row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -287,6 +294,9 @@ pub struct RowSide {
     /// Sample standard deviation of the logarithms of the processes' medians: relative spread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
+    /// The end of the trace that the program reported with its error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
 }
 
 /// The change from base to head, direction accounted for: above 0 is worse, whatever the metric.

@@ -1,6 +1,6 @@
 //! What a rule decides on: the complete samples of one metric on both sides, by process, not copied.
 
-use crate::model::{Better, CaseId, CaseRecord, Metric, Stated};
+use crate::model::{Better, CaseId, CaseRecord, Metric, ReportedError, Stated};
 use crate::stats;
 
 use super::RowSide;
@@ -116,6 +116,7 @@ impl<'a> Measured<'a> {
             samples: samples.map(|process| process.samples.len() as u64).sum(),
             centre: centre(&self.centres),
             spread: spread(&self.centres),
+            trace: None,
         }
     }
 
@@ -163,5 +164,6 @@ pub fn case_side(case: &CaseRecord) -> RowSide {
         samples: complete.map(|entry| entry.values.len() as u64).sum(),
         centre: None,
         spread: None,
+        trace: case.reported_error().and_then(ReportedError::short_trace),
     }
 }

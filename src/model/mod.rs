@@ -50,8 +50,8 @@ pub use manifest::*;
 pub use match_fields::{MATCH_FIELDS, Strictness};
 pub use outcome::{FailureKind, Outcome};
 pub use record::{
-    CaseRecord, Conditions, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, RunRecord,
-    RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
+    CaseRecord, Conditions, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, ReportedError,
+    RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
 };
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};

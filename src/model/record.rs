@@ -50,6 +50,13 @@ pub struct RunRecord {
     pub warnings: Vec<String>,
 }
 
+impl CaseRecord {
+    /// The error that its program reported, where one ended it.
+    pub fn reported_error(&self) -> Option<&ReportedError> {
+        self.processes.iter().rev().find_map(|process| process.error.as_ref())
+    }
+}
+
 impl RunRecord {
     /// The JSON Schema of a record; `docs/schema/record-v2.json` is this.
     pub fn schema() -> serde_json::Value {
@@ -263,6 +270,43 @@ pub struct ProcessRecord {
     /// In an interleaved run: what else the machine did meanwhile, where it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
+    /// What the program itself reported as its error, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ReportedError>,
+}
+
+/// An `error` event: the program's own words, cut where they are very long.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedError {
+    /// As the program gave it: `cuda`, `MemoryError`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+}
+
+/// Lines of a trace that reports show, from its end, and characters of each.
+const SHOWN_LINES: usize = 5;
+const SHOWN_WIDTH: usize = 160;
+
+impl ReportedError {
+    /// The end of the trace on one line for reports; the record has all of it.
+    pub fn short_trace(&self) -> Option<String> {
+        let lines = self.trace.as_deref()?.lines().map(str::trim).filter(|line| !line.is_empty());
+        let plain = |line: &str| line.chars().filter(|c| !c.is_control()).collect::<String>();
+        let lines: Vec<String> = lines.map(plain).collect();
+        let left_out = lines.len() > SHOWN_LINES;
+        let shown = lines[lines.len().saturating_sub(SHOWN_LINES)..].iter();
+        let cut = |line: &String| match line.char_indices().nth(SHOWN_WIDTH) {
+            Some((end, _)) => format!("{}...", &line[..end]),
+            None => line.clone(),
+        };
+        let shown: Vec<String> =
+            left_out.then(|| "...".to_owned()).into_iter().chain(shown.map(cut)).collect();
+        (!shown.is_empty()).then(|| shown.join(" | "))
+    }
 }
 
 /// How a process ended.

@@ -41,6 +41,7 @@ fn side(centre: f64) -> RowSide {
         samples: 150,
         centre: Some(centre),
         spread: Some(0.008),
+        trace: None,
     }
 }
 
@@ -231,8 +232,9 @@ pub fn incomparable() -> VerdictDocument {
 }
 
 pub fn failed_and_missing() -> VerdictDocument {
-    let outcome =
-        |outcome: Outcome| Some(RowSide { outcome, processes: 0, samples: 0, centre: None, spread: None });
+    let outcome = |outcome: Outcome| {
+        Some(RowSide { outcome, processes: 0, samples: 0, centre: None, spread: None, trace: None })
+    };
     let crash = Outcome::Failed {
         kind: FailureKind::Signal,
         cause: "ended by SIGSEGV in measure".into(),

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::model::line::Event;
-use crate::model::{Better, Metric, ProcessSamples, Stated, Timing};
+use crate::model::{Better, Metric, ProcessSamples, ReportedError, Stated, Timing};
 use crate::suite::Benchmark;
 
 use super::executor::Execution;
 use super::extract::{self, ExtractError};
-
-/// Characters of a traceback that a record keeps; the logs have the rest.
-const MOST_TRACE: usize = 16_384;
+use super::reported;
 
 /// What one process gave.
 #[derive(Debug, Default)]
@@ -28,8 +26,8 @@ pub struct Harvest {
     /// The first failed validation's message.
     pub invalid: Option<String>,
     pub skip: Option<String>,
-    /// The first error: message, kind.
-    pub error: Option<(String, Option<String>)>,
+    /// The first error.
+    pub error: Option<ReportedError>,
     pub config: Vec<ConfigSaid>,
     per_iteration: BTreeMap<&'static str, f64>,
 }
@@ -151,11 +149,11 @@ impl Harvest {
                 self.skip.get_or_insert(reason);
             }
             Event::Error { message, kind, trace } => {
-                if let Some(trace) = trace {
-                    let kept: String = trace.chars().take(MOST_TRACE).collect();
-                    self.metadata.insert("error_trace".into(), kept.into());
+                let error = reported::kept(&message, kind.as_deref(), trace.as_deref());
+                if let Some(trace) = &error.trace {
+                    self.metadata.insert("error_trace".into(), trace.clone().into());
                 }
-                self.error.get_or_insert((message, kind));
+                self.error.get_or_insert(error);
             }
         }
     }

@@ -164,6 +164,7 @@ impl Draft {
             slot: interleaved.then_some(turn.slot),
             lockstep,
             conditions,
+            error: harvest.error.clone(),
         });
         if !outcome.is_measured() {
             self.break_off(record, outcome);

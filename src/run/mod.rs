@@ -13,6 +13,7 @@ mod judge;
 mod lane;
 mod lines;
 mod pair;
+mod reported;
 mod requires;
 mod rounds;
 mod session;

@@ -147,6 +147,7 @@ fn process(index: u32) -> ProcessRecord {
         slot: None,
         lockstep: false,
         conditions: None,
+        error: None,
     }
 }
 

@@ -178,6 +178,11 @@ fn check_field(event: &'static str, field: &Field, value: &mut Value) -> Result<
 fn check_values(event: &Event) -> Result<(), LineError> {
     let wrong =
         |event, key: &str, wanted, got| Err(LineError::WrongType { event, key: key.into(), wanted, got });
+    if let Event::Samples { values, .. } = event
+        && values.is_empty()
+    {
+        return wrong("samples", "values", "a list with at least one measurement", "[]".into());
+    }
     match event {
         Event::Sample { metric, .. } | Event::Samples { metric, .. } | Event::Summary { metric, .. } => {
             let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);

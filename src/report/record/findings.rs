@@ -189,7 +189,10 @@ fn outlier(line: &Line) -> Option<Finding> {
             number::value(centers[index], &line.metric.unit),
             line.median,
         ),
-        next: "look for what ran beside it; its log is in the run's logs folder".into(),
+        next: match line.case.processes.get(index) {
+            Some(process) if process.output_bytes == 0 => "look for what ran beside it".into(),
+            _ => "look for what ran beside it; its log is in the run's logs folder".into(),
+        },
     })
 }
 

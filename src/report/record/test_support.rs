@@ -64,6 +64,7 @@ fn process(index: u32, outcome: Outcome) -> ProcessRecord {
         slot: None,
         lockstep: false,
         conditions: None,
+        error: None,
     }
 }
 
