@@ -29,6 +29,7 @@ mod compare_sessions;
 mod doctor;
 mod errors;
 mod evaluate;
+mod extraction;
 mod fake_nvml;
 mod github_artifacts;
 mod github_checks;

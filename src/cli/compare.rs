@@ -20,6 +20,7 @@ use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compa
 use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_two_records, write_atomically};
+use crate::suite::words::ratio_text;
 use crate::suite::{Benchmark, Gate, Overrides, Selection, Suite};
 use crate::trees::names_revision;
 
@@ -353,7 +354,7 @@ fn reproduce(args: &Args, base: &Path, head: &Path, policy: &Policy) -> String {
         command += &format!(" --store {}", quoted(store));
     }
     if let Some(threshold) = policy.threshold {
-        command += &format!(" --threshold {threshold}");
+        command += &format!(" --threshold {}", ratio_text(threshold));
     }
     command
 }

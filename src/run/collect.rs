@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::line::Event;
-use crate::model::{Better, Metric, ProcessSamples, ReportedError, Stated, Timing};
+use crate::model::{Better, Metric, ProcessSamples, ReportedError, Stated, Timing, convert};
 use crate::suite::Benchmark;
 
 use super::executor::Execution;
@@ -215,6 +215,25 @@ impl Harvest {
                 Gathered { unit: Some(unit.into()), better, values, derived: true, ..Gathered::default() };
             self.metrics.insert(metric, gathered);
         }
+    }
+
+    /// A time below zero, or nothing but zeros: what was timed did not run. A single zero is a coarse clock's.
+    pub fn impossible_time(&self, benchmark: &Benchmark) -> Option<(&str, String)> {
+        self.metrics.iter().find_map(|(name, metric)| {
+            let declared = benchmark.declaration(name, "");
+            let unit = metric.unit.clone().or(declared.0);
+            let unit = unit.unwrap_or_else(|| if name == "time" { "s".into() } else { String::new() });
+            let is_time = !unit.is_empty() && convert(1.0, &unit, "s").is_some();
+            if !is_time || declared.1.gate == Some(false) {
+                return None;
+            }
+            let stated =
+                metric.stated.as_ref().map(|stated| stated.value).filter(|_| metric.values.is_empty());
+            let values = || metric.values.iter().copied().chain(stated);
+            let least = values().reduce(f64::min)?;
+            let impossible = least < 0.0 || values().all(|value| value == 0.0);
+            impossible.then(|| (name.as_str(), format!("{least} {unit}")))
+        })
     }
 
     pub fn has_samples(&self) -> bool {

@@ -236,15 +236,18 @@ fn bad_data(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) -> 
             advice: "look for a division by zero or an empty timing in the benchmark".into(),
         });
     }
+    if let Some((metric, value)) = harvest.impossible_time(benchmark) {
+        return Some(Outcome::Invalid {
+            cause: format!("metric `{metric}` is {value}: nothing takes that time"),
+            advice: "see by hand whether what it measures ran at all".into(),
+        });
+    }
     if let Some(error) = &harvest.extract_error {
-        let advice = match error {
-            super::extract::ExtractError::NotKept(_) => "raise `log_limit`, or print less",
-            _ if execution.stdout.total() == 0 => {
-                "it printed nothing to stdout: see by hand where its numbers go"
-            }
-            _ => "compare the rule in `extract` with the stdout in the run's logs",
-        };
-        return Some(failed(FailureKind::Extraction, error.to_string(), advice));
+        let advice = error.next().unwrap_or_else(|| match execution.stdout.total() {
+            0 => "it printed nothing to stdout: see by hand where its numbers go".into(),
+            _ => "compare the rule in `extract` with the stdout in the run's logs".into(),
+        });
+        return Some(failed(FailureKind::Extraction, error.to_string(), &advice));
     }
     if !harvest.has_samples() {
         let advice = match benchmark.timing {

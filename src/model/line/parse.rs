@@ -209,8 +209,9 @@ fn check_values(event: &Event) -> Result<(), LineError> {
                     );
                 }
             }
-            if let Some(threshold) = threshold.filter(|value| !(0.0..=100.0).contains(value)) {
-                return wrong("config", "threshold", "a relative change such as 0.05", threshold.to_string());
+            if let Some(threshold) = threshold.filter(|value| !(0.0..1.0).contains(value)) {
+                let wanted = "a relative change below 1, such as 0.05 for 5 %";
+                return wrong("config", "threshold", wanted, threshold.to_string());
             }
         }
         _ => {}
