@@ -5,6 +5,7 @@ mod act_whole;
 mod arrows;
 mod artifact;
 mod artifacts;
+mod builds;
 mod calibrate;
 mod calibration;
 mod ci;

@@ -1,5 +1,6 @@
 //! Carries a plan out: processes in, records out.
 
+mod build;
 mod capture;
 mod collect;
 mod draft;
@@ -26,7 +27,7 @@ mod turns;
 mod watch;
 
 pub use event::{Observer, Progress, Silent};
-pub use executor::{End, Execution, Executor, Launch, StagePlan, Stop};
+pub use executor::{Beat, End, Execution, Executor, Launch, StagePlan, Stop};
 pub use interrupt::Interrupt;
 pub use lane::Finished;
 pub use requires::has_binary;
