@@ -51,6 +51,7 @@ mod manifest_git;
 mod merge;
 mod never_green;
 mod nights;
+mod nothing_measured;
 mod old_records;
 mod posts;
 mod protocol;

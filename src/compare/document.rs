@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::History;
-use crate::model::{Better, CaseId, CommonSuite, Outcome, RunId, RunRecord, Way};
+use crate::model::{Better, CaseId, CommonSuite, NothingMeasured, Outcome, RunId, RunRecord, Side, Way};
 
 pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
 
@@ -36,11 +36,23 @@ pub struct VerdictDocument {
     /// One row per case and judged metric: regressed first, then by weight.
     pub rows: Vec<Row>,
     pub warnings: Vec<String>,
+    /// Cases that ended well and perhaps measured nothing; `warnings` tells of them, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nothing_measured: Vec<DoubtfulCase>,
     /// A command that gives the same comparison again, ready for a shell.
     pub reproduce: String,
     /// The evidence itself, where the document is to stand alone; reports do not look at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<Box<Records>>,
+}
+
+/// A case of one side that shows a sign of having measured nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DoubtfulCase {
+    pub side: Side,
+    pub case: CaseId,
+    pub sign: NothingMeasured,
 }
 
 /// Both records whole: every sample and both manifests.

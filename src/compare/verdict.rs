@@ -10,8 +10,8 @@ use super::rows::draft;
 use super::sentence::sentence;
 use super::warnings::{of_comparison, of_side};
 use super::{
-    History, Method, ProcessSession, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SeqE, SideSummary, Verdict,
-    VerdictDocument, one_session,
+    DoubtfulCase, History, Method, ProcessSession, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SeqE,
+    SideSummary, Verdict, VerdictDocument, one_session,
 };
 
 /// Compares head with base without knowing any stored session: [`compare_with`] an empty history.
@@ -61,6 +61,12 @@ pub fn compare_sides(
 fn rule_of_rounds(base: &SideInput, head: &SideInput) -> Option<SeqE> {
     let (one, other) = (base.record.comparison.as_ref()?, head.record.comparison.as_ref()?);
     (one.id == other.id).then(|| SeqE::of(one))
+}
+
+fn doubtful(side: Side, input: &SideInput) -> Vec<DoubtfulCase> {
+    let cases = input.record.cases.iter().filter(|case| case.outcome.is_measured());
+    let signs = cases.flat_map(|case| case.nothing_measured.iter().map(move |sign| (case, sign)));
+    signs.map(|(case, sign)| DoubtfulCase { side, case: case.id.clone(), sign: sign.clone() }).collect()
 }
 
 /// The one suite file that both sides were measured with.
@@ -188,6 +194,7 @@ pub fn compare_by(
         differences,
         rows,
         warnings,
+        nothing_measured: [doubtful(Side::Base, base), doubtful(Side::Head, head)].concat(),
         reproduce: policy.reproduce.clone(),
         records: None,
     })

@@ -30,6 +30,7 @@ mod job;
 pub mod line;
 mod manifest;
 mod match_fields;
+mod nothing;
 mod outcome;
 mod record;
 mod samples;
@@ -48,6 +49,7 @@ pub use id::{BaselineName, BenchmarkId, RunId};
 pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine};
 pub use manifest::*;
 pub use match_fields::{MATCH_FIELDS, Strictness};
+pub use nothing::{NothingMeasured, Refusal};
 pub use outcome::{FailureKind, Outcome};
 pub use record::{
     CaseRecord, Conditions, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, ReportedError,

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::samples::exact;
 use super::{
-    Better, CaseId, Comparison, Component, Kind, Manifest, Metric, Outcome, RunId, Shown, StageReport,
+    Better, CaseId, Comparison, Component, Kind, Manifest, Metric, NothingMeasured, Outcome, RunId, Shown,
+    StageReport,
 };
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take
@@ -166,6 +167,9 @@ pub struct CaseRecord {
     pub metadata: BTreeMap<String, serde_json::Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Signs that it measured nothing, though it ended well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nothing_measured: Vec<NothingMeasured>,
 }
 
 /// How the suite file wants a metric judged.

@@ -135,6 +135,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
         differences: Vec::new(),
         rows,
         warnings: Vec::new(),
+        nothing_measured: Vec::new(),
         reproduce: "gbench-ci compare .gbench/baselines/main.json artifacts/20261121T110102.345Z-7d01aa/results/record.json"
             .into(),
         records: None,

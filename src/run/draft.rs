@@ -92,6 +92,7 @@ impl Draft {
             metrics: Vec::new(),
             metadata: BTreeMap::new(),
             warnings: Vec::new(),
+            nothing_measured: Vec::new(),
         }
     }
 

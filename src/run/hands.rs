@@ -8,6 +8,7 @@ use super::environment;
 use super::event::Observer;
 use super::executor::{End, Execution, Executor, Launch, StagePlan, Stop};
 use super::lane::LaneRun;
+use super::nothing;
 use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{Outcome, Params, ProcessEnd, Result, Stage, Thermal, Timing};
 use crate::plan::{Lane, PlannedCase};
@@ -51,6 +52,9 @@ impl Hands<'_> {
             if let Some(outcome) = outcome {
                 lane.settled.insert(id, outcome);
             }
+        }
+        for benchmark in plan.benchmarks.iter().filter(|it| !lane.settled.contains_key(it.id.as_str())) {
+            nothing::time_start(self.executor, benchmark, &mut lane.starts);
         }
         Ok(None)
     }

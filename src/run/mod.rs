@@ -13,6 +13,7 @@ mod interrupt;
 mod judge;
 mod lane;
 mod lines;
+mod nothing;
 mod pair;
 mod reported;
 mod requires;

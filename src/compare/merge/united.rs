@@ -79,6 +79,7 @@ fn of_several(parts: Vec<Part>) -> Result<VerdictDocument> {
         differences,
         rows,
         warnings,
+        nothing_measured: parts.iter().flat_map(|part| part.verdict.nothing_measured.clone()).collect(),
         reproduce: again(&parts),
         records: None,
     };
