@@ -164,6 +164,13 @@ fn n26_a_job_cannot_choose_its_own_gate() {
     let mut job = command(repository.root(), "ci --base HEAD~1");
     job.env_remove("GITHUB_ACTIONS").env("CI", "true");
     ended(job).exits(4).says("the base has no suite file yet");
+    // What a person measured so is not taken for a job's answer.
+    by_a_person(&repository, "HEAD~1..HEAD --suite-file gbench.toml --quiet").exits(0);
+    let folder = repository.latest();
+    let job = r#"{"schema": "gbench-ci/job/v1", "event": "none", "base": {"why": "chosen"}, "exit_code": 0}"#;
+    std::fs::write(folder.join("job.json"), job).unwrap();
+    let merged = ended(command(repository.root(), &format!("merge {}", folder.display()))).exits(2);
+    merged.says("measured with a suite file that somebody chose");
     // A person is told what helps.
     let ran = by_a_person(&repository, "HEAD~1..HEAD --quiet").exits(4);
     ran.says("--suite-file gbench.toml");
