@@ -92,5 +92,6 @@ fn comparison(cases: u32) -> Comparison {
             match_key: Default::default(),
         },
         no_reference: None,
+        suite_file: None,
     }
 }

@@ -45,16 +45,16 @@ cat "${TMPDIR:-/tmp}/gbench-test.$$"
 rm "${TMPDIR:-/tmp}/gbench-test.$$"
 "#;
 
-const CASES: usize = 6;
+pub const CASES: usize = 6;
 
 /// A repository with a suite of [`CASES`] cases.
-struct Repository {
+pub struct Repository {
     folder: TempDir,
     state: TempDir,
 }
 
 impl Repository {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let it = Self { folder: TempDir::new().unwrap(), state: TempDir::new().unwrap() };
         it.git(&["init", "--quiet", "--initial-branch", "main"]);
         it.write("bench.sh", BENCH);
@@ -65,35 +65,35 @@ impl Repository {
         it
     }
 
-    fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         self.folder.path()
     }
 
-    fn git(&self, words: &[&str]) {
+    pub fn git(&self, words: &[&str]) {
         let mut git = Command::new("git");
         git.args(["-c", "user.name=Test", "-c", "user.email=test@example.invalid"]).args(words);
         let output = git.current_dir(self.root()).output().unwrap();
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.root().join(name), text).unwrap();
     }
 
     /// What one unit of work costs, by case.
-    fn work(&self, costs: &[f64]) {
+    pub fn work(&self, costs: &[f64]) {
         let lines: Vec<String> =
             costs.iter().enumerate().map(|(case, cost)| format!("c{case} {cost}\n")).collect();
         self.write("work", &lines.concat());
     }
 
-    fn commit(&self, message: &str) {
+    pub fn commit(&self, message: &str) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--message", message]);
     }
 
     /// A second commit in which case 2 costs so much more.
-    fn with_change(cost: f64) -> Self {
+    pub fn with_change(cost: f64) -> Self {
         let it = Self::new();
         let mut costs = [1.0; CASES];
         costs[2] = cost;
@@ -103,28 +103,28 @@ impl Repository {
         it
     }
 
-    fn compare(&self, line: &str) -> Ran {
+    pub fn compare(&self, line: &str) -> Ran {
         ran(self.root(), &format!("compare {line} --quiet"))
     }
 
     /// Under a machine on which something is wrong.
-    fn compare_under(&self, trick: &str, line: &str) -> Ran {
+    pub fn compare_under(&self, trick: &str, line: &str) -> Ran {
         let mut command = command(self.root(), &format!("compare {line} --quiet"));
         command.env("STATE", self.state.path()).env("TRICK", trick);
         ended(command)
     }
 
-    fn latest(&self) -> PathBuf {
+    pub fn latest(&self) -> PathBuf {
         latest_comparison(&self.root().join("artifacts")).expect("a comparison")
     }
 
-    fn verdict(&self) -> VerdictDocument {
+    pub fn verdict(&self) -> VerdictDocument {
         let text = std::fs::read_to_string(self.latest().join("reports/verdict.json")).unwrap();
         serde_json::from_str(&text).unwrap()
     }
 }
 
-fn suite(cases: usize) -> String {
+pub fn suite(cases: usize) -> String {
     let case = |case: usize| {
         format!(
             "[[benchmark]]\nid = \"c{case}\"\ncommand = [\"sh\", \"bench.sh\", \"c{case}\"]\n\

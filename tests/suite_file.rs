@@ -94,7 +94,7 @@ fn numbers_from_stdout_and_rules_for_metrics_are_read() {
     let expected = [
         &ExtractFrom::JsonPath("$.gflops".into()),
         &ExtractFrom::Regex("time: ([0-9.]+) ms".into()),
-        &ExtractFrom::CsvColumn("val loss".into()),
+        &ExtractFrom::CsvColumn { column: "val loss".into(), rows: Default::default() },
     ];
     assert_eq!(ways, expected);
     let (unit, declared) = gemm.declaration("peak_bytes", "");

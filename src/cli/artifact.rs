@@ -223,6 +223,10 @@ fn contents(name: &str, files: &impl Files) -> Result<Contents> {
             contents.merged.push((called, merged, job));
         } else if let Some(text) = read(&found.verdict)? {
             let verdict = check::verdict(&called, &text)?;
+            if job.is_some() && verdict.method.suite_file.is_some() {
+                let what = "its two sides were measured with a suite file that somebody chose, and a job is judged by its base's";
+                return Err(refused(&called, what));
+            }
             contents.parts.push(Part { name: called, job, verdict });
         } else if let Some(job) = job.clone().filter(|job| job.untouched.is_some() && !found.records) {
             contents.untouched.push((called, job));

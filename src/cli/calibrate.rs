@@ -149,6 +149,7 @@ fn comparison(suite: &Suite, seed: u64, threshold: Option<f64>) -> Comparison {
             match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
         },
         no_reference: None,
+        suite_file: None,
     }
 }
 

@@ -23,6 +23,7 @@ use super::rounds_args::RoundsArgs;
 use super::run::{OutputArgs, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
 use super::stored::{history_of, store_of};
+use super::suites::suite_path;
 use crate::compare::VerdictDocument;
 use crate::github::Context;
 use crate::github::commands::{self, Tame};
@@ -161,7 +162,7 @@ fn judge(
     refuse_contradiction(&args.fail_on)?;
     args.history.as_deref().map(history_of).transpose()?;
     args.store.as_deref().map(store_of).transpose()?;
-    let config = commits::suite_path(&compare)?;
+    let config = suite_path(&compare)?;
     let home = config.parent().unwrap_or(&config);
     let newest = |address: &str| reference::newest(address, home, context, args.label());
     let asked = base::Asked { base: args.base.as_deref(), history: args.history.as_deref() };

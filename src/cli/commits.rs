@@ -15,6 +15,7 @@ use super::progress::Shared;
 use super::resume::{Resumed, resumed};
 use super::run::home;
 use super::stored::folder_of;
+use super::suites::{Suites, suite_path};
 use crate::compare::{Calibration, VerdictDocument, verdict_of};
 use crate::model::{
     Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Shard, Side,
@@ -23,7 +24,7 @@ use crate::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::report::{Format, plural};
 use crate::run::Finished;
 use crate::store::ComparisonFolder;
-use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, Suite};
+use crate::suite::{Benchmark, Gate, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
 
 /// Who asks for a comparison, as far as what is said depends on it.
@@ -87,9 +88,8 @@ pub fn measure(
     builtins: &[Benchmark],
     teller: &Shared,
 ) -> Result<Measured> {
-    let config = suite_path(args)?;
-    refuse_bare(&config)?;
-    let mut here = Suite::load(&config, builtins)?;
+    refuse_bare(&suite_path(args)?)?;
+    let (mut suites, mut here) = Suites::new(args, builtins)?;
     args.output.apply(&mut here)?;
     let home = home(&here)?;
     let artifacts = home.join(&here.run.artifacts.value);
@@ -100,6 +100,7 @@ pub fn measure(
         }
         Some(text) => {
             let resumed = resumed(text, &artifacts, &home)?;
+            suites.go_on(&resumed)?;
             Route { sides: resumed.sides.clone(), resumed: Some(resumed) }
         }
         None => Route { sides: trees::resolve(&home, &Range::parse(range))?, resumed: None },
@@ -115,10 +116,11 @@ pub fn measure(
     let prepare = |revision: &Revision, side| Tree::prepare(&home, revision, &trees, side);
     let head_tree = prepare(&route.sides.head, Side::Head)?;
     let base_tree = prepare(&route.sides.base, Side::Base)?;
-    let mut head = suite_in(&head_tree, &config, args, builtins, None)?;
-    let mut base = suite_in(&base_tree, &config, args, builtins, Some((&head, asker)))?;
+    suites.settle([&base_tree, &head_tree], &route.sides, asker)?;
+    let mut head = suites.of(&head_tree, asker, None)?;
+    let mut base = suites.of(&base_tree, asker, Some(&head))?;
     // The gate is the base's word, or the command line's: a change cannot loosen its own.
-    let mut gate = base.gate.clone();
+    let mut gate = suites.gate(&base_tree, &mut base)?;
     args.rounds.apply(&mut gate)?;
     (base.gate, head.gate) = (gate.clone(), gate.clone());
     base.run = head.run.clone();
@@ -145,11 +147,17 @@ pub fn measure(
         Some((shard, common)) => of_shard(rule_of(&gate, common / shard.of as usize), shard),
         None => rule_of(&gate, cases.len()),
     };
-    let comparison = comparison(&route, &gate, rule, seed, overrides.threshold, args);
+    let suite_file = suites.of_comparison(&base_tree)?;
+    if let Some(common) = &suite_file {
+        teller.note(&common.sentence());
+    }
+    let mut comparison = comparison(&route, &gate, rule, seed, overrides.threshold, args);
+    comparison.suite_file = suite_file;
     let folder = match &route.resumed {
         Some(resumed) => resumed.folder.clone(),
         None => ComparisonFolder::create(&artifacts, &comparison.id)?,
     };
+    suites.keep(&folder)?;
     let kept = calibration::kept(store.root(), &home, &comparison.policy.match_key);
     announce(&plan, &comparison, kept, teller);
 
@@ -179,76 +187,6 @@ fn refuse_bare(config: &Path) -> Result<()> {
         }
         false => Ok(()),
     }
-}
-
-/// The suite file as the user sees it; what is measured is its counterpart in each tree.
-pub fn suite_path(args: &Args) -> Result<PathBuf> {
-    let path = args.selection.config.clone().unwrap_or_else(|| PathBuf::from(FILE_NAME));
-    std::path::absolute(&path)
-        .map_err(|error| Fault::at_path(&path, error, "name a suite file with `--config`"))
-}
-
-/// The selected suite of one tree. `other`: the head's, by which the base's is chosen: what the head has is wanted of the
-/// base, and it is no mistake if it was not there yet; and who is told if the base has no suite at all.
-fn suite_in(
-    tree: &Tree,
-    config: &Path,
-    args: &Args,
-    builtins: &[Benchmark],
-    other: Option<(&Suite, Asker)>,
-) -> Result<Suite> {
-    let outside = || {
-        let what = "the suite file lies outside of the repository, so that no commit holds it";
-        Fault::at_path(config, what, "move it into the repository, or compare records instead")
-    };
-    let path = tree.path_of(config).ok_or_else(outside)?;
-    if let Some((_, asker)) = other.filter(|_| !path.exists()) {
-        let name = config.file_name().unwrap_or_default().to_string_lossy();
-        return Err(no_suite_yet(&name, asker));
-    }
-    let other = other.map(|(suite, _)| suite);
-    let loaded = Suite::load(&path, builtins)?;
-    let everything = loaded.clone();
-    let selection = args.selection.selection()?;
-    let selected = Registry::new(Some(loaded), builtins).select(&selection);
-    let mut suite = match (selected, other) {
-        (Ok(suite), _) => suite,
-        (Err(fault), None) => return Err(fault),
-        // A name that only the head knows: of the base take what the head has chosen, as far as it is there.
-        (Err(_), Some(head)) => {
-            let chosen = |benchmark: &Benchmark| head.benchmarks.iter().any(|other| other.id == benchmark.id);
-            let benchmarks =
-                everything.benchmarks.iter().filter(|benchmark| chosen(benchmark)).cloned().collect();
-            Suite { benchmarks, ..everything }
-        }
-    };
-    args.settings.overrides()?.apply(&mut suite);
-    args.output.apply(&mut suite)?;
-    for (name, value) in trees::side_environment(tree) {
-        for benchmark in &mut suite.benchmarks {
-            benchmark.env.entry(name.clone()).or_insert_with(|| value.clone());
-        }
-    }
-    Ok(suite)
-}
-
-fn no_suite_yet(name: &str, asker: Asker) -> Fault {
-    let (so, next) = match asker {
-        Asker::PullRequest => (
-            "this pull request cannot be compared",
-            "merge it, and the next pull request is compared with it",
-        ),
-        Asker::Job => (
-            "there is nothing to compare with",
-            "once the suite file is in the base, the next run is compared with it; or choose a later one with `--base`",
-        ),
-        Asker::Person => (
-            "there is nothing to compare with",
-            "choose a later base, or measure the head alone: `gbench-ci run`",
-        ),
-    };
-    let what = format!("the base has no suite file yet, so that {so}");
-    Fault::at(format!("{name} of the base"), what, next).exits(Exit::Failed)
 }
 
 fn comparison(
@@ -295,6 +233,7 @@ fn comparison(
                     .collect(),
             }),
         no_reference: before.map_or(args.no_reference, |before| before.no_reference),
+        suite_file: None,
     }
 }
 
@@ -403,6 +342,7 @@ impl Measured {
             ("--controls", &args.rounds.controls.map(|controls| controls.to_string())),
             ("--artifacts", &args.output.artifacts.as_ref().map(|path| path.display().to_string())),
             ("--store", &args.store),
+            ("--suite-file", &args.suite_file.suite_file.as_ref().map(|path| path.display().to_string())),
         ]
         .map(|(flag, value)| path(flag, value.clone()));
         let cold = if settings.cold_start { " --cold-start" } else { "" };

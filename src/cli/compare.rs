@@ -15,11 +15,12 @@ use super::rounds_args::RoundsArgs;
 use super::run::{OutputArgs, measure, shown};
 use super::selection::{SelectionArgs, SettingsArgs};
 use super::stored::{Found, Stores, histories};
+use super::suites::SuiteFileArgs;
 use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
 use crate::model::{Exit, Fault, NoReference, Result, RunRecord};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_two_records, write_atomically};
-use crate::suite::words::{advise, near};
+use crate::suite::words::{advise, near, ratio_text};
 use crate::suite::{Benchmark, Gate, Overrides, Selection, Suite};
 use crate::trees::{Unknown, names_revision, why_unknown};
 
@@ -86,6 +87,8 @@ pub struct Args {
         help_heading = "Between commits"
     )]
     pub resume: Option<String>,
+    #[command(flatten)]
+    pub suite_file: SuiteFileArgs,
 }
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
@@ -253,7 +256,7 @@ fn wanted<'a>(args: &'a Args, stores: &Stores<'_>) -> Result<Wanted<'a>> {
     if !commits && args.head.is_none() && names_nothing()? {
         return Err(no_such(base, args, stores)?);
     }
-    let resume = args.resume.is_some().then_some("--resume");
+    let resume = args.resume.is_some().then_some("--resume").or(args.suite_file.flag());
     match (commits, args.rounds.first().or(resume)) {
         (true, _) => Ok(Wanted::Commits(Some(base))),
         (false, None) => {
@@ -385,7 +388,7 @@ fn reproduce(args: &Args, base: &Path, head: &Path, policy: &Policy) -> String {
         command += &format!(" --store {}", quoted(store));
     }
     if let Some(threshold) = policy.threshold {
-        command += &format!(" --threshold {threshold}");
+        command += &format!(" --threshold {}", ratio_text(threshold));
     }
     command
 }

@@ -51,6 +51,7 @@ pub fn planted(artifacts: &Path, home: &Path, seed: u64, teller: &Shared) -> Res
             match_key: Default::default(),
         },
         no_reference: None,
+        suite_file: None,
     };
     teller.note("a built-in workload with 5 % more work on one side");
     let plan = RoundsPlan::new(&base, &head, &[], seed);

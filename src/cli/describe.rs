@@ -121,9 +121,16 @@ fn extracts(benchmark: &Benchmark) -> Vec<Value> {
         let (way, text) = match &extract.from {
             ExtractFrom::JsonPath(path) => ("json", path),
             ExtractFrom::Regex(pattern) => ("regex", pattern),
-            ExtractFrom::CsvColumn(column) => ("csv", column),
+            ExtractFrom::CsvColumn { column, .. } => ("csv", column),
         };
-        json!({ "metric": extract.metric, "unit": extract.unit, "better": extract.better, way: text })
+        let mut shown =
+            json!({ "metric": extract.metric, "unit": extract.unit, "better": extract.better, way: text });
+        if let ExtractFrom::CsvColumn { rows, .. } = &extract.from
+            && !rows.is_empty()
+        {
+            shown["rows"] = json!(rows);
+        }
+        shown
     });
     extract.collect()
 }

@@ -48,6 +48,12 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         return last_words(found, out);
     }
     let found = write_suite(args, &folder, builtins, args.force, out)?;
+    if found {
+        wrote(writeln!(
+            out,
+            "check `requires` of each: a program that declines and ends well is timed all the same"
+        ))?;
+    }
     wrote(writeln!(out, "next: read it, then run `gbench-ci list` and `gbench-ci run`"))?;
     last_words(found, out)
 }
@@ -159,6 +165,10 @@ fn compose(name: &str, found: &[Found], builtins: &[Benchmark]) -> String {
             false => "threshold = \"5%\"",
         }
     );
+    if !found.is_empty() {
+        text += "\n# Say in `requires` what each one needs (gpus = 1, file = [\"data.bin\"], env = [\"HOME\"]): where that is\n\
+                 # missing it is skipped. A program that finds no GPU by itself and ends well would be timed all the same.\n";
+    }
     for entry in found {
         text += &found_benchmark(entry);
     }
@@ -182,9 +192,14 @@ fn found_benchmark(entry: &Found) -> String {
     if !entry.build.is_empty() {
         text += &format!("build = {}\n", quote_list(&entry.build));
     }
-    let gpus = if entry.gpu { ", gpus = 1" } else { "" };
-    if !entry.binaries.is_empty() {
-        text += &format!("requires = {{ binary = {}{gpus} }}\n", quote_list(&entry.binaries));
+    let binary = (!entry.binaries.is_empty()).then(|| format!("binary = {}", quote_list(&entry.binaries)));
+    let gpus = entry.gpu.then(|| "gpus = 1".to_owned());
+    let needs: Vec<String> = binary.into_iter().chain(gpus).collect();
+    if entry.gpu && entry.build.is_empty() {
+        text += "# It mentions CUDA. Take `gpus` out if it measures without a GPU, too.\n";
+    }
+    if !needs.is_empty() {
+        text += &format!("requires = {{ {} }}\n", needs.join(", "));
     }
     text
 }

@@ -41,6 +41,7 @@ mod rounds_args;
 mod run;
 mod selection;
 mod stored;
+mod suites;
 mod table;
 
 use std::io::{self, Write};

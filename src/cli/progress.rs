@@ -17,7 +17,7 @@ use crate::run::{Observer, Progress, side_word};
 /// Writes to standard error, so that standard output holds results alone.
 pub enum Teller {
     Bar { bar: ProgressBar, started: Instant },
-    Lines { started: Instant, cases: usize, ended: usize, say: fn(&str) },
+    Lines { started: Instant, cases: usize, ended: usize, next_word: f64, say: fn(&str) },
     Silent,
 }
 
@@ -37,7 +37,7 @@ impl Teller {
     }
 
     fn lines(say: fn(&str)) -> Self {
-        Self::Lines { started: Instant::now(), cases: 0, ended: 0, say }
+        Self::Lines { started: Instant::now(), cases: 0, ended: 0, next_word: FIRST_WORD, say }
     }
 }
 
@@ -116,7 +116,10 @@ impl Observer for Teller {
         match self {
             Self::Silent => {}
             Self::Bar { bar, started } => on_bar(bar, started, progress),
-            Self::Lines { started, cases, ended, say } => {
+            Self::Lines { started, cases, ended, next_word, say } => {
+                if let Some(line) = on_build(next_word, progress) {
+                    say(&line);
+                }
                 if let Some(line) = on_lines(*started, cases, ended, progress) {
                     say(&line);
                 }
@@ -141,6 +144,11 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, progress: &Progress<'_>) {
             bar.set_message(format!("building {benchmark}{}", suffix(*side)));
             bar.tick();
         }
+        Progress::BuildGoesOn { benchmark, side, seconds, line } => {
+            bar.set_message(building(benchmark, *side, *seconds, line));
+            bar.tick();
+        }
+        Progress::BuildEnded { .. } => {}
         Progress::ProcessStarted { id, side, process, of, done, total } => {
             let left = left(*started, *done, *total);
             let of = if *of == 0 { String::new() } else { format!("/{of}") };
@@ -179,7 +187,9 @@ fn on_lines(
         Progress::RoundStarted { .. } => return None,
         // Who decides what comes next says more about it.
         Progress::RoundEnded { .. } => return None,
-        Progress::BuildStarted { benchmark, side } => format!("building {benchmark}{}", suffix(*side)),
+        Progress::BuildStarted { .. } | Progress::BuildGoesOn { .. } | Progress::BuildEnded { .. } => {
+            return None;
+        }
         Progress::ProcessStarted { .. } | Progress::ProcessEnded { .. } => return None,
         Progress::CaseEnded { id, side, outcome, done, total } => {
             if *total == 0 {
@@ -196,6 +206,38 @@ fn on_lines(
         }
     };
     Some(line)
+}
+
+/// Seconds of a build after which a log hears that it goes on, and from then on how often.
+const FIRST_WORD: f64 = 5.0;
+const EVERY: f64 = 30.0;
+
+/// What a log hears of a build. `next_word`: seconds after which it hears again that the build goes on.
+fn on_build(next_word: &mut f64, progress: &Progress<'_>) -> Option<String> {
+    match progress {
+        Progress::BuildStarted { benchmark, side } => {
+            *next_word = FIRST_WORD;
+            Some(format!("building {benchmark}{}", suffix(*side)))
+        }
+        Progress::BuildGoesOn { benchmark, side, seconds, line } if *seconds >= *next_word => {
+            *next_word = seconds + EVERY;
+            Some(building(benchmark, *side, *seconds, line))
+        }
+        // Of a short one nobody asked how long it took.
+        Progress::BuildEnded { benchmark, side, seconds } if *seconds >= FIRST_WORD => {
+            Some(format!("built {benchmark}{} in {}", suffix(*side), whole_seconds(*seconds)))
+        }
+        _ => None,
+    }
+}
+
+fn building(benchmark: &str, side: Option<Side>, seconds: f64, line: &str) -> String {
+    let colon = if line.is_empty() { "" } else { ": " };
+    format!("building {benchmark}{} for {}{colon}{line}", suffix(side), whole_seconds(seconds))
+}
+
+fn whole_seconds(seconds: f64) -> String {
+    humantime::format_duration(Duration::from_secs(seconds as u64)).to_string()
 }
 
 fn round(pass: u32, open: usize) -> String {
@@ -304,6 +346,25 @@ mod tests {
         fn flush(&self) -> std::io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn n27_a_build_shows_its_time_and_its_last_line_and_a_log_hears_of_it_now_and_then() {
+        let going = |seconds: f64| Progress::BuildGoesOn {
+            benchmark: "s/gemm",
+            side: Some(Side::Head),
+            seconds,
+            line: "nvcc -c gemm.cu",
+        };
+        let bar = ProgressBar::hidden();
+        on_bar(&bar, &mut Instant::now(), &going(72.4));
+        assert_eq!(bar.message(), "building s/gemm (head) for 1m 12s: nvcc -c gemm.cu");
+
+        let mut next = FIRST_WORD;
+        let mut heard = |seconds: f64| on_build(&mut next, &going(seconds)).is_some();
+        // One beat a second, give or take: neither missed nor told twice.
+        let beats = (1..80).map(|beat| f64::from(beat) * 1.013);
+        assert_eq!(beats.filter(|seconds| heard(*seconds)).count(), 3);
     }
 
     #[test]

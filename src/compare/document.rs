@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::History;
-use crate::model::{Better, CaseId, NoReference, Outcome, RunId, RunRecord, Way};
+use crate::model::{
+    Better, CaseId, CommonSuite, NoReference, NothingMeasured, Outcome, RunId, RunRecord, Side, Way,
+};
 
 pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
 
@@ -36,11 +38,23 @@ pub struct VerdictDocument {
     /// One row per case and judged metric: regressed first, then by weight.
     pub rows: Vec<Row>,
     pub warnings: Vec<String>,
+    /// Cases that ended well and perhaps measured nothing; `warnings` tells of them, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nothing_measured: Vec<DoubtfulCase>,
     /// A command that gives the same comparison again, ready for a shell.
     pub reproduce: String,
     /// The evidence itself, where the document is to stand alone; reports do not look at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<Box<Records>>,
+}
+
+/// A case of one side that shows a sign of having measured nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DoubtfulCase {
+    pub side: Side,
+    pub case: CaseId,
+    pub sign: NothingMeasured,
 }
 
 /// Both records whole: every sample and both manifests.
@@ -167,6 +181,9 @@ pub struct Method {
     /// Present where a commit was compared with itself because nothing was found to judge it against, and what was missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_reference: Option<NoReference>,
+    /// Present where both sides were measured with one suite file instead of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite_file: Option<CommonSuite>,
 }
 
 /// What the rule took from stored sessions.
@@ -269,6 +286,13 @@ pub struct Row {
     pub sequence: Option<Sequence>,
 }
 
+impl Row {
+    /// The end of the trace of what broke: the head's before the base's.
+    pub fn trace(&self) -> Option<&str> {
+        [&self.head, &self.base].into_iter().flatten().find_map(|side| side.trace.as_deref())
+    }
+}
+
 /// What the rounds showed of one row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -311,6 +335,9 @@ pub struct RowSide {
     /// Why a GPU held its clocks down while this was measured, as NVML names it, and in how many of the processes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub throttled: BTreeMap<String, u32>,
+    /// The end of the trace that the program reported with its error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
 }
 
 /// The change from base to head, direction accounted for: above 0 is worse, whatever the metric.

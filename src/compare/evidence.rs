@@ -1,6 +1,6 @@
 //! What a rule decides on: the complete samples of one metric on both sides, by process, not copied.
 
-use crate::model::{Better, CaseId, CaseRecord, Metric, Stated};
+use crate::model::{Better, CaseId, CaseRecord, Metric, ReportedError, Stated};
 use crate::stats;
 
 use super::{RowSide, throttling};
@@ -124,6 +124,7 @@ impl<'a> Measured<'a> {
             centre: centre(&self.centres),
             spread: spread(&self.centres),
             throttled: throttling::met(self),
+            trace: None,
         }
     }
 
@@ -177,5 +178,6 @@ pub fn case_side(case: &CaseRecord) -> RowSide {
         centre: None,
         spread: None,
         throttled: Default::default(),
+        trace: case.reported_error().and_then(ReportedError::short_trace),
     }
 }

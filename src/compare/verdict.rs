@@ -1,6 +1,6 @@
 //! The comparison as a whole: rows by weight, one conclusion, one exit code.
 
-use crate::model::{Manifest, Probe, Result, RunRecord, Side};
+use crate::model::{CommonSuite, Manifest, Probe, Result, RunRecord, Side};
 
 use super::comparability::{advice, differences};
 use super::conclusion::{by_weight, conclude, counts};
@@ -11,8 +11,8 @@ use super::rule::Decision;
 use super::sentence::{sentence, without_reference};
 use super::warnings::{of_comparison, of_side};
 use super::{
-    History, Method, ProcessSession, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SeqE, SideSummary, Verdict,
-    VerdictDocument, one_session, throttling,
+    DoubtfulCase, History, Method, ProcessSession, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SeqE,
+    SideSummary, Verdict, VerdictDocument, one_session, throttling,
 };
 
 /// Compares head with base without knowing any stored session: [`compare_with`] an empty history.
@@ -62,6 +62,17 @@ pub fn compare_sides(
 fn rule_of_rounds(base: &SideInput, head: &SideInput) -> Option<SeqE> {
     let (one, other) = (base.record.comparison.as_ref()?, head.record.comparison.as_ref()?);
     (one.id == other.id).then(|| SeqE::of(one).ended_as(one, [base.record, head.record]))
+}
+
+fn doubtful(side: Side, input: &SideInput) -> Vec<DoubtfulCase> {
+    let cases = input.record.cases.iter().filter(|case| case.outcome.is_measured());
+    let signs = cases.flat_map(|case| case.nothing_measured.iter().map(move |sign| (case, sign)));
+    signs.map(|(case, sign)| DoubtfulCase { side, case: case.id.clone(), sign: sign.clone() }).collect()
+}
+
+/// The one suite file that both sides were measured with.
+fn common_suite<'r>(side: &SideInput<'r>) -> Option<&'r CommonSuite> {
+    side.record.comparison.as_ref()?.suite_file.as_ref()
 }
 
 /// The base without the cases that have no control.
@@ -166,6 +177,7 @@ pub fn compare_by(
         rows = draft.rows;
     }
     warnings.extend(throttling::warning(base.record, head.record));
+    warnings.extend(common_suite(base).map(CommonSuite::sentence));
     warnings.extend(of_side(Side::Base, base));
     warnings.extend(of_side(Side::Head, head));
     rows.sort_by(by_weight);
@@ -193,10 +205,12 @@ pub fn compare_by(
             rounds,
             sessions: rule.sessions(),
             no_reference: policy.no_reference,
+            suite_file: common_suite(base).cloned(),
         },
         differences,
         rows,
         warnings,
+        nothing_measured: [doubtful(Side::Base, base), doubtful(Side::Head, head)].concat(),
         reproduce: policy.reproduce.clone(),
         records: None,
     })

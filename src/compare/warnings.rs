@@ -58,7 +58,11 @@ pub fn of_side(side: Side, input: &SideInput) -> Vec<String> {
     }
     warnings.extend(input.record.warnings.iter().map(|warning| format!("{word}: {warning}")));
     let quoted = input.record.cases.iter();
-    let quoted = quoted.flat_map(|case| case.warnings.iter().map(move |warning| (&case.id, warning)));
+    let quoted = quoted.flat_map(|case| {
+        let signs = case.nothing_measured.iter().filter(|_| case.outcome.is_measured());
+        let signs = signs.map(|sign| format!("{}; next: {}", sign.sentence(), sign.next()));
+        signs.chain(case.warnings.iter().cloned()).map(move |warning| (&case.id, warning))
+    });
     let total = quoted.clone().count();
     warnings.extend(quoted.take(MOST_QUOTED).map(|(id, warning)| format!("{word}: {id}: {warning}")));
     if total > MOST_QUOTED {

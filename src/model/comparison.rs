@@ -32,6 +32,47 @@ pub struct Comparison {
     /// the comparison decides nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_reference: Option<NoReference>,
+    /// Present where one suite file was measured on both sides; absent: each side's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite_file: Option<CommonSuite>,
+}
+
+/// One suite file for both sides of a comparison. Its text is kept in the comparison's folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommonSuite {
+    /// As the user meets it: `gbench.toml`, `bench/gbench.toml`.
+    pub path: String,
+    /// Of its text, in hexadecimal.
+    pub sha256: String,
+    /// Folder of the repository that its relative paths begin at; empty for the root.
+    pub folder: String,
+    pub judge: Judge,
+}
+
+/// Whose suite file says how the rows are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Judge {
+    /// The base has a suite file of its own.
+    Base,
+    /// The base has none: the common file judges, too.
+    Common,
+}
+
+impl CommonSuite {
+    /// A sentence for readers of a verdict.
+    pub fn sentence(&self) -> String {
+        let judge = match self.judge {
+            Judge::Base => "how they are judged says the base's own",
+            Judge::Common => "it also says how they are judged, because the base has none",
+        };
+        let sum: String = self.sha256.chars().take(10).collect();
+        format!(
+            "both sides were measured with one suite file, {} of the checkout ({sum}); {judge}",
+            self.path
+        )
+    }
 }
 
 /// How the two processes of a round share the machine.

@@ -30,6 +30,7 @@ mod job;
 pub mod line;
 mod manifest;
 mod match_fields;
+mod nothing;
 mod outcome;
 mod record;
 mod reference;
@@ -42,7 +43,9 @@ mod visible;
 
 pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Variant};
-pub use comparison::{Comparison, ComparisonPolicy, SequentialRule, SequentialRuleName, Way};
+pub use comparison::{
+    CommonSuite, Comparison, ComparisonPolicy, Judge, SequentialRule, SequentialRuleName, Way,
+};
 pub use exit::Exit;
 pub use fault::{Fault, Place, Result};
 pub use hash::sha256_hex;
@@ -50,10 +53,11 @@ pub use id::{BaselineName, BenchmarkId, RunId};
 pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
 pub use manifest::*;
 pub use match_fields::{MATCH_FIELDS, Strictness};
+pub use nothing::{NothingMeasured, Refusal};
 pub use outcome::{FailureKind, Outcome};
 pub use record::{
-    CaseRecord, Conditions, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, RunRecord,
-    RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
+    CaseRecord, Conditions, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, ReportedError,
+    RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
 };
 pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::samples::exact;
 use super::{
-    Better, CaseId, Comparison, Component, Kind, Manifest, Metric, Outcome, RunId, Shown, StageReport,
+    Better, CaseId, Comparison, Component, Kind, Manifest, Metric, NothingMeasured, Outcome, RunId, Shown,
+    StageReport,
 };
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take
@@ -48,6 +49,13 @@ pub struct RunRecord {
     /// What the reader should know before trusting the numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+impl CaseRecord {
+    /// The error that its program reported, where one ended it.
+    pub fn reported_error(&self) -> Option<&ReportedError> {
+        self.processes.iter().rev().find_map(|process| process.error.as_ref())
+    }
 }
 
 impl RunRecord {
@@ -159,6 +167,9 @@ pub struct CaseRecord {
     pub metadata: BTreeMap<String, serde_json::Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Signs that it measured nothing, though it ended well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nothing_measured: Vec<NothingMeasured>,
 }
 
 /// How the suite file wants a metric judged.
@@ -266,6 +277,43 @@ pub struct ProcessRecord {
     /// What else the machine did meanwhile, where it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
+    /// What the program itself reported as its error, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ReportedError>,
+}
+
+/// An `error` event: the program's own words, cut where they are very long.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedError {
+    /// As the program gave it: `cuda`, `MemoryError`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+}
+
+/// Lines of a trace that reports show, from its end, and characters of each.
+const SHOWN_LINES: usize = 5;
+const SHOWN_WIDTH: usize = 160;
+
+impl ReportedError {
+    /// The end of the trace on one line for reports; the record has all of it.
+    pub fn short_trace(&self) -> Option<String> {
+        let lines = self.trace.as_deref()?.lines().map(str::trim).filter(|line| !line.is_empty());
+        let plain = |line: &str| line.chars().filter(|c| !c.is_control()).collect::<String>();
+        let lines: Vec<String> = lines.map(plain).collect();
+        let left_out = lines.len() > SHOWN_LINES;
+        let shown = lines[lines.len().saturating_sub(SHOWN_LINES)..].iter();
+        let cut = |line: &String| match line.char_indices().nth(SHOWN_WIDTH) {
+            Some((end, _)) => format!("{}...", &line[..end]),
+            None => line.clone(),
+        };
+        let shown: Vec<String> =
+            left_out.then(|| "...".to_owned()).into_iter().chain(shown.map(cut)).collect();
+        (!shown.is_empty()).then(|| shown.join(" | "))
+    }
 }
 
 /// How a process ended.

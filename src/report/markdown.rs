@@ -160,7 +160,12 @@ impl Notes {
         let Some(first) = told.first() else { return Self::default() };
         let same = |part: fn(&Row) -> &str| told.iter().all(|line| part(line.row) == part(first.row));
         let same_next = same(|row| &row.next);
-        if told.len() == 1 || told.len() == lines.len() && same_next && same(|row| &row.reason) {
+        if told.len() == 1
+            || told.len() == lines.len()
+                && same_next
+                && same(|row| &row.reason)
+                && same(|row| row.trace().unwrap_or_default())
+        {
             let each = if told.len() == 1 { "" } else { "For each: " };
             return Self { items: Vec::new(), together: format!("{each}{}\n", sentence(first, true, pen)) };
         }
@@ -188,6 +193,9 @@ fn sentence(line: &Line, with_next: bool, pen: &Pen) -> String {
     let mut parts = Vec::new();
     if !line.row.reason.is_empty() {
         parts.push(format!("{}.", end(&line.row.reason, pen)));
+    }
+    if let Some(trace) = line.row.trace() {
+        parts.push(format!("Trace: {}.", end(trace, pen)));
     }
     if with_next && !line.row.next.is_empty() {
         parts.push(next(&line.row.next, pen));

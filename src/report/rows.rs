@@ -216,10 +216,10 @@ impl<'a> Line<'a> {
 
     /// Why and what next, where the row says so.
     pub fn notes(&self) -> Vec<(&'static str, String)> {
-        [("why", &self.row.reason), ("next", &self.row.next)]
+        let trace = self.row.trace().unwrap_or_default().to_owned();
+        [("why", self.row.reason.clone()), ("trace", trace), ("next", self.row.next.clone())]
             .into_iter()
             .filter(|(_, text)| !text.is_empty())
-            .map(|(label, text)| (label, text.clone()))
             .collect()
     }
 }

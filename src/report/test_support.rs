@@ -42,6 +42,7 @@ fn side(centre: f64) -> RowSide {
         samples: 150,
         centre: Some(centre),
         spread: Some(0.008),
+        trace: None,
     }
 }
 
@@ -132,10 +133,12 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
             rounds: None,
             sessions: None,
             no_reference: None,
+            suite_file: None,
         },
         differences: Vec::new(),
         rows,
         warnings: Vec::new(),
+        nothing_measured: Vec::new(),
         reproduce: "gbench-ci compare .gbench/baselines/main.json artifacts/20261121T110102.345Z-7d01aa/results/record.json"
             .into(),
         records: None,
@@ -241,6 +244,7 @@ pub fn failed_and_missing() -> VerdictDocument {
             centre: None,
             spread: None,
             throttled: Default::default(),
+            trace: None,
         })
     };
     let crash = Outcome::Failed {

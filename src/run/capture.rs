@@ -49,6 +49,15 @@ impl Capture {
         bytes
     }
 
+    /// The last bytes that came, at most `length` of them and without the rest of what was kept.
+    pub fn newest(&self, length: usize) -> String {
+        let tail: Vec<u8> = match self.tail.is_empty() {
+            true => self.head[self.head.len().saturating_sub(length)..].to_vec(),
+            false => self.tail.iter().skip(self.tail.len().saturating_sub(length)).copied().collect(),
+        };
+        String::from_utf8_lossy(&tail).into_owned()
+    }
+
     /// The end as text for searching and showing, at most `length` bytes; what is not UTF-8 is replaced.
     pub fn end(&self, length: usize) -> String {
         let bytes = self.bytes();

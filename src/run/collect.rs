@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::model::line::Event;
-use crate::model::{Better, Metric, ProcessSamples, Stated, Timing};
+use crate::model::{Better, Metric, ProcessSamples, ReportedError, Stated, Timing, convert};
 use crate::suite::Benchmark;
 
 use super::executor::Execution;
 use super::extract::{self, ExtractError};
-
-/// Characters of a traceback that a record keeps; the logs have the rest.
-const MOST_TRACE: usize = 16_384;
+use super::reported;
 
 /// What one process gave.
 #[derive(Debug, Default)]
@@ -28,8 +26,8 @@ pub struct Harvest {
     /// The first failed validation's message.
     pub invalid: Option<String>,
     pub skip: Option<String>,
-    /// The first error: message, kind.
-    pub error: Option<(String, Option<String>)>,
+    /// The first error.
+    pub error: Option<ReportedError>,
     pub config: Vec<ConfigSaid>,
     per_iteration: BTreeMap<&'static str, f64>,
     /// Sizes of the errors that it found in its answer, and its peaks of memory.
@@ -176,11 +174,11 @@ impl Harvest {
                 self.skip.get_or_insert(reason);
             }
             Event::Error { message, kind, trace } => {
-                if let Some(trace) = trace {
-                    let kept: String = trace.chars().take(MOST_TRACE).collect();
-                    self.metadata.insert("error_trace".into(), kept.into());
+                let error = reported::kept(&message, kind.as_deref(), trace.as_deref());
+                if let Some(trace) = &error.trace {
+                    self.metadata.insert("error_trace".into(), trace.clone().into());
                 }
-                self.error.get_or_insert((message, kind));
+                self.error.get_or_insert(error);
             }
         }
     }
@@ -262,6 +260,25 @@ impl Harvest {
                 ..Gathered::default()
             });
         }
+    }
+
+    /// A time below zero, or nothing but zeros: what was timed did not run. A single zero is a coarse clock's.
+    pub fn impossible_time(&self, benchmark: &Benchmark) -> Option<(&str, String)> {
+        self.metrics.iter().find_map(|(name, metric)| {
+            let declared = benchmark.declaration(name, "");
+            let unit = metric.unit.clone().or(declared.0);
+            let unit = unit.unwrap_or_else(|| if name == "time" { "s".into() } else { String::new() });
+            let is_time = !unit.is_empty() && convert(1.0, &unit, "s").is_some();
+            if !is_time || declared.1.gate == Some(false) {
+                return None;
+            }
+            let stated =
+                metric.stated.as_ref().map(|stated| stated.value).filter(|_| metric.values.is_empty());
+            let values = || metric.values.iter().copied().chain(stated);
+            let least = values().reduce(f64::min)?;
+            let impossible = least < 0.0 || values().all(|value| value == 0.0);
+            impossible.then(|| (name.as_str(), format!("{least} {unit}")))
+        })
     }
 
     pub fn has_samples(&self) -> bool {

@@ -100,6 +100,7 @@ impl Draft {
             metrics: Vec::new(),
             metadata: BTreeMap::new(),
             warnings: Vec::new(),
+            nothing_measured: Vec::new(),
         }
     }
 
@@ -187,6 +188,7 @@ impl Draft {
             slot: interleaved.then_some(turn.slot),
             lockstep,
             conditions,
+            error: harvest.error.clone(),
         });
         if !outcome.is_measured() {
             self.break_off(record, outcome);

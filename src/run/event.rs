@@ -14,6 +14,18 @@ pub enum Progress<'a> {
         benchmark: &'a str,
         side: Option<Side>,
     },
+    /// About once a second while it builds. `line`: the last one that it printed, empty before the first.
+    BuildGoesOn {
+        benchmark: &'a str,
+        side: Option<Side>,
+        seconds: f64,
+        line: &'a str,
+    },
+    BuildEnded {
+        benchmark: &'a str,
+        side: Option<Side>,
+        seconds: f64,
+    },
     /// In rounds: before anything is started. `comparable`: cases that both sides have.
     RoundsPlanned {
         cases: usize,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::model::line::{Event, LineError};
 use crate::model::{ProcessEnd, Setting, Stage, StageReport};
@@ -15,6 +15,17 @@ use super::turns::{Block, TurnFault, Turns};
 /// Starts one process, sees it through to its end, and leaves nothing of it behind.
 pub trait Executor {
     fn execute(&mut self, launch: &Launch) -> Execution;
+
+    /// [`Executor::execute`] for a step beside the measurements: `tell` hears of it about every `every`. An executor that
+    /// cannot look meanwhile tells nothing.
+    fn execute_telling(
+        &mut self,
+        launch: &Launch,
+        _every: Duration,
+        _tell: &mut dyn FnMut(Beat<'_>),
+    ) -> Execution {
+        self.execute(launch)
+    }
 
     /// Starts two processes that are alive at once and measure in turns, and sees both through to their end.
     ///
@@ -30,6 +41,15 @@ pub trait Executor {
             }
         }
     }
+}
+
+/// How a process goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Beat<'o> {
+    /// Since it was started.
+    pub seconds: f64,
+    /// The end of what it printed last, to stderr or stdout.
+    pub output: &'o str,
 }
 
 /// One process to start.

@@ -1,5 +1,9 @@
 //! Numbers from the stdout of programs that speak no protocol, as the suite file declares.
 
+mod json;
+
+use std::collections::BTreeMap;
+
 use crate::suite::{Extract, ExtractFrom};
 
 use super::capture::Capture;
@@ -15,6 +19,31 @@ pub enum ExtractError {
     NotANumber { rule: String, text: String },
     #[error("stdout cannot be read for {rule}: {cause}")]
     Unreadable { rule: String, cause: String },
+    #[error("{rule} is no one metric: {what}")]
+    Mixed { rule: String, what: String, next: String },
+    #[error("{rule} found what failed: {why}")]
+    Failed { rule: String, why: String },
+}
+
+impl ExtractError {
+    /// What the reader should do; absent where the output has to be looked at.
+    pub fn next(&self) -> Option<String> {
+        match self {
+            Self::NotKept(_) => Some("raise `log_limit`, or print less".into()),
+            Self::Mixed { next, .. } => Some(next.clone()),
+            Self::Failed { .. } => {
+                Some("let the tool fail with the command, and mend what it measures".into())
+            }
+            Self::Nothing(_) | Self::NotANumber { .. } | Self::Unreadable { .. } => None,
+        }
+    }
+}
+
+/// Why nothing can be taken from an output.
+enum Odd {
+    Unreadable(String),
+    Mixed { what: String, next: String },
+    Failed(String),
 }
 
 /// Each rule with the numbers it found, at least one each.
@@ -29,11 +58,17 @@ pub fn all<'a>(rules: &'a [Extract], stdout: &Capture) -> Result<Vec<(&'a Extrac
 
 fn one(rule: &Extract, text: &str) -> Result<Vec<f64>, ExtractError> {
     let (name, found) = match &rule.from {
-        ExtractFrom::JsonPath(path) => (format!("json = \"{path}\""), json(path, text)),
-        ExtractFrom::Regex(pattern) => (format!("regex = \"{pattern}\""), regex(pattern, text)),
-        ExtractFrom::CsvColumn(column) => (format!("csv = \"{column}\""), csv(column, text)),
+        ExtractFrom::JsonPath(path) => (format!("json = \"{path}\""), json::texts(path, text)),
+        ExtractFrom::Regex(pattern) => {
+            (format!("regex = \"{pattern}\""), regex(pattern, text).map_err(Odd::Unreadable))
+        }
+        ExtractFrom::CsvColumn { column, rows } => (format!("csv = \"{column}\""), csv(column, rows, text)),
     };
-    let texts = found.map_err(|cause| ExtractError::Unreadable { rule: name.clone(), cause })?;
+    let texts = found.map_err(|odd| match odd {
+        Odd::Unreadable(cause) => ExtractError::Unreadable { rule: name.clone(), cause },
+        Odd::Mixed { what, next } => ExtractError::Mixed { rule: name.clone(), what, next },
+        Odd::Failed(why) => ExtractError::Failed { rule: name.clone(), why },
+    })?;
     if texts.is_empty() {
         return Err(ExtractError::Nothing(name));
     }
@@ -44,38 +79,44 @@ fn one(rule: &Extract, text: &str) -> Result<Vec<f64>, ExtractError> {
     texts.into_iter().map(number).collect()
 }
 
-/// One JSON document, or JSON lines.
-fn json(path: &str, text: &str) -> Result<Vec<String>, String> {
-    let path = serde_json_path::JsonPath::parse(path).map_err(|error| error.to_string())?;
-    let documents: Result<Vec<serde_json::Value>, _> = match serde_json::from_str(text) {
-        Ok(document) => Ok(vec![document]),
-        Err(_) => serde_json::Deserializer::from_str(text).into_iter().collect(),
-    };
-    let documents = documents.map_err(|error| error.to_string())?;
-    let texts = documents.iter().flat_map(|document| path.query(document).all()).map(|value| match value {
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    });
-    Ok(texts.collect())
-}
-
 fn regex(pattern: &str, text: &str) -> Result<Vec<String>, String> {
     let regex = regex::RegexBuilder::new(pattern).multi_line(true).build().map_err(|e| e.to_string())?;
     let group = |captures: regex::Captures<'_>| captures.get(1).map(|group| group.as_str().to_owned());
     Ok(regex.captures_iter(text).filter_map(group).collect())
 }
 
-fn csv(column: &str, text: &str) -> Result<Vec<String>, String> {
+/// The cells of a column, of the rows whose other cells are as `rows` says. A table that names what its rows are about
+/// holds several metrics unless they all have one name.
+fn csv(column: &str, rows: &BTreeMap<String, String>, text: &str) -> Result<Vec<String>, Odd> {
+    let unreadable = |error: csv::Error| Odd::Unreadable(error.to_string());
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let headers = reader.headers().map_err(|error| error.to_string())?.clone();
-    let index = headers.iter().position(|header| header == column);
-    let index =
-        index.ok_or_else(|| format!("its columns are {}", headers.iter().collect::<Vec<_>>().join(", ")))?;
-    let cell = |row: csv::Result<csv::StringRecord>| {
-        let row = row.map_err(|error| error.to_string())?;
-        Ok(row.get(index).unwrap_or_default().to_owned())
+    let headers = reader.headers().map_err(unreadable)?.clone();
+    let find = |wanted: &str| {
+        let columns = || format!("its columns are {}", headers.iter().collect::<Vec<_>>().join(", "));
+        headers.iter().position(|header| header == wanted).ok_or_else(|| Odd::Unreadable(columns()))
     };
-    reader.records().map(cell).collect()
+    let index = find(column)?;
+    let wanted: Vec<(usize, &String)> =
+        rows.iter().map(|(name, value)| Ok((find(name)?, value))).collect::<Result<_, Odd>>()?;
+    let mut kept = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(unreadable)?;
+        if wanted.iter().all(|(index, value)| row.get(*index) == Some(value.as_str())) {
+            kept.push(row);
+        }
+    }
+    let names = headers.iter().enumerate().filter(|(_, header)| json::NAMES.contains(header));
+    for (place, header) in names.filter(|(place, _)| *place != index) {
+        let name = |row: &csv::StringRecord| row.get(place).unwrap_or_default().to_owned();
+        let first = kept.first().map(name).unwrap_or_default();
+        if let Some(other) = kept.iter().map(name).find(|other| *other != first) {
+            return Err(Odd::Mixed {
+                what: format!("its rows are of different `{header}`: `{first}` and `{other}`"),
+                next: format!("choose one of them: rows = {{ {header} = \"{first}\" }}"),
+            });
+        }
+    }
+    Ok(kept.iter().map(|row| row.get(index).unwrap_or_default().to_owned()).collect())
 }
 
 #[cfg(test)]
@@ -108,8 +149,8 @@ mod tests {
 
     #[test]
     fn a_csv_column_is_found_by_its_header() {
-        let column = || ExtractFrom::CsvColumn("GB/s".into());
-        assert_eq!(extract(column(), "name, GB/s\ncopy, 10\n\"a,b\", 12\n"), Ok(vec![10.0, 12.0]));
+        let column = || ExtractFrom::CsvColumn { column: "GB/s".into(), rows: BTreeMap::new() };
+        assert_eq!(extract(column(), "size, GB/s\nlarge, 10\n\"a,b\", 12\n"), Ok(vec![10.0, 12.0]));
         assert!(matches!(extract(column(), "name\nx\n"), Err(ExtractError::Unreadable { .. })));
     }
 
@@ -118,5 +159,84 @@ mod tests {
         let mut capture = Capture::new(4);
         capture.push(b"123456");
         assert_eq!(all(&[], &capture), Err(ExtractError::NotKept(6)));
+    }
+
+    fn mixed(from: ExtractFrom, text: &str) -> (String, String) {
+        match extract(from, text) {
+            Err(error @ ExtractError::Mixed { .. }) => (error.to_string(), error.next().unwrap()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// As Google Benchmark writes repetitions and their aggregates.
+    const REPEATED: &str = r#"{"context": {"date": "today"}, "benchmarks": [
+        {"name": "BM_sort/8", "run_name": "BM_sort/8", "run_type": "iteration", "real_time": 10.0},
+        {"name": "BM_sort/8", "run_name": "BM_sort/8", "run_type": "iteration", "real_time": 12.0},
+        {"name": "BM_sort/8_mean", "run_name": "BM_sort/8", "aggregate_name": "mean", "real_time": 11.0},
+        {"name": "BM_sort/8_cv", "run_name": "BM_sort/8", "aggregate_name": "cv", "real_time": 0.1},
+        {"name": "BM_copy", "run_name": "BM_copy", "run_type": "iteration", "real_time": 900.0}]}"#;
+
+    #[test]
+    fn n28_a_path_over_a_list_of_benchmarks_and_their_aggregates_is_no_one_metric() {
+        let path = |text: &str| ExtractFrom::JsonPath(text.into());
+        let (what, next) = mixed(path("$.benchmarks[*].real_time"), REPEATED);
+        assert!(what.contains("different `name`: `BM_sort/8` and `BM_sort/8_mean`"), "{what}");
+        // The advice can be followed as it stands.
+        let advised = next.split('"').nth(1).unwrap();
+        assert_eq!(extract(path(advised), REPEATED), Ok(vec![10.0, 12.0]));
+        assert!(mixed(path("$..[?@.run_name == 'BM_sort/8'].real_time"), REPEATED).0.contains("`name`"));
+    }
+
+    #[test]
+    fn n28_values_of_different_keys_are_no_samples_of_one_metric() {
+        let text = r#"{"results": [{"mean": 1.0, "stddev": 0.1, "times": [0.9, 1.1]}]}"#;
+        let path = |text: &str| ExtractFrom::JsonPath(text.into());
+        for wrong in ["$.results[*]['mean','stddev']", "$.results[0].*", "$..[?@ > 0]"] {
+            let (what, _) = mixed(path(wrong), text);
+            assert!(what.contains("different keys"), "{wrong}: {what}");
+        }
+        assert_eq!(extract(path("$.results[*].times[*]"), text), Ok(vec![0.9, 1.1]));
+        assert_eq!(extract(path("$..mean"), text), Ok(vec![1.0]));
+        // The elements of one list may be lists themselves.
+        assert_eq!(extract(path("$[*][*]"), "[[1, 2], [3]]"), Ok(vec![1.0, 2.0, 3.0]));
+        // Lines are the elements of a list.
+        let lines = "{\"name\": \"a\", \"ms\": 1}\n{\"name\": \"b\", \"ms\": 2}\n";
+        assert!(mixed(path("$.ms"), lines).0.contains("different `name`"));
+        assert_eq!(
+            extract(path("$[?@.name == 'a'].ms"), &format!("[{}]", lines.trim().replace('\n', ","))),
+            Ok(vec![1.0])
+        );
+    }
+
+    #[test]
+    fn n28_an_entry_that_failed_is_no_measurement() {
+        let path = |text: &str| ExtractFrom::JsonPath(text.into());
+        let hyperfine =
+            r#"{"results": [{"command": "false", "mean": 0.0, "times": [0.0, 0.0], "exit_codes": [1, 1]}]}"#;
+        let failed = extract(path("$.results[0].times[*]"), hyperfine).unwrap_err();
+        assert!(failed.to_string().contains("ended with exit code 1"), "{failed}");
+        assert_eq!(
+            extract(path("$.results[0].times[*]"), &hyperfine.replace("[1, 1]", "[0, 0]")),
+            Ok(vec![0.0, 0.0])
+        );
+        let google = r#"{"benchmarks": [{"name": "a", "error_occurred": true, "error_message": "no GPU", "real_time": 0}]}"#;
+        assert!(
+            extract(path("$.benchmarks[*].real_time"), google).unwrap_err().to_string().contains("no GPU")
+        );
+    }
+
+    #[test]
+    fn n28_rows_of_several_benchmarks_are_chosen_by_name() {
+        let text = "name,iterations,real_time\nsort,10,1.5\ncopy,10,9\nsort,10,2.5\n";
+        let column = |rows: &[(&str, &str)]| ExtractFrom::CsvColumn {
+            column: "real_time".into(),
+            rows: rows.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+        };
+        let (what, next) = mixed(column(&[]), text);
+        assert!(what.contains("different `name`: `sort` and `copy`"), "{what}");
+        assert_eq!(next, "choose one of them: rows = { name = \"sort\" }");
+        assert_eq!(extract(column(&[("name", "sort")]), text), Ok(vec![1.5, 2.5]));
+        assert!(matches!(extract(column(&[("nom", "sort")]), text), Err(ExtractError::Unreadable { .. })));
+        assert!(matches!(extract(column(&[("name", "none")]), text), Err(ExtractError::Nothing(_))));
     }
 }

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::build::{self, step_launch};
 use super::environment;
-use super::event::{Observer, Progress};
+use super::event::Observer;
 use super::executor::{End, Execution, Executor, Launch, StagePlan, Stop};
-use super::judge::{first_line, signal_name};
-use super::lane::{LaneRun, slug};
+use super::lane::LaneRun;
+use super::nothing;
 use super::temporary::Temporary;
 use crate::model::line::MICRO_ARGUMENT;
-use crate::model::{FailureKind, Outcome, Params, ProcessEnd, Result, Stage, Thermal, Timing};
+use crate::model::{Outcome, Params, ProcessEnd, Result, Stage, Thermal, Timing};
 use crate::plan::{Lane, PlannedCase};
-use crate::suite::Benchmark;
 
 /// Starts processes of a plan, one at a time.
 pub struct Hands<'a> {
@@ -41,15 +41,11 @@ impl Hands<'_> {
             let outcome = match built.iter().find(|(other, _)| other == build) {
                 Some((_, outcome)) => outcome.clone(),
                 None => {
-                    let side = lane.side;
-                    self.observer.on(&Progress::BuildStarted { benchmark: &id, side });
-                    let launch = build_launch(benchmark, build, self.until);
-                    let execution = self.executor.execute(&launch);
-                    lane.log(&format!("build-{}", slug(&id)), &execution)?;
-                    if let Some(stop @ (Stop::Interrupt(_) | Stop::RunDeadline)) = execution.stopped {
-                        return Ok(Some(stop));
-                    }
-                    let outcome = build_outcome(&execution);
+                    let step = (&**benchmark, build);
+                    let outcome = match build::build(self.executor, self.observer, step, lane, self.until)? {
+                        Ok(outcome) => outcome,
+                        Err(stop) => return Ok(Some(stop)),
+                    };
                     built.push((build.clone(), outcome.clone()));
                     outcome
                 }
@@ -57,6 +53,9 @@ impl Hands<'_> {
             if let Some(outcome) = outcome {
                 lane.settled.insert(id, outcome);
             }
+        }
+        for benchmark in plan.benchmarks.iter().filter(|it| !lane.settled.contains_key(it.id.as_str())) {
+            nothing::time_start(self.executor, benchmark, &mut lane.starts);
         }
         Ok(None)
     }
@@ -124,61 +123,5 @@ impl Hands<'_> {
             stderr_limit: log_limit,
             until: self.until,
         }
-    }
-}
-
-fn build_launch(benchmark: &Benchmark, build: &crate::suite::Build, until: Option<Instant>) -> Launch {
-    let argv = build.action.argv(&crate::model::Params::new(), &[]);
-    step_launch(benchmark, argv, build.dir.clone(), Stage::Build, until)
-}
-
-/// A process beside the measured ones, all of it one stage.
-fn step_launch(
-    benchmark: &Benchmark,
-    argv: Vec<String>,
-    dir: PathBuf,
-    stage: Stage,
-    until: Option<Instant>,
-) -> Launch {
-    let settings = &benchmark.settings;
-    Launch {
-        argv,
-        dir,
-        env: environment::of_benchmark(benchmark),
-        stages: StagePlan {
-            follows_events: false,
-            first: stage,
-            deadlines: settings.deadlines.clone(),
-            multiplier: settings.deadline_multiplier.value,
-        },
-        memory_limit: 0,
-        stdout_limit: 1 << 20,
-        stderr_limit: 1 << 20,
-        until,
-    }
-}
-
-fn build_outcome(execution: &Execution) -> Option<Outcome> {
-    let failed = |cause: String| {
-        let advice = "run the build step by hand; its output is in the run's logs".into();
-        Some(Outcome::Failed { kind: FailureKind::Build, cause, advice })
-    };
-    if let Some(Stop::Stage { stage, limit, spent }) = execution.stopped {
-        let advice = "raise it: deadlines.build".into();
-        return Some(Outcome::TimedOut { stage, limit, spent, advice });
-    }
-    match &execution.end {
-        End::Process(ProcessEnd::Exit(0)) => None,
-        End::Process(ProcessEnd::Exit(code)) => {
-            let stderr = execution.stderr.end(4096);
-            let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).map(first_line);
-            let last = last.map(|line| format!("; stderr ends: {line}")).unwrap_or_default();
-            failed(format!("the build step ended with exit code {code}{last}"))
-        }
-        End::Process(ProcessEnd::Signal(signal)) => {
-            failed(format!("the build step was ended by {}", signal_name(*signal)))
-        }
-        End::NotStarted { cause, .. } => failed(format!("the build step could not be started: {cause}")),
-        End::Lost => failed("the build step's supervisor was killed".into()),
     }
 }

@@ -1,10 +1,11 @@
 //! From what was seen of a process to its outcome: one pure function, so that every ending has one meaning.
 
-use crate::model::{FailureKind, Outcome, ProcessEnd, Stage, Timing, format_duration};
+use crate::model::{FailureKind, Outcome, ProcessEnd, ReportedError, Stage, Timing, format_duration};
 use crate::suite::Benchmark;
 
 use super::collect::Harvest;
 use super::executor::{End, Execution, Stop};
+use super::reported::{self, Meaning};
 use super::share::ShareFault;
 use super::turns::TurnFault;
 
@@ -14,7 +15,7 @@ pub fn judge(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) ->
     stopped(execution, benchmark)
         .or_else(|| not_started(execution, benchmark))
         .or_else(|| killed(execution, benchmark))
-        .or_else(|| said(harvest))
+        .or_else(|| said(execution, harvest))
         .or_else(|| exit_code(execution))
         .or_else(|| bad_data(execution, harvest, benchmark))
         .unwrap_or(Outcome::Measured)
@@ -152,21 +153,33 @@ fn killed(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
             "raise `memory_limit`, in case it is too small to start in; else run it by hand under a debugger"
         }
         9 => "look in the kernel's log and at other jobs for who sent it",
-        _ => "run it by hand under a debugger; its stderr is in the run's logs",
+        _ => match execution.stderr.total() {
+            0 => "run it by hand under a debugger: it printed nothing to stderr",
+            _ => "run it by hand under a debugger; its stderr is in the run's logs",
+        },
     };
     Some(failed(FailureKind::Signal, format!("ended by {}", signal_name(signal)), advice))
 }
 
 /// What the child reported itself.
-fn said(harvest: &Harvest) -> Option<Outcome> {
-    if let Some((message, kind)) = &harvest.error {
-        let cause = first_line(message);
-        return Some(match kind.as_deref() {
-            Some("out_of_memory") => out_of_memory(cause),
-            Some("import") => {
+fn said(execution: &Execution, harvest: &Harvest) -> Option<Outcome> {
+    if let Some(error) = &harvest.error {
+        let message = first_line(&error.message);
+        let kind = error.kind.as_deref().map(first_line);
+        let meaning = reported::meaning(error);
+        let cause = match kind {
+            // Said in other words, or once more.
+            Some(kind) if meaning != Meaning::Import && kind != "out_of_memory" => {
+                format!("{message} ({kind})")
+            }
+            _ => message,
+        };
+        return Some(match meaning {
+            Meaning::OutOfMemory => out_of_memory(cause),
+            Meaning::Import => {
                 failed(FailureKind::Error, format!("import failed: {cause}"), "install the missing module")
             }
-            _ => failed(FailureKind::Error, cause, "read its stderr in the run's logs"),
+            Meaning::Other => failed(FailureKind::Error, cause, after_error(execution, error)),
         });
     }
     let reason = harvest.skip.as_ref()?;
@@ -196,7 +209,11 @@ fn exit_code(execution: &Execution) -> Option<Outcome> {
         Some(line) => format!("exit code {code}{shell}; stderr ends: {line}"),
         None => format!("exit code {code}{shell}"),
     };
-    Some(failed(FailureKind::ExitCode, cause, "run the command by hand; its output is in the run's logs"))
+    let advice = match execution.stderr.total() + execution.stdout.total() {
+        0 => "run the command by hand: it printed nothing",
+        _ => "run the command by hand; its output is in the run's logs",
+    };
+    Some(failed(FailureKind::ExitCode, cause, advice))
 }
 
 /// It ended well; is what it gave a measurement?
@@ -219,21 +236,36 @@ fn bad_data(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) -> 
             advice: "look for a division by zero or an empty timing in the benchmark".into(),
         });
     }
+    if let Some((metric, value)) = harvest.impossible_time(benchmark) {
+        return Some(Outcome::Invalid {
+            cause: format!("metric `{metric}` is {value}: nothing takes that time"),
+            advice: "see by hand whether what it measures ran at all".into(),
+        });
+    }
     if let Some(error) = &harvest.extract_error {
-        let advice = match error {
-            super::extract::ExtractError::NotKept(_) => "raise `log_limit`, or print less",
-            _ => "compare the rule in `extract` with the stdout in the run's logs",
-        };
-        return Some(failed(FailureKind::Extraction, error.to_string(), advice));
+        let advice = error.next().unwrap_or_else(|| match execution.stdout.total() {
+            0 => "it printed nothing to stdout: see by hand where its numbers go".into(),
+            _ => "compare the rule in `extract` with the stdout in the run's logs".into(),
+        });
+        return Some(failed(FailureKind::Extraction, error.to_string(), &advice));
     }
     if !harvest.has_samples() {
         let advice = match benchmark.timing {
             Timing::Protocol => "send at least one `sample` event, or set timing = \"process\"",
-            Timing::Process | Timing::Stdout => "look at its output in the run's logs",
+            Timing::Process | Timing::Stdout => "run it by hand, and look at what it prints",
         };
         return Some(failed(FailureKind::NoSamples, "it ended well and sent no sample".into(), advice));
     }
     None
+}
+
+/// Where the reader finds more about an error that the program reported; only what is there is named.
+fn after_error(execution: &Execution, error: &ReportedError) -> &'static str {
+    match (execution.stderr.total(), &error.trace) {
+        (0, Some(_)) => "read its trace: the record has all of it",
+        (0, None) => "run it by hand: it printed nothing to stderr",
+        _ => "read its stderr in the run's logs",
+    }
 }
 
 /// The trace that running out of memory leaves in stderr, by the words of the usual runtimes.

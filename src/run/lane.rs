@@ -9,6 +9,7 @@ use super::devices::Devices;
 use super::draft::{Around, Draft};
 use super::executor::{Execution, Stop};
 use super::judge::signal_name;
+use super::nothing::{self, Start};
 use super::requires;
 use crate::model::{CaseRecord, FailureKind, Manifest, Outcome, RecordState, Result, RunRecord, Side};
 use crate::plan::{Lane, PlannedCase};
@@ -34,6 +35,8 @@ pub struct LaneRun {
     pub folder: RunFolder,
     /// By index of the case in the record.
     drafts: Vec<Draft>,
+    /// How long the interpreters of its benchmarks take to start.
+    pub starts: Vec<Start>,
     /// Benchmark id to the outcome that settles all its cases before they run.
     pub settled: BTreeMap<String, Outcome>,
     gpu_missing: bool,
@@ -83,7 +86,7 @@ impl LaneRun {
                 settled.insert(benchmark.id.to_string(), outcome);
             }
         }
-        Self { side: lane.side, record, folder, drafts, settled, gpu_missing }
+        Self { side: lane.side, record, folder, drafts, starts: Vec::new(), settled, gpu_missing }
     }
 
     pub fn case(&self, index: usize) -> &CaseRecord {
@@ -109,7 +112,11 @@ impl LaneRun {
 
     /// Takes what a process gave, into the record alone.
     pub fn add(&mut self, index: usize, execution: &Execution, around: Around) {
-        self.drafts[index].add(&mut self.record.cases[index], execution, around);
+        let case = &mut self.record.cases[index];
+        let sign = nothing::sign(execution, &self.drafts[index].planned().benchmark, &self.starts);
+        case.nothing_measured
+            .extend(sign.filter(|sign| !case.nothing_measured.iter().any(|it| it.is_like(sign))));
+        self.drafts[index].add(case, execution, around);
     }
 
     /// Says something of a case, once.

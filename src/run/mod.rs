@@ -1,5 +1,6 @@
 //! Carries a plan out: processes in, records out.
 
+mod build;
 mod capture;
 mod collect;
 mod devices;
@@ -13,7 +14,9 @@ mod interrupt;
 mod judge;
 mod lane;
 mod lines;
+mod nothing;
 mod pair;
+mod reported;
 mod requires;
 mod rounds;
 mod session;
@@ -27,7 +30,7 @@ mod turns;
 mod watch;
 
 pub use event::{Observer, Progress, Silent};
-pub use executor::{End, Execution, Executor, Launch, StagePlan, Stop};
+pub use executor::{Beat, End, Execution, Executor, Launch, StagePlan, Stop};
 pub use interrupt::{Interrupt, outlive_file_size_limit};
 pub use lane::Finished;
 pub use requires::has_binary;

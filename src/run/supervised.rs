@@ -17,7 +17,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::environment;
-use super::executor::{Execution, Executor, Launch, Stop};
+use super::executor::{Beat, Execution, Executor, Launch, Stop};
 use super::interrupt::Interrupt;
 use super::pair;
 use super::temporary::{self, Temporary};
@@ -40,6 +40,8 @@ pub struct Supervised {
     /// Private folder of the FIFOs.
     folder: Temporary,
     interrupt: Option<Interrupt>,
+    /// How often to look although nothing comes, while somebody wants to be told.
+    beat: Option<Duration>,
     /// The whole process is ours, so that orphans of a killed supervisor may be cleaned up.
     owns_process: bool,
 }
@@ -57,7 +59,7 @@ impl Supervised {
         // Also once a run: whoever was killed could not.
         temporary::remove_abandoned();
         let folder = Temporary::make()?;
-        Ok(Self { binary, folder, interrupt, owns_process })
+        Ok(Self { binary, folder, interrupt, beat: None, owns_process })
     }
 
     /// A fresh FIFO, held open by us for reading and writing so that it never reports an end of file between two
@@ -119,6 +121,32 @@ impl Supervised {
         Ok(watch.finish(oom_kills() > oom_before, None))
     }
 
+    /// As [`Self::run`]. Nobody is told of the end.
+    fn run_telling(
+        &mut self,
+        launch: &Launch,
+        every: Duration,
+        tell: &mut dyn FnMut(Beat<'_>),
+    ) -> std::io::Result<Execution> {
+        let oom_before = oom_kills();
+        let mut watches = [self.start(launch, 0, false)?];
+        let began = Instant::now();
+        let mut last = began;
+        self.beat = Some(every);
+        let followed = self.follow(&mut watches, &mut |watches, now| {
+            if now.saturating_duration_since(last) >= every && watches.iter().all(|watch| !watch.is_over()) {
+                last = now;
+                let output = watches[0].newest_output();
+                tell(Beat { seconds: now.saturating_duration_since(began).as_secs_f64(), output: &output });
+            }
+            Ok(())
+        });
+        self.beat = None;
+        followed?;
+        let [watch] = watches;
+        Ok(watch.finish(oom_kills() > oom_before, None))
+    }
+
     fn run_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> std::io::Result<[Execution; 2]> {
         let oom_before = oom_kills();
         // The coin decides about everything that one side does before the other.
@@ -175,7 +203,7 @@ impl Supervised {
         for descriptor in self.interrupt.iter().flat_map(|interrupt| interrupt.descriptors()) {
             fds.push(PollFd::new(descriptor, PollFlags::POLLIN));
         }
-        let (mut controls, mut wake) = (Vec::new(), None);
+        let (mut controls, mut wake) = (Vec::new(), self.beat.map(|beat| now + beat));
         for watch in watches.iter_mut() {
             if watch.is_over() {
                 controls.push(None);
@@ -226,6 +254,18 @@ impl Executor for Supervised {
             return execution;
         }
         self.run(launch).unwrap_or_else(|error| not_followed(&error))
+    }
+
+    fn execute_telling(
+        &mut self,
+        launch: &Launch,
+        every: Duration,
+        tell: &mut dyn FnMut(Beat<'_>),
+    ) -> Execution {
+        if let Some(execution) = self.interrupted() {
+            return execution;
+        }
+        self.run_telling(launch, every, tell).unwrap_or_else(|error| not_followed(&error))
     }
 
     fn execute_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> [Execution; 2] {

@@ -45,6 +45,8 @@ pub struct Watch {
     told: usize,
     stdout: (Option<Stream>, Capture),
     stderr: (Option<Stream>, Capture),
+    /// Bytes of both when somebody last asked, and which of them had grown.
+    told_output: (u64, u64, bool),
     stopped: Option<Stop>,
     /// When a supervisor that was told to stop is no longer waited for.
     give_up: Option<Instant>,
@@ -77,6 +79,7 @@ impl Watch {
             told: 0,
             stdout: (stdout, Capture::new(launch.stdout_limit)),
             stderr: (stderr, Capture::new(launch.stderr_limit)),
+            told_output: (0, 0, false),
             stopped: None,
             give_up: None,
             until: launch.until,
@@ -200,6 +203,20 @@ impl Watch {
         self.give_up.get_or_insert(Instant::now() + PATIENCE);
         // A supervisor that has just reported does not read this any more, and need not.
         let _ = (&mut &self.control).write_all(&[word]);
+    }
+
+    /// The end of the stream that has grown since the last call; of both stderr, of neither the one before.
+    pub fn newest_output(&mut self) -> String {
+        let (stdout, stderr) = (self.stdout.1.total(), self.stderr.1.total());
+        let (before, also_before, was_stdout) = self.told_output;
+        let is_stdout = match (stdout > before, stderr > also_before) {
+            (_, true) => false,
+            (true, false) => true,
+            (false, false) => was_stdout,
+        };
+        self.told_output = (stdout, stderr, is_stdout);
+        let capture = if is_stdout { &self.stdout.1 } else { &self.stderr.1 };
+        capture.newest(4096)
     }
 
     /// What has come since the last call that matters to who gives the turns.

@@ -4,6 +4,7 @@
 //! artifacts/<comparison id>/
 //!   base/  head/  control/   a run's folder each
 //!   reports/                 the verdict
+//!   suite.toml               the one suite file of both sides, where it is not each side's own
 //! ```
 
 use std::collections::HashMap;
@@ -12,7 +13,9 @@ use std::path::{Path, PathBuf};
 use super::folder::{JOURNAL, RECORD, make_unwatched};
 use super::read::{read_record, write_atomically};
 use super::started;
-use crate::model::{CaseId, CaseRecord, Fault, Outcome, Result, RunId, RunRecord, Side};
+use crate::model::{CaseId, CaseRecord, Exit, Fault, Outcome, Result, RunId, RunRecord, Side};
+
+const SUITE: &str = "suite.toml";
 
 /// Where a comparison keeps its sides and its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +63,24 @@ impl ComparisonFolder {
     /// The run folder of one side.
     pub fn side(&self, side: Side) -> PathBuf {
         self.root.join(side.word())
+    }
+
+    /// Keeps the text of the one suite file that both sides are measured with.
+    pub fn keep_suite(&self, text: &str) -> Result<()> {
+        write_atomically(&self.root.join(SUITE), text.as_bytes())
+    }
+
+    /// That text, and where it is kept. Errors: it is not there any more, or cannot be read.
+    pub fn kept_suite(&self) -> Result<(String, PathBuf)> {
+        let path = self.root.join(SUITE);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok((text, path)),
+            Err(error) => {
+                let what = format!("the suite file of this comparison cannot be read: {error}");
+                let next = "begin a new comparison: `gbench-ci compare BASE..HEAD`";
+                Err(Fault::at_path(path, what, next).exits(Exit::Failed))
+            }
+        }
     }
 
     /// Writes a report of the whole, for example `verdict.json`, so that readers see the old one or the new one.

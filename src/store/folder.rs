@@ -237,6 +237,7 @@ fn head_of(case: &CaseRecord) -> CaseRecord {
         declared: case.declared.clone(),
         metadata: case.metadata.clone(),
         warnings: case.warnings.clone(),
+        nothing_measured: case.nothing_measured.clone(),
     }
 }
 

@@ -31,13 +31,16 @@ impl Suite {
     /// Reads a suite file. `builtins`: the members that `builtin = "name"` may call, found by the name of
     /// their [`super::Action::Builtin`]. Errors: every mistake of the file, chained, each with its place.
     pub fn load(path: &Path, builtins: &[Benchmark]) -> Result<Suite> {
-        let bytes = read(path)?;
-        let text = String::from_utf8(bytes).map_err(|error| {
+        Self::parse(path, &Self::text_of(path)?, builtins)
+    }
+
+    /// The text of a suite file, not looked at yet. Errors: it is missing, empty, too large or not UTF-8.
+    pub fn text_of(path: &Path) -> Result<String> {
+        String::from_utf8(read(path)?).map_err(|error| {
             let good = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..good].iter().filter(|byte| **byte == b'\n').count() + 1;
             Fault::at_path(path, format!("line {line} is not UTF-8 text"), "save the file as UTF-8")
-        })?;
-        Self::parse(path, &text, builtins)
+        })
     }
 
     /// [`Suite::load`] for text that is at hand; `path` names it and anchors its folders, and is not opened.

@@ -1,5 +1,7 @@
 //! Which numbers a benchmark yields, where from, and how they are to be judged.
 
+use std::collections::BTreeMap;
+
 use globset::Glob;
 use regex::Regex;
 use serde_json_path::JsonPath;
@@ -137,6 +139,7 @@ fn name(item: &Item, earlier: &[Extract]) -> Option<String> {
 
 fn source(table: &mut Table) -> Option<ExtractFrom> {
     let ways = [table.take("json"), table.take("regex"), table.take("csv")];
+    let rows = table.take("rows");
     let mut given = ways.into_iter().flatten();
     let Some(first) = given.next() else {
         let next = "add `json = \"$.path\"`, `regex = \"(number)\"` or `csv = \"column\"`";
@@ -149,11 +152,25 @@ fn source(table: &mut Table) -> Option<ExtractFrom> {
         return None;
     }
     let text = first.expression()?.to_owned();
+    if let Some(rows) = rows.as_ref().filter(|_| first.key != "csv") {
+        let what = format!("`rows` chooses rows of a `csv`, and this extraction has `{}`", first.key);
+        rows.page.fault(rows.key_span.clone(), what, "take `rows` out");
+    }
     match first.key {
         "json" => json_path(&first, text),
         "regex" => regex(&first, text),
-        _ => Some(ExtractFrom::CsvColumn(text)),
+        _ => Some(ExtractFrom::CsvColumn {
+            column: text,
+            rows: rows.map(|rows| cells(&rows)).unwrap_or_default(),
+        }),
     }
+}
+
+/// `{ name = "copy" }`: the cells by which rows are chosen.
+fn cells(item: &Item) -> BTreeMap<String, String> {
+    let table = item.table().map(|table| table.items()).unwrap_or_default();
+    let cell = |item: &Item| Some((item.key.to_owned(), item.text()?.to_owned()));
+    table.iter().filter_map(cell).collect()
 }
 
 fn json_path(item: &Item, path: String) -> Option<ExtractFrom> {

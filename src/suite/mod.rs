@@ -161,8 +161,8 @@ pub enum ExtractFrom {
     JsonPath(String),
     /// The first capture group of every match is a sample.
     Regex(String),
-    /// The named column of a CSV with a header row; every row is a sample.
-    CsvColumn(String),
+    /// The named column of a CSV with a header row; every row is a sample, or every row with these cells.
+    CsvColumn { column: String, rows: BTreeMap<String, String> },
 }
 
 /// How metrics whose name matches are judged.

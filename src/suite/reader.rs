@@ -241,7 +241,7 @@ impl<'t> Item<'t> {
 
     /// A relative change: `"5%"` or `0.05`.
     pub fn ratio(&self) -> Option<f64> {
-        self.quantity(parse_ratio, check_ratio, "a change such as \"5%\" or 0.05, above 0 and at most 10")
+        self.quantity(parse_ratio, check_ratio, "a change such as \"5%\" or 0.05")
     }
 
     /// An absolute difference: `"50 ns"`, `"64 KiB"`, or a number in the metric's own unit.

@@ -167,7 +167,7 @@ mod tests {
             ("deadlines = {mesure = 1}", "`deadlines` has no key `mesure`"),
             ("deadline_multiplier = -1", "`deadline_multiplier` cannot be -1"),
             ("percentiles = [101]", "101 is not a percentile"),
-            ("threshold = 0", "`threshold`: 0 is not above 0 and at most 10 (1000 %)"),
+            ("threshold = 0", "`threshold`: 0 is not above 0 and below 1 (100 %)"),
             ("threshold = \"five\"", "`threshold`: `five` is neither `5%` nor `0.05`"),
             ("memory_limit = \"8 Gigs\"", "`memory_limit`: `Gigs` is not a unit of size"),
             ("seed = 99999999999999999999", "`seed` is larger than 64 bits hold"),

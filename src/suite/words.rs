@@ -82,23 +82,41 @@ pub fn parse_margin(text: &str) -> Result<Margin, String> {
     }
 }
 
-/// A relative change from `5%` or `0.05`, above 0 and at most 10 (1000 %). Error: what is wrong.
+/// A relative change from `5%` or `0.05`, above 0 and at most 1000 %. Without `%` it is a share below 1: `5` might mean
+/// 5 % as well as 500 %. Error: what is wrong.
 pub fn parse_ratio(text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
-    let (number, scale) = match trimmed.strip_suffix('%') {
-        Some(number) => (number.trim_end(), 100.0),
-        None => (trimmed, 1.0),
+    let number = |text: &str| -> Result<f64, String> {
+        text.parse().map_err(|_| format!("`{text}` is neither `5%` nor `0.05`"))
     };
-    let number: f64 = number.parse().map_err(|_| format!("`{text}` is neither `5%` nor `0.05`"))?;
-    check_ratio(number / scale).map_err(|_| format!("`{text}` is not above 0 and at most 1000 %"))
+    let Some(percent) = trimmed.strip_suffix('%') else { return check_ratio(number(trimmed)?) };
+    match number(percent.trim_end())? / 100.0 {
+        ratio if ratio > 0.0 && ratio <= 10.0 => Ok(ratio),
+        _ => Err(format!("`{text}` is not above 0 and at most 1000 %")),
+    }
 }
 
-/// The bounds of [`parse_ratio`] for a number that is already one.
+/// A relative change from a number without `%`: above 0 and below 1.
 pub fn check_ratio(ratio: f64) -> Result<f64, String> {
-    match ratio > 0.0 && ratio <= 10.0 {
-        true => Ok(ratio),
-        false => Err(format!("{ratio} is not above 0 and at most 10 (1000 %)")),
+    match ratio {
+        _ if ratio > 0.0 && ratio < 1.0 => Ok(ratio),
+        _ if (1.0..=1000.0).contains(&ratio) => {
+            Err(format!("{ratio} is {}; for {ratio} % write \"{ratio}%\"", as_percent(ratio)))
+        }
+        _ => Err(format!("{ratio} is not above 0 and below 1 (100 %)")),
     }
+}
+
+/// A relative change as [`parse_ratio`] reads it back.
+pub fn ratio_text(ratio: f64) -> String {
+    if ratio < 1.0 { ratio.to_string() } else { as_percent(ratio) }
+}
+
+fn as_percent(ratio: f64) -> String {
+    // Ten digits: the product of 0.07 and 100 is not quite 7.
+    let percent = format!("{:.10}", ratio * 100.0);
+    let percent = percent.trim_end_matches('0').trim_end_matches('.');
+    format!("{percent}%")
 }
 
 /// The known names that a reader may have meant by `word`, nearest first, at most three.
@@ -194,8 +212,22 @@ mod tests {
         assert_eq!(parse_ratio("5%"), Ok(0.05));
         assert_eq!(parse_ratio("2.5 %"), Ok(0.025));
         assert_eq!(parse_ratio("0.05"), Ok(0.05));
+        assert_eq!(parse_ratio("500%"), Ok(5.0));
         for bad in ["0", "-5%", "1001%", "11", "five", "", "nan"] {
             assert!(parse_ratio(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn n28_a_number_of_one_or_more_is_no_threshold_without_a_percent_sign() {
+        for (text, hint) in [("5", "for 5 % write \"5%\""), ("1", "\"1%\""), ("2.5", "\"2.5%\"")] {
+            let what = parse_ratio(text).unwrap_err();
+            assert!(what.contains(hint), "{what}");
+            assert_eq!(Err(what), check_ratio(text.parse().unwrap()));
+        }
+        assert!(check_ratio(5.0).unwrap_err().starts_with("5 is 500%"));
+        for ratio in [0.05, 0.07, 0.0025, 5.0, 1.1, 10.0] {
+            assert_eq!(parse_ratio(&ratio_text(ratio)), Ok(ratio), "{}", ratio_text(ratio));
         }
     }
 

@@ -123,6 +123,7 @@ fn case(plan: &Planned, (seed, index): (u32, u32), processes: u32, iterations: u
         declared: BTreeMap::new(),
         metadata: BTreeMap::new(),
         warnings: Vec::new(),
+        nothing_measured: Vec::new(),
     }
 }
 
@@ -147,6 +148,7 @@ fn process(index: u32) -> ProcessRecord {
         slot: None,
         lockstep: false,
         conditions: None,
+        error: None,
     }
 }
 

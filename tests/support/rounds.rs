@@ -50,6 +50,7 @@ pub fn comparison(cases: usize) -> Comparison {
             match_key: Default::default(),
         },
         no_reference: None,
+        suite_file: None,
     }
 }
 

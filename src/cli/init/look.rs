@@ -4,6 +4,7 @@ mod compiled;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -72,7 +73,7 @@ fn program(folder: &Path, place: &str, file: &str, path: &str) -> Option<Found> 
             command: command.iter().map(|argument| literal(argument)).collect(),
             build: Vec::new(),
             binaries: if binary.is_empty() { Vec::new() } else { vec![binary.to_owned()] },
-            gpu: false,
+            gpu: mentions_cuda(&folder.join(path)),
             why,
         })
     };
@@ -86,6 +87,19 @@ fn program(folder: &Path, place: &str, file: &str, path: &str) -> Option<Found> 
         }
         _ => None,
     }
+}
+
+/// Words by which a program shows that it works on an NVIDIA GPU: in its text, or in what it is linked with.
+const CUDA: [&str; 5] = ["cuda", "cupy", "triton", "nvidia-smi", "nvcc"];
+
+/// Bytes of a program that are searched for them.
+const MOST: u64 = 1 << 20;
+
+fn mentions_cuda(path: &Path) -> bool {
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut bytes));
+    let text = String::from_utf8_lossy(&bytes).to_lowercase();
+    read.is_ok() && CUDA.iter().any(|word| text.contains(word))
 }
 
 fn executable(path: &Path) -> bool {
@@ -178,6 +192,18 @@ pub mod tests {
             ("io-bench", "sh scripts/io-bench.sh"),
         ];
         assert_eq!(commands, expected.map(|(name, command)| (name, command.to_owned())));
+    }
+
+    #[test]
+    fn n19_a_program_that_speaks_of_cuda_needs_a_gpu() {
+        let folder = folder(&[
+            ("bench_gpu.py", "import torch\nx = torch.empty(8).cuda()\n", 0o644),
+            ("bench_cpu.py", "import numpy\n", 0o644),
+            ("bench_run.sh", "nvidia-smi && ./x\n", 0o644),
+        ]);
+        let gpus: Vec<_> = look(folder.path()).into_iter().map(|entry| (entry.name, entry.gpu)).collect();
+        let expected = [("bench_cpu", false), ("bench_gpu", true), ("bench_run", true)];
+        assert_eq!(gpus, expected.map(|(name, gpu)| (name.to_owned(), gpu)));
     }
 
     #[test]

@@ -83,6 +83,7 @@ fn of_several(parts: Vec<Part>) -> Result<VerdictDocument> {
         differences,
         rows,
         warnings,
+        nothing_measured: parts.iter().flat_map(|part| part.verdict.nothing_measured.clone()).collect(),
         reproduce: again(&parts),
         records: None,
     };
@@ -102,6 +103,10 @@ fn by_one_rule(one: &Part, other: &Part) -> Result<()> {
             Some(format!("its rule is {}", method.rule)),
             way,
             needed,
+            Some(match &method.suite_file {
+                Some(common) => format!("both sides have the suite file {}", common.sha256),
+                None => "each side has its own suite file".into(),
+            }),
             Some(format!("inconclusive_fails is {}", method.inconclusive_fails)),
             Some(format!("failed_fails is {}", method.failed_fails)),
         ]

@@ -178,6 +178,11 @@ fn check_field(event: &'static str, field: &Field, value: &mut Value) -> Result<
 fn check_values(event: &Event) -> Result<(), LineError> {
     let wrong =
         |event, key: &str, wanted, got| Err(LineError::WrongType { event, key: key.into(), wanted, got });
+    if let Event::Samples { values, .. } = event
+        && values.is_empty()
+    {
+        return wrong("samples", "values", "a list with at least one measurement", "[]".into());
+    }
     match event {
         Event::Sample { metric, .. } | Event::Samples { metric, .. } | Event::Summary { metric, .. } => {
             let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
@@ -204,8 +209,9 @@ fn check_values(event: &Event) -> Result<(), LineError> {
                     );
                 }
             }
-            if let Some(threshold) = threshold.filter(|value| !(0.0..=100.0).contains(value)) {
-                return wrong("config", "threshold", "a relative change such as 0.05", threshold.to_string());
+            if let Some(threshold) = threshold.filter(|value| !(0.0..1.0).contains(value)) {
+                let wanted = "a relative change below 1, such as 0.05 for 5 %";
+                return wrong("config", "threshold", wanted, threshold.to_string());
             }
         }
         _ => {}

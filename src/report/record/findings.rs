@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{Line, centers, median};
-use crate::model::{CaseRecord, ProcessRecord, Stage, format_duration};
+use crate::model::{CaseRecord, NothingMeasured, ProcessRecord, Stage, format_duration};
 use crate::report::number;
 use crate::report::rows::plural;
 
@@ -33,7 +33,8 @@ pub fn of(cases: &[(&CaseRecord, String)], lines: &[Line]) -> Vec<Finding> {
     let (helped, hopeless): (Vec<_>, Vec<_>) =
         noisy.into_iter().partition(|noise| noise.needed <= MOST_PROCESSES);
     let of_cases = [self::hopeless(&hopeless), self::noisy(&helped), single(lines)];
-    let mut findings: Vec<Finding> = of_cases.into_iter().flatten().collect();
+    let mut findings: Vec<Finding> = nothing_measured(cases);
+    findings.extend(of_cases.into_iter().flatten());
     findings.extend(lines.iter().filter_map(outlier));
     findings.extend([held_down(cases), slow_starts(cases), leftovers(cases)].into_iter().flatten());
     findings
@@ -74,6 +75,25 @@ fn noisy(noisy: &[Noise]) -> Option<Finding> {
              disturbs this machine"
         ),
     })
+}
+
+/// Programs that ended well and perhaps measured nothing; what several of them say alike is said once.
+fn nothing_measured(cases: &[(&CaseRecord, String)]) -> Vec<Finding> {
+    let measured = cases.iter().filter(|(case, _)| case.outcome.is_measured());
+    let signs =
+        measured.flat_map(|(case, name)| case.nothing_measured.iter().map(move |sign| (sign, name.as_str())));
+    let mut groups: Vec<(&NothingMeasured, Vec<&str>)> = Vec::new();
+    for (sign, name) in signs {
+        match groups.iter_mut().find(|(known, _)| known.is_like(sign)) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((sign, vec![name])),
+        }
+    }
+    let finding = |(sign, names): (&NothingMeasured, Vec<&str>)| Finding {
+        fact: format!("{}: {}", named(names.into_iter()), sign.sentence()),
+        next: sign.next().into(),
+    };
+    groups.into_iter().map(finding).collect()
 }
 
 fn hopeless(noisy: &[Noise]) -> Option<Finding> {
@@ -213,7 +233,10 @@ fn outlier(line: &Line) -> Option<Finding> {
             number::value(centers[index], &line.metric.unit),
             line.median,
         ),
-        next: "look for what ran beside it; its log is in the run's logs folder".into(),
+        next: match line.case.processes.get(index) {
+            Some(process) if process.output_bytes == 0 => "look for what ran beside it".into(),
+            _ => "look for what ran beside it; its log is in the run's logs folder".into(),
+        },
     })
 }
 

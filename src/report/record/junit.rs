@@ -8,7 +8,7 @@ use std::time::Duration;
 use quick_junit::{TestCase, TestCaseStatus};
 
 use super::Digest;
-use crate::model::{CaseRecord, Outcome};
+use crate::model::{CaseRecord, Outcome, ReportedError};
 use crate::report::escape::visible;
 use crate::report::junit::{error, failure, skipped, write};
 
@@ -26,9 +26,11 @@ pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Resul
 
 fn test_case(case: &CaseRecord, name: &str) -> TestCase {
     let outcome = &case.outcome;
+    let trace = case.reported_error().and_then(ReportedError::short_trace);
+    let trace = trace.map_or(String::new(), |trace| format!("; trace: {trace}"));
     let message = match outcome.advice() {
         "" => outcome.cause(),
-        advice => format!("{}; next: {advice}", outcome.cause()),
+        advice => format!("{}{trace}; next: {advice}", outcome.cause()),
     };
     let status = match outcome {
         Outcome::Measured => TestCaseStatus::success(),

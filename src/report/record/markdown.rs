@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::io;
 
 use super::{Digest, Place, Standing};
+use crate::model::ReportedError;
 use crate::report::escape::{markdown as prose, markdown_block, markdown_code as code};
 use crate::report::markdown::details;
 use crate::report::rows::{capitalized, plural};
@@ -33,7 +34,10 @@ fn text(digest: &Digest, all: bool) -> String {
         page += "\n### Not measured\n\n| case | outcome | why | next |\n|:--|:--|:--|:--|\n";
         for (case, name) in &digest.troubled {
             let outcome = &case.outcome;
-            let (why, next) = (prose(&outcome.cause()), prose(outcome.advice()));
+            let (mut why, next) = (prose(&outcome.cause()), prose(outcome.advice()));
+            if let Some(trace) = case.reported_error().and_then(ReportedError::short_trace) {
+                why += &format!("; trace: {}", prose(&trace));
+            }
             let _ = writeln!(page, "| {} | {} | {why} | {next} |", code(name), outcome.word());
         }
     }

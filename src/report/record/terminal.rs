@@ -3,6 +3,7 @@
 use std::io;
 
 use super::{Digest, Place, Problem, Standing};
+use crate::model::ReportedError;
 use crate::report::page::{Grid, GridRow, Page, Style, Tint};
 
 /// Writes the report. `all`: with what each case took of the machine and the command that was run.
@@ -25,7 +26,10 @@ pub fn render(
         page.heading("Not measured", Tint::Bad)?;
         for (case, name) in &digest.troubled {
             page.note("", &format!("{name} - {}", case.outcome.word()))?;
-            for (label, text) in [("why", case.outcome.cause()), ("next", case.outcome.advice().to_owned())] {
+            let trace = case.reported_error().and_then(ReportedError::short_trace).unwrap_or_default();
+            let notes =
+                [("why", case.outcome.cause()), ("trace", trace), ("next", case.outcome.advice().to_owned())];
+            for (label, text) in notes {
                 if !text.is_empty() {
                     page.inner_note(label, &text)?;
                 }

@@ -64,6 +64,7 @@ fn process(index: u32, outcome: Outcome) -> ProcessRecord {
         slot: None,
         lockstep: false,
         conditions: None,
+        error: None,
     }
 }
 
@@ -115,6 +116,7 @@ fn measured(benchmark: &str, n: i64, centers: &[f64]) -> CaseRecord {
         declared: BTreeMap::new(),
         metadata: BTreeMap::new(),
         warnings: Vec::new(),
+        nothing_measured: Vec::new(),
     }
 }
 

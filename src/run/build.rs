@@ -1,0 +1,246 @@
+//! A build step: what starts it, what it says while it works, and what became of it.
+
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use regex::Regex;
+
+use super::environment;
+use super::event::{Observer, Progress};
+use super::executor::{Beat, End, Execution, Executor, Launch, StagePlan, Stop};
+use super::judge::{first_line, signal_name};
+use super::lane::{LaneRun, slug};
+use crate::model::{FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
+use crate::suite::{Benchmark, Build};
+
+/// Bytes kept of each stream of a build: all of it, but for one that has gone astray.
+const MOST_OUTPUT: usize = 32 << 20;
+
+/// How often a listener hears of a build that goes on.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// Runs a build step to its end. Gives what settles the benchmark's cases where it failed; an interrupt or the run's
+/// deadline is no outcome of the step.
+pub fn build(
+    executor: &mut dyn Executor,
+    observer: &mut dyn Observer,
+    (benchmark, build): (&Benchmark, &Build),
+    lane: &LaneRun,
+    until: Option<Instant>,
+) -> Result<Result<Option<Outcome>, Stop>> {
+    let (id, side) = (benchmark.id.to_string(), lane.side);
+    observer.on(&Progress::BuildStarted { benchmark: &id, side });
+    let launch = step_launch(
+        benchmark,
+        build.action.argv(&Params::new(), &[]),
+        build.dir.clone(),
+        Stage::Build,
+        until,
+    );
+    let mut tell = |beat: Beat<'_>| {
+        let line = last_line(beat.output);
+        observer.on(&Progress::BuildGoesOn { benchmark: &id, side, seconds: beat.seconds, line: &line });
+    };
+    let execution = executor.execute_telling(&launch, BEAT, &mut tell);
+    observer.on(&Progress::BuildEnded { benchmark: &id, side, seconds: execution.seconds });
+    let name = format!("build-{}", slug(&id));
+    lane.log(&name, &execution)?;
+    if let Some(stop @ (Stop::Interrupt(_) | Stop::RunDeadline)) = execution.stopped {
+        return Ok(Err(stop));
+    }
+    Ok(Ok(outcome(&execution, &logs(&execution, lane.side, &name))))
+}
+
+/// A process beside the measured ones, all of it one stage.
+pub fn step_launch(
+    benchmark: &Benchmark,
+    argv: Vec<String>,
+    dir: std::path::PathBuf,
+    stage: Stage,
+    until: Option<Instant>,
+) -> Launch {
+    let settings = &benchmark.settings;
+    Launch {
+        argv,
+        dir,
+        env: environment::of_benchmark(benchmark),
+        stages: StagePlan {
+            follows_events: false,
+            first: stage,
+            deadlines: settings.deadlines.clone(),
+            multiplier: settings.deadline_multiplier.value,
+        },
+        memory_limit: 0,
+        stdout_limit: MOST_OUTPUT,
+        stderr_limit: MOST_OUTPUT,
+        until,
+    }
+}
+
+/// Where its output is kept, by the names of files that were written: `; its output is in head/logs/build-x.stderr.log`.
+fn logs(execution: &Execution, side: Option<Side>, name: &str) -> String {
+    let (below, whose) = match side {
+        Some(side) => (format!("{}/logs", side.word()), "comparison"),
+        None => ("logs".to_owned(), "run"),
+    };
+    let written = [("stderr", &execution.stderr), ("stdout", &execution.stdout)];
+    let files: Vec<String> = written
+        .into_iter()
+        .filter(|(_, output)| output.total() > 0)
+        .map(|(stream, _)| format!("{below}/{name}.{stream}.log"))
+        .collect();
+    match files.is_empty() {
+        true => "; it printed nothing".into(),
+        false => format!("; its output is in the {whose}'s folder: {}", files.join(" and ")),
+    }
+}
+
+fn outcome(execution: &Execution, logs: &str) -> Option<Outcome> {
+    let failed = |cause: String| {
+        let advice = format!("run the build step by hand{logs}");
+        Some(Outcome::Failed { kind: FailureKind::Build, cause, advice })
+    };
+    if let Some(Stop::Stage { stage, limit, spent }) = execution.stopped {
+        let advice = format!("raise it: deadlines.build{logs}");
+        return Some(Outcome::TimedOut { stage, limit, spent, advice });
+    }
+    match &execution.end {
+        End::Process(ProcessEnd::Exit(0)) => None,
+        End::Process(ProcessEnd::Exit(code)) => {
+            let why = why(execution).map(|line| format!(": {line}")).unwrap_or_default();
+            failed(format!("the build step ended with exit code {code}{why}"))
+        }
+        End::Process(ProcessEnd::Signal(signal)) => {
+            failed(format!("the build step was ended by {}", signal_name(*signal)))
+        }
+        End::NotStarted { cause, .. } => failed(format!("the build step could not be started: {cause}")),
+        End::Lost => failed("the build step's supervisor was killed".into()),
+    }
+}
+
+/// The first error that the tools behind the step named; else the last line that is more than a tool's word that another
+/// has failed; else the last one. Some (ninja, MSBuild's kin) print errors to stdout.
+fn why(execution: &Execution) -> Option<String> {
+    let texts = [&execution.stderr, &execution.stdout].map(|output| {
+        let bytes = output.bytes();
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    let lines = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| !line.trim().is_empty()).map(first_line).collect()
+    };
+    let [stderr, stdout] = texts.map(|text| lines(&text));
+    let first = [&stderr, &stdout].into_iter().find_map(|lines| first_error(lines));
+    let last = || {
+        let all =
+            || [&stderr, &stdout].into_iter().filter_map(|lines| lines.iter().rfind(|line| !is_echo(line)));
+        all().next().or_else(|| stderr.last().or(stdout.last())).cloned()
+    };
+    first.or_else(last)
+}
+
+/// How compilers, linkers and build systems begin an error: `a.c:3:5: error: `, `error[E0425]: `, `a.cu(12): error: `,
+/// `nvcc fatal   : `, `CMake Error at`, `make: *** No rule`, and what linkers say without the word.
+static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let starts = r"(?i)(\b(fatal )?error\s*(\[\w+\]|[A-Z]+\d+)?\s*:|\bfatal\s+:|^CMake Error\b|\b\w*Error: )";
+    let linkers = r"(undefined reference to|[Uu]ndefined symbols?\b|multiple definition of|cannot find -l|unable to find library)";
+    let others = r"(\*\*\* (No rule|missing separator)|command not found|: not found$|No such file or directory|Permission denied)";
+    Regex::new(&format!("{starts}|{linkers}|{others}")).ok()
+});
+
+/// What a tool says when another one has failed, which is no reason.
+static ECHO: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let echoes = [
+        r"ld returned \d+ exit status",
+        r"linker command failed",
+        r"could not compile",
+        r"aborting due to",
+        r"For more information about this error",
+        r"build failed, waiting",
+        r"\*\*\* \[.*\] (Error|Fehler) \d+",
+        r"ninja: build stopped",
+        r"^FAILED: ",
+        r"subcommand failed",
+        r"Leaving directory",
+        r"Configuring incomplete",
+        r"error\(?s?\)? generated",
+        r"\d+ errors? (detected|generated)",
+    ];
+    Regex::new(&format!("(?i){}", echoes.join("|"))).ok()
+});
+
+fn matches(pattern: &LazyLock<Option<Regex>>, line: &str) -> bool {
+    pattern.as_ref().is_some_and(|pattern| pattern.is_match(line))
+}
+
+fn is_echo(line: &str) -> bool {
+    matches(&ECHO, line)
+}
+
+fn first_error(lines: &[String]) -> Option<String> {
+    let at = lines.iter().position(|line| matches(&ERROR, line) && !is_echo(line))?;
+    // rustc gives the place on the next line.
+    let place = lines.get(at + 1).and_then(|line| line.strip_prefix("--> "));
+    Some(place.map_or_else(|| lines[at].clone(), |place| format!("{} ({place})", lines[at])))
+}
+
+/// The last line of a tail of output that says something.
+fn last_line(output: &str) -> String {
+    output.lines().rfind(|line| !line.trim().is_empty()).map(first_line).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::capture::Capture;
+
+    fn quoted(stderr: &str, stdout: &str) -> String {
+        let mut execution = Execution::not_started(String::new());
+        for (capture, text) in [(&mut execution.stderr, stderr), (&mut execution.stdout, stdout)] {
+            *capture = Capture::new(1 << 16);
+            capture.push(text.as_bytes());
+        }
+        why(&execution).unwrap_or_default()
+    }
+
+    #[test]
+    fn n27_the_first_error_is_quoted_and_not_the_last_line() {
+        let ld = "/usr/bin/ld: /tmp/cc1.o: in function `main':\nmain.c:(.text+0xe): undefined reference to `fast_gemm'\n\
+                  collect2: error: ld returned 1 exit status\nmake: *** [Makefile:3: gemm] Error 1\n";
+        assert_eq!(quoted(ld, ""), "main.c:(.text+0xe): undefined reference to `fast_gemm'");
+        let gcc = "In file included from a.c:1:\na.c: In function 'main':\na.c:3:5: warning: unused variable 'error'\n\
+                   a.c:4:9: error: expected ';' before '}' token\na.c:9:1: error: something later\nmake: *** [all] Error 1\n";
+        assert_eq!(quoted(gcc, ""), "a.c:4:9: error: expected ';' before '}' token");
+        let rustc = "   Compiling gemm v0.1.0\nwarning: unused import\nerror[E0425]: cannot find value `n` in this scope\n \
+                     --> src/main.rs:3:20\n  |\nerror: aborting due to 1 previous error\n\
+                     error: could not compile `gemm` (bin) due to 1 previous error\n";
+        assert_eq!(quoted(rustc, ""), "error[E0425]: cannot find value `n` in this scope (src/main.rs:3:20)");
+        let nvcc = "gemm.cu(12): error: identifier \"foo\" is undefined\n\n1 error detected in the compilation of \"gemm.cu\".\n";
+        assert_eq!(quoted(nvcc, ""), "gemm.cu(12): error: identifier \"foo\" is undefined");
+        assert_eq!(
+            quoted("nvcc fatal   : Unsupported gpu architecture 'compute_120'\n", ""),
+            "nvcc fatal   : Unsupported gpu architecture 'compute_120'"
+        );
+        let cmake = "CMake Error at CMakeLists.txt:3 (find_package):\n  By not providing \"FindX.cmake\"\n\n-- Configuring incomplete, errors occurred!\n";
+        assert_eq!(quoted(cmake, ""), "CMake Error at CMakeLists.txt:3 (find_package):");
+        // Ninja prints what its compilers print to stdout.
+        let ninja = "[1/2] CXX a.o\nFAILED: a.o\na.cc:1:10: fatal error: cuda.h: No such file or directory\nninja: build stopped: subcommand failed.\n";
+        assert_eq!(quoted("", ninja), "a.cc:1:10: fatal error: cuda.h: No such file or directory");
+        let python = "Traceback (most recent call last):\n  File \"setup.py\", line 1\nModuleNotFoundError: No module named 'torch'\n";
+        assert_eq!(quoted(python, ""), "ModuleNotFoundError: No module named 'torch'");
+    }
+
+    #[test]
+    fn n27_without_an_error_the_last_line_that_says_more_than_that_it_failed() {
+        assert_eq!(
+            quoted("first\nno licence for the compiler\nmake: *** [all] Error 1\n", ""),
+            "no licence for the compiler"
+        );
+        assert_eq!(quoted("make: *** [all] Error 1\n", ""), "make: *** [all] Error 1");
+        assert_eq!(quoted("", ""), "");
+    }
+
+    #[test]
+    fn both_patterns_are_regular_expressions() {
+        assert!(ERROR.is_some() && ECHO.is_some());
+    }
+}

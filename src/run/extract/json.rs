@@ -1,0 +1,164 @@
+//! Numbers from JSON by a path, as long as they all mean one thing.
+//!
+//! A path over a whole list is the usual mistake: it takes the times of several benchmarks, and their means and deviations
+//! beside them, for samples of one metric. So every match must stand under the same keys, and entries of a list that carry
+//! a name must all carry the same one. An entry that says of itself that it failed is no measurement.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use serde_json_path::{JsonPath, LocatedNode, PathElement};
+
+use super::Odd;
+
+/// Keys by which tools name what an entry is about.
+pub const NAMES: [&str; 15] = [
+    "name",
+    "benchmark",
+    "bench",
+    "command",
+    "cmd",
+    "case",
+    "test",
+    "kernel",
+    "function",
+    "fullname",
+    "full_name",
+    "title",
+    "label",
+    "id",
+    "aggregate_name",
+];
+
+/// The texts that the path selects in a document, or in the lines of JSON lines.
+pub fn texts(path: &str, text: &str) -> Result<Vec<String>, Odd> {
+    let parsed = JsonPath::parse(path).map_err(|error| Odd::Unreadable(error.to_string()))?;
+    let documents: Result<Vec<Value>, _> = match serde_json::from_str(text) {
+        Ok(document) => Ok(vec![document]),
+        Err(_) => serde_json::Deserializer::from_str(text).into_iter().collect(),
+    };
+    let documents = documents.map_err(|error| Odd::Unreadable(error.to_string()))?;
+    let found: Vec<Match> = documents
+        .iter()
+        .flat_map(|document| {
+            parsed.query_located(document).all().into_iter().map(|node| Match::new(document, &node))
+        })
+        .collect();
+    for it in &found {
+        if let Some(why) = it.entries.iter().find_map(|entry| failure(entry)) {
+            return Err(Odd::Failed(why));
+        }
+    }
+    one_meaning(path, &found)?;
+    Ok(found.into_iter().map(|it| it.text).collect())
+}
+
+/// One selected value.
+struct Match<'a> {
+    text: String,
+    /// The keys on the way to it; every place in a list is `[*]`.
+    way: String,
+    /// The objects on the way, the document first.
+    entries: Vec<&'a Map<String, Value>>,
+}
+
+impl<'a> Match<'a> {
+    fn new(document: &'a Value, node: &LocatedNode<'a>) -> Self {
+        let (mut way, mut here) = (String::from("$"), Some(document));
+        let mut entries: Vec<_> = document.as_object().into_iter().collect();
+        for part in node.location().iter() {
+            match part {
+                PathElement::Name(name) => {
+                    way += &format!(".{name}");
+                    here = here.and_then(|value| value.get(*name));
+                }
+                PathElement::Index(index) => {
+                    way += "[*]";
+                    here = here.and_then(|value| value.get(*index));
+                }
+            }
+            entries.extend(here.and_then(Value::as_object));
+        }
+        let text = match node.node() {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Self { text, way, entries }
+    }
+
+    /// How the entries on the way are called.
+    fn names(&self) -> BTreeMap<(usize, &'static str), &'a str> {
+        let named = self.entries.iter().enumerate();
+        let of_entry = |(depth, entry): (usize, &&'a Map<String, Value>)| {
+            let entry: &'a Map<String, Value> = entry;
+            NAMES.into_iter().filter_map(move |key| Some(((depth, key), entry.get(key)?.as_str()?)))
+        };
+        named.flat_map(of_entry).collect()
+    }
+}
+
+fn one_meaning(path: &str, found: &[Match<'_>]) -> Result<(), Odd> {
+    let Some((first, rest)) = found.split_first() else { return Ok(()) };
+    if let Some(other) = rest.iter().find(|other| other.way != first.way) {
+        return Err(Odd::Mixed {
+            what: format!("it matches values of different keys: {} and {}", first.way, other.way),
+            next: "name one key: write one extraction for each number".into(),
+        });
+    }
+    let names = first.names();
+    let differing = rest.iter().find_map(|other| {
+        let others = other.names();
+        let keys = names.keys().chain(others.keys());
+        let (_, key) = keys.into_iter().find(|key| names.get(key) != others.get(key))?;
+        let name = |names: &BTreeMap<(usize, &'static str), &str>| {
+            let named = names.iter().find(|((_, known), _)| known == key);
+            named.map_or("none".to_owned(), |(_, name)| format!("`{}`", short(name)))
+        };
+        Some((*key, name(&names), name(&others)))
+    });
+    match differing {
+        None => Ok(()),
+        Some((key, one, other)) => Err(Odd::Mixed {
+            what: format!("it matches entries of different `{key}`: {one} and {other}"),
+            next: format!("choose one of them: json = \"{}\"", with_filter(path, key, &one)),
+        }),
+    }
+}
+
+/// A path that takes the entries of one name alone, where the path has a list to filter.
+fn with_filter(path: &str, key: &str, name: &str) -> String {
+    let name = name.trim_matches('`').replace('\'', "\\\\'");
+    match path.contains("[*]") {
+        true => path.replacen("[*]", &format!("[?@.{key} == '{name}']"), 1),
+        false => format!("$.list[?@.{key} == '{name}'].number"),
+    }
+}
+
+fn short(name: &str) -> String {
+    const MOST: usize = 60;
+    let plain = name.chars().filter(|c| !c.is_control());
+    if name.chars().count() > MOST {
+        plain.take(MOST).chain("...".chars()).collect()
+    } else {
+        plain.collect()
+    }
+}
+
+/// What well-known tools write beside the numbers of a run that failed.
+fn failure(entry: &Map<String, Value>) -> Option<String> {
+    // Google Benchmark.
+    for key in ["error_occurred", "skipped"] {
+        if entry.get(key) == Some(&Value::Bool(true)) {
+            let message =
+                ["error_message", "skip_message"].into_iter().find_map(|key| entry.get(key)?.as_str());
+            let message = message.map_or(String::new(), |message| format!(": {}", short(message)));
+            return Some(format!("`{key}` is true beside the number{message}"));
+        }
+    }
+    // hyperfine, told to ignore failures.
+    let codes = entry.get("exit_codes")?.as_array()?;
+    let bad = codes.iter().find(|code| code.as_i64() != Some(0))?;
+    let bad =
+        if bad.is_null() { "ended by a signal".to_owned() } else { format!("ended with exit code {bad}") };
+    Some(format!("its `exit_codes` say that the command {bad}"))
+}
