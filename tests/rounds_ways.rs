@@ -51,6 +51,7 @@ fn asking(plan: &RoundsPlan) -> Vec<RunRecord> {
     headers
 }
 
+type With<'a> = &'a dyn Fn(&mut Benchmark);
 type Script<'a> = &'a dyn Fn(&Started, usize) -> Fate;
 
 /// Begins a comparison, or goes on with it, for so many rounds.
@@ -474,7 +475,7 @@ fn n7_records_of_every_way_hold_their_own_claims() {
             ("s/gone", "base", 0) => Fate::Fails,
             _ => noisy(started, nth),
         };
-    let ways: [(Way, &dyn Fn(&mut Benchmark)); 4] = [
+    let ways: [(Way, With); 4] = [
         (Way::Alternating, &plain),
         (Way::Alternating, &shared),
         (Way::Lockstep, &in_turns),
