@@ -37,8 +37,11 @@ fn is_refused(it: &Repository, words: &str) {
     }
 }
 
+/// What must be said, and what is done to the folder before.
+type Broken<'a> = (&'a str, &'a dyn Fn(&Path));
+
 /// The same for a changed copy of the comparison, put back afterwards.
-fn each_is_refused(it: &Repository, changes: &[(&str, &dyn Fn(&Path))]) {
+fn each_is_refused(it: &Repository, changes: &[Broken]) {
     let kept = tempfile::tempdir().unwrap();
     let folder = it.latest();
     copy(&folder, kept.path());
@@ -193,10 +196,7 @@ fn n8_the_latest_comparison_is_the_one_started_last_and_not_the_largest_id() {
     let artifacts = it.root().join("artifacts");
     let (then, ahead) = (it.latest(), artifacts.join("20991231T000000.000Z-00beef"));
     std::fs::rename(&then, &ahead).unwrap();
-    let started = artifacts.join(".started");
     let id = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    let list = std::fs::read_to_string(&started).unwrap();
-    std::fs::write(&started, list.replace(&id(&then), &id(&ahead))).unwrap();
     for side in ["base", "head", "control"] {
         edit(&ahead, side, |record| {
             record.comparison.as_mut().unwrap().id = id(&ahead).parse().unwrap();

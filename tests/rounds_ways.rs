@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gbench_ci::model::{Conditions, Outcome, ParamValue, Params, Probe, RecordState, RunRecord, Stage, Way};
-use gbench_ci::plan::{RoundsPlan, choose_controls, common_cases};
+use gbench_ci::plan::{RoundsPlan, check_claims, choose_controls, common_cases};
 use gbench_ci::run::{Rounds, Stop, Supervised, Watch};
-use gbench_ci::store::{ComparisonFolder, read_comparison};
+use gbench_ci::store::{ComparisonFolder, read_comparison, read_sides};
 use gbench_ci::suite::{Action, Benchmark, Source, Suite};
 
 use crate::support::scripted::{
@@ -51,6 +51,7 @@ fn asking(plan: &RoundsPlan) -> Vec<RunRecord> {
     headers
 }
 
+type With<'a> = &'a dyn Fn(&mut Benchmark);
 type Script<'a> = &'a dyn Fn(&Started, usize) -> Fate;
 
 /// Begins a comparison, or goes on with it, for so many rounds.
@@ -453,4 +454,71 @@ fn real_processes_take_turns_and_are_shared() {
     assert_eq!(case(1, 1).processes.len(), 1);
     crate::runner::assert_nothing_alive(base.path());
     crate::runner::assert_nothing_alive(head.path());
+}
+
+/// Headers as a comparison of commits writes them, for either way.
+fn tossed(plan: &RoundsPlan, way: Way) -> Vec<RunRecord> {
+    let shown =
+        gbench_ci::model::Shown { value: plan.seed.into(), origin: gbench_ci::model::Origin::Default };
+    let mut headers = asking(plan);
+    for header in &mut headers {
+        header.comparison.as_mut().unwrap().way = way;
+        header.config.insert("coin_seed".into(), shown.clone());
+    }
+    headers
+}
+
+/// Whatever way the rounds go, whatever breaks, and wherever they are killed and gone on with, what they leave holds; and
+/// the order of it is held to the coin.
+#[test]
+fn n7_records_of_every_way_hold_their_own_claims() {
+    let plain = |_: &mut Benchmark| {};
+    let eventful =
+        |started: &Started, nth: usize| match (started.case.as_str(), started.side, started.process) {
+            ("s/breaks" | "s/breaks:1", "head", 1) => Fate::Fails,
+            ("s/gone", "base", 0) => Fate::Fails,
+            _ => noisy(started, nth),
+        };
+    let ways: [(Way, With); 4] = [
+        (Way::Alternating, &plain),
+        (Way::Alternating, &shared),
+        (Way::Lockstep, &in_turns),
+        (Way::Lockstep, &shared),
+    ];
+    let held = |folder: &ComparisonFolder, what: &str| {
+        let (base, head, control) = read_sides(folder.root()).unwrap();
+        check_claims(&base, &head, control.as_ref()).unwrap_or_else(|fault| panic!("{what}: {fault:?}"));
+        (base, head, control)
+    };
+    for (index, (way, with)) in ways.into_iter().enumerate() {
+        let plan = plan_with(&["s/a", "s/breaks", "s/silent", "s/gone"], 2, with);
+        let artifacts = tempfile::tempdir().unwrap();
+        let whole = artifacts.path().join("whole");
+        std::fs::create_dir(&whole).unwrap();
+        let folder = new_folder(&whole);
+        let (_, executor) = go(&plan, tossed(&plan, way), &eventful, &folder, Vec::new(), 5);
+        let (mut base, mut head, control) = held(&folder, "whole");
+        for at in (1..executor.started.len()).step_by(8) {
+            let what = format!("way {index}, killed at {at}");
+            let killed = artifacts.path().join(at.to_string());
+            std::fs::create_dir(&killed).unwrap();
+            let folder = new_folder(&killed);
+            let dies =
+                |started: &Started, nth: usize| if nth == at { Fate::Killed } else { eventful(started, nth) };
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                go(&plan, tossed(&plan, way), &dies, &folder, Vec::new(), 5);
+            }));
+            assert!(ended.is_err());
+            held(&folder, &what);
+            go(&plan, tossed(&plan, way), &eventful, &folder, read(&folder), 5);
+            held(&folder, &what);
+        }
+        for record in [&mut base, &mut head] {
+            let slot = record.cases[0].processes[3].slot.as_mut().unwrap();
+            // The two of them change places, wherever the control stands.
+            *slot = 3 - *slot;
+        }
+        let fault = check_claims(&base, &head, control.as_ref()).unwrap_err();
+        assert_eq!(fault.exit, gbench_ci::model::Exit::Failed, "way {index}");
+    }
 }

@@ -1,44 +1,47 @@
 //! In which order runs and comparisons were started here, whatever the clock said: ids sort by it, and one start under a
 //! clock that is days ahead would be the newest for as long.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::model::{Result, RunId};
+use crate::model::{Fault, Result, RunId};
 
-/// A line for each start, the oldest first.
-const LIST: &str = ".started";
+/// In the folder of a run or a comparison: its number among those that were started beside it. A hidden file, which is left
+/// out where folders are uploaded: what was started elsewhere has no place among what was started here.
+const NUMBER: &str = ".started";
 
-/// Writes down that a run or a comparison was started in the folder `artifacts`.
-///
-/// One write for a whole line, so that gates that start at once do not mix theirs.
+/// Gives the folder of a run or a comparison that was just made in `artifacts` the next number. Two that are made at the
+/// same time may have one number; then the larger id comes last.
 pub fn note(artifacts: &Path, id: &RunId) -> std::io::Result<()> {
-    let mut list = File::options().create(true).append(true).open(artifacts.join(LIST))?;
-    list.write_all(format!("{id}\n").as_bytes())
-}
-
-/// The folder below `artifacts` that was started last, of those that `fits`. What was not started here, such as what
-/// somebody downloaded, or what an earlier version wrote, comes after all that was; among such the largest id counts.
-pub fn newest(artifacts: &Path, fits: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let list = std::fs::read(artifacts.join(LIST)).unwrap_or_default();
-    let list = String::from_utf8_lossy(&list);
-    let places: HashMap<&str, usize> = list.lines().enumerate().map(|(place, id)| (id, place)).collect();
-    let entries = std::fs::read_dir(artifacts).ok()?.flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let ids = names.filter(|name| name.parse::<RunId>().is_ok() && fits(&artifacts.join(name)));
-    let newest = ids.max_by_key(|name| (places.get(name.as_str()).copied(), name.clone()))?;
-    Some(artifacts.join(newest))
+    let last = below(artifacts).filter_map(|folder| number_of(&folder)).max().unwrap_or(0);
+    std::fs::write(artifacts.join(id.as_str()).join(NUMBER), format!("{}\n", last + 1))
 }
 
 /// [`note`] as a fault of the folder.
 pub fn note_start(artifacts: &Path, id: &RunId) -> Result<()> {
     note(artifacts, id).map_err(|error| {
-        let what = format!("what was started here cannot be written down: {error}");
-        let next = "choose a writable folder with `--artifacts`";
-        crate::model::Fault::at_path(artifacts.join(LIST), what, next)
+        let what = format!("the order of what was started here cannot be written down: {error}");
+        Fault::at_path(artifacts.join(id.as_str()), what, "choose a writable folder with `--artifacts`")
     })
+}
+
+/// The folder below `artifacts` that was started last, of those that `fits`. What was not started here, such as what
+/// somebody downloaded, or what an earlier version wrote, comes after all that was; among such the largest id counts.
+pub fn newest(artifacts: &Path, fits: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let folders = below(artifacts).filter(|folder| fits(folder));
+    folders.max_by_key(|folder| (number_of(folder), folder.file_name().map(ToOwned::to_owned)))
+}
+
+/// Folders that are named as runs and comparisons are.
+fn below(artifacts: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(artifacts).into_iter().flatten().flatten();
+    let is_named = |entry: &std::fs::DirEntry| {
+        entry.file_name().to_str().is_some_and(|name| name.parse::<RunId>().is_ok())
+    };
+    entries.filter(is_named).map(|entry| entry.path())
+}
+
+fn number_of(folder: &Path) -> Option<u64> {
+    std::fs::read_to_string(folder.join(NUMBER)).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -65,10 +68,15 @@ mod tests {
         make("20401231T000000.000Z-000009");
         assert_eq!(newest(&|_| true).as_deref(), Some(ids[1]));
         // One that is gone, or of another kind, is not the newest.
+        make(ids[2]);
         note(folder.path(), &ids[2].parse().unwrap()).unwrap();
+        assert_eq!(newest(&|_| true).as_deref(), Some(ids[2]));
+        std::fs::remove_dir_all(folder.path().join(ids[2])).unwrap();
         assert_eq!(newest(&|_| true).as_deref(), Some(ids[1]));
         assert_eq!(newest(&|path| !path.ends_with(ids[1])).as_deref(), Some(ids[0]));
-        std::fs::remove_file(folder.path().join(LIST)).unwrap();
+        for id in &ids[..2] {
+            std::fs::remove_file(folder.path().join(id).join(NUMBER)).unwrap();
+        }
         assert_eq!(newest(&|_| true).as_deref(), Some("20401231T000000.000Z-000009"));
     }
 }
