@@ -40,6 +40,7 @@ mod rounds_args;
 mod run;
 mod selection;
 mod stored;
+mod subject;
 mod table;
 
 use std::io::{self, Write};
@@ -121,7 +122,7 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(command: &Command) -> Result<Exit> {
-    let mut out = io::stdout().lock();
+    let mut out = output::Output::new(io::stdout().lock());
     // Where `disk_io` puts its file; also right for a folder that has gone, where nothing else works either.
     let builtins = || builtin::benchmarks(&std::env::current_dir().unwrap_or(Path::new(".").into()));
     match command {
@@ -134,7 +135,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Ci(args) => ci::run(args, &builtins(), &mut out),
         Command::Calibrate(args) => calibrate::run(args, &builtins(), &mut out),
         Command::Baseline(args) => baseline::run(args, &builtins(), &mut out),
-        Command::Report(args) => report::run(args, &mut out),
+        Command::Report(args) => report::run(args, &builtins(), &mut out),
         Command::Publish(args) => publish::run(args, &builtins(), &mut out),
         Command::Merge(args) => merge::run(args, &mut out),
         Command::Matrix(args) => matrix::run(args, &mut out),

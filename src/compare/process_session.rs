@@ -218,7 +218,7 @@ fn alone(evidence: &Evidence, known: &Known, spread: Spread) -> Option<Test> {
     (spread.processes <= fewest && spread.variance > 0.0).then(|| Test {
         welch: Welch { difference, error: (2.0 * spread.variance).sqrt(), freedom: spread.freedom },
         scale: known.scale,
-        limits: known.scale.limits(evidence.threshold),
+        limits: known.scale.limits(evidence),
         counts: (base.len() as u32, head.len() as u32),
         spreads: (None, None),
         doubts: Doubts::Sessions {

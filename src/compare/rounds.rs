@@ -3,6 +3,7 @@
 use crate::model::Better;
 use crate::stats;
 
+use super::scale::margin_in_logarithms;
 use super::{Evidence, ProcessValues};
 
 /// The rounds that both sides finished, in order.
@@ -19,9 +20,6 @@ pub struct Rounds {
     /// A later round holds a value that is not above zero, where those of the screen were: the rounds end before it.
     pub lost_its_scale: bool,
 }
-
-/// A margin as large as the base itself: no difference of logarithms goes beyond it.
-const WHOLE: f64 = 50.0;
 
 /// One round as it was measured, in the metric's own unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,10 +108,9 @@ impl Rounds {
         let margin = evidence.limits.margin.unwrap_or(0.0);
         if positive {
             let usual = stats::mean(first).unwrap_or(0.0).exp();
-            // Of the two ways to be off by the margin, the one that is farther in logarithms: `-ln(1 - m)`.
-            let margin = -(-margin / usual).max(-1.0).ln_1p();
+            let margin = margin_in_logarithms(margin, usual);
             let scale = RoundScale::Log { sign };
-            return Self { differences, disturbed, scale, margin: margin.min(WHOLE), lost_its_scale };
+            return Self { differences, disturbed, scale, margin, lost_its_scale };
         }
         let sizes: Vec<f64> = first.iter().map(|base| base.abs()).collect();
         let (unit, scale) = match stats::mean(&sizes) {

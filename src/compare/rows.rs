@@ -24,6 +24,8 @@ pub struct Draft<'a> {
     pub ungated: Vec<String>,
     /// Cases without a measurement on either side, with the reason.
     pub unmeasured: Vec<String>,
+    /// `case metric` of optional metrics that one side lacks.
+    pub absent: Vec<String>,
     /// `case metric` whose two sides were declared with opposite directions.
     pub turned: Vec<String>,
 }
@@ -192,6 +194,14 @@ impl<'a> Drafter<'a, '_> {
                 self.draft.ungated.push(format!("{id} {}", metric.name));
                 continue;
             }
+            let is_optional = declared.and_then(|declared| declared.optional) == Some(true);
+            let has_samples = |side: Option<&Metric>| {
+                side.is_some_and(|metric| metric.processes.iter().any(|process| !process.partial))
+            };
+            if is_optional && !(has_samples(base_metric) && has_samples(head_metric)) {
+                self.draft.absent.push(format!("{id} {}", metric.name));
+                continue;
+            }
             let mut row = Row {
                 case: id.clone(),
                 metric: metric.name.clone(),
@@ -337,9 +347,12 @@ impl<'a> Drafter<'a, '_> {
     }
 
     fn ask(&mut self, mut row: Row, evidence: Evidence<'a>) {
-        if self.in_rounds {
-            row.threshold = evidence.limits.target;
-        }
+        // What the row is held against: an absolute margin counts as the share of the base that it is.
+        let of_margin = || Some(evidence.limits.margin? / row.base.as_ref()?.centre?.abs());
+        row.threshold = match self.in_rounds {
+            true => evidence.limits.target,
+            false => of_margin().filter(|share| share.is_finite()).unwrap_or(0.0).max(row.threshold),
+        };
         self.draft.open.push(Some(self.draft.rows.len()));
         self.draft.evidence.push(evidence);
         self.draft.rows.push(row);

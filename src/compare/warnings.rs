@@ -32,6 +32,7 @@ pub fn of_comparison(base: &SideInput, head: &SideInput, pairs: &[Pair], draft: 
     let named = [
         (&draft.unmeasured, "without a measurement on either side"),
         (&draft.ungated, "shown and not judged (`gate = false`)"),
+        (&draft.absent, "optional and on one side only, so that nothing was compared"),
         (&draft.turned, "judged by the direction that head gives, which is not that of base"),
     ];
     for (names, what) in named.into_iter().filter(|(names, _)| !names.is_empty()) {

@@ -115,7 +115,7 @@ impl Draft {
     pub fn add(&mut self, record: &mut CaseRecord, execution: &Execution, around: Around) {
         let Around { started, turn, interleaved, lockstep, after_timeout, conditions } = around;
         let benchmark = self.planned.benchmark.clone();
-        let harvest = Harvest::of(execution, &benchmark);
+        let harvest = Harvest::of(execution, &benchmark, &self.planned.id.to_string());
         let mut outcome = judge(execution, &harvest, &benchmark);
         if outcome.is_measured()
             && let (Some(before), now) = (&self.device, harvest.device.as_deref().unwrap_or("host"))
@@ -159,6 +159,7 @@ impl Draft {
             cpu_seconds: execution.cpu_seconds,
             leftovers: execution.leftovers,
             output_bytes: execution.stdout.total() + execution.stderr.total(),
+            absent: harvest.absent.clone(),
             after_timeout,
             round: interleaved.then_some(turn.round),
             slot: interleaved.then_some(turn.slot),
