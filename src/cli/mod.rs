@@ -16,6 +16,7 @@ mod demo;
 mod describe;
 mod doctor;
 mod door;
+mod environment;
 mod explain;
 mod export;
 mod gatekeeper;
@@ -123,6 +124,15 @@ pub fn main() -> ExitCode {
 
 fn dispatch(command: &Command) -> Result<Exit> {
     let mut out = output::Output::new(io::stdout().lock());
+    // `ci` does so by itself, once it has begun anew without its tokens.
+    if let Command::Run(_)
+    | Command::Compare(_)
+    | Command::Calibrate(_)
+    | Command::Config(_)
+    | Command::Describe(_) = command
+    {
+        environment::announce()?;
+    }
     // Where `disk_io` puts its file; also right for a folder that has gone, where nothing else works either.
     let builtins = || builtin::benchmarks(&std::env::current_dir().unwrap_or(Path::new(".").into()));
     match command {

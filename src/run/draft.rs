@@ -198,8 +198,8 @@ impl Draft {
                 ("threshold", &self.settings.threshold.origin, said.threshold.is_some()),
             ];
             for (name, origin, speaks) in pinned {
-                if let (Origin::Cli(flag), true) = (origin, speaks) {
-                    warn(format!("the benchmark sets its own `{name}`; {flag} stays in force"));
+                if origin.is_pinned() && speaks {
+                    warn(format!("the benchmark sets its own `{name}`; {origin} stays in force"));
                 }
             }
         }
@@ -251,7 +251,8 @@ impl Draft {
     fn declaration(&self, metric: &str) -> MetricDeclaration {
         let (_, mut said) = self.planned.benchmark.declaration(metric, &self.planned.id.to_string());
         // A threshold for one metric stands below what the benchmark itself or the command line says for all.
-        if matches!(self.settings.threshold.origin, Origin::Benchmark | Origin::Cli(_)) {
+        let of_threshold = &self.settings.threshold.origin;
+        if *of_threshold == Origin::Benchmark || of_threshold.is_pinned() {
             said.threshold = None;
         }
         if self.derived.iter().any(|name| name == metric) {
