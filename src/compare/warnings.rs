@@ -1,6 +1,6 @@
 //! What a reader should know beside the rows. A warning travels in the document, so that every report shows it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::model::{RecordState, Side};
 
@@ -13,7 +13,7 @@ use super::words::{count, list};
 /// Settings that shape what one process measures. The number of processes is none of them.
 pub const SHAPING: [&str; 4] = ["iterations", "warmup", "duration", "burnin"];
 
-/// Warnings of single cases that are quoted; the records hold them all.
+/// Different warnings of cases that are quoted; the records hold them all.
 const MOST_QUOTED: usize = 10;
 
 /// Names that one warning lists.
@@ -64,12 +64,28 @@ pub fn of_side(side: Side, input: &SideInput) -> Vec<String> {
         }
     }
     warnings.extend(input.record.warnings.iter().map(|warning| format!("{word}: {warning}")));
-    let quoted = input.record.cases.iter();
-    let quoted = quoted.flat_map(|case| case.warnings.iter().map(move |warning| (&case.id, warning)));
-    let total = quoted.clone().count();
-    warnings.extend(quoted.take(MOST_QUOTED).map(|(id, warning)| format!("{word}: {id}: {warning}")));
-    if total > MOST_QUOTED {
-        warnings.push(format!("{word}: {} more of single cases, in its record", total - MOST_QUOTED));
+    // The same words of several cases are one warning.
+    let mut of_cases: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for case in &input.record.cases {
+        for warning in &case.warnings {
+            let at = *known.entry(warning).or_insert(of_cases.len());
+            if at == of_cases.len() {
+                of_cases.push((warning, Vec::new()));
+            }
+            of_cases[at].1.push(case.id.to_string());
+        }
+    }
+    let quoted = of_cases.iter().take(MOST_QUOTED).map(|(warning, cases)| match cases.as_slice() {
+        [only] => format!("{word}: {only}: {warning}"),
+        several => {
+            let cases = count(several.len(), "case");
+            format!("{word}: {cases}: {warning}: {}", list(several, MOST_NAMED))
+        }
+    });
+    warnings.extend(quoted);
+    if let more @ 1.. = of_cases.len().saturating_sub(MOST_QUOTED) {
+        warnings.push(format!("{word}: {more} more of single cases, in its record"));
     }
     warnings
 }

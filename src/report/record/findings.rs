@@ -2,8 +2,9 @@
 //! than what they are for, programs that leave work behind. Each finding is tied to a measured fact and comes
 //! with what to do about it.
 
-use super::{Line, centers, median};
+use super::{Line, MOST_NAMED, centers, median};
 use crate::model::{CaseRecord, ProcessRecord, Stage, format_duration};
+use crate::report::alike;
 use crate::report::number;
 use crate::report::rows::plural;
 
@@ -14,9 +15,6 @@ pub struct Finding {
     pub next: String,
 }
 
-/// Metrics or cases that one finding names.
-const MOST_NAMED: usize = 5;
-
 /// Advising more processes than this would be no advice.
 const MOST_PROCESSES: f64 = 200.0;
 
@@ -26,13 +24,15 @@ const WORTH_A_WORD: f64 = 1.0;
 /// Thresholds that noise hides for good; noisy metrics, noisiest first; single processes, whose spread nobody knows;
 /// lone outliers; slow starts; leftovers.
 pub fn of(cases: &[(&CaseRecord, String)], lines: &[Line]) -> Vec<Finding> {
-    let mut noisy: Vec<Noise> = lines.iter().filter_map(Noise::of).collect();
+    // A rate that the gate derived varies as its time does.
+    let lines = || lines.iter().filter(|line| !line.is_derived);
+    let mut noisy: Vec<Noise> = lines().filter_map(Noise::of).collect();
     noisy.sort_by(|a, b| b.spread.total_cmp(&a.spread));
     let (helped, hopeless): (Vec<_>, Vec<_>) =
         noisy.into_iter().partition(|noise| noise.needed <= MOST_PROCESSES);
-    let of_cases = [self::hopeless(&hopeless), self::noisy(&helped), single(lines)];
+    let of_cases = [self::hopeless(&hopeless), self::noisy(&helped), single(lines())];
     let mut findings: Vec<Finding> = of_cases.into_iter().flatten().collect();
-    findings.extend(lines.iter().filter_map(outlier));
+    findings.extend(outliers(lines().filter_map(outlier).collect()));
     findings.extend([slow_starts(cases), leftovers(cases)].into_iter().flatten());
     findings
 }
@@ -65,7 +65,7 @@ fn noisy(noisy: &[Noise]) -> Option<Finding> {
         fact: format!(
             "{} {verb} between processes by more than the change that matters: {}",
             plural(noisy.len(), "metric"),
-            named(noisy.iter().map(|noise| noise.text.as_str())),
+            named(&noisy.iter().map(|noise| &noise.text).collect::<Vec<_>>()),
         ),
         next: format!(
             "raise --processes to about {needed} to see such a change, or see `gbench-ci doctor` for what \
@@ -80,7 +80,7 @@ fn hopeless(noisy: &[Noise]) -> Option<Finding> {
         fact: format!(
             "{} {verb} so much that even {MOST_PROCESSES} processes would miss the change that matters: {}",
             plural(noisy.len(), "metric"),
-            named(noisy.iter().map(|noise| noise.text.as_str())),
+            named(&noisy.iter().map(|noise| &noise.text).collect::<Vec<_>>()),
         ),
         next: "raise the `threshold` above the spread, quieten the machine (`gbench-ci doctor`), or measure \
                something steadier"
@@ -88,27 +88,20 @@ fn hopeless(noisy: &[Noise]) -> Option<Finding> {
     })
 }
 
-fn single(lines: &[Line]) -> Option<Finding> {
-    let single: Vec<String> =
-        lines.iter().filter(|line| centers(line.metric).len() == 1).map(Line::title).collect();
+fn single<'l, 'r: 'l>(lines: impl Iterator<Item = &'l Line<'r>>) -> Option<Finding> {
+    let single: Vec<String> = lines.filter(|line| centers(line.metric).len() == 1).map(Line::title).collect();
     (!single.is_empty()).then(|| Finding {
         fact: format!(
             "{} measured by one process only, so that the spread is unknown: {}",
             plural(single.len(), "metric"),
-            named(single.iter().map(String::as_str)),
+            named(&single),
         ),
         next: "use --processes 5 or more before comparing".into(),
     })
 }
 
-/// The first few by name, the rest as a number.
-fn named<'t>(names: impl ExactSizeIterator<Item = &'t str>) -> String {
-    let more = names.len().saturating_sub(MOST_NAMED);
-    let mut text = names.take(MOST_NAMED).collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        text += &format!(" and {more} more");
-    }
-    text
+fn named(names: &[impl AsRef<str>]) -> String {
+    alike::named(names, MOST_NAMED)
 }
 
 /// Cases whose processes spend longer on starting than on measuring.
@@ -127,7 +120,7 @@ fn slow_starts(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
         fact: format!(
             "{} {verb} longer to start than to measure, in the mean of its processes: {}",
             plural(slow.len(), "case"),
-            named(slow.iter().map(String::as_str)),
+            named(&slow),
         ),
         next:
             "raise --iterations or `duration`, so that each start pays for more; where the spread is small, \
@@ -163,7 +156,7 @@ fn leftovers(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
         fact: format!(
             "{} {verb} processes behind, which the gate had to end: {}",
             plural(leaving.len(), "case"),
-            named(leaving.iter().map(String::as_str)),
+            named(&leaving),
         ),
         next: "let the program end and wait for what it starts, because what still runs disturbs what is \
                measured"
@@ -173,24 +166,41 @@ fn leftovers(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
 
 /// One process that stands apart while the others agree: four times as far from the median as the next, and
 /// farther than the threshold.
-fn outlier(line: &Line) -> Option<Finding> {
+fn outlier(line: &Line) -> Option<String> {
     let centers = centers(line.metric);
     let middle = median(&mut centers.clone()).filter(|middle| *middle > 0.0 && centers.len() >= 4)?;
     let mut distances: Vec<(f64, usize)> =
         centers.iter().enumerate().map(|(index, center)| ((center / middle - 1.0).abs(), index)).collect();
     distances.sort_by(|a, b| b.0.total_cmp(&a.0));
     let ((far, index), (next, _)) = (distances[0], distances[1]);
-    (far > line.threshold() && far > 4.0 * next).then(|| Finding {
-        fact: format!(
+    (far > line.threshold() && far > 4.0 * next).then(|| {
+        format!(
             "{}: process {} of {} measured {}, the others agree on {}",
             line.title(),
             index + 1,
             centers.len(),
             number::value(centers[index], &line.metric.unit),
             line.median,
-        ),
-        next: "look for what ran beside it; its log is in the run's logs folder".into(),
+        )
     })
+}
+
+fn outliers(facts: Vec<String>) -> Option<Finding> {
+    let (fact, beside, log) = match facts.as_slice() {
+        [] => return None,
+        [only] => (only.clone(), "it", "its log is"),
+        several => {
+            let what = "in which one process stands apart";
+            let shown: Vec<&str> = several.iter().take(MOST_NAMED).map(String::as_str).collect();
+            let more = match several.len() - shown.len() {
+                0 => String::new(),
+                more => format!("; and {more} more"),
+            };
+            let metrics = plural(several.len(), "metric");
+            (format!("{metrics} {what}: {}{more}", shown.join("; ")), "these", "their logs are")
+        }
+    };
+    Some(Finding { fact, next: format!("look for what ran beside {beside}; {log} in the run's logs folder") })
 }
 
 #[cfg(test)]

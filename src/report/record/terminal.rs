@@ -2,8 +2,10 @@
 
 use std::io;
 
-use super::{Digest, Place, Problem, Standing};
+use super::{Digest, MOST_NAMED, Place, Problem, Standing, Trouble};
+use crate::report::alike::named;
 use crate::report::page::{Grid, GridRow, Page, Style, Tint};
+use crate::report::rows::plural;
 
 /// Writes the report. `all`: with what each case took of the machine and the command that was run.
 pub fn render(
@@ -13,6 +15,7 @@ pub fn render(
     out: &mut (impl io::Write + ?Sized),
 ) -> io::Result<()> {
     let mut page = Page::new(out, style);
+    let most_named = if all { usize::MAX } else { MOST_NAMED };
     let (mark, word, tint) = match digest.standing() {
         Standing::Failed => ('✗', "FAILED", Tint::Bad),
         Standing::Incomplete => ('?', "INCOMPLETE", Tint::Doubt),
@@ -23,9 +26,14 @@ pub fn render(
     page.facts(&digest.context())?;
     if !digest.troubled.is_empty() {
         page.heading("Not measured", Tint::Bad)?;
-        for (case, name) in &digest.troubled {
-            page.note("", &format!("{name} - {}", case.outcome.word()))?;
-            for (label, text) in [("why", case.outcome.cause()), ("next", case.outcome.advice().to_owned())] {
+        for Trouble { outcome, names } in digest.troubles() {
+            let (who, names) = match names.as_slice() {
+                [only] => ((*only).to_owned(), String::new()),
+                several => (plural(several.len(), "case"), named(several, most_named)),
+            };
+            page.note("", &format!("{who} - {}", outcome.word()))?;
+            let next = outcome.advice().to_owned();
+            for (label, text) in [("why", outcome.cause()), ("next", next), ("cases", names)] {
                 if !text.is_empty() {
                     page.inner_note(label, &text)?;
                 }
@@ -49,7 +57,7 @@ pub fn render(
             page.note("next", &finding.next)?;
         }
     }
-    let warnings = digest.warnings();
+    let warnings = digest.warnings(most_named);
     if !warnings.is_empty() {
         page.heading("Warnings", Tint::Doubt)?;
         for warning in &warnings {
@@ -59,7 +67,7 @@ pub fn render(
     if all && !digest.resources.is_empty() {
         page.heading("Resources", Tint::Plain)?;
         page.grid(&resources(digest))?;
-        page.note("", "The most that one complete process took.")?;
+        page.note("", &digest.of_resources())?;
     }
     if all && !digest.record.command.is_empty() {
         page.heading("Run again with", Tint::Plain)?;
