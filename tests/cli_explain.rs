@@ -131,7 +131,7 @@ fn a_case_is_found_by_name_by_glob_and_its_neighbours_are_named() {
     ran(path, &format!("explain gemm {ID}")).exits(0);
     ran(path, &format!("explain gemm artifacts/{ID}")).exits(0);
     ran(path, "explain gemm 20261121T110000.000Z-000000").exits(2).says(&format!("the latest one is {ID}"));
-    ran(path, "explain gemm artifacts").exits(2).says("the folder holds no comparison");
+    ran(path, "explain gemm artifacts").exits(2).says("the folder holds neither a comparison nor a run");
     let empty = tempfile::tempdir().unwrap();
     ran(empty.path(), "explain gemm").exits(2).says("no comparison in rounds is kept here");
 }

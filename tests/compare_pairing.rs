@@ -188,6 +188,63 @@ fn the_nearest_threshold_counts_command_line_then_declaration_then_setting() {
     assert_eq!(verdict(&head, Some(0.1)), (Verdict::Regressed, 0.1));
 }
 
+/// Every sample of every side's every process is this; `head` is `more` of it.
+fn planted(base: &[f64], more: f64, margin: Option<Margin>, unit: &str) -> [RunRecord; 2] {
+    [(1, 0.0), (2, more)].map(|(seed, more)| {
+        let mut record = standard(seed);
+        record.cases.retain(|case| case.id.benchmark.as_str() == "kernels/gemm");
+        let case = &mut record.cases[0];
+        let metric = &mut case.metrics[0];
+        metric.unit = unit.into();
+        for (samples, at) in metric.processes.iter_mut().zip(base.iter().cycle()) {
+            samples.values = vec![at + more];
+        }
+        let declared =
+            MetricDeclaration { margin: margin.clone(), better: Some(Better::Lower), ..Default::default() };
+        case.declared.insert(metric.name.clone(), declared);
+        record
+    })
+}
+
+#[test]
+fn n22_an_absolute_margin_counts_between_stored_records_too() {
+    let margin = |value, unit: &str| Some(Margin { value, unit: unit.into() });
+    let microseconds = [1.00e-6, 1.01e-6, 0.99e-6, 1.005e-6, 0.995e-6];
+    let around_zero = [-1.0, 1.0, 0.5, -0.5, 0.1];
+    for (base, more, unit, enough, too_little) in [
+        (&microseconds[..], 100e-9, "s", margin(300.0, "ns"), margin(20.0, "ns")),
+        (&around_zero[..], 30.0, "W", margin(64.0, ""), margin(0.5, "")),
+        // Exact figures: sizes that every process gives alike, from something and from nothing.
+        (&[100.0][..], 60.0, "B", margin(64.0, "B"), margin(32.0, "B")),
+        (&[0.0][..], 16.0, "B", margin(64.0, "B"), margin(8.0, "B")),
+    ] {
+        let verdict = |more: f64, margin: Option<Margin>| {
+            let [base, head] = planted(base, more, margin, unit);
+            let row = compared(&base, &head, &by_processes()).rows.remove(0);
+            assert!(row.threshold.is_finite());
+            row.verdict
+        };
+        assert_eq!(verdict(more, None), Verdict::Regressed, "{unit} without a margin");
+        assert_eq!(verdict(more, too_little), Verdict::Regressed, "{unit} beyond its margin");
+        assert_eq!(verdict(more, enough.clone()), Verdict::Unchanged, "{unit} within its margin");
+    }
+    // By the rule that knows of sessions, too: what was red for its share is no longer.
+    let across = |margin| {
+        let [base, head] = planted(&microseconds, 200e-9, margin, "s");
+        compared(&base, &head, &Policy::default()).rows.remove(0).verdict
+    };
+    assert_eq!(across(None), Verdict::Regressed);
+    assert_ne!(across(margin(500.0, "ns")), Verdict::Regressed);
+}
+
+#[test]
+fn n22_a_row_shows_the_margin_as_the_share_that_it_is_held_against() {
+    let microseconds = [1.00e-6, 1.01e-6, 0.99e-6, 1.005e-6, 0.995e-6];
+    let [base, head] = planted(&microseconds, 0.0, Some(Margin { value: 300.0, unit: "ns".into() }), "s");
+    let threshold = compared(&base, &head, &by_processes()).rows[0].threshold;
+    assert!((threshold - 0.3).abs() < 0.01, "{threshold}");
+}
+
 #[test]
 fn a_declared_direction_stands_above_that_of_the_unit() {
     let (mut base, mut head) = (standard(1), standard(2));

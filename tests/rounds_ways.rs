@@ -459,7 +459,7 @@ fn real_processes_take_turns_and_are_shared() {
 /// Headers as a comparison of commits writes them, for either way.
 fn tossed(plan: &RoundsPlan, way: Way) -> Vec<RunRecord> {
     let shown =
-        gbench_ci::model::Shown { value: plan.seed.into(), origin: gbench_ci::model::Origin::Default };
+        gbench_ci::model::Shown { value: plan.order.seed.into(), origin: gbench_ci::model::Origin::Default };
     let mut headers = asking(plan);
     for header in &mut headers {
         header.comparison.as_mut().unwrap().way = way;

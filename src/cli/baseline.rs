@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use super::current_folder;
+use super::environment;
 use super::output::{table, write_json, wrote};
 use super::run::{home, shown};
 use super::selection::SelectionArgs;
@@ -214,7 +216,9 @@ fn list_branch(branch: &Branch, json: bool, out: &mut impl Write) -> Result<()> 
 }
 
 fn newest(suite: &Suite) -> Result<PathBuf> {
-    let artifacts = home(suite)?.join(&suite.run.artifacts.value);
+    let mut run = suite.run.clone();
+    environment::read()?.apply_run(&mut run, &current_folder()?);
+    let artifacts = home(suite)?.join(&run.artifacts.value);
     latest_run(&artifacts).ok_or_else(|| {
         Fault::at_path(artifacts, "no run is kept here", "run `gbench-ci run` first, or name a record")
     })

@@ -82,7 +82,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     };
     let mut suite = args.selection.suite(builtins)?;
     let overrides = args.settings.overrides()?;
-    overrides.apply(&mut suite);
+    args.settings.apply(&mut suite)?;
     args.output.apply(&mut suite)?;
     let home = home(&suite)?;
     let store = folder_of(&suite, args.store.as_deref())?.root().to_owned();

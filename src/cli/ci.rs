@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use super::commits::{self, Asker};
 use super::compare::{self, exit_from, rendered, write_reports};
+use super::environment;
 use super::look;
 use super::narrow::words;
 use super::output::wrote;
@@ -101,7 +102,9 @@ fn label(text: &str) -> std::result::Result<String, String> {
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     guard::shed_tokens(out)?;
     let context = Context::read(&|name| std::env::var(name).ok());
+    let announced = environment::announce();
     let in_actions = !matches!(context, Ok(None));
+    let context = announced.and(context);
     let done = context.and_then(|context| match context {
         Some(context) => in_job(args, &context, builtins, out),
         None => judge(args, None, builtins, out).map(|done| done.exit),

@@ -110,7 +110,7 @@ pub fn measure(
         Asker::Person => format!("base  {}\n{head_words}", route.sides.base.words),
         Asker::Job | Asker::PullRequest => head_words,
     });
-
+    super::environment::unused_between_commits()?.into_iter().for_each(|note| teller.note(note));
     let store = folder_of(&here, args.store.as_deref())?;
     let trees = store.trees();
     let prepare = |revision: &Revision, side| Tree::prepare(&home, revision, &trees, side);
@@ -347,7 +347,8 @@ impl Measured {
         .map(|(flag, value)| path(flag, value.clone()));
         let cold = if settings.cold_start { " --cold-start" } else { "" };
         format!(
-            "gbench-ci compare --resume {}{more}{}{}{cold}",
+            "{}gbench-ci compare --resume {}{more}{}{}{cold}",
+            super::environment::as_prefix(),
             quoted(&self.id()),
             flags(&args.selection),
             given.concat()

@@ -148,7 +148,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         }
         None => {
             let mut suite = registry.select(&selection)?;
-            overrides.apply(&mut suite);
+            args.settings.apply(&mut suite)?;
             args.output.apply(&mut suite)?;
             // Before anything is measured: a baseline that is not there must not cost a run.
             let base = Chosen::find(base_name, Some(&suite), &stores)?;

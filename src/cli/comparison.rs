@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::current_folder;
+use super::environment;
 use super::run::{home, shown};
 use super::selection::SelectionArgs;
 use crate::model::{Fault, Result, RunId, RunRecord};
 use crate::plan::check_claims;
 use crate::store::{keep_whole_rounds, latest_comparison, read_record, read_sides};
-use crate::suite::Benchmark;
+use crate::suite::{Benchmark, RunOptions};
 
 /// Where comparisons lie.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -81,10 +83,12 @@ impl PlaceArgs {
             return Ok(folder.clone());
         }
         let selection = SelectionArgs { config: self.config.clone(), ..SelectionArgs::default() };
-        match &selection.registry(builtins)?.file {
-            Some(suite) => Ok(home(suite)?.join(&suite.run.artifacts.value)),
-            None => Ok("artifacts".into()),
-        }
+        let (home, mut run) = match &selection.registry(builtins)?.file {
+            Some(suite) => (home(suite)?, suite.run.clone()),
+            None => (PathBuf::new(), RunOptions::default()),
+        };
+        environment::read()?.apply_run(&mut run, &current_folder()?);
+        Ok(home.join(&run.artifacts.value))
     }
 }
 

@@ -5,6 +5,8 @@ use std::io::Write;
 
 use serde::Serialize;
 
+use super::current_folder;
+use super::environment;
 use super::output::{table, wrap, write_json, wrote};
 use super::selection::{SelectionArgs, SettingsArgs};
 use crate::model::{BenchmarkId, Exit, MATCH_FIELDS, Result, Setting, Settings, Shown, format_duration};
@@ -52,7 +54,7 @@ struct V1Config {
 
 /// What no file can know.
 const AT_RUN_TIME: &str = "A program may set its own values at run time through the child protocol, except \
-                           those that a flag has set; the record holds what was in force.";
+                           those that the environment or a flag has set; the record holds what was in force.";
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let Command::Show(args) = &args.command;
@@ -60,7 +62,8 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         true => defaults(),
         false => {
             let mut suite = args.selection.suite(builtins)?;
-            args.settings.overrides()?.apply(&mut suite);
+            args.settings.apply(&mut suite)?;
+            environment::read()?.apply_run(&mut suite.run, &current_folder()?);
             effective(&suite)
         }
     };

@@ -62,7 +62,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     selection.benchmarks.splice(0..0, args.ids.iter().cloned());
     let mut suite = args.selection.registry(builtins)?.select(&selection)?;
     args.selection.keep_shard(&mut [&mut suite])?;
-    args.settings.overrides()?.apply(&mut suite);
+    args.settings.apply(&mut suite)?;
     if args.json {
         let benchmarks = suite.benchmarks.iter().map(document).collect();
         wrote(write_json(&V1Describe { schema: "gbench-ci/describe/v1", benchmarks }, out))?;

@@ -8,11 +8,14 @@ use super::compare::policy;
 use super::comparison::{Kept, PlaceArgs};
 use super::look;
 use super::output::{check_place, wrote};
+use super::subject::Subject;
 use crate::compare::{
-    Argument, Policy, SeqE, SideInput, VerdictDocument, arguments_of, compare_sides, named_sides, verdict_of,
+    Argument, Group, Merged, Policy, SeqE, SideInput, VerdictDocument, arguments_of, compare_sides,
+    named_sides, verdict_of,
 };
-use crate::model::{CaseId, Exit, Fault, Result};
+use crate::model::{CaseId, Exit, Fault, Result, RunRecord};
 use crate::report::explain::{self, Explained, Rowless};
+use crate::report::{self, Input, Options, Style};
 use crate::store::write_atomically;
 use crate::suite::words::{listed, near};
 use crate::suite::{Benchmark, fitting};
@@ -25,9 +28,10 @@ use crate::suite::{Benchmark, fitting};
 pub struct Args {
     /// The case as reports name it, its benchmark, or a glob
     case: String,
-    /// A comparison's folder or id [default: the latest one]
+    /// A comparison or a run by its folder or id, a verdict, a run record, or the folder of a merge [default: the latest
+    /// comparison]
     #[arg(conflicts_with_all = ["base", "head", "control"])]
-    comparison: Option<String>,
+    what: Option<String>,
     /// The record of the base, instead of a comparison
     #[arg(long, value_name = "FILE", requires = "head")]
     base: Option<PathBuf>,
@@ -61,12 +65,97 @@ enum Format {
 
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--svg", args.svg.as_deref())?;
-    let kept = match (&args.base, &args.head) {
-        (Some(base), Some(head)) => Kept::read(base, head, args.control.as_deref())?,
-        _ => Kept::find(args.comparison.as_deref(), &args.place, builtins)?,
+    let subject = match (&args.base, &args.head) {
+        (Some(base), Some(head)) => {
+            let kept = Kept::read(base, head, args.control.as_deref())?;
+            return explain_kept(args, &kept, out);
+        }
+        _ => Subject::find(args.what.as_deref(), &args.place, builtins)?,
     };
-    let cases = cases(&args.case, &kept)?;
-    let (document, arguments) = judged(args, &kept, &cases)?;
+    match subject {
+        Subject::Comparison(kept, _) => explain_kept(args, &kept, out),
+        Subject::Document(Input::Verdict(document)) => explain_verdict(args, &document, out),
+        Subject::Document(Input::Merged(merged)) => explain_merged(args, &merged, out),
+        Subject::Document(Input::Record(record)) => explain_record(args, *record, out),
+    }
+}
+
+/// From the records, with the whole argument.
+fn explain_kept(args: &Args, kept: &Kept, out: &mut impl Write) -> Result<Exit> {
+    let sides = [&kept.base, &kept.head].into_iter().flat_map(|record| &record.cases);
+    let cases = cases(&args.case, sides.map(|case| &case.id))?;
+    let (document, arguments) = judged(args, kept, &cases)?;
+    tell(args, &cases, &document, &arguments, out)
+}
+
+/// From a verdict alone: what its rows say.
+fn explain_verdict(args: &Args, document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
+    let cases = cases(&args.case, document.rows.iter().map(|row| &row.case))?;
+    tell(args, &cases, document, &[], out)
+}
+
+/// From the verdicts of several machines: of each that has the case.
+fn explain_merged(args: &Args, merged: &Merged, out: &mut impl Write) -> Result<Exit> {
+    if let [only] = merged.groups.as_slice() {
+        return explain_verdict(args, &only.verdict, out);
+    }
+    if args.format == Format::Json || args.svg.is_some() {
+        let flag = if args.svg.is_some() { "--svg" } else { "--format json" };
+        let what = format!("it shows one verdict, and here are those of {} machines", merged.groups.len());
+        return Err(Fault::at_flag(flag, what, "take it out, or give the verdict of one machine"));
+    }
+    let rows = || merged.groups.iter().flat_map(|group| &group.verdict.rows);
+    let cases = cases(&args.case, rows().map(|row| &row.case))?;
+    let has = |group: &&Group| group.verdict.rows.iter().any(|row| cases.contains(&row.case));
+    for group in merged.groups.iter().filter(has) {
+        let label = if group.label.is_empty() { "unnamed" } else { &group.label };
+        wrote(writeln!(out, "machine {}\n", label.escape_debug()))?;
+        let rows = group.verdict.rows.iter().map(|row| &row.case);
+        let own: Vec<CaseId> = rows.filter(|case| cases.contains(case)).cloned().collect();
+        tell(args, &own, &group.verdict, &[], out)?;
+        wrote(writeln!(out))?;
+    }
+    Ok(Exit::Pass)
+}
+
+/// From one run, which has no verdict: what became of the case, and its figures.
+fn explain_record(args: &Args, mut record: RunRecord, out: &mut impl Write) -> Result<Exit> {
+    if args.svg.is_some() {
+        let what = "this is one run, and no rounds decided anything in it";
+        return Err(Fault::at_flag("--svg", what, "take the flag out"));
+    }
+    let cases = cases(&args.case, record.cases.iter().map(|case| &case.id))?;
+    record.cases.retain(|case| cases.contains(&case.id));
+    if let Some(glob) = &args.metric {
+        let fits = fitting("--metric", glob)?;
+        let known: Vec<String> =
+            record.cases.iter().flat_map(|case| &case.metrics).map(|metric| metric.name.clone()).collect();
+        if !known.is_empty() && !known.iter().any(|name| fits(name)) {
+            return Err(no_metric(glob, &known.iter().map(String::as_str).collect::<Vec<_>>()));
+        }
+        record.cases.iter_mut().for_each(|case| case.metrics.retain(|metric| fits(&metric.name)));
+    }
+    let (format, style) = match args.format {
+        Format::Terminal => (report::Format::Terminal, look::of_stdout()),
+        Format::Json => (report::Format::Json, Style::PLAIN),
+    };
+    let mut text = Vec::new();
+    wrote(report::record(&record, &Options { format, style, all: true }, &mut text))?;
+    if args.format == Format::Terminal {
+        wrote(writeln!(text, "\nOne run by itself has no verdict: `gbench-ci compare` gives one."))?;
+    }
+    wrote(out.write_all(&text).and_then(|()| out.flush()))?;
+    Ok(Exit::Pass)
+}
+
+/// Writes what the document says of the cases, with the arguments that are at hand.
+fn tell(
+    args: &Args,
+    cases: &[CaseId],
+    document: &VerdictDocument,
+    arguments: &[Argument],
+    out: &mut impl Write,
+) -> Result<Exit> {
     let mut by_row: HashMap<(&CaseId, &str), &Argument> = HashMap::new();
     by_row.extend(arguments.iter().map(|argument| ((&argument.case, argument.metric.as_str()), argument)));
     let fits = args.metric.as_deref().map(|glob| fitting("--metric", glob)).transpose()?;
@@ -77,7 +166,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         .iter()
         .filter(|row| wanted(&row.metric))
         .map(|row| Explained {
-            document: &document,
+            document,
             row,
             argument: by_row
                 .get(&(&row.case, row.metric.as_str()))
@@ -86,14 +175,12 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         })
         .collect();
     if let (true, false, Some(glob)) = (rows.is_empty(), of_case.is_empty(), &args.metric) {
-        let known: Vec<&str> = of_case.iter().map(|row| row.metric.as_str()).collect();
-        let next = format!("use one of {}", listed(&known));
-        return Err(Fault::at_flag(format!("--metric {glob}"), "no metric of the case is called so", next));
+        return Err(no_metric(glob, &of_case.iter().map(|row| row.metric.as_str()).collect::<Vec<_>>()));
     }
     let rowless: Vec<Rowless> = cases
         .iter()
         .filter(|case| !of_case.iter().any(|row| row.case == **case))
-        .map(|case| Rowless { case, reason: why_no_row(&document) })
+        .map(|case| Rowless { case, reason: why_no_row(document) })
         .collect();
     if let Some(path) = &args.svg {
         let drawn: Vec<&Explained> = rows.iter().filter(|row| row.argument.is_some()).collect();
@@ -112,10 +199,15 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let mut text = Vec::new();
     wrote(match args.format {
         Format::Terminal => explain::terminal(&rows, &rowless, look::of_stdout(), args.all, &mut text),
-        Format::Json => explain::json(&document, &rows, &rowless, &mut text),
+        Format::Json => explain::json(document, &rows, &rowless, &mut text),
     })?;
     wrote(out.write_all(&text).and_then(|()| out.flush()))?;
     Ok(Exit::Pass)
+}
+
+fn no_metric(glob: &str, known: &[&str]) -> Fault {
+    let next = format!("use one of {}", listed(known));
+    Fault::at_flag(format!("--metric {glob}"), "no metric of the case is called so", next)
 }
 
 /// The verdict of the records, and the argument of every wanted row that rounds decided.
@@ -138,11 +230,9 @@ fn judged(args: &Args, kept: &Kept, cases: &[CaseId]) -> Result<(VerdictDocument
 }
 
 /// The cases that the words mean: by their whole name, else by benchmark, else by glob.
-fn cases(text: &str, kept: &Kept) -> Result<Vec<CaseId>> {
-    let mut all: Vec<&CaseId> = Vec::new();
+fn cases<'c>(text: &str, ids: impl Iterator<Item = &'c CaseId>) -> Result<Vec<CaseId>> {
     let mut seen = std::collections::HashSet::new();
-    let sides = [&kept.base, &kept.head].into_iter().flat_map(|record| &record.cases);
-    all.extend(sides.map(|case| &case.id).filter(|id| seen.insert(*id)));
+    let all: Vec<&CaseId> = ids.filter(|id| seen.insert(*id)).collect();
     let chosen = |fits: &dyn Fn(&CaseId) -> bool| -> Vec<CaseId> {
         all.iter().filter(|id| fits(id)).map(|id| (*id).clone()).collect()
     };
@@ -166,12 +256,12 @@ fn cases(text: &str, kept: &Kept) -> Result<Vec<CaseId>> {
     let known: Vec<String> = all.iter().map(|id| id.to_string()).collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let next = match near(text, &known).as_slice() {
-        [] if known.is_empty() => "give a comparison that holds cases".to_owned(),
+        [] if known.is_empty() => "give a comparison or a run that holds cases".to_owned(),
         [] => format!("use one of {}", listed(&known)),
         [one] => format!("write `{one}`"),
         several => format!("write one of {}", listed(several)),
     };
-    Err(Fault::at_flag(text, "no case of the comparison is called so", next))
+    Err(Fault::at_flag(text, "no case is called so there", next))
 }
 
 /// Why a case of the records has no row.

@@ -16,6 +16,7 @@ mod demo;
 mod describe;
 mod doctor;
 mod door;
+mod environment;
 mod explain;
 mod export;
 mod gatekeeper;
@@ -41,6 +42,7 @@ mod rounds_args;
 mod run;
 mod selection;
 mod stored;
+mod subject;
 mod suites;
 mod table;
 
@@ -126,7 +128,16 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(command: &Command) -> Result<Exit> {
-    let mut out = io::stdout().lock();
+    let mut out = output::Output::new(io::stdout().lock());
+    // `ci` does so by itself, once it has begun anew without its tokens.
+    if let Command::Run(_)
+    | Command::Compare(_)
+    | Command::Calibrate(_)
+    | Command::Config(_)
+    | Command::Describe(_) = command
+    {
+        environment::announce()?;
+    }
     // Where `disk_io` puts its file; also right for a folder that has gone, where nothing else works either.
     let builtins = || builtin::benchmarks(&std::env::current_dir().unwrap_or(Path::new(".").into()));
     match command {
@@ -139,7 +150,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Ci(args) => ci::run(args, &builtins(), &mut out),
         Command::Calibrate(args) => calibrate::run(args, &builtins(), &mut out),
         Command::Baseline(args) => baseline::run(args, &builtins(), &mut out),
-        Command::Report(args) => report::run(args, &mut out),
+        Command::Report(args) => report::run(args, &builtins(), &mut out),
         Command::Publish(args) => publish::run(args, &builtins(), &mut out),
         Command::Merge(args) => merge::run(args, &mut out),
         Command::Matrix(args) => matrix::run(args, &mut out),

@@ -11,6 +11,42 @@ use crate::model::{Exit, Fault, Result};
 /// Columns that everything for a terminal fits in.
 pub const WIDTH: u16 = 80;
 
+/// Standard output, whose reader may leave before the end (`| head -1`). What is written after that goes nowhere and is no
+/// error, whatever stands between the command and this writer: formatters wrap errors in their own.
+pub struct Output<W> {
+    out: W,
+    reader_left: bool,
+}
+
+impl<W: Write> Output<W> {
+    pub fn new(out: W) -> Self {
+        Self { out, reader_left: false }
+    }
+
+    fn unless_left<T>(&mut self, instead: T, write: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
+        if self.reader_left {
+            return Ok(instead);
+        }
+        match write(&mut self.out) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.reader_left = true;
+                Ok(instead)
+            }
+            result => result,
+        }
+    }
+}
+
+impl<W: Write> Write for Output<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_left(bytes.len(), |out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_left((), Write::flush)
+    }
+}
+
 /// Turns a failed write into a fault; a reader who closed the pipe (`| head`) has what they wanted.
 pub fn wrote(result: io::Result<()>) -> Result<()> {
     match result {
@@ -115,6 +151,27 @@ mod tests {
             wrap("a lone ` mark is no quotation at all", 20),
             ["a lone ` mark is no", "quotation at all"]
         );
+    }
+
+    #[test]
+    fn n22_no_formatter_makes_an_error_of_a_reader_who_left() {
+        struct Left(usize);
+        impl Write for Left {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                self.0 += 1;
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut out = Output::new(Left(0));
+        let mut table = csv::Writer::from_writer(&mut out);
+        table.write_record(["a", "b"]).unwrap();
+        table.flush().unwrap();
+        drop(table);
+        out.write_all(b"more").unwrap();
+        assert_eq!(out.out.0, 1, "nobody reads, and nothing more is sent");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::current_folder;
+use super::environment;
 use super::export::Pattern;
 use super::look;
 use super::measure::{Measuring, exit_of};
@@ -49,8 +51,9 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Lets the flags speak over the suite file.
+    /// Lets the environment speak over the suite file, and the flags over both.
     pub fn apply(&self, suite: &mut Suite) -> Result<()> {
+        environment::read()?.apply_run(&mut suite.run, &current_folder()?);
         if let Some(text) = &self.deadline {
             let flag = format!("--deadline {text}");
             let seconds = parse_seconds(text)
@@ -70,7 +73,7 @@ impl OutputArgs {
 pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let export = args.export.as_deref().map(Pattern::new).transpose()?;
     let mut suite = args.selection.suite(builtins)?;
-    args.settings.overrides()?.apply(&mut suite);
+    args.settings.apply(&mut suite)?;
     args.output.apply(&mut suite)?;
     if args.dry_run {
         wrote(write!(out, "{}", dry_run(&suite)))?;

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::environment;
 use crate::model::{Fault, Result, Shard};
 use crate::plan::keep_shard;
 use crate::suite::words::{counted, parse_ratio, parse_seconds};
@@ -140,6 +141,13 @@ pub struct SettingsArgs {
 }
 
 impl SettingsArgs {
+    /// Lets the environment speak over the suite file, and the flags over both.
+    pub fn apply(&self, suite: &mut Suite) -> Result<()> {
+        environment::read()?.apply(suite);
+        self.overrides()?.apply(suite);
+        Ok(())
+    }
+
     /// Errors: a value that the suite file would refuse, too.
     pub fn overrides(&self) -> Result<Overrides> {
         let duration = "a duration such as 2, 2s or 500ms";

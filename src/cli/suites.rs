@@ -156,7 +156,7 @@ impl<'a> Suites<'a> {
             None => self.own_or_refused(tree, asker, other.is_some())?,
         };
         let mut suite = self.selected(loaded, other)?;
-        self.args.settings.overrides()?.apply(&mut suite);
+        self.args.settings.apply(&mut suite)?;
         self.args.output.apply(&mut suite)?;
         for (name, value) in trees::side_environment(tree) {
             for benchmark in &mut suite.benchmarks {
@@ -173,7 +173,7 @@ impl<'a> Suites<'a> {
             return Ok(base.gate.clone());
         };
         let mut own = Suite::load(&own, self.builtins)?;
-        self.args.settings.overrides()?.apply(&mut own);
+        self.args.settings.apply(&mut own)?;
         for benchmark in &mut base.benchmarks {
             let Some(judge) = own.benchmarks.iter().find(|judge| judge.id == benchmark.id) else { continue };
             benchmark.metrics = judge.metrics.clone();

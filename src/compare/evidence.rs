@@ -19,7 +19,7 @@ pub struct Evidence<'a> {
     pub better: Better,
     /// Least relative change that matters: 0.05 is 5 %. Finite, 0 or more.
     pub threshold: f64,
-    /// Used by rules over rounds.
+    /// Used by rules over rounds; the margin by all.
     pub limits: RowLimits,
     /// Of a case that did not end well: its rounds count for what the suite shows of noise and suspects, and nothing
     /// is decided on them.
@@ -28,7 +28,7 @@ pub struct Evidence<'a> {
     pub head: Measured<'a>,
 }
 
-/// What a row asks of a rule over rounds.
+/// What a row asks of a rule over rounds, and its absolute margin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RowLimits {
     /// Certified unchanged within this: 0.02 is 2 %.

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{
     CaseRecord, Comparison, Fault, Metric, MetricDeclaration, NoReference, Origin, Result, RunRecord,
-    SequentialRuleName,
-    Strictness, convert,
+    SequentialRuleName, Strictness, convert,
 };
 
 use super::RowLimits;

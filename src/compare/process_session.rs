@@ -221,7 +221,7 @@ fn alone(evidence: &Evidence, known: &Known, spread: Spread) -> Option<Test> {
         scale: known.scale,
         unresolved: 0.0,
         steps: None,
-        limits: known.scale.limits(evidence.threshold),
+        limits: known.scale.limits(evidence),
         counts: (base.len() as u32, head.len() as u32),
         spreads: (None, None),
         doubts: Doubts::Sessions {

@@ -70,7 +70,8 @@ impl Question {
         let enough = base.len() > 1 && head.len() > 1;
         let all_zero = same && base[0] == 0.0 && head[0] == 0.0;
         if same && (evidence.exact || all_zero) && (enough || base[0] == head[0]) {
-            let decision = decide_exactly(base[0], head[0], evidence.better, evidence.threshold);
+            let threshold = least_that_matters(evidence, base[0], head[0], evidence.threshold);
+            let decision = decide_exactly(base[0], head[0], evidence.better, threshold);
             return Question::Settled(decision);
         }
         if same && all_zero {
@@ -94,7 +95,7 @@ impl Question {
             welch: Welch::new(base_group, head_group),
             unresolved,
             steps,
-            limits: scale.limits(evidence.threshold),
+            limits: scale.limits(evidence),
             counts: (base_group.count, head_group.count),
             spreads: (spread(base, &base_group), spread(head, &head_group)),
             doubts: Doubts::Processes,
@@ -142,9 +143,14 @@ pub fn known_exactly(evidence: &Evidence, least: usize, threshold: f64) -> Optio
         (centres.len() >= least && centres.iter().all(|centre| *centre == first)).then_some(first)
     };
     let (base, head) = (value(&evidence.base.centres)?, value(&evidence.head.centres)?);
-    let within_margin = evidence.limits.margin.is_some_and(|margin| (head - base).abs() <= margin);
-    let threshold = if within_margin { f64::INFINITY } else { threshold };
+    let threshold = least_that_matters(evidence, base, head, threshold);
     evidence.exact.then(|| decide_exactly(base, head, evidence.better, threshold))
+}
+
+/// The threshold between two known values: none where they differ by no more than the row's absolute margin.
+fn least_that_matters(evidence: &Evidence, base: f64, head: f64, threshold: f64) -> f64 {
+    let within_margin = evidence.limits.margin.is_some_and(|margin| (head - base).abs() <= margin);
+    if within_margin { f64::INFINITY } else { threshold }
 }
 
 /// Two known values: no chance, no interval, no correction.
@@ -200,7 +206,7 @@ fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Resolution>) {
         Scale::Linear { unit, .. } => off / unit,
     });
     let open: f64 = open.sum();
-    match open < NEGLIGIBLE * scale.limits(evidence.threshold).1.max(NEGLIGIBLE) {
+    match open < NEGLIGIBLE * scale.limits(evidence).1.max(NEGLIGIBLE) {
         true => (0.0, None),
         false => (open, steps),
     }

@@ -4,6 +4,7 @@ use crate::model::Better;
 use crate::stats;
 
 use super::quantized::{Unit, unresolved};
+use super::scale::margin_in_logarithms;
 use super::{Evidence, ProcessValues, throttling};
 
 /// The rounds that both sides finished, in order.
@@ -23,9 +24,6 @@ pub struct Rounds {
     /// is nothing, and under the rule `seq-e`, which does not ask.
     pub unresolved: Vec<f64>,
 }
-
-/// A margin as large as the base itself: no difference of logarithms goes beyond it.
-const WHOLE: f64 = 50.0;
 
 /// One round as it was measured, in the metric's own unit.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,10 +118,9 @@ impl Rounds {
         let margin = evidence.limits.margin.unwrap_or(0.0);
         if positive {
             let usual = stats::mean(first).unwrap_or(0.0).exp();
-            // Of the two ways to be off by the margin, the one that is farther in logarithms: `-ln(1 - m)`.
-            let margin = -(-margin / usual).max(-1.0).ln_1p();
+            let margin = margin_in_logarithms(margin, usual);
             let scale = RoundScale::Log { sign };
-            let (margin, unresolved) = (margin.min(WHOLE), Vec::new());
+            let unresolved = Vec::new();
             return Self { differences, disturbed, scale, margin, lost_its_scale, unresolved };
         }
         let sizes: Vec<f64> = first.iter().map(|base| base.abs()).collect();

@@ -24,6 +24,8 @@ pub struct Draft<'a> {
     pub ungated: Vec<String>,
     /// Cases without a measurement on either side, with the reason.
     pub unmeasured: Vec<String>,
+    /// `case metric` of optional metrics that one side lacks.
+    pub absent: Vec<String>,
 }
 
 /// Sorts pairs into rows. `same_run`: both records carry one run id. `in_rounds`: a rule over rounds will decide, for which
@@ -191,6 +193,14 @@ impl<'a> Drafter<'a, '_> {
                 self.draft.ungated.push(format!("{id} {}", metric.name));
                 continue;
             }
+            let is_optional = declared.and_then(|declared| declared.optional) == Some(true);
+            let has_samples = |side: Option<&Metric>| {
+                side.is_some_and(|metric| metric.processes.iter().any(|process| !process.partial))
+            };
+            if is_optional && !(has_samples(base_metric) && has_samples(head_metric)) {
+                self.draft.absent.push(format!("{id} {}", metric.name));
+                continue;
+            }
             let mut row = Row {
                 case: id.clone(),
                 metric: metric.name.clone(),
@@ -352,9 +362,12 @@ impl<'a> Drafter<'a, '_> {
     }
 
     fn ask(&mut self, mut row: Row, evidence: Evidence<'a>) {
-        if self.in_rounds || evidence.limits.absolute {
-            row.threshold = evidence.limits.target;
-        }
+        // What the row is held against: an absolute margin counts as the share of the base that it is.
+        let of_margin = || Some(evidence.limits.margin? / row.base.as_ref()?.centre?.abs());
+        row.threshold = match self.in_rounds || evidence.limits.absolute {
+            true => evidence.limits.target,
+            false => of_margin().filter(|share| share.is_finite()).unwrap_or(0.0).max(row.threshold),
+        };
         row.margin = evidence.limits.margin.filter(|_| evidence.limits.absolute);
         self.draft.open.push(Some(self.draft.rows.len()));
         self.draft.evidence.push(evidence);

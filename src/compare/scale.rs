@@ -3,6 +3,17 @@
 use crate::model::Better;
 use crate::stats::{Group, mean};
 
+use super::Evidence;
+
+/// A margin as large as the base itself: no difference of logarithms goes beyond it.
+const WHOLE: f64 = 50.0;
+
+/// An absolute margin as a difference of logarithms. `usual`: the base's geometric mean. Of the two ways to be off by the
+/// margin it is the one that is farther: `-ln(1 - m)`.
+pub fn margin_in_logarithms(margin: f64, usual: f64) -> f64 {
+    (-(-margin / usual).max(-1.0).ln_1p()).min(WHOLE)
+}
+
 /// How differences of what is compared become slowdowns.
 #[derive(Clone, Copy, Debug)]
 pub enum Scale {
@@ -38,12 +49,18 @@ impl Scale {
         Group::of(&self.turned(values)?)
     }
 
-    /// Improved lies below, regressed above.
-    pub fn limits(self, threshold: f64) -> (f64, f64) {
-        let limit = match self {
-            Scale::Log { .. } => threshold.ln_1p(),
-            Scale::Linear { base, .. } => threshold * base.abs(),
+    /// Improved lies below, regressed above. A row's absolute margin widens them where it is more than its threshold.
+    pub fn limits(self, evidence: &Evidence) -> (f64, f64) {
+        let (threshold, margin) = (evidence.threshold, evidence.limits.margin.unwrap_or(0.0));
+        let (share, margin) = match self {
+            Scale::Log { .. } => {
+                let logarithms: Vec<f64> = evidence.base.centres.iter().map(|centre| centre.ln()).collect();
+                let usual = mean(&logarithms).unwrap_or(0.0).exp();
+                (threshold.ln_1p(), margin_in_logarithms(margin, usual))
+            }
+            Scale::Linear { base, unit, .. } => (threshold * base.abs(), margin / unit),
         };
+        let limit = share.max(margin);
         (-limit, limit)
     }
 

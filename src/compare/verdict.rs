@@ -169,7 +169,7 @@ pub fn compare_by(
             decision.settle(&mut draft.rows[*index]);
             let row = &mut draft.rows[*index];
             if row.verdict == Verdict::Regressed && row.next.is_empty() {
-                row.next = look_for_the_cause(base.record, head.record);
+                row.next = look_for_the_cause(base.record, head.record, differences.len());
             }
             row.mention(&throttling::remark(evidence));
         }
@@ -241,8 +241,8 @@ fn flag_the_impossible(decision: &mut Decision) {
     }
 }
 
-/// Where the change that made a case worse is to be found.
-fn look_for_the_cause(base: &RunRecord, head: &RunRecord) -> String {
+/// Where the change that made a case worse is to be found. `differences`: fields of the machines that the report lists.
+fn look_for_the_cause(base: &RunRecord, head: &RunRecord, differences: usize) -> String {
     let commit = |record: &RunRecord| {
         let commit = record.manifest.git.known().and_then(|git| git.commit.as_deref());
         commit.map(|commit| commit.chars().take(10).collect::<String>())
@@ -250,6 +250,9 @@ fn look_for_the_cause(base: &RunRecord, head: &RunRecord) -> String {
     match (commit(base), commit(head)) {
         (Some(base), Some(head)) if base != head => {
             format!("look for the cause in `git log -p {base}..{head}`")
+        }
+        _ if differences == 0 => {
+            "look for what changed between the two runs; their machines agree in all that was recorded".into()
         }
         _ => "look for what changed between the two runs; below stands what differs in their machines".into(),
     }

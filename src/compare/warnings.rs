@@ -1,5 +1,7 @@
 //! What a reader should know beside the rows. A warning travels in the document, so that every report shows it.
 
+use std::collections::HashMap;
+
 use crate::model::{RecordState, Side};
 
 use super::pairing::Pair;
@@ -8,7 +10,7 @@ use super::rows::Draft;
 use super::words::{count, list};
 use super::{SideInput, key};
 
-/// Warnings of single cases that are quoted; the records hold them all.
+/// Different warnings of cases that are quoted; the records hold them all.
 const MOST_QUOTED: usize = 10;
 
 /// Names that one warning lists.
@@ -27,6 +29,7 @@ pub fn of_comparison(base: &SideInput, head: &SideInput, pairs: &[Pair], draft: 
     let named = [
         (&draft.unmeasured, "without a measurement on either side"),
         (&draft.ungated, "shown and not judged (`gate = false`)"),
+        (&draft.absent, "optional and on one side only, so that nothing was compared"),
     ];
     for (names, what) in named.into_iter().filter(|(names, _)| !names.is_empty()) {
         warnings.push(format!("{} {what}: {}", names.len(), list(names, MOST_NAMED)));
@@ -57,16 +60,30 @@ pub fn of_side(side: Side, input: &SideInput) -> Vec<String> {
         }
     }
     warnings.extend(input.record.warnings.iter().map(|warning| format!("{word}: {warning}")));
-    let quoted = input.record.cases.iter();
-    let quoted = quoted.flat_map(|case| {
+    // The same words of several cases are one warning.
+    let mut of_cases: Vec<(String, Vec<String>)> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for case in &input.record.cases {
         let signs = case.nothing_measured.iter().filter(|_| case.outcome.is_measured());
         let signs = signs.map(|sign| format!("{}; next: {}", sign.sentence(), sign.next()));
-        signs.chain(case.warnings.iter().cloned()).map(move |warning| (&case.id, warning))
+        for warning in signs.chain(case.warnings.iter().cloned()) {
+            let at = *known.entry(warning.clone()).or_insert(of_cases.len());
+            if at == of_cases.len() {
+                of_cases.push((warning, Vec::new()));
+            }
+            of_cases[at].1.push(case.id.to_string());
+        }
+    }
+    let quoted = of_cases.iter().take(MOST_QUOTED).map(|(warning, cases)| match cases.as_slice() {
+        [only] => format!("{word}: {only}: {warning}"),
+        several => {
+            let cases = count(several.len(), "case");
+            format!("{word}: {cases}: {warning}: {}", list(several, MOST_NAMED))
+        }
     });
-    let total = quoted.clone().count();
-    warnings.extend(quoted.take(MOST_QUOTED).map(|(id, warning)| format!("{word}: {id}: {warning}")));
-    if total > MOST_QUOTED {
-        warnings.push(format!("{word}: {} more of single cases, in its record", total - MOST_QUOTED));
+    warnings.extend(quoted);
+    if let more @ 1.. = of_cases.len().saturating_sub(MOST_QUOTED) {
+        warnings.push(format!("{word}: {more} more of single cases, in its record"));
     }
     warnings
 }

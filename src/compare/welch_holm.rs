@@ -21,6 +21,7 @@
 //!   its last digit is the error.
 //! - Zero and negative values have no logarithm. Their differences are compared instead, in units of the base's
 //!   mean; where that is zero, any difference counts, and there is no ratio to show.
+//! - An absolute margin of the metric widens both limits where it is more than the threshold.
 
 use crate::stats::TQuantiles;
 

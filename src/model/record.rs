@@ -187,7 +187,7 @@ pub struct MetricDeclaration {
     /// In rounds: a red must lie beyond this; absent: the case's `min_effect`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_effect: Option<f64>,
-    /// In rounds: a change smaller than this never matters, whatever share of the whole it is.
+    /// A change smaller than this never matters, whatever share of the whole it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<Margin>,
     /// `false`: shown, never judged.
@@ -200,6 +200,9 @@ pub struct MetricDeclaration {
     /// `true`: judged by its absolute difference, of which `margin` is the least that matters; absent: by its share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absolute: Option<bool>,
+    /// `true`: a process may leave it out, or send no number for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub optional: Option<bool>,
 }
 
 /// An absolute difference: `50 ns`, `64 KiB`. Without a unit it is in the metric's own.
@@ -262,6 +265,9 @@ pub struct ProcessRecord {
     pub leftovers: u32,
     /// Bytes of stdout and stderr together, before the cap.
     pub output_bytes: u64,
+    /// Optional metrics that it left out, or for which it sent no number at least once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<String>,
     /// How the suite's `after_timeout` command ended; absent where there was no need of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_timeout: Option<ProcessEnd>,

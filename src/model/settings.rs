@@ -1,4 +1,4 @@
-//! Values and where they came from: defaults < file < what the benchmark itself says < command line.
+//! Values and where they came from: defaults < file < what the benchmark itself says < environment < command line.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,6 +17,8 @@ pub enum Origin {
     File(String),
     /// The program said so over the protocol.
     Benchmark,
+    /// A variable of the environment, by its name: `GBENCH_PROCESSES`.
+    Environment(String),
     /// A flag, as typed: `--processes`.
     Cli(String),
 }
@@ -27,6 +29,7 @@ impl fmt::Display for Origin {
             Origin::Default => f.pad("default"),
             Origin::File(place) => f.pad(place),
             Origin::Benchmark => f.pad("the benchmark"),
+            Origin::Environment(variable) => f.pad(variable),
             Origin::Cli(flag) => f.pad(flag),
         }
     }
@@ -58,8 +61,14 @@ impl Origin {
             Origin::Default => 0,
             Origin::File(_) => 1,
             Origin::Benchmark => 2,
-            Origin::Cli(_) => 3,
+            Origin::Environment(_) => 3,
+            Origin::Cli(_) => 4,
         }
+    }
+
+    /// Who calls has set it, and the program that is measured cannot change it.
+    pub fn is_pinned(&self) -> bool {
+        matches!(self, Origin::Environment(_) | Origin::Cli(_))
     }
 }
 
@@ -202,6 +211,7 @@ mod tests {
         let mut setting = Setting::default(1);
         setting.set(4, Origin::Cli("--processes".into()));
         setting.set(2, Origin::File("gbench.toml:3".into()));
+        setting.set(5, Origin::Environment("GBENCH_PROCESSES".into()));
         setting.set(3, Origin::Benchmark);
         assert_eq!(setting.value, 4);
         assert_eq!(setting.origin, Origin::Cli("--processes".into()));

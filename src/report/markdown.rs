@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::io;
 
+use super::alike::{named, together};
 use super::escape::{markdown as prose, markdown_block, markdown_code as code};
 use super::number;
 use super::rounds;
@@ -12,6 +13,9 @@ use crate::compare::{Conclusion, Difference, Row, Verdict};
 
 /// Rows of one table before the rest is only counted, as long as the page is not too long.
 const ROWS: usize = 60;
+
+/// Rows that one note names before the rest is counted.
+pub const MOST_NAMED: usize = 10;
 
 /// Bytes that the page stays below unless everything is asked for: GitHub takes comments of 65,536 characters.
 pub const PAGE: usize = 65_000;
@@ -101,7 +105,8 @@ pub fn text(digest: &Digest, limit: usize) -> String {
 fn section(group: &Group, limit: usize) -> String {
     let title = format!("### {}: {}\n\n", capitalized(group.verdict.word()), group.lines.len());
     let shown: Vec<&Line> = group.lines.iter().take(limit).collect();
-    let notes = Notes::of(&shown, &Pen { name: &code, prose: &prose });
+    let most_named = if limit == usize::MAX { limit } else { MOST_NAMED };
+    let notes = Notes::of(&shown, &Pen { name: &code, prose: &prose, most_named });
     format!("{title}{}{}", table(&group.lines, limit), notes.text())
 }
 
@@ -143,9 +148,11 @@ pub fn stacked(above: &str, below: &str) -> String {
 pub struct Pen<'f> {
     pub name: &'f dyn Fn(&str) -> String,
     pub prose: &'f dyn Fn(&str) -> String,
+    /// Rows that a note names which several share, before the rest is counted.
+    pub most_named: usize,
 }
 
-/// Why and what next, of each line by itself as far as they differ: paragraphs and items of a list, in order.
+/// Why and what next, said once where it is the same: paragraphs and items of a list, in order.
 #[derive(Default)]
 pub struct Notes {
     pub items: Vec<String>,
@@ -169,17 +176,25 @@ impl Notes {
             let each = if told.len() == 1 { "" } else { "For each: " };
             return Self { items: Vec::new(), together: format!("{each}{}\n", sentence(first, true, pen)) };
         }
-        let item = |line: &&Line| {
+        let called = |line: &&Line| {
             let metric = if line.row.metric.is_empty() { "" } else { " " };
-            let said = sentence(line, !same_next, pen);
-            let name = (pen.name)(&line.name);
-            (!said.is_empty()).then(|| format!("- {name}{metric}{}: {said}\n", (pen.prose)(&line.row.metric)))
+            format!("{}{metric}{}", (pen.name)(&line.name), (pen.prose)(&line.row.metric))
         };
-        let together = match same_next && !first.row.next.is_empty() {
+        let said = told.iter().map(|line| (sentence(line, !same_next, pen), called(line)));
+        let item = |(said, names): (String, Vec<String>)| {
+            (!said.is_empty()).then(|| match names.as_slice() {
+                [only] => format!("- {only}: {said}\n"),
+                several => {
+                    let rows = plural(several.len(), "row");
+                    format!("- {said} That holds for {rows}: {}.\n", named(several, pen.most_named))
+                }
+            })
+        };
+        let next_of_all = match same_next && !first.row.next.is_empty() {
             true => format!("{}\n", next(&first.row.next, pen)),
             false => String::new(),
         };
-        Self { items: told.iter().filter_map(item).collect(), together }
+        Self { items: together(said).into_iter().filter_map(item).collect(), together: next_of_all }
     }
 
     /// As it stands below a table; empty where there is nothing to say.

@@ -16,6 +16,7 @@
 //! | csv | spreadsheets | RFC 4180, stable columns |
 //! | junit | CI systems' test views | one test case a row |
 
+mod alike;
 pub mod calibration;
 mod csv;
 mod escape;

@@ -1,6 +1,7 @@
 //! A page of a terminal: headings, folded lines and tables that keep within its width. The one file that
 //! knows comfy-table. All text passes through here, so here it is made visible, and ASCII where asked.
 
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
@@ -70,7 +71,7 @@ pub struct GridRow {
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
-/// A name gets at most this many lines; beyond that its middle is cut.
+/// A name gets at most this many lines; beyond that its middle is cut, unless it would then look like another one.
 const NAME_LINES: usize = 3;
 /// Least columns for a name.
 const NAME_WIDTH: usize = 16;
@@ -190,6 +191,7 @@ impl<'a, W: io::Write + ?Sized> Page<'a, W> {
             .collect();
         let widths = column_widths(&header, &cells, style.columns() - INDENT);
         let ellipsis = if style.unicode { "…" } else { "..." };
+        let alike = look_alike(&cells, widths[0], ellipsis);
 
         let mut table = Table::new();
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
@@ -199,7 +201,11 @@ impl<'a, W: io::Write + ?Sized> Page<'a, W> {
             let folded: Vec<Vec<String>> = row
                 .iter()
                 .enumerate()
-                .map(|(column, lines)| fold_cell(lines, widths[column], column == 0, ellipsis))
+                .map(|(column, lines)| match column {
+                    0 if alike.contains(lines) => fold_names(lines, widths[0], usize::MAX, ellipsis),
+                    0 => fold_names(lines, widths[0], NAME_LINES, ellipsis),
+                    _ => lines.iter().flat_map(|line| fold(line, widths[column])).collect(),
+                })
                 .collect();
             heights.push(folded.iter().map(Vec::len).max().unwrap_or(1));
             table.add_row(folded.iter().map(|lines| lines.join("\n")));
@@ -253,17 +259,24 @@ fn column_widths(header: &[String], rows: &[Vec<Vec<String>>], total: usize) -> 
     widths
 }
 
-fn fold_cell(lines: &[String], limit: usize, is_name: bool, ellipsis: &str) -> Vec<String> {
-    if !is_name {
-        return lines.iter().flat_map(|line| fold(line, limit)).collect();
+/// The names that would read like another one once their middle is cut: these are shown whole.
+fn look_alike<'c>(rows: &'c [Vec<Vec<String>>], limit: usize, ellipsis: &str) -> HashSet<&'c Vec<String>> {
+    let mut shown: HashMap<Vec<String>, HashSet<&Vec<String>>> = HashMap::new();
+    for name in rows.iter().filter_map(|row| row.first()) {
+        shown.entry(fold_names(name, limit, NAME_LINES, ellipsis)).or_default().insert(name);
     }
+    shown.into_values().filter(|names| names.len() > 1).flatten().collect()
+}
+
+/// The lines of a name, each in at most `most` lines of `limit` columns.
+fn fold_names(lines: &[String], limit: usize, most: usize, ellipsis: &str) -> Vec<String> {
     let mut folded = Vec::new();
     for line in lines {
         let mut parts = fold_name(line, limit);
-        if parts.len() > NAME_LINES {
+        if parts.len() > most {
             // Folding after separators leaves lines short; cut until it fits.
-            let mut room = NAME_LINES * limit;
-            while parts.len() > NAME_LINES {
+            let mut room = most * limit;
+            while parts.len() > most {
                 parts = fold_name(&cut_middle(line, room, ellipsis), limit);
                 room -= 1;
             }

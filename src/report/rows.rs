@@ -207,6 +207,11 @@ impl<'a> Line<'a> {
         Self { row, name, base, head, change: change.trim_end().to_owned(), interval, p, rounds, noise }
     }
 
+    /// `kernels/gemm time`.
+    pub fn title(&self) -> String {
+        format!("{} {}", self.name, self.row.metric).trim_end().to_owned()
+    }
+
     /// The interval, with the p-value where there is one.
     pub fn evidence(&self) -> String {
         let parts: Vec<&str> =

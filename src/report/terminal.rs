@@ -3,6 +3,7 @@
 
 use std::io;
 
+use super::alike::{named, together};
 use super::number;
 use super::page::{Grid, GridRow, Page, Style, Tint};
 use super::rounds;
@@ -11,6 +12,9 @@ use crate::compare::{Conclusion, Difference, Verdict};
 
 /// Rows of one group before the rest is only counted.
 const ROWS: usize = 50;
+
+/// Rows that a note names which only some of them share.
+const MOST_NAMED: usize = 5;
 
 /// Writes the report. `all`: every row is shown, also the unchanged ones.
 pub fn render(
@@ -88,19 +92,16 @@ fn title(group: &Group) -> String {
     format!("{}: {}", capitalized(group.verdict.word()), group.lines.len())
 }
 
-/// A table of rows with their notes; beyond `limit` they are only counted. Notes that all rows share are said
-/// once, below.
+/// A table of rows with their notes; beyond `limit` they are only counted. Notes that several rows share are said once,
+/// below.
 fn lines<W: io::Write + ?Sized>(page: &mut Page<W>, lines: &[Line], limit: usize) -> io::Result<()> {
+    let most_named = if limit == usize::MAX { limit } else { MOST_NAMED };
     let (lines, left) = lines.split_at(lines.len().min(limit));
     let changes = lines.iter().any(|line| !line.change.is_empty());
     let in_rounds = lines.iter().any(|line| !line.rounds.is_empty());
-    let shared: Vec<_> = match lines {
-        [first, _, ..] => {
-            let shared = |note: &(_, _)| lines.iter().all(|line| line.notes().contains(note));
-            first.notes().into_iter().filter(shared).collect()
-        }
-        _ => Vec::new(),
-    };
+    let notes = lines.iter().flat_map(|line| line.notes().into_iter().map(move |note| (note, line)));
+    let shared: Vec<_> = together(notes).into_iter().filter(|(_, lines)| lines.len() > 1).collect();
+    let is_shared = |note: &(&str, String)| shared.iter().any(|(known, _)| known == note);
     let rows = lines.iter().map(|line| GridRow {
         cells: [
             stacked(&line.name, &line.row.metric),
@@ -111,14 +112,21 @@ fn lines<W: io::Write + ?Sized>(page: &mut Page<W>, lines: &[Line], limit: usize
         .chain(changes.then(|| stacked(&line.change, &line.interval)))
         .chain(in_rounds.then(|| stacked(&line.rounds, &line.noise)))
         .collect(),
-        notes: line.notes().into_iter().filter(|note| !shared.contains(note)).collect(),
+        notes: line.notes().into_iter().filter(|note| !is_shared(note)).collect(),
     });
     let mut header = vec!["case, metric", "base", "head"];
     header.extend(changes.then_some("change"));
     header.extend(in_rounds.then_some("rounds"));
     page.grid(&Grid { header, rows: rows.collect() })?;
-    for (label, text) in &shared {
-        page.note(label, &format!("(for each) {text}"))?;
+    for ((label, text), of) in &shared {
+        let whose = match of.len() == lines.len() {
+            true => "for each".to_owned(),
+            false => {
+                let names: Vec<String> = of.iter().map(|line| line.title()).collect();
+                format!("for {}: {}", of.len(), named(&names, most_named))
+            }
+        };
+        page.note(label, &format!("({whose}) {text}"))?;
     }
     match left.len() {
         0 => Ok(()),

@@ -15,8 +15,10 @@ use super::reported;
 pub struct Harvest {
     /// By name. `values` holds finite numbers only.
     pub metrics: BTreeMap<String, Gathered>,
-    /// Metrics that sent NaN, an infinity or nothing in place of a number.
+    /// Metrics that sent NaN, an infinity or nothing in place of a number, unless they are optional.
     pub not_finite: Vec<String>,
+    /// Optional metrics that were left out, or sent no number at least once.
+    pub absent: Vec<String>,
     /// `sent as ms and as s`: a metric whose unit changed on the way.
     pub unit_conflict: Option<String>,
     pub extract_error: Option<ExtractError>,
@@ -68,8 +70,8 @@ pub enum Beside {
 }
 
 impl Harvest {
-    /// Everything that a process gave, whatever became of it.
-    pub fn of(execution: &Execution, benchmark: &Benchmark) -> Self {
+    /// Everything that a process of the case gave, whatever became of it.
+    pub fn of(execution: &Execution, benchmark: &Benchmark, case: &str) -> Self {
         let mut harvest = Self::default();
         for event in &execution.events {
             harvest.take(event);
@@ -89,10 +91,10 @@ impl Harvest {
             }
             Timing::Stdout => {
                 harvest.forget_samples();
-                match extract::all(&benchmark.extract, &execution.stdout) {
+                let optional = |metric: &str| benchmark.is_optional(metric, case);
+                match extract::all(&benchmark.extract, &execution.stdout, optional) {
                     Ok(found) => {
                         for (rule, values) in found {
-                            let values = values.into_iter().map(Some);
                             harvest.add(&rule.metric, Some(&rule.unit), rule.better, values);
                         }
                     }
@@ -100,7 +102,22 @@ impl Harvest {
                 }
             }
         }
+        harvest.excuse(benchmark, case);
         harvest
+    }
+
+    /// Takes note of optional metrics that are not there, or not always: that is no fault of the process.
+    fn excuse(&mut self, benchmark: &Benchmark, case: &str) {
+        let (absent, not_finite) = std::mem::take(&mut self.not_finite)
+            .into_iter()
+            .partition(|metric| benchmark.is_optional(metric, case));
+        (self.absent, self.not_finite) = (absent, not_finite);
+        let gave = |gathered: &Gathered| !gathered.values.is_empty() || gathered.stated.is_some();
+        self.metrics.retain(|name, gathered| gave(gathered) || !benchmark.is_optional(name, case));
+        let missing = benchmark.named_optional(case).filter(|name| !self.metrics.contains_key(*name));
+        self.absent.extend(missing.map(str::to_owned));
+        self.absent.sort();
+        self.absent.dedup();
     }
 
     fn forget_samples(&mut self) {

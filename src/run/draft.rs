@@ -129,7 +129,7 @@ impl Draft {
     pub fn add(&mut self, record: &mut CaseRecord, execution: &Execution, around: Around) {
         let Around { started, turn, interleaved, lockstep, after_timeout, conditions } = around;
         let benchmark = self.planned.benchmark.clone();
-        let harvest = Harvest::of(execution, &benchmark);
+        let harvest = Harvest::of(execution, &benchmark, &self.planned.id.to_string());
         let mut outcome = judge(execution, &harvest, &benchmark);
         if outcome.is_measured()
             && let (Some(before), now) = (&self.device, harvest.device.as_deref().unwrap_or("host"))
@@ -183,6 +183,7 @@ impl Draft {
             cpu_seconds: execution.cpu_seconds,
             leftovers: execution.leftovers,
             output_bytes: execution.stdout.total() + execution.stderr.total(),
+            absent: harvest.absent.clone(),
             after_timeout,
             round: interleaved.then_some(turn.round),
             slot: interleaved.then_some(turn.slot),
@@ -227,8 +228,8 @@ impl Draft {
                 ("threshold", &self.settings.threshold.origin, said.threshold.is_some()),
             ];
             for (name, origin, speaks) in pinned {
-                if let (Origin::Cli(flag), true) = (origin, speaks) {
-                    warn(format!("the benchmark sets its own `{name}`; {flag} stays in force"));
+                if origin.is_pinned() && speaks {
+                    warn(format!("the benchmark sets its own `{name}`; {origin} stays in force"));
                 }
             }
         }
@@ -283,7 +284,8 @@ impl Draft {
     fn declaration(&self, metric: &str) -> MetricDeclaration {
         let (_, mut said) = self.planned.benchmark.declaration(metric, &self.planned.id.to_string());
         // A threshold for one metric stands below what the benchmark itself or the command line says for all.
-        if matches!(self.settings.threshold.origin, Origin::Benchmark | Origin::Cli(_)) {
+        let of_threshold = &self.settings.threshold.origin;
+        if *of_threshold == Origin::Benchmark || of_threshold.is_pinned() {
             said.threshold = None;
         }
         if self.derived.iter().any(|name| name == metric) {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::model::line::{self, PROTOCOL, Request};
-use crate::model::{CACHE_HOME, CaseId, KERNEL_CACHES, Origin, Params, Settings, Thermal, scrubbed};
+use crate::model::{CACHE_HOME, CaseId, KERNEL_CACHES, Params, Settings, Thermal, scrubbed};
 use crate::suite::Benchmark;
 
 /// The whole environment of one process, later entries winning: the gate's own without secrets, the benchmark's,
@@ -103,7 +103,7 @@ fn request(settings: &Settings, id: &CaseId, process: u32) -> Request {
         ("burnin", &settings.burnin.origin),
         ("seed", &settings.seed.origin),
     ];
-    let pinned = origins.into_iter().filter(|(_, origin)| matches!(origin, Origin::Cli(_)));
+    let pinned = origins.into_iter().filter(|(_, origin)| origin.is_pinned());
     Request {
         protocol: PROTOCOL,
         benchmark: id.benchmark.to_string(),
@@ -124,7 +124,7 @@ fn request(settings: &Settings, id: &CaseId, process: u32) -> Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ParamValue;
+    use crate::model::{Origin, ParamValue};
     use crate::suite::Action;
 
     #[test]

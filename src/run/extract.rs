@@ -46,17 +46,24 @@ enum Odd {
     Failed(String),
 }
 
-/// Each rule with the numbers it found, at least one each.
-pub fn all<'a>(rules: &'a [Extract], stdout: &Capture) -> Result<Vec<(&'a Extract, Vec<f64>)>, ExtractError> {
+/// What a rule found, in order: `None` where it found what is no finite number. Only optional metrics have such gaps.
+type Found<'a> = (&'a Extract, Vec<Option<f64>>);
+
+/// Each rule with the numbers it found, at least one each; none of an optional metric that is not there.
+pub fn all<'a>(
+    rules: &'a [Extract],
+    stdout: &Capture,
+    optional: impl Fn(&str) -> bool,
+) -> Result<Vec<Found<'a>>, ExtractError> {
     if !stdout.is_whole() {
         return Err(ExtractError::NotKept(stdout.total()));
     }
     let bytes = stdout.bytes();
     let text = String::from_utf8_lossy(&bytes);
-    rules.iter().map(|rule| Ok((rule, one(rule, &text)?))).collect()
+    rules.iter().map(|rule| Ok((rule, one(rule, &text, optional(&rule.metric))?))).collect()
 }
 
-fn one(rule: &Extract, text: &str) -> Result<Vec<f64>, ExtractError> {
+fn one(rule: &Extract, text: &str, optional: bool) -> Result<Vec<Option<f64>>, ExtractError> {
     let (name, found) = match &rule.from {
         ExtractFrom::JsonPath(path) => (format!("json = \"{path}\""), json::texts(path, text)),
         ExtractFrom::Regex(pattern) => {
@@ -64,16 +71,23 @@ fn one(rule: &Extract, text: &str) -> Result<Vec<f64>, ExtractError> {
         }
         ExtractFrom::CsvColumn { column, rows } => (format!("csv = \"{column}\""), csv(column, rows, text)),
     };
-    let texts = found.map_err(|odd| match odd {
-        Odd::Unreadable(cause) => ExtractError::Unreadable { rule: name.clone(), cause },
-        Odd::Mixed { what, next } => ExtractError::Mixed { rule: name.clone(), what, next },
-        Odd::Failed(why) => ExtractError::Failed { rule: name.clone(), why },
-    })?;
-    if texts.is_empty() {
+    let texts = match found {
+        // A table without the column is a table without the metric.
+        Err(Odd::Unreadable(_)) if optional && matches!(rule.from, ExtractFrom::CsvColumn { .. }) => {
+            return Ok(Vec::new());
+        }
+        found => found.map_err(|odd| match odd {
+            Odd::Unreadable(cause) => ExtractError::Unreadable { rule: name.clone(), cause },
+            Odd::Mixed { what, next } => ExtractError::Mixed { rule: name.clone(), what, next },
+            Odd::Failed(why) => ExtractError::Failed { rule: name.clone(), why },
+        })?,
+    };
+    if texts.is_empty() && !optional {
         return Err(ExtractError::Nothing(name));
     }
     let number = |text: String| match text.trim().parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(value),
+        Ok(value) if value.is_finite() => Ok(Some(value)),
+        _ if optional => Ok(None),
         _ => Err(ExtractError::NotANumber { rule: name.clone(), text: text.chars().take(60).collect() }),
     };
     texts.into_iter().map(number).collect()
@@ -127,7 +141,7 @@ mod tests {
         let mut capture = Capture::new(1 << 16);
         capture.push(text.as_bytes());
         let rule = Extract { metric: "m".into(), unit: "s".into(), better: None, from };
-        Ok(all(&[rule], &capture)?.remove(0).1)
+        Ok(all(&[rule], &capture, |_| false)?.remove(0).1.into_iter().flatten().collect())
     }
 
     #[test]
@@ -158,7 +172,7 @@ mod tests {
     fn output_that_was_not_kept_whole_is_not_read() {
         let mut capture = Capture::new(4);
         capture.push(b"123456");
-        assert_eq!(all(&[], &capture), Err(ExtractError::NotKept(6)));
+        assert_eq!(all(&[], &capture, |_| false), Err(ExtractError::NotKept(6)));
     }
 
     fn mixed(from: ExtractFrom, text: &str) -> (String, String) {

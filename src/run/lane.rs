@@ -183,10 +183,21 @@ fn not_here(cause: String) -> Outcome {
 
 fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> {
     let missing = requires::missing(benchmark, manifest);
-    let first = missing.first()?;
+    if missing.is_empty() {
+        return None;
+    }
     let gpu = missing.iter().any(|missing| missing.gpu);
-    let cause = missing.iter().map(|missing| missing.what.as_str()).collect::<Vec<_>>().join("; ");
-    let advice = first.next.clone();
+    // Equal advice is given once: two missing files are fetched alike.
+    let told = |part: fn(&requires::Missing) -> &str| {
+        let mut parts: Vec<&str> = Vec::new();
+        for text in missing.iter().map(part) {
+            if !parts.contains(&text) {
+                parts.push(text);
+            }
+        }
+        parts.join("; ")
+    };
+    let (cause, advice) = (told(|missing| &missing.what), told(|missing| &missing.next));
     let outcome = match benchmark.settings.fail_on_missing.value {
         true => Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice },
         false => Outcome::Skipped { cause, advice },

@@ -27,51 +27,61 @@ pub fn missing(benchmark: &Benchmark, manifest: &Manifest) -> Vec<Missing> {
         );
     }
     for file in requires.files.iter().filter(|file| !file.exists()) {
-        miss(format!("{} is not there", file.display()), "fetch or build it".into(), false);
+        miss(format!("{} is not there", file.display()), format!("fetch or build {}", file.display()), false);
     }
     for name in requires.env.iter().filter(|name| std::env::var_os(name).is_none()) {
         miss(format!("the environment variable `{name}` is not set"), format!("set `{name}`"), false);
     }
-    if let Some((what, next)) = missing_gpu(requires, &manifest.gpu) {
+    for (what, next) in missing_gpu(requires, &manifest.gpu) {
         miss(what, next, true);
     }
     missing
 }
 
-fn missing_gpu(requires: &Requires, gpu: &Probe<crate::model::GpuFacts>) -> Option<(String, String)> {
-    let wanted = match requires.gpus {
-        0 if requires.gpu_memory > 0 || requires.compute_capability.is_some() => 1,
-        count => count,
-    };
-    if wanted == 0 {
-        return None;
+/// Everything that the GPUs here lack: their number, and each property that too few of them have; where each is there often
+/// enough, that too few have all at once.
+fn missing_gpu(requires: &Requires, gpu: &Probe<crate::model::GpuFacts>) -> Vec<(String, String)> {
+    type Has<'r> = Box<dyn Fn(&Gpu) -> bool + 'r>;
+    let mut properties: Vec<(String, Has)> = Vec::new();
+    if requires.gpu_memory > 0 {
+        let has = |gpu: &Gpu| gpu.memory_total.known().copied().unwrap_or(0) >= requires.gpu_memory;
+        let name = format!("{:.1} GiB", requires.gpu_memory as f64 / (1u64 << 30) as f64);
+        properties.push((name, Box::new(has)));
     }
+    if let Some((major, minor)) = requires.compute_capability {
+        let has = |gpu: &Gpu| has_capability(gpu, requires.compute_capability);
+        properties.push((format!("compute capability {major}.{minor}"), Box::new(has)));
+    }
+    let wanted = requires.gpus.max(u32::from(!properties.is_empty())) as usize;
+    if wanted == 0 {
+        return Vec::new();
+    }
+    let with_all = || properties.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" and ");
     let facts = match gpu {
         Probe::Known(facts) => facts,
         Probe::Absent(reason) | Probe::Failed(reason) => {
+            let needed = if properties.is_empty() { String::new() } else { format!(", with {}", with_all()) };
             let next = "run on a machine with a GPU; `gbench-ci doctor` says what was looked for".into();
-            return Some((format!("no GPU can be used here: {reason}"), next));
+            return vec![(format!("no GPU can be used here: {reason} (needed: {wanted}{needed})"), next)];
         }
     };
-    let able = |gpu: &&Gpu| {
-        let memory = gpu.memory_total.known().copied().unwrap_or(0);
-        memory >= requires.gpu_memory && has_capability(gpu, requires.compute_capability)
-    };
-    let count = facts.devices.iter().filter(able).count() as u32;
-    (count < wanted).then(|| {
-        let mut with = Vec::new();
-        if requires.gpu_memory > 0 {
-            with.push(format!("{:.1} GiB", requires.gpu_memory as f64 / (1u64 << 30) as f64));
+    let here = facts.devices.len();
+    let mut lacking = Vec::new();
+    if here < wanted {
+        lacking.push(format!("{here} of the {wanted} GPUs needed are here"));
+    }
+    for (name, has) in &properties {
+        let able = facts.devices.iter().filter(|gpu| has(gpu)).count();
+        if able < wanted.min(here) {
+            lacking.push(format!("{able} of the {wanted} GPUs needed have {name}"));
         }
-        if let Some((major, minor)) = requires.compute_capability {
-            with.push(format!("compute capability {major}.{minor}"));
-        }
-        let with = if with.is_empty() { String::new() } else { format!(" with {}", with.join(" and ")) };
-        (
-            format!("{count} of the {wanted} GPUs needed{with} are here"),
-            "run on a machine that has them, or lower `requires`".into(),
-        )
-    })
+    }
+    let able = facts.devices.iter().filter(|gpu| properties.iter().all(|(_, has)| has(gpu))).count();
+    if lacking.is_empty() && able < wanted {
+        lacking.push(format!("{able} of the {wanted} GPUs needed have {} at once", with_all()));
+    }
+    let next = "run on a machine that has them, or lower `requires`";
+    lacking.into_iter().map(|what| (what, next.to_owned())).collect()
 }
 
 fn has_capability(gpu: &Gpu, least: Option<(u32, u32)>) -> bool {
@@ -141,10 +151,51 @@ mod tests {
             compute_capability,
             ..Requires::default()
         };
-        assert_eq!(missing_gpu(&requires(2, 0, None), &facts), None);
-        assert_eq!(missing_gpu(&requires(0, 40 << 30, Some((9, 0))), &facts), None);
-        assert!(missing_gpu(&requires(2, 0, Some((9, 0))), &facts).unwrap().0.starts_with("1 of the 2"));
-        assert!(missing_gpu(&requires(1, 0, None), &Probe::Absent("no driver".into())).is_some());
+        let lacking = |gpus, memory, capability| -> Vec<String> {
+            missing_gpu(&requires(gpus, memory, capability), &facts)
+                .into_iter()
+                .map(|(what, _)| what)
+                .collect()
+        };
+        assert_eq!(lacking(2, 0, None), [""; 0]);
+        assert_eq!(lacking(0, 40 << 30, Some((9, 0))), [""; 0]);
+        assert_eq!(lacking(2, 0, Some((9, 0))), ["1 of the 2 GPUs needed have compute capability 9.0"]);
+        assert_eq!(missing_gpu(&requires(1, 0, None), &Probe::Absent("no driver".into())).len(), 1);
+    }
+
+    #[test]
+    fn n22_everything_that_the_gpus_lack_is_named() {
+        let unknown = || Probe::Absent(String::new());
+        let of =
+            |devices| Probe::Known(GpuFacts { driver: unknown(), cuda: unknown(), nvml: unknown(), devices });
+        let requires = Requires {
+            gpus: 2,
+            gpu_memory: 40 << 30,
+            compute_capability: Some((9, 0)),
+            ..Requires::default()
+        };
+        let lacking = |devices| -> Vec<String> {
+            missing_gpu(&requires, &of(devices)).into_iter().map(|(what, _)| what).collect()
+        };
+        assert_eq!(
+            lacking(vec![gpu(8 << 30, "8.6")]),
+            [
+                "1 of the 2 GPUs needed are here",
+                "0 of the 2 GPUs needed have 40.0 GiB",
+                "0 of the 2 GPUs needed have compute capability 9.0"
+            ]
+        );
+        let crossed = vec![gpu(80 << 30, "8.6"), gpu(80 << 30, "9.0"), gpu(8 << 30, "9.0")];
+        assert_eq!(
+            lacking(crossed),
+            ["1 of the 2 GPUs needed have 40.0 GiB and compute capability 9.0 at once"]
+        );
+        let none = missing_gpu(&requires, &Probe::Absent("no driver".into()));
+        assert!(
+            none[0].0.ends_with("(needed: 2, with 40.0 GiB and compute capability 9.0)"),
+            "{}",
+            none[0].0
+        );
     }
 
     #[test]

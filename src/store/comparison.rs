@@ -91,7 +91,8 @@ impl ComparisonFolder {
     }
 }
 
-fn holds_run(folder: &Path) -> bool {
+/// Whether a run was kept in the folder, whole or in part.
+pub fn holds_run(folder: &Path) -> bool {
     folder.join(RECORD).is_file() || folder.join(JOURNAL).is_file()
 }
 

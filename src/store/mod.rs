@@ -12,7 +12,8 @@ mod sums;
 pub use address::Address;
 pub use baselines::{BaselineEntry, Store};
 pub use comparison::{
-    ComparisonFolder, comparison_of, keep_whole_rounds, latest_comparison, read_comparison, read_sides,
+    ComparisonFolder, comparison_of, holds_run, keep_whole_rounds, latest_comparison, read_comparison,
+    read_sides,
 };
 pub use folder::{RunFolder, latest_run, make_unwatched};
 pub use history::{Appended, History, HistoryEntry, Listed, Looked, RunSummary, SCHEMA_HISTORY, Started};

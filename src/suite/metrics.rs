@@ -33,8 +33,22 @@ impl Benchmark {
             declared.gate = declared.gate.or(rule.declaration.gate);
             declared.exact = declared.exact.or(rule.declaration.exact);
             declared.absolute = declared.absolute.or(rule.declaration.absolute);
+            declared.optional = declared.optional.or(rule.declaration.optional);
         }
         (unit, declared)
+    }
+
+    /// Whether a process of the case may leave the metric out.
+    pub fn is_optional(&self, metric: &str, case: &str) -> bool {
+        self.declaration(metric, case).1.optional == Some(true)
+    }
+
+    /// The metrics that the suite file calls by their whole name, and of which a process of the case may leave out each.
+    pub fn named_optional(&self, case: &str) -> impl Iterator<Item = &str> {
+        let whole = |name: &&str| !name.contains(['*', '?', '[', '{', '\\']);
+        let ruled = self.metrics.iter().map(|rule| rule.glob.as_str()).filter(whole);
+        let extracted = self.extract.iter().map(|extract| extract.metric.as_str());
+        ruled.chain(extracted).filter(move |name| self.is_optional(name, case))
     }
 }
 
@@ -103,6 +117,7 @@ fn declaration(table: &mut Table) -> MetricDeclaration {
         gate: table.take("gate").and_then(|gate| gate.flag()),
         exact: table.take("exact").and_then(|exact| exact.flag()),
         absolute: table.take("absolute").and_then(|absolute| absolute.flag()),
+        optional: table.take("optional").and_then(|optional| optional.flag()),
     }
 }
 

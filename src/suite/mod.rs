@@ -2,6 +2,7 @@
 
 mod action;
 mod benchmark;
+mod environment;
 mod file;
 mod inputs;
 mod metrics;
@@ -16,6 +17,7 @@ pub mod words;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
 pub use self::inputs::fits;
 pub use self::select::{Registry, Selection, commas, fitting};

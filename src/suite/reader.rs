@@ -20,6 +20,8 @@ pub(super) struct Page {
     path: PathBuf,
     text: Arc<str>,
     line_starts: Vec<usize>,
+    /// The variable of the environment that the text stands for.
+    variable: Option<String>,
     faults: RefCell<Vec<(usize, Fault)>>,
 }
 
@@ -27,7 +29,12 @@ impl Page {
     pub fn new(path: &Path, text: Arc<str>) -> Self {
         let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         let line_starts = std::iter::once(0).chain(after_breaks).collect();
-        Self { path: path.into(), text, line_starts, faults: RefCell::default() }
+        Self { path: path.into(), text, line_starts, variable: None, faults: RefCell::default() }
+    }
+
+    /// A line of a suite file that a variable of the environment stands for.
+    pub fn of_variable(name: &str, text: Arc<str>) -> Self {
+        Self { variable: Some(name.to_owned()), ..Self::new(Path::new(name), text) }
     }
 
     pub fn fault(&self, span: Range<usize>, what: impl Display, next: impl Display) {
@@ -75,7 +82,10 @@ pub(super) struct Item<'t> {
 
 impl<'t> Item<'t> {
     pub fn origin(&self) -> Origin {
-        Origin::File(self.page.place(self.span.start))
+        match &self.page.variable {
+            Some(name) => Origin::Environment(name.clone()),
+            None => Origin::File(self.page.place(self.span.start)),
+        }
     }
 
     pub fn fault(&self, what: impl Display, next: impl Display) {

@@ -150,7 +150,13 @@ impl Registry {
             known.dedup();
             if let Some(wanted) = selection.suites.iter().find(|suite| !known.contains(&suite.as_str())) {
                 let what = format!("no suite is called `{wanted}`");
-                return Err(Fault::at_flag(format!("--suite {wanted}"), what, advise(wanted, &known)));
+                let is_benchmark =
+                    |benchmark: &Benchmark| benchmark.id.as_str() == wanted || benchmark.id.name() == wanted;
+                let next = match self.all().any(is_benchmark) {
+                    true => format!("`{wanted}` is a benchmark: write `--benchmark {wanted}`"),
+                    false => advise(wanted, &known),
+                };
+                return Err(Fault::at_flag(format!("--suite {wanted}"), what, next));
             }
             narrow(&mut chosen, &format!("--suite {}", selection.suites.join(",")), |benchmark| {
                 selection.suites.iter().any(|suite| suite == benchmark.id.suite())
@@ -213,11 +219,30 @@ impl Registry {
 
     fn unknown(&self, flag: &str, pattern: &str) -> Fault {
         let known: Vec<&str> = self.all().map(|benchmark| benchmark.id.as_str()).collect();
-        let next = match near(pattern, &known).as_slice() {
-            [] => format!("use one of {}", listed(&known)),
-            _ => advise(pattern, &known),
+        let next = match (self.other_flag(flag, pattern), near(pattern, &known).as_slice()) {
+            (Some(next), _) => next,
+            (None, []) => format!("use one of {}", listed(&known)),
+            (None, _) => advise(pattern, &known),
         };
         Fault::at_flag(flag, "no benchmark is called so", next)
+    }
+
+    /// What to write where the name is that of a suite, a component or a tag.
+    fn other_flag(&self, flag: &str, name: &str) -> Option<String> {
+        let is_suite = self.all().any(|benchmark| benchmark.id.suite() == name);
+        let is_component = Component::ALL.into_iter().any(|(_, word)| word == name);
+        let is_tag = self.all().any(|benchmark| benchmark.tags.iter().any(|tag| tag == name));
+        let (what, right) = match () {
+            () if is_suite => ("a suite", "--suite"),
+            () if is_component => ("a component", "--component"),
+            () if is_tag => ("a tag", "--tag"),
+            () => return None,
+        };
+        match (flag.starts_with("--exclude"), is_suite) {
+            (false, _) => Some(format!("`{name}` is {what}: write `{right} {name}`")),
+            (true, true) => Some(format!("`{name}` is a suite: write `--exclude '{name}/*'`")),
+            (true, false) => None,
+        }
     }
 }
 

@@ -144,6 +144,7 @@ fn process(index: u32) -> ProcessRecord {
         cpu_seconds: Some(0.5),
         leftovers: 0,
         output_bytes: 0,
+        absent: Vec::new(),
         round: None,
         slot: None,
         lockstep: false,

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::compare::comparability::{advice, differences};
-use crate::model::{
-    CaseId, Exit, Fault, Origin, RecordState, Result, RunId, RunRecord, SCHEMA_RECORD, Shard,
-};
+use crate::model::{CaseId, Exit, Fault, RecordState, Result, RunId, RunRecord, SCHEMA_RECORD, Shard};
 
 /// Settings that may differ: the coin is tossed anew for each run, and each machine has its own folders.
 const OWN: [&str; 3] = ["coin_seed", "run.artifacts", "run.store"];
@@ -123,11 +121,11 @@ fn of_one_suite(one: &(String, RunRecord), other: &(String, RunRecord)) -> Resul
     }
 }
 
-/// What every case of a run was to be measured with: the settings of the suite, and those of the command line.
+/// What every case of a run was to be measured with: the settings of the suite, and those of who called.
 fn settings(record: &RunRecord) -> BTreeMap<&String, String> {
     let of_suite = record.config.iter().filter(|(name, _)| !OWN.contains(&name.as_str()));
     let of_cases = record.cases.iter().flat_map(|case| &case.config);
-    let typed = of_cases.filter(|(_, shown)| matches!(shown.origin, Origin::Cli(_)));
+    let typed = of_cases.filter(|(_, shown)| shown.origin.is_pinned());
     of_suite.chain(typed).map(|(name, shown)| (name, shown.value.to_string())).collect()
 }
 

@@ -108,7 +108,8 @@ fn results(digest: &Digest, rows: usize, more: &str, purse: &mut Purse) -> Strin
     let suites = if several { purse.buy(suites(digest)) } else { String::new() };
     let mut inside = String::new();
     let shape = Shape::of_results(lines);
-    let row = |line: &Line| Some(shape.row(line, WIDTH)).filter(|row| purse.pay(row.len()));
+    let names = WIDTH.names(lines.iter().take(rows));
+    let row = |line: &Line| Some(shape.row(line, WIDTH.folding, &names)).filter(|row| purse.pay(row.len()));
     let table: Vec<String> = lines.iter().take(rows).map_while(row).collect();
     if !table.is_empty() {
         inside += &shape.head();

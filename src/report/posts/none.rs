@@ -5,7 +5,7 @@ use super::Facts;
 use super::check::{Check, Standing};
 use super::links::{address, commit, full_commit};
 use super::page::gate;
-use super::text::{name, prose};
+use super::text::{Short, prose};
 use crate::model::{Untouched, sha256_hex};
 use crate::report::rows::plural;
 
@@ -46,8 +46,9 @@ pub fn untouched(untouched: &Untouched, facts: &Facts, marker: &str) -> String {
     let files = plural(untouched.files as usize, "file");
     page +=
         &format!("The change has {files}, none of which `[gate] paths` of the base's suite file means:\n\n");
-    let shown = untouched.paths.iter().take(MOST_PATHS);
-    page.extend(shown.map(|path| format!("- {}\n", name(path, 120))));
+    let shown = || untouched.paths.iter().take(MOST_PATHS);
+    let short = Short::new(shown().map(String::as_str), 120);
+    page.extend(shown().map(|path| format!("- {}\n", short.name(path))));
     let more = untouched.paths.len().saturating_sub(MOST_PATHS);
     if more > 0 {
         page += &format!("- and {more} more\n");

@@ -9,6 +9,7 @@ use super::table::margin;
 use super::text::plain;
 use crate::compare::{Merged, Verdict};
 use crate::model::{BenchmarkId, SourceLine};
+use crate::report::alike::together;
 use crate::report::rounds::fine;
 use crate::report::rows::{Digest, Line, counts_text};
 
@@ -117,7 +118,17 @@ fn title(benchmark: &BenchmarkId, rows: &[(&str, &Line)]) -> String {
 }
 
 fn message(rows: &[(&str, &Line)]) -> String {
-    let mut lines: Vec<String> = rows.iter().take(MOST_ROWS).map(|(label, line)| said(label, line)).collect();
+    let shown = rows.iter().take(MOST_ROWS).map(|(label, line)| (why(line), said(label, line)));
+    let mut lines = Vec::new();
+    for (why, alike) in together(shown) {
+        let count = alike.len();
+        lines.extend(alike);
+        match (why.is_empty(), count, lines.last_mut()) {
+            (false, 1, Some(only)) => *only += &format!("; {why}"),
+            (false, count, _) => lines.push(format!("for these {count}: {why}")),
+            _ => {}
+        }
+    }
     if rows.len() > MOST_ROWS {
         lines.push(format!("and {} more", rows.len() - MOST_ROWS));
     }
@@ -147,12 +158,13 @@ fn said(label: &str, line: &Line) -> String {
             text += &plain(&figures, 300);
         }
     }
-    for said in [&line.row.reason, &line.row.next] {
-        if !said.is_empty() {
-            text += &format!("; {}", plain(said.trim_end_matches('.'), 500));
-        }
-    }
     text
+}
+
+/// Reason and advice of a row.
+fn why(line: &Line) -> String {
+    let parts = [&line.row.reason, &line.row.next].into_iter().filter(|part| !part.is_empty());
+    parts.map(|part| plain(part.trim_end_matches('.'), 500)).collect::<Vec<_>>().join("; ")
 }
 
 /// The benchmark's line, unless its path leads anywhere but down from the repository's root.

@@ -1,9 +1,11 @@
 //! One machine of a comment: its verdict, the table of what changed, why and what next.
 
+use std::collections::BTreeMap;
+
 use super::table::{Shape, Width};
-use super::text::{Purse, name, prose};
+use super::text::{Purse, Short, prose};
 use crate::compare::{Conclusion, Difference, Group, Verdict};
-use crate::report::markdown::{Notes, Pen, differences, sign};
+use crate::report::markdown::{MOST_NAMED, Notes, Pen, differences, sign};
 use crate::report::rounds::certified;
 use crate::report::rows::{Digest, Line, conclusion_word, plural};
 
@@ -20,6 +22,9 @@ const WIDTHS: [Width; 6] = [
 /// Reasons listed before the rest is left to the whole report.
 const MOST_NOTES: usize = 20;
 
+/// Fewer bytes than any row has.
+const LEAST_ROW: usize = 30;
+
 /// What a table needs beside its rows.
 const AROUND_A_TABLE: usize = 400;
 
@@ -34,6 +39,8 @@ pub struct Section<'a> {
     /// What changed or could not be decided, the gravest first; and each as a row, as far as there is room.
     changed: Vec<&'a Line<'a>>,
     rows: Vec<String>,
+    /// By columns.
+    names: BTreeMap<usize, Short>,
     notes: String,
     pub folded: String,
 }
@@ -61,15 +68,25 @@ impl<'a> Section<'a> {
             head,
             strict,
             rows: vec![String::new(); changed.len()],
+            names: BTreeMap::new(),
             changed,
             notes: String::new(),
             folded: String::new(),
         })
     }
 
+    /// Cuts the names of all rows to a width: those of other verdicts stand in the same table.
+    fn prepare(&mut self, width: Width) {
+        let lines = &self.changed;
+        self.names.entry(width.columns).or_insert_with(|| width.names(lines.iter().copied()));
+    }
+
     /// Why and what next, of the rows that are shown; what holds for many is said once.
     pub fn explain(&mut self, purse: &mut Purse) {
-        let pen = Pen { name: &|text| name(text, 64), prose: &|text| prose(text, 900) };
+        let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
+        let names = Short::new(shown.map(|(line, _)| line.name.as_str()), 64);
+        let (name, prose) = (|text: &str| names.name(text), |text: &str| prose(text, 900));
+        let pen = Pen { name: &name, prose: &prose, most_named: MOST_NAMED };
         for verdict in Verdict::ALL {
             let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
             let of = shown.map(|(line, _)| *line).filter(|line| line.row.verdict == verdict);
@@ -119,16 +136,23 @@ pub fn fill(sections: &mut [Section], verdicts: &[Verdict], purse: &mut Purse) {
         let each = wanted.iter().enumerate().filter_map(|(at, rows)| Some((at, *rows.get(rank)?)));
         places.extend(each);
     }
-    let row = |&(at, index): &(usize, usize), width| {
-        let section: &Section = &sections[at];
-        section.shape.row(section.changed[index], width)
+    let row = |sections: &[Section], (at, index): (usize, usize), width: Width| {
+        let section = &sections[at];
+        section.shape.row(section.changed[index], width.folding, &section.names[&width.columns])
     };
-    let all_fit = |width: &&Width| {
-        let mut left = Purse::new(purse.left());
-        places.iter().all(|place| left.pay(row(place, **width).len()))
-    };
-    let width = *WIDTHS.iter().find(all_fit).unwrap_or(&WIDTHS[WIDTHS.len() - 1]);
-    let rows: Vec<String> = places.iter().map(|place| purse.buy(row(place, width))).collect();
+    let mut width = WIDTHS[WIDTHS.len() - 1];
+    if places.len() * LEAST_ROW <= purse.left() {
+        for candidate in WIDTHS {
+            sections.iter_mut().for_each(|section| section.prepare(candidate));
+            let mut left = Purse::new(purse.left());
+            if places.iter().all(|place| left.pay(row(sections, *place, candidate).len())) {
+                width = candidate;
+                break;
+            }
+        }
+    }
+    sections.iter_mut().for_each(|section| section.prepare(width));
+    let rows: Vec<String> = places.iter().map(|place| purse.buy(row(sections, *place, width))).collect();
     for ((at, index), row) in places.into_iter().zip(rows) {
         sections[at].rows[index] = row;
     }

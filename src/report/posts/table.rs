@@ -1,6 +1,6 @@
 //! Rows of results: base, head, the change with its interval, the verdict with its margin.
 
-use super::text::{figure, name, name_in_cell, prose};
+use super::text::{Short, figure, prose};
 use crate::compare::Verdict;
 use crate::report::markdown::stacked;
 use crate::report::rounds::fine;
@@ -12,6 +12,13 @@ use crate::report::rows::{Line, Side};
 pub struct Width {
     pub columns: usize,
     pub folding: bool,
+}
+
+impl Width {
+    /// The names of a table's rows, cut to this width.
+    pub fn names<'l, 'r: 'l>(self, lines: impl Iterator<Item = &'l Line<'r>>) -> Short {
+        Short::new(lines.map(|line| line.name.as_str()), self.columns)
+    }
 }
 
 /// Which columns a table has beside case, base and head.
@@ -52,10 +59,10 @@ impl Shape {
         format!("{words}\n{lines}\n")
     }
 
-    /// One row.
-    pub fn row(self, line: &Line, width: Width) -> String {
-        let name = if width.folding { name_in_cell } else { name };
-        let case = stacked(&name(&line.name, width.columns), &prose(&line.row.metric, 120));
+    /// One row. `names`: as [`Width::names`] makes them for the table.
+    pub fn row(self, line: &Line, folding: bool, names: &Short) -> String {
+        let name = if folding { names.name_in_cell(&line.name) } else { names.name(&line.name) };
+        let case = stacked(&name, &prose(&line.row.metric, 120));
         let side = |side: &Side| {
             let spread = if self.spreads { figure(&side.spread) } else { String::new() };
             stacked(&figure(&side.value), &spread)

@@ -415,7 +415,9 @@ fn many_rows_of_one_benchmark_are_one_annotation() {
     let annotations = check(&merged, &Facts { sources: vec![source], ..facts() }).annotations;
     assert_eq!(annotations.len(), 1);
     assert!(annotations[0].title.ends_with(": 10 regressed"), "{}", annotations[0].title);
-    assert_eq!(annotations[0].message.lines().count(), 10);
+    let lines: Vec<&str> = annotations[0].message.lines().collect();
+    assert_eq!(lines.len(), 11, "{lines:#?}");
+    assert!(lines[10].starts_with("for these 10: "), "{lines:#?}");
 }
 
 #[test]

@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Line, centers, median};
+use super::{Line, MOST_NAMED, centers, median};
 use crate::model::{CaseRecord, NothingMeasured, ProcessRecord, Stage, format_duration};
+use crate::report::alike;
 use crate::report::number;
 use crate::report::rows::plural;
 
@@ -16,9 +17,6 @@ pub struct Finding {
     pub next: String,
 }
 
-/// Metrics or cases that one finding names.
-const MOST_NAMED: usize = 5;
-
 /// Advising more processes than this would be no advice.
 const MOST_PROCESSES: f64 = 200.0;
 
@@ -28,14 +26,16 @@ const WORTH_A_WORD: f64 = 1.0;
 /// Thresholds that noise hides for good; noisy metrics, noisiest first; single processes, whose spread nobody knows;
 /// lone outliers; slow starts; leftovers.
 pub fn of(cases: &[(&CaseRecord, String)], lines: &[Line]) -> Vec<Finding> {
-    let mut noisy: Vec<Noise> = lines.iter().filter_map(Noise::of).collect();
+    // A rate that the gate derived varies as its time does.
+    let lines = || lines.iter().filter(|line| !line.is_derived);
+    let mut noisy: Vec<Noise> = lines().filter_map(Noise::of).collect();
     noisy.sort_by(|a, b| b.spread.total_cmp(&a.spread));
     let (helped, hopeless): (Vec<_>, Vec<_>) =
         noisy.into_iter().partition(|noise| noise.needed <= MOST_PROCESSES);
-    let of_cases = [self::hopeless(&hopeless), self::noisy(&helped), single(lines)];
+    let of_cases = [self::hopeless(&hopeless), self::noisy(&helped), single(lines())];
     let mut findings: Vec<Finding> = nothing_measured(cases);
     findings.extend(of_cases.into_iter().flatten());
-    findings.extend(lines.iter().filter_map(outlier));
+    findings.extend(outliers(lines().filter_map(outlier).collect()));
     findings.extend([held_down(cases), slow_starts(cases), leftovers(cases)].into_iter().flatten());
     findings
 }
@@ -68,7 +68,7 @@ fn noisy(noisy: &[Noise]) -> Option<Finding> {
         fact: format!(
             "{} {verb} between processes by more than the change that matters: {}",
             plural(noisy.len(), "metric"),
-            named(noisy.iter().map(|noise| noise.text.as_str())),
+            named(&noisy.iter().map(|noise| &noise.text).collect::<Vec<_>>()),
         ),
         next: format!(
             "raise --processes to about {needed} to see such a change, or see `gbench-ci doctor` for what \
@@ -90,7 +90,7 @@ fn nothing_measured(cases: &[(&CaseRecord, String)]) -> Vec<Finding> {
         }
     }
     let finding = |(sign, names): (&NothingMeasured, Vec<&str>)| Finding {
-        fact: format!("{}: {}", named(names.into_iter()), sign.sentence()),
+        fact: format!("{}: {}", named(&names), sign.sentence()),
         next: sign.next().into(),
     };
     groups.into_iter().map(finding).collect()
@@ -102,7 +102,7 @@ fn hopeless(noisy: &[Noise]) -> Option<Finding> {
         fact: format!(
             "{} {verb} so much that even {MOST_PROCESSES} processes would miss the change that matters: {}",
             plural(noisy.len(), "metric"),
-            named(noisy.iter().map(|noise| noise.text.as_str())),
+            named(&noisy.iter().map(|noise| &noise.text).collect::<Vec<_>>()),
         ),
         next: "raise the `threshold` above the spread, quieten the machine (`gbench-ci doctor`), or measure \
                something steadier"
@@ -110,27 +110,20 @@ fn hopeless(noisy: &[Noise]) -> Option<Finding> {
     })
 }
 
-fn single(lines: &[Line]) -> Option<Finding> {
-    let single: Vec<String> =
-        lines.iter().filter(|line| centers(line.metric).len() == 1).map(Line::title).collect();
+fn single<'l, 'r: 'l>(lines: impl Iterator<Item = &'l Line<'r>>) -> Option<Finding> {
+    let single: Vec<String> = lines.filter(|line| centers(line.metric).len() == 1).map(Line::title).collect();
     (!single.is_empty()).then(|| Finding {
         fact: format!(
             "{} measured by one process only, so that the spread is unknown: {}",
             plural(single.len(), "metric"),
-            named(single.iter().map(String::as_str)),
+            named(&single),
         ),
         next: "use --processes 5 or more before comparing".into(),
     })
 }
 
-/// The first few by name, the rest as a number.
-fn named<'t>(names: impl ExactSizeIterator<Item = &'t str>) -> String {
-    let more = names.len().saturating_sub(MOST_NAMED);
-    let mut text = names.take(MOST_NAMED).collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        text += &format!(" and {more} more");
-    }
-    text
+fn named(names: &[impl AsRef<str>]) -> String {
+    alike::named(names, MOST_NAMED)
 }
 
 /// Processes that met a GPU whose clocks something held down.
@@ -171,7 +164,7 @@ fn slow_starts(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
         fact: format!(
             "{} {verb} longer to start than to measure, in the mean of its processes: {}",
             plural(slow.len(), "case"),
-            named(slow.iter().map(String::as_str)),
+            named(&slow),
         ),
         next:
             "raise --iterations or `duration`, so that each start pays for more; where the spread is small, \
@@ -207,7 +200,7 @@ fn leftovers(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
         fact: format!(
             "{} {verb} processes behind, which the gate had to end: {}",
             plural(leaving.len(), "case"),
-            named(leaving.iter().map(String::as_str)),
+            named(&leaving),
         ),
         next: "let the program end and wait for what it starts, because what still runs disturbs what is \
                measured"
@@ -216,28 +209,47 @@ fn leftovers(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
 }
 
 /// One process that stands apart while the others agree: four times as far from the median as the next, and
-/// farther than the threshold.
-fn outlier(line: &Line) -> Option<Finding> {
+/// farther than the threshold. With whether it left a log.
+fn outlier(line: &Line) -> Option<(String, bool)> {
     let centers = centers(line.metric);
     let middle = median(&mut centers.clone()).filter(|middle| *middle > 0.0 && centers.len() >= 4)?;
     let mut distances: Vec<(f64, usize)> =
         centers.iter().enumerate().map(|(index, center)| ((center / middle - 1.0).abs(), index)).collect();
     distances.sort_by(|a, b| b.0.total_cmp(&a.0));
     let ((far, index), (next, _)) = (distances[0], distances[1]);
-    (far > line.threshold() && far > 4.0 * next).then(|| Finding {
-        fact: format!(
+    (far > line.threshold() && far > 4.0 * next).then(|| {
+        let fact = format!(
             "{}: process {} of {} measured {}, the others agree on {}",
             line.title(),
             index + 1,
             centers.len(),
             number::value(centers[index], &line.metric.unit),
             line.median,
-        ),
-        next: match line.case.processes.get(index) {
-            Some(process) if process.output_bytes == 0 => "look for what ran beside it".into(),
-            _ => "look for what ran beside it; its log is in the run's logs folder".into(),
-        },
+        );
+        // A process that printed nothing has no log.
+        let log = line.case.processes.get(index).is_none_or(|process| process.output_bytes > 0);
+        (fact, log)
     })
+}
+
+fn outliers(found: Vec<(String, bool)>) -> Option<Finding> {
+    let logs = found.iter().any(|(_, log)| *log);
+    let (fact, beside, log) = match found.as_slice() {
+        [] => return None,
+        [(only, _)] => (only.clone(), "it", "its log is"),
+        several => {
+            let what = "in which one process stands apart";
+            let shown: Vec<&str> = several.iter().take(MOST_NAMED).map(|(fact, _)| fact.as_str()).collect();
+            let more = match several.len() - shown.len() {
+                0 => String::new(),
+                more => format!("; and {more} more"),
+            };
+            let metrics = plural(several.len(), "metric");
+            (format!("{metrics} {what}: {}{more}", shown.join("; ")), "these", "their logs are")
+        }
+    };
+    let log = if logs { format!("; {log} in the run's logs folder") } else { String::new() };
+    Some(Finding { fact, next: format!("look for what ran beside {beside}{log}") })
 }
 
 #[cfg(test)]

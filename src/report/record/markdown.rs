@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::io;
 
-use super::{Digest, Place, Standing};
-use crate::model::ReportedError;
+use super::{Digest, MOST_NAMED, Place, Standing, Trouble};
+use crate::report::alike::named;
 use crate::report::escape::{markdown as prose, markdown_block, markdown_code as code};
 use crate::report::markdown::details;
 use crate::report::rows::{capitalized, plural};
@@ -26,19 +26,24 @@ fn text(digest: &Digest, all: bool) -> String {
         Standing::Incomplete => ("⚠️", "INCOMPLETE"),
         Standing::Measured => ("✅", "MEASURED"),
     };
+    let most_named = if all { usize::MAX } else { MOST_NAMED };
     let mut page = format!("## {sign} {word}\n\n**{}.**\n\n", prose(&capitalized(&digest.sentence())));
     for (label, text) in digest.context() {
         let _ = writeln!(page, "- **{label}**: {}", prose(&text));
     }
     if !digest.troubled.is_empty() {
         page += "\n### Not measured\n\n| case | outcome | why | next |\n|:--|:--|:--|:--|\n";
-        for (case, name) in &digest.troubled {
-            let outcome = &case.outcome;
+        for Trouble { outcome, names, trace } in digest.troubles() {
             let (mut why, next) = (prose(&outcome.cause()), prose(outcome.advice()));
-            if let Some(trace) = case.reported_error().and_then(ReportedError::short_trace) {
+            if let Some(trace) = trace {
                 why += &format!("; trace: {}", prose(&trace));
             }
-            let _ = writeln!(page, "| {} | {} | {why} | {next} |", code(name), outcome.word());
+            let codes: Vec<String> = names.iter().map(|name| code(name)).collect();
+            let who = match codes.as_slice() {
+                [only] => only.clone(),
+                several => format!("{}: {}", plural(several.len(), "case"), named(several, most_named)),
+            };
+            let _ = writeln!(page, "| {who} | {} | {why} | {next} |", outcome.word());
         }
     }
     if !digest.lines.is_empty() {
@@ -53,7 +58,7 @@ fn text(digest: &Digest, all: bool) -> String {
             let _ = writeln!(page, "- {}. **Next:** {}.", prose(&finding.fact), prose(&finding.next));
         }
     }
-    let warnings = digest.warnings();
+    let warnings = digest.warnings(most_named);
     if !warnings.is_empty() {
         page += "\n### Warnings\n\n";
         for warning in &warnings {
@@ -114,7 +119,7 @@ fn resources(digest: &Digest, limit: usize) -> String {
         let _ = writeln!(out, "| {} | {resident} | {device} | {cpu} |", code(&case.name));
     }
     out += &rest(digest.resources.len(), limit, "case", "JSON document");
-    out + "\nThe most that one complete process took.\n"
+    out + &format!("\n{}\n", digest.of_resources())
 }
 
 /// Where to find what `limit` keeps off the page; nothing where all of it is there.

@@ -12,12 +12,17 @@ pub mod terminal;
 #[cfg(test)]
 pub mod test_support;
 
+use std::collections::BTreeMap;
+
 use self::findings::Finding;
 use self::ranking::{Place, Problem};
 use self::resources::Resources;
+use super::alike::{named, together};
 use super::number;
 use super::rows::{Names, plural, short_commit};
-use crate::model::{CaseRecord, Metric, Probe, RecordState, RunRecord, format_duration};
+use crate::model::{
+    CaseRecord, Metric, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration,
+};
 
 /// The record, sorted for reading.
 pub struct Digest<'a> {
@@ -31,6 +36,8 @@ pub struct Digest<'a> {
     /// Problems with several answers, each with its ranking.
     pub problems: Vec<Problem>,
     pub resources: Vec<Resources>,
+    /// Cases that were started, and of which no resource is known.
+    pub unknown_resources: usize,
     /// What to know before trusting the figures, each with what to do.
     pub findings: Vec<Finding>,
 }
@@ -50,6 +57,20 @@ pub struct Line<'a> {
     pub effort: String,
     /// Present where other cases solve the same problem.
     pub place: Option<Place>,
+    /// The gate computed it from the case's time: what is true of the one is true of the other.
+    pub is_derived: bool,
+}
+
+/// Cases that one text names before the rest is counted.
+pub const MOST_NAMED: usize = 5;
+
+/// Cases that came to the same end for the same cause.
+pub struct Trouble<'a> {
+    pub outcome: &'a Outcome,
+    /// At least one, in the order of [`Digest::troubled`].
+    pub names: Vec<&'a str>,
+    /// The end of the trace that the first of them reported.
+    pub trace: Option<String>,
 }
 
 /// What the run came to, in the order of severity.
@@ -75,8 +96,8 @@ impl<'a> Digest<'a> {
             .collect();
         let problems = ranking::rank(&mut lines);
         let findings = findings::of(&cases, &lines);
-        let resources = resources::of(&cases);
-        Self { record, cases, troubled, lines, problems, resources, findings }
+        let (resources, unknown_resources) = resources::of(&cases);
+        Self { record, cases, troubled, lines, problems, resources, unknown_resources, findings }
     }
 
     pub fn standing(&self) -> Standing {
@@ -88,8 +109,32 @@ impl<'a> Digest<'a> {
         }
     }
 
+    /// [`Digest::troubled`], equal ends together.
+    pub fn troubles(&self) -> Vec<Trouble<'_>> {
+        let kind = |outcome: &Outcome| (outcome.word(), outcome.cause(), outcome.advice().to_owned());
+        let ends = self.troubled.iter().map(|(case, name)| (kind(&case.outcome), (*case, name.as_str())));
+        let trouble = |(_, alike): (_, Vec<(&'a CaseRecord, _)>)| {
+            let (case, _) = *alike.first()?;
+            let trace = case.reported_error().and_then(ReportedError::short_trace);
+            let names = alike.into_iter().map(|(_, name)| name).collect();
+            Some(Trouble { outcome: &case.outcome, names, trace })
+        };
+        together(ends).into_iter().filter_map(trouble).collect()
+    }
+
     fn measured(&self) -> usize {
         self.cases.len() - self.troubled.len()
+    }
+
+    /// What the resources are, and of how many cases nothing is known.
+    pub fn of_resources(&self) -> String {
+        match self.unknown_resources {
+            0 => "The most that one complete process took.".into(),
+            some => {
+                let some = plural(some, "further case");
+                format!("The most that one complete process took. Of {some} nothing was measured.")
+            }
+        }
     }
 
     /// `3 of 5 cases measured: 1 failed, 1 skipped`.
@@ -170,19 +215,43 @@ impl<'a> Digest<'a> {
         Some(text)
     }
 
-    /// Warnings of the run and of its cases, the latter with their name.
-    pub fn warnings(&self) -> Vec<String> {
-        let of_cases = self
-            .cases
-            .iter()
-            .flat_map(|(case, name)| case.warnings.iter().map(move |warning| format!("{name}: {warning}")));
-        self.record.warnings.iter().cloned().chain(of_cases).collect()
+    /// Warnings of the run and of its cases, the latter with their names, of which at most `most` are listed.
+    pub fn warnings(&self, most: usize) -> Vec<String> {
+        let of_cases = self.cases.iter().flat_map(|(case, name)| {
+            let own = case.warnings.iter().cloned().chain(absent(case));
+            own.map(move |warning| (warning, name.as_str()))
+        });
+        let folded = together(of_cases).into_iter().map(|(warning, names)| match names.as_slice() {
+            [only] => format!("{only}: {warning}"),
+            several => format!("{}: {warning}: {}", plural(several.len(), "case"), named(several, most)),
+        });
+        self.record.warnings.iter().cloned().chain(folded).collect()
     }
 
-    /// The command line for a shell.
+    /// The command line for a shell, with the variables that set anything.
     pub fn command(&self) -> String {
-        self.record.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+        let settings = self.record.config.values();
+        let settings = settings.chain(self.record.cases.iter().flat_map(|case| case.config.values()));
+        let variables: BTreeMap<&str, String> = settings
+            .filter_map(|shown| match &shown.origin {
+                Origin::Environment(name) => Some((name.as_str(), as_variable(&shown.value))),
+                _ => None,
+            })
+            .collect();
+        let variables = variables.into_iter().map(|(name, value)| format!("{name}={}", quoted(&value)));
+        let words = self.record.command.iter().map(|word| quoted(word));
+        variables.chain(words).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// The optional metrics that processes of the case left out.
+fn absent(case: &CaseRecord) -> Vec<String> {
+    let names = case.processes.iter().flat_map(|process| process.absent.iter().map(|name| (name, ())));
+    let total = case.processes.len();
+    let told = |(name, times): (&String, Vec<()>)| {
+        format!("the optional metric `{name}` was absent in {} of {}", times.len(), plural(total, "process"))
+    };
+    together(names).into_iter().map(told).collect()
 }
 
 impl<'a> Line<'a> {
@@ -198,7 +267,8 @@ impl<'a> Line<'a> {
             _ => format!("{}, {} in all", counts.len(), counts.iter().sum::<usize>()),
         };
         let spread = spread(&centers);
-        Self { case, metric, name: name.to_owned(), center, median, spread, effort, place: None }
+        let is_derived = is_derived(case, metric);
+        Self { case, metric, name: name.to_owned(), center, median, spread, effort, place: None, is_derived }
     }
 
     pub fn spread_text(&self) -> String {
@@ -225,6 +295,14 @@ impl<'a> Line<'a> {
     fn title(&self) -> String {
         format!("{} {}", self.name, self.metric.name)
     }
+}
+
+/// Whether a metric is an amount of work over the case's time, as the gate computes it where a program says the amount.
+fn is_derived(case: &CaseRecord, metric: &Metric) -> bool {
+    let amount =
+        metric.name.strip_suffix("_rate").filter(|of| ["items", "bytes", "flops", "tokens"].contains(of));
+    let has_time = case.metrics.iter().any(|other| other.name == "time");
+    has_time && amount.is_some_and(|amount| case.metadata.contains_key(amount))
 }
 
 /// The centre of each complete process, in the metric's unit: its median, or what it stated.
@@ -258,6 +336,15 @@ fn spread(centers: &[f64]) -> Option<f64> {
     let mean = logs.iter().sum::<f64>() / count;
     let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
     Some((squares / (count - 1.0)).sqrt())
+}
+
+/// A setting's value as its variable takes it.
+fn as_variable(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(members) => members.iter().map(as_variable).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
 }
 
 /// A word for a POSIX shell.
@@ -301,6 +388,22 @@ mod tests {
         let mut empty = record.clone();
         empty.cases.clear();
         assert_eq!(Digest::new(&empty).standing(), Standing::Failed);
+    }
+
+    #[test]
+    fn n23_a_run_is_repeated_with_the_variables_that_set_anything() {
+        use crate::model::Shown;
+        let mut record = test_support::quiet();
+        let shown =
+            |value: serde_json::Value, name: &str| Shown { value, origin: Origin::Environment(name.into()) };
+        let config = &mut record.cases[1].config;
+        config.insert("iterations".into(), shown(7.into(), "GBENCH_ITERATIONS"));
+        config.insert("percentiles".into(), shown(vec![99.9, 99.99].into(), "GBENCH_PERCENTILES"));
+        record.config.insert("run.deadline".into(), shown("1m 30s".into(), "GBENCH_RUN_DEADLINE"));
+        let command = Digest::new(&record).command();
+        let variables =
+            "GBENCH_ITERATIONS=7 GBENCH_PERCENTILES=99.9,99.99 GBENCH_RUN_DEADLINE='1m 30s' gbench-ci run ";
+        assert!(command.starts_with(variables), "{command}");
     }
 
     #[test]

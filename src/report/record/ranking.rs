@@ -2,7 +2,8 @@
 //!
 //! A problem is everything that must agree before a ranking means anything: the group that the suite file
 //! names, every parameter, the way of timing, cold or warm, the device, and the metric with its unit and
-//! direction. What was not measured has no place, and a problem with a single answer is no contest.
+//! direction. What was not measured has no place, and a problem with a single answer is no contest. Rates that the gate
+//! derived from time are ranked by time alone.
 //!
 //! The best is told apart from another by the rule of comparisons, asked for any difference at all (threshold 0):
 //! over processes, with an error rate of 5 % that the answers to a problem share. One process by itself
@@ -113,6 +114,10 @@ pub fn rank(lines: &mut [Line]) -> Vec<Problem> {
 
 fn answer<'a>(index: usize, line: &Line<'a>, scratch: &mut Vec<f64>) -> Option<(Key<'a>, Answer<'a>)> {
     let (case, metric) = (line.case, line.metric);
+    // Work over time ranks as time does: a second ranking would only repeat the first.
+    if line.is_derived {
+        return None;
+    }
     let declared = case.declared.get(&metric.name).and_then(|declared| declared.better);
     let key = Key {
         group: case.group.as_deref().filter(|_| case.outcome.is_measured() && !line.is_absolute())?,
@@ -252,6 +257,30 @@ mod tests {
         let digest = Digest::new(&record);
         let ranks = digest.lines.iter().map(|line| line.place.as_ref().unwrap().rank);
         assert_eq!(ranks.collect::<Vec<_>>(), [3, 1, 1]);
+    }
+
+    #[test]
+    fn n21_a_problem_is_ranked_once_and_not_once_more_for_each_rate() {
+        let mut record = contest(&[("k/a", &[1.0, 1.1]), ("k/b", &[2.0, 2.1])]);
+        for case in &mut record.cases {
+            for (amount, unit) in [("items", "items/s"), ("bytes", "B/s")] {
+                case.metadata.insert(amount.into(), 100.into());
+                let mut rate = case.metrics[0].clone();
+                (rate.name, rate.unit) = (format!("{amount}_rate"), unit.into());
+                rate.better = Some(crate::model::Better::Higher);
+                let values = rate.processes.iter_mut().flat_map(|set| &mut set.values);
+                values.for_each(|value| *value = 100.0 / *value);
+                case.metrics.push(rate);
+            }
+        }
+        assert_eq!(ranking(&record).len(), 1);
+        assert!(
+            Digest::new(&record).findings.is_empty()
+                || !format!("{:?}", Digest::new(&record).findings).contains("_rate")
+        );
+        // What a program measures itself, under whatever name, is ranked as ever.
+        record.cases.iter_mut().for_each(|case| case.metadata.clear());
+        assert_eq!(ranking(&record).len(), 3);
     }
 
     #[test]

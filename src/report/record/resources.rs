@@ -3,11 +3,11 @@
 use crate::model::{CaseRecord, ProcessRecord};
 use crate::report::number;
 
-/// The most that one complete process of a case took, as text; `not measured` where none was told.
+/// The most that one process of a case took, as text, and where the record holds nothing of it, that.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resources {
     pub name: String,
-    /// Largest resident set of the process or of one of its descendants.
+    /// Largest resident set of the process or of one of its descendants, else what the program stated.
     pub resident: String,
     /// Peak of the device's memory, as the program stated it.
     pub device: String,
@@ -15,23 +15,40 @@ pub struct Resources {
     pub cpu: String,
 }
 
-/// One entry a case that was started, in the record's order.
-pub fn of(cases: &[(&CaseRecord, String)]) -> Vec<Resources> {
+const NOTHING: &str = "not measured";
+
+/// One entry a case of which anything is known, in the record's order; and how many were started of which nothing is.
+pub fn of(cases: &[(&CaseRecord, String)]) -> (Vec<Resources>, usize) {
     let started = cases.iter().filter(|(case, _)| !case.processes.is_empty());
-    started
-        .map(|(case, name)| Resources {
-            name: name.clone(),
-            resident: most(case, "B", |process| process.peak_rss_bytes.map(|bytes| bytes as f64)),
-            device: most(case, "B", |process| process.device_peak_bytes.map(|bytes| bytes as f64)),
-            cpu: most(case, "s", |process| process.cpu_seconds),
-        })
-        .collect()
+    let all = started.map(|(case, name)| Resources {
+        name: name.clone(),
+        resident: most(case, "B", |process| process.peak_rss_bytes.map(|bytes| bytes as f64))
+            .or_else(|| stated(case, "host_peak_bytes"))
+            .unwrap_or(NOTHING.into()),
+        device: most(case, "B", |process| process.device_peak_bytes.map(|bytes| bytes as f64))
+            .unwrap_or(NOTHING.into()),
+        cpu: most(case, "s", |process| process.cpu_seconds).unwrap_or(NOTHING.into()),
+    });
+    let is_known =
+        |case: &Resources| [&case.resident, &case.device, &case.cpu].iter().any(|text| *text != NOTHING);
+    let (known, unknown): (Vec<_>, Vec<_>) = all.partition(is_known);
+    (known, unknown.len())
 }
 
-fn most(case: &CaseRecord, unit: &str, part: impl Fn(&ProcessRecord) -> Option<f64>) -> String {
-    let complete = case.processes.iter().filter(|process| process.outcome.is_measured());
-    let most = complete.filter_map(part).max_by(f64::total_cmp);
-    most.map_or("not measured".into(), |most| number::value(most, unit))
+/// Of the complete processes, else of those that did not end well: what they took before is known all the same.
+fn most(case: &CaseRecord, unit: &str, part: impl Fn(&ProcessRecord) -> Option<f64>) -> Option<String> {
+    let of = |complete: bool| {
+        let processes = case.processes.iter().filter(|process| process.outcome.is_measured() == complete);
+        processes.filter_map(&part).max_by(f64::total_cmp)
+    };
+    let broken = || Some(format!("{} (not complete)", number::value(of(false)?, unit)));
+    of(true).map(|most| number::value(most, unit)).or_else(broken)
+}
+
+/// What the program said of itself.
+fn stated(case: &CaseRecord, name: &str) -> Option<String> {
+    let bytes = case.metadata.get(name)?.as_f64()?;
+    Some(format!("{} (stated)", number::value(bytes, "B")))
 }
 
 #[cfg(test)]
@@ -51,8 +68,29 @@ mod tests {
             (process.peak_rss_bytes, process.cpu_seconds) = (None, None);
         }
         let digest = Digest::new(&record);
-        let [first, second] = &digest.resources[..] else { panic!("two cases") };
+        let [first] = &digest.resources[..] else { panic!("one case of which something is known") };
         assert_eq!([&*first.resident, &*first.device, &*first.cpu], ["3.000 GiB", "5.000 MiB", "1.200 s"]);
-        assert_eq!([&*second.resident, &*second.device, &*second.cpu], ["not measured"; 3]);
+        assert_eq!(digest.unknown_resources, 1);
+    }
+
+    #[test]
+    fn n21_what_the_record_holds_is_not_called_not_measured() {
+        let mut record = records::quiet();
+        for process in &mut record.cases[0].processes {
+            process.outcome = crate::model::Outcome::Invalid { cause: "x".into(), advice: "y".into() };
+            (process.peak_rss_bytes, process.device_peak_bytes) = (Some(2 << 30), Some(7 << 20));
+            process.cpu_seconds = Some(0.5);
+        }
+        for process in &mut record.cases[1].processes {
+            process.peak_rss_bytes = None;
+        }
+        record.cases[1].metadata.insert("host_peak_bytes".into(), (64u64 << 20).into());
+        let digest = Digest::new(&record);
+        let [broken, stated] = &digest.resources[..] else { panic!("two cases") };
+        assert_eq!(
+            [&*broken.resident, &*broken.device, &*broken.cpu],
+            ["2.000 GiB (not complete)", "7.000 MiB (not complete)", "500.0 ms (not complete)"]
+        );
+        assert_eq!([&*stated.resident, &*stated.device], ["64.00 MiB (stated)", "not measured"]);
     }
 }

@@ -2,9 +2,10 @@
 
 use std::io;
 
-use super::{Digest, Place, Problem, Standing};
-use crate::model::ReportedError;
+use super::{Digest, MOST_NAMED, Place, Problem, Standing, Trouble};
+use crate::report::alike::named;
 use crate::report::page::{Grid, GridRow, Page, Style, Tint};
+use crate::report::rows::plural;
 
 /// Writes the report. `all`: with what each case took of the machine and the command that was run.
 pub fn render(
@@ -14,6 +15,7 @@ pub fn render(
     out: &mut (impl io::Write + ?Sized),
 ) -> io::Result<()> {
     let mut page = Page::new(out, style);
+    let most_named = if all { usize::MAX } else { MOST_NAMED };
     let (mark, word, tint) = match digest.standing() {
         Standing::Failed => ('✗', "FAILED", Tint::Bad),
         Standing::Incomplete => ('?', "INCOMPLETE", Tint::Doubt),
@@ -24,12 +26,16 @@ pub fn render(
     page.facts(&digest.context())?;
     if !digest.troubled.is_empty() {
         page.heading("Not measured", Tint::Bad)?;
-        for (case, name) in &digest.troubled {
-            page.note("", &format!("{name} - {}", case.outcome.word()))?;
-            let trace = case.reported_error().and_then(ReportedError::short_trace).unwrap_or_default();
-            let notes =
-                [("why", case.outcome.cause()), ("trace", trace), ("next", case.outcome.advice().to_owned())];
-            for (label, text) in notes {
+        for Trouble { outcome, names, trace } in digest.troubles() {
+            let (who, names) = match names.as_slice() {
+                [only] => ((*only).to_owned(), String::new()),
+                several => (plural(several.len(), "case"), named(several, most_named)),
+            };
+            page.note("", &format!("{who} - {}", outcome.word()))?;
+            let (trace, next) = (trace.unwrap_or_default(), outcome.advice().to_owned());
+            for (label, text) in
+                [("why", outcome.cause()), ("trace", trace), ("next", next), ("cases", names)]
+            {
                 if !text.is_empty() {
                     page.inner_note(label, &text)?;
                 }
@@ -53,7 +59,7 @@ pub fn render(
             page.note("next", &finding.next)?;
         }
     }
-    let warnings = digest.warnings();
+    let warnings = digest.warnings(most_named);
     if !warnings.is_empty() {
         page.heading("Warnings", Tint::Doubt)?;
         for warning in &warnings {
@@ -63,7 +69,7 @@ pub fn render(
     if all && !digest.resources.is_empty() {
         page.heading("Resources", Tint::Plain)?;
         page.grid(&resources(digest))?;
-        page.note("", "The most that one complete process took.")?;
+        page.note("", &digest.of_resources())?;
     }
     if all && !digest.record.command.is_empty() {
         page.heading("Run again with", Tint::Plain)?;

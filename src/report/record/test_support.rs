@@ -60,6 +60,7 @@ fn process(index: u32, outcome: Outcome) -> ProcessRecord {
         cpu_seconds: Some(1.2),
         leftovers: 0,
         output_bytes: 120,
+        absent: Vec::new(),
         round: None,
         slot: None,
         lockstep: false,

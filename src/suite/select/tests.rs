@@ -157,3 +157,16 @@ fn a_number_is_compared_as_a_number() {
     assert!(!is_value(&ParamValue::Text("8".into()), "8.0"));
     assert!(is_value(&ParamValue::Bool(true), "true"));
 }
+
+#[test]
+fn n22_a_name_given_to_the_wrong_flag_is_told_the_right_one() {
+    let next = |selection: &Selection| fault(selection).next;
+    assert_eq!(next(&globs(&["kernels"])), "`kernels` is a suite: write `--suite kernels`");
+    assert_eq!(next(&globs(&["micro"])), "`micro` is a suite: write `--suite micro`");
+    assert_eq!(next(&globs(&["gpu"])), "`gpu` is a component: write `--component gpu`");
+    assert_eq!(next(&globs(&["slow"])), "`slow` is a tag: write `--tag slow`");
+    let suite = |name: &str| Selection { suites: vec![name.to_owned()], ..Selection::default() };
+    assert_eq!(next(&suite("decode")), "`decode` is a benchmark: write `--benchmark decode`");
+    let exclude = |name: &str| Selection { exclude: vec![name.to_owned()], ..Selection::default() };
+    assert_eq!(next(&exclude("llm")), "`llm` is a suite: write `--exclude 'llm/*'`");
+}
