@@ -18,6 +18,8 @@ fn n22_report_and_explain_take_the_same_things() {
     ran(folder.path(), "run --quiet").exits(0);
     let (run, record) = (runs(folder.path()).pop().unwrap(), newest(folder.path()));
     write(folder.path(), "record.json", &record);
+    ran(folder.path(), "report").exits(0).says("MEASURED: 1 case measured");
+    ran(folder.path(), "explain sort").exits(0).says("One run by itself has no verdict");
     let story = stories::red();
     let comparison = story.write(&folder.path().join("artifacts"));
     let verdict: VerdictDocument = story.verdict();

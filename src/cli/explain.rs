@@ -29,7 +29,7 @@ pub struct Args {
     /// The case as reports name it, its benchmark, or a glob
     case: String,
     /// A comparison or a run by its folder or id, a verdict, a run record, or the folder of a merge [default: the latest
-    /// comparison]
+    /// comparison, else the latest run]
     #[arg(conflicts_with_all = ["base", "head", "control"])]
     what: Option<String>,
     /// The record of the base, instead of a comparison

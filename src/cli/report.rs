@@ -18,7 +18,7 @@ use crate::suite::Benchmark;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A comparison or a run by its folder or id, a verdict, a run record, or the folder of a merge [default: the latest
-    /// comparison]
+    /// comparison, else the latest run]
     what: Option<String>,
     #[command(flatten)]
     place: PlaceArgs,

@@ -8,7 +8,7 @@ use super::run::shown;
 use crate::compare::verdict_of;
 use crate::model::{Fault, Result, RunId};
 use crate::report::Input;
-use crate::store::{ComparisonFolder, holds_run, latest_comparison, read_record};
+use crate::store::{ComparisonFolder, holds_run, latest_comparison, latest_run, read_record};
 use crate::suite::Benchmark;
 
 /// What was found.
@@ -20,10 +20,14 @@ pub enum Subject {
 
 impl Subject {
     /// A comparison's folder or id, a run's folder or id, the folder of a merge, a verdict or a record; without any of them
-    /// the latest comparison.
+    /// the latest comparison, else the latest run.
     pub fn find(named: Option<&str>, place: &PlaceArgs, builtins: &[Benchmark]) -> Result<Self> {
         let Some(text) = named else {
-            let folder = kept_folder(None, &place.artifacts(builtins)?)?;
+            let artifacts = place.artifacts(builtins)?;
+            let folder = match (latest_comparison(&artifacts), latest_run(&artifacts)) {
+                (None, Some(run)) => run,
+                _ => kept_folder(None, &artifacts)?,
+            };
             return Self::in_folder(&folder, place, builtins);
         };
         let path = Path::new(text);

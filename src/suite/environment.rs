@@ -143,6 +143,9 @@ impl Environment {
     fn take(&mut self, name: &str, value: &str, in_action: bool) -> Result<()> {
         let is_input = in_action && OF_THE_ACTION.contains(&&name[PREFIX.len()..]);
         let is_other = OTHERS.contains(&name) || OTHER_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        if is_input || is_other {
+            return Ok(());
+        }
         let settings = Settings::default().shown();
         if let Some(key) = settings.keys().find(|key| variable(key) == name) {
             return match AMOUNTS.contains(&key.as_str()) || key.starts_with("deadlines.") {
@@ -156,18 +159,17 @@ impl Environment {
         if let Some(key) = of_others().into_iter().find(|key| variable(key) == name) {
             return Err(not_here(name, &key));
         }
-        if !is_input && !is_other {
-            let mut names: Vec<String> =
-                settings.keys().chain(&of_others()).map(|key| variable(key)).collect();
-            names.extend(OF_RUN.map(|key| variable(&format!("run.{key}"))));
-            names.extend(OTHERS.map(str::to_owned));
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let meant = match near(name, &names).first() {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "`gbench-ci config show` lists the settings".into(),
-            };
-            self.unknown.push(format!("nothing reads the variable `{name}`: {meant}"));
-        }
+        let amounts = AMOUNTS.into_iter().map(variable);
+        let deadlines = settings.keys().filter(|key| key.starts_with("deadlines.")).map(|key| variable(key));
+        let of_run = OF_RUN.into_iter().map(|key| variable(&format!("run.{key}")));
+        let names: Vec<String> =
+            amounts.chain(deadlines).chain(of_run).chain(OTHERS.map(str::to_owned)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let meant = match near(name, &names).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`gbench-ci config show` lists the settings".into(),
+        };
+        self.unknown.push(format!("nothing reads the variable `{name}`: {meant}"));
         Ok(())
     }
 
@@ -234,8 +236,7 @@ fn variable(key: &str) -> String {
 fn of_others() -> Vec<String> {
     let keys = || OF_GATE.iter().map(|key| ("gate", *key)).chain(NOT_OF_RUN.iter().map(|key| ("run", *key)));
     let whole = keys().map(|(table, key)| format!("{table}.{key}"));
-    // Two of them are names that the action uses for the same.
-    let short = keys().filter(|(_, key)| !["budget", "store"].contains(key)).map(|(_, key)| key.to_owned());
+    let short = keys().map(|(_, key)| key.to_owned());
     let fields = MATCH_FIELDS.iter().map(|(field, _)| format!("gate.match.{field}"));
     whole.chain(short).chain(fields).collect()
 }
@@ -397,9 +398,15 @@ mod tests {
             warnings(&[("GBENCH_ITERATION", "5")]),
             ["nothing reads the variable `GBENCH_ITERATION`: did you mean `GBENCH_ITERATIONS`?"]
         );
-        assert_eq!(warnings(&[("GBENCH_BUDGET", "5m")]).len(), 1, "outside of the action it is no input");
-        let in_action = Environment::read([("GBENCH_BUDGET".into(), "5m".into())].into_iter(), true).unwrap();
-        assert!(in_action.warnings().is_empty());
+        assert_eq!(warnings(&[("GBENCH_LABEL", "h100")]).len(), 1, "outside of the action it is no input");
+        assert_eq!(
+            warnings(&[("GBENCH_NONSENSICAL", "1")])[0].split(": ").nth(1),
+            Some("`gbench-ci config show` lists the settings")
+        );
+        assert!(read(&[("GBENCH_BUDGET", "5m")]).is_err(), "it is `gate.budget`, and not an input");
+        let inputs = [("GBENCH_BUDGET".into(), "5m".into()), ("GBENCH_LABEL".into(), "h100".into())];
+        let in_action = Environment::read(inputs.into_iter(), true).unwrap();
+        assert!(in_action.warnings().is_empty() && in_action.settings().is_empty());
         let others = ["GBENCH_TOKEN", "GBENCH_NVML_LIBRARY", "GBENCH_PARAM_N", "GBENCH_TEST_TOOLS"];
         assert_eq!(warnings(&others.map(|name| (name, "x"))), [""; 0]);
         assert_eq!(warnings(&[("GBENCH_NONSENSE", ""), ("GBENCHMARK", "x")]), [""; 0]);
