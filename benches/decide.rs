@@ -91,5 +91,6 @@ fn comparison(cases: u32) -> Comparison {
             threshold: None,
             match_key: Default::default(),
         },
+        suite_file: None,
     }
 }
