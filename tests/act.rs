@@ -280,3 +280,21 @@ fn a_branch_of_the_repository_is_measured_and_what_was_left_is_kept() {
     assert_eq!(played.failed_steps(), [1], "{}", played.log());
     assert_eq!(calls(&stage), [["ci", "--config=gbench.toml", "--artifacts=artifacts", "--budget=60m"]]);
 }
+
+#[test]
+fn n18_the_action_writes_history_and_issue_for_no_pull_request() {
+    let Some(mut stage) = Stage::new() else { return };
+    let history = "github:acme/kernels@gbench-history";
+    stage.using(&[("token", "${{ github.token }}"), ("history", history), ("issue", "true")], "");
+    let head = stage.commit("Use the action");
+    let binary = recorder(&stage, "bin/gbench-ci", VERSION);
+    stage.set("GBENCH_CI_BINARY", &binary);
+    let pull = pull_request(&head, &head, "change", "acme/kernels");
+    for (event, payload, writes) in [("pull_request", pull, false), ("push", push(), true)] {
+        stage.sh("rm -f calls");
+        stage.play("test.yml", event, &payload).is(0);
+        let publish = calls(&stage).pop().unwrap();
+        assert_eq!(publish.contains(&"--issue".to_owned()), writes, "{event}: {publish:?}");
+        assert_eq!(publish.contains(&format!("--history={history}")), writes, "{event}: {publish:?}");
+    }
+}

@@ -3,7 +3,7 @@
 use gbench_ci::github::checks::{
     self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported, external,
 };
-use gbench_ci::github::comments::{self, Marker, Mode, Posted};
+use gbench_ci::github::comments::{self, Marker, Mode, Posted, Saying};
 use gbench_ci::github::{ApiResult, Client, Identity};
 use serde_json::json;
 
@@ -317,7 +317,15 @@ fn t17_a_whole_publication_takes_few_requests() {
     let me = Identity::of(&second).unwrap();
     let marker = Marker { gate: NAME.into(), head: sha(1), run: 5, attempt: 1, state: "aa".into() };
     let body = |_: &Marker| "It is slower.".to_owned();
-    let done = comments::post(&second, 7, Mode::OnChange, &marker, &body, true, &alone, &me).unwrap();
+    let done = comments::post(
+        &second,
+        7,
+        Mode::OnChange,
+        &marker,
+        &Saying { body: &body, worth_saying: true, is_overtaken: &alone },
+        &me,
+    )
+    .unwrap();
     assert!(matches!(done, Posted::Created(_)), "{done:?}");
     finish(&second, 5, CheckConclusion::Failure, 40).unwrap();
     let sent = fake.requests().len();
@@ -325,7 +333,15 @@ fn t17_a_whole_publication_takes_few_requests() {
     assert_eq!(first.spent() + second.spent(), sent as u32);
     // Again with nothing changed: looked at, and only the check is written.
     let third = client(&fake, &token);
-    let done = comments::post(&third, 7, Mode::OnChange, &marker, &body, true, &alone, &me).unwrap();
+    let done = comments::post(
+        &third,
+        7,
+        Mode::OnChange,
+        &marker,
+        &Saying { body: &body, worth_saying: true, is_overtaken: &alone },
+        &me,
+    )
+    .unwrap();
     assert_eq!(done, Posted::Unchanged);
     assert_eq!(third.spent(), 1);
 }

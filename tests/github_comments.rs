@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gbench_ci::github::comments::{self, Marker, Mode, Posted};
+use gbench_ci::github::comments::{self, Marker, Mode, Posted, Saying};
 use gbench_ci::github::{ApiResult, Client, Identity, Limits};
 
 use crate::support::fake_github::{FakeGithub, Fault, FaultKind, TokenKind};
@@ -34,12 +34,28 @@ fn text(marker: &Marker) -> String {
 }
 
 fn post_as(client: &Client, mode: Mode, marker: &Marker, worth_saying: bool) -> Posted {
-    comments::post(client, PULL, mode, marker, &text, worth_saying, &alone, &Identity::Actions).unwrap()
+    comments::post(
+        client,
+        PULL,
+        mode,
+        marker,
+        &Saying { body: &text, worth_saying, is_overtaken: &alone },
+        &Identity::Actions,
+    )
+    .unwrap()
 }
 
 /// Says it on any pull request.
 fn post_on(client: &Client, number: u64, marker: &Marker) -> Posted {
-    comments::post(client, number, Mode::OnChange, marker, &text, true, &alone, &Identity::Actions).unwrap()
+    comments::post(
+        client,
+        number,
+        Mode::OnChange,
+        marker,
+        &Saying { body: &text, worth_saying: true, is_overtaken: &alone },
+        &Identity::Actions,
+    )
+    .unwrap()
 }
 
 fn post(client: &Client, marker: &Marker) -> Posted {
@@ -175,8 +191,14 @@ fn t5_the_head_may_move_between_finding_and_writing() {
             text(marker)
         };
         let late = marker("gate", 1, 2, "bb");
-        let done =
-            comments::post(&client, PULL, Mode::Always, &late, &push, true, &alone, &Identity::Actions);
+        let done = comments::post(
+            &client,
+            PULL,
+            Mode::Always,
+            &late,
+            &Saying { body: &push, worth_saying: true, is_overtaken: &alone },
+            &Identity::Actions,
+        );
         assert_eq!(done, Ok(Posted::Stale));
         assert_eq!((said(&fake), writes(&fake)), before);
     }
@@ -213,8 +235,14 @@ fn t5_a_change_that_failed_is_not_repeated_over_a_newer_run() {
         text(older)
     };
     let older = marker("gate", 1, 2, "bb");
-    let done =
-        comments::post(&first, PULL, Mode::OnChange, &older, &meanwhile, true, &alone, &Identity::Actions);
+    let done = comments::post(
+        &first,
+        PULL,
+        Mode::OnChange,
+        &older,
+        &Saying { body: &meanwhile, worth_saying: true, is_overtaken: &alone },
+        &Identity::Actions,
+    );
     assert_eq!(done, Ok(Posted::Stale));
     assert_eq!(said(&fake), [newer]);
 }
@@ -301,9 +329,15 @@ fn the_token_says_whose_comments_are_ours() {
     assert_eq!(me, Identity::Login("mona".into()));
     fake.comment(PULL, BOT, &text(&marker("gate", 1, 9, "aa")));
     let own = marker("gate", 1, 1, "bb");
-    let done =
-        comments::post(&client(&fake, &personal), PULL, Mode::OnChange, &own, &text, true, &alone, &me)
-            .unwrap();
+    let done = comments::post(
+        &client(&fake, &personal),
+        PULL,
+        Mode::OnChange,
+        &own,
+        &Saying { body: &text, worth_saying: true, is_overtaken: &alone },
+        &me,
+    )
+    .unwrap();
     assert!(matches!(done, Posted::Created(_)), "{done:?}");
     assert_eq!(fake.comments(PULL)[1].login, "mona");
     assert_eq!(Identity::of(&client(&fake, "ghs_unknown")).unwrap_err().status(), Some(401));
@@ -314,8 +348,14 @@ fn a_marker_that_could_not_be_read_back_is_never_posted() {
     let (fake, token) = hub();
     for broken in [marker("", 1, 1, "aa"), marker("gate", 1, 1, "not hexadecimal")] {
         let client = client(&fake, &token);
-        let done =
-            comments::post(&client, PULL, Mode::Always, &broken, &text, true, &alone, &Identity::Actions);
+        let done = comments::post(
+            &client,
+            PULL,
+            Mode::Always,
+            &broken,
+            &Saying { body: &text, worth_saying: true, is_overtaken: &alone },
+            &Identity::Actions,
+        );
         assert!(done.is_err());
     }
     assert_eq!(fake.requests().len(), 0);
@@ -327,7 +367,15 @@ fn a_text_without_its_marker_gets_it() {
     let marker = marker("gate", 1, 1, "aa");
     let client = client(&fake, &token);
     let bare = |_: &Marker| "Faster.".to_owned();
-    comments::post(&client, PULL, Mode::Always, &marker, &bare, true, &alone, &Identity::Actions).unwrap();
+    comments::post(
+        &client,
+        PULL,
+        Mode::Always,
+        &marker,
+        &Saying { body: &bare, worth_saying: true, is_overtaken: &alone },
+        &Identity::Actions,
+    )
+    .unwrap();
     assert_eq!(said(&fake), [marker]);
 }
 
@@ -341,9 +389,7 @@ fn a_missing_permission_names_the_line_that_grants_it() {
         PULL,
         Mode::Always,
         &marker,
-        &text,
-        true,
-        &alone,
+        &Saying { body: &text, worth_saying: true, is_overtaken: &alone },
         &Identity::Actions,
     );
     let fault = gbench_ci::model::Fault::from(refused.unwrap_err());
@@ -355,8 +401,14 @@ fn n17_a_locked_conversation_is_said_and_no_permission_is_asked_for() {
     let (fake, token) = hub();
     let client = client(&fake, &token);
     let said = |marker: &Marker| {
-        let posted =
-            comments::post(&client, PULL, Mode::Always, marker, &text, true, &alone, &Identity::Actions);
+        let posted = comments::post(
+            &client,
+            PULL,
+            Mode::Always,
+            marker,
+            &Saying { body: &text, worth_saying: true, is_overtaken: &alone },
+            &Identity::Actions,
+        );
         gbench_ci::model::Fault::from(posted.unwrap_err())
     };
     post(&client, &marker("there", 1, 1, "aa"));
@@ -382,8 +434,14 @@ fn n17_a_comment_that_somebody_deletes_meanwhile_is_made_anew() {
         fake.delete_comment(first);
         text(marker)
     };
-    let posted =
-        comments::post(&client, PULL, Mode::OnChange, &next, &meanwhile, true, &alone, &Identity::Actions);
+    let posted = comments::post(
+        &client,
+        PULL,
+        Mode::OnChange,
+        &next,
+        &Saying { body: &meanwhile, worth_saying: true, is_overtaken: &alone },
+        &Identity::Actions,
+    );
     assert!(matches!(posted, Ok(Posted::Created(_))), "{posted:?}");
     assert_eq!(said(&fake), [next]);
     assert_ne!(fake.comments(PULL)[0].id, first);
@@ -395,7 +453,13 @@ fn n16_nothing_is_written_once_a_later_run_has_spoken_elsewhere() {
     let client = client(&fake, &token);
     let late = || Ok(true);
     let older = marker("gate", 1, 1, "aa");
-    let posted =
-        comments::post(&client, PULL, Mode::OnChange, &older, &text, true, &late, &Identity::Actions);
+    let posted = comments::post(
+        &client,
+        PULL,
+        Mode::OnChange,
+        &older,
+        &Saying { body: &text, worth_saying: true, is_overtaken: &late },
+        &Identity::Actions,
+    );
     assert_eq!((posted, writes(&fake)), (Ok(Posted::Stale), 0));
 }

@@ -101,6 +101,15 @@ fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Ve
     Ok(list(client, number)?.into_iter().filter_map(mine).collect())
 }
 
+/// What is to be said, and whether anybody else has said more.
+pub struct Saying<'a> {
+    /// The text, for a marker that it ends with.
+    pub body: &'a dyn Fn(&Marker) -> String,
+    pub worth_saying: bool,
+    /// Whether a later run has spoken elsewhere.
+    pub is_overtaken: &'a dyn Fn() -> ApiResult<bool>,
+}
+
 /// Says it, in one comment. `worth_saying` is false for plain green, about which [`Mode::OnChange`] opens no comment.
 ///
 /// Nothing is written for a commit that is not the pull request's head any more, nor over what a later run says of the
@@ -111,9 +120,7 @@ pub fn post(
     number: u64,
     mode: Mode,
     marker: &Marker,
-    body: &dyn Fn(&Marker) -> String,
-    worth_saying: bool,
-    is_overtaken: &dyn Fn() -> ApiResult<bool>,
+    saying: &Saying,
     me: &Identity,
 ) -> ApiResult<Posted> {
     if mode == Mode::Never {
@@ -124,9 +131,9 @@ pub fn post(
         let cause = "its marker cannot be read back".to_owned();
         return Err(ApiError::Unfit { request: format!("a comment on pull request {number}"), cause });
     }
-    let post = Post { client, number, marker, body, is_overtaken, me };
+    let post = Post { client, number, marker, saying, me };
     let mut tried = None;
-    until_known(client, || post.step(mode, worth_saying, &mut tried))
+    until_known(client, || post.step(mode, &mut tried))
 }
 
 /// What one call of [`post`] holds on to.
@@ -134,8 +141,7 @@ struct Post<'a> {
     client: &'a Client,
     number: u64,
     marker: &'a Marker,
-    body: &'a dyn Fn(&Marker) -> String,
-    is_overtaken: &'a dyn Fn() -> ApiResult<bool>,
+    saying: &'a Saying<'a>,
     me: &'a Identity,
 }
 
@@ -147,8 +153,8 @@ enum Sent {
 }
 
 impl Post<'_> {
-    fn step(&self, mode: Mode, worth_saying: bool, sent: &mut Option<Sent>) -> Result<Posted, Stop> {
-        let quiet = mode == Mode::OnChange && !worth_saying;
+    fn step(&self, mode: Mode, sent: &mut Option<Sent>) -> Result<Posted, Stop> {
+        let quiet = mode == Mode::OnChange && !self.saying.worth_saying;
         let found = ours(self.client, self.number, &self.marker.gate, self.me)?;
         if found.iter().any(|(_, there)| self.marker.is_older_than(there)) {
             return Ok(Posted::Stale);
@@ -189,8 +195,9 @@ impl Post<'_> {
 
     /// What is sent; `None` where the pull request has moved on to another commit, or a later run has spoken.
     fn said(&self) -> ApiResult<Option<Value>> {
-        let text = marked((self.body)(self.marker), &self.marker.comment());
-        let stands = pulls::head_of(self.client, self.number)? == self.marker.head && !(self.is_overtaken)()?;
+        let text = marked((self.saying.body)(self.marker), &self.marker.comment());
+        let stands =
+            pulls::head_of(self.client, self.number)? == self.marker.head && !(self.saying.is_overtaken)()?;
         Ok(stands.then(|| json!({ "body": text })))
     }
 

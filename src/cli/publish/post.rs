@@ -10,7 +10,7 @@ use crate::cli::narrow::shown_flags;
 use crate::cli::outputs;
 use crate::compare::{Conclusion, Merged, Verdict, reworded};
 use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
-use crate::github::comments::{self, Marker, Posted};
+use crate::github::comments::{self, Marker, Posted, Saying};
 use crate::github::{Context, Event, Sha, WorkflowRun, artifacts, commands, pulls};
 use crate::model::{BaseChoice, Fault, Job, Result};
 use crate::report::posts::{self, Check, Facts, Standing};
@@ -268,9 +268,8 @@ fn comment(
         state: words.state.clone(),
     };
     let is_overtaken = || is_overtaken(place, check);
-    let (client, mode, me) = (&place.client, args.comment, &place.me);
-    let posted =
-        comments::post(client, number, mode, &marker, words.body, words.worth_saying, &is_overtaken, me)?;
+    let saying = Saying { body: words.body, worth_saying: words.worth_saying, is_overtaken: &is_overtaken };
+    let posted = comments::post(&place.client, number, args.comment, &marker, &saying, &place.me)?;
     let what = match posted {
         Posted::Created(url) => format!("created {url}"),
         Posted::Updated(url) => format!("updated {url}"),
