@@ -234,7 +234,7 @@ mod tests {
         let mut left = 76.0;
         let share = left / 5.0;
         let mut spent = [0.0; 5];
-        while left > 2.0 {
+        while left > 0.05 {
             let chosen = affordable(&suspects, share, left);
             let beyond = chosen.iter().any(|pair| spent[*pair] + rounds_of[*pair] > share);
             let all_had_theirs = (0..5).all(|pair| spent[pair] + rounds_of[pair] > share);

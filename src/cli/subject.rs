@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::comparison::{Kept, PlaceArgs, kept_folder};
+use super::comparison::{Kept, PlaceArgs, kept_folder, read_checked};
 use super::merge::MERGED;
 use super::run::shown;
 use crate::compare::verdict_of;
 use crate::model::{Fault, Result, RunId};
 use crate::report::Input;
-use crate::store::{ComparisonFolder, holds_run, latest_comparison, latest_run, read_record};
+use crate::store::{ComparisonFolder, comparison_of, holds_run, latest_comparison, latest_run, read_record};
 use crate::suite::Benchmark;
 
 /// What was found.
@@ -45,7 +45,13 @@ impl Subject {
             _ if path.extension().is_some_and(|extension| extension == "jsonl") => {
                 Ok(Self::Document(Input::Record(Box::new(read_record(path)?))))
             }
-            _ => Ok(Self::Document(Input::parse(path, &read(path)?)?)),
+            _ => {
+                // What is shown of a comparison is shown only where its records hold.
+                if let Some(folder) = comparison_of(path) {
+                    read_checked(&folder)?;
+                }
+                Ok(Self::Document(Input::parse(path, &read(path)?)?))
+            }
         }
     }
 

@@ -40,7 +40,7 @@ const OF_RUN: [&str; 2] = ["deadline", "artifacts"];
 
 /// Keys of `[run]` and `[gate]` that the environment may not set.
 const NOT_OF_RUN: [&str; 3] = ["store", "keep", "after_timeout"];
-const OF_GATE: [&str; 10] = [
+const OF_GATE: [&str; 11] = [
     "alpha",
     "alpha_improved",
     "rounds",
@@ -50,6 +50,7 @@ const OF_GATE: [&str; 10] = [
     "watch",
     "inconclusive",
     "failed",
+    "paths",
     "sessions",
 ];
 

@@ -165,7 +165,7 @@ fn a_forced_push_whose_old_commit_is_gone_says_so() {
     world.shallow(world.second);
     let fault =
         world.choose_asking(&context, &Asked { base: None, history: None }, Past::None).err().unwrap();
-    assert!(fault.next.contains("fetch-depth: 0"), "{fault}");
+    assert!(fault.next.contains("fetch-depth"), "{fault}");
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn a_commit_that_this_clone_does_not_hold_is_a_matter_of_the_fetch_depth() {
     let fails = |context: &Context, past: Past| {
         let asked = Asked { base: None, history: Some("git:history") };
         let fault = world.choose_asking(context, &asked, past).err().unwrap();
-        assert!(fault.next.contains("fetch-depth: 0"), "{fault}");
+        assert!(fault.next.contains("fetch-depth"), "{fault}");
         assert_eq!(fault.exit, Exit::Usage);
         fault.place.to_string()
     };
