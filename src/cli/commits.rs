@@ -330,28 +330,22 @@ impl Measured {
         let path = |flag: &str, path: Option<String>| {
             path.map_or(String::new(), |path| format!(" {flag} {}", quoted(&path)))
         };
-        let settings = &args.settings;
         let given = [
-            ("--iterations", &settings.iterations),
-            ("--warmup", &settings.warmup),
-            ("--duration", &settings.duration),
-            ("--burnin-seconds", &settings.burnin_seconds),
-            ("--timeout-multiplier", &settings.timeout_multiplier),
-            ("--threshold", &settings.threshold),
-            ("--seed", &settings.seed),
             ("--controls", &args.rounds.controls.map(|controls| controls.to_string())),
             ("--artifacts", &args.output.artifacts.as_ref().map(|path| path.display().to_string())),
             ("--store", &args.store),
             ("--suite-file", &args.suite_file.suite_file.as_ref().map(|path| path.display().to_string())),
-        ]
-        .map(|(flag, value)| path(flag, value.clone()));
+        ];
+        let settings = &args.settings;
+        let given = settings.values().into_iter().chain(given.iter().map(|(flag, value)| (*flag, *value)));
+        let given: String = given.map(|(flag, value)| path(flag, value.clone())).collect();
         let cold = if settings.cold_start { " --cold-start" } else { "" };
         format!(
             "{}gbench-ci compare --resume {}{more}{}{}{cold}",
             super::environment::as_prefix(),
             quoted(&self.id()),
             flags(&args.selection),
-            given.concat()
+            given
         )
     }
 }

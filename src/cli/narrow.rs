@@ -66,20 +66,12 @@ fn points<'a>(
 /// The selection as flags for a shell, with a blank before each.
 pub fn flags(args: &SelectionArgs) -> String {
     let config = args.config.iter().map(|path| path.display().to_string()).collect();
-    let given = [
-        ("--config", &config),
-        ("--benchmark", &args.benchmarks),
-        ("--suite", &args.suites),
-        ("--component", &args.components),
-        ("--tag", &args.tags),
-        ("--exclude", &args.exclude),
-        ("--param", &args.params),
-    ];
+    let given = [("--config", &config)].into_iter().chain(args.lists());
     let each = |(flag, values): (&str, &Vec<String>)| {
         values.iter().map(|value| format!(" {flag} {}", quoted(value))).collect::<String>()
     };
     let shard = args.shard.map_or(String::new(), |shard| format!(" --shard {shard}"));
-    given.into_iter().map(each).collect::<String>() + &shard
+    given.map(each).collect::<String>() + &shard
 }
 
 /// Flags that choose what is measured and how, and may stand in a `job.json`; those without a value.
@@ -110,26 +102,10 @@ pub fn words(selection: &SelectionArgs, settings: &SettingsArgs) -> Vec<String> 
     let usual = |path: &&PathBuf| path.as_path() != Path::new(FILE_NAME);
     let config = selection.config.as_ref().map(|path| below_here(path)).filter(|path| usual(&path));
     let config = config.map(|path| path.display().to_string());
-    let many = [
-        ("--benchmark", &selection.benchmarks),
-        ("--suite", &selection.suites),
-        ("--component", &selection.components),
-        ("--tag", &selection.tags),
-        ("--exclude", &selection.exclude),
-        ("--param", &selection.params),
-    ];
-    let single = [
-        ("--config", &config),
-        ("--iterations", &settings.iterations),
-        ("--warmup", &settings.warmup),
-        ("--duration", &settings.duration),
-        ("--burnin-seconds", &settings.burnin_seconds),
-        ("--timeout-multiplier", &settings.timeout_multiplier),
-        ("--threshold", &settings.threshold),
-        ("--seed", &settings.seed),
-    ];
-    let many = many.into_iter().flat_map(|(flag, values)| values.iter().map(move |value| (flag, value)));
-    let single = single.into_iter().filter_map(|(flag, value)| Some((flag, value.as_ref()?)));
+    let many = selection.lists().into_iter();
+    let many = many.flat_map(|(flag, values)| values.iter().map(move |value| (flag, value)));
+    let single = [("--config", &config)].into_iter().chain(settings.values());
+    let single = single.filter_map(|(flag, value)| Some((flag, value.as_ref()?)));
     let words = single.chain(many).map(|(flag, value)| format!("{flag}={value}"));
     words.chain(settings.cold_start.then(|| WITHOUT_VALUE.to_owned())).collect()
 }

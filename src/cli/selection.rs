@@ -40,6 +40,18 @@ pub struct SelectionArgs {
 }
 
 impl SelectionArgs {
+    /// Every flag that may be given several times, with what was given.
+    pub fn lists(&self) -> [(&'static str, &Vec<String>); 6] {
+        [
+            ("--benchmark", &self.benchmarks),
+            ("--suite", &self.suites),
+            ("--component", &self.components),
+            ("--tag", &self.tags),
+            ("--exclude", &self.exclude),
+            ("--param", &self.params),
+        ]
+    }
+
     /// The suite file if there is one, and the built-in members. Errors: a file that is named and missing,
     /// and every mistake in one that is there.
     pub fn registry(&self, builtins: &[Benchmark]) -> Result<Registry> {
@@ -141,6 +153,19 @@ pub struct SettingsArgs {
 }
 
 impl SettingsArgs {
+    /// Every flag that takes a value, with what was given.
+    pub fn values(&self) -> [(&'static str, &Option<String>); 7] {
+        [
+            ("--iterations", &self.iterations),
+            ("--warmup", &self.warmup),
+            ("--duration", &self.duration),
+            ("--burnin-seconds", &self.burnin_seconds),
+            ("--timeout-multiplier", &self.timeout_multiplier),
+            ("--threshold", &self.threshold),
+            ("--seed", &self.seed),
+        ]
+    }
+
     /// Lets the environment speak over the suite file, and the flags over both.
     pub fn apply(&self, suite: &mut Suite) -> Result<()> {
         environment::read()?.apply(suite);
