@@ -319,12 +319,12 @@ impl Measured {
         self.folder.root().join("reports")
     }
 
-    /// The command that goes on with this comparison; `rounds` where it takes more than were allowed.
     fn id(&self) -> String {
         self.folder.root().file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// With every flag of this call that says what is measured, so that it can be pasted.
+    /// The command that goes on with this comparison, with every flag of this call that says what is measured, so that it can
+    /// be pasted; `rounds` where it takes more than were allowed.
     fn resume_command(&self, rounds: Option<u32>, args: &Args) -> String {
         let more = rounds.map_or(String::new(), |rounds| format!(" --rounds {rounds}"));
         let path = |flag: &str, path: Option<String>| {
