@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Exit, SequentialRuleName};
+use crate::model::{Better, Exit, SequentialRuleName};
 
 use super::sentence::was_compared;
-use super::{Change, Conclusion, Method, Policy, Row, Verdict, VerdictDocument};
+use super::{Change, Conclusion, Method, Policy, Row, RowSide, Verdict, VerdictDocument};
 
 /// What policy makes of gaps and doubts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,9 +83,21 @@ pub fn conclude(comparable: bool, rows: &[Row], in_the_dark: bool, stakes: Stake
 }
 
 /// Not decided, and all of its range lies beyond the threshold on the worse side: only the evidence is short.
+/// Of a row without a relative change, which is judged by an absolute difference: the difference itself.
 pub fn is_probably_worse(row: &Row) -> bool {
-    let beyond = |change: &Change| change.low > row.threshold;
-    row.verdict == Verdict::Inconclusive && row.change.as_ref().is_some_and(beyond)
+    let beyond = match (&row.change, row.margin) {
+        (Some(change), _) => change.low > row.threshold,
+        (None, Some(margin)) => worse_by(row).is_some_and(|difference| difference > margin),
+        (None, None) => false,
+    };
+    row.verdict == Verdict::Inconclusive && beyond
+}
+
+/// How much worse head lies than base, in the metric's unit.
+fn worse_by(row: &Row) -> Option<f64> {
+    let centre = |side: &Option<RowSide>| side.as_ref().and_then(|side| side.centre);
+    let difference = centre(&row.head)? - centre(&row.base)?;
+    Some(if row.better? == Better::Lower { difference } else { -difference })
 }
 
 /// A row without a decision that must not pass for a green one.

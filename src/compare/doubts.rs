@@ -166,7 +166,9 @@ fn lag_1(values: &[f64]) -> Option<f64> {
     let mean = values.iter().sum::<f64>() / count;
     let square: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let product: f64 = values.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum();
-    (square > 0.0).then(|| product / square + 1.0 / count)
+    // Equal differences: what is left of their squares is the rounding of the mean.
+    let size = values.iter().fold(0.0_f64, |size, value| size.max(value.abs()));
+    (square > count * (1e-9 * size).powi(2)).then(|| product / square + 1.0 / count)
 }
 
 /// The median slowdown of a suite, and a warning where it is clearly not zero.
@@ -214,6 +216,8 @@ mod tests {
         let sticky: Vec<Vec<f64>> = sticky.collect();
         assert!(Stickiness::pooled(sticky.iter().map(Vec::as_slice)).unwrap().is_clear());
         assert_eq!(Stickiness::pooled([[0.0; 5].as_slice(), &[1.0, 2.0]]), None);
+        let equal = [(6.0_f64 / 5.0).ln(); 40];
+        assert_eq!(Stickiness::pooled([equal.as_slice()]), None, "rounding of a mean is no correlation");
     }
 
     #[test]

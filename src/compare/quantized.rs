@@ -12,6 +12,12 @@ use super::Evidence;
 pub const LEAST_PROCESSES: usize = 5;
 /// Steps below this share of a value are those of a double, and of no program or timer.
 const OF_A_DOUBLE: f64 = 1e-7;
+/// A last digit below this share of a value does not explain that a measurement gives it again and again.
+const EXPLAINS_REPETITION: f64 = 1e-3;
+/// Differences of time stamps that are doubles: equal ticks come out as figures that differ by the last bits of a stamp.
+const SAME_TICK: f64 = 4.0;
+const OTHER_TICK: f64 = 500.0;
+const OF_A_STAMP: f64 = 1e-4;
 /// What rounding leaves open is not looked at below this share of the limit that it could blur.
 const NEGLIGIBLE: f64 = 1e-3;
 
@@ -48,15 +54,6 @@ impl Values {
         self.total += values.len();
     }
 
-    /// The smallest distance of two different values, where others came more than once: continuous figures never do.
-    fn tick(&self) -> Option<f64> {
-        if self.counts.len() == self.total {
-            return None;
-        }
-        let gaps = self.counts.keys().zip(self.counts.keys().skip(1)).map(|(one, next)| next.0 - one.0);
-        gaps.reduce(f64::min)
-    }
-
     fn quantile(&self, share: f64) -> f64 {
         let wanted = ((share * self.total as f64).ceil() as usize).max(1);
         let mut seen = 0;
@@ -86,55 +83,15 @@ fn left_of_a_step(span: f64) -> f64 {
     }
 }
 
-/// The figures of a row, side by side.
-#[derive(Clone, Debug, Default)]
-struct Figures {
-    sides: [Values; 2],
-    /// The smallest last place in use: a power of ten; infinite before the first value that is not zero.
-    place: f64,
+/// How far each side may be off, and where it lies.
+fn off_by(sides: &[Values; 2], step: f64) -> [(f64, f64); 2] {
+    [&sides[0], &sides[1]].map(|side| (side.off_by(step), side.quantile(0.5)))
 }
 
-impl Figures {
-    fn new() -> Self {
-        Self { place: f64::INFINITY, ..Self::default() }
-    }
-
-    fn add(&mut self, side: usize, values: &[f64]) {
-        self.sides[side].add(values);
-        for value in values {
-            // Telling the last place is slow, and a double that uses all of its digits ends it.
-            if self.place > OF_A_DOUBLE * value.abs()
-                && let Some(place) = last_place(*value)
-            {
-                self.place = self.place.min(10.0_f64.powi(place));
-            }
-        }
-    }
-
-    /// The smallest step that they can show; `None` where all of them are zero.
-    fn step(&self) -> Option<f64> {
-        let tick = self.sides.iter().filter_map(Values::tick).reduce(f64::min);
-        let place = Some(self.place).filter(|place| place.is_finite())?;
-        Some(tick.map_or(place, |tick| tick.max(place)))
-    }
-
-    /// How far each side may be off, and where it lies.
-    fn off_by(&self) -> Option<[(f64, f64); 2]> {
-        let step = self.step()?;
-        Some([&self.sides[0], &self.sides[1]].map(|side| (side.off_by(step), side.quantile(0.5))))
-    }
-
-    /// The most that ln head - ln base may be off.
-    fn off_in_logarithms(&self) -> f64 {
-        const MOST: f64 = 0.99;
-        let share = |(off, place): (f64, f64)| -(-(off / place).min(MOST)).ln_1p();
-        self.off_by().map_or(0.0, |sides| sides.into_iter().map(share).sum())
-    }
-
-    /// The most that head - base may be off, in units of `unit`.
-    fn off_in_units(&self, unit: f64) -> f64 {
-        self.off_by().map_or(0.0, |sides| sides.into_iter().map(|(off, _)| off / unit).sum())
-    }
+/// The most that ln head - ln base may be off.
+fn off_in_logarithms(sides: [(f64, f64); 2]) -> f64 {
+    const MOST: f64 = 0.99;
+    sides.into_iter().map(|(off, place)| -(-(off / place).min(MOST)).ln_1p()).sum()
 }
 
 /// What a row's differences are made of, for [`unresolved`].
@@ -148,30 +105,25 @@ pub enum Unit {
 /// By number of rounds, from one on: how far the mean of the differences may lie from the truth because figures come in
 /// steps, in the unit of the differences. `rounds`: the samples of base and head. Empty where that is next to nothing
 /// beside `limit`.
+///
+/// The step is a property of the timer or the program, and all rounds show it; figures that never varied so far do not. How
+/// much of it noise averages out is taken from the rounds in question.
 pub fn unresolved(rounds: &[[&[f64]; 2]], unit: Unit, limit: f64) -> Vec<f64> {
-    let off = |figures: &Figures| match unit {
-        Unit::Logarithms => figures.off_in_logarithms(),
-        Unit::Of(unit) => figures.off_in_units(unit),
-    };
-    if is_fine(rounds, unit, NEGLIGIBLE * limit) {
+    let side = |side: usize| rounds.iter().flat_map(move |round| round[side]).copied().collect();
+    let Some(steps) = Steps::of([side(0), side(1)]) else { return Vec::new() };
+    if steps.is_fine(unit, NEGLIGIBLE * limit) {
         return Vec::new();
     }
-    let mut figures = Figures::new();
+    let mut sides = [Values::default(), Values::default()];
     let after = |round: &[&[f64]; 2]| {
-        figures.add(0, round[0]);
-        figures.add(1, round[1]);
-        off(&figures)
+        sides.iter_mut().zip(round).for_each(|(side, samples)| side.add(samples));
+        let off = off_by(&sides, steps.step);
+        match unit {
+            Unit::Logarithms => off_in_logarithms(off),
+            Unit::Of(unit) => off.into_iter().map(|(off, _)| off / unit).sum(),
+        }
     };
     rounds.iter().map(after).collect()
-}
-
-/// Whether whole steps of all figures together stay below `negligible`: the quick way out for figures of a clock that is fine
-/// enough, which are nearly all.
-fn is_fine(rounds: &[[&[f64]; 2]], unit: Unit, negligible: f64) -> bool {
-    let side = |side: usize| rounds.iter().flat_map(move |round| round[side]).copied().collect();
-    let Some(steps) = Steps::of([side(0), side(1)]) else { return true };
-    let of = if let Unit::Of(unit) = unit { unit } else { steps.least };
-    steps.step / of < negligible / 2.0
 }
 
 /// The step of figures, without counting them.
@@ -187,6 +139,7 @@ impl Steps {
     /// `None` where all figures are zero.
     fn of(sides: [Vec<f64>; 2]) -> Option<Self> {
         let (mut last, mut tick) = (f64::INFINITY, f64::INFINITY);
+        let mut constants = Vec::with_capacity(2);
         let (mut least, mut place) = (f64::INFINITY, f64::INFINITY);
         for mut values in sides {
             for value in &values {
@@ -201,12 +154,27 @@ impl Steps {
             place = values.get(values.len() / 2).map_or(place, |median| place.min(median.abs()));
             let all = values.len();
             values.dedup();
-            if values.len() < all {
-                tick = values.windows(2).map(|two| two[1] - two[0]).fold(tick, f64::min);
+            if values.len() < all
+                && let Some(of_side) = tick_of(&values)
+            {
+                tick = tick.min(of_side);
             }
+            constants.push(if values.len() == 1 { values[0] } else { f64::NAN });
         }
-        let step = if tick.is_finite() { tick.max(last) } else { last };
+        let mut step = if tick.is_finite() { tick.max(last) } else { last };
+        // Each side gave one figure, and its digits do not explain that: the timer may be as coarse as their distance.
+        let apart = (constants[0] - constants[1]).abs();
+        if apart > 0.0 && step < EXPLAINS_REPETITION * place {
+            step = apart;
+        }
         step.is_finite().then_some(Self { step, least, place })
+    }
+
+    /// Whether whole steps of both sides together stay below `negligible`: those of a clock that is fine enough, as nearly all
+    /// are.
+    fn is_fine(&self, unit: Unit, negligible: f64) -> bool {
+        let of = if let Unit::Of(unit) = unit { unit } else { self.least };
+        self.step / of < negligible / 2.0
     }
 }
 
@@ -225,6 +193,11 @@ pub fn resolution(evidence: &Evidence) -> Option<Resolution> {
     let values = sides.map(|side| side.processes.iter().flat_map(|it| it.samples).copied().collect());
     let Steps { step, place, .. } = Steps::of(values)?;
     (place > 0.0).then(|| Resolution { step, share: step / place })
+}
+
+/// Whether the figures of a row have so few digits that a measurement may give the same ones again and again.
+pub fn digits_explain(evidence: &Evidence) -> bool {
+    resolution(evidence).is_some_and(|resolution| resolution.share >= EXPLAINS_REPETITION)
 }
 
 /// The most that the centres of the two sides may be off, each from its own truth: what [`resolution`] says, averaged over
@@ -250,6 +223,22 @@ impl Resolution {
         const SMALL: f64 = 0.1;
         (self.share / (SMALL * target)).ceil().clamp(2.0, 1e9) as u64
     }
+}
+
+/// The smallest distance of two of the values, which are ascending and different, and some of which came more than once;
+/// continuous figures never do. Where all values lie in narrow groups far from each other, each group is one tick.
+fn tick_of(values: &[f64]) -> Option<f64> {
+    let finest = values.windows(2).map(|two| two[1] - two[0]).reduce(f64::min)?;
+    let groups: Vec<&[f64]> = values.chunk_by(|one, next| next - one <= SAME_TICK * finest).collect();
+    let narrow = |group: &&[f64]| group[group.len() - 1] - group[0] <= 2.0 * SAME_TICK * finest;
+    let distance = |two: &[&[f64]]| two[1][0] - two[0][two[0].len() - 1];
+    let coarser = groups.windows(2).map(distance).reduce(f64::min);
+    let is_of_stamps = |coarser: &f64| {
+        *coarser > OTHER_TICK * finest
+            && finest < OF_A_STAMP * values[0].abs()
+            && groups.iter().all(|it| narrow(&it))
+    };
+    Some(coarser.filter(is_of_stamps).unwrap_or(finest))
 }
 
 /// The power of ten of the last digit, of twelve at most: what a change of unit adds is no digit of the source.
@@ -302,6 +291,36 @@ mod tests {
         let values = [11.0, 12.0, 11.0, 12.0, 12.0, 11.0].map(|ticks| ticks * tick);
         let open = after(&values, &values.map(|value| value + tick));
         assert!(*open.last().unwrap() > 0.07, "{open:?}");
+    }
+
+    #[test]
+    fn n2_rounds_before_the_first_other_figure_know_the_step_too() {
+        let tick = 1.024e-6_f64.sqrt();
+        let base = [5.0; 8].map(|ticks| ticks * tick);
+        let head = [5.0, 5.0, 5.0, 5.0, 6.0, 5.0, 5.0, 5.0].map(|ticks| ticks * tick);
+        let open = after(&base, &head);
+        assert!(open.len() == 8 && open.iter().all(|open| *open > 0.19), "{open:?}");
+    }
+
+    #[test]
+    fn n2_ticks_that_come_as_differences_of_time_stamps_are_one_tick() {
+        // Whole milliseconds, as the difference of seconds since 1970.
+        let stamp = 1.763_8e9;
+        let of = |ticks: f64, n: usize| {
+            let begin = stamp + 0.013 * n as f64;
+            (begin + ticks * 1e-3) - begin
+        };
+        let base: Vec<f64> = (0..30).map(|n| of(5.0 + f64::from(n % 7 == 0), n as usize)).collect();
+        let head: Vec<f64> = (0..30).map(|n| of(5.0 + f64::from(n % 3 == 0), n as usize)).collect();
+        let open = after(&base, &head);
+        assert!(open.len() == 30 && *open.last().unwrap() > 0.15, "{open:?}");
+    }
+
+    #[test]
+    fn n2_two_constants_whose_digits_do_not_explain_them_may_be_one_tick_apart() {
+        let tick = 1.024e-6_f64.sqrt();
+        assert!(*after(&[12.0 * tick; 6], &[13.0 * tick; 6]).last().unwrap() > 0.08);
+        assert!(*after(&[12.3; 6], &[15.1; 6]).last().unwrap() < 0.01);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::model::Better;
 use crate::stats::{Group, TQuantiles, Welch, holm};
 
 use super::evidence::spread;
-use super::quantized::{LEAST_PROCESSES, Resolution, centres_off_by, resolution};
+use super::quantized::{LEAST_PROCESSES, Resolution, centres_off_by, digits_explain, resolution};
 use super::scale::Scale;
 use super::words::{count, percent};
 use super::{Change, Decision, Evidence, Verdict, absolute, stated};
@@ -87,6 +87,9 @@ impl Question {
         };
         if same && !evidence.exact && base.len().min(head.len()) < LEAST_PROCESSES {
             return Question::Settled(too_coarse(base[0], head[0]));
+        }
+        if same && base[0] == head[0] && !evidence.exact && !digits_explain(evidence) {
+            return Question::Settled(repeated(base[0]));
         }
         let spread =
             |centres, group: &Group| Some(spread(centres).unwrap_or_else(|| scale.share(group.stddev)));
@@ -209,6 +212,22 @@ fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Resolution>) {
     match open < NEGLIGIBLE * scale.limits(evidence).1.max(NEGLIGIBLE) {
         true => (0.0, None),
         false => (open, steps),
+    }
+}
+
+/// One and the same figure from every process of both sides, with more digits than rounding explains.
+fn repeated(value: f64) -> Decision {
+    Decision {
+        verdict: Verdict::Inconclusive,
+        reason: format!(
+            "every process of both sides gave the same figure, {value}: it is kept in a cache, or not left to chance"
+        ),
+        next: "let every process measure anew, or declare `exact = true` for the metric if it cannot vary"
+            .into(),
+        change: None,
+        sequence: None,
+        tested: false,
+        open: false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::conclusion::is_probably_worse;
 use super::words::{count, list, percent};
 use super::{Conclusion, Difference, Row, Verdict};
 use crate::model::NoReference;
@@ -97,7 +98,8 @@ pub fn sentence(conclusion: Conclusion, rows: &[Row], differences: &[Difference]
 /// the worse side; none where there is no such row.
 fn probably_worse(rows: &[Row]) -> Option<String> {
     let worse = |row: &&Row| {
-        row.verdict == Verdict::Inconclusive && row.change.as_ref().is_some_and(|change| change.low > 0.0)
+        let leans = row.change.as_ref().is_some_and(|change| change.low > 0.0);
+        is_probably_worse(row) || row.verdict == Verdict::Inconclusive && leans
     };
     let names: Vec<String> = rows.iter().filter(worse).map(with_change).collect();
     (!names.is_empty()).then(|| format!("Not proven, but probably worse: {}", list(&names, MOST_NAMED)))

@@ -28,6 +28,7 @@ use super::{
 /// | nothing was compared | 4 |
 /// | every compared row is inconclusive | 3 |
 /// | a row is inconclusive and the history too short to say more | 3 |
+/// | an inconclusive row is probably worse, or its change impossible | 3 |
 /// | a row is inconclusive | 3, if `inconclusive_fails` |
 /// | none of these | 0 |
 ///
@@ -158,7 +159,8 @@ pub fn compare_by(
             draft.open.iter().zip(&draft.evidence).zip(judgement.decisions)
         {
             let Some(index) = index else { continue };
-            if !evidence.exact && !rule.believes_any_change() {
+            // What is counted and never varies is known, and may fall to next to nothing.
+            if (!evidence.exact || decision.tested) && !rule.believes_any_change() {
                 flag_the_impossible(&mut decision);
             }
             if !rule.over_rounds() {
@@ -216,14 +218,19 @@ pub fn compare_by(
     })
 }
 
+fn times(ratio: f64) -> String {
+    const MOST: f64 = 1e6;
+    if ratio < MOST { format!("{ratio:.0}") } else { "more than a million".into() }
+}
+
 /// Takes back an improvement that no program makes, and says so of a slowdown of that size, which stays what it is.
 fn flag_the_impossible(decision: &mut Decision) {
     let Some(change) = &decision.change else { return };
     match decision.verdict {
-        Verdict::Improved | Verdict::Unchanged if change.is_impossible() => {
+        Verdict::Improved | Verdict::Unchanged | Verdict::Inconclusive if change.is_impossible() => {
             decision.reason = format!(
-                "{:.0} times better, which no program is that still does its work",
-                1.0 / (1.0 + change.slowdown)
+                "{} times better, which no program is that still does its work",
+                times(1.0 / (1.0 + change.slowdown))
             );
             decision.next = "look whether head still computes its result, checks it and uses the same unit; a `validation` \
                              event shows that its answer is right"
@@ -233,8 +240,8 @@ fn flag_the_impossible(decision: &mut Decision) {
         }
         Verdict::Regressed if change.is_extreme() => {
             decision.next = format!(
-                "it is {:.0} times worse: look first whether both sides use the same unit and the same device",
-                1.0 + change.slowdown
+                "it is {} times worse: look first whether both sides use the same unit and the same device",
+                times(1.0 + change.slowdown)
             );
         }
         _ => {}

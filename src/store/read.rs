@@ -263,9 +263,12 @@ pub fn without_temporary(error: &std::io::Error) -> String {
 }
 
 /// Writes a file so that readers see the old one or the new one, whole, also across a crash. Errors: exit code 2, or 5
-/// where the disk has no space.
+/// where the disk has no space. What is there and no file, such as a device or a pipe, is written into and stays.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
+        if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            return File::options().write(true).open(path)?.write_all(bytes);
+        }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // Without a name as long as it is not whole: whoever is killed meanwhile leaves nothing.
         let unnamed = tempfile::tempfile_in(folder)?;
@@ -308,6 +311,22 @@ fn link(file: &File, to: &Path) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn n24_what_is_no_file_is_written_into_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let reader = {
+            let fifo = fifo.clone();
+            std::thread::spawn(move || std::fs::read_to_string(fifo).unwrap())
+        };
+        write_atomically(&fifo, b"verdict").unwrap();
+        assert_eq!(reader.join().unwrap(), "verdict");
+        assert!(!fifo.symlink_metadata().unwrap().is_file());
+        write_atomically(Path::new("/dev/null"), b"verdict").unwrap();
+        assert!(!Path::new("/dev/null").symlink_metadata().unwrap().is_file());
+    }
 
     #[test]
     fn n24_a_file_has_no_name_before_it_is_whole_and_replaces_what_is_there() {

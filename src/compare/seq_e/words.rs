@@ -46,7 +46,10 @@ pub(super) fn why_open(
         return format!("{cut}{rounds} of the {} that the screen takes", limits.screen_rounds);
     }
     let Some(change) = change else {
-        return format!("{cut}the base is zero, and {rounds} do not tell the difference from chance");
+        return match line.evidence.limits.absolute {
+            true => format!("{cut}{rounds} do not tell whether the difference exceeds its margin"),
+            false => format!("{cut}the base is zero, and {rounds} do not tell the difference from chance"),
+        };
     };
     let found = match change.detectable {
         Some(detectable) => {

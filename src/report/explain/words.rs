@@ -144,14 +144,15 @@ pub fn noise(explained: &Explained, argument: &Argument) -> Vec<String> {
     if let Some(sequence) = &explained.row.sequence {
         said.push(format!(
             "its own: one round's change differs from the next by {} (standard deviation over {})",
-            scale(sequence.noise),
+            // A deviation of logarithms, as the report has it.
+            percent(sequence.noise),
             plural(sequence.rounds as usize, "round")
         ));
     }
     said.push(format!(
         "moderated by the suite: {}, from the {} of the screen and what the other rows of `{}` show, for a few rounds \
          may look quieter than they are",
-        scale(argument.ruling.scale),
+        percent(argument.ruling.scale),
         plural(argument.limits.screen_rounds, "round"),
         argument.metric
     ));

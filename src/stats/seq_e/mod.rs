@@ -262,7 +262,9 @@ impl<'a> Track<'a> {
         let r1 = limits.screen_rounds;
         let scale = match series.differences.len() >= r1 {
             true => {
-                prior.moderate(variance(&series.differences[..r1]), (r1 - 1) as f64).sqrt().max(LEAST_SCALE)
+                // A target below that is one of absolute differences, in a unit of its own.
+                let least = if series.target < LEAST_SCALE { series.target / 100.0 } else { LEAST_SCALE };
+                prior.moderate(variance(&series.differences[..r1]), (r1 - 1) as f64).sqrt().max(least)
             }
             false => f64::NAN,
         };
