@@ -200,8 +200,9 @@ fn comparison(
     let started = SystemTime::now();
     let before = route.resumed.as_ref().map(|resumed| &resumed.comparison);
     if let Some(before) = before {
-        // What decided what has been measured so far stays; there may be more of it.
-        rule = SequentialRule { most_rounds: rule.most_rounds.max(before.rule.most_rounds), ..before.rule };
+        // What decided what has been measured so far stays; there may be more of it for whoever asks.
+        let asked = if args.rounds.rounds.is_some() { rule.most_rounds } else { 0 };
+        rule = SequentialRule { most_rounds: asked.max(before.rule.most_rounds), ..before.rule };
     }
     let salt = RandomState::new().hash_one(started) as u32;
     Comparison {

@@ -1,5 +1,6 @@
 //! The job against the policy. Whatever no line of the policy allows is refused.
 
+use super::policy::NEVER;
 use super::{GuardedJob, Policy};
 use crate::model::Result;
 
@@ -62,7 +63,11 @@ fn refused_by_file(policy: &Policy, job: &GuardedJob) -> Option<Refusal> {
     let event = context.event.word();
     if !policy.events.iter().any(|allowed| allowed == event) {
         let what = format!("the event `{}` may not use this machine", event.escape_debug());
-        return Some(refusal(&what, &next("events")));
+        let advice = match NEVER.contains(&event) {
+            true => "measure on `pull_request`: this event runs beside the repository's secrets, and no policy allows it".into(),
+            false => next("events"),
+        };
+        return Some(refusal(&what, &advice));
     }
     let (of, file) = &job.workflow;
     if of != slug || !policy.workflows.contains(file) {

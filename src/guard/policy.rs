@@ -13,7 +13,7 @@ use crate::model::{Fault, Result};
 const LARGEST: u64 = 1 << 20;
 
 /// Events that no policy may allow: their jobs hold the repository's secrets, and gbench-ci measures nothing there.
-const NEVER: [&str; 2] = ["pull_request_target", "workflow_run"];
+pub(super) const NEVER: [&str; 2] = ["pull_request_target", "workflow_run"];
 
 /// What the machine allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -163,6 +163,9 @@ fn without_rounds(explained: &Explained) -> Vec<String> {
     };
     said.push(match (&document.method.rounds, change.low == change.high) {
         (Some(_), true) => "no rounds decided it: its values do not vary and were compared exactly".to_owned(),
+        (Some(_), false) if row.sequence.is_some() => {
+            "a verdict by itself holds what its rounds came to, not the rounds: explain the comparison's folder or id".to_owned()
+        }
         (Some(_), false) => "no rounds decided it: its processes were not measured in rounds".to_owned(),
         (None, _) => format!(
             "the two records were not measured in rounds, so that the rule `{}` judged them: over processes that ran at \
