@@ -234,9 +234,7 @@ fn tick_of(values: &[f64]) -> Option<f64> {
     let distance = |two: &[&[f64]]| two[1][0] - two[0][two[0].len() - 1];
     let coarser = groups.windows(2).map(distance).reduce(f64::min);
     let is_of_stamps = |coarser: &f64| {
-        *coarser > OTHER_TICK * finest
-            && finest < OF_A_STAMP * values[0].abs()
-            && groups.iter().all(|it| narrow(&it))
+        *coarser > OTHER_TICK * finest && finest < OF_A_STAMP * values[0].abs() && groups.iter().all(narrow)
     };
     Some(coarser.filter(is_of_stamps).unwrap_or(finest))
 }
