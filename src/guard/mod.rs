@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`policy`] | what the machine's own file allows |
 //! | [`job`] | what the runner says about the job |
-//! | [`decide`] | the one against the other |
+//! | [`mod@decide`] | the one against the other |
 //! | [`log`] | a line for each refusal |
 //! | [`install`] | the hook's script, and the file that a person edits |
 //! | [`sound`] | whether a job could change any of it |

@@ -16,7 +16,7 @@ pub fn note(artifacts: &Path, id: &RunId) -> std::io::Result<()> {
     std::fs::write(artifacts.join(id.as_str()).join(NUMBER), format!("{}\n", last + 1))
 }
 
-/// [`note`] as a fault of the folder.
+/// `note` as a fault of the folder.
 pub fn note_start(artifacts: &Path, id: &RunId) -> Result<()> {
     note(artifacts, id).map_err(|error| {
         let what = format!("the order of what was started here cannot be written down: {error}");

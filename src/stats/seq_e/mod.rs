@@ -3,11 +3,11 @@
 //! The input is one number for each benchmark and round: the difference of ln location between head and base, turned so
 //! that up is worse. Base and head of a round run in an order that a fair coin decides, so with identical programs each
 //! difference is as likely as its negative, whatever drift, correlation or clock state the two places in the round had.
-//! For such a symmetric x each factor of the e-value has mean 1 ([`bets`]), and less where the centre lies below the
+//! For such a symmetric x each factor of the e-value has mean 1 (see `bets.rs`), and less where the centre lies below the
 //! minimum effect. The product over fresh rounds, averaged over the bets, is a nonnegative supermartingale, and by Ville's
 //! inequality exceeds `M / alpha` with probability at most `alpha / M`: over `M` suspects, `alpha` at most, whenever one
 //! looks and however often. Certifying "unchanged" rests on Student's t, in SEQ-E 2 also on signed ranks
-//! ([`signed_ranks`]), and can cost power, never a false red.
+//! (`signed_ranks.rs`), and can cost power, never a false red.
 
 mod bets;
 mod power;
