@@ -30,6 +30,7 @@ fn is_refused(it: &Repository, words: &str) {
         format!("replay {id} --format json"),
         format!("report {folder}/reports/verdict.json"),
         format!("compare --resume {id} --quiet"),
+        format!("compare {folder}/base/results/record.json {folder}/head/results/record.json"),
         "explain c0".to_owned(),
     ] {
         let ran = ran(it.root(), &line).exits(4).says(words);

@@ -647,3 +647,35 @@ fn the_same_records_give_the_same_json() {
     };
     assert_eq!(json(&base, &head), json(&reread(&base), &reread(&head)));
 }
+
+/// A row that has become invalid by a late zero shared the error rate and lent what it knew of noise while the others were
+/// decided.
+#[test]
+fn n4_a_time_of_zero_in_a_late_round_changes_no_other_row() {
+    let mut decided = 0;
+    for seed in 0..20 {
+        let plans: Vec<Planned> = [0.0, 0.03, 0.015, -0.02, 0.012, 0.012]
+            .iter()
+            .enumerate()
+            .map(|(index, effect)| {
+                let deviation = if index == 5 { 0.03 } else { 0.012 };
+                timed(
+                    &format!("late/c{index}"),
+                    &differences(1000 * seed + index as u32, *effect, deviation, 40),
+                )
+            })
+            .collect();
+        let (base, mut head) = sides(&plans);
+        let before = judge(&base, &head);
+        *head.cases[5].metrics[0].processes[39].values.last_mut().unwrap() = 0.0;
+        let after = judge(&base, &head);
+        assert_eq!(row(&after, "late/c5").verdict, Verdict::Invalid);
+        for index in 0..5 {
+            let name = format!("late/c{index}");
+            let [was, is] = [&before, &after].map(|document| row(document, &name));
+            assert_eq!((is.verdict, &is.sequence), (was.verdict, &was.sequence), "{name} of seed {seed}");
+            decided += u32::from(is.verdict != Verdict::Inconclusive);
+        }
+    }
+    assert!(decided > 20, "{decided}");
+}

@@ -23,7 +23,6 @@ fn evidence<'a>(better: Better, threshold: f64, base: &'a [f64], head: &'a [f64]
         better,
         threshold,
         limits: RowLimits::default(),
-        witness: false,
         base: measured(base),
         head: measured(head),
     }

@@ -45,6 +45,18 @@ fn n3_a_head_whose_program_turns_the_direction_is_invalid() {
     it.compare("HEAD~1..HEAD").exits(4).says("lower is better on base and higher on head");
 }
 
+/// Nothing said so far which way is better, and a head that is slower says that it is an improvement.
+#[test]
+fn n3_a_head_that_says_it_first_is_not_judged_by_its_own_word() {
+    let silent = suite(UNWATCHED, "").replace("unit = \"s\",", "unit = \"points\",");
+    let saying = format!("{silent}\n[metrics.time]\nbetter = \"higher\"\n");
+    let it = slower(&[("gbench.toml", &silent)], &[("gbench.toml", &saying)]);
+    it.compare("HEAD~1..HEAD").says("only head says which way is better");
+    let verdict = it.verdict();
+    assert_eq!(row(&verdict, "c0", "time").verdict, Verdict::New);
+    assert_eq!(verdict.counts[&Verdict::Improved], 0);
+}
+
 /// The base's declaration is a word of its own where the base's program and unit say nothing, and the head's later word
 /// does not take its place.
 #[test]

@@ -105,6 +105,20 @@ fn n9_a_device_that_the_machine_does_not_have_is_refused_before_measuring() {
     run_with(&on("0,1", ""), 2).exits(0);
 }
 
+/// Other makers' GPUs are numbered alike, so that it is measured; nobody is led to believe that the card was looked for.
+#[test]
+fn n9_a_device_that_could_not_be_looked_for_is_said() {
+    let folder = on("7", "");
+    let mut run = command(folder.path(), "run");
+    run.env("GBENCH_NVML_LIBRARY", folder.path().join("none.so")).env_remove("CUDA_VISIBLE_DEVICES");
+    ended(run).exits(0);
+    let warnings = newest(folder.path()).warnings;
+    assert!(
+        warnings.iter().any(|text| text.contains("whether that is here was not checked")),
+        "{warnings:?}"
+    );
+}
+
 #[test]
 fn n9_a_program_cannot_claim_a_device_that_is_not_there() {
     run_with(&on("", "cuda:0"), 0).exits(4).says("it says that it ran on `cuda:0`, and it sees no GPU");

@@ -18,6 +18,7 @@ use super::stored::{Found, Stores, histories};
 use super::suites::SuiteFileArgs;
 use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
 use crate::model::{Exit, Fault, NoReference, Result, RunRecord};
+use crate::plan::check_claims;
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_two_records, write_atomically};
 use crate::suite::words::{advise, near, ratio_text};
@@ -143,6 +144,8 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
             };
             let base = Chosen { record: base?, name: base_name.to_owned(), path: base_found.place() };
             let head = Chosen { record: head_record?, name: head.clone(), path: head_found.place() };
+            // Those of one comparison in rounds are judged by its rule, which rests on them.
+            check_claims(&base.record, &head.record, None)?;
             let pinned = Chosen::anchor(suite, args, &stores)?;
             (base, head, pinned, registry.file.clone(), None)
         }

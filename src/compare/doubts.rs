@@ -5,6 +5,7 @@
 
 use crate::stats::seq_e::Version;
 
+use super::quantized::constant_samples;
 use super::words::{count, percent};
 use super::{Evidence, Measured};
 
@@ -90,7 +91,10 @@ fn is_constant(measured: &Measured) -> bool {
 fn both_constant(evidence: &Evidence) -> Option<Repeated> {
     let value = |measured: &Measured| measured.processes.first().and_then(|it| it.samples.first().copied());
     let (base, head) = (&evidence.base, &evidence.head);
-    let agree = is_constant(base) && is_constant(head) && value(base) == value(head);
+    let several = base.processes.len() > 1 && head.processes.len() > 1;
+    let lists_agree = || is_constant(base) && is_constant(head) && value(base) == value(head);
+    let samples_agree = || constant_samples(evidence).is_some_and(|[base, head]| base == head);
+    let agree = several && (lists_agree() || samples_agree());
     agree.then(|| Repeated {
         reason: format!(
             "all {} of base and {} of head gave the same value: it is rounded, kept in a cache, or not left to chance",

@@ -21,9 +21,6 @@ pub struct Evidence<'a> {
     pub threshold: f64,
     /// Used by rules over rounds; the margin by all.
     pub limits: RowLimits,
-    /// Of a case that did not end well: its rounds count for what the suite shows of noise and suspects, and nothing
-    /// is decided on them.
-    pub witness: bool,
     pub base: Measured<'a>,
     pub head: Measured<'a>,
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Evidence;
+use super::{Evidence, Measured};
 
 /// Processes a side from which on the same figure over and over shows that they differ by less than its last digit.
 pub const LEAST_PROCESSES: usize = 5;
@@ -14,10 +14,14 @@ pub const LEAST_PROCESSES: usize = 5;
 const OF_A_DOUBLE: f64 = 1e-7;
 /// A last digit below this share of a value does not explain that a measurement gives it again and again.
 const EXPLAINS_REPETITION: f64 = 1e-3;
-/// Differences of time stamps that are doubles: equal ticks come out as figures that differ by the last bits of a stamp.
+/// Last bits of a stamp over which one tick is spread: each of two stamps is off by half of one, which may double meanwhile.
 const SAME_TICK: f64 = 4.0;
+const MOST_OF_A_TICK: f64 = 4.5;
 const OTHER_TICK: f64 = 500.0;
+/// Last bits of a stamp above this share of a value are the clock's own resolution.
 const OF_A_STAMP: f64 = 1e-4;
+/// Significant digits of the tick of a clock that counts in tens; the last bit of a double has more.
+const DIGITS_OF_A_TICK: usize = 4;
 /// What rounding leaves open is not looked at below this share of the limit that it could blur.
 const NEGLIGIBLE: f64 = 1e-3;
 
@@ -139,10 +143,20 @@ impl Steps {
     /// `None` where all figures are zero.
     fn of(sides: [Vec<f64>; 2]) -> Option<Self> {
         let (mut last, mut tick) = (f64::INFINITY, f64::INFINITY);
-        let mut constants = Vec::with_capacity(2);
         let (mut least, mut place) = (f64::INFINITY, f64::INFINITY);
-        for mut values in sides {
-            for value in &values {
+        let all = sides.each_ref().map(Vec::len);
+        let mut sides = sides.map(|mut values| {
+            values.sort_unstable_by(f64::total_cmp);
+            place = values.get(values.len() / 2).map_or(place, |median| place.min(median.abs()));
+            values.dedup();
+            values
+        });
+        let repeat = [0, 1].map(|side| sides[side].len() < all[side]);
+        if repeat.contains(&true) {
+            without_last_bits(&mut sides);
+        }
+        for (values, repeats) in sides.iter().zip(repeat) {
+            for value in values {
                 least = least.min(value.abs());
                 if last > OF_A_DOUBLE * value.abs()
                     && let Some(of_value) = last_place(*value)
@@ -150,17 +164,11 @@ impl Steps {
                     last = last.min(10.0_f64.powi(of_value));
                 }
             }
-            values.sort_unstable_by(f64::total_cmp);
-            place = values.get(values.len() / 2).map_or(place, |median| place.min(median.abs()));
-            let all = values.len();
-            values.dedup();
-            if values.len() < all
-                && let Some(of_side) = tick_of(&values)
-            {
+            if repeats && let Some(of_side) = smallest_distance(values) {
                 tick = tick.min(of_side);
             }
-            constants.push(if values.len() == 1 { values[0] } else { f64::NAN });
         }
+        let constants = sides.map(|values| if values.len() == 1 { values[0] } else { f64::NAN });
         let mut step = if tick.is_finite() { tick.max(last) } else { last };
         // Each side gave one figure, and its digits do not explain that: the timer may be as coarse as their distance.
         let apart = (constants[0] - constants[1]).abs();
@@ -225,18 +233,90 @@ impl Resolution {
     }
 }
 
-/// The smallest distance of two of the values, which are ascending and different, and some of which came more than once;
-/// continuous figures never do. Where all values lie in narrow groups far from each other, each group is one tick.
-fn tick_of(values: &[f64]) -> Option<f64> {
-    let finest = values.windows(2).map(|two| two[1] - two[0]).reduce(f64::min)?;
-    let groups: Vec<&[f64]> = values.chunk_by(|one, next| next - one <= SAME_TICK * finest).collect();
-    let narrow = |group: &&[f64]| group[group.len() - 1] - group[0] <= 2.0 * SAME_TICK * finest;
-    let distance = |two: &[&[f64]]| two[1][0] - two[0][two[0].len() - 1];
-    let coarser = groups.windows(2).map(distance).reduce(f64::min);
-    let is_of_stamps = |coarser: &f64| {
-        *coarser > OTHER_TICK * finest && finest < OF_A_STAMP * values[0].abs() && groups.iter().all(narrow)
+/// The one figure that each side gave, where neither gave another: last bits of time stamps are none.
+pub fn constants([base, head]: [&[f64]; 2]) -> Option<[f64; 2]> {
+    let one_at_most = |values: &[f64]| {
+        let ends = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(*value), high.max(*value))
+        });
+        ends.1 - ends.0 <= MOST_OF_A_TICK * OF_A_STAMP * ends.0.abs()
     };
-    Some(coarser.filter(is_of_stamps).unwrap_or(finest))
+    if !one_at_most(base) || !one_at_most(head) {
+        return None;
+    }
+    let mut sides = [base.to_vec(), head.to_vec()];
+    for values in &mut sides {
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+    }
+    if sides.iter().map(Vec::len).sum::<usize>() < base.len() + head.len() {
+        without_last_bits(&mut sides);
+    }
+    let one = |values: &[f64]| values.first().copied().filter(|_| values.len() == 1);
+    Some([one(&sides[0])?, one(&sides[1])?])
+}
+
+/// [`constants`] of all samples of a row.
+pub fn constant_samples(evidence: &Evidence) -> Option<[f64; 2]> {
+    let samples = |side: &Measured| -> Vec<f64> {
+        side.processes.iter().flat_map(|process| process.samples).copied().collect()
+    };
+    constants([&samples(&evidence.base), &samples(&evidence.head)])
+}
+
+/// Of values that are ascending and different.
+fn smallest_distance(values: &[f64]) -> Option<f64> {
+    values.windows(2).map(|two| two[1] - two[0]).reduce(f64::min)
+}
+
+/// Takes the last bits of time stamps out of figures, which are ascending and different on each side, and some of which came
+/// more than once.
+///
+/// A duration is often the difference of two stamps that are doubles. Equal ticks of a coarse clock then come out as a few
+/// figures next to each other, as far apart as the last bit of a stamp. Where all figures of both sides lie in such groups,
+/// each group becomes one figure, the one with the fewest digits. Figures whose distance is a round number are left alone:
+/// counts, and the ticks of clocks that count in tens.
+fn without_last_bits(sides: &mut [Vec<f64>; 2]) {
+    let mut all: Vec<f64> = sides.iter().flatten().copied().collect();
+    all.sort_unstable_by(f64::total_cmp);
+    all.dedup();
+    let bit = sides.iter().filter_map(|values| smallest_distance(values)).reduce(f64::min);
+    let (Some(bit), Some(first), Some(last)) = (bit, all.first(), all.last()) else { return };
+    if *first <= 0.0 || bit >= OF_A_STAMP * first || is_round(bit, *last) {
+        return;
+    }
+    let groups: Vec<&[f64]> = all.chunk_by(|one, next| next - one <= SAME_TICK * bit).collect();
+    let span = |group: &[f64]| group[group.len() - 1] - group[0];
+    let narrow = groups.iter().all(|group| span(group) <= MOST_OF_A_TICK * bit);
+    let apart = groups.windows(2).all(|two| two[1][0] - two[0][two[0].len() - 1] > OTHER_TICK * bit);
+    if !narrow || !apart {
+        return;
+    }
+    let ticks: Vec<f64> =
+        groups.iter().map(|group| fewest_digits(group[0] - bit, group[group.len() - 1] + bit)).collect();
+    let ends: Vec<f64> = groups.iter().map(|group| group[group.len() - 1]).collect();
+    for values in &mut *sides {
+        // Every value is in a group, and the groups ascend.
+        values.iter_mut().for_each(|value| *value = ticks[ends.partition_point(|end| end < value)]);
+        values.dedup();
+    }
+    // Sums and averages of such durations have last bits of their own.
+    without_last_bits(sides);
+}
+
+/// Whether a distance of values as large as `value` has few digits, but for the rounding of the values.
+fn is_round(distance: f64, value: f64) -> bool {
+    let rounded: f64 = format!("{distance:.*e}", DIGITS_OF_A_TICK - 1).parse().unwrap_or(f64::NAN);
+    (rounded - distance).abs() <= 2.0 * f64::EPSILON * value
+}
+
+/// The number from `low` to `high` that has the fewest digits.
+fn fewest_digits(low: f64, high: f64) -> f64 {
+    const DIGITS_OF_A_DOUBLE: usize = 17;
+    let middle = low + (high - low) / 2.0;
+    let rounded = |digits: usize| format!("{middle:.digits$e}").parse().ok();
+    let found = (0..DIGITS_OF_A_DOUBLE).filter_map(rounded).find(|value| (low..=high).contains(value));
+    found.unwrap_or(middle)
 }
 
 /// The power of ten of the last digit, of twelve at most: what a change of unit adds is no digit of the source.
@@ -312,6 +392,46 @@ mod tests {
         let head: Vec<f64> = (0..30).map(|n| of(5.0 + f64::from(n % 3 == 0), n as usize)).collect();
         let open = after(&base, &head);
         assert!(open.len() == 30 && *open.last().unwrap() > 0.15, "{open:?}");
+    }
+
+    #[test]
+    fn n2_one_tick_that_comes_as_differences_of_time_stamps_is_one_figure() {
+        for (stamp, ticks, tick) in
+            [(1.763_8e9, 5.0, 1e-3), (1e5, 5.0, 1e-3), (1e5, 12.0, 1.024e-6), (7.3e4, 4.0, 1.0 / 60.0)]
+        {
+            let of = |n: u32| {
+                let begin = ((stamp + f64::from(n) * 7.3137) / tick).floor();
+                (begin + ticks) * tick - begin * tick
+            };
+            let figures: Vec<f64> = (0..60).map(of).collect();
+            let (base, head) = figures.split_at(30);
+            assert!(base.iter().any(|figure| *figure != base[0]), "{stamp} {tick}");
+            let [base_tick, head_tick] = constants([base, head]).unwrap_or_else(|| panic!("{figures:?}"));
+            assert!(base_tick == head_tick && (base_tick / tick - ticks).abs() < 1e-3, "{base_tick} {tick}");
+            let in_milliseconds = |side: &[f64]| side.iter().map(|value| value * 1e3).collect::<Vec<_>>();
+            assert!(constants([&in_milliseconds(base), &in_milliseconds(head)]).is_some());
+            if tick == 1e-3 {
+                assert!(*after(base, head).last().unwrap() > 0.2, "the digits show the tick");
+            }
+        }
+    }
+
+    #[test]
+    fn quiet_figures_of_a_fine_clock_are_no_last_bits() {
+        let cases: [&dyn Fn(u32) -> f64; 5] = [
+            // Counted, in nanoseconds, in ticks of half a microsecond, by a double of seconds, by a single of milliseconds.
+            &|n| f64::from(1_000_000 + n % 3),
+            &|n| f64::from(5_000_000 + n % 4) * 1e-9,
+            &|n| 5.0 + f64::from(n % 4) * 5e-4,
+            &|n| (1.763_8e9 + 0.005 + f64::from(n * 7 % 31) * 3e-7) - 1.763_8e9,
+            &|n| f64::from((5.0 + f64::from(n * 7 % 31) * 3.2e-5) as f32),
+        ];
+        for (case, figure) in cases.iter().enumerate() {
+            let figures: Vec<f64> = (0..60).map(figure).collect();
+            let (base, head) = figures.split_at(30);
+            assert_eq!(constants([base, head]), None, "{case}");
+            assert!(after(base, head).iter().all(|open| *open < 1.5e-4), "{case}");
+        }
     }
 
     #[test]

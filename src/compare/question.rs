@@ -4,7 +4,7 @@ use crate::model::Better;
 use crate::stats::{Group, TQuantiles, Welch, holm};
 
 use super::evidence::spread;
-use super::quantized::{LEAST_PROCESSES, Resolution, centres_off_by, digits_explain, resolution};
+use super::quantized::{LEAST_PROCESSES, Resolution, centres_off_by, constants, digits_explain, resolution};
 use super::scale::Scale;
 use super::words::{count, percent};
 use super::{Change, Decision, Evidence, Verdict, absolute, stated};
@@ -65,17 +65,15 @@ impl Question {
             return Question::Settled(absolute::apart(evidence, quantiles));
         }
         let (base, head) = (evidence.base.centres.as_slice(), evidence.head.centres.as_slice());
-        let constant = |centres: &[f64]| centres.iter().all(|centre| *centre == centres[0]);
-        let same = constant(base) && constant(head);
+        let constants = constants([base, head]);
         let enough = base.len() > 1 && head.len() > 1;
-        let all_zero = same && base[0] == 0.0 && head[0] == 0.0;
-        if same && (evidence.exact || all_zero) && (enough || base[0] == head[0]) {
-            let threshold = least_that_matters(evidence, base[0], head[0], evidence.threshold);
-            let decision = decide_exactly(base[0], head[0], evidence.better, threshold);
-            return Question::Settled(decision);
-        }
-        if same && all_zero {
-            return Question::Settled(too_few(base.len(), head.len()));
+        if let Some([base_value, head_value]) = constants {
+            let all_zero = base_value == 0.0 && head_value == 0.0;
+            if (evidence.exact || all_zero) && (enough || base_value == head_value) {
+                let threshold = least_that_matters(evidence, base_value, head_value, evidence.threshold);
+                let decision = decide_exactly(base_value, head_value, evidence.better, threshold);
+                return Question::Settled(decision);
+            }
         }
         let scale = Scale::of(base, head, evidence.better);
         let groups = (scale.group(base), scale.group(head));
@@ -85,11 +83,13 @@ impl Question {
                 _ => too_few(base.len(), head.len()),
             });
         };
-        if same && !evidence.exact && base.len().min(head.len()) < LEAST_PROCESSES {
-            return Question::Settled(too_coarse(base[0], head[0]));
-        }
-        if same && base[0] == head[0] && !evidence.exact && !digits_explain(evidence) {
-            return Question::Settled(repeated(base[0]));
+        if let Some([base_value, head_value]) = constants.filter(|_| !evidence.exact) {
+            if base.len().min(head.len()) < LEAST_PROCESSES {
+                return Question::Settled(too_coarse(base_value, head_value));
+            }
+            if base_value == head_value && !digits_explain(evidence) {
+                return Question::Settled(repeated(base_value));
+            }
         }
         let spread =
             |centres, group: &Group| Some(spread(centres).unwrap_or_else(|| scale.share(group.stddev)));

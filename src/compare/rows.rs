@@ -127,33 +127,38 @@ impl<'a> Drafter<'a, '_> {
             return;
         }
         for metric in &head.metrics {
-            let Some(of_base) = base.metrics.iter().find(|of_base| of_base.name == metric.name) else {
-                continue;
-            };
-            let declared = self.declared(base, head, metric);
-            let said = [direction(base, of_base), direction(head, metric)];
-            let Some(better) = said[0].or(said[1]) else { continue };
-            let sides = (
-                Measured::of(base, of_base, &mut self.scratch),
-                Measured::of(head, metric, &mut self.scratch),
-            );
-            let (Ok(base_values), Ok(head_values)) = sides else { continue };
-            if declared.and_then(|declared| declared.gate) != Some(false) {
-                self.draft.open.push(None);
-                self.draft.evidence.push(Evidence {
-                    case: pair.id,
-                    metric: &metric.name,
-                    unit: &metric.unit,
-                    exact: is_exact(declared, metric),
-                    stated: [None, None],
-                    better,
-                    threshold: self.policy.threshold_for(head, declared),
-                    limits: self.limits(base, base, metric, declared),
-                    witness: true,
-                    base: base_values,
-                    head: head_values,
-                });
+            if let Some(of_base) = base.metrics.iter().find(|of_base| of_base.name == metric.name) {
+                self.testify(pair.id, (base, of_base), (head, metric));
             }
+        }
+    }
+
+    /// Evidence of a row on which nothing is decided.
+    fn testify(
+        &mut self,
+        id: &'a CaseId,
+        (base, of_base): (&'a CaseRecord, &'a Metric),
+        (head, metric): (&'a CaseRecord, &'a Metric),
+    ) {
+        let declared = self.declared(base, head, metric);
+        let Some(better) = direction(base, of_base) else { return };
+        let sides =
+            (Measured::of(base, of_base, &mut self.scratch), Measured::of(head, metric, &mut self.scratch));
+        let (Ok(base_values), Ok(head_values)) = sides else { return };
+        if declared.and_then(|declared| declared.gate) != Some(false) {
+            self.draft.open.push(None);
+            self.draft.evidence.push(Evidence {
+                case: id,
+                metric: &metric.name,
+                unit: &metric.unit,
+                exact: is_exact(declared, metric),
+                stated: [None, None],
+                better,
+                threshold: self.policy.threshold_for(head, declared),
+                limits: self.limits(base, base, metric, declared),
+                base: base_values,
+                head: head_values,
+            });
         }
     }
 
@@ -276,6 +281,14 @@ impl<'a> Drafter<'a, '_> {
             ),
             (Some((base, Ok(base_values))), Some((head, Ok(head_values)))) => {
                 let units = [base, head].map(|metric| metric.unit.as_str());
+                if self.in_rounds && direction(base_case, base).is_none() && row.better.is_some() {
+                    // Else a change could say that it is an improvement.
+                    let reason = "only head says which way is better, and that is the base's word";
+                    let next =
+                        "it is compared once the base says so, too; until then judge it by its figures";
+                    row.better = None;
+                    return self.settled(row, settle(Verdict::New, reason, next));
+                }
                 let Some(better) = row.better else {
                     let next = "declare `better = \"lower\"` or `\"higher\"` for it, or `gate = false`";
                     let reason = "neither its unit nor a declaration says which way is better";
@@ -300,7 +313,12 @@ impl<'a> Drafter<'a, '_> {
                 if let Some((side, value)) = sides.into_iter().find_map(no_time(&head.unit)) {
                     let reason = format!("{side} took {value} {}, and nothing takes no time", head.unit);
                     let next = "correct what the benchmark sends, or choose a finer clock";
-                    return self.settled(row, settle(Verdict::Invalid, &reason, next));
+                    self.settled(row, settle(Verdict::Invalid, &reason, next));
+                    // Rounds before it were evidence like any other; see `witness`.
+                    if self.in_rounds {
+                        self.testify(id, (base_case, base), (head_case, head));
+                    }
+                    return;
                 }
                 if self.same_run && base_values.same_samples(&head_values) {
                     return self.settled(row, the_same());
@@ -320,7 +338,6 @@ impl<'a> Drafter<'a, '_> {
                         head,
                         declared,
                     ),
-                    witness: false,
                     base: base_values,
                     head: head_values,
                 };

@@ -63,6 +63,19 @@ impl Devices {
         Some(format!("`device` asks for `{wrong}`, and {count}"))
     }
 
+    /// That nobody can tell whether a suite's `device` is here: other makers' GPUs are numbered alike, and only the NVIDIA
+    /// driver is asked.
+    pub fn unchecked(&self, device: &str) -> Option<String> {
+        let reason = match &self.here {
+            Here::Some(_) => return None,
+            Here::None(reason) => reason,
+            Here::Unknown => "the NVIDIA driver did not answer",
+        };
+        let named =
+            entries(device).find(|entry| entry.parse::<usize>().is_ok() || entry.starts_with("GPU-"))?;
+        Some(format!("`device` asks for `{named}`, and whether that is here was not checked: {reason}"))
+    }
+
     /// What is wrong with `claim`, the device that a program says it ran on. `device`: what the suite lets it see; `env`:
     /// the value that the suite gives the variable itself.
     pub fn held(&self, claim: &str, device: &str, env: Option<&str>) -> Option<Claim> {
@@ -161,6 +174,8 @@ mod tests {
         assert!(two().missing("0,2").unwrap().contains("`2`"));
         assert!(two().missing("GPU-cc").is_some());
         assert_eq!(Devices::default().missing("7"), None);
+        assert!(Devices::default().unchecked("7").unwrap().contains("`7`"));
+        assert_eq!((two().unchecked("7"), Devices::default().unchecked("cpu")), (None, None));
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl LaneRun {
         Ok(Self::new(lane, record, folder, drafts))
     }
 
-    fn new(lane: &Lane, record: RunRecord, folder: RunFolder, mut drafts: Vec<Draft>) -> Self {
+    fn new(lane: &Lane, mut record: RunRecord, folder: RunFolder, mut drafts: Vec<Draft>) -> Self {
         let mut settled = BTreeMap::new();
         let mut gpu_missing = false;
         let devices = Arc::new(Devices::of(&record.manifest));
@@ -84,6 +84,10 @@ impl LaneRun {
             } else if let Some((outcome, gpu)) = unmet(benchmark, &record.manifest) {
                 gpu_missing |= gpu;
                 settled.insert(benchmark.id.to_string(), outcome);
+            } else if let Some(warning) = devices.unchecked(&benchmark.settings.device.value)
+                && !record.warnings.contains(&warning)
+            {
+                record.warnings.push(warning);
             }
         }
         Self { side: lane.side, record, folder, drafts, starts: Vec::new(), settled, gpu_missing }

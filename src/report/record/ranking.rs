@@ -153,7 +153,6 @@ fn places(answers: &[Answer], key: &Key) -> Vec<Place> {
             better,
             threshold: 0.0,
             limits: RowLimits::default(),
-            witness: false,
             base: best.measured.clone(),
             head: answer.measured.clone(),
         })
