@@ -7,8 +7,8 @@ use super::environment;
 use super::run::{home, shown};
 use super::selection::SelectionArgs;
 use crate::model::{Fault, Result, RunId, RunRecord};
-use crate::plan::check_claims;
 use crate::store::{keep_whole_rounds, latest_comparison, read_record, read_sides};
+use crate::suite::plan::check_claims;
 use crate::suite::{Benchmark, RunOptions};
 
 /// Where comparisons lie.

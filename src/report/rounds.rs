@@ -3,7 +3,7 @@
 use super::number::percent;
 use super::rows::{distinct, plural};
 use crate::compare::{Conclusion, RoundsMethod, Row, Stickiness, Verdict, VerdictDocument};
-use crate::model::Way;
+use crate::model::Interleaving;
 
 /// How both sides were measured, for a reader who has never heard of rounds.
 pub fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
@@ -14,8 +14,8 @@ pub fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
         [least, .., most] => format!("{least} to {most} rounds"),
     };
     let way = match rounds.way {
-        Way::Alternating => "one after the other",
-        Way::Lockstep => "both alive and taking turns (lock-step) where the benchmark can",
+        Interleaving::Alternating => "one after the other",
+        Interleaving::Lockstep => "both alive and taking turns (lock-step) where the benchmark can",
     };
     format!(
         "{used} a case, {} at most; a round is a fresh process of base and one of head, {way}, and a coin (seed {}) \

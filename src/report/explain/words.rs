@@ -4,7 +4,7 @@ use std::f64::consts::LN_10;
 
 use super::{Explained, percent};
 use crate::compare::{Argument, Row, RowSide, SideSummary, Step, Turn, Verdict};
-use crate::model::Way;
+use crate::model::Interleaving;
 use crate::report::number;
 use crate::report::rounds::checks;
 use crate::report::rows::plural;
@@ -123,8 +123,8 @@ fn how(explained: &Explained, argument: &Argument) -> String {
     let rounds = plural(argument.turns.len(), "round");
     let Some(method) = &explained.document.method.rounds else { return rounds };
     let way = match method.way {
-        Way::Alternating => "one after the other",
-        Way::Lockstep => "both alive and taking turns where the benchmark can",
+        Interleaving::Alternating => "one after the other",
+        Interleaving::Lockstep => "both alive and taking turns where the benchmark can",
     };
     let tossed: Vec<bool> = argument.turns.iter().filter_map(|turn| turn.base_first).collect();
     let first = tossed.iter().filter(|base| **base).count();

@@ -8,7 +8,7 @@ use super::*;
 use crate::compare::{
     Conclusion, Difference, Group, RoundsMethod, Row, SCHEMA_MERGED, Sequence, Verdict, VerdictDocument,
 };
-use crate::model::{ParamValue, Way};
+use crate::model::{Interleaving, ParamValue};
 use crate::report::test_support as documents;
 use crate::report::test_support::{row, timed};
 
@@ -321,7 +321,7 @@ fn a_reader_of_a_job_is_told_what_a_job_can_do_and_not_to_resume() {
             most_rounds: 40,
             suspects: 1,
             seed: 7,
-            way: Way::Alternating,
+            way: Interleaving::Alternating,
             stickiness: None,
             stickiness_error: None,
             shift: None,
