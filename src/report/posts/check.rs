@@ -8,7 +8,7 @@ use super::text::{plain, prose};
 use super::{CHECK, Facts};
 use crate::compare::{Conclusion, Merged, Verdict};
 use crate::model::Exit;
-use crate::report::rows::counts_text;
+use crate::report::verdict::status::counts_text;
 
 /// What a check shows. Title of at most 255 bytes, without Markdown; summary and text of at most [`CHECK`] each.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,8 +7,9 @@ use super::page::{Sheet, answer, page};
 use super::text::plain;
 use super::{COMMENT, Facts};
 use crate::compare::{Merged, Verdict};
-use crate::report::escape::markdown_block;
-use crate::report::rows::{counts_text, short_commit};
+use crate::report::layout::escape::markdown_block;
+use crate::report::layout::words::short_commit;
+use crate::report::verdict::status::counts_text;
 
 /// Room for the marker that the issue is found by.
 const FOR_THE_MARKER: usize = 1024;

@@ -4,7 +4,7 @@ use super::Facts;
 use super::locally::is_dirty;
 use super::text::prose;
 use crate::compare::Merged;
-use crate::report::rows::short_commit;
+use crate::report::layout::words::short_commit;
 
 /// Longest address that is linked, in bytes.
 const LONGEST: usize = 1000;

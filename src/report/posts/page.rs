@@ -8,9 +8,12 @@ use super::locally::{Locally, locally};
 use super::section::{Section, counts, fill};
 use super::text::{Purse, prose};
 use crate::compare::{Conclusion, Group, Merged, Verdict, VerdictDocument};
-use crate::report::escape::markdown_block;
-use crate::report::markdown::{details, sign};
-use crate::report::rows::{Digest, capitalized, conclusion_word, counts_text, plural};
+use crate::report::layout::escape::markdown_block;
+use crate::report::layout::markdown::details;
+use crate::report::layout::words::{capitalized, plural};
+use crate::report::verdict::status::conclusion_sign;
+use crate::report::verdict::status::{conclusion_word, counts_text};
+use crate::report::verdict::view::VerdictView;
 
 /// Most machines that have a section of their own: half as many as a matrix has jobs.
 const MOST_SECTIONS: usize = 128;
@@ -33,7 +36,7 @@ pub struct Sheet {
 /// Sign, gate, sentence and counts.
 pub fn opening(merged: &Merged, facts: &Facts) -> String {
     let word = conclusion_word(merged.conclusion).to_lowercase();
-    let heading = format!("### {} {}: {word}\n\n", sign(merged.conclusion), gate(facts));
+    let heading = format!("### {} {}: {word}\n\n", conclusion_sign(merged.conclusion), gate(facts));
     format!("{heading}{}", answer(merged, facts))
 }
 
@@ -53,7 +56,7 @@ pub fn answer(merged: &Merged, facts: &Facts) -> String {
         text += &format!("**{sentence}**\n\n");
     }
     let counts = match merged.groups.as_slice() {
-        [only] => counts(&Digest::new(&only.verdict), &only.label),
+        [only] => counts(&VerdictView::new(&only.verdict), &only.label),
         groups => {
             let rows: u32 = merged.counts.values().sum();
             let machines = plural(groups.len(), "machine");
@@ -73,7 +76,8 @@ pub fn page(merged: &Merged, facts: &Facts, sheet: Sheet) -> String {
     let mut purse = Purse::new(sheet.limit);
     purse.owe(sheet.opening.len() + footer.len() + again.len() + more.len() + 200);
 
-    let digests: Vec<Digest> = merged.groups.iter().map(|group| Digest::new(&group.verdict)).collect();
+    let digests: Vec<VerdictView> =
+        merged.groups.iter().map(|group| VerdictView::new(&group.verdict)).collect();
     let mut sections = sections(merged, &digests, &more, &mut purse);
     let for_words = purse.set_aside(FOR_WORDS);
     fill(&mut sections, &[Verdict::Regressed], &mut purse);
@@ -114,7 +118,8 @@ pub fn page(merged: &Merged, facts: &Facts, sheet: Sheet) -> String {
 pub fn folds(merged: &Merged, facts: &Facts, limit: usize) -> String {
     let more = whole_report(facts);
     let mut purse = Purse::new(limit);
-    let digests: Vec<Digest> = merged.groups.iter().map(|group| Digest::new(&group.verdict)).collect();
+    let digests: Vec<VerdictView> =
+        merged.groups.iter().map(|group| VerdictView::new(&group.verdict)).collect();
     let mut sections = sections(merged, &digests, &more, &mut purse);
     fold(&mut sections, usize::MAX, &commands_below(merged, facts), &more, &mut purse);
     let alone = merged.groups.len() == 1;
@@ -127,12 +132,13 @@ pub fn folds(merged: &Merged, facts: &Facts, limit: usize) -> String {
 
 fn sections<'a>(
     merged: &'a Merged,
-    digests: &'a [Digest<'a>],
+    digests: &'a [VerdictView<'a>],
     more: &str,
     purse: &mut Purse,
 ) -> Vec<Section<'a>> {
     let alone = merged.groups.len() == 1;
-    let mut order: Vec<(usize, (&Group, &Digest))> = merged.groups.iter().zip(digests).enumerate().collect();
+    let mut order: Vec<(usize, (&Group, &VerdictView))> =
+        merged.groups.iter().zip(digests).enumerate().collect();
     // The gravest get their room first; all stand in the order of the document.
     order.sort_by_key(|(_, (group, _))| gravity(group.verdict.conclusion));
     let half = purse.left() / 2;
@@ -211,7 +217,7 @@ fn command(merged: &Merged, facts: &Facts) -> Option<(String, String)> {
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
     // What a stranger's job calls a command is not put into anyone's shell.
     let own = Some(verdict.reproduce.clone()).filter(|_| merged.groups.len() == 1 && !facts.unverified);
-    Some((Digest::new(verdict).again().into(), own.filter(short_enough)?))
+    Some((VerdictView::new(verdict).again().into(), own.filter(short_enough)?))
 }
 
 fn commands_below(merged: &Merged, facts: &Facts) -> Commands {
