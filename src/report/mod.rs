@@ -19,9 +19,9 @@
 pub mod calibration;
 pub mod explain;
 mod format;
+pub mod github;
 mod input;
 mod layout;
-pub mod posts;
 mod record;
 #[cfg(test)]
 mod test_support;
