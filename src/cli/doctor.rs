@@ -2,16 +2,17 @@
 
 use std::io::{self, IsTerminal};
 
-use clap::Args as ClapArgs;
+use clap::Args;
 use serde::Serialize;
 
-use super::output::{write_json, wrote};
-use super::table::columns;
+use super::terminal::table::columns;
+use super::terminal::write::{write_json, wrote};
+use crate::app::paths::current_folder;
 use crate::machine::{self, CheckSeverity, CheckSubject, MachineCheck, Readings};
 use crate::model::{Exit, Fault, Manifest};
 
-#[derive(ClapArgs, Clone, Debug)]
-pub struct Args {
+#[derive(Args, Clone, Debug)]
+pub struct DoctorArgs {
     /// Print the checks and the readings behind them as JSON
     #[arg(long)]
     json: bool,
@@ -21,8 +22,8 @@ pub struct Args {
 }
 
 /// Exit code 0 where the processor can be measured, and a GPU too if one is required; else 5.
-pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit, Fault> {
-    let folder = super::current_folder()?;
+pub fn run(args: &DoctorArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
+    let folder = current_folder()?;
     let manifest = machine::manifest(&folder);
     let readings = machine::readings();
     let checks = machine::checks(&manifest, &readings);

@@ -4,17 +4,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::output::{write_json, wrote};
-use super::table::columns;
+use super::terminal::table::columns;
+use super::terminal::write::{write_json, wrote};
+use crate::app::paths::current_folder;
 use crate::machine::{self, ManifestChange};
 use crate::model::{Exit, Fault, Manifest};
 
-#[derive(ClapArgs, Clone, Debug)]
-pub struct Args {
+#[derive(Args, Clone, Debug)]
+pub struct ManifestArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -45,10 +46,10 @@ enum Command {
 /// Where a run's folder keeps its manifest, the likeliest first.
 const IN_FOLDER: [&str; 4] = ["manifest.json", "results/record.json", "record.json", "results/manifest.json"];
 
-pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit, Fault> {
+pub fn run(args: &ManifestArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
     let text = match &args.command {
         Command::Show { json } => {
-            let manifest = machine::manifest(&super::current_folder()?);
+            let manifest = machine::manifest(&current_folder()?);
             if *json { json_text(&manifest)? } else { shown(&manifest).into_bytes() }
         }
         Command::Diff { a, b, json, all } => {

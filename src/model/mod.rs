@@ -37,6 +37,7 @@ mod reference;
 mod samples;
 mod secret;
 mod settings;
+mod shell;
 mod stage;
 mod unit;
 mod visible;
@@ -47,7 +48,7 @@ pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
 };
 pub use exit::Exit;
-pub use fault::{Fault, Location, Result};
+pub use fault::{DEFECT, Fault, Location, Result};
 pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};
 pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
@@ -63,6 +64,7 @@ pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Origin, Setting, Settings, Shown};
+pub use shell::shell_word;
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
 pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted, is_time};
 pub use visible::is_unseen;
