@@ -38,6 +38,7 @@ mod samples;
 mod secret;
 mod settings;
 mod stage;
+pub mod text;
 mod unit;
 mod visible;
 

@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 
 use super::{Line, number};
-use crate::compare::{Evidence, Measured, ProcessWelchHolm, RowLimits, Rule, Verdict};
+use crate::compare::{Evidence, MeasuredSide, ProcessWelchHolm, RowLimits, Rule, Verdict};
 use crate::model::{Better, CaseId, Params, Thermal, Timing, direction_of_unit};
 
 /// Chance, for each problem, of telling apart what does not differ.
@@ -78,7 +78,7 @@ struct Answer<'a> {
     case: &'a CaseId,
     line: usize,
     center: f64,
-    measured: Measured<'a>,
+    measured: MeasuredSide<'a>,
 }
 
 /// Gives every line of a contest its place. The problems are in the record's order.
@@ -130,7 +130,7 @@ fn answer<'a>(index: usize, line: &Line<'a>, scratch: &mut Vec<f64>) -> Option<(
         // Without a direction there is no better, and nothing is guessed at.
         better: declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))?,
     };
-    let measured = Measured::of(case, metric, scratch).ok()?;
+    let measured = MeasuredSide::of(case, metric, scratch).ok()?;
     Some((key, Answer { case: &case.id, line: index, center: line.center?, measured }))
 }
 
