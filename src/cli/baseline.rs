@@ -16,7 +16,7 @@ use crate::suite::{Benchmark, Suite};
 
 /// Save, list and remove named baselines
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct BaselineArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -85,7 +85,7 @@ pub fn name_of(text: &str) -> Result<BaselineName> {
     text.parse().map_err(|what| Fault::at("the baseline's name", what, "choose a name such as main or v1.2"))
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     match &args.command {
         Command::Save { name, run, partial, place } => {
             let name = name_of(name)?;

@@ -33,7 +33,7 @@ use crate::suite::{Benchmark, Suite};
 /// Exit codes: 0 calibrated; 1 the rule cried wolf, or missed a planted slowdown although the noise was low; 4 a case
 /// failed or nothing was measured.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct CalibrateArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
@@ -72,7 +72,7 @@ enum Format {
     Json,
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--json", args.json.as_deref())?;
     let budget = match &args.budget {
         Some(text) => parse_seconds(text).map_err(|what| {
@@ -189,7 +189,7 @@ fn deliver(
     it: &Calibration,
     folder: &ComparisonFolder,
     store: &Path,
-    args: &Args,
+    args: &CalibrateArgs,
     out: &mut impl Write,
 ) -> Result<()> {
     let mut bytes = Vec::new();

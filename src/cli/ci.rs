@@ -42,7 +42,7 @@ pub use fail_on::{FailOn, decide_by, refuse_contradiction};
 /// `gbench-ci compare` does. Where there is nothing to compare with, the commit is compared with itself, and the verdict is
 /// inconclusive. Code of forks is not run unless `--allow-forks` is given.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Args {
+pub struct CiArgs {
     /// Base instead of the event's: the merge base of this branch, tag or commit and what is judged
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
@@ -71,16 +71,16 @@ pub struct Args {
     pub rounds: RoundsArgs,
 }
 
-impl Args {
+impl CiArgs {
     /// The same measurement as `compare` knows it.
-    fn compare(&self) -> compare::Args {
-        compare::Args {
+    fn compare(&self) -> compare::CompareArgs {
+        compare::CompareArgs {
             store: self.store.clone(),
             selection: self.selection.clone(),
             settings: self.settings.clone(),
             output: self.output.clone(),
             rounds: self.rounds.clone(),
-            ..compare::Args::default()
+            ..compare::CompareArgs::default()
         }
     }
 
@@ -99,7 +99,7 @@ fn label(text: &str) -> std::result::Result<String, String> {
     }
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &CiArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     guard::shed_tokens(out)?;
     let context = Context::read(&|name| std::env::var(name).ok());
     let announced = environment::announce();
@@ -138,7 +138,7 @@ struct Judged {
 }
 
 /// In a job of GitHub Actions: all that comes from the repository stands where no command is obeyed.
-fn in_job(args: &Args, context: &Context, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+fn in_job(args: &CiArgs, context: &Context, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     guard::refuse(context, args.allow_forks)?;
     guard::warn_of_credentials(out)?;
     let token = commands::stop(out);
@@ -154,7 +154,7 @@ fn in_job(args: &Args, context: &Context, builtins: &[Benchmark], out: &mut impl
 
 /// From the event to the verdict.
 fn judge(
-    args: &Args,
+    args: &CiArgs,
     context: Option<&Context>,
     builtins: &[Benchmark],
     out: &mut impl Write,
@@ -225,7 +225,7 @@ fn judge(
 }
 
 /// What the job knows beside its verdict, without the places of what it measured.
-fn job_of(args: &Args, context: Option<&Context>, chosen: &Chosen, exit_code: u8) -> Job {
+fn job_of(args: &CiArgs, context: Option<&Context>, chosen: &Chosen, exit_code: u8) -> Job {
     Job {
         schema: SCHEMA_JOB.into(),
         event: context.map_or("none", |context| context.event.word()).to_owned(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::calibration;
-use super::compare::{Args, deliver, exit_from, quoted};
+use super::compare::{CompareArgs, deliver, exit_from, quoted};
 use super::gatekeeper::{Gatekeeper, rounded};
 use super::measure::RoundsMeasuring;
 use super::narrow::flags;
@@ -56,14 +56,19 @@ pub struct Measured {
 }
 
 /// Compares two states of the repository. `range`: as typed; `None` for the default, or for a comparison that is resumed.
-pub fn run(args: &Args, range: Option<&str>, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(
+    args: &CompareArgs,
+    range: Option<&str>,
+    builtins: &[Benchmark],
+    out: &mut impl Write,
+) -> Result<Exit> {
     refuse_unused(args)?;
     let teller = Shared::new(args.output.quiet);
     conclude(&measure(args, range, Asker::Person, builtins, &teller)?, args, out)
 }
 
 /// Refuses flags that mean nothing between commits, rather than passing over them.
-pub fn refuse_unused(args: &Args) -> Result<()> {
+pub fn refuse_unused(args: &CompareArgs) -> Result<()> {
     let unused = [
         (
             args.settings.processes.is_some(),
@@ -82,7 +87,7 @@ pub fn refuse_unused(args: &Args) -> Result<()> {
 
 /// Both sides checked out, built and measured in rounds, until all is decided or the time is up.
 pub fn measure(
-    args: &Args,
+    args: &CompareArgs,
     range: Option<&str>,
     asker: Asker,
     builtins: &[Benchmark],
@@ -195,7 +200,7 @@ fn comparison(
     mut rule: SequentialRule,
     seed: u64,
     threshold: Option<f64>,
-    args: &Args,
+    args: &CompareArgs,
 ) -> Comparison {
     let started = SystemTime::now();
     let before = route.resumed.as_ref().map(|resumed| &resumed.comparison);
@@ -326,7 +331,7 @@ impl Measured {
 
     /// The command that goes on with this comparison, with every flag of this call that says what is measured, so that it can
     /// be pasted; `rounds` where it takes more than were allowed.
-    fn resume_command(&self, rounds: Option<u32>, args: &Args) -> String {
+    fn resume_command(&self, rounds: Option<u32>, args: &CompareArgs) -> String {
         let more = rounds.map_or(String::new(), |rounds| format!(" --rounds {rounds}"));
         let path = |flag: &str, path: Option<String>| {
             path.map_or(String::new(), |path| format!(" {flag} {}", quoted(&path)))
@@ -351,7 +356,7 @@ impl Measured {
     }
 }
 
-fn conclude(measured: &Measured, args: &Args, out: &mut impl Write) -> Result<Exit> {
+fn conclude(measured: &Measured, args: &CompareArgs, out: &mut impl Write) -> Result<Exit> {
     let [base, _] = measured.sides()?;
     if let Some(signal) = measured.interrupted() {
         let whole = base.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0);
@@ -394,11 +399,11 @@ mod tests {
         let head = (Suite::new("s", Source::Builtin, Vec::new()), PathBuf::new());
         let measured = Measured { finished: Vec::new(), folder, head, out_of_time: false };
         assert_eq!(
-            measured.resume_command(None, &Args::default()),
+            measured.resume_command(None, &CompareArgs::default()),
             format!("gbench-ci compare --resume {id}")
         );
         assert_eq!(
-            measured.resume_command(Some(66), &Args::default()),
+            measured.resume_command(Some(66), &CompareArgs::default()),
             format!("gbench-ci compare --resume {id} --rounds 66")
         );
         assert_eq!(measured.verdict().unwrap_err().exit, Exit::Internal);

@@ -34,7 +34,7 @@ use crate::trees::{Unknown, names_revision, why_unknown};
 ///
 /// The name of a stored baseline, a record or a run's folder is compared with a fresh run, or with a second record.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Args {
+pub struct CompareArgs {
     /// Commits: A..B, A...B, A.. or A; or a baseline's name, a record, a run's folder
     pub base: Option<String>,
     /// What to judge: a record or a run's folder [default: a fresh run of the suite]
@@ -92,7 +92,7 @@ pub struct Args {
     pub suite_file: SuiteFileArgs,
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let json_wanted = args.json.is_some() || args.format == Format::Json;
     if args.embed && args.head.is_some() && !json_wanted {
         let what = "no JSON verdict is asked for that could hold the records";
@@ -233,7 +233,7 @@ enum Wanted<'a> {
 
 /// Tells commits from records. Dots make a range; a path or the name of a stored baseline is a record; any other name is
 /// looked for among the commits.
-fn wanted<'a>(args: &'a Args, stores: &Stores<'_>) -> Result<Wanted<'a>> {
+fn wanted<'a>(args: &'a CompareArgs, stores: &Stores<'_>) -> Result<Wanted<'a>> {
     let Some(base) = args.base.as_deref() else { return Ok(Wanted::Commits(None)) };
     let path = Path::new(base);
     let is_path =
@@ -279,7 +279,7 @@ fn wanted<'a>(args: &'a Args, stores: &Stores<'_>) -> Result<Wanted<'a>> {
 }
 
 /// A word that is no commit, no baseline and no file.
-fn no_such(text: &str, args: &Args, stores: &Stores<'_>) -> Result<Fault> {
+fn no_such(text: &str, args: &CompareArgs, stores: &Stores<'_>) -> Result<Fault> {
     let suite = args.selection.registry(&[]).ok().and_then(|registry| registry.file);
     let store = stores.of(suite.as_ref())?;
     let commits = match why_unknown(Path::new("."), text) {
@@ -300,7 +300,7 @@ fn no_such(text: &str, args: &Args, stores: &Stores<'_>) -> Result<Fault> {
     Ok(Fault::at(format!("`{text}`"), "no commit, baseline or file is called so", next))
 }
 
-fn is_baseline(text: &str, args: &Args, stores: &Stores<'_>) -> Result<bool> {
+fn is_baseline(text: &str, args: &CompareArgs, stores: &Stores<'_>) -> Result<bool> {
     let suite = args.selection.registry(&[]).ok().and_then(|registry| registry.file);
     Ok(stores.of(suite.as_ref())?.find(text)?.is_some())
 }
@@ -350,7 +350,7 @@ impl Chosen {
     }
 
     /// What `--anchor` names, if it is given.
-    fn anchor(suite: Option<&Suite>, args: &Args, stores: &Stores<'_>) -> Result<Option<Self>> {
+    fn anchor(suite: Option<&Suite>, args: &CompareArgs, stores: &Stores<'_>) -> Result<Option<Self>> {
         args.anchor.as_deref().map(|text| Self::find(text, suite, stores)).transpose()
     }
 
@@ -377,7 +377,7 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
 }
 
 /// The command that gives the same verdict from what is kept.
-fn reproduce(args: &Args, base: &Path, head: &Path, policy: &Policy) -> String {
+fn reproduce(args: &CompareArgs, base: &Path, head: &Path, policy: &Policy) -> String {
     let [base, head] = [base, head].map(|path| quoted(&shown(path)));
     let mut command = format!("gbench-ci compare {base} {head}");
     command += &flags(&args.selection);
@@ -409,7 +409,7 @@ pub fn quoted(word: &str) -> String {
 pub fn deliver(
     document: &VerdictDocument,
     reports: Option<&Path>,
-    args: &Args,
+    args: &CompareArgs,
     out: &mut impl Write,
 ) -> Result<()> {
     if let Some(folder) = reports {

@@ -14,7 +14,7 @@ use crate::suite::{Benchmark, Gate, RunOptions, Strictness, Suite};
 
 /// Show the effective configuration
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct ConfigArgs {
     #[command(subcommand)]
     pub command: Command,
 }
@@ -56,7 +56,7 @@ struct V1Config {
 const AT_RUN_TIME: &str = "A program may set its own values at run time through the child protocol, except \
                            those that the environment or a flag has set; the record holds what was in force.";
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let Command::Show(args) = &args.command;
     let config = match args.defaults {
         true => defaults(),

@@ -39,7 +39,7 @@ const RANGE: &str = "HEAD~1..HEAD";
 
 /// Compare two commits, one with a planted slowdown, and show the verdict
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Args {
+pub struct DemoArgs {
     /// Folder to work in, which must not exist yet [default: a new temporary folder, which is kept]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -53,7 +53,7 @@ pub struct Args {
 
 /// Exit 0 where the gate found what was planted or says why it cannot, and nothing else; 1 where it calls an
 /// untouched workload regressed; 4 where something was not measured.
-pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &DemoArgs, out: &mut impl Write) -> Result<Exit> {
     if !has_binary("rustc", Path::new(".")) {
         return Err(Fault::at(
             "demo",
@@ -97,8 +97,8 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
 }
 
 /// The arguments of the command that is shown, with the place said instead of gone to.
-fn route(args: &Args, repository: &Path) -> compare::Args {
-    let mut route = compare::Args::default();
+fn route(args: &DemoArgs, repository: &Path) -> compare::CompareArgs {
+    let mut route = compare::CompareArgs::default();
     route.selection.config = Some(repository.join("gbench.toml"));
     route.rounds.coin = Some(args.seed);
     route

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use clap::Args as ClapArgs;
+use clap::Args;
 use serde::Serialize;
 
 use super::output::{write_json, wrote};
@@ -10,8 +10,8 @@ use super::table::columns;
 use crate::machine::{self, Check, Part, Readings, State};
 use crate::model::{Exit, Fault, Manifest};
 
-#[derive(ClapArgs, Clone, Debug)]
-pub struct Args {
+#[derive(Args, Clone, Debug)]
+pub struct DoctorArgs {
     /// Print the checks and the readings behind them as JSON
     #[arg(long)]
     json: bool,
@@ -21,7 +21,7 @@ pub struct Args {
 }
 
 /// Exit code 0 where the processor can be measured, and a GPU too if one is required; else 5.
-pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit, Fault> {
+pub fn run(args: &DoctorArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
     let folder = super::current_folder()?;
     let manifest = machine::manifest(&folder);
     let readings = machine::readings();

@@ -25,7 +25,7 @@ use crate::suite::{Benchmark, fitting};
 /// Exit codes: 0 explained, whatever the verdict is; 2 no such case or comparison, or records that cannot be read; 4
 /// records that do not hold what they say of themselves.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct ExplainArgs {
     /// The case as reports name it, its benchmark, or a glob
     case: String,
     /// A comparison or a run by its folder or id, a verdict, a run record, or the folder of a merge [default: the latest
@@ -63,7 +63,7 @@ enum Format {
     Json,
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &ExplainArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--svg", args.svg.as_deref())?;
     let subject = match (&args.base, &args.head) {
         (Some(base), Some(head)) => {
@@ -81,7 +81,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
 }
 
 /// From the records, with the whole argument.
-fn explain_kept(args: &Args, kept: &Kept, out: &mut impl Write) -> Result<Exit> {
+fn explain_kept(args: &ExplainArgs, kept: &Kept, out: &mut impl Write) -> Result<Exit> {
     let sides = [&kept.base, &kept.head].into_iter().flat_map(|record| &record.cases);
     let cases = cases(&args.case, sides.map(|case| &case.id))?;
     let (document, traces) = judged(args, kept, &cases)?;
@@ -89,13 +89,13 @@ fn explain_kept(args: &Args, kept: &Kept, out: &mut impl Write) -> Result<Exit> 
 }
 
 /// From a verdict alone: what its rows say.
-fn explain_verdict(args: &Args, document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
+fn explain_verdict(args: &ExplainArgs, document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
     let cases = cases(&args.case, document.rows.iter().map(|row| &row.case))?;
     tell(args, &cases, document, &[], out)
 }
 
 /// From the verdicts of several machines: of each that has the case.
-fn explain_merged(args: &Args, merged: &Merged, out: &mut impl Write) -> Result<Exit> {
+fn explain_merged(args: &ExplainArgs, merged: &Merged, out: &mut impl Write) -> Result<Exit> {
     if let [only] = merged.groups.as_slice() {
         return explain_verdict(args, &only.verdict, out);
     }
@@ -119,7 +119,7 @@ fn explain_merged(args: &Args, merged: &Merged, out: &mut impl Write) -> Result<
 }
 
 /// From one run, which has no verdict: what became of the case, and its figures.
-fn explain_record(args: &Args, mut record: RunRecord, out: &mut impl Write) -> Result<Exit> {
+fn explain_record(args: &ExplainArgs, mut record: RunRecord, out: &mut impl Write) -> Result<Exit> {
     if args.svg.is_some() {
         let what = "this is one run, and no rounds decided anything in it";
         return Err(Fault::at_flag("--svg", what, "take the flag out"));
@@ -150,7 +150,7 @@ fn explain_record(args: &Args, mut record: RunRecord, out: &mut impl Write) -> R
 
 /// Writes what the document says of the cases, with the arguments that are at hand.
 fn tell(
-    args: &Args,
+    args: &ExplainArgs,
     cases: &[CaseId],
     document: &VerdictDocument,
     traces: &[DecisionTrace],
@@ -208,7 +208,11 @@ fn no_metric(glob: &str, known: &[&str]) -> Fault {
 }
 
 /// The verdict of the records, and the argument of every wanted row that rounds decided.
-fn judged(args: &Args, kept: &Kept, cases: &[CaseId]) -> Result<(VerdictDocument, Vec<DecisionTrace>)> {
+fn judged(
+    args: &ExplainArgs,
+    kept: &Kept,
+    cases: &[CaseId],
+) -> Result<(VerdictDocument, Vec<DecisionTrace>)> {
     let in_rounds = kept.base.comparison.as_deref().filter(|_| kept.head.comparison.is_some());
     let Some(comparison) = in_rounds else {
         // Records that were measured apart: judged as `compare BASE HEAD` judges them without a suite file.

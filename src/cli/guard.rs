@@ -19,23 +19,23 @@ use crate::store::write_atomically;
 /// job's first step (ACTIONS_RUNNER_HOOK_JOB_STARTED), by a script and a policy on the machine that no pull request can edit.
 /// What the policy does not allow, and what cannot be read, fails the job.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct GuardArgs {
     #[command(subcommand)]
     what: What,
 }
 
 #[derive(clap::Subcommand, Clone, Debug)]
 enum What {
-    Run(RunArgs),
-    Install(InstallArgs),
-    Check(CheckArgs),
+    Run(GuardRunArgs),
+    Install(GuardInstallArgs),
+    Check(GuardCheckArgs),
 }
 
 /// Allow or refuse the job that this is started in; for the hook's script
 ///
 /// Exit codes: 0 allowed; 5 refused; any other: it could not be decided, which fails the job as well.
 #[derive(clap::Args, Clone, Debug)]
-struct RunArgs {
+struct GuardRunArgs {
     /// The policy of this machine
     #[arg(long, value_name = "FILE")]
     policy: PathBuf,
@@ -45,9 +45,9 @@ struct RunArgs {
 ///
 /// Run it as root: what the runner's user can change, a job can change.
 #[derive(clap::Args, Clone, Debug)]
-struct InstallArgs {
+struct GuardInstallArgs {
     #[command(flatten)]
-    places: PlaceArgs,
+    places: GuardPlaceArgs,
     /// A repository that may use this machine; may be given several times
     #[arg(long = "repository", value_name = "OWNER/NAME", required = true)]
     repositories: Vec<String>,
@@ -72,16 +72,16 @@ struct InstallArgs {
 ///
 /// Exit codes: 0 all is as it has to be, and the job of `--job` may run; 5 it is not, or the job may not run.
 #[derive(clap::Args, Clone, Debug)]
-struct CheckArgs {
+struct GuardCheckArgs {
     #[command(flatten)]
-    places: PlaceArgs,
+    places: GuardPlaceArgs,
     /// Variables of a job, a line NAME=VALUE each, GITHUB_EVENT_PATH among them: say whether it may run
     #[arg(long, value_name = "FILE")]
     job: Option<PathBuf>,
 }
 
 #[derive(clap::Args, Clone, Debug)]
-struct PlaceArgs {
+struct GuardPlaceArgs {
     /// Where script, policy and log are
     #[arg(long, value_name = "FOLDER", default_value = "/etc/gbench-ci")]
     folder: PathBuf,
@@ -98,7 +98,7 @@ const WORKFLOWS: [&str; 2] =
     [".github/workflows/gbench-pull-request.yml", ".github/workflows/gbench-nightly.yml"];
 const EVENTS: [&str; 4] = ["pull_request", "merge_group", "schedule", "workflow_dispatch"];
 
-pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &GuardArgs, out: &mut impl Write) -> Result<Exit> {
     match &args.what {
         What::Run(args) => hook(&args.policy, out),
         What::Install(args) => install(args, out),
@@ -195,7 +195,7 @@ fn token(path: &Path) -> Result<Token> {
     Token::new(&text).map_err(fault)
 }
 
-impl PlaceArgs {
+impl GuardPlaceArgs {
     fn places(&self) -> Result<Places> {
         let folder = std::path::absolute(&self.folder)
             .map_err(|error| Fault::at_path(&self.folder, error, "name a folder"))?;
@@ -223,7 +223,7 @@ impl PlaceArgs {
     }
 }
 
-fn install(args: &InstallArgs, out: &mut impl Write) -> Result<Exit> {
+fn install(args: &GuardInstallArgs, out: &mut impl Write) -> Result<Exit> {
     let (places, user) = (args.places.places()?, args.places.user()?);
     let allowed = Allowed {
         repositories: args.repositories.clone(),
@@ -277,7 +277,12 @@ fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
 }
 
 /// Whether all is as it has to be.
-fn say_findings(places: &Places, args: &PlaceArgs, user: &RunnerUser, out: &mut impl Write) -> Result<bool> {
+fn say_findings(
+    places: &Places,
+    args: &GuardPlaceArgs,
+    user: &RunnerUser,
+    out: &mut impl Write,
+) -> Result<bool> {
     let found = findings(places, args.runner_env.as_deref(), user);
     for finding in &found {
         wrote(match &finding.wrong {
@@ -288,7 +293,7 @@ fn say_findings(places: &Places, args: &PlaceArgs, user: &RunnerUser, out: &mut 
     Ok(found.iter().all(|finding| finding.wrong.is_none()))
 }
 
-fn check(args: &CheckArgs, out: &mut impl Write) -> Result<Exit> {
+fn check(args: &GuardCheckArgs, out: &mut impl Write) -> Result<Exit> {
     let (places, user) = (args.places.places()?, args.places.user()?);
     let is_sound = say_findings(&places, &args.places, &user, out)?;
     if let Some(path) = &args.job {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -13,8 +13,8 @@ use super::table::columns;
 use crate::machine::{self, Change};
 use crate::model::{Exit, Fault, Manifest};
 
-#[derive(ClapArgs, Clone, Debug)]
-pub struct Args {
+#[derive(Args, Clone, Debug)]
+pub struct ManifestArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -45,7 +45,7 @@ enum Command {
 /// Where a run's folder keeps its manifest, the likeliest first.
 const IN_FOLDER: [&str; 4] = ["manifest.json", "results/record.json", "record.json", "results/manifest.json"];
 
-pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit, Fault> {
+pub fn run(args: &ManifestArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
     let text = match &args.command {
         Command::Show { json } => {
             let manifest = machine::manifest(&super::current_folder()?);

@@ -35,7 +35,7 @@ const JOB: &str = "job.json";
 /// Exit codes: that of the gravest part; 4 also where something is missing or nothing was merged; 2 where parts do not belong
 /// together.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct MergeArgs {
     /// Folder of a comparison or a run, or one that holds several
     #[arg(required = true, value_name = "PART")]
     parts: Vec<PathBuf>,
@@ -59,7 +59,7 @@ pub struct Args {
     all: bool,
 }
 
-pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
     let mut contents = Contents::default();
     let mut runs = Vec::new();
     for part in &args.parts {
@@ -85,7 +85,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
     }
 }
 
-fn verdicts(args: &Args, contents: Contents, out: &mut impl Write) -> Result<Exit> {
+fn verdicts(args: &MergeArgs, contents: Contents, out: &mut impl Write) -> Result<Exit> {
     if let Some(job) = contents.all_untouched(args.expect, args.measured.as_deref()) {
         outputs::of_untouched()?;
         let words = job.untouched.as_ref().map(untouched_words).unwrap_or_default();
@@ -140,7 +140,7 @@ fn prepare(folder: &Path) -> Result<()> {
     })
 }
 
-fn records(args: &Args, runs: &[PathBuf], gaps: &[MissingPart], out: &mut impl Write) -> Result<Exit> {
+fn records(args: &MergeArgs, runs: &[PathBuf], gaps: &[MissingPart], out: &mut impl Write) -> Result<Exit> {
     let read = |path: &PathBuf| Ok((shown(path), read_record(path)?));
     let parts: Vec<(String, RunRecord)> = runs.iter().map(read).collect::<Result<_>>()?;
     let found = parts.len();
@@ -162,7 +162,7 @@ fn records(args: &Args, runs: &[PathBuf], gaps: &[MissingPart], out: &mut impl W
     Ok(if incomplete { exit.most_severe(Exit::Failed) } else { exit })
 }
 
-fn print(input: &Input, args: &Args, out: &mut impl Write) -> Result<Exit> {
+fn print(input: &Input, args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
     let style: Style = look::of_stdout();
     let options = Options { format: args.format, style, all: args.all };
     wrote(input.render(&options, out).and_then(|()| out.flush()))?;

@@ -3,7 +3,6 @@
 mod anchor;
 pub mod artifact;
 mod baseline;
-mod builtin;
 mod calibrate;
 mod calibration;
 mod ci;
@@ -18,7 +17,6 @@ mod doctor;
 mod door;
 mod environment;
 mod explain;
-mod export;
 mod gatekeeper;
 mod guard;
 mod init;
@@ -52,6 +50,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::app::builtins;
 use crate::github::commands;
 use crate::model::{Exit, Fault, Result};
 
@@ -72,27 +71,27 @@ not be published, 70 internal error, 130 or 143 interrupted";
 
 #[derive(Subcommand)]
 enum Command {
-    Init(init::Args),
-    List(list::Args),
-    Describe(describe::Args),
-    Config(config::Args),
-    Run(Box<run::Args>),
-    Compare(Box<compare::Args>),
-    Ci(Box<ci::Args>),
-    Calibrate(Box<calibrate::Args>),
-    Baseline(baseline::Args),
-    Report(report::Args),
-    Publish(Box<publish::Args>),
-    Merge(merge::Args),
-    Matrix(matrix::Args),
-    Explain(explain::Args),
-    Replay(replay::Args),
+    Init(init::InitArgs),
+    List(list::ListArgs),
+    Describe(describe::DescribeArgs),
+    Config(config::ConfigArgs),
+    Run(Box<run::RunArgs>),
+    Compare(Box<compare::CompareArgs>),
+    Ci(Box<ci::CiArgs>),
+    Calibrate(Box<calibrate::CalibrateArgs>),
+    Baseline(baseline::BaselineArgs),
+    Report(report::ReportArgs),
+    Publish(Box<publish::PublishArgs>),
+    Merge(merge::MergeArgs),
+    Matrix(matrix::MatrixArgs),
+    Explain(explain::ExplainArgs),
+    Replay(replay::ReplayArgs),
     /// Show or compare what runs ran on
-    Manifest(manifest::Args),
+    Manifest(manifest::ManifestArgs),
     /// Say what this machine can and cannot measure, and what to do about it
-    Doctor(doctor::Args),
-    Guard(guard::Args),
-    Demo(demo::Args),
+    Doctor(doctor::DoctorArgs),
+    Guard(guard::GuardArgs),
+    Demo(demo::DemoArgs),
     Schema(print::SchemaArgs),
     Completions(print::CompletionsArgs),
     Man(print::ManArgs),
@@ -139,7 +138,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         environment::announce()?;
     }
     // Where `disk_io` puts its file; also right for a folder that has gone, where nothing else works either.
-    let builtins = || builtin::benchmarks(&std::env::current_dir().unwrap_or(Path::new(".").into()));
+    let builtins = || builtins::benchmarks(&std::env::current_dir().unwrap_or(Path::new(".").into()));
     match command {
         Command::Init(args) => init::run(args, &builtins(), &mut out),
         Command::List(args) => list::run(args, &builtins(), &mut out),

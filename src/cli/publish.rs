@@ -34,7 +34,7 @@ use waiting::Waiting;
 ///
 /// Exit codes: 0 when everything is told; 6 when it could not be; 2 and 5 for what may not be published.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct PublishArgs {
     /// A comparison's folder, a verdict, or the folder that `merge` wrote [default: the latest comparison]
     pub what: Option<PathBuf>,
     /// Only begin the check, before anything is measured
@@ -94,7 +94,7 @@ fn mode(word: &str) -> std::result::Result<Mode, String> {
     }
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &PublishArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     // Before anything is told: what comes last must not fail for a typing mistake.
     refuse_contradiction(&args.fail_on)?;
     args.history.as_deref().map(history_of).transpose()?;
@@ -128,7 +128,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
 }
 
 /// After the job that measured, or a part of it.
-fn for_job(args: &Args, place: &Place, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
+fn for_job(args: &PublishArgs, place: &Place, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
     // A gate that failed early leaves nothing, and its check must not stay in progress for ever. What an earlier run left on
     // the same machine is not its answer.
     let material = match (&args.what, args.ended) {
@@ -154,14 +154,14 @@ fn for_job(args: &Args, place: &Place, builtins: &[Benchmark], say: &mut post::S
 }
 
 /// There is no verdict, and who waits for one has to hear it.
-fn nothing(args: &Args, place: &Place, code: u8, say: &mut post::Say<'_>) -> Result<()> {
+fn nothing(args: &PublishArgs, place: &Place, code: u8, say: &mut post::Say<'_>) -> Result<()> {
     let ended = ended::of_code(code);
     post::without_verdict(args, place, &ended, &Waiting::of_event(place)?, say)?;
     nightly::without_verdict(args, place, &ended, say)
 }
 
 /// On a laptop or another CI there is no pull request to speak to; a history may be there all the same.
-fn outside(args: &Args, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
+fn outside(args: &PublishArgs, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
     // What was named wrongly is named wrongly here as anywhere.
     let named = args.what.as_deref().map(|what| source::here(Some(what), args, builtins)).transpose()?;
     if args.history.is_none() || args.issue || args.start || args.ended.is_some() {

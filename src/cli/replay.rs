@@ -26,7 +26,7 @@ use crate::suite::Benchmark;
 /// Exit codes: those of `compare`; 4 also where the records do not hold, or where the kept verdict is not the one that they
 /// give.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct ReplayArgs {
     /// A comparison's folder or id, or the records of base and head [default: the latest comparison]
     #[arg(num_args = 0..=2, value_names = ["COMPARISON|BASE", "HEAD"])]
     what: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Args {
 /// Differences between two verdicts that are named.
 const MOST_NAMED: usize = 5;
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &ReplayArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--json", args.json.as_deref())?;
     let kept = match args.what.as_slice() {
         [base, head] => Kept::read(Path::new(base), Path::new(head), args.control.as_deref())?,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::compare::Args;
+use super::compare::CompareArgs;
 use super::comparison::{kept_folder, read_checked};
 use crate::model::{Comparison, Fault, Result, RunRecord};
 use crate::store::ComparisonFolder;
@@ -19,7 +19,7 @@ pub struct Resumed {
 
 impl Resumed {
     /// Refuses flags that would make it another comparison, rather than passing over them.
-    pub fn allows(&self, args: &Args) -> Result<()> {
+    pub fn allows(&self, args: &CompareArgs) -> Result<()> {
         let begun = &self.comparison;
         let threshold = args.settings.overrides()?.threshold;
         let differs = [

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::current_folder;
 use super::environment;
-use super::export::Pattern;
 use super::look;
 use super::measure::{Measuring, exit_of};
 use super::output::{check_place, table, wrote};
 use super::selection::{SelectionArgs, SettingsArgs};
+use crate::app::export::Pattern;
 use crate::model::{Exit, Fault, Origin, Result, RunRecord, Stage, Timing, format_duration};
 use crate::plan::Plan;
 use crate::report::{self, Format, Options, Style, plural};
@@ -20,7 +20,7 @@ use crate::suite::{Action, Benchmark, Source, Suite, substitute};
 
 /// Measure the suite and keep a record of it
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Args {
+pub struct RunArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
     #[command(flatten)]
@@ -70,7 +70,7 @@ impl OutputArgs {
     }
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let export = args.export.as_deref().map(Pattern::new).transpose()?;
     let mut suite = args.selection.suite(builtins)?;
     args.settings.apply(&mut suite)?;

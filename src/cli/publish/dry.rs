@@ -5,7 +5,7 @@ use std::io::Write;
 use super::place::check_name;
 use super::post::{checks, facts, is_worth_saying};
 use super::source::{self, Found, Material};
-use super::{Args, ended, nightly};
+use super::{PublishArgs, ended, nightly};
 use crate::cli::output::wrote;
 use crate::github::comments::Mode;
 use crate::github::{Context, Event, commands};
@@ -14,7 +14,7 @@ use crate::report::posts;
 use crate::suite::Benchmark;
 
 pub fn run(
-    args: &Args,
+    args: &PublishArgs,
     context: Option<&Context>,
     builtins: &[Benchmark],
     out: &mut impl Write,
@@ -43,7 +43,7 @@ pub fn run(
     Ok(())
 }
 
-fn untouched(args: &Args, context: Option<&Context>, job: &Job, out: &mut impl Write) -> Result<()> {
+fn untouched(args: &PublishArgs, context: Option<&Context>, job: &Job, out: &mut impl Write) -> Result<()> {
     let Some(untouched) = &job.untouched else { return Ok(()) };
     let facts = facts(args, context, None, false);
     let page = posts::untouched(untouched, &facts, "");
@@ -66,7 +66,7 @@ fn tell(lines: &[String]) {
 }
 
 /// What would be done beside what is printed, in the order of doing it.
-fn plan(args: &Args, context: Option<&Context>, material: &Material, unverified: bool) -> Vec<String> {
+fn plan(args: &PublishArgs, context: Option<&Context>, material: &Material, unverified: bool) -> Vec<String> {
     match context {
         Some(context) if context.event == Event::PullRequestTarget => {
             return vec!["nothing would be published: pull_request_target is refused".into()];
@@ -98,7 +98,7 @@ fn plan(args: &Args, context: Option<&Context>, material: &Material, unverified:
     lines
 }
 
-fn comment(args: &Args, context: Option<&Context>, material: &Material) -> String {
+fn comment(args: &PublishArgs, context: Option<&Context>, material: &Material) -> String {
     let pull = context.and_then(|context| context.pull_request.as_ref());
     let whose = match (pull, context) {
         (Some(pull), _) => format!("on #{}", pull.number),

@@ -1,6 +1,6 @@
 //! Where a verdict is published: the repository, the commit, by whose leave.
 
-use super::Args;
+use super::PublishArgs;
 use crate::cli::door::{client_of, token};
 use crate::github::checks::external;
 use crate::github::{Client, Context, Event, Identity};
@@ -15,7 +15,7 @@ pub struct Place {
 
 impl Place {
     /// Errors: no token, or one that cannot be used.
-    pub fn open(args: &Args, context: Context) -> Result<Self> {
+    pub fn open(args: &PublishArgs, context: Context) -> Result<Self> {
         if token()?.is_none() {
             let next = "give the step `env: { GBENCH_TOKEN: '${{ github.token }}' }`, or the action `token:`";
             return Err(unpublished("publish", "there is no token to publish with", next));

@@ -1,6 +1,6 @@
 //! A verdict on a pull request or a commit: one comment, one check for each machine.
 
-use super::Args;
+use super::PublishArgs;
 use super::ended::{self, Ended};
 use super::place::{Place, check_name, run_url, unpublished};
 use super::source::{Found, Material};
@@ -25,7 +25,7 @@ const MOST_ARTIFACTS: usize = 256;
 pub type Say<'a> = dyn FnMut(&str) -> Result<()> + 'a;
 
 /// The check of this job, or of the run that a `workflow_run` event is about, in progress.
-pub fn begin(args: &Args, place: &Place, say: &mut Say<'_>) -> Result<()> {
+pub fn begin(args: &PublishArgs, place: &Place, say: &mut Say<'_>) -> Result<()> {
     let begun = posts::begun(&facts(args, Some(&place.context), None, false));
     let name = place.check_name(&args.name, &args.label);
     let head = &place.context.head;
@@ -36,14 +36,14 @@ pub fn begin(args: &Args, place: &Place, say: &mut Say<'_>) -> Result<()> {
 }
 
 /// After a job of this event has measured.
-pub fn for_event(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
+pub fn for_event(args: &PublishArgs, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
     same_head(&material.merged, &place.context.head)?;
     tell(args, place, material, &Waiting::of_event(place)?, false, say)
 }
 
 /// For the run that a `workflow_run` event tells of. Nothing that the run left behind is believed about what it is for:
 /// that comes from the event and the API.
-pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>) -> Result<()> {
+pub fn for_run(args: &PublishArgs, place: &Place, run: &WorkflowRun, say: &mut Say<'_>) -> Result<()> {
     if !matches!(run.event.as_str(), "pull_request" | "merge_group") {
         return say(&format!("run {} was started by {}: nothing to publish", run.id, run.event));
     }
@@ -105,7 +105,7 @@ pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>)
 }
 
 /// The verdicts in a run's artifacts, as one. `None`: it left none.
-fn fetched(args: &Args, place: &Place, run: &WorkflowRun) -> Result<Option<Found>> {
+fn fetched(args: &PublishArgs, place: &Place, run: &WorkflowRun) -> Result<Option<Found>> {
     let mut ours = artifacts::list(&place.client, run.id)?;
     ours.retain(|artifact| artifact.name.starts_with(&args.artifact) && !artifact.expired);
     if ours.len() > MOST_ARTIFACTS {
@@ -159,7 +159,13 @@ pub fn same_commit(job: &Job, head: &Sha) -> Result<()> {
 }
 
 /// That nothing was measured: the check says so, and a comment that is there, which would else speak of another commit.
-pub fn untouched(args: &Args, place: &Place, job: &Job, waiting: &Waiting, say: &mut Say<'_>) -> Result<()> {
+pub fn untouched(
+    args: &PublishArgs,
+    place: &Place,
+    job: &Job,
+    waiting: &Waiting,
+    say: &mut Say<'_>,
+) -> Result<()> {
     let Some(untouched) = &job.untouched else { return Ok(()) };
     let facts = facts(args, Some(&place.context), None, false);
     summarize(args, &posts::untouched(untouched, &facts, ""))?;
@@ -175,14 +181,14 @@ pub fn untouched(args: &Args, place: &Place, job: &Job, waiting: &Waiting, say: 
     Ok(())
 }
 
-fn summarize(args: &Args, page: &str) -> Result<()> {
+fn summarize(args: &PublishArgs, page: &str) -> Result<()> {
     let file = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| args.summary && !file.is_empty());
     file.map_or(Ok(()), |file| commands::append_summary(file.as_ref(), page))
 }
 
 /// Checks first: the comment is the louder of the two, and what it links to should be there.
 fn tell(
-    args: &Args,
+    args: &PublishArgs,
     place: &Place,
     material: &Material,
     waiting: &Waiting,
@@ -221,7 +227,7 @@ fn tell(
 /// The checks of a verdict, with their names: one for each machine that has a label, and one for all, the name that branch
 /// protection can ask for. A machine's own job has only its own.
 pub fn checks(
-    args: &Args,
+    args: &PublishArgs,
     context: Option<&Context>,
     merged: &Merged,
     facts: &Facts,
@@ -253,7 +259,7 @@ struct Words<'a> {
 
 /// `pull`: its number, and the check by which it is known whether a later run has spoken.
 fn comment(
-    args: &Args,
+    args: &PublishArgs,
     place: &Place,
     (number, check): (u64, &str),
     words: &Words,
@@ -290,7 +296,7 @@ pub fn is_worth_saying(merged: &Merged) -> bool {
 /// A check that ends without a verdict. What a comment said before is about another run, and must not stand there as the
 /// answer to this one; where there is no comment, the check says enough.
 pub fn without_verdict(
-    args: &Args,
+    args: &PublishArgs,
     place: &Place,
     ended: &Ended,
     waiting: &Waiting,
@@ -311,7 +317,12 @@ pub fn without_verdict(
 
 /// What the posts say beside the verdict. Of another workflow's job only what cannot mislead is taken: the policy is this
 /// command line's, the links are ours.
-pub fn facts(args: &Args, context: Option<&Context>, material: Option<&Material>, unverified: bool) -> Facts {
+pub fn facts(
+    args: &PublishArgs,
+    context: Option<&Context>,
+    material: Option<&Material>,
+    unverified: bool,
+) -> Facts {
     let job = material.and_then(|material| material.job.as_ref());
     let ours = context.is_none_or(|context| context.event != Event::WorkflowRun);
     let fail_on = match job {
