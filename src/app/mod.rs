@@ -2,4 +2,8 @@
 //! or picks an exit code: `cli` turns flags into a request, prints the value and picks the code.
 
 pub mod builtins;
+pub mod environment;
 pub mod export;
+pub mod github_client;
+pub mod paths;
+pub mod stores;

@@ -5,17 +5,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::calibration;
+use super::args::selection::{SelectionArgs, SettingsArgs};
 use super::commits::rule_of;
-use super::control;
 use super::gatekeeper::rounded;
-use super::look;
 use super::measure::RoundsMeasuring;
-use super::output::{check_place, write_json, wrote};
-use super::progress::Shared;
-use super::run::{OutputArgs, home, shown};
-use super::selection::{SelectionArgs, SettingsArgs};
-use super::stored::folder_of;
+use super::run::OutputArgs;
+use super::terminal::progress::Shared;
+use super::terminal::style;
+use super::terminal::write::{check_place, write_json, wrote};
+use super::{calibration, control};
+use crate::app::paths::{project_root, shown};
+use crate::app::stores::folder_of;
 use crate::compare::{Calibration, calibrate};
 use crate::model::{Comparison, ComparisonPolicy, Exit, Fault, Result, RunId};
 use crate::plan::{RoundsPlan, common_cases};
@@ -84,7 +84,7 @@ pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -
     let overrides = args.settings.overrides()?;
     args.settings.apply(&mut suite)?;
     args.output.apply(&mut suite)?;
-    let home = home(&suite)?;
+    let home = project_root(&suite)?;
     let store = folder_of(&suite, args.store.as_deref())?.root().to_owned();
     let artifacts = home.join(&suite.run.artifacts.value).join("calibrations");
     let teller = Shared::new(args.output.quiet);
@@ -110,8 +110,7 @@ pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -
     };
     let finished = measuring.carry_out(&mut Even { rounds: args.rounds, budget }, &teller)?;
     let [base, head, ..] = finished.as_slice() else {
-        return Err(Fault::at("calibrate", "gave no two records", "report this as a defect of gbench-ci")
-            .exits(Exit::Internal));
+        return Err(Fault::defect("calibrate", "gave no two records"));
     };
     if let Some(signal) = head.interrupted {
         return interrupted(signal, out);
@@ -202,7 +201,7 @@ fn deliver(
     if args.format == Format::Json {
         return wrote(out.write_all(&bytes).and_then(|()| out.flush()));
     }
-    wrote(report::calibration::terminal(it, look::of_stdout(), args.all, out))?;
+    wrote(report::calibration::terminal(it, style::of_stdout(), args.all, out))?;
     let kept = kept.map_or("nothing was".to_owned(), |path| shown(&path));
     wrote(writeln!(out, "\nrecords  {}\nkept     {kept}", shown(folder.root())))
 }

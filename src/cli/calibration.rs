@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::gatekeeper::rounded;
-use super::run::shown;
+use crate::app::paths::shown;
 use crate::compare::{CalibratedRow, Calibration, Readiness, SCHEMA_CALIBRATION, machine_key};
 use crate::machine;
 use crate::model::{CaseId, Fault, Result, SequentialRule, Strictness};

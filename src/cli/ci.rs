@@ -13,18 +13,18 @@ mod untouched;
 use std::io::Write;
 use std::path::PathBuf;
 
+use super::args::rounds::RoundsArgs;
+use super::args::selection::{SelectionArgs, SettingsArgs};
 use super::commits::{self, Asker};
 use super::compare::{self, exit_from, rendered, write_reports};
-use super::environment;
-use super::look;
 use super::narrow::words;
-use super::output::wrote;
-use super::progress::Shared;
-use super::rounds_args::RoundsArgs;
-use super::run::{OutputArgs, shown};
-use super::selection::{SelectionArgs, SettingsArgs};
-use super::stored::{history_of, store_of};
+use super::run::OutputArgs;
 use super::suites::suite_path;
+use super::terminal::progress::Shared;
+use super::terminal::style;
+use super::terminal::write::wrote;
+use crate::app::paths::shown;
+use crate::app::stores::{history_of, store_of};
 use crate::compare::VerdictDocument;
 use crate::github::Context;
 use crate::github::commands::{self, Tame};
@@ -102,7 +102,7 @@ fn label(text: &str) -> std::result::Result<String, String> {
 pub fn run(args: &CiArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     guard::shed_tokens(out)?;
     let context = Context::read(&|name| std::env::var(name).ok());
-    let announced = environment::announce();
+    let announced = super::announce_environment();
     let in_actions = !matches!(context, Ok(None));
     let context = announced.and(context);
     let done = context.and_then(|context| match context {
@@ -197,16 +197,14 @@ fn judge(
     }
     let document = measured.verdict()?;
     write_reports(&document, &measured.reports())?;
-    wrote(out.write_all(&rendered(&document, Format::Terminal, look::of_stdout(), false)?))?;
+    wrote(out.write_all(&rendered(&document, Format::Terminal, style::of_stdout(), false)?))?;
     let (suite, root) = &measured.head;
     let job = Job {
         sources: sources::of(suite, root, chosen.head.commit()),
         ..job_of(args, context, &chosen, document.exit_code)
     };
     let folder = measured.folder.root().to_owned();
-    let bytes = serde_json::to_vec_pretty(&job).map_err(|error| {
-        Fault::at("job.json", error, "report this as a defect of gbench-ci").exits(Exit::Internal)
-    })?;
+    let bytes = serde_json::to_vec_pretty(&job).map_err(|error| Fault::defect("job.json", error))?;
     write_atomically(&folder.join("job.json"), &bytes)?;
     let gate = exit_from(&document);
     let exit = fail_on::decide(&args.fail_on, &document, gate);

@@ -6,19 +6,20 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::calibration;
-use super::compare::{CompareArgs, deliver, exit_from, quoted};
+use super::compare::{CompareArgs, deliver, exit_from};
 use super::gatekeeper::{Gatekeeper, rounded};
 use super::measure::RoundsMeasuring;
 use super::narrow::flags;
-use super::output::wrote;
-use super::progress::Shared;
 use super::resume::{Resumed, resumed};
-use super::run::home;
-use super::stored::folder_of;
 use super::suites::{Suites, suite_path};
+use super::terminal::progress::Shared;
+use super::terminal::write::wrote;
+use crate::app::paths::project_root;
+use crate::app::stores::folder_of;
 use crate::compare::{Calibration, VerdictDocument, verdict_of};
 use crate::model::{
     Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Shard, Side,
+    shell_word,
 };
 use crate::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::report::{Format, plural};
@@ -96,7 +97,7 @@ pub fn measure(
     refuse_bare(&suite_path(args)?)?;
     let (mut suites, mut here) = Suites::new(args, builtins)?;
     args.output.apply(&mut here)?;
-    let home = home(&here)?;
+    let home = project_root(&here)?;
     let artifacts = home.join(&here.run.artifacts.value);
     let route = match &args.resume {
         Some(_) if range.is_some() => {
@@ -115,7 +116,7 @@ pub fn measure(
         Asker::Person => format!("base  {}\n{head_words}", route.sides.base.words),
         Asker::Job | Asker::PullRequest => head_words,
     });
-    super::environment::unused_between_commits()?.into_iter().for_each(|note| teller.note(note));
+    crate::app::environment::unused_between_commits()?.into_iter().for_each(|note| teller.note(note));
     let store = folder_of(&here, args.store.as_deref())?;
     let trees = store.trees();
     let prepare = |revision: &Revision, side| Tree::prepare(&home, revision, &trees, side);
@@ -311,8 +312,7 @@ impl Measured {
     pub fn sides(&self) -> Result<[&RunRecord; 2]> {
         match self.finished.as_slice() {
             [base, head, ..] => Ok([&base.record, &head.record]),
-            _ => Err(Fault::at("compare", "gave no two records", "report this as a defect of gbench-ci")
-                .exits(Exit::Internal)),
+            _ => Err(Fault::defect("compare", "gave no two records")),
         }
     }
 
@@ -334,7 +334,7 @@ impl Measured {
     fn resume_command(&self, rounds: Option<u32>, args: &CompareArgs) -> String {
         let more = rounds.map_or(String::new(), |rounds| format!(" --rounds {rounds}"));
         let path = |flag: &str, path: Option<String>| {
-            path.map_or(String::new(), |path| format!(" {flag} {}", quoted(&path)))
+            path.map_or(String::new(), |path| format!(" {flag} {}", shell_word(&path)))
         };
         let given = [
             ("--controls", &args.rounds.controls.map(|controls| controls.to_string())),
@@ -348,8 +348,8 @@ impl Measured {
         let cold = if settings.cold_start { " --cold-start" } else { "" };
         format!(
             "{}gbench-ci compare --resume {}{more}{}{}{cold}",
-            super::environment::as_prefix(),
-            quoted(&self.id()),
+            crate::app::environment::as_prefix(),
+            shell_word(&self.id()),
             flags(&args.selection),
             given
         )

@@ -4,20 +4,20 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::anchor;
-use super::commits;
-use super::look;
+use super::args::rounds::RoundsArgs;
+use super::args::selection::{SelectionArgs, SettingsArgs};
 use super::measure::exit_of;
 use super::narrow::{Narrow, flags, of_records};
-use super::output::{check_place, wrote};
 use super::report::format_parser;
-use super::rounds_args::RoundsArgs;
-use super::run::{OutputArgs, measure, shown};
-use super::selection::{SelectionArgs, SettingsArgs};
-use super::stored::{Found, Stores, histories};
+use super::run::{OutputArgs, measure};
 use super::suites::SuiteFileArgs;
+use super::terminal::style;
+use super::terminal::write::{check_place, wrote};
+use super::{anchor, commits};
+use crate::app::paths::shown;
+use crate::app::stores::{Found, Stores, histories};
 use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
-use crate::model::{Exit, Fault, NoReference, Result, RunRecord};
+use crate::model::{Exit, Fault, NoReference, Result, RunRecord, shell_word};
 use crate::plan::check_claims;
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_two_records, write_atomically};
@@ -293,7 +293,7 @@ fn no_such(text: &str, args: &CompareArgs, stores: &Stores<'_>) -> Result<Fault>
         [] => format!(
             "name a commit, fetched before (`git fetch`), or save a baseline: `gbench-ci run`, then `gbench-ci baseline \
              save {}`",
-            quoted(text)
+            shell_word(text)
         ),
         _ => advise(text, &known),
     };
@@ -378,7 +378,7 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
 
 /// The command that gives the same verdict from what is kept.
 fn reproduce(args: &CompareArgs, base: &Path, head: &Path, policy: &Policy) -> String {
-    let [base, head] = [base, head].map(|path| quoted(&shown(path)));
+    let [base, head] = [base, head].map(|path| shell_word(&shown(path)));
     let mut command = format!("gbench-ci compare {base} {head}");
     command += &flags(&args.selection);
     if args.fail_inconclusive {
@@ -388,21 +388,12 @@ fn reproduce(args: &CompareArgs, base: &Path, head: &Path, policy: &Policy) -> S
         command += &format!(" --sessions {sessions}");
     }
     if let Some(store) = &args.store {
-        command += &format!(" --store {}", quoted(store));
+        command += &format!(" --store {}", shell_word(store));
     }
     if let Some(threshold) = policy.threshold {
         command += &format!(" --threshold {}", ratio_text(threshold));
     }
     command
-}
-
-/// A word as a shell takes it.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 /// Prints the report, and writes it where it was asked for and beside a fresh run's record.
@@ -422,7 +413,7 @@ pub fn deliver(
     if let Some(path) = &args.markdown {
         write_atomically(path, &bytes(Format::Markdown)?)?;
     }
-    let text = rendered(document, args.format, look::of_stdout(), args.all)?;
+    let text = rendered(document, args.format, style::of_stdout(), args.all)?;
     wrote(out.write_all(&text))?;
     match (args.format, reports) {
         (Format::Terminal, Some(folder)) => wrote(writeln!(
@@ -469,14 +460,6 @@ pub fn exit_from(document: &VerdictDocument) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_break_them() {
-        assert_eq!(quoted("a/b.json"), "a/b.json");
-        assert_eq!(quoted("my run"), "'my run'");
-        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
-        assert_eq!(quoted(""), "''");
-    }
 
     #[test]
     fn a_gate_of_the_file_reaches_the_policy() {

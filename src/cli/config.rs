@@ -5,10 +5,10 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::current_folder;
-use super::environment;
-use super::output::{table, wrap, write_json, wrote};
-use super::selection::{SelectionArgs, SettingsArgs};
+use super::args::selection::{SelectionArgs, SettingsArgs};
+use super::terminal::write::{table, wrap, write_json, wrote};
+use crate::app::environment;
+use crate::app::paths::current_folder;
 use crate::model::{BenchmarkId, Exit, MATCH_FIELDS, Result, Setting, Settings, Shown, format_duration};
 use crate::suite::{Benchmark, Gate, RunOptions, Strictness, Suite};
 

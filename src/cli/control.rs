@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::gatekeeper::Gatekeeper;
 use super::measure::RoundsMeasuring;
-use super::progress::Shared;
+use super::terminal::progress::Shared;
 use crate::compare::{PlantedControl, Verdict, VerdictDocument, limits_of, verdict_of};
 use crate::micro::planted::{PLANTED, WORK};
 use crate::model::{Comparison, ComparisonPolicy, Result, RunId, SequentialRule, Setting, Timing};

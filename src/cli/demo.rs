@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use git2::{Repository, Signature};
 
 use super::commits::{self, Asker, Measured};
-use super::compare::{self, exit_from, quoted, rendered, write_reports};
-use super::look;
-use super::output::{wrap, wrote};
-use super::progress::Shared;
-use super::run::shown;
+use super::compare::{self, exit_from, rendered, write_reports};
+use super::terminal::progress::Shared;
+use super::terminal::style;
+use super::terminal::write::{wrap, wrote};
+use crate::app::paths::shown;
 use crate::compare::{Verdict, VerdictDocument};
-use crate::model::{Exit, Fault, Result};
+use crate::model::{Exit, Fault, Result, shell_word};
 use crate::report::{Format, plural};
 use crate::run::has_binary;
 
@@ -73,7 +73,7 @@ pub fn run(args: &DemoArgs, out: &mut impl Write) -> Result<Exit> {
              work and touches nothing else. Both are checked out, built and compared in rounds, by this command:"
         ),
     )?;
-    let place = quoted(&shown(&repository));
+    let place = shell_word(&shown(&repository));
     wrote(writeln!(out, "\n  cd {place}\n  gbench-ci compare {RANGE}\n").and_then(|()| out.flush()))?;
 
     let measured = commits::measure(
@@ -90,7 +90,7 @@ pub fn run(args: &DemoArgs, out: &mut impl Write) -> Result<Exit> {
     effort(&measured, out)?;
     let document = measured.verdict()?;
     write_reports(&document, &measured.reports())?;
-    wrote(out.write_all(&rendered(&document, Format::Terminal, look::of_stdout(), true)?))?;
+    wrote(out.write_all(&rendered(&document, Format::Terminal, style::of_stdout(), true)?))?;
     let exit = conclude(&document, out)?;
     whereabouts(&measured, out)?;
     Ok(exit)

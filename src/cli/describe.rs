@@ -6,9 +6,9 @@ use std::io::Write;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::args::selection::{SelectionArgs, SettingsArgs};
 use super::config::settings_table;
-use super::output::{table, write_json, wrote};
-use super::selection::{SelectionArgs, SettingsArgs};
+use super::terminal::write::{table, write_json, wrote};
 use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing};
 use crate::suite::words::{counted, format_size};
 use crate::suite::{Action, Benchmark, ExtractFrom};

@@ -5,8 +5,9 @@ use std::io::{self, IsTerminal};
 use clap::Args;
 use serde::Serialize;
 
-use super::output::{write_json, wrote};
-use super::table::columns;
+use super::terminal::table::columns;
+use super::terminal::write::{write_json, wrote};
+use crate::app::paths::current_folder;
 use crate::machine::{self, Check, Part, Readings, State};
 use crate::model::{Exit, Fault, Manifest};
 
@@ -22,7 +23,7 @@ pub struct DoctorArgs {
 
 /// Exit code 0 where the processor can be measured, and a GPU too if one is required; else 5.
 pub fn run(args: &DoctorArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
-    let folder = super::current_folder()?;
+    let folder = current_folder()?;
     let manifest = machine::manifest(&folder);
     let readings = machine::readings();
     let checks = machine::checks(&manifest, &readings);

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use super::compare::policy;
 use super::comparison::{Kept, PlaceArgs};
-use super::look;
-use super::output::{check_place, wrote};
 use super::subject::Subject;
+use super::terminal::style;
+use super::terminal::write::{check_place, wrote};
 use crate::compare::{
     DecisionTrace, Group, Merged, Policy, SeqE, SideInput, VerdictDocument, compare_sides,
     decision_traces_of, named_sides, verdict_of,
@@ -136,7 +136,7 @@ fn explain_record(args: &ExplainArgs, mut record: RunRecord, out: &mut impl Writ
         record.cases.iter_mut().for_each(|case| case.metrics.retain(|metric| fits(&metric.name)));
     }
     let (format, style) = match args.format {
-        Format::Terminal => (report::Format::Terminal, look::of_stdout()),
+        Format::Terminal => (report::Format::Terminal, style::of_stdout()),
         Format::Json => (report::Format::Json, Style::PLAIN),
     };
     let mut text = Vec::new();
@@ -195,7 +195,7 @@ fn tell(
     }
     let mut text = Vec::new();
     wrote(match args.format {
-        Format::Terminal => explain::terminal(&rows, &rowless, look::of_stdout(), args.all, &mut text),
+        Format::Terminal => explain::terminal(&rows, &rowless, style::of_stdout(), args.all, &mut text),
         Format::Json => explain::json(document, &rows, &rowless, &mut text),
     })?;
     wrote(out.write_all(&text).and_then(|()| out.flush()))?;

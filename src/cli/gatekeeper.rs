@@ -13,7 +13,7 @@ use crate::model::{CaseId, Comparison, RunRecord};
 use crate::report::plural;
 use crate::run::{Next, Referee, RoundsState};
 
-use super::progress::Shared;
+use super::terminal::progress::Shared;
 
 /// Seconds between two lines about the same stage.
 const PAUSE: f64 = 15.0;

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 use super::measure::own_binary;
-use super::output::wrote;
+use super::terminal::write::wrote;
 use crate::github::{ApiError, Client, Limits, Token, approval, commands};
 use crate::guard::install::{Allowed, Places, policy, script};
 use crate::guard::sound::{RunnerUser, findings, line};

@@ -14,7 +14,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use self::look::{Found, look, word};
-use super::output::wrote;
+use super::terminal::write::wrote;
 use crate::model::{Exit, Fault, Result};
 use crate::suite::words::counted;
 use crate::suite::{Action, Benchmark, FILE_NAME, Suite};

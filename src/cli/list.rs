@@ -4,8 +4,8 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::output::{table, write_json, wrote};
-use super::selection::SelectionArgs;
+use super::args::selection::SelectionArgs;
+use super::terminal::write::{table, write_json, wrote};
 use crate::model::{BenchmarkId, Component, Exit, Kind, Result};
 use crate::suite::words::counted;
 use crate::suite::{Benchmark, Source, Suite};

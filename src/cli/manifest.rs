@@ -8,8 +8,9 @@ use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::output::{write_json, wrote};
-use super::table::columns;
+use super::terminal::table::columns;
+use super::terminal::write::{write_json, wrote};
+use crate::app::paths::current_folder;
 use crate::machine::{self, Change};
 use crate::model::{Exit, Fault, Manifest};
 
@@ -48,7 +49,7 @@ const IN_FOLDER: [&str; 4] = ["manifest.json", "results/record.json", "record.js
 pub fn run(args: &ManifestArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
     let text = match &args.command {
         Command::Show { json } => {
-            let manifest = machine::manifest(&super::current_folder()?);
+            let manifest = machine::manifest(&current_folder()?);
             if *json { json_text(&manifest)? } else { shown(&manifest).into_bytes() }
         }
         Command::Diff { a, b, json, all } => {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::output::wrote;
+use super::terminal::write::wrote;
 use crate::model::{Exit, Fault, Result, Shard};
 
 /// Print the jobs of a matrix, machines times shards, as JSON for `strategy.matrix`
@@ -43,8 +43,7 @@ struct Entry {
 
 pub fn run(args: &MatrixArgs, out: &mut impl Write) -> Result<Exit> {
     let include = entries(&args.machines, args.shards)?;
-    let text = serde_json::to_string(&Matrix { include })
-        .map_err(|error| Fault::at("matrix", error, "report this as a defect").exits(Exit::Internal))?;
+    let text = serde_json::to_string(&Matrix { include }).map_err(|error| Fault::defect("matrix", error))?;
     if let Some(name) = &args.output {
         set_output(name, &text)?;
     }

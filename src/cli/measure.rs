@@ -17,7 +17,7 @@ use crate::store::{ComparisonFolder, without_temporary};
 use crate::suite::{Source, Suite};
 
 use super::config::suite_wide;
-use super::progress::{Shared, Teller};
+use super::terminal::progress::{Shared, Teller};
 
 /// Where and how a plan is carried out.
 pub struct Measuring<'a> {
@@ -46,10 +46,10 @@ impl Measuring<'_> {
         };
         let mut watch = machine::Surroundings::here();
         let watch = suite.gate.watch.value.then_some(&mut watch as &mut dyn Watch);
-        session.run_watched(vec![header], watch)?.pop().ok_or_else(|| {
-            Fault::at("the run", "gave no record", "report this as a defect of gbench-ci")
-                .exits(Exit::Internal)
-        })
+        session
+            .run_watched(vec![header], watch)?
+            .pop()
+            .ok_or_else(|| Fault::defect("the run", "gave no record"))
     }
 }
 
@@ -127,10 +127,8 @@ impl Watch for machine::Surroundings {
 
 /// What starts processes and takes the user's interrupts.
 fn executor(binary: &Path) -> Result<Supervised> {
-    let interrupt = Interrupt::install().map_err(|error| {
-        Fault::at("signals", format!("cannot be taken: {error}"), "report this as a defect of gbench-ci")
-            .exits(Exit::Internal)
-    })?;
+    let interrupt = Interrupt::install()
+        .map_err(|error| Fault::defect("signals", format!("cannot be taken: {error}")))?;
     Supervised::new(binary.to_owned(), Some(interrupt), true).map_err(|error| {
         Fault::at_path(
             std::env::temp_dir(),

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::artifact::{Contents, read_folder, too_few};
 use super::ci::{FailOn, decide_by};
-use super::look;
-use super::output::wrote;
 use super::outputs;
 use super::report::format_parser;
-use super::run::shown;
+use super::terminal::style;
+use super::terminal::write::wrote;
+use crate::app::paths::shown;
 use crate::compare::{Merged, MissingPart, merge_records};
 use crate::github::commands;
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
@@ -116,7 +116,7 @@ fn write(folder: &Path, merged: &Merged, job: Option<&Job>) -> Result<PathBuf> {
     prepare(folder)?;
     let path = folder.join(MERGED);
     let text = |value: serde_json::Result<Vec<u8>>| {
-        let fault = |error| Fault::at_path(folder, error, "report this as a defect").exits(Exit::Internal);
+        let fault = |error| Fault::defect(folder.display().to_string(), error);
         value
             .map(|mut text| {
                 text.push(b'\n');
@@ -163,7 +163,7 @@ fn records(args: &MergeArgs, runs: &[PathBuf], gaps: &[MissingPart], out: &mut i
 }
 
 fn print(input: &Input, args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
-    let style: Style = look::of_stdout();
+    let style: Style = style::of_stdout();
     let options = Options { format: args.format, style, all: args.all };
     wrote(input.render(&options, out).and_then(|()| out.flush()))?;
     Ok(input.exit().unwrap_or(Exit::Internal))

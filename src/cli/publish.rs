@@ -16,8 +16,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::ci::{FailOn, refuse_contradiction};
-use super::output::wrote;
-use super::stored::history_of;
+use super::terminal::write::wrote;
+use crate::app::stores::history_of;
 use crate::github::comments::Mode;
 use crate::github::{Context, Event, commands};
 use crate::model::{Exit, Fault, Result};

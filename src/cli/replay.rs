@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::compare::{exit_from, rendered};
 use super::comparison::{Kept, PlaceArgs};
-use super::look;
-use super::output::{check_place, wrote};
 use super::report::format_parser;
-use super::run::shown;
+use super::terminal::style;
+use super::terminal::write::{check_place, wrote};
+use crate::app::paths::shown;
 use crate::compare::{VerdictDocument, verdict_of};
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Style};
@@ -67,7 +67,7 @@ pub fn run(args: &ReplayArgs, builtins: &[Benchmark], out: &mut impl Write) -> R
     if let Some(path) = &args.json {
         write_atomically(path, &rendered(&document, Format::Json, Style::PLAIN, true)?)?;
     }
-    let text = rendered(&document, args.format, look::of_stdout(), args.all)?;
+    let text = rendered(&document, args.format, style::of_stdout(), args.all)?;
     wrote(out.write_all(&text).and_then(|()| out.flush()))?;
     let stored = kept.folder.map(|folder| folder.join("reports/verdict.json")).filter(|path| path.is_file());
     let Some(path) = stored else { return Ok(exit_from(&document)) };

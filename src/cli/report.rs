@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::comparison::PlaceArgs;
-use super::look;
-use super::output::wrote;
 use super::subject::Subject;
+use super::terminal::style;
+use super::terminal::write::wrote;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Options, Style};
 use crate::store::write_atomically;
@@ -53,7 +53,7 @@ pub fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::Write) 
             write_atomically(path, &bytes)?;
         }
         None => {
-            let options = Options { format: args.format, style: look::of_stdout(), all: args.all };
+            let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
             wrote(input.render(&options, out).and_then(|()| out.flush()))?;
         }
     }

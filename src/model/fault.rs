@@ -37,6 +37,9 @@ pub enum Place {
     Named(String),
 }
 
+/// The next step where the mistake is in gbench-ci itself.
+pub const DEFECT: &str = "report this as a defect of gbench-ci";
+
 impl Fault {
     fn new(place: Place, what: impl fmt::Display, next: impl fmt::Display, exit: Exit) -> Self {
         Self { place, what: what.to_string(), next: next.to_string(), exit, also: None }
@@ -67,6 +70,11 @@ impl Fault {
     /// Anything else with a name. Exit code 2 unless changed by [`Fault::exits`].
     pub fn at(name: impl Into<String>, what: impl fmt::Display, next: impl fmt::Display) -> Self {
         Self::new(Place::Named(name.into()), what, next, Exit::Usage)
+    }
+
+    /// What only a mistake in gbench-ci can cause. Exit code 70.
+    pub fn defect(name: impl Into<String>, what: impl fmt::Display) -> Self {
+        Self::at(name, what, DEFECT).exits(Exit::Internal)
     }
 
     /// Several faults as one, the first in front; `None` if there are none. At most 20 are kept: a reader

@@ -37,6 +37,7 @@ mod reference;
 mod samples;
 mod secret;
 mod settings;
+mod shell;
 mod stage;
 pub mod text;
 mod unit;
@@ -48,7 +49,7 @@ pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Judge, SequentialRule, SequentialRuleName, Way,
 };
 pub use exit::Exit;
-pub use fault::{Fault, Place, Result};
+pub use fault::{DEFECT, Fault, Place, Result};
 pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};
 pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
@@ -64,6 +65,7 @@ pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Origin, Setting, Settings, Shown};
+pub use shell::shell_word;
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
 pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted, is_time};
 pub use visible::is_unseen;

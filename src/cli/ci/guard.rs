@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use crate::cli::measure::own_binary;
-use crate::cli::output::wrote;
+use crate::cli::terminal::write::wrote;
 use crate::github::commands::{self, Level};
 use crate::github::{Context, Event};
 use crate::machine::open_repository;

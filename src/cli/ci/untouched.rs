@@ -9,12 +9,12 @@ use git2::{DiffOptions, Repository, Tree};
 
 use super::base::Chosen;
 use super::tell::Note;
-use crate::cli::output::wrote;
-use crate::cli::run::{home, shown};
+use crate::app::paths::{project_root, shown};
+use crate::cli::terminal::write::wrote;
 use crate::github::commands::Level;
 use crate::github::{Context, Event};
 use crate::machine::open_repository;
-use crate::model::{Exit, Fault, Job, Result, RunId, Untouched};
+use crate::model::{Fault, Job, Result, RunId, Untouched};
 use crate::report::posts;
 use crate::store::{make_unwatched, write_atomically};
 use crate::suite::{self, Benchmark, Suite};
@@ -102,7 +102,7 @@ pub fn leave(
 ) -> Result<PathBuf> {
     let here = Suite::load(config, builtins)?;
     let below = artifacts.unwrap_or(&here.run.artifacts.value);
-    let artifacts = home(&here)?.join(below);
+    let artifacts = project_root(&here)?.join(below);
     let id = RunId::new(SystemTime::now(), std::process::id());
     let folder = artifacts.join(id.as_str());
     let unwritable = |error: std::io::Error| {
@@ -115,9 +115,7 @@ pub fn leave(
     make_unwatched(&artifacts)
         .and_then(|()| std::fs::create_dir_all(folder.join("reports")))
         .map_err(unwritable)?;
-    let bytes = serde_json::to_vec_pretty(job).map_err(|error| {
-        Fault::at("job.json", error, "report this as a defect of gbench-ci").exits(Exit::Internal)
-    })?;
+    let bytes = serde_json::to_vec_pretty(job).map_err(|error| Fault::defect("job.json", error))?;
     write_atomically(&folder.join("job.json"), &bytes)?;
     write_atomically(&folder.join("reports/untouched.md"), page.as_bytes())?;
     if let Some(untouched) = &job.untouched {

@@ -6,7 +6,7 @@ use super::place::check_name;
 use super::post::{checks, facts, is_worth_saying};
 use super::source::{self, Found, Material};
 use super::{PublishArgs, ended, nightly};
-use crate::cli::output::wrote;
+use crate::cli::terminal::write::wrote;
 use crate::github::comments::Mode;
 use crate::github::{Context, Event, commands};
 use crate::model::{Fault, Job, Result};

@@ -3,16 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::PublishArgs;
 use super::ended::Ended;
-use super::local;
 use super::place::{Place, unpublished};
 use super::post::{Say, facts};
 use super::source::Material;
+use super::{PublishArgs, local};
+use crate::app::github_client::client_of;
+use crate::app::paths::current_folder;
+use crate::app::stores::history_of;
 use crate::cli::artifact;
-use crate::cli::current_folder;
-use crate::cli::door::client_of;
-use crate::cli::stored::history_of;
 use crate::compare::{Conclusion, Group, VerdictDocument};
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueDone};

@@ -1,7 +1,7 @@
 //! Where a verdict is published: the repository, the commit, by whose leave.
 
 use super::PublishArgs;
-use crate::cli::door::{client_of, token};
+use crate::app::github_client::{client_of, token};
 use crate::github::checks::external;
 use crate::github::{Client, Context, Event, Identity};
 use crate::model::{Exit, Fault, Result};

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
-use super::output::{WIDTH, wrap};
+use super::write::{WIDTH, wrap};
 use crate::model::{Fault, Place, is_unseen};
 
 /// Columns for the words beside `error: ` and `  = next: `.

@@ -1,8 +1,6 @@
-//! The settings in the environment of this process, and what is said of them.
+//! The settings in the environment of this process, and the notes about them.
 
-use std::io::Write;
-
-use crate::model::Result;
+use crate::model::{Result, shell_word};
 use crate::suite::Environment;
 
 /// Errors: those of [`Environment::read`].
@@ -14,17 +12,14 @@ pub fn read() -> Result<Environment> {
     Environment::read(std::env::vars_os().filter_map(text), in_action)
 }
 
-/// Says on standard error what the environment sets and what in it nothing reads: neither is passed over in silence.
-pub fn announce() -> Result<()> {
+/// A line for each setting of the environment, and a warning for each of its names that nothing reads.
+pub fn notices() -> Result<Vec<String>> {
     let environment = read()?;
-    let mut err = std::io::stderr();
-    for (name, value) in environment.settings() {
-        let _ = writeln!(err, "note: {name}={} is set in the environment", value.escape_debug());
-    }
-    for warning in environment.warnings() {
-        let _ = writeln!(err, "warning: {}", warning.escape_debug());
-    }
-    Ok(())
+    let settings = environment.settings().iter();
+    let settings = settings
+        .map(|(name, value)| format!("note: {name}={} is set in the environment", value.escape_debug()));
+    let warnings = environment.warnings().iter().map(|text| format!("warning: {}", text.escape_debug()));
+    Ok(settings.chain(warnings).collect())
 }
 
 /// What to say of settings that have no meaning between commits.
@@ -37,5 +32,5 @@ pub fn unused_between_commits() -> Result<Option<&'static str>> {
 /// The same settings for a shell, in front of a command.
 pub fn as_prefix() -> String {
     let set = read().map(|environment| environment.settings().to_vec()).unwrap_or_default();
-    set.iter().map(|(name, value)| format!("{name}={} ", super::compare::quoted(value))).collect()
+    set.iter().map(|(name, value)| format!("{name}={} ", shell_word(value))).collect()
 }

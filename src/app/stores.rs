@@ -4,12 +4,11 @@ use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::baseline::name_of;
-use super::door::client_of;
-use super::run::{home, shown};
+use super::github_client::client_of;
+use super::paths::{current_folder, project_root, shown};
 use crate::compare::{History as Past, Policy, one_session};
 use crate::github::Client;
-use crate::model::{Exit, Fault, Result, RunRecord};
+use crate::model::{BaselineName, Exit, Fault, Result, RunRecord};
 use crate::store::{Address, History, HistoryEntry, Listed, Store, read_record};
 use crate::suite::{RunOptions, Source, Suite};
 
@@ -81,11 +80,16 @@ pub fn store_of(text: &str) -> Result<Address> {
     text.parse().map_err(|what: String| Fault::at(format!("store `{text}`"), what, Address::FORMS))
 }
 
+/// A baseline's name. Errors: what cannot be one.
+pub fn name_of(text: &str) -> Result<BaselineName> {
+    text.parse().map_err(|what| Fault::at("the baseline's name", what, "choose a name such as main or v1.2"))
+}
+
 /// The store that a flag names, else the suite's, as an address and the folder that it counts from.
 fn address_of<'a>(suite: &'a Suite, flag: Option<&'a str>) -> Result<(&'a str, Address, PathBuf)> {
     let (text, folder) = match flag {
-        Some(text) => (text, super::current_folder()?),
-        None => (suite.run.store.value.as_str(), home(suite)?),
+        Some(text) => (text, current_folder()?),
+        None => (suite.run.store.value.as_str(), project_root(suite)?),
     };
     Ok((text, store_of(text)?, folder))
 }
@@ -95,7 +99,7 @@ pub fn folder_of(suite: &Suite, flag: Option<&str>) -> Result<Store> {
     let keep = suite.run.keep.value;
     match address_of(suite, flag)? {
         (text, Address::Dir(_), folder) => Store::open(text, &folder, keep),
-        _ => Store::open(&RunOptions::default().store.value, &home(suite)?, keep),
+        _ => Store::open(&RunOptions::default().store.value, &project_root(suite)?, keep),
     }
 }
 

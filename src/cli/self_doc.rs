@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::output::{write_json, wrote};
+use super::terminal::write::{write_json, wrote};
 use crate::compare::{Calibration, Merged, VerdictDocument};
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
 use crate::store::HistoryEntry;

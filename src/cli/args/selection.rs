@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::environment;
+use crate::app::environment;
 use crate::model::{Fault, Result, Shard};
 use crate::plan::keep_shard;
 use crate::suite::words::{counted, parse_ratio, parse_seconds};

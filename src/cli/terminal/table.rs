@@ -3,10 +3,10 @@
 use comfy_table::{ContentArrangement, Table, presets};
 
 /// Widest line, so that a CI log and half a screen show it unbroken.
-pub(super) const WIDTH: u16 = 80;
+pub const WIDTH: u16 = 80;
 
 /// Rows as lines that end in a newline; long cells wrap within their column.
-pub(super) fn columns<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
+pub fn columns<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
     for row in rows {
