@@ -14,7 +14,7 @@ use crate::app::paths::shown;
 use crate::compare::{Merged, MissingPart, merge_records};
 use crate::github::commands;
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
-use crate::report::posts::untouched_words;
+use crate::report::github::untouched_words;
 use crate::report::{Format, Input, Options, Style};
 use crate::store::{RunFolder, make_unwatched, read_record, write_atomically};
 

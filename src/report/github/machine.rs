@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::budget::{ByteBudget, ShortNames, prose};
 use super::table::{Shape, Width};
-use super::text::{Purse, Short, prose};
 use crate::compare::{Conclusion, Difference, Group, Verdict};
 use crate::report::markdown::{MOST_NAMED, Notes, Pen, differences, sign};
 use crate::report::rounds::certified;
@@ -28,7 +28,7 @@ const LEAST_ROW: usize = 30;
 /// What a table needs beside its rows.
 const AROUND_A_TABLE: usize = 400;
 
-pub struct Section<'a> {
+pub(super) struct MachineSection<'a> {
     pub group: &'a Group,
     pub digest: &'a Digest<'a>,
     shape: Shape,
@@ -40,16 +40,21 @@ pub struct Section<'a> {
     changed: Vec<&'a Line<'a>>,
     rows: Vec<String>,
     /// By columns.
-    names: BTreeMap<usize, Short>,
+    names: BTreeMap<usize, ShortNames>,
     notes: String,
     pub folded: String,
 }
 
-impl<'a> Section<'a> {
+impl<'a> MachineSection<'a> {
     /// `alone`: the opening says all that a head would. `None`: there is no room for the section.
-    pub fn new(group: &'a Group, digest: &'a Digest<'a>, alone: bool, purse: &mut Purse) -> Option<Self> {
+    pub fn new(
+        group: &'a Group,
+        digest: &'a Digest<'a>,
+        alone: bool,
+        budget: &mut ByteBudget,
+    ) -> Option<Self> {
         let head = if alone { String::new() } else { heading(group, digest) };
-        if !purse.pay(head.len() + AROUND_A_TABLE) {
+        if !budget.take(head.len() + AROUND_A_TABLE) {
             return None;
         }
         let changed: Vec<&Line> = digest.groups.iter().flat_map(|group| &group.lines).collect();
@@ -58,7 +63,7 @@ impl<'a> Section<'a> {
         let strict = match strict.is_empty() {
             true => String::new(),
             false => {
-                purse.buy(format!("Differs, and must agree for a comparison:\n\n{}\n", differences(&strict)))
+                budget.fit(format!("Differs, and must agree for a comparison:\n\n{}\n", differences(&strict)))
             }
         };
         Some(Self {
@@ -82,9 +87,9 @@ impl<'a> Section<'a> {
     }
 
     /// Why and what next, of the rows that are shown; what holds for many is said once.
-    pub fn explain(&mut self, purse: &mut Purse) {
+    pub fn explain(&mut self, budget: &mut ByteBudget) {
         let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
-        let names = Short::new(shown.map(|(line, _)| line.name.as_str()), 64);
+        let names = ShortNames::new(shown.map(|(line, _)| line.name.as_str()), 64);
         let (name, prose) = (|text: &str| names.name(text), |text: &str| prose(text, 900));
         let pen = Pen { name: &name, prose: &prose, most_named: MOST_NAMED };
         for verdict in Verdict::ALL {
@@ -94,11 +99,11 @@ impl<'a> Section<'a> {
             let plain = matches!(verdict, Verdict::Improved | Verdict::New);
             let lines: Vec<&Line> = of.filter(|line| !plain || !line.row.next.is_empty()).collect();
             let mut notes = Notes::of(&lines, &pen);
-            notes.together = purse.buy(notes.together);
+            notes.together = budget.fit(notes.together);
             notes.items.truncate(MOST_NOTES);
-            notes.items.retain(|item| purse.pay(item.len() + 1));
+            notes.items.retain(|item| budget.take(item.len() + 1));
             let text = notes.text();
-            purse.owe(2);
+            budget.reserve(2);
             self.notes += &text;
         }
     }
@@ -124,8 +129,8 @@ impl<'a> Section<'a> {
 }
 
 /// Gives rows of these verdicts to all machines in turn, with names as long as lets all of them fit.
-pub fn fill(sections: &mut [Section], verdicts: &[Verdict], purse: &mut Purse) {
-    let wanted = |section: &Section| -> Vec<usize> {
+pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget: &mut ByteBudget) {
+    let wanted = |section: &MachineSection| -> Vec<usize> {
         let of = |(_, line): &(usize, &&Line)| verdicts.contains(&line.row.verdict);
         section.changed.iter().enumerate().filter(of).map(|(index, _)| index).collect()
     };
@@ -136,23 +141,23 @@ pub fn fill(sections: &mut [Section], verdicts: &[Verdict], purse: &mut Purse) {
         let each = wanted.iter().enumerate().filter_map(|(at, rows)| Some((at, *rows.get(rank)?)));
         places.extend(each);
     }
-    let row = |sections: &[Section], (at, index): (usize, usize), width: Width| {
+    let row = |sections: &[MachineSection], (at, index): (usize, usize), width: Width| {
         let section = &sections[at];
         section.shape.row(section.changed[index], width.folding, &section.names[&width.columns])
     };
     let mut width = WIDTHS[WIDTHS.len() - 1];
-    if places.len() * LEAST_ROW <= purse.left() {
+    if places.len() * LEAST_ROW <= budget.left() {
         for candidate in WIDTHS {
             sections.iter_mut().for_each(|section| section.prepare(candidate));
-            let mut left = Purse::new(purse.left());
-            if places.iter().all(|place| left.pay(row(sections, *place, candidate).len())) {
+            let mut left = ByteBudget::new(budget.left());
+            if places.iter().all(|place| left.take(row(sections, *place, candidate).len())) {
                 width = candidate;
                 break;
             }
         }
     }
     sections.iter_mut().for_each(|section| section.prepare(width));
-    let rows: Vec<String> = places.iter().map(|place| purse.buy(row(sections, *place, width))).collect();
+    let rows: Vec<String> = places.iter().map(|place| budget.fit(row(sections, *place, width))).collect();
     for ((at, index), row) in places.into_iter().zip(rows) {
         sections[at].rows[index] = row;
     }
@@ -172,7 +177,7 @@ fn heading(group: &Group, digest: &Digest) -> String {
 }
 
 /// `15 rows: 2 regressed, 13 unchanged (certified within 2 %). Measured on NVIDIA H100.`
-pub fn counts(digest: &Digest, label: &str) -> String {
+pub(super) fn counts(digest: &Digest, label: &str) -> String {
     let document = digest.document;
     let certified = certified(digest.unchanged.iter().map(|line| line.row));
     let certified = if certified.is_empty() { certified } else { format!(" ({certified})") };

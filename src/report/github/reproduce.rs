@@ -2,35 +2,35 @@
 
 use std::borrow::Cow;
 
-use super::Facts;
-use super::links::commits;
+use super::context::PublishContext;
+use super::links::{commits, is_dirty};
 use crate::compare::{Merged, RESUME, Row, VerdictDocument};
 use crate::report::rows::{plural, short_commit};
 
 /// A comparison of the same states.
-pub struct Locally {
+pub(super) struct LocalCommand {
     /// How the command is introduced.
     pub words: String,
     pub command: String,
 }
 
 /// `None`: it was none of commits, or they are not known.
-pub fn locally(merged: &Merged, facts: &Facts) -> Option<Locally> {
+pub(super) fn local_command(merged: &Merged, context: &PublishContext) -> Option<LocalCommand> {
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
     // A comparison of commits is one in rounds, even where it was refused before any.
     let of_commits = verdict.method.rounds.is_some() || verdict.reproduce.starts_with("gbench-ci replay ");
-    let [Some(base), Some(head)] = commits(merged, facts) else { return None };
+    let [Some(base), Some(head)] = commits(merged, context) else { return None };
     let [base, head] = [base, head].map(short_commit);
     // A stranger's job wrote them, or more than anybody would type.
-    let hidden = facts.unverified || facts.flags.len() > 2000;
-    let flags = if hidden { "" } else { facts.flags.as_str() };
+    let hidden = context.unverified || context.flags.len() > 2000;
+    let flags = if hidden { "" } else { context.flags.as_str() };
     let found = match is_dirty(merged) {
         // No commit holds what was measured.
-        true => Locally {
+        true => LocalCommand {
             words: format!("Reproduce locally, on {head} with the same changes: they were not committed"),
             command: format!("gbench-ci compare {base}{flags}"),
         },
-        false => Locally {
+        false => LocalCommand {
             words: "Reproduce locally".into(),
             command: format!("gbench-ci compare {base}..{head}{flags}"),
         },
@@ -38,18 +38,13 @@ pub fn locally(merged: &Merged, facts: &Facts) -> Option<Locally> {
     of_commits.then_some(found)
 }
 
-/// The head was a working tree with changes.
-pub fn is_dirty(merged: &Merged) -> bool {
-    merged.groups.iter().any(|group| group.verdict.head.dirty)
-}
-
 /// The verdict with advice for readers who have the repository, but not the records: nobody resumes in a job.
-pub fn for_readers<'m>(merged: &'m Merged, facts: &Facts) -> Cow<'m, Merged> {
+pub(super) fn with_ci_advice<'m>(merged: &'m Merged, context: &PublishContext) -> Cow<'m, Merged> {
     let resumes = |row: &Row| row.next.starts_with(RESUME);
     if !merged.groups.iter().any(|group| group.verdict.rows.iter().any(resumes)) {
         return Cow::Borrowed(merged);
     }
-    let command = locally(merged, facts).map(|locally| locally.command);
+    let command = local_command(merged, context).map(|local| local.command);
     let mut said = merged.clone();
     for group in &mut said.groups {
         let most = group.verdict.method.rounds.as_ref().map_or(0, |rounds| rounds.most_rounds);

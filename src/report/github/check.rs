@@ -1,29 +1,29 @@
 //! A check: what GitHub calls it, and its texts.
 
+use super::annotations::{LineAnnotation, on_lines};
+use super::budget::{plain, prose};
+use super::comment::{Layout, answer, folds, gate, page};
+use super::context::{CHECK, PublishContext};
 use super::links::{address, commit};
-use super::locally::for_readers;
-use super::page::{Sheet, answer, folds, gate, page};
-use super::remarks::{PostAnnotation, on_lines};
-use super::text::{plain, prose};
-use super::{CHECK, Facts};
+use super::reproduce::with_ci_advice;
 use crate::compare::{Conclusion, Merged, Verdict};
 use crate::model::Exit;
 use crate::report::rows::counts_text;
 
 /// What a check shows. Title of at most 255 bytes, without Markdown; summary and text of at most [`CHECK`] each.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Check {
-    pub standing: Standing,
+pub struct CheckPage {
+    pub state: CheckState,
     pub title: String,
     pub summary: String,
     pub text: Option<String>,
     /// At most 200, the gravest first.
-    pub annotations: Vec<PostAnnotation>,
+    pub annotations: Vec<LineAnnotation>,
 }
 
 /// What GitHub shall make of it: all but the first are conclusions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum CheckState {
     InProgress,
     Success,
     Failure,
@@ -33,77 +33,66 @@ pub enum Standing {
     ActionRequired,
 }
 
-impl Standing {
+impl CheckState {
     /// GitHub's word.
     pub fn word(self) -> &'static str {
         match self {
-            Standing::InProgress => "in_progress",
-            Standing::Success => "success",
-            Standing::Failure => "failure",
-            Standing::Neutral => "neutral",
-            Standing::ActionRequired => "action_required",
+            CheckState::InProgress => "in_progress",
+            CheckState::Success => "success",
+            CheckState::Failure => "failure",
+            CheckState::Neutral => "neutral",
+            CheckState::ActionRequired => "action_required",
         }
     }
 
     /// Green only where everything was compared and nothing regressed. What fails the job fails the check: by `fail_on`
     /// where it is given, else by the gate's own exit code, which is red also where nothing at all could be decided.
-    pub fn of(merged: &Merged, facts: &Facts) -> Self {
+    pub fn of(merged: &Merged, context: &PublishContext) -> Self {
         let pass = Exit::Pass.code();
         let inconclusive = Exit::Inconclusive.code();
         let judged = [pass, Exit::Regression.code(), Exit::Failed.code(), inconclusive];
         if !judged.contains(&merged.exit_code) {
-            return Standing::Failure;
+            return CheckState::Failure;
         }
-        let fails = |verdict| is_wanted(verdict, facts);
+        let fails = |verdict| context.fails_job(verdict);
         let has = |verdicts: &[Verdict]| {
             let count = |verdict| merged.counts.get(verdict).copied().unwrap_or(0);
             verdicts.iter().any(|verdict| fails(*verdict) && count(verdict) > 0)
         };
         let nothing_compared = merged.conclusion == Conclusion::Failed && fails(Verdict::Invalid);
-        match (facts.fail_on.is_empty(), merged.conclusion) {
-            (_, Conclusion::Pass) if merged.exit_code == pass => Standing::Success,
+        match (context.fail_on.is_empty(), merged.conclusion) {
+            (_, Conclusion::Pass) if merged.exit_code == pass => CheckState::Success,
             (false, _)
                 if nothing_compared || has(&[Verdict::Regressed, Verdict::Invalid, Verdict::Missing]) =>
             {
-                Standing::Failure
+                CheckState::Failure
             }
-            (false, _) if has(&[Verdict::Inconclusive]) => Standing::ActionRequired,
+            (false, _) if has(&[Verdict::Inconclusive]) => CheckState::ActionRequired,
             // All rows are decided, and nothing is: there was no commit to compare with.
-            (false, Conclusion::Inconclusive) if fails(Verdict::Inconclusive) => Standing::ActionRequired,
-            (true, _) if merged.exit_code == inconclusive => Standing::ActionRequired,
-            (true, _) if merged.exit_code != pass => Standing::Failure,
-            _ => Standing::Neutral,
+            (false, Conclusion::Inconclusive) if fails(Verdict::Inconclusive) => CheckState::ActionRequired,
+            (true, _) if merged.exit_code == inconclusive => CheckState::ActionRequired,
+            (true, _) if merged.exit_code != pass => CheckState::Failure,
+            _ => CheckState::Neutral,
         }
     }
 }
 
-/// Whether policy lets the job fail for rows of this verdict.
-pub fn is_wanted(verdict: Verdict, facts: &Facts) -> bool {
-    let class = match verdict {
-        Verdict::Regressed => "regression",
-        Verdict::Invalid | Verdict::Missing => "failed",
-        Verdict::Inconclusive => "inconclusive",
-        Verdict::Improved | Verdict::New | Verdict::Unchanged => return false,
-    };
-    facts.fail_on.is_empty() || facts.fail_on.iter().any(|word| word == class)
-}
-
 /// The finished check.
-pub fn check(merged: &Merged, facts: &Facts) -> Check {
-    let merged = &for_readers(merged, facts);
-    let sheet = Sheet { opening: answer(merged, facts), limit: CHECK, unchanged: None };
-    let text = folds(merged, facts, CHECK);
-    Check {
-        standing: Standing::of(merged, facts),
+pub fn check(merged: &Merged, context: &PublishContext) -> CheckPage {
+    let merged = &with_ci_advice(merged, context);
+    let layout = Layout { opening: answer(merged, context), limit: CHECK, unchanged: None };
+    let text = folds(merged, context, CHECK);
+    CheckPage {
+        state: CheckState::of(merged, context),
         title: title(merged),
-        summary: page(merged, facts, sheet),
+        summary: page(merged, context, layout),
         text: Some(text).filter(|text| !text.is_empty()),
-        annotations: on_lines(merged, facts),
+        annotations: on_lines(merged, context),
     }
 }
 
 /// `2 regressed, 13 unchanged`: what a list of checks shows.
-pub fn title(merged: &Merged) -> String {
+pub(super) fn title(merged: &Merged) -> String {
     let counts = counts_text(&merged.counts);
     let compared = [Verdict::Regressed, Verdict::Improved, Verdict::Unchanged];
     let decided = compared.iter().any(|verdict| merged.counts.get(verdict).is_some_and(|count| *count > 0));
@@ -118,17 +107,17 @@ pub fn title(merged: &Merged) -> String {
 }
 
 /// The check while it is being measured.
-pub fn begun(facts: &Facts) -> Check {
-    let mut summary = format!("{} is measuring.\n", gate(facts));
-    if let Some(base) = facts.base.commit.as_deref().and_then(super::links::full_commit) {
-        let comma = if facts.base.why.is_empty() { "" } else { ", " };
-        summary += &format!("\nBase: {}{comma}{}.\n", commit(base, facts), prose(&facts.base.why, 600));
+pub fn begun(context: &PublishContext) -> CheckPage {
+    let mut summary = format!("{} is measuring.\n", gate(context));
+    if let Some(base) = context.base.commit.as_deref().and_then(super::links::full_commit) {
+        let comma = if context.base.why.is_empty() { "" } else { ", " };
+        summary += &format!("\nBase: {}{comma}{}.\n", commit(base, context), prose(&context.base.why, 600));
     }
-    if let Some(url) = facts.run_url.as_deref().and_then(address) {
+    if let Some(url) = context.run_url.as_deref().and_then(address) {
         summary += &format!("\nSee the [run]({url}).\n");
     }
-    Check {
-        standing: Standing::InProgress,
+    CheckPage {
+        state: CheckState::InProgress,
         title: "Measuring".into(),
         summary,
         text: None,

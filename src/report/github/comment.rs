@@ -1,12 +1,12 @@
 //! The order of a comment: one answer, what changed, how to see it again, and folded what most readers skip. Room is
 //! given to what must stay first: regressions before all else, folded parts last.
 
-use super::Facts;
-use super::folded::{Commands, folded};
+use super::budget::{ByteBudget, prose};
+use super::context::{COMMENT, PublishContext, SUMMARY};
+use super::details::{Commands, folded};
 use super::links::{files_of_the_job, footer, whole_report};
-use super::locally::{Locally, locally};
-use super::section::{Section, counts, fill};
-use super::text::{Purse, prose};
+use super::machine::{MachineSection, counts, fill};
+use super::reproduce::{LocalCommand, local_command, with_ci_advice};
 use crate::compare::{Conclusion, Group, Merged, Verdict, VerdictDocument};
 use crate::report::escape::markdown_block;
 use crate::report::markdown::{details, sign};
@@ -22,7 +22,7 @@ const FOR_WORDS: usize = 4000;
 const MOST_WARNINGS: usize = 12;
 
 /// What a page begins with, and how much of it there may be.
-pub struct Sheet {
+pub(super) struct Layout {
     pub opening: String,
     /// Bytes.
     pub limit: usize,
@@ -30,21 +30,37 @@ pub struct Sheet {
     pub unchanged: Option<usize>,
 }
 
-/// Sign, gate, sentence and counts.
-pub fn opening(merged: &Merged, facts: &Facts) -> String {
-    let word = conclusion_word(merged.conclusion).to_lowercase();
-    let heading = format!("### {} {}: {word}\n\n", sign(merged.conclusion), gate(facts));
-    format!("{heading}{}", answer(merged, facts))
+/// The comment of a pull request: at most [`COMMENT`] bytes, `marker` (one line) last. What does not fit goes in this order:
+/// folded parts, improved and new rows, notes, undecided rows, regressions; each place says where the rest is.
+pub fn comment(merged: &Merged, context: &PublishContext, marker: &str) -> String {
+    let merged = &with_ci_advice(merged, context);
+    let limit = COMMENT.saturating_sub(marker.len() + 2);
+    let layout = Layout { opening: opening(merged, context), limit, unchanged: Some(60) };
+    format!("{}\n{marker}\n", page(merged, context, layout))
 }
 
-pub fn gate(facts: &Facts) -> String {
-    if facts.gate.is_empty() { "gbench-ci".into() } else { prose(&facts.gate, 300) }
+/// The summary of a step: at most [`SUMMARY`] bytes, all results as far as they fit.
+pub fn step_summary(merged: &Merged, context: &PublishContext) -> String {
+    let merged = &with_ci_advice(merged, context);
+    let layout = Layout { opening: opening(merged, context), limit: SUMMARY, unchanged: Some(usize::MAX) };
+    page(merged, context, layout)
+}
+
+/// Sign, gate, sentence and counts.
+pub(super) fn opening(merged: &Merged, context: &PublishContext) -> String {
+    let word = conclusion_word(merged.conclusion).to_lowercase();
+    let heading = format!("### {} {}: {word}\n\n", sign(merged.conclusion), gate(context));
+    format!("{heading}{}", answer(merged, context))
+}
+
+pub(super) fn gate(context: &PublishContext) -> String {
+    if context.gate.is_empty() { "gbench-ci".into() } else { prose(&context.gate, 300) }
 }
 
 /// The sentence and the counts, and whether they can be relied on.
-pub fn answer(merged: &Merged, facts: &Facts) -> String {
+pub(super) fn answer(merged: &Merged, context: &PublishContext) -> String {
     let mut text = String::new();
-    if facts.unverified {
+    if context.unverified {
         text += "> **Unverified.** These figures were measured by a job that runs the fork's own code. Names, figures and \
                  advice below are what that job said.\n\n";
     }
@@ -66,31 +82,31 @@ pub fn answer(merged: &Merged, facts: &Facts) -> String {
     text + &counts + end
 }
 
-/// The whole page but the opening's words, in at most `sheet.limit` bytes.
-pub fn page(merged: &Merged, facts: &Facts, sheet: Sheet) -> String {
-    let more = whole_report(facts);
-    let (footer, again) = (footer(merged, facts), again(merged, facts));
-    let mut purse = Purse::new(sheet.limit);
-    purse.owe(sheet.opening.len() + footer.len() + again.len() + more.len() + 200);
+/// The whole page but the opening's words, in at most `layout.limit` bytes.
+pub(super) fn page(merged: &Merged, context: &PublishContext, layout: Layout) -> String {
+    let more = whole_report(context);
+    let (footer, again) = (footer(merged, context), again(merged, context));
+    let mut budget = ByteBudget::new(layout.limit);
+    budget.reserve(layout.opening.len() + footer.len() + again.len() + more.len() + 200);
 
     let digests: Vec<Digest> = merged.groups.iter().map(|group| Digest::new(&group.verdict)).collect();
-    let mut sections = sections(merged, &digests, &more, &mut purse);
-    let for_words = purse.set_aside(FOR_WORDS);
-    fill(&mut sections, &[Verdict::Regressed], &mut purse);
-    fill(&mut sections, &[Verdict::Invalid, Verdict::Missing], &mut purse);
-    fill(&mut sections, &[Verdict::Inconclusive], &mut purse);
-    purse.give_back(for_words);
-    let warnings = warnings(merged, &more, &mut purse);
+    let mut sections = sections(merged, &digests, &more, &mut budget);
+    let for_words = budget.set_aside(FOR_WORDS);
+    fill(&mut sections, &[Verdict::Regressed], &mut budget);
+    fill(&mut sections, &[Verdict::Invalid, Verdict::Missing], &mut budget);
+    fill(&mut sections, &[Verdict::Inconclusive], &mut budget);
+    budget.put_back(for_words);
+    let warnings = warnings(merged, &more, &mut budget);
     for section in &mut sections {
-        section.explain(&mut purse);
+        section.explain(&mut budget);
     }
-    fill(&mut sections, &[Verdict::Improved, Verdict::New], &mut purse);
-    if let Some(rows) = sheet.unchanged {
-        fold(&mut sections, rows, &commands_below(merged, facts), &more, &mut purse);
+    fill(&mut sections, &[Verdict::Improved, Verdict::New], &mut budget);
+    if let Some(rows) = layout.unchanged {
+        fold(&mut sections, rows, &commands_below(merged, context), &more, &mut budget);
     }
 
     let alone = merged.groups.len() == 1;
-    let mut page = sheet.opening;
+    let mut page = layout.opening;
     for section in &sections {
         page += &section.text(&more);
         if !alone && !section.folded.is_empty() {
@@ -111,14 +127,14 @@ pub fn page(merged: &Merged, facts: &Facts, sheet: Sheet) -> String {
 }
 
 /// The folded parts of all machines by themselves, in at most `limit` bytes.
-pub fn folds(merged: &Merged, facts: &Facts, limit: usize) -> String {
-    let more = whole_report(facts);
-    let mut purse = Purse::new(limit);
+pub(super) fn folds(merged: &Merged, context: &PublishContext, limit: usize) -> String {
+    let more = whole_report(context);
+    let mut budget = ByteBudget::new(limit);
     let digests: Vec<Digest> = merged.groups.iter().map(|group| Digest::new(&group.verdict)).collect();
-    let mut sections = sections(merged, &digests, &more, &mut purse);
-    fold(&mut sections, usize::MAX, &commands_below(merged, facts), &more, &mut purse);
+    let mut sections = sections(merged, &digests, &more, &mut budget);
+    fold(&mut sections, usize::MAX, &commands_below(merged, context), &more, &mut budget);
     let alone = merged.groups.len() == 1;
-    let part = |section: &Section| match alone || section.folded.is_empty() {
+    let part = |section: &MachineSection| match alone || section.folded.is_empty() {
         true => section.folded.clone(),
         false => format!("#### {}\n\n{}\n", prose(&section.group.label, 200), section.folded),
     };
@@ -129,26 +145,26 @@ fn sections<'a>(
     merged: &'a Merged,
     digests: &'a [Digest<'a>],
     more: &str,
-    purse: &mut Purse,
-) -> Vec<Section<'a>> {
+    budget: &mut ByteBudget,
+) -> Vec<MachineSection<'a>> {
     let alone = merged.groups.len() == 1;
     let mut order: Vec<(usize, (&Group, &Digest))> = merged.groups.iter().zip(digests).enumerate().collect();
     // The gravest get their room first; all stand in the order of the document.
-    order.sort_by_key(|(_, (group, _))| gravity(group.verdict.conclusion));
-    let half = purse.left() / 2;
+    order.sort_by_key(|(_, (group, _))| severity(group.verdict.conclusion));
+    let half = budget.left() / 2;
     let mut kept = Vec::new();
     for (index, (group, digest)) in order.into_iter().take(MOST_SECTIONS) {
-        if purse.left() <= half && !kept.is_empty() {
+        if budget.left() <= half && !kept.is_empty() {
             break;
         }
-        purse.owe(more.len());
-        kept.extend(Section::new(group, digest, alone, purse).map(|section| (index, section)));
+        budget.reserve(more.len());
+        kept.extend(MachineSection::new(group, digest, alone, budget).map(|section| (index, section)));
     }
     kept.sort_by_key(|(index, _)| *index);
     kept.into_iter().map(|(_, section)| section).collect()
 }
 
-fn gravity(conclusion: Conclusion) -> u8 {
+fn severity(conclusion: Conclusion) -> u8 {
     match conclusion {
         Conclusion::Regressed => 0,
         Conclusion::Incomparable => 1,
@@ -158,15 +174,21 @@ fn gravity(conclusion: Conclusion) -> u8 {
     }
 }
 
-fn fold(sections: &mut [Section], rows: usize, commands: &Commands, more: &str, purse: &mut Purse) {
+fn fold(
+    sections: &mut [MachineSection],
+    rows: usize,
+    commands: &Commands,
+    more: &str,
+    budget: &mut ByteBudget,
+) {
     let mut to_come = sections.len();
     for section in sections {
-        let share = purse.left() / to_come;
-        let mut own = Purse::new(purse.set_aside(share));
+        let share = budget.left() / to_come;
+        let mut own = ByteBudget::new(budget.set_aside(share));
         // A heading or a blank line more.
-        own.owe(220);
+        own.reserve(220);
         section.folded = folded(section, rows, commands, more, &mut own);
-        purse.give_back(own.left());
+        budget.put_back(own.left());
         to_come -= 1;
     }
 }
@@ -175,16 +197,17 @@ fn spaced(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{text}\n") }
 }
 
-fn warnings(merged: &Merged, more: &str, purse: &mut Purse) -> String {
+fn warnings(merged: &Merged, more: &str, budget: &mut ByteBudget) -> String {
     let mut texts: Vec<String> = merged.warnings.clone();
     for group in &merged.groups {
         let label = if group.label.is_empty() { String::new() } else { format!("{}: ", group.label) };
         texts.extend(group.verdict.warnings.iter().map(|warning| format!("{label}{warning}")));
     }
-    if texts.is_empty() || !purse.pay(200 + more.len()) {
+    if texts.is_empty() || !budget.take(200 + more.len()) {
         return String::new();
     }
-    let item = |text: &String| Some(format!("- {}\n", prose(text, 900))).filter(|item| purse.pay(item.len()));
+    let item =
+        |text: &String| Some(format!("- {}\n", prose(text, 900))).filter(|item| budget.take(item.len()));
     let items: Vec<String> = texts.iter().take(MOST_WARNINGS).map_while(item).collect();
     let rest = match texts.len() - items.len() {
         0 => String::new(),
@@ -194,38 +217,38 @@ fn warnings(merged: &Merged, more: &str, purse: &mut Purse) -> String {
 }
 
 /// The command that measures the same on one's own machine. Folded where there is nothing to look into.
-fn again(merged: &Merged, facts: &Facts) -> String {
-    let Some((what, command)) = command(merged, facts) else { return String::new() };
+fn again(merged: &Merged, context: &PublishContext) -> String {
+    let Some((what, command)) = command(merged, context) else { return String::new() };
     let block = markdown_block("sh", &command);
-    match is_calm(merged) {
+    match is_all_green(merged) {
         true => format!("{}\n", details(&what, &block)),
         false => format!("**{what}**\n\n{block}\n"),
     }
 }
 
-fn command(merged: &Merged, facts: &Facts) -> Option<(String, String)> {
+fn command(merged: &Merged, context: &PublishContext) -> Option<(String, String)> {
     let short_enough = |command: &String| !command.is_empty() && command.len() <= 2000;
-    if let Some(Locally { words, command }) = locally(merged, facts) {
+    if let Some(LocalCommand { words, command }) = local_command(merged, context) {
         return Some((words, command));
     }
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
     // What a stranger's job calls a command is not put into anyone's shell.
-    let own = Some(verdict.reproduce.clone()).filter(|_| merged.groups.len() == 1 && !facts.unverified);
+    let own = Some(verdict.reproduce.clone()).filter(|_| merged.groups.len() == 1 && !context.unverified);
     Some((Digest::new(verdict).again().into(), own.filter(short_enough)?))
 }
 
-fn commands_below(merged: &Merged, facts: &Facts) -> Commands {
-    match facts.unverified {
+fn commands_below(merged: &Merged, context: &PublishContext) -> Commands {
+    match context.unverified {
         true => Commands::Hidden,
         false => Commands::But {
-            above: command(merged, facts).map(|(_, command)| command),
-            files: files_of_the_job(facts),
+            above: command(merged, context).map(|(_, command)| command),
+            files: files_of_the_job(context),
         },
     }
 }
 
 /// Nothing changed, nothing is amiss.
-fn is_calm(merged: &Merged) -> bool {
+fn is_all_green(merged: &Merged) -> bool {
     let calm = |group: &Group| {
         group.verdict.warnings.is_empty()
             && group.verdict.rows.iter().all(|row| row.verdict == Verdict::Unchanged)

@@ -1,8 +1,8 @@
 //! What most readers skip: all results, the machines and what differs in them, the method and what was checked.
 
-use super::section::Section;
+use super::budget::{ByteBudget, prose};
+use super::machine::MachineSection;
 use super::table::{Shape, Width};
-use super::text::{Purse, prose};
 use crate::compare::{Difference, VerdictDocument};
 use crate::report::escape::markdown_block;
 use crate::report::markdown::{details, differences, suites};
@@ -14,18 +14,24 @@ const WIDTH: Width = Width { columns: 120, folding: true };
 
 /// The parts in reading order, as far as there is room; method and machines come before results, of which at most
 /// `rows` are listed. `more`: where the rest is.
-pub fn folded(section: &Section, rows: usize, commands: &Commands, more: &str, purse: &mut Purse) -> String {
+pub(super) fn folded(
+    section: &MachineSection,
+    rows: usize,
+    commands: &Commands,
+    more: &str,
+    budget: &mut ByteBudget,
+) -> String {
     let digest = section.digest;
-    let method = purse.buy(method(digest, commands));
-    let machines = purse.buy(machines(digest.document));
-    let results = results(digest, rows, more, purse);
+    let method = budget.fit(method(digest, commands));
+    let machines = budget.fit(machines(digest.document));
+    let results = results(digest, rows, more, budget);
     let parts = [results, machines, method];
     let present: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     present.join("\n")
 }
 
 /// What of the document's own commands is shown.
-pub enum Commands {
+pub(super) enum Commands {
     /// None: a stranger's job wrote them.
     Hidden,
     /// All but the one that stands above already. `files`: how to get the files that they read.
@@ -98,18 +104,18 @@ fn machines(document: &VerdictDocument) -> String {
     details(title, &inside)
 }
 
-fn results(digest: &Digest, rows: usize, more: &str, purse: &mut Purse) -> String {
+fn results(digest: &Digest, rows: usize, more: &str, budget: &mut ByteBudget) -> String {
     let lines = &digest.unchanged;
     let several = digest.suites.len() > 1 && digest.speedup.is_some();
     let around = 400 + more.len();
-    if lines.is_empty() && !several || !purse.pay(around) {
+    if lines.is_empty() && !several || !budget.take(around) {
         return String::new();
     }
-    let suites = if several { purse.buy(suites(digest)) } else { String::new() };
+    let suites = if several { budget.fit(suites(digest)) } else { String::new() };
     let mut inside = String::new();
     let shape = Shape::of_results(lines);
     let names = WIDTH.names(lines.iter().take(rows));
-    let row = |line: &Line| Some(shape.row(line, WIDTH.folding, &names)).filter(|row| purse.pay(row.len()));
+    let row = |line: &Line| Some(shape.row(line, WIDTH.folding, &names)).filter(|row| budget.take(row.len()));
     let table: Vec<String> = lines.iter().take(rows).map_while(row).collect();
     if !table.is_empty() {
         inside += &shape.head();

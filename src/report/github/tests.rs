@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
+use super::context::{CHECK, COMMENT, SUMMARY};
 use super::*;
 use crate::compare::{
-    Conclusion, Difference, Group, RoundsMethod, Row, SCHEMA_MERGED, Sequence, Verdict, VerdictDocument,
+    Conclusion, Difference, Group, Merged, RoundsMethod, Row, SCHEMA_MERGED, Sequence, Verdict,
+    VerdictDocument,
 };
-use crate::model::{ParamValue, Way};
+use crate::model::{BaseChoice, ParamValue, SourceLine, Way};
 use crate::report::test_support as documents;
 use crate::report::test_support::{row, timed};
 
 const MARKER: &str = "<!-- gbench-ci {\"gate\":\"x\"} -->";
 
-fn facts() -> Facts {
-    Facts {
+fn context() -> PublishContext {
+    PublishContext {
         gate: "gbench-ci".into(),
         head: Some("02ab45cd66778899aabbccddeeff00112233aabb".into()),
         base: BaseChoice {
@@ -28,7 +30,7 @@ fn facts() -> Facts {
         report_url: Some("https://github.com/o/r/actions/runs/1/artifacts/2".into()),
         server: "https://github.com".into(),
         slug: Some("o/r".into()),
-        ..Facts::default()
+        ..PublishContext::default()
     }
 }
 
@@ -118,21 +120,21 @@ fn well_formed(page: &str, limit: usize) {
     }
 }
 
-fn all_well_formed(merged: &Merged, facts: &Facts) {
-    let comment = comment(merged, facts, MARKER);
+fn all_well_formed(merged: &Merged, context: &PublishContext) {
+    let comment = comment(merged, context, MARKER);
     well_formed(&comment, COMMENT);
     assert!(comment.ends_with(&format!("\n\n{MARKER}\n")), "{comment}");
     assert_eq!(outside_of_fences(&comment).matches("<!--").count(), 1);
-    let (title, body) = issue(merged, facts, facts.run_url.as_deref());
+    let (title, body) = issue(merged, context, context.run_url.as_deref());
     well_formed(&body, COMMENT - 1024);
     assert!(title.len() <= 200 && !title.contains('\n'));
-    well_formed(&step_summary(merged, facts), SUMMARY);
-    well_formed(&closing_note(merged, facts), COMMENT);
-    let check = check(merged, facts);
+    well_formed(&step_summary(merged, context), SUMMARY);
+    well_formed(&closing_note(merged, context), COMMENT);
+    let check = check(merged, context);
     well_formed(&check.summary, CHECK);
     well_formed(check.text.as_deref().unwrap_or_default(), CHECK);
     assert!(check.title.len() <= 255 && check.annotations.len() <= 200);
-    let log = annotations_of_log(merged, facts);
+    let log = annotations_of_log(merged, context);
     assert!(log.len() <= 10);
     let texts = check.annotations.iter().map(|annotation| (&annotation.title, &annotation.message));
     for (title, message) in texts.chain(log.iter().map(|annotation| (&annotation.title, &annotation.message)))
@@ -144,19 +146,19 @@ fn all_well_formed(merged: &Merged, facts: &Facts) {
 #[test]
 fn b2_five_hundred_cases_with_long_names_of_which_none_changed() {
     let merged = Merged::single("", of(long(500, |_| Verdict::Unchanged), Conclusion::Pass, 0));
-    all_well_formed(&merged, &facts());
-    let comment = comment(&merged, &facts(), MARKER);
+    all_well_formed(&merged, &context());
+    let comment = comment(&merged, &context(), MARKER);
     assert!(comment.contains("500 rows: 500 unchanged"), "{comment}");
     assert!(comment.contains("440 further rows are in the [whole report](https://github.com/"), "{comment}");
-    assert!(step_summary(&merged, &facts()).contains("n=499&#93;"));
+    assert!(step_summary(&merged, &context()).contains("n=499&#93;"));
 }
 
 #[test]
 fn b2_five_hundred_cases_with_long_names_and_some_of_each_verdict() {
     let verdict = |index: usize| Verdict::ALL[index % 7];
     let merged = Merged::single("", of(long(500, verdict), Conclusion::Regressed, 1));
-    all_well_formed(&merged, &facts());
-    let comment = comment(&merged, &facts(), MARKER);
+    all_well_formed(&merged, &context());
+    let comment = comment(&merged, &context(), MARKER);
     // All that is amiss stays; what got better or is new gives way first.
     assert_eq!(shown(&comment, "❌ regressed") + shown(&comment, "❌\u{a0}regressed"), 72);
     assert_eq!(shown(&comment, "❌\u{a0}invalid") + shown(&comment, "❌\u{a0}missing"), 144);
@@ -167,8 +169,8 @@ fn b2_five_hundred_cases_with_long_names_and_some_of_each_verdict() {
 fn b2_three_hundred_regressions_with_long_names_all_stay() {
     let verdict = |index: usize| if index < 300 { Verdict::Regressed } else { Verdict::Unchanged };
     let merged = Merged::single("", of(long(500, verdict), Conclusion::Regressed, 1));
-    all_well_formed(&merged, &facts());
-    let comment = comment(&merged, &facts(), MARKER);
+    all_well_formed(&merged, &context());
+    let comment = comment(&merged, &context(), MARKER);
     assert_eq!(shown(&comment, "❌\u{a0}regressed"), 300);
     // Each can still be told apart, and what to do is said.
     for index in 0..300 {
@@ -184,8 +186,8 @@ fn more_regressions_than_any_comment_holds_are_counted_and_linked() {
     let long =
         |label: &str| (label.to_owned(), of(long(2000, |_| Verdict::Regressed), Conclusion::Regressed, 1));
     let merged = merged(vec![long("h100"), long("a100")]);
-    all_well_formed(&merged, &facts());
-    let comment = comment(&merged, &facts(), MARKER);
+    all_well_formed(&merged, &context());
+    let comment = comment(&merged, &context(), MARKER);
     let rows = shown(&comment, "❌\u{a0}regressed");
     assert!(rows > 300, "{rows}");
     let more = |rows| format!("{} further rows are in the [whole report](https://", 2000 - rows);
@@ -196,10 +198,12 @@ fn more_regressions_than_any_comment_holds_are_counted_and_linked() {
 #[test]
 fn every_usual_document_is_well_formed_alone_and_together() {
     let together = documents::all().into_iter().map(|(name, document)| (name.to_owned(), document)).collect();
-    all_well_formed(&merged(together), &facts());
+    all_well_formed(&merged(together), &context());
     for (_, document) in documents::all() {
-        for facts in [facts(), Facts::default(), Facts { unverified: true, ..facts() }] {
-            all_well_formed(&Merged::single("", document.clone()), &facts);
+        for context in
+            [context(), PublishContext::default(), PublishContext { unverified: true, ..context() }]
+        {
+            all_well_formed(&Merged::single("", document.clone()), &context);
         }
     }
 }
@@ -214,15 +218,15 @@ fn a_thousand_machines_are_counted_where_they_have_no_section() {
         (format!("machine-{index}"), document)
     };
     let merged = merged((0..1000).map(machine).collect());
-    all_well_formed(&merged, &facts());
-    let comment = comment(&merged, &facts(), MARKER);
+    all_well_formed(&merged, &context());
+    let comment = comment(&merged, &context(), MARKER);
     assert!(comment.contains("#### ❌ machine-999: regressed"), "the red one has its section");
     assert!(comment.contains("machines without a section here: see the [whole report]"), "{comment}");
 }
 
 #[test]
 fn nothing_changed_is_said_in_few_words() {
-    let comment = comment(&Merged::single("", documents::all_unchanged()), &facts(), MARKER);
+    let comment = comment(&Merged::single("", documents::all_unchanged()), &context(), MARKER);
     let open: String = comment.split("<details>").next().unwrap().into();
     assert!(open.len() < 250, "{open}");
     assert!(!open.contains("| ") && !comment.contains("**Next:**"), "{comment}");
@@ -230,9 +234,9 @@ fn nothing_changed_is_said_in_few_words() {
 
 #[test]
 fn a_check_is_green_only_for_a_pass_and_follows_the_policy() {
-    let standing = |document: VerdictDocument, fail_on: &[&str]| {
+    let state = |document: VerdictDocument, fail_on: &[&str]| {
         let fail_on = fail_on.iter().map(|word| (*word).to_owned()).collect();
-        check(&Merged::single("", document), &Facts { fail_on, ..facts() }).standing
+        check(&Merged::single("", document), &PublishContext { fail_on, ..context() }).state
     };
     let doubtful = || vec![timed("s/x", Verdict::Inconclusive, 1.0, 0.01, 0.1)];
     let partly = || [doubtful(), vec![timed("s/y", Verdict::Unchanged, 1.0, 0.0, 0.1)]].concat();
@@ -252,47 +256,47 @@ fn a_check_is_green_only_for_a_pass_and_follows_the_policy() {
     let gaps = of(vec![row("s/x", Verdict::Missing)], Conclusion::Failed, 4);
     let nothing = of(Vec::new(), Conclusion::Failed, 4);
     let gaps_allowed = of(vec![row("s/x", Verdict::Missing)], Conclusion::Failed, 0);
-    let cases: [(&VerdictDocument, &[&str], Standing); 20] = [
-        (&documents::all_unchanged(), &[], Standing::Success),
-        (&documents::all_unchanged(), &["inconclusive"], Standing::Success),
-        (&documents::one_regressed(), &[], Standing::Failure),
-        (&documents::one_regressed(), &["regression"], Standing::Failure),
-        (&documents::one_regressed(), &["failed"], Standing::Neutral),
-        (&allowed, &[], Standing::Neutral),
-        (&allowed, &["inconclusive"], Standing::ActionRequired),
-        (&undecided, &[], Standing::ActionRequired),
-        (&gaps_undecided, &[], Standing::ActionRequired),
+    let cases: [(&VerdictDocument, &[&str], CheckState); 20] = [
+        (&documents::all_unchanged(), &[], CheckState::Success),
+        (&documents::all_unchanged(), &["inconclusive"], CheckState::Success),
+        (&documents::one_regressed(), &[], CheckState::Failure),
+        (&documents::one_regressed(), &["regression"], CheckState::Failure),
+        (&documents::one_regressed(), &["failed"], CheckState::Neutral),
+        (&allowed, &[], CheckState::Neutral),
+        (&allowed, &["inconclusive"], CheckState::ActionRequired),
+        (&undecided, &[], CheckState::ActionRequired),
+        (&gaps_undecided, &[], CheckState::ActionRequired),
         // The job was told to let it pass, and does.
-        (&undecided, &["regression", "failed"], Standing::Neutral),
-        (&asked, &[], Standing::ActionRequired),
-        (&mixed, &["inconclusive"], Standing::ActionRequired),
-        (&mixed, &["inconclusive", "regression"], Standing::Failure),
-        (&gaps, &[], Standing::Failure),
-        (&gaps, &["failed"], Standing::Failure),
-        (&gaps, &["regression"], Standing::Neutral),
-        (&nothing, &["failed"], Standing::Failure),
-        (&nothing, &["regression"], Standing::Neutral),
-        (&gaps_allowed, &[], Standing::Neutral),
-        (&documents::incomparable(), &["regression"], Standing::Failure),
+        (&undecided, &["regression", "failed"], CheckState::Neutral),
+        (&asked, &[], CheckState::ActionRequired),
+        (&mixed, &["inconclusive"], CheckState::ActionRequired),
+        (&mixed, &["inconclusive", "regression"], CheckState::Failure),
+        (&gaps, &[], CheckState::Failure),
+        (&gaps, &["failed"], CheckState::Failure),
+        (&gaps, &["regression"], CheckState::Neutral),
+        (&nothing, &["failed"], CheckState::Failure),
+        (&nothing, &["regression"], CheckState::Neutral),
+        (&gaps_allowed, &[], CheckState::Neutral),
+        (&documents::incomparable(), &["regression"], CheckState::Failure),
     ];
     for (index, (document, fail_on, expected)) in cases.into_iter().enumerate() {
-        assert_eq!(standing(document.clone(), fail_on), expected, "case {index}");
+        assert_eq!(state(document.clone(), fail_on), expected, "case {index}");
     }
     for document in [&allowed, &asked, &undecided, &gaps_undecided] {
         assert_eq!(crate::compare::check_consistency(document), Ok(()), "a gate gives such a document");
     }
-    let title = |document: &VerdictDocument| check(&Merged::single("", document.clone()), &facts()).title;
+    let title = |document: &VerdictDocument| check(&Merged::single("", document.clone()), &context()).title;
     assert_eq!(title(&undecided), "Nothing could be decided: 1 inconclusive");
     assert_eq!(title(&allowed), "1 inconclusive, 1 unchanged");
 }
 
 /// All texts of one verdict, with blanks that may be broken.
-fn texts(merged: &Merged, facts: &Facts) -> Vec<String> {
-    let check = check(merged, facts);
+fn texts(merged: &Merged, context: &PublishContext) -> Vec<String> {
+    let check = check(merged, context);
     let annotations = check.annotations.iter().map(|annotation| annotation.message.clone());
-    let log = annotations_of_log(merged, facts).into_iter().map(|annotation| annotation.message);
-    let mut texts = vec![comment(merged, facts, MARKER), step_summary(merged, facts), check.summary];
-    texts.push(issue(merged, facts, None).1);
+    let log = annotations_of_log(merged, context).into_iter().map(|annotation| annotation.message);
+    let mut texts = vec![comment(merged, context, MARKER), step_summary(merged, context), check.summary];
+    texts.push(issue(merged, context, None).1);
     texts.extend(annotations.chain(log));
     texts.into_iter().map(|text| text.replace('\u{a0}', " ")).collect()
 }
@@ -331,9 +335,9 @@ fn a_reader_of_a_job_is_told_what_a_job_can_do_and_not_to_resume() {
         document
     };
     let source = SourceLine { benchmark: "s/x".into(), path: "x.py".into(), line: 1 };
-    let facts = Facts { sources: vec![source], ..facts() };
+    let context = PublishContext { sources: vec![source], ..context() };
     let said = |rounds, more, expected: &str| {
-        let texts = texts(&Merged::single("", document(rounds, more)), &facts);
+        let texts = texts(&Merged::single("", document(rounds, more)), &context);
         assert_eq!(texts.len(), 6);
         for text in texts {
             let text = text.replace("<code>", "`").replace("</code>", "`");
@@ -363,7 +367,7 @@ fn changes_that_no_commit_holds_are_not_said_to_be_in_one() {
     let clean = Merged::single("", document.clone());
     document.head.dirty = true;
     let dirty = Merged::single("", document);
-    let compared = |merged| comment(merged, &facts(), MARKER);
+    let compared = |merged| comment(merged, &context(), MARKER);
     assert!(
         compared(&clean).contains("\ngbench-ci compare 9f1c2e7ab0..02ab45cd66\n"),
         "{}",
@@ -388,7 +392,7 @@ fn an_annotation_stands_on_a_line_of_the_repository_and_nowhere_else() {
     let merged = Merged::single("", documents::one_regressed());
     let at = |path: &str, line| {
         let source = SourceLine { benchmark: "memory/copy".into(), path: path.into(), line };
-        check(&merged, &Facts { sources: vec![source], ..facts() }).annotations
+        check(&merged, &PublishContext { sources: vec![source], ..context() }).annotations
     };
     let found = at("benches/copy.py", 7);
     assert_eq!(found.len(), 1);
@@ -399,7 +403,7 @@ fn an_annotation_stands_on_a_line_of_the_repository_and_nowhere_else() {
     }
     assert_eq!(at("benches/copy.py", 0), []);
     // Both rows are remarked upon in the log, which needs no line.
-    assert_eq!(annotations_of_log(&merged, &facts()).len(), 2);
+    assert_eq!(annotations_of_log(&merged, &context()).len(), 2);
 }
 
 #[test]
@@ -412,7 +416,7 @@ fn many_rows_of_one_benchmark_are_one_annotation() {
     let verdict = |index| if index < 30 { Verdict::Regressed } else { Verdict::Inconclusive };
     let merged = Merged::single("", of(long(40, verdict), Conclusion::Regressed, 1));
     // Names of one length have one benchmark for every number of digits.
-    let annotations = check(&merged, &Facts { sources: vec![source], ..facts() }).annotations;
+    let annotations = check(&merged, &PublishContext { sources: vec![source], ..context() }).annotations;
     assert_eq!(annotations.len(), 1);
     assert!(annotations[0].title.ends_with(": 10 regressed"), "{}", annotations[0].title);
     let lines: Vec<&str> = annotations[0].message.lines().collect();
@@ -422,8 +426,8 @@ fn many_rows_of_one_benchmark_are_one_annotation() {
 
 #[test]
 fn a_check_that_began_says_so_and_against_what() {
-    let begun = begun(&facts());
-    assert_eq!((begun.standing, begun.text), (Standing::InProgress, None));
+    let begun = begun(&context());
+    assert_eq!((begun.state, begun.text), (CheckState::InProgress, None));
     assert!(begun.summary.contains("3 days old"), "{}", begun.summary);
 }
 
@@ -527,7 +531,7 @@ proptest! {
         unverified: bool,
     ) {
         let base = BaseChoice { commit: Some(url.clone()), committed: Some(why.clone()), why, by_hand: false };
-        let odd = Facts {
+        let odd = PublishContext {
             gate, base, unverified,
             head: Some(url.clone()),
             run_url: Some(url.clone()),
@@ -535,11 +539,11 @@ proptest! {
             flags,
             server: url.clone(),
             slug: Some(url),
-            ..Facts::default()
+            ..PublishContext::default()
         };
         let mut merged = merged(documents);
         merged.warnings = merged.groups[0].verdict.warnings.clone();
         all_well_formed(&merged, &odd);
-        all_well_formed(&merged, &facts());
+        all_well_formed(&merged, &context());
     }
 }

@@ -5,7 +5,7 @@ use crate::model::sha256_hex;
 
 /// Hexadecimal digest of the conclusion and of every row that is not unchanged: which it is, on which machine, and what was
 /// said of it. Figures are no part of it: they differ from run to run.
-pub fn state(merged: &Merged) -> String {
+pub fn fingerprint(merged: &Merged) -> String {
     let mut said = Vec::new();
     for group in &merged.groups {
         let rows = group.verdict.rows.iter().filter(|row| row.verdict != Verdict::Unchanged);
@@ -34,8 +34,8 @@ mod tests {
         }
         noisier.groups[0].verdict.rows.reverse();
         noisier.groups[0].verdict.warnings.clear();
-        assert_eq!(state(&noisier), state(&merged));
-        assert_eq!(state(&merged).len(), 64);
+        assert_eq!(fingerprint(&noisier), fingerprint(&merged));
+        assert_eq!(fingerprint(&merged).len(), 64);
 
         let mut green = merged.clone();
         green.groups[0].verdict.rows[0].verdict = Verdict::Unchanged;
@@ -46,7 +46,7 @@ mod tests {
         let mut lenient = merged.clone();
         lenient.conclusion = crate::compare::Conclusion::Failed;
         let states: std::collections::BTreeSet<String> =
-            [&merged, &green, &elsewhere, &other_metric, &lenient].map(state).into();
+            [&merged, &green, &elsewhere, &other_metric, &lenient].map(fingerprint).into();
         assert_eq!(states.len(), 5);
     }
 }

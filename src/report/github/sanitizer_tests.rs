@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use rand::{RngExt, SeedableRng};
 
-use super::{COMMENT, Facts, comment, step_summary};
+use super::context::COMMENT;
+use super::{PublishContext, comment, step_summary};
 use crate::compare::{Merged, VerdictDocument};
 use crate::model::ParamValue;
 use crate::report::escape::{markdown, markdown_block, markdown_code, markdown_code_folding, visible};
@@ -262,16 +263,16 @@ fn t8_a_page_of_hostile_texts_holds_only_the_elements_that_are_ours() {
         merged.groups.push(merged.groups[0].clone());
         merged.sentence = texts[1].clone();
         let address = "https://github.com/o/r";
-        let facts = Facts {
+        let context = PublishContext {
             gate: texts[2].clone(),
             run_url: Some(format!("{address}/actions/runs/1")),
             report_url: Some(format!("{} ", texts[3])),
             server: "https://github.com".into(),
             slug: Some("o/r".into()),
             unverified: seed % 2 == 0,
-            ..Facts::default()
+            ..PublishContext::default()
         };
-        for page in [comment(&merged, &facts, "<!-- ours -->"), step_summary(&merged, &facts)] {
+        for page in [comment(&merged, &context, "<!-- ours -->"), step_summary(&merged, &context)] {
             let html = rendered(&engine, &page.replace("<!-- ours -->", ""));
             for (element, text) in elements(&html) {
                 let name: String = element
@@ -298,7 +299,8 @@ fn t9_a_marker_in_a_name_is_none() {
     }
     document.rows[0].case.params.insert("p".into(), ParamValue::Text(forged.into()));
     document.warnings = vec![forged.into()];
-    let page = comment(&Merged::single(forged, document), &Facts::default(), "<!-- gbench-ci {} -->");
+    let page =
+        comment(&Merged::single(forged, document), &PublishContext::default(), "<!-- gbench-ci {} -->");
     assert_eq!(page.lines().last(), Some("<!-- gbench-ci {} -->"));
     assert_eq!((page.matches("<!--").count(), page.matches("-->").count()), (1, 1), "{page}");
     assert!(page.len() < COMMENT);

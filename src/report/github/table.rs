@@ -1,6 +1,6 @@
 //! Rows of results: base, head, the change with its interval, the verdict with its margin.
 
-use super::text::{Short, figure, prose};
+use super::budget::{ShortNames, figure, prose};
 use crate::compare::Verdict;
 use crate::report::markdown::stacked;
 use crate::report::rounds::fine;
@@ -9,21 +9,21 @@ use crate::report::rows::{Line, Side};
 /// How much of a name a table shows: so many characters, and whether those of a long one are on several lines. That reads
 /// better, and takes more bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Width {
+pub(super) struct Width {
     pub columns: usize,
     pub folding: bool,
 }
 
 impl Width {
     /// The names of a table's rows, cut to this width.
-    pub fn names<'l, 'r: 'l>(self, lines: impl Iterator<Item = &'l Line<'r>>) -> Short {
-        Short::new(lines.map(|line| line.name.as_str()), self.columns)
+    pub fn names<'l, 'r: 'l>(self, lines: impl Iterator<Item = &'l Line<'r>>) -> ShortNames {
+        ShortNames::new(lines.map(|line| line.name.as_str()), self.columns)
     }
 }
 
 /// Which columns a table has beside case, base and head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub(super) struct Shape {
     changes: bool,
     verdicts: bool,
     /// How many decided, and how much they differ among each other; below base and head, the spread.
@@ -60,7 +60,7 @@ impl Shape {
     }
 
     /// One row. `names`: as [`Width::names`] makes them for the table.
-    pub fn row(self, line: &Line, folding: bool, names: &Short) -> String {
+    pub fn row(self, line: &Line, folding: bool, names: &ShortNames) -> String {
         let name = if folding { names.name_in_cell(&line.name) } else { names.name(&line.name) };
         let case = stacked(&name, &prose(&line.row.metric, 120));
         let side = |side: &Side| {
@@ -93,7 +93,7 @@ fn verdict(line: &Line) -> String {
 }
 
 /// What the verdict was held against: in rounds, what a red must lie beyond, and for the rest the target.
-pub fn margin(line: &Line) -> f64 {
+pub(super) fn margin(line: &Line) -> f64 {
     match (&line.row.sequence, line.row.verdict) {
         (Some(sequence), Verdict::Regressed | Verdict::Improved) => sequence.min_effect,
         _ => line.row.threshold,

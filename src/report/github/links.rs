@@ -1,8 +1,7 @@
 //! What may stand in an address, and the lines made of addresses. Only what is known to be harmless becomes a link.
 
-use super::Facts;
-use super::locally::is_dirty;
-use super::text::prose;
+use super::budget::prose;
+use super::context::PublishContext;
 use crate::compare::Merged;
 use crate::report::rows::short_commit;
 
@@ -10,51 +9,56 @@ use crate::report::rows::short_commit;
 const LONGEST: usize = 1000;
 
 /// The address, unless it could be more than one.
-pub fn address(url: &str) -> Option<&str> {
+pub(super) fn address(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("https://").or(url.strip_prefix("http://"))?;
     let harmless = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#%=&+,".contains(c);
     (!rest.is_empty() && url.len() <= LONGEST && rest.chars().all(harmless)).then_some(url)
 }
 
 /// A full commit id: 40 or 64 hexadecimal digits.
-pub fn full_commit(commit: &str) -> Option<&str> {
+pub(super) fn full_commit(commit: &str) -> Option<&str> {
     let hexadecimal = commit.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c));
     (hexadecimal && [40, 64].contains(&commit.len())).then_some(commit)
 }
 
 /// The repository's page.
-fn repository(facts: &Facts) -> Option<String> {
-    let slug = facts.slug.as_deref()?;
+fn repository(context: &PublishContext) -> Option<String> {
+    let slug = context.slug.as_deref()?;
     let part = |text: &str| {
         let harmless = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         !text.is_empty() && text.chars().all(harmless) && !text.starts_with('.')
     };
     let (owner, name) = slug.split_once('/')?;
-    let page = format!("{}/{slug}", address(&facts.server)?.trim_end_matches('/'));
+    let page = format!("{}/{slug}", address(&context.server)?.trim_end_matches('/'));
     (part(owner) && part(name)).then_some(page)
 }
 
 /// Both commits of the comparison: what the publishing side knows of them, else what the verdict says.
-pub fn commits<'a>(merged: &'a Merged, facts: &'a Facts) -> [Option<&'a str>; 2] {
+pub(super) fn commits<'a>(merged: &'a Merged, context: &'a PublishContext) -> [Option<&'a str>; 2] {
     let verdict = merged.groups.first().map(|group| &group.verdict);
-    let base = facts.base.commit.as_deref().or(verdict.and_then(|verdict| verdict.base.commit.as_deref()));
-    let head = facts.head.as_deref().or(verdict.and_then(|verdict| verdict.head.commit.as_deref()));
+    let base = context.base.commit.as_deref().or(verdict.and_then(|verdict| verdict.base.commit.as_deref()));
+    let head = context.head.as_deref().or(verdict.and_then(|verdict| verdict.head.commit.as_deref()));
     [base, head].map(|commit| full_commit(commit?))
 }
 
+/// The head was a working tree with changes.
+pub(super) fn is_dirty(merged: &Merged) -> bool {
+    merged.groups.iter().any(|group| group.verdict.head.dirty)
+}
+
 /// The commit's short id, linked where the repository is known.
-pub fn commit(commit: &str, facts: &Facts) -> String {
+pub(super) fn commit(commit: &str, context: &PublishContext) -> String {
     let short = format!("`{}`", short_commit(commit));
-    match repository(facts) {
+    match repository(context) {
         Some(page) => format!("[{short}]({page}/commit/{commit})"),
         None => short,
     }
 }
 
 /// Where all of it stands: for `12 more rows are in …`.
-pub fn whole_report(facts: &Facts) -> String {
+pub(super) fn whole_report(context: &PublishContext) -> String {
     let url = |url: &Option<String>| url.as_deref().and_then(address).map(str::to_owned);
-    match (url(&facts.report_url), url(&facts.run_url)) {
+    match (url(&context.report_url), url(&context.run_url)) {
         (Some(url), _) => format!("the [whole report]({url})"),
         (None, Some(url)) => format!("the [run]({url})'s summary and artifacts"),
         (None, None) => "the JSON document".into(),
@@ -62,8 +66,8 @@ pub fn whole_report(facts: &Facts) -> String {
 }
 
 /// What has to be done before a command that reads what a job kept: a sentence that ends before the command.
-pub fn files_of_the_job(facts: &Facts) -> String {
-    let run = match facts.run_url.as_deref().and_then(address) {
+pub(super) fn files_of_the_job(context: &PublishContext) -> String {
+    let run = match context.run_url.as_deref().and_then(address) {
         Some(url) => format!("the [run]({url})"),
         None => "the run".into(),
     };
@@ -73,27 +77,27 @@ pub fn files_of_the_job(facts: &Facts) -> String {
 }
 
 /// The last line: which commits, which baseline and why, which run, which version.
-pub fn footer(merged: &Merged, facts: &Facts) -> String {
-    let [base, head] = commits(merged, facts);
+pub(super) fn footer(merged: &Merged, context: &PublishContext) -> String {
+    let [base, head] = commits(merged, context);
     let mut said = String::new();
-    if base.is_some() || !facts.base.why.is_empty() {
+    if base.is_some() || !context.base.why.is_empty() {
         said += "Base";
         if let Some(base) = base {
-            said += &format!(" {}", commit(base, facts));
+            said += &format!(" {}", commit(base, context));
         }
-        if let Some(day) = facts.base.committed.as_deref().and_then(day) {
+        if let Some(day) = context.base.committed.as_deref().and_then(day) {
             said += &format!(" of {day}");
         }
-        if !facts.base.why.is_empty() {
-            said += &format!(": {}", prose(&facts.base.why, 600));
+        if !context.base.why.is_empty() {
+            said += &format!(": {}", prose(&context.base.why, 600));
         }
         said += ". ";
     }
     if let Some(head) = head {
         let changes = if is_dirty(merged) { " with changes that are not committed" } else { "" };
-        said += &format!("Head {}{changes}. ", commit(head, facts));
+        said += &format!("Head {}{changes}. ", commit(head, context));
     }
-    let changed = match (repository(facts), base, head) {
+    let changed = match (repository(context), base, head) {
         (Some(page), Some(base), Some(head)) if base != head => {
             Some(format!("[What changed]({page}/compare/{base}...{head})"))
         }
@@ -102,7 +106,7 @@ pub fn footer(merged: &Merged, facts: &Facts) -> String {
     let link = |word: &str, url: &Option<String>| {
         url.as_deref().and_then(address).map(|url| format!("[{word}]({url})"))
     };
-    let links = [changed, link("Run", &facts.run_url), link("Whole report", &facts.report_url)];
+    let links = [changed, link("Run", &context.run_url), link("Whole report", &context.report_url)];
     let version = format!("gbench-ci {}", prose(&merged.tool_version, 60));
     let links: Vec<String> = links.into_iter().flatten().chain([version]).collect();
     format!("<sub>{said}{}</sub>\n", links.join(" · "))
@@ -134,12 +138,12 @@ mod tests {
 
     #[test]
     fn a_repository_that_is_none_is_not_linked() {
-        let facts = |server: &str, slug: &str| Facts {
+        let context = |server: &str, slug: &str| PublishContext {
             server: server.into(),
             slug: Some(slug.into()),
-            ..Facts::default()
+            ..PublishContext::default()
         };
-        let page = |server, slug| repository(&facts(server, slug));
+        let page = |server, slug| repository(&context(server, slug));
         assert_eq!(page("https://github.com/", "o/r.s").as_deref(), Some("https://github.com/o/r.s"));
         for slug in ["o", "o/r/s", "../r", "o/<x>", "o/"] {
             assert_eq!(page("https://github.com", slug), None, "{slug}");

@@ -8,7 +8,7 @@ use crate::report::escape::{markdown, markdown_code, markdown_code_folding, visi
 use crate::report::fit::{cut_middle, width};
 
 /// Prose for Markdown in at most `bytes` bytes (at least 32): its end gives way.
-pub fn prose(text: &str, bytes: usize) -> String {
+pub(super) fn prose(text: &str, bytes: usize) -> String {
     within(text, bytes, |text| match text.contains('`') {
         // What stands in code is copied.
         true => markdown(text),
@@ -18,13 +18,13 @@ pub fn prose(text: &str, bytes: usize) -> String {
 }
 
 /// Names in at most so many characters each: their middles give way, and no two of them that differ look alike.
-pub struct Short {
+pub(super) struct ShortNames {
     columns: usize,
     /// Those that another name would look like if only their middle were cut.
     told_apart: HashMap<String, String>,
 }
 
-impl Short {
+impl ShortNames {
     /// For the names that stand beside each other.
     pub fn new<'n>(names: impl Iterator<Item = &'n str>, columns: usize) -> Self {
         let long: BTreeSet<&str> = names.filter(|name| width(&visible(name)) > columns).collect();
@@ -53,7 +53,7 @@ impl Short {
         self.escaped(name, markdown_code)
     }
 
-    /// [`Short::name`] for a table: a long one may be broken into lines.
+    /// [`ShortNames::name`] for a table: a long one may be broken into lines.
     pub fn name_in_cell(&self, name: &str) -> String {
         self.escaped(name, markdown_code_folding)
     }
@@ -102,12 +102,12 @@ fn digested(names: &[&str], columns: usize) -> HashMap<String, String> {
 }
 
 /// Plain text in one line of at most `bytes` bytes.
-pub fn plain(text: &str, bytes: usize) -> String {
+pub(super) fn plain(text: &str, bytes: usize) -> String {
     within(text, bytes, |text| visible(text).into_owned())
 }
 
 /// A figure with its unit, as prose that is never broken.
-pub fn figure(text: &str) -> String {
+pub(super) fn figure(text: &str) -> String {
     prose(text, 90).replace(' ', "\u{a0}")
 }
 
@@ -130,9 +130,9 @@ fn within(text: &str, bytes: usize, escape: impl Fn(&str) -> String) -> String {
 }
 
 /// Bytes that are left of a limit.
-pub struct Purse(usize);
+pub(super) struct ByteBudget(usize);
 
-impl Purse {
+impl ByteBudget {
     pub fn new(bytes: usize) -> Self {
         Self(bytes)
     }
@@ -142,7 +142,7 @@ impl Purse {
     }
 
     /// Whether there was room; only then it is taken.
-    pub fn pay(&mut self, bytes: usize) -> bool {
+    pub fn take(&mut self, bytes: usize) -> bool {
         let enough = bytes <= self.0;
         if enough {
             self.0 -= bytes;
@@ -151,12 +151,12 @@ impl Purse {
     }
 
     /// The text if there is room for it, else nothing.
-    pub fn buy(&mut self, text: String) -> String {
-        if self.pay(text.len()) { text } else { String::new() }
+    pub fn fit(&mut self, text: String) -> String {
+        if self.take(text.len()) { text } else { String::new() }
     }
 
     /// Room for what must be there in any case.
-    pub fn owe(&mut self, bytes: usize) {
+    pub fn reserve(&mut self, bytes: usize) {
         self.0 = self.0.saturating_sub(bytes);
     }
 
@@ -167,7 +167,7 @@ impl Purse {
         aside
     }
 
-    pub fn give_back(&mut self, bytes: usize) {
+    pub fn put_back(&mut self, bytes: usize) {
         self.0 += bytes;
     }
 }
@@ -182,7 +182,7 @@ mod tests {
     fn what_is_cut_says_so_and_keeps_what_tells_names_apart() {
         assert_eq!(prose("short", 32), "short");
         assert_eq!(prose(&"ab ".repeat(40), 32), "ab ab ab ab ab ab ab ab…");
-        let alone = Short::new(std::iter::empty(), 12);
+        let alone = ShortNames::new(std::iter::empty(), 12);
         assert_eq!(alone.name("kernels/gemm[n=1024]"), "`kern…n=1024]`");
         assert_eq!(figure("12.31 ms"), "12.31\u{a0}ms");
     }
@@ -192,7 +192,7 @@ mod tests {
         let long = |middle: &str| format!("kernels/{}_{middle}_{}[n=1024]", "a".repeat(40), "z".repeat(40));
         let names: Vec<String> = (0..35).map(|index| long(&format!("tile{index}"))).collect();
         for columns in [60, 40] {
-            let short = Short::new(names.iter().map(String::as_str), columns);
+            let short = ShortNames::new(names.iter().map(String::as_str), columns);
             let shown: BTreeSet<String> = names.iter().map(|name| short.of(name)).collect();
             assert_eq!(shown.len(), names.len(), "{shown:?}");
             assert!(shown.iter().all(|name| width(name) <= columns));
@@ -202,7 +202,7 @@ mod tests {
         // They differ in two places far from each other, more than there is room for.
         let two = |i| format!("s/{}{}{}{}{}", "a".repeat(30), i % 2, "b".repeat(90), i / 2, "c".repeat(60));
         let names: Vec<String> = (0..4).map(two).collect();
-        let short = Short::new(names.iter().map(String::as_str), 40);
+        let short = ShortNames::new(names.iter().map(String::as_str), 40);
         let shown: BTreeSet<String> = names.iter().map(|name| short.of(name)).collect();
         assert_eq!(shown.len(), 4, "{shown:?}");
         assert!(shown.iter().all(|name| width(name) <= 40));
@@ -214,7 +214,7 @@ mod tests {
             names in proptest::collection::btree_set("[ab/é]{20,90}", 2..12),
             columns in 24usize..60,
         ) {
-            let short = Short::new(names.iter().map(String::as_str), columns);
+            let short = ShortNames::new(names.iter().map(String::as_str), columns);
             let shown: BTreeSet<String> = names.iter().map(|name| short.of(name)).collect();
             prop_assert!(shown.iter().all(|name| width(name) <= columns), "{:?}", shown);
             prop_assert_eq!(shown.len(), names.len(), "{:?}", shown);
@@ -224,7 +224,7 @@ mod tests {
         fn no_text_is_longer_than_its_share(text in "(.|[\u{300}\u{202e}@#&<]){0,200}", bytes in 32usize..200) {
             prop_assert!(prose(&text, bytes).len() <= bytes);
             prop_assert!(plain(&text, bytes).len() <= bytes);
-            let short = Short::new(std::iter::once(text.as_str()), bytes);
+            let short = ShortNames::new(std::iter::once(text.as_str()), bytes);
             prop_assert!(short.name(&text).len() <= bytes * 6 + 40);
             prop_assert!(short.name_in_cell(&text).len() <= bytes * 6 + 40);
         }
