@@ -5,7 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
-use super::{Explained, Rowless};
+use super::row::{Explained, Rowless};
 use crate::compare::{DecisionTrace, Method, Row, Verdict, VerdictDocument};
 
 const SCHEMA: &str = "gbench-ci/explanation/v1";
@@ -109,7 +109,7 @@ pub fn render(
     let not_judged = rowless.iter();
     let not_judged =
         not_judged.map(|case| V1Rowless { case: case.case.to_string(), reason: case.reason.clone() });
-    crate::report::json::render(
+    crate::report::layout::json::render(
         &V1 {
             schema: SCHEMA,
             sentence: &document.sentence,

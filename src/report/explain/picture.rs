@@ -8,7 +8,7 @@
 use super::plot::{evidence_span, reach, share};
 use super::words::{e_value, side_of, slowdown};
 use crate::compare::DecisionTrace;
-use crate::report::page::Style;
+use crate::report::layout::terminal::Style;
 
 /// Lines of a panel.
 const DIFFERENCE_LINES: usize = 13;
@@ -20,7 +20,7 @@ const LEGEND: usize = 14;
 const MOST_COLUMNS: usize = 4;
 
 /// What the pictures are drawn with.
-struct Ink {
+struct Glyphs {
     dot: char,
     screen: char,
     disturbed: char,
@@ -29,9 +29,9 @@ struct Ink {
     dotted: char,
 }
 
-const UNICODE: Ink =
-    Ink { dot: '●', screen: '◆', disturbed: '○', zero: '─', dashed: '╌', dotted: '┈' };
-const ASCII: Ink = Ink { dot: 'o', screen: '*', disturbed: 'x', zero: '-', dashed: '=', dotted: '.' };
+const UNICODE: Glyphs =
+    Glyphs { dot: '●', screen: '◆', disturbed: '○', zero: '─', dashed: '╌', dotted: '┈' };
+const ASCII: Glyphs = Glyphs { dot: 'o', screen: '*', disturbed: 'x', zero: '-', dashed: '=', dotted: '.' };
 
 pub fn differences_title(trace: &DecisionTrace, style: Style) -> String {
     let ink = if style.unicode { UNICODE } else { ASCII };
@@ -103,7 +103,7 @@ struct Canvas {
 
 impl Canvas {
     fn new(lines: usize, rounds: usize, style: Style) -> Self {
-        let room = usize::from(style.width.max(Style::LEAST_WIDTH)) - LABEL - LEGEND - 4;
+        let room = usize::from(style.width.max(Style::MIN_WIDTH)) - LABEL - LEGEND - 4;
         let each = (room / rounds.max(1)).min(MOST_COLUMNS);
         let (pace, columns) = match each {
             0 => (room as f64 / rounds as f64, room),
@@ -165,7 +165,7 @@ impl Canvas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fit::width;
+    use crate::report::layout::width::width;
 
     #[test]
     fn a_picture_keeps_within_its_width_for_any_number_of_rounds() {

@@ -2,11 +2,11 @@
 
 use std::f64::consts::LN_10;
 
+use super::row::Explained;
 use super::words::{Towards, e_value, least, side_of, slowdown};
-use super::{Explained, percent};
 use crate::compare::{Change, Conclusion, DecisionTrace, SequentialStep, Verdict, is_known};
-use crate::report::number;
-use crate::report::rows::plural;
+use crate::report::layout::number::{self, fine as percent};
+use crate::report::layout::words::plural;
 
 /// The steps to the verdict, in order.
 pub fn trace(explained: &Explained) -> Vec<String> {

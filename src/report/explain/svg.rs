@@ -4,11 +4,12 @@
 use std::fmt::Write;
 
 use super::plot::{evidence_span, reach, share};
+use super::row::Explained;
 use super::words::{e_value, headline, side_of, slowdown};
-use super::{Explained, percent};
 use crate::compare::{DecisionTrace, Verdict};
-use crate::report::escape::xml;
-use crate::report::fit::{cut_middle, fold};
+use crate::report::layout::escape::xml;
+use crate::report::layout::number::fine as percent;
+use crate::report::layout::width::{cut_middle, fold};
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 560.0;

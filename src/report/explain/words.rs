@@ -2,12 +2,12 @@
 
 use std::f64::consts::LN_10;
 
-use super::{Explained, percent};
+use super::row::Explained;
 use crate::compare::{DecisionTrace, MeasuredRound, Row, RowSide, SequentialStep, SideSummary, Verdict};
 use crate::model::Way;
-use crate::report::number;
-use crate::report::rounds::checks;
-use crate::report::rows::plural;
+use crate::report::layout::number::{self, fine as percent};
+use crate::report::layout::words::plural;
+use crate::report::verdict::method::checks;
 
 /// Which of the two e-values is told and drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
