@@ -1,7 +1,7 @@
 //! The job against the policy. Whatever no line of the policy allows is refused.
 
 use super::policy::NEVER_ALLOWED;
-use super::{GuardedJob, MachinePolicy};
+use super::{GuardPolicy, GuardedJob};
 use crate::model::Result;
 
 /// Why a job does not run here.
@@ -19,7 +19,7 @@ pub type Ask<'a> = dyn Fn(&GuardedJob, &str) -> Result<Result<(), String>> + 'a;
 /// `Ok`: it may run. GitHub is asked last, and only about a fork that nothing else keeps out.
 ///
 /// Errors: GitHub could not be asked.
-pub fn decide(policy: &MachinePolicy, job: &GuardedJob, ask: &Ask<'_>) -> Result<Result<(), JobRefusal>> {
+pub fn decide(policy: &GuardPolicy, job: &GuardedJob, ask: &Ask<'_>) -> Result<Result<(), JobRefusal>> {
     if let Some(refusal) = refused_by_file(policy, job) {
         return Ok(Err(refusal));
     }
@@ -50,7 +50,7 @@ pub fn decide(policy: &MachinePolicy, job: &GuardedJob, ask: &Ask<'_>) -> Result
 }
 
 /// What the file alone refuses.
-fn refused_by_file(policy: &MachinePolicy, job: &GuardedJob) -> Option<JobRefusal> {
+fn refused_by_file(policy: &GuardPolicy, job: &GuardedJob) -> Option<JobRefusal> {
     let context = &job.context;
     let next = |list: &str| format!("whoever runs the machine can add it to `{list}` of its policy");
     let slug = &context.slug;

@@ -24,7 +24,7 @@ pub mod policy;
 
 pub use decide::{JobRefusal, decide};
 pub use job::GuardedJob;
-pub use policy::MachinePolicy;
+pub use policy::GuardPolicy;
 
 /// The runner's variable that names the script.
 pub const HOOK: &str = "ACTIONS_RUNNER_HOOK_JOB_STARTED";

@@ -8,7 +8,7 @@ use super::waiting::{End, Waiting, conclude, is_overtaken, unnamed};
 use crate::cli::artifact::{Contents, read_hostile};
 use crate::cli::narrow::shown_flags;
 use crate::cli::outputs;
-use crate::compare::{Conclusion, Merged, Verdict, reworded};
+use crate::compare::{Conclusion, Merged, Verdict, regenerate_text};
 use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
 use crate::github::comments::{self, CommentRequest, Marker, Posted};
 use crate::github::{Context, Sha, WorkflowEvent, WorkflowRun, artifacts, commands, pulls};
@@ -129,7 +129,7 @@ fn fetched(args: &PublishArgs, place: &Place, run: &WorkflowRun) -> Result<Optio
     }
     let contents = contents.held_to(args.expect, run.conclusion.as_deref())?;
     let mut material = Material::of(contents, None)?;
-    material.merged = reworded(material.merged);
+    material.merged = regenerate_text(material.merged);
     Ok(Some(Found::Verdict(Box::new(material))))
 }
 

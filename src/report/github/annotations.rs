@@ -8,9 +8,10 @@ use super::reproduce::with_ci_advice;
 use super::table::margin;
 use crate::compare::{Merged, Verdict};
 use crate::model::{BenchmarkId, SourceLine};
-use crate::report::alike::together;
-use crate::report::rounds::fine;
-use crate::report::rows::{Digest, Line, counts_text};
+use crate::report::layout::grouped::together;
+use crate::report::layout::number::fine;
+use crate::report::verdict::status::counts_text;
+use crate::report::verdict::view::{RowView, VerdictView};
 
 /// Annotations of one check; GitHub takes 50 a request.
 const MOST: usize = 200;
@@ -65,8 +66,9 @@ pub(super) fn on_lines(merged: &Merged, context: &PublishContext) -> Vec<LineAnn
 
 fn remarks(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
     let merged = &with_ci_advice(merged, context);
-    let digests: Vec<Digest> = merged.groups.iter().map(|group| Digest::new(&group.verdict)).collect();
-    let mut lines: Vec<(&str, &Line)> = Vec::new();
+    let digests: Vec<VerdictView> =
+        merged.groups.iter().map(|group| VerdictView::new(&group.verdict)).collect();
+    let mut lines: Vec<(&str, &RowView)> = Vec::new();
     for (group, digest) in merged.groups.iter().zip(&digests) {
         let worth = digest
             .groups
@@ -77,7 +79,7 @@ fn remarks(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
     // Stable: within a verdict the rows keep their order, the largest change first.
     lines.sort_by_key(|(_, line)| line.row.verdict);
     let mut order: Vec<&BenchmarkId> = Vec::new();
-    let mut of: BTreeMap<&BenchmarkId, Vec<(&str, &Line)>> = BTreeMap::new();
+    let mut of: BTreeMap<&BenchmarkId, Vec<(&str, &RowView)>> = BTreeMap::new();
     for (label, line) in lines {
         let benchmark = &line.row.case.benchmark;
         let rows = of.entry(benchmark).or_default();
@@ -100,7 +102,7 @@ fn remarks(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
     order.into_iter().map(remark).collect()
 }
 
-fn title(benchmark: &BenchmarkId, rows: &[(&str, &Line)]) -> String {
+fn title(benchmark: &BenchmarkId, rows: &[(&str, &RowView)]) -> String {
     let title = match rows {
         [(_, line)] if !line.change.is_empty() => {
             format!("{} {}: {}", line.name, line.row.metric, line.change)
@@ -116,7 +118,7 @@ fn title(benchmark: &BenchmarkId, rows: &[(&str, &Line)]) -> String {
     plain(&title, 255)
 }
 
-fn message(rows: &[(&str, &Line)]) -> String {
+fn message(rows: &[(&str, &RowView)]) -> String {
     let shown = rows.iter().take(MOST_ROWS).map(|(label, line)| (why(line), said(label, line)));
     let mut lines = Vec::new();
     for (why, alike) in together(shown) {
@@ -135,7 +137,7 @@ fn message(rows: &[(&str, &Line)]) -> String {
 }
 
 /// `h100: kernels/gemm[n=8] time: 12.31 ms -> 13.57 ms, +10.2 % slower (+8.1 % to +12.3 %), margin 5 %`
-fn said(label: &str, line: &Line) -> String {
+fn said(label: &str, line: &RowView) -> String {
     let mut text = String::new();
     if !label.is_empty() {
         text += &format!("{}: ", plain(label, 100));
@@ -161,7 +163,7 @@ fn said(label: &str, line: &Line) -> String {
 }
 
 /// Reason and advice of a row.
-fn why(line: &Line) -> String {
+fn why(line: &RowView) -> String {
     let parts = [&line.row.reason, &line.row.next].into_iter().filter(|part| !part.is_empty());
     parts.map(|part| plain(part.trim_end_matches('.'), 500)).collect::<Vec<_>>().join("; ")
 }
@@ -171,7 +173,7 @@ fn place(benchmark: &BenchmarkId, sources: &[SourceLine]) -> Option<(String, u32
     let name = benchmark.to_string();
     let source = sources.iter().find(|source| source.benchmark == name && source.line > 0)?;
     let step = |step: &str| !matches!(step, "" | "." | "..");
-    let plain_path = crate::report::escape::visible(&source.path) == source.path.as_str()
+    let plain_path = crate::report::layout::escape::visible(&source.path) == source.path.as_str()
         && !source.path.contains(['\\', ':'])
         && source.path.len() <= 1000;
     (plain_path && source.path.split('/').all(step)).then(|| (source.path.clone(), source.line))

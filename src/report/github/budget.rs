@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::model::sha256_hex;
-use crate::report::alike::together;
-use crate::report::escape::{markdown, markdown_code, markdown_code_folding, visible};
-use crate::report::fit::{cut_middle, width};
+use crate::report::layout::escape::{markdown, markdown_code, markdown_code_folding, visible};
+use crate::report::layout::grouped::together;
+use crate::report::layout::width::{cut_middle, width};
 
 /// Prose for Markdown in at most `bytes` bytes (at least 32): its end gives way.
 pub(super) fn prose(text: &str, bytes: usize) -> String {

@@ -8,7 +8,7 @@ use super::links::{address, commit};
 use super::reproduce::with_ci_advice;
 use crate::compare::{Conclusion, Merged, Verdict};
 use crate::model::Exit;
-use crate::report::rows::counts_text;
+use crate::report::verdict::status::counts_text;
 
 /// What a check shows. Title of at most 255 bytes, without Markdown; summary and text of at most [`CHECK`] each.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,9 +8,12 @@ use super::links::{files_of_the_job, footer, whole_report};
 use super::machine::{MachineSection, counts, fill};
 use super::reproduce::{LocalCommand, local_command, with_ci_advice};
 use crate::compare::{Conclusion, Group, Merged, Verdict, VerdictDocument};
-use crate::report::escape::markdown_block;
-use crate::report::markdown::{details, sign};
-use crate::report::rows::{Digest, capitalized, conclusion_word, counts_text, plural};
+use crate::report::layout::escape::markdown_block;
+use crate::report::layout::markdown::details;
+
+use crate::report::layout::words::{capitalized, plural};
+use crate::report::verdict::status::{conclusion_sign, conclusion_word, counts_text};
+use crate::report::verdict::view::VerdictView;
 
 /// Most machines that have a section of their own: half as many as a matrix has jobs.
 const MOST_SECTIONS: usize = 128;
@@ -49,7 +52,7 @@ pub fn step_summary(merged: &Merged, context: &PublishContext) -> String {
 /// Sign, gate, sentence and counts.
 pub(super) fn opening(merged: &Merged, context: &PublishContext) -> String {
     let word = conclusion_word(merged.conclusion).to_lowercase();
-    let heading = format!("### {} {}: {word}\n\n", sign(merged.conclusion), gate(context));
+    let heading = format!("### {} {}: {word}\n\n", conclusion_sign(merged.conclusion), gate(context));
     format!("{heading}{}", answer(merged, context))
 }
 
@@ -69,7 +72,7 @@ pub(super) fn answer(merged: &Merged, context: &PublishContext) -> String {
         text += &format!("**{sentence}**\n\n");
     }
     let counts = match merged.groups.as_slice() {
-        [only] => counts(&Digest::new(&only.verdict), &only.label),
+        [only] => counts(&VerdictView::new(&only.verdict), &only.label),
         groups => {
             let rows: u32 = merged.counts.values().sum();
             let machines = plural(groups.len(), "machine");
@@ -89,7 +92,8 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: Layout) ->
     let mut budget = ByteBudget::new(layout.limit);
     budget.reserve(layout.opening.len() + footer.len() + again.len() + more.len() + 200);
 
-    let digests: Vec<Digest> = merged.groups.iter().map(|group| Digest::new(&group.verdict)).collect();
+    let digests: Vec<VerdictView> =
+        merged.groups.iter().map(|group| VerdictView::new(&group.verdict)).collect();
     let mut sections = sections(merged, &digests, &more, &mut budget);
     let for_words = budget.set_aside(FOR_WORDS);
     fill(&mut sections, &[Verdict::Regressed], &mut budget);
@@ -130,7 +134,8 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: Layout) ->
 pub(super) fn folds(merged: &Merged, context: &PublishContext, limit: usize) -> String {
     let more = whole_report(context);
     let mut budget = ByteBudget::new(limit);
-    let digests: Vec<Digest> = merged.groups.iter().map(|group| Digest::new(&group.verdict)).collect();
+    let digests: Vec<VerdictView> =
+        merged.groups.iter().map(|group| VerdictView::new(&group.verdict)).collect();
     let mut sections = sections(merged, &digests, &more, &mut budget);
     fold(&mut sections, usize::MAX, &commands_below(merged, context), &more, &mut budget);
     let alone = merged.groups.len() == 1;
@@ -143,12 +148,13 @@ pub(super) fn folds(merged: &Merged, context: &PublishContext, limit: usize) -> 
 
 fn sections<'a>(
     merged: &'a Merged,
-    digests: &'a [Digest<'a>],
+    digests: &'a [VerdictView<'a>],
     more: &str,
     budget: &mut ByteBudget,
 ) -> Vec<MachineSection<'a>> {
     let alone = merged.groups.len() == 1;
-    let mut order: Vec<(usize, (&Group, &Digest))> = merged.groups.iter().zip(digests).enumerate().collect();
+    let mut order: Vec<(usize, (&Group, &VerdictView))> =
+        merged.groups.iter().zip(digests).enumerate().collect();
     // The gravest get their room first; all stand in the order of the document.
     order.sort_by_key(|(_, (group, _))| severity(group.verdict.conclusion));
     let half = budget.left() / 2;
@@ -234,7 +240,7 @@ fn command(merged: &Merged, context: &PublishContext) -> Option<(String, String)
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
     // What a stranger's job calls a command is not put into anyone's shell.
     let own = Some(verdict.reproduce.clone()).filter(|_| merged.groups.len() == 1 && !context.unverified);
-    Some((Digest::new(verdict).again().into(), own.filter(short_enough)?))
+    Some((VerdictView::new(verdict).again().into(), own.filter(short_enough)?))
 }
 
 fn commands_below(merged: &Merged, context: &PublishContext) -> Commands {

@@ -4,10 +4,12 @@ use super::budget::{ByteBudget, prose};
 use super::machine::MachineSection;
 use super::table::{Shape, Width};
 use crate::compare::{Difference, VerdictDocument};
-use crate::report::escape::markdown_block;
-use crate::report::markdown::{details, differences, suites};
-use crate::report::rounds;
-use crate::report::rows::{Digest, Line, plural};
+use crate::report::layout::escape::markdown_block;
+use crate::report::layout::markdown::details;
+use crate::report::layout::words::plural;
+use crate::report::verdict::markdown::{differences, suites};
+use crate::report::verdict::method;
+use crate::report::verdict::view::{RowView, VerdictView};
 
 /// Names in a table of what did not change.
 const WIDTH: Width = Width { columns: 120, folding: true };
@@ -38,14 +40,14 @@ pub(super) enum Commands {
     But { above: Option<String>, files: String },
 }
 
-fn method(digest: &Digest, shown: &Commands) -> String {
+fn method(digest: &VerdictView, shown: &Commands) -> String {
     let document = digest.document;
     let mut facts = Vec::new();
     if let Some(in_rounds) = &document.method.rounds {
-        facts.push(("measured", rounds::measured(document, in_rounds)));
-        facts.push(("sure", rounds::sureness(document, in_rounds)));
-        facts.extend(rounds::checks(in_rounds).into_iter().map(|check| ("checked", check)));
-        facts.extend(rounds::next(document).map(|next| ("next", next)));
+        facts.push(("measured", method::measured(document, in_rounds)));
+        facts.push(("sure", method::sureness(document, in_rounds)));
+        facts.extend(method::checks(in_rounds).into_iter().map(|check| ("checked", check)));
+        facts.extend(method::next(document).map(|next| ("next", next)));
     }
     let mut inside: String =
         facts.iter().map(|(label, text)| format!("- **{label}**: {}\n", prose(text, 1500))).collect();
@@ -89,7 +91,7 @@ fn margins(document: &VerdictDocument) -> &'static str {
 fn machines(document: &VerdictDocument) -> String {
     let mut inside = String::new();
     for (label, side) in [("base", &document.base), ("head", &document.head)] {
-        inside += &format!("- **{label}**: {}\n", prose(&Digest::side(side), 900));
+        inside += &format!("- **{label}**: {}\n", prose(&VerdictView::side(side), 900));
     }
     let noted: Vec<&Difference> = document.differences.iter().filter(|field| !field.strict).collect();
     let title = match noted.len() {
@@ -104,7 +106,7 @@ fn machines(document: &VerdictDocument) -> String {
     details(title, &inside)
 }
 
-fn results(digest: &Digest, rows: usize, more: &str, budget: &mut ByteBudget) -> String {
+fn results(digest: &VerdictView, rows: usize, more: &str, budget: &mut ByteBudget) -> String {
     let lines = &digest.unchanged;
     let several = digest.suites.len() > 1 && digest.speedup.is_some();
     let around = 400 + more.len();
@@ -115,7 +117,8 @@ fn results(digest: &Digest, rows: usize, more: &str, budget: &mut ByteBudget) ->
     let mut inside = String::new();
     let shape = Shape::of_results(lines);
     let names = WIDTH.names(lines.iter().take(rows));
-    let row = |line: &Line| Some(shape.row(line, WIDTH.folding, &names)).filter(|row| budget.take(row.len()));
+    let row =
+        |line: &RowView| Some(shape.row(line, WIDTH.folding, &names)).filter(|row| budget.take(row.len()));
     let table: Vec<String> = lines.iter().take(rows).map_while(row).collect();
     if !table.is_empty() {
         inside += &shape.head();

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use super::budget::{ByteBudget, ShortNames, prose};
 use super::table::{Shape, Width};
 use crate::compare::{Conclusion, Difference, Group, Verdict};
-use crate::report::markdown::{MOST_NAMED, Notes, Pen, differences, sign};
-use crate::report::rounds::certified;
-use crate::report::rows::{Digest, Line, conclusion_word, plural};
+use crate::report::verdict::markdown::{MOST_NAMED, NoteStyle, Notes, differences};
+
+use crate::report::layout::words::plural;
+use crate::report::verdict::method::certified;
+use crate::report::verdict::status::{conclusion_sign, conclusion_word};
+use crate::report::verdict::view::{RowView, VerdictView};
 
 /// Names of a table, the first of these that lets all rows stay.
 const WIDTHS: [Width; 6] = [
@@ -30,14 +33,14 @@ const AROUND_A_TABLE: usize = 400;
 
 pub(super) struct MachineSection<'a> {
     pub group: &'a Group,
-    pub digest: &'a Digest<'a>,
+    pub digest: &'a VerdictView<'a>,
     shape: Shape,
     /// Heading and sentence; empty for the only machine, of which the opening speaks.
     head: String,
     /// Differences that forbid the comparison.
     strict: String,
     /// What changed or could not be decided, the gravest first; and each as a row, as far as there is room.
-    changed: Vec<&'a Line<'a>>,
+    changed: Vec<&'a RowView<'a>>,
     rows: Vec<String>,
     /// By columns.
     names: BTreeMap<usize, ShortNames>,
@@ -49,7 +52,7 @@ impl<'a> MachineSection<'a> {
     /// `alone`: the opening says all that a head would. `None`: there is no room for the section.
     pub fn new(
         group: &'a Group,
-        digest: &'a Digest<'a>,
+        digest: &'a VerdictView<'a>,
         alone: bool,
         budget: &mut ByteBudget,
     ) -> Option<Self> {
@@ -57,7 +60,7 @@ impl<'a> MachineSection<'a> {
         if !budget.take(head.len() + AROUND_A_TABLE) {
             return None;
         }
-        let changed: Vec<&Line> = digest.groups.iter().flat_map(|group| &group.lines).collect();
+        let changed: Vec<&RowView> = digest.groups.iter().flat_map(|group| &group.lines).collect();
         let strict: Vec<&Difference> =
             group.verdict.differences.iter().filter(|field| field.strict).collect();
         let strict = match strict.is_empty() {
@@ -91,13 +94,13 @@ impl<'a> MachineSection<'a> {
         let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
         let names = ShortNames::new(shown.map(|(line, _)| line.name.as_str()), 64);
         let (name, prose) = (|text: &str| names.name(text), |text: &str| prose(text, 900));
-        let pen = Pen { name: &name, prose: &prose, most_named: MOST_NAMED };
+        let pen = NoteStyle { name: &name, prose: &prose, most_named: MOST_NAMED };
         for verdict in Verdict::ALL {
             let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
             let of = shown.map(|(line, _)| *line).filter(|line| line.row.verdict == verdict);
             // That a row improved, or is new, needs no reason.
             let plain = matches!(verdict, Verdict::Improved | Verdict::New);
-            let lines: Vec<&Line> = of.filter(|line| !plain || !line.row.next.is_empty()).collect();
+            let lines: Vec<&RowView> = of.filter(|line| !plain || !line.row.next.is_empty()).collect();
             let mut notes = Notes::of(&lines, &pen);
             notes.together = budget.fit(notes.together);
             notes.items.truncate(MOST_NOTES);
@@ -131,7 +134,7 @@ impl<'a> MachineSection<'a> {
 /// Gives rows of these verdicts to all machines in turn, with names as long as lets all of them fit.
 pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget: &mut ByteBudget) {
     let wanted = |section: &MachineSection| -> Vec<usize> {
-        let of = |(_, line): &(usize, &&Line)| verdicts.contains(&line.row.verdict);
+        let of = |(_, line): &(usize, &&RowView)| verdicts.contains(&line.row.verdict);
         section.changed.iter().enumerate().filter(of).map(|(index, _)| index).collect()
     };
     let wanted: Vec<Vec<usize>> = sections.iter().map(wanted).collect();
@@ -163,12 +166,12 @@ pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget
     }
 }
 
-fn heading(group: &Group, digest: &Digest) -> String {
+fn heading(group: &Group, digest: &VerdictView) -> String {
     let verdict = &group.verdict;
     let label = if group.label.is_empty() { "unnamed" } else { &group.label };
     format!(
         "#### {} {}: {}\n\n{}\n\n{}\n\n",
-        sign(verdict.conclusion),
+        conclusion_sign(verdict.conclusion),
         prose(label, 200),
         conclusion_word(verdict.conclusion).to_lowercase(),
         prose(&verdict.sentence, 1500),
@@ -177,7 +180,7 @@ fn heading(group: &Group, digest: &Digest) -> String {
 }
 
 /// `15 rows: 2 regressed, 13 unchanged (certified within 2 %). Measured on NVIDIA H100.`
-pub(super) fn counts(digest: &Digest, label: &str) -> String {
+pub(super) fn counts(digest: &VerdictView, label: &str) -> String {
     let document = digest.document;
     let certified = certified(digest.unchanged.iter().map(|line| line.row));
     let certified = if certified.is_empty() { certified } else { format!(" ({certified})") };

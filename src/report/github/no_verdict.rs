@@ -7,7 +7,7 @@ use super::comment::gate;
 use super::context::PublishContext;
 use super::links::{address, commit, full_commit};
 use crate::model::{Untouched, sha256_hex};
-use crate::report::rows::plural;
+use crate::report::layout::words::plural;
 
 /// Patterns that a page names.
 const MOST_PATHS: usize = 12;

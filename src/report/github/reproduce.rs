@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::context::PublishContext;
 use super::links::{commits, is_dirty};
 use crate::compare::{Merged, RESUME, Row, VerdictDocument};
-use crate::report::rows::{plural, short_commit};
+use crate::report::layout::words::{plural, short_commit};
 
 /// A comparison of the same states.
 pub(super) struct LocalCommand {

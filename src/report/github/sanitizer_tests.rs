@@ -11,7 +11,9 @@ use super::context::COMMENT;
 use super::{PublishContext, comment, step_summary};
 use crate::compare::{Merged, VerdictDocument};
 use crate::model::ParamValue;
-use crate::report::escape::{markdown, markdown_block, markdown_code, markdown_code_folding, visible};
+use crate::report::layout::escape::{
+    markdown, markdown_block, markdown_code, markdown_code_folding, visible,
+};
 use crate::report::test_support as documents;
 
 const NAMES: usize = 100_000;

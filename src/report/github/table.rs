@@ -2,9 +2,9 @@
 
 use super::budget::{ShortNames, figure, prose};
 use crate::compare::Verdict;
-use crate::report::markdown::stacked;
-use crate::report::rounds::fine;
-use crate::report::rows::{Line, Side};
+use crate::report::layout::markdown::stacked;
+use crate::report::layout::number::fine;
+use crate::report::verdict::view::{RowView, SideView};
 
 /// How much of a name a table shows: so many characters, and whether those of a long one are on several lines. That reads
 /// better, and takes more bytes.
@@ -16,7 +16,7 @@ pub(super) struct Width {
 
 impl Width {
     /// The names of a table's rows, cut to this width.
-    pub fn names<'l, 'r: 'l>(self, lines: impl Iterator<Item = &'l Line<'r>>) -> ShortNames {
+    pub fn names<'l, 'r: 'l>(self, lines: impl Iterator<Item = &'l RowView<'r>>) -> ShortNames {
         ShortNames::new(lines.map(|line| line.name.as_str()), self.columns)
     }
 }
@@ -33,13 +33,13 @@ pub(super) struct Shape {
 
 impl Shape {
     /// Of a table of what changed.
-    pub fn of_changes(lines: &[&Line]) -> Self {
+    pub fn of_changes(lines: &[&RowView]) -> Self {
         let changes = lines.iter().any(|line| !line.change.is_empty());
         Self { changes, verdicts: true, rounds: false, spreads: false }
     }
 
     /// Of a table for those who want to know all.
-    pub fn of_results(lines: &[Line]) -> Self {
+    pub fn of_results(lines: &[RowView]) -> Self {
         let changes = lines.iter().any(|line| !line.change.is_empty());
         let rounds = lines.iter().any(|line| !line.rounds.is_empty());
         Self { changes, verdicts: false, rounds, spreads: true }
@@ -60,10 +60,10 @@ impl Shape {
     }
 
     /// One row. `names`: as [`Width::names`] makes them for the table.
-    pub fn row(self, line: &Line, folding: bool, names: &ShortNames) -> String {
+    pub fn row(self, line: &RowView, folding: bool, names: &ShortNames) -> String {
         let name = if folding { names.name_in_cell(&line.name) } else { names.name(&line.name) };
         let case = stacked(&name, &prose(&line.row.metric, 120));
-        let side = |side: &Side| {
+        let side = |side: &SideView| {
             let spread = if self.spreads { figure(&side.spread) } else { String::new() };
             stacked(&figure(&side.value), &spread)
         };
@@ -84,7 +84,7 @@ impl Shape {
     }
 }
 
-fn verdict(line: &Line) -> String {
+fn verdict(line: &RowView) -> String {
     let word = format!("{}\u{a0}{}", sign(line.row.verdict), line.row.verdict.word());
     match line.row.change {
         Some(_) => stacked(&word, &figure(&format!("margin {}", fine(margin(line))))),
@@ -93,7 +93,7 @@ fn verdict(line: &Line) -> String {
 }
 
 /// What the verdict was held against: in rounds, what a red must lie beyond, and for the rest the target.
-pub(super) fn margin(line: &Line) -> f64 {
+pub(super) fn margin(line: &RowView) -> f64 {
     match (&line.row.sequence, line.row.verdict) {
         (Some(sequence), Verdict::Regressed | Verdict::Improved) => sequence.min_effect,
         _ => line.row.threshold,
