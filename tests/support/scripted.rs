@@ -9,7 +9,7 @@ use gbench_ci::run::{
     Execution, ExecutionEnd, Executor, Finished, Launch, NextRound, RoundsSession, RoundsState, Silent,
     StopReason, StoppingPolicy, Turns,
 };
-use gbench_ci::stats::seq_e::{Limits, Series, Status, decide};
+use gbench_ci::stats::seq_e::{SequentialLimits, Series, Status, decide};
 use gbench_ci::store::ComparisonFolder;
 use gbench_ci::suite::plan::RoundsPlan;
 use gbench_ci::suite::{Action, Benchmark, Source, Suite};
@@ -199,7 +199,7 @@ impl StoppingPolicy for Rounded {
 }
 
 /// Until the rule has decided every case, or has seen its most rounds.
-pub struct Decided(pub Limits);
+pub struct Decided(pub SequentialLimits);
 
 impl StoppingPolicy for Decided {
     fn next(&mut self, state: &RoundsState<'_>) -> NextRound {
