@@ -186,7 +186,7 @@ fn survives(text: &str) {
         assert!(!fault.what.is_empty() && !fault.next.is_empty());
     }
     let mut out = Vec::new();
-    gbench_ci::cli::render::render_fault(&fault, true, &mut out).unwrap();
+    gbench_ci::cli::terminal::error::render_fault(&fault, true, &mut out).unwrap();
 }
 
 proptest! {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use gbench_ci::cli::render::render_fault;
+use gbench_ci::cli::terminal::error::render_fault;
 use gbench_ci::model::{Exit, Fault, Side};
 use gbench_ci::trees::{Range, Tree, resolve};
 use git2::Repository;

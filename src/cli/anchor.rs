@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::compare::{exit_from, rendered, write_reports_as};
-use super::look;
-use super::output::wrote;
-use super::run::shown;
+use super::terminal::style;
+use super::terminal::write::wrote;
+use crate::app::paths::shown;
 use crate::compare::VerdictDocument;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Style};
@@ -54,7 +54,7 @@ pub fn deliver(
             write_atomically(&beside(path), &whole(format)?)?;
         }
     }
-    let text = rendered(anchored, format, look::of_stdout(), all)?;
+    let text = rendered(anchored, format, style::of_stdout(), all)?;
     let heading = match format {
         Format::Terminal => format!("\nAgainst the anchor {name}\n\n"),
         Format::Markdown => format!("\n# Against the anchor {name}\n\n"),
@@ -63,7 +63,7 @@ pub fn deliver(
     wrote(out.write_all(heading.as_bytes()))?;
     wrote(out.write_all(&text))?;
     let (exit, of_anchor) = (exit_from(first), exit_from(anchored));
-    let graver = exit.graver(of_anchor);
+    let graver = exit.most_severe(of_anchor);
     if format == Format::Terminal {
         if let Some(folder) = places.reports {
             let [verdict, report] =

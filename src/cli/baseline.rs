@@ -3,20 +3,19 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::current_folder;
-use super::environment;
-use super::output::{table, write_json, wrote};
-use super::run::{home, shown};
-use super::selection::SelectionArgs;
-use super::stored::{Branch, Stored, Stores};
-use crate::model::{BaselineName, CaseRecord, Exit, Fault, Outcome, RecordState, Result};
+use super::args::selection::SelectionArgs;
+use super::terminal::write::{table, write_json, wrote};
+use crate::app::environment;
+use crate::app::paths::{current_folder, project_root, shown};
+use crate::app::stores::{Branch, Stored, Stores, name_of};
+use crate::model::{CaseRecord, Exit, Fault, Outcome, RecordState, Result};
 use crate::report::plural;
 use crate::store::{BaselineEntry, Store, latest_run, read_record};
 use crate::suite::{Benchmark, Suite};
 
 /// Save, list and remove named baselines
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct BaselineArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -80,12 +79,7 @@ fn folder(suite: &Suite, flag: Option<&str>) -> Result<Store> {
     }
 }
 
-/// A baseline's name. Errors: what cannot be one.
-pub fn name_of(text: &str) -> Result<BaselineName> {
-    text.parse().map_err(|what| Fault::at("the baseline's name", what, "choose a name such as main or v1.2"))
-}
-
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     match &args.command {
         Command::Save { name, run, partial, place } => {
             let name = name_of(name)?;
@@ -218,7 +212,7 @@ fn list_branch(branch: &Branch, json: bool, out: &mut impl Write) -> Result<()> 
 fn newest(suite: &Suite) -> Result<PathBuf> {
     let mut run = suite.run.clone();
     environment::read()?.apply_run(&mut run, &current_folder()?);
-    let artifacts = home(suite)?.join(&run.artifacts.value);
+    let artifacts = project_root(suite)?.join(&run.artifacts.value);
     latest_run(&artifacts).ok_or_else(|| {
         Fault::at_path(artifacts, "no run is kept here", "run `gbench-ci run` first, or name a record")
     })

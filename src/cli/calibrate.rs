@@ -5,23 +5,23 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::calibration;
+use super::args::selection::{SelectionArgs, SettingsArgs};
 use super::commits::rule_of;
-use super::control;
 use super::gatekeeper::rounded;
-use super::look;
 use super::measure::RoundsMeasuring;
-use super::output::{check_place, write_json, wrote};
-use super::progress::Shared;
-use super::run::{OutputArgs, home, shown};
-use super::selection::{SelectionArgs, SettingsArgs};
-use super::stored::folder_of;
+use super::run::OutputArgs;
+use super::terminal::progress::Shared;
+use super::terminal::style;
+use super::terminal::write::{check_place, write_json, wrote};
+use super::{calibration, control};
+use crate::app::paths::{project_root, shown};
+use crate::app::stores::folder_of;
 use crate::compare::{Calibration, calibrate};
 use crate::model::{Comparison, ComparisonPolicy, Exit, Fault, Result, RunId};
-use crate::plan::{RoundsPlan, common_cases};
 use crate::report::{self, plural};
-use crate::run::{Finished, Next, Referee, RoundsState};
+use crate::run::{Finished, NextRound, RoundsState, StoppingPolicy};
 use crate::store::{ComparisonFolder, write_atomically};
+use crate::suite::plan::{RoundsPlan, common_cases};
 use crate::suite::words::parse_seconds;
 use crate::suite::{Benchmark, Suite};
 
@@ -33,7 +33,7 @@ use crate::suite::{Benchmark, Suite};
 /// Exit codes: 0 calibrated; 1 the rule cried wolf, or missed a planted slowdown although the noise was low; 4 a case
 /// failed or nothing was measured.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct CalibrateArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
@@ -46,9 +46,9 @@ pub struct Args {
     /// Time for the rounds; cases that have fewer then say so
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     budget: Option<String>,
-    /// Seed of the coin that decides who goes first, and of the tries [default: a fresh one]
-    #[arg(long, value_name = "NUMBER")]
-    coin: Option<u64>,
+    /// Seed of the random run order, and of the tries [default: a fresh one]
+    #[arg(long, alias = "coin", value_name = "NUMBER")]
+    order_seed: Option<u64>,
     /// Leave out the built-in workload with more work on one side
     #[arg(long)]
     no_planted: bool,
@@ -72,7 +72,7 @@ enum Format {
     Json,
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--json", args.json.as_deref())?;
     let budget = match &args.budget {
         Some(text) => parse_seconds(text).map_err(|what| {
@@ -84,13 +84,14 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     let overrides = args.settings.overrides()?;
     args.settings.apply(&mut suite)?;
     args.output.apply(&mut suite)?;
-    let home = home(&suite)?;
+    let home = project_root(&suite)?;
     let store = folder_of(&suite, args.store.as_deref())?.root().to_owned();
     let artifacts = home.join(&suite.run.artifacts.value).join("calibrations");
     let teller = Shared::new(args.output.quiet);
 
     // Short enough to be typed again.
-    let seed = args.coin.unwrap_or_else(|| RandomState::new().hash_one(SystemTime::now()) % 1_000_000_000);
+    let seed =
+        args.order_seed.unwrap_or_else(|| RandomState::new().hash_one(SystemTime::now()) % 1_000_000_000);
     let comparison = comparison(&suite, seed, overrides.threshold);
     let plan = RoundsPlan::new(&suite, &suite, &[], seed);
     let folder = ComparisonFolder::create(&artifacts, &comparison.id)?;
@@ -110,8 +111,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     };
     let finished = measuring.carry_out(&mut Even { rounds: args.rounds, budget }, &teller)?;
     let [base, head, ..] = finished.as_slice() else {
-        return Err(Fault::at("calibrate", "gave no two records", "report this as a defect of gbench-ci")
-            .exits(Exit::Internal));
+        return Err(Fault::defect("calibrate", "gave no two records"));
     };
     if let Some(signal) = head.interrupted {
         return interrupted(signal, out);
@@ -139,7 +139,7 @@ fn comparison(suite: &Suite, seed: u64, threshold: Option<f64>) -> Comparison {
         head: "this tree again".into(),
         head_changes: None,
         seed,
-        way: gate.way.value,
+        interleaving: gate.interleaving.value,
         budget: None,
         rule: rule_of(gate, common_cases(suite, suite).len()),
         policy: ComparisonPolicy {
@@ -160,13 +160,15 @@ struct Even {
     budget: f64,
 }
 
-impl Referee for Even {
-    fn next(&mut self, state: &RoundsState<'_>) -> Next {
+impl StoppingPolicy for Even {
+    fn next(&mut self, state: &RoundsState<'_>) -> NextRound {
         let rounds = |pair: &usize| state.pairs[*pair].rounds;
         let open: Vec<usize> = state.open().into_iter().filter(|pair| rounds(pair) < self.rounds).collect();
         match open.iter().map(rounds).min() {
-            Some(fewest) => Next::Measure(open.into_iter().filter(|pair| rounds(pair) == fewest).collect()),
-            None => Next::Stop,
+            Some(fewest) => {
+                NextRound::Measure(open.into_iter().filter(|pair| rounds(pair) == fewest).collect())
+            }
+            None => NextRound::Stop,
         }
     }
 
@@ -189,7 +191,7 @@ fn deliver(
     it: &Calibration,
     folder: &ComparisonFolder,
     store: &Path,
-    args: &Args,
+    args: &CalibrateArgs,
     out: &mut impl Write,
 ) -> Result<()> {
     let mut bytes = Vec::new();
@@ -202,7 +204,7 @@ fn deliver(
     if args.format == Format::Json {
         return wrote(out.write_all(&bytes).and_then(|()| out.flush()));
     }
-    wrote(report::calibration::terminal(it, look::of_stdout(), args.all, out))?;
+    wrote(report::calibration::terminal(it, style::of_stdout(), args.all, out))?;
     let kept = kept.map_or("nothing was".to_owned(), |path| shown(&path));
     wrote(writeln!(out, "\nrecords  {}\nkept     {kept}", shown(folder.root())))
 }

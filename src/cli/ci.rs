@@ -13,21 +13,21 @@ mod untouched;
 use std::io::Write;
 use std::path::PathBuf;
 
+use super::args::rounds::RoundsArgs;
+use super::args::selection::{SelectionArgs, SettingsArgs};
 use super::commits::{self, Asker};
 use super::compare::{self, exit_from, rendered, write_reports};
-use super::environment;
-use super::look;
 use super::narrow::words;
-use super::output::wrote;
-use super::progress::Shared;
-use super::rounds_args::RoundsArgs;
-use super::run::{OutputArgs, shown};
-use super::selection::{SelectionArgs, SettingsArgs};
-use super::stored::{history_of, store_of};
+use super::run::OutputArgs;
 use super::suites::suite_path;
+use super::terminal::progress::Shared;
+use super::terminal::style;
+use super::terminal::write::wrote;
+use crate::app::paths::shown;
+use crate::app::stores::{history_of, store_of};
 use crate::compare::VerdictDocument;
 use crate::github::Context;
-use crate::github::commands::{self, Tame};
+use crate::github::commands::{self, CommandEscaper};
 use crate::model::{Exit, Fault, Job, NoReference, Result, SCHEMA_JOB};
 use crate::report::Format;
 use crate::store::write_atomically;
@@ -42,7 +42,7 @@ pub use fail_on::{FailOn, decide_by, refuse_contradiction};
 /// `gbench-ci compare` does. Where there is nothing to compare with, the commit is compared with itself, and the verdict is
 /// inconclusive. Code of forks is not run unless `--allow-forks` is given.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Args {
+pub struct CiArgs {
     /// Base instead of the event's: the merge base of this branch, tag or commit and what is judged
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
@@ -71,16 +71,16 @@ pub struct Args {
     pub rounds: RoundsArgs,
 }
 
-impl Args {
+impl CiArgs {
     /// The same measurement as `compare` knows it.
-    fn compare(&self) -> compare::Args {
-        compare::Args {
+    fn compare(&self) -> compare::CompareArgs {
+        compare::CompareArgs {
             store: self.store.clone(),
             selection: self.selection.clone(),
             settings: self.settings.clone(),
             output: self.output.clone(),
             rounds: self.rounds.clone(),
-            ..compare::Args::default()
+            ..compare::CompareArgs::default()
         }
     }
 
@@ -99,10 +99,10 @@ fn label(text: &str) -> std::result::Result<String, String> {
     }
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &CiArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     guard::shed_tokens(out)?;
     let context = Context::read(&|name| std::env::var(name).ok());
-    let announced = environment::announce();
+    let announced = super::announce_environment();
     let in_actions = !matches!(context, Ok(None));
     let context = announced.and(context);
     let done = context.and_then(|context| match context {
@@ -138,12 +138,12 @@ struct Judged {
 }
 
 /// In a job of GitHub Actions: all that comes from the repository stands where no command is obeyed.
-fn in_job(args: &Args, context: &Context, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+fn in_job(args: &CiArgs, context: &Context, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     guard::refuse(context, args.allow_forks)?;
     guard::warn_of_credentials(out)?;
     let token = commands::stop(out);
     let token = token.map_err(tell::unheard)?;
-    let mut tame = Tame::new(&mut *out);
+    let mut tame = CommandEscaper::new(&mut *out);
     let done = judge(args, Some(context), builtins, &mut tame);
     let tamed = tame.finish().and_then(|out| out.flush());
     wrote(tamed.and_then(|()| commands::resume(out, &token)))?;
@@ -154,7 +154,7 @@ fn in_job(args: &Args, context: &Context, builtins: &[Benchmark], out: &mut impl
 
 /// From the event to the verdict.
 fn judge(
-    args: &Args,
+    args: &CiArgs,
     context: Option<&Context>,
     builtins: &[Benchmark],
     out: &mut impl Write,
@@ -197,16 +197,14 @@ fn judge(
     }
     let document = measured.verdict()?;
     write_reports(&document, &measured.reports())?;
-    wrote(out.write_all(&rendered(&document, Format::Terminal, look::of_stdout(), false)?))?;
+    wrote(out.write_all(&rendered(&document, Format::Terminal, style::of_stdout(), false)?))?;
     let (suite, root) = &measured.head;
     let job = Job {
         sources: sources::of(suite, root, chosen.head.commit()),
         ..job_of(args, context, &chosen, document.exit_code)
     };
     let folder = measured.folder.root().to_owned();
-    let bytes = serde_json::to_vec_pretty(&job).map_err(|error| {
-        Fault::at("job.json", error, "report this as a defect of gbench-ci").exits(Exit::Internal)
-    })?;
+    let bytes = serde_json::to_vec_pretty(&job).map_err(|error| Fault::defect("job.json", error))?;
     write_atomically(&folder.join("job.json"), &bytes)?;
     let gate = exit_from(&document);
     let exit = fail_on::decide(&args.fail_on, &document, gate);
@@ -225,7 +223,7 @@ fn judge(
 }
 
 /// What the job knows beside its verdict, without the places of what it measured.
-fn job_of(args: &Args, context: Option<&Context>, chosen: &Chosen, exit_code: u8) -> Job {
+fn job_of(args: &CiArgs, context: Option<&Context>, chosen: &Chosen, exit_code: u8) -> Job {
     Job {
         schema: SCHEMA_JOB.into(),
         event: context.map_or("none", |context| context.event.word()).to_owned(),

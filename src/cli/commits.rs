@@ -6,24 +6,25 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::calibration;
-use super::compare::{Args, deliver, exit_from, quoted};
+use super::compare::{CompareArgs, deliver, exit_from};
 use super::gatekeeper::{Gatekeeper, rounded};
 use super::measure::RoundsMeasuring;
 use super::narrow::flags;
-use super::output::wrote;
-use super::progress::Shared;
 use super::resume::{Resumed, resumed};
-use super::run::home;
-use super::stored::folder_of;
 use super::suites::{Suites, suite_path};
+use super::terminal::progress::Shared;
+use super::terminal::write::wrote;
+use crate::app::paths::project_root;
+use crate::app::stores::folder_of;
 use crate::compare::{Calibration, VerdictDocument, verdict_of};
 use crate::model::{
     Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Shard, Side,
+    shell_word,
 };
-use crate::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::report::{Format, plural};
 use crate::run::Finished;
 use crate::store::ComparisonFolder;
+use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::suite::{Benchmark, Gate, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
 
@@ -56,14 +57,19 @@ pub struct Measured {
 }
 
 /// Compares two states of the repository. `range`: as typed; `None` for the default, or for a comparison that is resumed.
-pub fn run(args: &Args, range: Option<&str>, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(
+    args: &CompareArgs,
+    range: Option<&str>,
+    builtins: &[Benchmark],
+    out: &mut impl Write,
+) -> Result<Exit> {
     refuse_unused(args)?;
     let teller = Shared::new(args.output.quiet);
     conclude(&measure(args, range, Asker::Person, builtins, &teller)?, args, out)
 }
 
 /// Refuses flags that mean nothing between commits, rather than passing over them.
-pub fn refuse_unused(args: &Args) -> Result<()> {
+pub fn refuse_unused(args: &CompareArgs) -> Result<()> {
     let unused = [
         (
             args.settings.processes.is_some(),
@@ -82,7 +88,7 @@ pub fn refuse_unused(args: &Args) -> Result<()> {
 
 /// Both sides checked out, built and measured in rounds, until all is decided or the time is up.
 pub fn measure(
-    args: &Args,
+    args: &CompareArgs,
     range: Option<&str>,
     asker: Asker,
     builtins: &[Benchmark],
@@ -91,7 +97,7 @@ pub fn measure(
     refuse_bare(&suite_path(args)?)?;
     let (mut suites, mut here) = Suites::new(args, builtins)?;
     args.output.apply(&mut here)?;
-    let home = home(&here)?;
+    let home = project_root(&here)?;
     let artifacts = home.join(&here.run.artifacts.value);
     let route = match &args.resume {
         Some(_) if range.is_some() => {
@@ -110,7 +116,7 @@ pub fn measure(
         Asker::Person => format!("base  {}\n{head_words}", route.sides.base.words),
         Asker::Job | Asker::PullRequest => head_words,
     });
-    super::environment::unused_between_commits()?.into_iter().for_each(|note| teller.note(note));
+    crate::app::environment::unused_between_commits()?.into_iter().for_each(|note| teller.note(note));
     let store = folder_of(&here, args.store.as_deref())?;
     let trees = store.trees();
     let prepare = |revision: &Revision, side| Tree::prepare(&home, revision, &trees, side);
@@ -129,7 +135,7 @@ pub fn measure(
     if let Some(resumed) = &route.resumed {
         resumed.allows(args)?;
     }
-    let seed = match (&route.resumed, args.rounds.coin) {
+    let seed = match (&route.resumed, args.rounds.order_seed) {
         (Some(resumed), _) => resumed.comparison.seed,
         (None, Some(seed)) => seed,
         // The standard library seeds its hash maps from the system's randomness. Short enough to be typed again.
@@ -195,7 +201,7 @@ fn comparison(
     mut rule: SequentialRule,
     seed: u64,
     threshold: Option<f64>,
-    args: &Args,
+    args: &CompareArgs,
 ) -> Comparison {
     let started = SystemTime::now();
     let before = route.resumed.as_ref().map(|resumed| &resumed.comparison);
@@ -214,7 +220,7 @@ fn comparison(
             None => route.sides.head.fingerprint.clone(),
         },
         seed,
-        way: before.map_or(gate.way.value, |before| before.way),
+        interleaving: before.map_or(gate.interleaving.value, |before| before.interleaving),
         budget: Some(gate.budget.value).filter(|budget| *budget > 0.0),
         rule,
         // What the verdicts mean stays as it was begun, but for what makes the gate stricter.
@@ -268,7 +274,7 @@ fn announce(
     teller: &Shared,
 ) {
     let rule = comparison.rule;
-    let controls = plan.lanes.get(2).map_or(0, |_| plan.of_lane(2).count());
+    let controls = plan.arms.get(2).map_or(0, |_| plan.of_arm(2).count());
     let least = plan.comparable() * 2 * rule.screen_rounds as usize + controls * rule.screen_rounds as usize;
     let budget = match comparison.budget {
         Some(seconds) => format!(", within {}", rounded(seconds)),
@@ -306,8 +312,7 @@ impl Measured {
     pub fn sides(&self) -> Result<[&RunRecord; 2]> {
         match self.finished.as_slice() {
             [base, head, ..] => Ok([&base.record, &head.record]),
-            _ => Err(Fault::at("compare", "gave no two records", "report this as a defect of gbench-ci")
-                .exits(Exit::Internal)),
+            _ => Err(Fault::defect("compare", "gave no two records")),
         }
     }
 
@@ -326,10 +331,10 @@ impl Measured {
 
     /// The command that goes on with this comparison, with every flag of this call that says what is measured, so that it can
     /// be pasted; `rounds` where it takes more than were allowed.
-    fn resume_command(&self, rounds: Option<u32>, args: &Args) -> String {
+    fn resume_command(&self, rounds: Option<u32>, args: &CompareArgs) -> String {
         let more = rounds.map_or(String::new(), |rounds| format!(" --rounds {rounds}"));
         let path = |flag: &str, path: Option<String>| {
-            path.map_or(String::new(), |path| format!(" {flag} {}", quoted(&path)))
+            path.map_or(String::new(), |path| format!(" {flag} {}", shell_word(&path)))
         };
         let given = [
             ("--controls", &args.rounds.controls.map(|controls| controls.to_string())),
@@ -343,15 +348,15 @@ impl Measured {
         let cold = if settings.cold_start { " --cold-start" } else { "" };
         format!(
             "{}gbench-ci compare --resume {}{more}{}{}{cold}",
-            super::environment::as_prefix(),
-            quoted(&self.id()),
+            crate::app::environment::as_prefix(),
+            shell_word(&self.id()),
             flags(&args.selection),
             given
         )
     }
 }
 
-fn conclude(measured: &Measured, args: &Args, out: &mut impl Write) -> Result<Exit> {
+fn conclude(measured: &Measured, args: &CompareArgs, out: &mut impl Write) -> Result<Exit> {
     let [base, _] = measured.sides()?;
     if let Some(signal) = measured.interrupted() {
         let whole = base.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0);
@@ -394,11 +399,11 @@ mod tests {
         let head = (Suite::new("s", Source::Builtin, Vec::new()), PathBuf::new());
         let measured = Measured { finished: Vec::new(), folder, head, out_of_time: false };
         assert_eq!(
-            measured.resume_command(None, &Args::default()),
+            measured.resume_command(None, &CompareArgs::default()),
             format!("gbench-ci compare --resume {id}")
         );
         assert_eq!(
-            measured.resume_command(Some(66), &Args::default()),
+            measured.resume_command(Some(66), &CompareArgs::default()),
             format!("gbench-ci compare --resume {id} --rounds 66")
         );
         assert_eq!(measured.verdict().unwrap_err().exit, Exit::Internal);

@@ -4,23 +4,23 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::anchor;
-use super::commits;
-use super::look;
+use super::args::rounds::RoundsArgs;
+use super::args::selection::{SelectionArgs, SettingsArgs};
 use super::measure::exit_of;
 use super::narrow::{Narrow, flags, of_records};
-use super::output::{check_place, wrote};
 use super::report::format_parser;
-use super::rounds_args::RoundsArgs;
-use super::run::{OutputArgs, measure, shown};
-use super::selection::{SelectionArgs, SettingsArgs};
-use super::stored::{Found, Stores, histories};
+use super::run::{OutputArgs, measure};
 use super::suites::SuiteFileArgs;
+use super::terminal::style;
+use super::terminal::write::{check_place, wrote};
+use super::{anchor, commits};
+use crate::app::paths::shown;
+use crate::app::stores::{Found, Stores, histories};
 use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
-use crate::model::{Exit, Fault, NoReference, Result, RunRecord};
-use crate::plan::check_claims;
+use crate::model::{Exit, Fault, NoReference, Result, RunRecord, shell_word};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_two_records, write_atomically};
+use crate::suite::plan::check_claims;
 use crate::suite::words::{advise, near, ratio_text};
 use crate::suite::{Benchmark, Gate, Overrides, Selection, Suite};
 use crate::trees::{Unknown, names_revision, why_unknown};
@@ -34,7 +34,7 @@ use crate::trees::{Unknown, names_revision, why_unknown};
 ///
 /// The name of a stored baseline, a record or a run's folder is compared with a fresh run, or with a second record.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Args {
+pub struct CompareArgs {
     /// Commits: A..B, A...B, A.. or A; or a baseline's name, a record, a run's folder
     pub base: Option<String>,
     /// What to judge: a record or a run's folder [default: a fresh run of the suite]
@@ -92,7 +92,7 @@ pub struct Args {
     pub suite_file: SuiteFileArgs,
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let json_wanted = args.json.is_some() || args.format == Format::Json;
     if args.embed && args.head.is_some() && !json_wanted {
         let what = "no JSON verdict is asked for that could hold the records";
@@ -233,7 +233,7 @@ enum Wanted<'a> {
 
 /// Tells commits from records. Dots make a range; a path or the name of a stored baseline is a record; any other name is
 /// looked for among the commits.
-fn wanted<'a>(args: &'a Args, stores: &Stores<'_>) -> Result<Wanted<'a>> {
+fn wanted<'a>(args: &'a CompareArgs, stores: &Stores<'_>) -> Result<Wanted<'a>> {
     let Some(base) = args.base.as_deref() else { return Ok(Wanted::Commits(None)) };
     let path = Path::new(base);
     let is_path =
@@ -279,7 +279,7 @@ fn wanted<'a>(args: &'a Args, stores: &Stores<'_>) -> Result<Wanted<'a>> {
 }
 
 /// A word that is no commit, no baseline and no file.
-fn no_such(text: &str, args: &Args, stores: &Stores<'_>) -> Result<Fault> {
+fn no_such(text: &str, args: &CompareArgs, stores: &Stores<'_>) -> Result<Fault> {
     let suite = args.selection.registry(&[]).ok().and_then(|registry| registry.file);
     let store = stores.of(suite.as_ref())?;
     let commits = match why_unknown(Path::new("."), text) {
@@ -293,14 +293,14 @@ fn no_such(text: &str, args: &Args, stores: &Stores<'_>) -> Result<Fault> {
         [] => format!(
             "name a commit, fetched before (`git fetch`), or save a baseline: `gbench-ci run`, then `gbench-ci baseline \
              save {}`",
-            quoted(text)
+            shell_word(text)
         ),
         _ => advise(text, &known),
     };
     Ok(Fault::at(format!("`{text}`"), "no commit, baseline or file is called so", next))
 }
 
-fn is_baseline(text: &str, args: &Args, stores: &Stores<'_>) -> Result<bool> {
+fn is_baseline(text: &str, args: &CompareArgs, stores: &Stores<'_>) -> Result<bool> {
     let suite = args.selection.registry(&[]).ok().and_then(|registry| registry.file);
     Ok(stores.of(suite.as_ref())?.find(text)?.is_some())
 }
@@ -350,7 +350,7 @@ impl Chosen {
     }
 
     /// What `--anchor` names, if it is given.
-    fn anchor(suite: Option<&Suite>, args: &Args, stores: &Stores<'_>) -> Result<Option<Self>> {
+    fn anchor(suite: Option<&Suite>, args: &CompareArgs, stores: &Stores<'_>) -> Result<Option<Self>> {
         args.anchor.as_deref().map(|text| Self::find(text, suite, stores)).transpose()
     }
 
@@ -377,8 +377,8 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
 }
 
 /// The command that gives the same verdict from what is kept.
-fn reproduce(args: &Args, base: &Path, head: &Path, policy: &Policy) -> String {
-    let [base, head] = [base, head].map(|path| quoted(&shown(path)));
+fn reproduce(args: &CompareArgs, base: &Path, head: &Path, policy: &Policy) -> String {
+    let [base, head] = [base, head].map(|path| shell_word(&shown(path)));
     let mut command = format!("gbench-ci compare {base} {head}");
     command += &flags(&args.selection);
     if args.fail_inconclusive {
@@ -388,7 +388,7 @@ fn reproduce(args: &Args, base: &Path, head: &Path, policy: &Policy) -> String {
         command += &format!(" --sessions {sessions}");
     }
     if let Some(store) = &args.store {
-        command += &format!(" --store {}", quoted(store));
+        command += &format!(" --store {}", shell_word(store));
     }
     if let Some(threshold) = policy.threshold {
         command += &format!(" --threshold {}", ratio_text(threshold));
@@ -396,20 +396,11 @@ fn reproduce(args: &Args, base: &Path, head: &Path, policy: &Policy) -> String {
     command
 }
 
-/// A word as a shell takes it.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
 /// Prints the report, and writes it where it was asked for and beside a fresh run's record.
 pub fn deliver(
     document: &VerdictDocument,
     reports: Option<&Path>,
-    args: &Args,
+    args: &CompareArgs,
     out: &mut impl Write,
 ) -> Result<()> {
     if let Some(folder) = reports {
@@ -422,7 +413,7 @@ pub fn deliver(
     if let Some(path) = &args.markdown {
         write_atomically(path, &bytes(Format::Markdown)?)?;
     }
-    let text = rendered(document, args.format, look::of_stdout(), args.all)?;
+    let text = rendered(document, args.format, style::of_stdout(), args.all)?;
     wrote(out.write_all(&text))?;
     match (args.format, reports) {
         (Format::Terminal, Some(folder)) => wrote(writeln!(
@@ -469,14 +460,6 @@ pub fn exit_from(document: &VerdictDocument) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_break_them() {
-        assert_eq!(quoted("a/b.json"), "a/b.json");
-        assert_eq!(quoted("my run"), "'my run'");
-        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
-        assert_eq!(quoted(""), "''");
-    }
 
     #[test]
     fn a_gate_of_the_file_reaches_the_policy() {

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::current_folder;
-use super::environment;
-use super::run::{home, shown};
-use super::selection::SelectionArgs;
+use super::args::selection::SelectionArgs;
+use crate::app::environment;
+use crate::app::paths::{current_folder, project_root, shown};
 use crate::model::{Fault, Result, RunId, RunRecord};
-use crate::plan::check_claims;
 use crate::store::{keep_whole_rounds, latest_comparison, read_record, read_sides};
+use crate::suite::plan::check_claims;
 use crate::suite::{Benchmark, RunOptions};
 
 /// Where comparisons lie.
@@ -84,7 +83,7 @@ impl PlaceArgs {
         }
         let selection = SelectionArgs { config: self.config.clone(), ..SelectionArgs::default() };
         let (home, mut run) = match &selection.registry(builtins)?.file {
-            Some(suite) => (home(suite)?, suite.run.clone()),
+            Some(suite) => (project_root(suite)?, suite.run.clone()),
             None => (PathBuf::new(), RunOptions::default()),
         };
         environment::read()?.apply_run(&mut run, &current_folder()?);

@@ -5,16 +5,16 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::current_folder;
-use super::environment;
-use super::output::{table, wrap, write_json, wrote};
-use super::selection::{SelectionArgs, SettingsArgs};
+use super::args::selection::{SelectionArgs, SettingsArgs};
+use super::terminal::write::{table, wrap, write_json, wrote};
+use crate::app::environment;
+use crate::app::paths::current_folder;
 use crate::model::{BenchmarkId, Exit, MATCH_FIELDS, Result, Setting, Settings, Shown, format_duration};
 use crate::suite::{Benchmark, Gate, RunOptions, Strictness, Suite};
 
 /// Show the effective configuration
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct ConfigArgs {
     #[command(subcommand)]
     pub command: Command,
 }
@@ -56,7 +56,7 @@ struct V1Config {
 const AT_RUN_TIME: &str = "A program may set its own values at run time through the child protocol, except \
                            those that the environment or a flag has set; the record holds what was in force.";
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let Command::Show(args) = &args.command;
     let config = match args.defaults {
         true => defaults(),
@@ -105,7 +105,7 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
         ("gate.budget".to_owned(), shown(&gate.budget, format_duration(gate.budget.value))),
         ("gate.controls".to_owned(), shown(&gate.controls, gate.controls.value)),
         ("gate.watch".to_owned(), shown(&gate.watch, gate.watch.value)),
-        ("gate.way".to_owned(), shown(&gate.way, gate.way.value.word())),
+        ("gate.way".to_owned(), shown(&gate.interleaving, gate.interleaving.value.word())),
         (
             "gate.inconclusive".to_owned(),
             shown(&gate.inconclusive_fails, policy(gate.inconclusive_fails.value)),

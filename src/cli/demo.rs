@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use git2::{Repository, Signature};
 
 use super::commits::{self, Asker, Measured};
-use super::compare::{self, exit_from, quoted, rendered, write_reports};
-use super::look;
-use super::output::{wrap, wrote};
-use super::progress::Shared;
-use super::run::shown;
+use super::compare::{self, exit_from, rendered, write_reports};
+use super::terminal::progress::Shared;
+use super::terminal::style;
+use super::terminal::write::{wrap, wrote};
+use crate::app::paths::shown;
 use crate::compare::{Verdict, VerdictDocument};
-use crate::model::{Exit, Fault, Result};
+use crate::model::{Exit, Fault, Result, shell_word};
 use crate::report::{Format, plural};
 use crate::run::has_binary;
 
@@ -39,21 +39,21 @@ const RANGE: &str = "HEAD~1..HEAD";
 
 /// Compare two commits, one with a planted slowdown, and show the verdict
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Args {
+pub struct DemoArgs {
     /// Folder to work in, which must not exist yet [default: a new temporary folder, which is kept]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// No progress on standard error
     #[arg(long, short)]
     quiet: bool,
-    /// Seed of the coin that decides which side goes first in a round
+    /// Seed of the random order in which the sides of each round run
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 }
 
 /// Exit 0 where the gate found what was planted or says why it cannot, and nothing else; 1 where it calls an
 /// untouched workload regressed; 4 where something was not measured.
-pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &DemoArgs, out: &mut impl Write) -> Result<Exit> {
     if !has_binary("rustc", Path::new(".")) {
         return Err(Fault::at(
             "demo",
@@ -73,7 +73,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
              work and touches nothing else. Both are checked out, built and compared in rounds, by this command:"
         ),
     )?;
-    let place = quoted(&shown(&repository));
+    let place = shell_word(&shown(&repository));
     wrote(writeln!(out, "\n  cd {place}\n  gbench-ci compare {RANGE}\n").and_then(|()| out.flush()))?;
 
     let measured = commits::measure(
@@ -90,17 +90,17 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
     effort(&measured, out)?;
     let document = measured.verdict()?;
     write_reports(&document, &measured.reports())?;
-    wrote(out.write_all(&rendered(&document, Format::Terminal, look::of_stdout(), true)?))?;
+    wrote(out.write_all(&rendered(&document, Format::Terminal, style::of_stdout(), true)?))?;
     let exit = conclude(&document, out)?;
     whereabouts(&measured, out)?;
     Ok(exit)
 }
 
 /// The arguments of the command that is shown, with the place said instead of gone to.
-fn route(args: &Args, repository: &Path) -> compare::Args {
-    let mut route = compare::Args::default();
+fn route(args: &DemoArgs, repository: &Path) -> compare::CompareArgs {
+    let mut route = compare::CompareArgs::default();
     route.selection.config = Some(repository.join("gbench.toml"));
-    route.rounds.coin = Some(args.seed);
+    route.rounds.order_seed = Some(args.seed);
     route
 }
 

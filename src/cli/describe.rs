@@ -6,16 +6,16 @@ use std::io::Write;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::args::selection::{SelectionArgs, SettingsArgs};
 use super::config::settings_table;
-use super::output::{table, write_json, wrote};
-use super::selection::{SelectionArgs, SettingsArgs};
+use super::terminal::write::{table, write_json, wrote};
 use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing};
 use crate::suite::words::{counted, format_size};
 use crate::suite::{Action, Benchmark, ExtractFrom};
 
 /// Describe benchmarks: every field and the effective settings
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Args {
+pub struct DescribeArgs {
     /// Ids or globs; with none, everything that the flags select
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
@@ -57,7 +57,7 @@ struct V1Benchmark {
     config: BTreeMap<String, Shown>,
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &DescribeArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let mut selection = args.selection.selection()?;
     selection.benchmarks.splice(0..0, args.ids.iter().cloned());
     let mut suite = args.selection.registry(builtins)?.select(&selection)?;

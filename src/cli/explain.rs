@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use super::compare::policy;
 use super::comparison::{Kept, PlaceArgs};
-use super::look;
-use super::output::{check_place, wrote};
 use super::subject::Subject;
+use super::terminal::style;
+use super::terminal::write::{check_place, wrote};
 use crate::compare::{
-    Argument, Group, Merged, Policy, SeqE, SideInput, VerdictDocument, arguments_of, compare_sides,
-    named_sides, verdict_of,
+    DecisionTrace, Group, Merged, Policy, SeqE, SideInput, VerdictDocument, compare_sides,
+    decision_traces_of, named_sides, verdict_of,
 };
 use crate::model::{CaseId, Exit, Fault, Result, RunRecord};
 use crate::report::explain::{self, Explained, Rowless};
@@ -25,7 +25,7 @@ use crate::suite::{Benchmark, fitting};
 /// Exit codes: 0 explained, whatever the verdict is; 2 no such case or comparison, or records that cannot be read; 4
 /// records that do not hold what they say of themselves.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct ExplainArgs {
     /// The case as reports name it, its benchmark, or a glob
     case: String,
     /// A comparison or a run by its folder or id, a verdict, a run record, or the folder of a merge [default: the latest
@@ -63,7 +63,7 @@ enum Format {
     Json,
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &ExplainArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--svg", args.svg.as_deref())?;
     let subject = match (&args.base, &args.head) {
         (Some(base), Some(head)) => {
@@ -81,21 +81,21 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
 }
 
 /// From the records, with the whole argument.
-fn explain_kept(args: &Args, kept: &Kept, out: &mut impl Write) -> Result<Exit> {
+fn explain_kept(args: &ExplainArgs, kept: &Kept, out: &mut impl Write) -> Result<Exit> {
     let sides = [&kept.base, &kept.head].into_iter().flat_map(|record| &record.cases);
     let cases = cases(&args.case, sides.map(|case| &case.id))?;
-    let (document, arguments) = judged(args, kept, &cases)?;
-    tell(args, &cases, &document, &arguments, out)
+    let (document, traces) = judged(args, kept, &cases)?;
+    tell(args, &cases, &document, &traces, out)
 }
 
 /// From a verdict alone: what its rows say.
-fn explain_verdict(args: &Args, document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
+fn explain_verdict(args: &ExplainArgs, document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
     let cases = cases(&args.case, document.rows.iter().map(|row| &row.case))?;
     tell(args, &cases, document, &[], out)
 }
 
 /// From the verdicts of several machines: of each that has the case.
-fn explain_merged(args: &Args, merged: &Merged, out: &mut impl Write) -> Result<Exit> {
+fn explain_merged(args: &ExplainArgs, merged: &Merged, out: &mut impl Write) -> Result<Exit> {
     if let [only] = merged.groups.as_slice() {
         return explain_verdict(args, &only.verdict, out);
     }
@@ -119,7 +119,7 @@ fn explain_merged(args: &Args, merged: &Merged, out: &mut impl Write) -> Result<
 }
 
 /// From one run, which has no verdict: what became of the case, and its figures.
-fn explain_record(args: &Args, mut record: RunRecord, out: &mut impl Write) -> Result<Exit> {
+fn explain_record(args: &ExplainArgs, mut record: RunRecord, out: &mut impl Write) -> Result<Exit> {
     if args.svg.is_some() {
         let what = "this is one run, and no rounds decided anything in it";
         return Err(Fault::at_flag("--svg", what, "take the flag out"));
@@ -136,7 +136,7 @@ fn explain_record(args: &Args, mut record: RunRecord, out: &mut impl Write) -> R
         record.cases.iter_mut().for_each(|case| case.metrics.retain(|metric| fits(&metric.name)));
     }
     let (format, style) = match args.format {
-        Format::Terminal => (report::Format::Terminal, look::of_stdout()),
+        Format::Terminal => (report::Format::Terminal, style::of_stdout()),
         Format::Json => (report::Format::Json, Style::PLAIN),
     };
     let mut text = Vec::new();
@@ -150,14 +150,14 @@ fn explain_record(args: &Args, mut record: RunRecord, out: &mut impl Write) -> R
 
 /// Writes what the document says of the cases, with the arguments that are at hand.
 fn tell(
-    args: &Args,
+    args: &ExplainArgs,
     cases: &[CaseId],
     document: &VerdictDocument,
-    arguments: &[Argument],
+    traces: &[DecisionTrace],
     out: &mut impl Write,
 ) -> Result<Exit> {
-    let mut by_row: HashMap<(&CaseId, &str), &Argument> = HashMap::new();
-    by_row.extend(arguments.iter().map(|argument| ((&argument.case, argument.metric.as_str()), argument)));
+    let mut by_row: HashMap<(&CaseId, &str), &DecisionTrace> = HashMap::new();
+    by_row.extend(traces.iter().map(|trace| ((&trace.case, trace.metric.as_str()), trace)));
     let fits = args.metric.as_deref().map(|glob| fitting("--metric", glob)).transpose()?;
     // A case that failed has a row without a metric, which speaks for each of them.
     let wanted = |metric: &str| metric.is_empty() || fits.as_ref().is_none_or(|fits| fits(metric));
@@ -168,10 +168,7 @@ fn tell(
         .map(|row| Explained {
             document,
             row,
-            argument: by_row
-                .get(&(&row.case, row.metric.as_str()))
-                .copied()
-                .filter(|_| row.sequence.is_some()),
+            trace: by_row.get(&(&row.case, row.metric.as_str())).copied().filter(|_| row.sequence.is_some()),
         })
         .collect();
     if let (true, false, Some(glob)) = (rows.is_empty(), of_case.is_empty(), &args.metric) {
@@ -183,7 +180,7 @@ fn tell(
         .map(|case| Rowless { case, reason: why_no_row(document) })
         .collect();
     if let Some(path) = &args.svg {
-        let drawn: Vec<&Explained> = rows.iter().filter(|row| row.argument.is_some()).collect();
+        let drawn: Vec<&Explained> = rows.iter().filter(|row| row.trace.is_some()).collect();
         match drawn.as_slice() {
             [one] => write_atomically(path, explain::svg(one).as_bytes())?,
             [] => {
@@ -198,7 +195,7 @@ fn tell(
     }
     let mut text = Vec::new();
     wrote(match args.format {
-        Format::Terminal => explain::terminal(&rows, &rowless, look::of_stdout(), args.all, &mut text),
+        Format::Terminal => explain::terminal(&rows, &rowless, style::of_stdout(), args.all, &mut text),
         Format::Json => explain::json(document, &rows, &rowless, &mut text),
     })?;
     wrote(out.write_all(&text).and_then(|()| out.flush()))?;
@@ -211,7 +208,11 @@ fn no_metric(glob: &str, known: &[&str]) -> Fault {
 }
 
 /// The verdict of the records, and the argument of every wanted row that rounds decided.
-fn judged(args: &Args, kept: &Kept, cases: &[CaseId]) -> Result<(VerdictDocument, Vec<Argument>)> {
+fn judged(
+    args: &ExplainArgs,
+    kept: &Kept,
+    cases: &[CaseId],
+) -> Result<(VerdictDocument, Vec<DecisionTrace>)> {
     let in_rounds = kept.base.comparison.as_deref().filter(|_| kept.head.comparison.is_some());
     let Some(comparison) = in_rounds else {
         // Records that were measured apart: judged as `compare BASE HEAD` judges them without a suite file.
@@ -225,8 +226,8 @@ fn judged(args: &Args, kept: &Kept, cases: &[CaseId]) -> Result<(VerdictDocument
     let document = verdict_of(&kept.base, &kept.head, kept.control.as_ref())?;
     let [base, head] = named_sides(&kept.base, &kept.head, comparison);
     let rule = SeqE::of(comparison).ended_as(comparison, [&kept.base, &kept.head]);
-    let arguments = arguments_of(&rule, &base, &head, &Policy::of(comparison), |id| cases.contains(id))?;
-    Ok((document, arguments))
+    let traces = decision_traces_of(&rule, &base, &head, &Policy::of(comparison), |id| cases.contains(id))?;
+    Ok((document, traces))
 }
 
 /// The cases that the words mean: by their whole name, else by benchmark, else by glob.

@@ -5,11 +5,11 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 use super::measure::own_binary;
-use super::output::wrote;
-use crate::github::{ApiError, Client, Limits, Token, approval, commands};
-use crate::guard::install::{Allowed, Places, policy, script};
-use crate::guard::sound::{RunnerUser, findings, line};
-use crate::guard::{GuardedJob, Policy, decide, log};
+use super::terminal::write::wrote;
+use crate::github::{ApiError, Client, ClientLimits, Token, approval, commands};
+use crate::guard::audit::{RunnerUser, findings, line};
+use crate::guard::install::{Allowed, InstalledFiles, policy, script};
+use crate::guard::{GuardPolicy, GuardedJob, decide, log};
 use crate::model::{Exit, Fault, Result};
 use crate::store::write_atomically;
 
@@ -19,23 +19,23 @@ use crate::store::write_atomically;
 /// job's first step (ACTIONS_RUNNER_HOOK_JOB_STARTED), by a script and a policy on the machine that no pull request can edit.
 /// What the policy does not allow, and what cannot be read, fails the job.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct GuardArgs {
     #[command(subcommand)]
     what: What,
 }
 
 #[derive(clap::Subcommand, Clone, Debug)]
 enum What {
-    Run(RunArgs),
-    Install(InstallArgs),
-    Check(CheckArgs),
+    Run(GuardRunArgs),
+    Install(GuardInstallArgs),
+    Check(GuardCheckArgs),
 }
 
 /// Allow or refuse the job that this is started in; for the hook's script
 ///
 /// Exit codes: 0 allowed; 5 refused; any other: it could not be decided, which fails the job as well.
 #[derive(clap::Args, Clone, Debug)]
-struct RunArgs {
+struct GuardRunArgs {
     /// The policy of this machine
     #[arg(long, value_name = "FILE")]
     policy: PathBuf,
@@ -45,9 +45,9 @@ struct RunArgs {
 ///
 /// Run it as root: what the runner's user can change, a job can change.
 #[derive(clap::Args, Clone, Debug)]
-struct InstallArgs {
+struct GuardInstallArgs {
     #[command(flatten)]
-    places: PlaceArgs,
+    places: GuardPlaceArgs,
     /// A repository that may use this machine; may be given several times
     #[arg(long = "repository", value_name = "OWNER/NAME", required = true)]
     repositories: Vec<String>,
@@ -72,16 +72,16 @@ struct InstallArgs {
 ///
 /// Exit codes: 0 all is as it has to be, and the job of `--job` may run; 5 it is not, or the job may not run.
 #[derive(clap::Args, Clone, Debug)]
-struct CheckArgs {
+struct GuardCheckArgs {
     #[command(flatten)]
-    places: PlaceArgs,
+    places: GuardPlaceArgs,
     /// Variables of a job, a line NAME=VALUE each, GITHUB_EVENT_PATH among them: say whether it may run
     #[arg(long, value_name = "FILE")]
     job: Option<PathBuf>,
 }
 
 #[derive(clap::Args, Clone, Debug)]
-struct PlaceArgs {
+struct GuardPlaceArgs {
     /// Where script, policy and log are
     #[arg(long, value_name = "FOLDER", default_value = "/etc/gbench-ci")]
     folder: PathBuf,
@@ -98,7 +98,7 @@ const WORKFLOWS: [&str; 2] =
     [".github/workflows/gbench-pull-request.yml", ".github/workflows/gbench-nightly.yml"];
 const EVENTS: [&str; 4] = ["pull_request", "merge_group", "schedule", "workflow_dispatch"];
 
-pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &GuardArgs, out: &mut impl Write) -> Result<Exit> {
     match &args.what {
         What::Run(args) => hook(&args.policy, out),
         What::Install(args) => install(args, out),
@@ -109,7 +109,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
 /// The hook itself. Whatever goes wrong is an error, and every error fails the job.
 fn hook(policy: &Path, out: &mut impl Write) -> Result<Exit> {
     let variable = |name: &str| std::env::var(name).ok();
-    let policy = Policy::read(policy)?;
+    let policy = GuardPolicy::read(policy)?;
     let judged = judge(&policy, &variable);
     let Err(fault) = &judged else {
         let slug = variable("GITHUB_REPOSITORY").unwrap_or_default();
@@ -150,7 +150,7 @@ fn told(variable: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Option<
 }
 
 /// Errors: the job may not run here, with exit code 5, or that could not be found out.
-fn judge(policy: &Policy, variable: &dyn Fn(&str) -> Option<String>) -> Result<()> {
+fn judge(policy: &GuardPolicy, variable: &dyn Fn(&str) -> Option<String>) -> Result<()> {
     let job = GuardedJob::read(variable)?;
     match decide(policy, &job, &|job, label| ask(policy, job, label))? {
         Ok(()) => Ok(()),
@@ -159,7 +159,7 @@ fn judge(policy: &Policy, variable: &dyn Fn(&str) -> Option<String>) -> Result<(
 }
 
 /// Asks GitHub for the label. A job waits for the answer, but not for long.
-fn ask(policy: &Policy, job: &GuardedJob, label: &str) -> Result<std::result::Result<(), String>> {
+fn ask(policy: &GuardPolicy, job: &GuardedJob, label: &str) -> Result<std::result::Result<(), String>> {
     use std::time::Duration;
     let context = &job.context;
     let (Some(pull), Some(run)) = (&context.pull_request, &context.run) else {
@@ -167,16 +167,16 @@ fn ask(policy: &Policy, job: &GuardedJob, label: &str) -> Result<std::result::Re
     };
     let file = policy.forks.as_ref().and_then(|forks| forks.token_file.as_deref());
     let token = file.map(token).transpose()?;
-    let limits = Limits {
+    let limits = ClientLimits {
         requests: 60,
         attempts: 2,
-        patience: Duration::from_secs(5),
+        max_wait: Duration::from_secs(5),
         timeout: Duration::from_secs(5),
         answer: 16 << 20,
-        ..Limits::default()
+        ..ClientLimits::default()
     };
     let by_label = job.labelled.as_ref().is_some_and(|put_on| put_on.to_lowercase() == label.to_lowercase());
-    let asked = approval::Asked { number: pull.number, head: &pull.head, run: run.id, by_label };
+    let asked = approval::ApprovalRequest { number: pull.number, head: &pull.head, run: run.id, by_label };
     let answer = Client::new(&context.endpoint, &context.slug, token.as_ref(), limits)
         .and_then(|client| approval::labelled(&client, asked, label));
     answer.map_err(|error: ApiError| {
@@ -195,14 +195,14 @@ fn token(path: &Path) -> Result<Token> {
     Token::new(&text).map_err(fault)
 }
 
-impl PlaceArgs {
-    fn places(&self) -> Result<Places> {
+impl GuardPlaceArgs {
+    fn places(&self) -> Result<InstalledFiles> {
         let folder = std::path::absolute(&self.folder)
             .map_err(|error| Fault::at_path(&self.folder, error, "name a folder"))?;
         // The runner puts the path into a line of arguments, where a blank would end it.
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._+-".contains(c);
         match folder.to_str().is_some_and(|text| text.chars().all(plain)) {
-            true => Ok(Places::new(&folder, &own_binary()?)),
+            true => Ok(InstalledFiles::new(&folder, &own_binary()?)),
             false => {
                 let next = "use a path of letters, digits, `.`, `_`, `/`, `+` and `-`";
                 Err(Fault::at_path(folder, "a runner cannot start a script by this path", next))
@@ -223,7 +223,7 @@ impl PlaceArgs {
     }
 }
 
-fn install(args: &InstallArgs, out: &mut impl Write) -> Result<Exit> {
+fn install(args: &GuardInstallArgs, out: &mut impl Write) -> Result<Exit> {
     let (places, user) = (args.places.places()?, args.places.user()?);
     let allowed = Allowed {
         repositories: args.repositories.clone(),
@@ -234,7 +234,7 @@ fn install(args: &InstallArgs, out: &mut impl Write) -> Result<Exit> {
     };
     let text = policy(&allowed, &places);
     // What cannot be followed is not written either.
-    Policy::parse(&places.policy, &text)?;
+    GuardPolicy::parse(&places.policy, &text)?;
     let fault = |path: &Path, error: std::io::Error| {
         let next = "run it as root, or name another place with `--folder`";
         Fault::at_path(path, format!("cannot be written: {error}"), next)
@@ -277,7 +277,12 @@ fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
 }
 
 /// Whether all is as it has to be.
-fn say_findings(places: &Places, args: &PlaceArgs, user: &RunnerUser, out: &mut impl Write) -> Result<bool> {
+fn say_findings(
+    places: &InstalledFiles,
+    args: &GuardPlaceArgs,
+    user: &RunnerUser,
+    out: &mut impl Write,
+) -> Result<bool> {
     let found = findings(places, args.runner_env.as_deref(), user);
     for finding in &found {
         wrote(match &finding.wrong {
@@ -288,7 +293,7 @@ fn say_findings(places: &Places, args: &PlaceArgs, user: &RunnerUser, out: &mut 
     Ok(found.iter().all(|finding| finding.wrong.is_none()))
 }
 
-fn check(args: &CheckArgs, out: &mut impl Write) -> Result<Exit> {
+fn check(args: &GuardCheckArgs, out: &mut impl Write) -> Result<Exit> {
     let (places, user) = (args.places.places()?, args.places.user()?);
     let is_sound = say_findings(&places, &args.places, &user, out)?;
     if let Some(path) = &args.job {
@@ -300,7 +305,7 @@ fn check(args: &CheckArgs, out: &mut impl Write) -> Result<Exit> {
             let of_line = |line: &str| line.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
             text.lines().find_map(of_line)
         };
-        judge(&Policy::read(&places.policy)?, &value)?;
+        judge(&GuardPolicy::read(&places.policy)?, &value)?;
         wrote(writeln!(out, "the job of {} may run here", path.display()))?;
     }
     Ok(if is_sound { Exit::Pass } else { Exit::Machine })

@@ -14,14 +14,14 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use self::look::{Found, look, word};
-use super::output::wrote;
+use super::terminal::write::wrote;
 use crate::model::{Exit, Fault, Result};
 use crate::suite::words::counted;
 use crate::suite::{Action, Benchmark, FILE_NAME, Suite};
 
 /// Write a first gbench.toml from what lies in this folder
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct InitArgs {
     /// File to write; what lies beside it is looked at
     #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
     pub config: PathBuf,
@@ -32,7 +32,7 @@ pub struct Args {
     pub github: github::GithubArgs,
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let folder = folder_of(&args.config)?;
     if args.github.github {
         let setup = github::Setup::prepare(&args.github, &args.config, &folder, args.force)?;
@@ -97,7 +97,7 @@ fn shown_from_here(path: &Path) -> String {
 
 /// Says whether something of the user's own was found.
 fn write_suite(
-    args: &Args,
+    args: &InitArgs,
     folder: &Path,
     builtins: &[Benchmark],
     force: bool,
@@ -255,7 +255,7 @@ mod tests {
 
     fn init(folder: &Path, force: bool) -> Result<String> {
         let mut out = Vec::new();
-        let args = Args { config: folder.join(FILE_NAME), force, github: github::GithubArgs::default() };
+        let args = InitArgs { config: folder.join(FILE_NAME), force, github: github::GithubArgs::default() };
         run(&args, &builtins(), &mut out).map(|_| String::from_utf8(out).unwrap())
     }
 

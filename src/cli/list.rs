@@ -4,15 +4,15 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::output::{table, write_json, wrote};
-use super::selection::SelectionArgs;
+use super::args::selection::SelectionArgs;
+use super::terminal::write::{table, write_json, wrote};
 use crate::model::{BenchmarkId, Component, Exit, Kind, Result};
 use crate::suite::words::counted;
 use crate::suite::{Benchmark, Source, Suite};
 
 /// List the benchmarks of the suite
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Args {
+pub struct ListArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
     /// Print one JSON document instead of a table
@@ -46,7 +46,7 @@ struct V1Entry<'a> {
     excluded: usize,
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let registry = args.selection.registry(builtins)?;
     let mut suite = registry.select(&args.selection.selection()?)?;
     args.selection.keep_shard(&mut [&mut suite])?;

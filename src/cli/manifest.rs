@@ -4,17 +4,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::output::{write_json, wrote};
-use super::table::columns;
-use crate::machine::{self, Change};
+use super::terminal::table::columns;
+use super::terminal::write::{write_json, wrote};
+use crate::app::paths::current_folder;
+use crate::machine::{self, ManifestChange};
 use crate::model::{Exit, Fault, Manifest};
 
-#[derive(ClapArgs, Clone, Debug)]
-pub struct Args {
+#[derive(Args, Clone, Debug)]
+pub struct ManifestArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -45,10 +46,10 @@ enum Command {
 /// Where a run's folder keeps its manifest, the likeliest first.
 const IN_FOLDER: [&str; 4] = ["manifest.json", "results/record.json", "record.json", "results/manifest.json"];
 
-pub fn run(args: &Args, out: &mut impl io::Write) -> Result<Exit, Fault> {
+pub fn run(args: &ManifestArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
     let text = match &args.command {
         Command::Show { json } => {
-            let manifest = machine::manifest(&super::current_folder()?);
+            let manifest = machine::manifest(&current_folder()?);
             if *json { json_text(&manifest)? } else { shown(&manifest).into_bytes() }
         }
         Command::Diff { a, b, json, all } => {
@@ -70,15 +71,15 @@ fn shown(manifest: &Manifest) -> String {
     columns(machine::flat(manifest).into_iter().map(|(field, value)| [field, value]))
 }
 
-fn listed(a: &Path, b: &Path, changes: &[Change], all: bool) -> String {
-    let (volatile, lasting): (Vec<&Change>, Vec<&Change>) =
+fn listed(a: &Path, b: &Path, changes: &[ManifestChange], all: bool) -> String {
+    let (volatile, lasting): (Vec<&ManifestChange>, Vec<&ManifestChange>) =
         changes.iter().partition(|change| change.volatile);
     let mut text = match lasting.len() {
         0 => "Nothing lasting differs.\n".to_owned(),
         1 => "1 field differs.\n".to_owned(),
         some => format!("{some} fields differ.\n"),
     };
-    let shown: Vec<&Change> = if all { changes.iter().collect() } else { lasting };
+    let shown: Vec<&ManifestChange> = if all { changes.iter().collect() } else { lasting };
     if !shown.is_empty() {
         let head = ["field".to_owned(), a.display().to_string(), b.display().to_string()];
         let rows = shown.iter().map(|change| [change.field.clone(), change.a.clone(), change.b.clone()]);
@@ -158,8 +159,12 @@ mod tests {
 
     #[test]
     fn lasting_changes_are_shown_and_fleeting_ones_counted() {
-        let change =
-            |field: &str, volatile| Change { field: field.into(), a: "1".into(), b: "2".into(), volatile };
+        let change = |field: &str, volatile| ManifestChange {
+            field: field.into(),
+            a: "1".into(),
+            b: "2".into(),
+            volatile,
+        };
         let changes = [change("host.kernel", false), change("host.load", true)];
         let (a, b) = (Path::new("a.json"), Path::new("b.json"));
         let some = listed(a, b, &changes, false);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::output::wrote;
+use super::terminal::write::wrote;
 use crate::model::{Exit, Fault, Result, Shard};
 
 /// Print the jobs of a matrix, machines times shards, as JSON for `strategy.matrix`
@@ -13,7 +13,7 @@ use crate::model::{Exit, Fault, Result, Shard};
 /// In a workflow: `matrix: ${{ fromJSON(needs.plan.outputs.NAME) }}`, and in the job `runs-on: ${{ matrix.runner }}`,
 /// `--label` from `matrix.label` and `--shard` from `matrix.shard`.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct MatrixArgs {
     /// Parts that each machine's suite is cut into
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=Shard::MOST as i64))]
     shards: u32,
@@ -41,10 +41,9 @@ struct Entry {
     shard: String,
 }
 
-pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &MatrixArgs, out: &mut impl Write) -> Result<Exit> {
     let include = entries(&args.machines, args.shards)?;
-    let text = serde_json::to_string(&Matrix { include })
-        .map_err(|error| Fault::at("matrix", error, "report this as a defect").exits(Exit::Internal))?;
+    let text = serde_json::to_string(&Matrix { include }).map_err(|error| Fault::defect("matrix", error))?;
     if let Some(name) = &args.output {
         set_output(name, &text)?;
     }

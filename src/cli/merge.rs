@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use super::artifact::{Contents, read_folder, too_few};
 use super::ci::{FailOn, decide_by};
-use super::look;
-use super::output::wrote;
 use super::outputs;
 use super::report::format_parser;
-use super::run::shown;
-use crate::compare::{Gap, Merged, merge_records};
+use super::terminal::style;
+use super::terminal::write::wrote;
+use crate::app::paths::shown;
+use crate::compare::{Merged, MissingPart, merge_records};
 use crate::github::commands;
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
-use crate::report::posts::untouched_words;
+use crate::report::github::untouched_words;
 use crate::report::{Format, Input, Options, Style};
-use crate::store::{RunFolder, make_unwatched, read_record, write_atomically};
+use crate::store::{RunFolder, create_ignored_dir, read_record, write_atomically};
 
 /// The document in the folder of a merge.
 pub const MERGED: &str = "merged.json";
@@ -35,7 +35,7 @@ const JOB: &str = "job.json";
 /// Exit codes: that of the gravest part; 4 also where something is missing or nothing was merged; 2 where parts do not belong
 /// together.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct MergeArgs {
     /// Folder of a comparison or a run, or one that holds several
     #[arg(required = true, value_name = "PART")]
     parts: Vec<PathBuf>,
@@ -59,7 +59,7 @@ pub struct Args {
     all: bool,
 }
 
-pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
     let mut contents = Contents::default();
     let mut runs = Vec::new();
     for part in &args.parts {
@@ -85,7 +85,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<Exit> {
     }
 }
 
-fn verdicts(args: &Args, contents: Contents, out: &mut impl Write) -> Result<Exit> {
+fn verdicts(args: &MergeArgs, contents: Contents, out: &mut impl Write) -> Result<Exit> {
     if let Some(job) = contents.all_untouched(args.expect, args.measured.as_deref()) {
         outputs::of_untouched()?;
         let words = job.untouched.as_ref().map(untouched_words).unwrap_or_default();
@@ -116,7 +116,7 @@ fn write(folder: &Path, merged: &Merged, job: Option<&Job>) -> Result<PathBuf> {
     prepare(folder)?;
     let path = folder.join(MERGED);
     let text = |value: serde_json::Result<Vec<u8>>| {
-        let fault = |error| Fault::at_path(folder, error, "report this as a defect").exits(Exit::Internal);
+        let fault = |error| Fault::defect(folder.display().to_string(), error);
         value
             .map(|mut text| {
                 text.push(b'\n');
@@ -134,13 +134,13 @@ fn write(folder: &Path, merged: &Merged, job: Option<&Job>) -> Result<PathBuf> {
 }
 
 fn prepare(folder: &Path) -> Result<()> {
-    make_unwatched(folder).map_err(|error| {
+    create_ignored_dir(folder).map_err(|error| {
         Fault::at_path(folder, format!("cannot be made: {error}"), "name a writable folder with `--output`")
             .caused_by(&error)
     })
 }
 
-fn records(args: &Args, runs: &[PathBuf], gaps: &[Gap], out: &mut impl Write) -> Result<Exit> {
+fn records(args: &MergeArgs, runs: &[PathBuf], gaps: &[MissingPart], out: &mut impl Write) -> Result<Exit> {
     let read = |path: &PathBuf| Ok((shown(path), read_record(path)?));
     let parts: Vec<(String, RunRecord)> = runs.iter().map(read).collect::<Result<_>>()?;
     let found = parts.len();
@@ -159,11 +159,11 @@ fn records(args: &Args, runs: &[PathBuf], gaps: &[Gap], out: &mut impl Write) ->
     let path = RunFolder::create(&args.output, &record)?.finish(&record)?;
     let exit = print(&Input::Record(Box::new(record)), args, out)?;
     say(args.format, &format!("record {}", shown(&path)), out)?;
-    Ok(if incomplete { exit.graver(Exit::Failed) } else { exit })
+    Ok(if incomplete { exit.most_severe(Exit::Failed) } else { exit })
 }
 
-fn print(input: &Input, args: &Args, out: &mut impl Write) -> Result<Exit> {
-    let style: Style = look::of_stdout();
+fn print(input: &Input, args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
+    let style: Style = style::of_stdout();
     let options = Options { format: args.format, style, all: args.all };
     wrote(input.render(&options, out).and_then(|()| out.flush()))?;
     Ok(input.exit().unwrap_or(Exit::Internal))

@@ -1,9 +1,9 @@
 //! The only room that knows the whole route: one file a command, its arguments, its exit codes, its hints.
 
 mod anchor;
+mod args;
 pub mod artifact;
 mod baseline;
-mod builtin;
 mod calibrate;
 mod calibration;
 mod ci;
@@ -15,45 +15,36 @@ mod control;
 mod demo;
 mod describe;
 mod doctor;
-mod door;
-mod environment;
 mod explain;
-mod export;
 mod gatekeeper;
 mod guard;
 mod init;
 mod list;
-mod look;
 mod manifest;
 mod matrix;
 mod measure;
 mod merge;
 mod narrow;
-mod output;
 mod outputs;
-mod print;
-mod progress;
 mod publish;
-pub mod render;
 mod replay;
 mod report;
 mod resume;
-mod rounds_args;
 mod run;
-mod selection;
-mod stored;
+mod self_doc;
 mod subject;
 mod suites;
-mod table;
+pub mod terminal;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::app::{builtins, environment};
 use crate::github::commands;
-use crate::model::{Exit, Fault, Result};
+use crate::model::{Exit, Result};
 
 /// The regression gate for GPU code: measure, compare, decide, report
 #[derive(Parser)]
@@ -72,30 +63,30 @@ not be published, 70 internal error, 130 or 143 interrupted";
 
 #[derive(Subcommand)]
 enum Command {
-    Init(init::Args),
-    List(list::Args),
-    Describe(describe::Args),
-    Config(config::Args),
-    Run(Box<run::Args>),
-    Compare(Box<compare::Args>),
-    Ci(Box<ci::Args>),
-    Calibrate(Box<calibrate::Args>),
-    Baseline(baseline::Args),
-    Report(report::Args),
-    Publish(Box<publish::Args>),
-    Merge(merge::Args),
-    Matrix(matrix::Args),
-    Explain(explain::Args),
-    Replay(replay::Args),
+    Init(init::InitArgs),
+    List(list::ListArgs),
+    Describe(describe::DescribeArgs),
+    Config(config::ConfigArgs),
+    Run(Box<run::RunArgs>),
+    Compare(Box<compare::CompareArgs>),
+    Ci(Box<ci::CiArgs>),
+    Calibrate(Box<calibrate::CalibrateArgs>),
+    Baseline(baseline::BaselineArgs),
+    Report(report::ReportArgs),
+    Publish(Box<publish::PublishArgs>),
+    Merge(merge::MergeArgs),
+    Matrix(matrix::MatrixArgs),
+    Explain(explain::ExplainArgs),
+    Replay(replay::ReplayArgs),
     /// Show or compare what runs ran on
-    Manifest(manifest::Args),
+    Manifest(manifest::ManifestArgs),
     /// Say what this machine can and cannot measure, and what to do about it
-    Doctor(doctor::Args),
-    Guard(guard::Args),
-    Demo(demo::Args),
-    Schema(print::SchemaArgs),
-    Completions(print::CompletionsArgs),
-    Man(print::ManArgs),
+    Doctor(doctor::DoctorArgs),
+    Guard(guard::GuardArgs),
+    Demo(demo::DemoArgs),
+    Schema(self_doc::SchemaArgs),
+    Completions(self_doc::CompletionsArgs),
+    Man(self_doc::ManArgs),
 }
 
 /// Runs the command line of this process. A panic is a defect, and says so: exit code 70.
@@ -107,15 +98,16 @@ pub fn main() -> ExitCode {
         Ok(Ok(exit)) => exit.into(),
         Ok(Err(fault)) => {
             let mut err = io::stderr().lock();
-            let color = look::stderr_has_color();
+            let color = terminal::style::stderr_has_color();
             // Nobody is left to tell when standard error is closed.
             let _ = match std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
                 // What a fault quotes must not be obeyed by the job's runner.
                 true => {
-                    let mut err = commands::Tame::new(err);
-                    render::render_fault(&fault, color, &mut err).and_then(|()| err.finish().map(drop))
+                    let mut err = commands::CommandEscaper::new(err);
+                    terminal::error::render_fault(&fault, color, &mut err)
+                        .and_then(|()| err.finish().map(drop))
                 }
-                false => render::render_fault(&fault, color, &mut err).and_then(|()| err.flush()),
+                false => terminal::error::render_fault(&fault, color, &mut err).and_then(|()| err.flush()),
             };
             fault.exit.into()
         }
@@ -128,7 +120,7 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(command: &Command) -> Result<Exit> {
-    let mut out = output::Output::new(io::stdout().lock());
+    let mut out = terminal::write::Output::new(io::stdout().lock());
     // `ci` does so by itself, once it has begun anew without its tokens.
     if let Command::Run(_)
     | Command::Compare(_)
@@ -136,10 +128,10 @@ fn dispatch(command: &Command) -> Result<Exit> {
     | Command::Config(_)
     | Command::Describe(_) = command
     {
-        environment::announce()?;
+        announce_environment()?;
     }
     // Where `disk_io` puts its file; also right for a folder that has gone, where nothing else works either.
-    let builtins = || builtin::benchmarks(&std::env::current_dir().unwrap_or(Path::new(".").into()));
+    let builtins = || builtins::benchmarks(&std::env::current_dir().unwrap_or(Path::new(".").into()));
     match command {
         Command::Init(args) => init::run(args, &builtins(), &mut out),
         Command::List(args) => list::run(args, &builtins(), &mut out),
@@ -160,17 +152,20 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Doctor(args) => doctor::run(args, &mut out),
         Command::Guard(args) => guard::run(args, &mut out),
         Command::Demo(args) => demo::run(args, &mut out),
-        Command::Schema(args) => print::schema(args, &mut out),
-        Command::Completions(args) => print::completions(args, &mut Cli::command(), &mut out),
-        Command::Man(args) => print::man(args, Cli::command(), &mut out),
+        Command::Schema(args) => self_doc::schema(args, &mut out),
+        Command::Completions(args) => self_doc::completions(args, &mut Cli::command(), &mut out),
+        Command::Man(args) => self_doc::man(args, Cli::command(), &mut out),
     }
 }
 
-/// The folder that the command was started in.
-fn current_folder() -> Result<PathBuf> {
-    std::env::current_dir().map_err(|error| {
-        Fault::at(".", format!("the current folder is gone: {error}"), "change to one that exists")
-    })
+/// Says on standard error what the environment sets and what in it nothing reads: neither is passed over in silence.
+fn announce_environment() -> Result<()> {
+    let mut err = io::stderr();
+    for line in environment::notices()? {
+        // A standard error that is closed is no reason to stop.
+        let _ = writeln!(err, "{line}");
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::compare::quoted;
-use super::selection::{SelectionArgs, SettingsArgs};
-use crate::model::{BenchmarkId, CaseRecord, Params, Result, RunRecord, is_unseen};
+use super::args::selection::{SelectionArgs, SettingsArgs};
+use crate::model::{BenchmarkId, CaseRecord, Params, Result, RunRecord, is_unseen, shell_word};
 use crate::suite::{Action, Benchmark, FILE_NAME, Registry, Selection, Source, Suite};
 
 /// Which cases the selection flags leave out of a comparison.
@@ -68,7 +67,7 @@ pub fn flags(args: &SelectionArgs) -> String {
     let config = args.config.iter().map(|path| path.display().to_string()).collect();
     let given = [("--config", &config)].into_iter().chain(args.lists());
     let each = |(flag, values): (&str, &Vec<String>)| {
-        values.iter().map(|value| format!(" {flag} {}", quoted(value))).collect::<String>()
+        values.iter().map(|value| format!(" {flag} {}", shell_word(value))).collect::<String>()
     };
     let shard = args.shard.map_or(String::new(), |shard| format!(" --shard {shard}"));
     given.map(each).collect::<String>() + &shard
@@ -126,7 +125,7 @@ pub fn is_word(word: &str) -> bool {
 /// [`words`] for a shell, with a blank before each; nothing of more than a reader would copy.
 pub fn shown_flags(words: &[String]) -> String {
     let shown = |word: &String| match word.split_once('=') {
-        Some((flag, value)) => format!(" {flag} {}", quoted(value)),
+        Some((flag, value)) => format!(" {flag} {}", shell_word(value)),
         None => format!(" {word}"),
     };
     let all: String = words.iter().filter(|word| is_word(word)).map(shown).collect();

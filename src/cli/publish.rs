@@ -16,10 +16,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::ci::{FailOn, refuse_contradiction};
-use super::output::wrote;
-use super::stored::history_of;
-use crate::github::comments::Mode;
-use crate::github::{Context, Event, commands};
+use super::terminal::write::wrote;
+use crate::app::stores::history_of;
+use crate::github::comments::CommentMode;
+use crate::github::{Context, WorkflowEvent, commands};
 use crate::model::{Exit, Fault, Result};
 use crate::suite::Benchmark;
 use place::Place;
@@ -34,7 +34,7 @@ use waiting::Waiting;
 ///
 /// Exit codes: 0 when everything is told; 6 when it could not be; 2 and 5 for what may not be published.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct PublishArgs {
     /// A comparison's folder, a verdict, or the folder that `merge` wrote [default: the latest comparison]
     pub what: Option<PathBuf>,
     /// Only begin the check, before anything is measured
@@ -45,7 +45,7 @@ pub struct Args {
     pub ended: Option<u8>,
     /// When to comment: on-change, always or never
     #[arg(long, value_name = "MODE", default_value = "on-change", value_parser = mode)]
-    pub comment: Mode,
+    pub comment: CommentMode,
     /// Name of the check; several gates of one pull request are told apart by it. A label is added to it
     #[arg(long, value_name = "NAME", default_value = "gbench-ci", value_parser = place::gate_name)]
     pub name: String,
@@ -84,17 +84,17 @@ pub struct Args {
     pub dry_run: bool,
 }
 
-/// The words of [`Mode`].
-fn mode(word: &str) -> std::result::Result<Mode, String> {
+/// The words of [`CommentMode`].
+fn mode(word: &str) -> std::result::Result<CommentMode, String> {
     match word {
-        "on-change" => Ok(Mode::OnChange),
-        "always" => Ok(Mode::Always),
-        "never" => Ok(Mode::Never),
+        "on-change" => Ok(CommentMode::OnChange),
+        "always" => Ok(CommentMode::Always),
+        "never" => Ok(CommentMode::Never),
         _ => Err("write on-change, always or never".into()),
     }
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &PublishArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     // Before anything is told: what comes last must not fail for a typing mistake.
     refuse_contradiction(&args.fail_on)?;
     args.history.as_deref().map(history_of).transpose()?;
@@ -109,12 +109,12 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
         outside(args, builtins, &mut say)?;
         return Ok(Exit::Pass);
     };
-    if context.event == Event::PullRequestTarget {
+    if context.event == WorkflowEvent::PullRequestTarget {
         let what = "pull_request_target runs beside a stranger's code with the rights of the base";
         let next = "publish from a `workflow_run` workflow: `gbench-ci init --github` writes one";
         return Err(Fault::at("the event", what, next).exits(Exit::Machine));
     }
-    if context.event == Event::PullRequest && context.is_fork() {
+    if context.event == WorkflowEvent::PullRequest && context.is_fork() {
         say("nothing is published: a fork's run may only read; the `workflow_run` workflow publishes it")?;
         return Ok(Exit::Pass);
     }
@@ -128,7 +128,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
 }
 
 /// After the job that measured, or a part of it.
-fn for_job(args: &Args, place: &Place, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
+fn for_job(args: &PublishArgs, place: &Place, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
     // A gate that failed early leaves nothing, and its check must not stay in progress for ever. What an earlier run left on
     // the same machine is not its answer.
     let material = match (&args.what, args.ended) {
@@ -154,14 +154,14 @@ fn for_job(args: &Args, place: &Place, builtins: &[Benchmark], say: &mut post::S
 }
 
 /// There is no verdict, and who waits for one has to hear it.
-fn nothing(args: &Args, place: &Place, code: u8, say: &mut post::Say<'_>) -> Result<()> {
+fn nothing(args: &PublishArgs, place: &Place, code: u8, say: &mut post::Say<'_>) -> Result<()> {
     let ended = ended::of_code(code);
     post::without_verdict(args, place, &ended, &Waiting::of_event(place)?, say)?;
     nightly::without_verdict(args, place, &ended, say)
 }
 
 /// On a laptop or another CI there is no pull request to speak to; a history may be there all the same.
-fn outside(args: &Args, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
+fn outside(args: &PublishArgs, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
     // What was named wrongly is named wrongly here as anywhere.
     let named = args.what.as_deref().map(|what| source::here(Some(what), args, builtins)).transpose()?;
     if args.history.is_none() || args.issue || args.start || args.ended.is_some() {

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::compare::{exit_from, rendered};
 use super::comparison::{Kept, PlaceArgs};
-use super::look;
-use super::output::{check_place, wrote};
 use super::report::format_parser;
-use super::run::shown;
+use super::terminal::style;
+use super::terminal::write::{check_place, wrote};
+use crate::app::paths::shown;
 use crate::compare::{VerdictDocument, verdict_of};
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Style};
@@ -26,7 +26,7 @@ use crate::suite::Benchmark;
 /// Exit codes: those of `compare`; 4 also where the records do not hold, or where the kept verdict is not the one that they
 /// give.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct ReplayArgs {
     /// A comparison's folder or id, or the records of base and head [default: the latest comparison]
     #[arg(num_args = 0..=2, value_names = ["COMPARISON|BASE", "HEAD"])]
     what: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Args {
 /// Differences between two verdicts that are named.
 const MOST_NAMED: usize = 5;
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &ReplayArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--json", args.json.as_deref())?;
     let kept = match args.what.as_slice() {
         [base, head] => Kept::read(Path::new(base), Path::new(head), args.control.as_deref())?,
@@ -67,7 +67,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     if let Some(path) = &args.json {
         write_atomically(path, &rendered(&document, Format::Json, Style::PLAIN, true)?)?;
     }
-    let text = rendered(&document, args.format, look::of_stdout(), args.all)?;
+    let text = rendered(&document, args.format, style::of_stdout(), args.all)?;
     wrote(out.write_all(&text).and_then(|()| out.flush()))?;
     let stored = kept.folder.map(|folder| folder.join("reports/verdict.json")).filter(|path| path.is_file());
     let Some(path) = stored else { return Ok(exit_from(&document)) };

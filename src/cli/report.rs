@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::comparison::PlaceArgs;
-use super::look;
-use super::output::wrote;
 use super::subject::Subject;
+use super::terminal::style;
+use super::terminal::write::wrote;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Options, Style};
 use crate::store::write_atomically;
@@ -16,7 +16,7 @@ use crate::suite::Benchmark;
 
 /// Show a comparison, a run, a verdict or a record again
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ReportArgs {
     /// A comparison or a run by its folder or id, a verdict, a run record, or the folder of a merge [default: the latest
     /// comparison, else the latest run]
     what: Option<String>,
@@ -43,7 +43,7 @@ pub fn format_parser() -> impl TypedValueParser<Value = Format> {
 }
 
 /// Reads the document and writes the report. Exit 0, or the document's own code where that is asked for.
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl io::Write) -> Result<Exit> {
+pub fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::Write) -> Result<Exit> {
     let input = Subject::find(args.what.as_deref(), &args.place, builtins)?.document()?;
     match &args.output {
         Some(path) => {
@@ -53,7 +53,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl io::Write) -> Res
             write_atomically(path, &bytes)?;
         }
         None => {
-            let options = Options { format: args.format, style: look::of_stdout(), all: args.all };
+            let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
             wrote(input.render(&options, out).and_then(|()| out.flush()))?;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::compare::Args;
+use super::compare::CompareArgs;
 use super::comparison::{kept_folder, read_checked};
 use crate::model::{Comparison, Fault, Result, RunRecord};
 use crate::store::ComparisonFolder;
@@ -19,12 +19,12 @@ pub struct Resumed {
 
 impl Resumed {
     /// Refuses flags that would make it another comparison, rather than passing over them.
-    pub fn allows(&self, args: &Args) -> Result<()> {
+    pub fn allows(&self, args: &CompareArgs) -> Result<()> {
         let begun = &self.comparison;
         let threshold = args.settings.overrides()?.threshold;
         let differs = [
-            (args.rounds.coin.is_some_and(|coin| coin != begun.seed), "--coin"),
-            (args.rounds.way.is_some_and(|way| way != begun.way), "--way"),
+            (args.rounds.order_seed.is_some_and(|seed| seed != begun.seed), "--order-seed"),
+            (args.rounds.interleave.is_some_and(|mode| mode != begun.interleaving), "--interleave"),
             (threshold.is_some() && threshold != begun.policy.threshold, "--threshold"),
         ];
         match differs.into_iter().find(|(differs, _)| *differs) {

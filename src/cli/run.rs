@@ -1,26 +1,26 @@
 //! `gbench-ci run`: measure the suite, keep the record, say what came of it.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::current_folder;
-use super::environment;
-use super::export::Pattern;
-use super::look;
+use super::args::selection::{SelectionArgs, SettingsArgs};
 use super::measure::{Measuring, exit_of};
-use super::output::{check_place, table, wrote};
-use super::selection::{SelectionArgs, SettingsArgs};
+use super::terminal::style;
+use super::terminal::write::{check_place, table, wrote};
+use crate::app::environment;
+use crate::app::export::Pattern;
+use crate::app::paths::{current_folder, project_root, shown};
 use crate::model::{Exit, Fault, Origin, Result, RunRecord, Stage, Timing, format_duration};
-use crate::plan::Plan;
 use crate::report::{self, Format, Options, Style, plural};
 use crate::run::Finished;
 use crate::store::write_atomically;
+use crate::suite::plan::Plan;
 use crate::suite::words::parse_seconds;
-use crate::suite::{Action, Benchmark, Source, Suite, substitute};
+use crate::suite::{Action, Benchmark, Suite, substitute};
 
 /// Measure the suite and keep a record of it
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Args {
+pub struct RunArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
     #[command(flatten)]
@@ -70,7 +70,7 @@ impl OutputArgs {
     }
 }
 
-pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let export = args.export.as_deref().map(Pattern::new).transpose()?;
     let mut suite = args.selection.suite(builtins)?;
     args.settings.apply(&mut suite)?;
@@ -87,7 +87,7 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
     if let Some(pattern) = export {
         let path = pattern.path(&suite.name, finished.record.run_id.as_str());
         let text = serde_json::to_vec_pretty(&finished.record)
-            .map_err(|error| Fault::at_path(&path, error, "report this as a defect of gbench-ci"))?;
+            .map_err(|error| Fault::defect(path.display().to_string(), error))?;
         write_atomically(&path, &text)?;
     }
     Ok(exit)
@@ -95,24 +95,13 @@ pub fn run(args: &Args, builtins: &[Benchmark], out: &mut impl Write) -> Result<
 
 /// Runs one suite in the folder that it belongs to and writes its Markdown summary beside the record.
 pub fn measure(suite: &Suite, output: &OutputArgs) -> Result<Finished> {
-    let folder = home(suite)?;
+    let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
     let plan = Plan::single(suite);
     let measuring = Measuring { artifacts: &artifacts, quiet: output.quiet };
     let finished = measuring.carry_out(&plan, suite, &folder)?;
     finished.folder.report("summary.md", &rendered(&finished.record)?)?;
     Ok(finished)
-}
-
-/// The folder of the suite file; the current one for the built-in suite.
-pub fn home(suite: &Suite) -> Result<PathBuf> {
-    let folder = match &suite.source {
-        Source::File { path, .. } => path.parent().map(Path::to_owned).unwrap_or_default(),
-        Source::Builtin => PathBuf::new(),
-    };
-    std::path::absolute(Path::new(".").join(&folder)).map_err(|error| {
-        Fault::at_path(folder, format!("cannot be found: {error}"), "check the suite file's path")
-    })
 }
 
 fn rendered(record: &RunRecord) -> Result<Vec<u8>> {
@@ -123,7 +112,7 @@ fn rendered(record: &RunRecord) -> Result<Vec<u8>> {
 }
 
 fn tell(finished: &Finished, out: &mut impl Write) -> Result<()> {
-    let options = Options { format: Format::Terminal, style: look::of_stdout(), all: false };
+    let options = Options { format: Format::Terminal, style: style::of_stdout(), all: false };
     wrote(report::record(&finished.record, &options, out))?;
     let root = finished.folder.root();
     wrote(writeln!(
@@ -133,12 +122,6 @@ fn tell(finished: &Finished, out: &mut impl Write) -> Result<()> {
         shown(&root.join("reports/summary.md")),
         shown(&root.join("logs"))
     ))
-}
-
-/// A path as short as it can be said from the current folder.
-pub fn shown(path: &Path) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(&here).unwrap_or(path).display().to_string()
 }
 
 /// What a run would do, case by case, and nothing started.

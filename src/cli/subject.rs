@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::comparison::{Kept, PlaceArgs, kept_folder, read_checked};
 use super::merge::MERGED;
-use super::run::shown;
+use crate::app::paths::shown;
 use crate::compare::verdict_of;
 use crate::model::{Fault, Result, RunId};
 use crate::report::Input;

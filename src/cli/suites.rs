@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::commits::Asker;
-use super::compare::Args;
+use super::compare::CompareArgs;
 use super::resume::Resumed;
 use crate::model::{CommonSuite, Exit, Fault, Judge, Result, sha256_hex};
 use crate::store::ComparisonFolder;
@@ -31,7 +31,7 @@ impl SuiteFileArgs {
 
 /// How the sides get their suites.
 pub struct Suites<'a> {
-    args: &'a Args,
+    args: &'a CompareArgs,
     builtins: &'a [Benchmark],
     /// The suite file as the user sees it: where each side has its own, its counterpart in each tree.
     config: PathBuf,
@@ -51,7 +51,7 @@ struct Common {
 
 impl<'a> Suites<'a> {
     /// Also gives the suite that says where artifacts and trees lie. Errors: the file is not there, or wrong.
-    pub fn new(args: &'a Args, builtins: &'a [Benchmark]) -> Result<(Self, Suite)> {
+    pub fn new(args: &'a CompareArgs, builtins: &'a [Benchmark]) -> Result<(Self, Suite)> {
         let config = suite_path(args)?;
         let Some(file) = &args.suite_file.suite_file else {
             let here = match args.resume.is_some() && config.symlink_metadata().is_err() {
@@ -230,7 +230,7 @@ impl<'a> Suites<'a> {
 }
 
 /// The suite file as the user sees it; what is measured is its counterpart in each tree.
-pub fn suite_path(args: &Args) -> Result<PathBuf> {
+pub fn suite_path(args: &CompareArgs) -> Result<PathBuf> {
     let path = args.selection.config.clone().unwrap_or_else(|| PathBuf::from(FILE_NAME));
     absolute(&path)
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::cli::door::client_of;
-use crate::cli::stored::history_of;
+use crate::app::github_client::client_of;
+use crate::app::stores::history_of;
 use crate::github::Context;
 use crate::github::commands::line;
 use crate::model::{Exit, NoReference, Result, Shard};

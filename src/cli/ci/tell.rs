@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::{CameTo, Done, after, untouched};
-use crate::cli::output::wrote;
 use crate::cli::outputs;
+use crate::cli::terminal::write::wrote;
 use crate::github::Context;
 use crate::github::commands::{self, ANNOTATIONS, Level};
 use crate::model::{Exit, Fault, Job, Result};

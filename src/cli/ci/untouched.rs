@@ -9,14 +9,14 @@ use git2::{DiffOptions, Repository, Tree};
 
 use super::base::Chosen;
 use super::tell::Note;
-use crate::cli::output::wrote;
-use crate::cli::run::{home, shown};
+use crate::app::paths::{project_root, shown};
+use crate::cli::terminal::write::wrote;
 use crate::github::commands::Level;
-use crate::github::{Context, Event};
+use crate::github::{Context, WorkflowEvent};
 use crate::machine::open_repository;
-use crate::model::{Exit, Fault, Job, Result, RunId, Untouched};
-use crate::report::posts;
-use crate::store::{make_unwatched, write_atomically};
+use crate::model::{Fault, Job, Result, RunId, Untouched};
+use crate::report::github as render;
+use crate::store::{create_ignored_dir, write_atomically};
 use crate::suite::{self, Benchmark, Suite};
 
 /// Whether the change leaves alone all that the base's suite measures. `None`: it does not, or nobody has said what that is.
@@ -28,7 +28,7 @@ pub fn of(
     builtins: &[Benchmark],
 ) -> Result<Option<Untouched>> {
     let is_change =
-        context.is_some_and(|it| it.pull_request.is_some() || matches!(it.event, Event::MergeGroup));
+        context.is_some_and(|it| it.pull_request.is_some() || matches!(it.event, WorkflowEvent::MergeGroup));
     if !is_change || chosen.choice.by_hand {
         return Ok(None);
     }
@@ -102,7 +102,7 @@ pub fn leave(
 ) -> Result<PathBuf> {
     let here = Suite::load(config, builtins)?;
     let below = artifacts.unwrap_or(&here.run.artifacts.value);
-    let artifacts = home(&here)?.join(below);
+    let artifacts = project_root(&here)?.join(below);
     let id = RunId::new(SystemTime::now(), std::process::id());
     let folder = artifacts.join(id.as_str());
     let unwritable = |error: std::io::Error| {
@@ -112,16 +112,14 @@ pub fn leave(
             "name another folder with `--artifacts`",
         )
     };
-    make_unwatched(&artifacts)
+    create_ignored_dir(&artifacts)
         .and_then(|()| std::fs::create_dir_all(folder.join("reports")))
         .map_err(unwritable)?;
-    let bytes = serde_json::to_vec_pretty(job).map_err(|error| {
-        Fault::at("job.json", error, "report this as a defect of gbench-ci").exits(Exit::Internal)
-    })?;
+    let bytes = serde_json::to_vec_pretty(job).map_err(|error| Fault::defect("job.json", error))?;
     write_atomically(&folder.join("job.json"), &bytes)?;
     write_atomically(&folder.join("reports/untouched.md"), page.as_bytes())?;
     if let Some(untouched) = &job.untouched {
-        wrote(writeln!(out, "{}", posts::untouched_words(untouched)))?;
+        wrote(writeln!(out, "{}", render::untouched_words(untouched)))?;
     }
     wrote(writeln!(out, "\njob {}", shown(&folder.join("job.json"))))?;
     Ok(folder)
@@ -130,5 +128,5 @@ pub fn leave(
 /// What stands in the list of annotations: green and nothing said would pass for measured.
 pub fn note(untouched: &Untouched) -> Note {
     let title = "nothing was measured".into();
-    Note { level: Level::Notice, path: None, line: None, title, message: posts::untouched_words(untouched) }
+    Note { level: Level::Notice, path: None, line: None, title, message: render::untouched_words(untouched) }
 }

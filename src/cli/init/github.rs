@@ -4,13 +4,12 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use super::action::ActionRef;
-use super::linter;
 use super::machines::{USUAL_LABELS, own_labels, parts, runner_labels};
 use super::next::{self, Circumstances};
-use super::shown_from_here;
 use super::template::{Facts, Forks, workflows};
 use super::wrap::paragraph;
-use crate::cli::output::wrote;
+use super::{linter, shown_from_here};
+use crate::cli::terminal::write::wrote;
 use crate::machine::open_repository;
 use crate::model::{Exit, Fault, Result, Shard};
 

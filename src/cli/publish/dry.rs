@@ -3,18 +3,18 @@
 use std::io::Write;
 
 use super::place::check_name;
-use super::post::{checks, facts, is_worth_saying};
+use super::post::{checks, facts, should_comment};
 use super::source::{self, Found, Material};
-use super::{Args, ended, nightly};
-use crate::cli::output::wrote;
-use crate::github::comments::Mode;
-use crate::github::{Context, Event, commands};
+use super::{PublishArgs, ended, nightly};
+use crate::cli::terminal::write::wrote;
+use crate::github::comments::CommentMode;
+use crate::github::{Context, WorkflowEvent, commands};
 use crate::model::{Fault, Job, Result};
-use crate::report::posts;
+use crate::report::github as render;
 use crate::suite::Benchmark;
 
 pub fn run(
-    args: &Args,
+    args: &PublishArgs,
     context: Option<&Context>,
     builtins: &[Benchmark],
     out: &mut impl Write,
@@ -37,22 +37,22 @@ pub fn run(
         Found::Untouched(job) => return untouched(args, context, &job, out),
     };
     let unverified = context.is_some_and(Context::is_fork);
-    let page = posts::comment(&material.merged, &facts(args, context, Some(&material), unverified), "");
+    let page = render::comment(&material.merged, &facts(args, context, Some(&material), unverified), "");
     wrote(writeln!(out, "{}", page.trim_end()).and_then(|()| out.flush()))?;
     tell(&plan(args, context, &material, unverified));
     Ok(())
 }
 
-fn untouched(args: &Args, context: Option<&Context>, job: &Job, out: &mut impl Write) -> Result<()> {
+fn untouched(args: &PublishArgs, context: Option<&Context>, job: &Job, out: &mut impl Write) -> Result<()> {
     let Some(untouched) = &job.untouched else { return Ok(()) };
     let facts = facts(args, context, None, false);
-    let page = posts::untouched(untouched, &facts, "");
+    let page = render::untouched(untouched, &facts, "");
     wrote(writeln!(out, "{}", page.trim_end()).and_then(|()| out.flush()))?;
     let (name, check) =
-        (check_name(context, &args.name, &args.label), posts::check_untouched(untouched, &facts));
+        (check_name(context, &args.name, &args.label), render::check_untouched(untouched, &facts));
     let whose = "on the pull request, only if one is there that says otherwise";
     tell(&[
-        format!("check {name}: would end as {}: {}", check.standing.word(), check.title),
+        format!("check {name}: would end as {}: {}", check.state.word(), check.title),
         format!("comment: {whose}"),
     ]);
     Ok(())
@@ -66,12 +66,12 @@ fn tell(lines: &[String]) {
 }
 
 /// What would be done beside what is printed, in the order of doing it.
-fn plan(args: &Args, context: Option<&Context>, material: &Material, unverified: bool) -> Vec<String> {
+fn plan(args: &PublishArgs, context: Option<&Context>, material: &Material, unverified: bool) -> Vec<String> {
     match context {
-        Some(context) if context.event == Event::PullRequestTarget => {
+        Some(context) if context.event == WorkflowEvent::PullRequestTarget => {
             return vec!["nothing would be published: pull_request_target is refused".into()];
         }
-        Some(context) if context.event == Event::PullRequest && unverified => {
+        Some(context) if context.event == WorkflowEvent::PullRequest && unverified => {
             let whose = "the `workflow_run` workflow publishes a fork's verdict";
             return vec![format!("nothing would be published: {whose}")];
         }
@@ -86,7 +86,7 @@ fn plan(args: &Args, context: Option<&Context>, material: &Material, unverified:
     }
     let facts = facts(args, context, Some(material), unverified);
     for (name, check) in checks(args, context, &material.merged, &facts) {
-        lines.push(format!("check {name}: would end as {}: {}", check.standing.word(), check.title));
+        lines.push(format!("check {name}: would end as {}: {}", check.state.word(), check.title));
     }
     lines.push(format!("comment: {}", comment(args, context, material)));
     if args.issue {
@@ -98,7 +98,7 @@ fn plan(args: &Args, context: Option<&Context>, material: &Material, unverified:
     lines
 }
 
-fn comment(args: &Args, context: Option<&Context>, material: &Material) -> String {
+fn comment(args: &PublishArgs, context: Option<&Context>, material: &Material) -> String {
     let pull = context.and_then(|context| context.pull_request.as_ref());
     let whose = match (pull, context) {
         (Some(pull), _) => format!("on #{}", pull.number),
@@ -108,12 +108,12 @@ fn comment(args: &Args, context: Option<&Context>, material: &Material) -> Strin
         (None, _) => "on the pull request".into(),
     };
     match args.comment {
-        Mode::Never => "none, as asked".into(),
-        Mode::OnChange if !is_worth_saying(&material.merged) => {
+        CommentMode::Never => "none, as asked".into(),
+        CommentMode::OnChange if !should_comment(&material.merged) => {
             format!("{whose}, only if one is there that says otherwise: nothing changed")
         }
-        Mode::OnChange => format!("{whose}, unless one is there that says so already"),
-        Mode::Always => format!("{whose}, in any case"),
+        CommentMode::OnChange => format!("{whose}, unless one is there that says so already"),
+        CommentMode::Always => format!("{whose}, in any case"),
     }
 }
 
@@ -131,14 +131,14 @@ fn would_fail(fault: &Fault) -> String {
     format!("would fail with exit code {}: {}; {}", fault.exit.code(), fault.what, fault.next)
 }
 
-fn issue(context: Option<&Context>, material: &Material, facts: &posts::Facts) -> String {
+fn issue(context: Option<&Context>, material: &Material, facts: &render::PublishContext) -> String {
     if let Some(refused) = refused(context) {
         return refused;
     }
     match nightly::is_open(material) {
         Err(why) => format!("would be left as it is, {why}"),
         Ok(true) => {
-            let (title, _) = posts::issue(&material.merged, facts, None);
+            let (title, _) = render::issue(&material.merged, facts, None);
             format!("would be opened, or updated if one is open: {title}")
         }
         Ok(false) => "would be closed, if one is open".into(),

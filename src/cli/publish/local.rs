@@ -3,7 +3,7 @@
 use git2::{Oid, Repository};
 
 use super::place::unpublished;
-use crate::cli::current_folder;
+use crate::app::paths::current_folder;
 use crate::machine::open_repository;
 use crate::model::Result;
 

@@ -3,26 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::Args;
 use super::ended::Ended;
-use super::local;
 use super::place::{Place, unpublished};
 use super::post::{Say, facts};
 use super::source::Material;
+use super::{PublishArgs, local};
+use crate::app::github_client::client_of;
+use crate::app::paths::current_folder;
+use crate::app::stores::history_of;
 use crate::cli::artifact;
-use crate::cli::current_folder;
-use crate::cli::door::client_of;
-use crate::cli::stored::history_of;
 use crate::compare::{Conclusion, Group, VerdictDocument};
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueDone};
 use crate::github::{Client, Context};
 use crate::model::{Exit, Job, NoReference, Probe, Result, Side};
-use crate::report::posts;
+use crate::report::github as render;
 use crate::store::{Address, ComparisonFolder, History, HistoryEntry, SCHEMA_HISTORY, read_record};
 
 /// The issue and the history, where they are asked for.
-pub fn carry_out(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
+pub fn carry_out(args: &PublishArgs, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
     if !args.issue && args.history.is_none() {
         return Ok(());
     }
@@ -34,7 +33,7 @@ pub fn carry_out(args: &Args, place: &Place, material: &Material, say: &mut Say<
 }
 
 /// A night without any verdict is red, too.
-pub fn without_verdict(args: &Args, place: &Place, ended: &Ended, say: &mut Say<'_>) -> Result<()> {
+pub fn without_verdict(args: &PublishArgs, place: &Place, ended: &Ended, say: &mut Say<'_>) -> Result<()> {
     if !args.issue || !place.context.on_default_branch() || ended.conclusion != CheckConclusion::Failure {
         return Ok(());
     }
@@ -74,7 +73,7 @@ pub fn is_open(material: &Material) -> std::result::Result<bool, &'static str> {
     }
 }
 
-fn issue(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
+fn issue(args: &PublishArgs, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
     let merged = &material.merged;
     let open = match is_open(material) {
         Ok(open) => open,
@@ -85,8 +84,8 @@ fn issue(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> 
     }
     let facts = facts(args, Some(&place.context), Some(material), false);
     let url = compare_url(place, merged.groups.first().map(|group| &group.verdict));
-    let (title, text) = posts::issue(merged, &facts, url.as_deref());
-    let note = posts::closing_note(merged, &facts);
+    let (title, text) = render::issue(merged, &facts, url.as_deref());
+    let note = render::closing_note(merged, &facts);
     let body = |marker: &str| format!("{}\n\n{marker}", text.trim_end());
     let done = issues::report(&place.client, &args.name, open, &title, &body, &note, &place.me)?;
     say(&words(done))
@@ -95,7 +94,7 @@ fn issue(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> 
 /// Why a green night does not close the open issue: the history begins after the issue was opened, so that it was lost, or
 /// begun anew, in between. What this night was judged against may be as slow as what the issue is about. Only somebody who
 /// accepts the commit can say that it is not.
-fn unproven(args: &Args, place: &Place, material: &Material) -> Result<Option<&'static str>> {
+fn unproven(args: &PublishArgs, place: &Place, material: &Material) -> Result<Option<&'static str>> {
     let accepts = material.job.as_ref().is_some_and(|job| job.base.by_hand);
     let Some(address) = args.history.as_deref().filter(|_| !accepts).map(history_of).transpose()? else {
         return Ok(None);
@@ -161,7 +160,12 @@ pub fn candidates(material: &Material, context: Option<&Context>) -> Result<Vec<
 }
 
 /// Appends them. `place`: none where there is no GitHub.
-pub fn append(args: &Args, place: Option<&Place>, material: &Material, say: &mut Say<'_>) -> Result<()> {
+pub fn append(
+    args: &PublishArgs,
+    place: Option<&Place>,
+    material: &Material,
+    say: &mut Say<'_>,
+) -> Result<()> {
     let Some(address) = args.history.as_deref().map(history_of).transpose()? else { return Ok(()) };
     let candidates = candidates(material, place.map(|place| &place.context))?;
     let client = client_for(&address)?;

@@ -1,9 +1,9 @@
 //! Where a verdict is published: the repository, the commit, by whose leave.
 
-use super::Args;
-use crate::cli::door::{client_of, token};
+use super::PublishArgs;
+use crate::app::github_client::{client_of, token};
 use crate::github::checks::external;
-use crate::github::{Client, Context, Event, Identity};
+use crate::github::{Client, Context, Identity, WorkflowEvent};
 use crate::model::{Exit, Fault, Result};
 
 /// A door to the event's repository.
@@ -15,7 +15,7 @@ pub struct Place {
 
 impl Place {
     /// Errors: no token, or one that cannot be used.
-    pub fn open(args: &Args, context: Context) -> Result<Self> {
+    pub fn open(args: &PublishArgs, context: Context) -> Result<Self> {
         if token()?.is_none() {
             let next = "give the step `env: { GBENCH_TOKEN: '${{ github.token }}' }`, or the action `token:`";
             return Err(unpublished("publish", "there is no token to publish with", next));
@@ -63,7 +63,9 @@ pub fn run_url(context: &Context) -> Option<String> {
 /// a check of its own.
 pub fn check_name(context: Option<&Context>, name: &str, label: &str) -> String {
     let name = match context.map(|context| &context.event) {
-        None | Some(Event::PullRequest | Event::MergeGroup | Event::WorkflowRun) => name.to_owned(),
+        None | Some(WorkflowEvent::PullRequest | WorkflowEvent::MergeGroup | WorkflowEvent::WorkflowRun) => {
+            name.to_owned()
+        }
         Some(other) => format!("{name} ({})", other.word()),
     };
     if label.is_empty() { name } else { format!("{name} / {label}") }

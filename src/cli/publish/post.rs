@@ -1,6 +1,6 @@
 //! A verdict on a pull request or a commit: one comment, one check for each machine.
 
-use super::Args;
+use super::PublishArgs;
 use super::ended::{self, Ended};
 use super::place::{Place, check_name, run_url, unpublished};
 use super::source::{Found, Material};
@@ -8,12 +8,12 @@ use super::waiting::{End, Waiting, conclude, is_overtaken, unnamed};
 use crate::cli::artifact::{Contents, read_hostile};
 use crate::cli::narrow::shown_flags;
 use crate::cli::outputs;
-use crate::compare::{Conclusion, Merged, Verdict, reworded};
+use crate::compare::{Conclusion, Merged, Verdict, regenerate_text};
 use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
-use crate::github::comments::{self, Marker, Posted, Saying};
-use crate::github::{Context, Event, Sha, WorkflowRun, artifacts, commands, pulls};
+use crate::github::comments::{self, CommentRequest, Marker, Posted};
+use crate::github::{Context, Sha, WorkflowEvent, WorkflowRun, artifacts, commands, pulls};
 use crate::model::{BaseChoice, Fault, Job, Result};
-use crate::report::posts::{self, Check, Facts, Standing};
+use crate::report::github::{self as render, CheckPage, CheckState, PublishContext};
 
 /// Bytes of all artifacts of one run, packed.
 const MOST_BYTES: usize = 64 << 20;
@@ -25,8 +25,8 @@ const MOST_ARTIFACTS: usize = 256;
 pub type Say<'a> = dyn FnMut(&str) -> Result<()> + 'a;
 
 /// The check of this job, or of the run that a `workflow_run` event is about, in progress.
-pub fn begin(args: &Args, place: &Place, say: &mut Say<'_>) -> Result<()> {
-    let begun = posts::begun(&facts(args, Some(&place.context), None, false));
+pub fn begin(args: &PublishArgs, place: &Place, say: &mut Say<'_>) -> Result<()> {
+    let begun = render::begun(&facts(args, Some(&place.context), None, false));
     let name = place.check_name(&args.name, &args.label);
     let head = &place.context.head;
     let url = place.run_url();
@@ -36,14 +36,14 @@ pub fn begin(args: &Args, place: &Place, say: &mut Say<'_>) -> Result<()> {
 }
 
 /// After a job of this event has measured.
-pub fn for_event(args: &Args, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
+pub fn for_event(args: &PublishArgs, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
     same_head(&material.merged, &place.context.head)?;
     tell(args, place, material, &Waiting::of_event(place)?, false, say)
 }
 
 /// For the run that a `workflow_run` event tells of. Nothing that the run left behind is believed about what it is for:
 /// that comes from the event and the API.
-pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>) -> Result<()> {
+pub fn for_run(args: &PublishArgs, place: &Place, run: &WorkflowRun, say: &mut Say<'_>) -> Result<()> {
     if !matches!(run.event.as_str(), "pull_request" | "merge_group") {
         return say(&format!("run {} was started by {}: nothing to publish", run.id, run.event));
     }
@@ -105,7 +105,7 @@ pub fn for_run(args: &Args, place: &Place, run: &WorkflowRun, say: &mut Say<'_>)
 }
 
 /// The verdicts in a run's artifacts, as one. `None`: it left none.
-fn fetched(args: &Args, place: &Place, run: &WorkflowRun) -> Result<Option<Found>> {
+fn fetched(args: &PublishArgs, place: &Place, run: &WorkflowRun) -> Result<Option<Found>> {
     let mut ours = artifacts::list(&place.client, run.id)?;
     ours.retain(|artifact| artifact.name.starts_with(&args.artifact) && !artifact.expired);
     if ours.len() > MOST_ARTIFACTS {
@@ -129,7 +129,7 @@ fn fetched(args: &Args, place: &Place, run: &WorkflowRun) -> Result<Option<Found
     }
     let contents = contents.held_to(args.expect, run.conclusion.as_deref())?;
     let mut material = Material::of(contents, None)?;
-    material.merged = reworded(material.merged);
+    material.merged = regenerate_text(material.merged);
     Ok(Some(Found::Verdict(Box::new(material))))
 }
 
@@ -159,30 +159,36 @@ pub fn same_commit(job: &Job, head: &Sha) -> Result<()> {
 }
 
 /// That nothing was measured: the check says so, and a comment that is there, which would else speak of another commit.
-pub fn untouched(args: &Args, place: &Place, job: &Job, waiting: &Waiting, say: &mut Say<'_>) -> Result<()> {
+pub fn untouched(
+    args: &PublishArgs,
+    place: &Place,
+    job: &Job,
+    waiting: &Waiting,
+    say: &mut Say<'_>,
+) -> Result<()> {
     let Some(untouched) = &job.untouched else { return Ok(()) };
     let facts = facts(args, Some(&place.context), None, false);
-    summarize(args, &posts::untouched(untouched, &facts, ""))?;
+    summarize(args, &render::untouched(untouched, &facts, ""))?;
     outputs::of_untouched()?;
     let name = place.check_name(&args.name, &args.label);
-    let check = posts::check_untouched(untouched, &facts);
-    let end = End { conclusion: conclusion(check.standing, false), output: &output(check) };
+    let check = render::check_untouched(untouched, &facts);
+    let end = End { conclusion: conclusion(check.state, false), output: &output(check) };
     for number in conclude(place, &name, waiting, &end, say)? {
-        let body = |marker: &Marker| posts::untouched(untouched, &facts, &marker.comment());
-        let words = Words { state: posts::state_of_untouched(), worth_saying: false, body: &body };
+        let body = |marker: &Marker| render::untouched(untouched, &facts, &marker.comment());
+        let words = Words { state: render::untouched_fingerprint(), should_comment: false, body: &body };
         comment(args, place, (number, &waiting.name_for(&name, number)), &words, say)?;
     }
     Ok(())
 }
 
-fn summarize(args: &Args, page: &str) -> Result<()> {
+fn summarize(args: &PublishArgs, page: &str) -> Result<()> {
     let file = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| args.summary && !file.is_empty());
     file.map_or(Ok(()), |file| commands::append_summary(file.as_ref(), page))
 }
 
 /// Checks first: the comment is the louder of the two, and what it links to should be there.
 fn tell(
-    args: &Args,
+    args: &PublishArgs,
     place: &Place,
     material: &Material,
     waiting: &Waiting,
@@ -190,13 +196,13 @@ fn tell(
     say: &mut Say<'_>,
 ) -> Result<()> {
     let facts = facts(args, Some(&place.context), Some(material), unverified);
-    summarize(args, &posts::step_summary(&material.merged, &facts))?;
+    summarize(args, &render::step_summary(&material.merged, &facts))?;
     let merged = &material.merged;
     outputs::of_answer(merged.conclusion, &merged.counts)?;
     let all = checks(args, Some(&place.context), merged, &facts);
     let last = all.len().saturating_sub(1);
     for (index, (name, check)) in all.into_iter().enumerate() {
-        let conclusion = conclusion(check.standing, unverified);
+        let conclusion = conclusion(check.state, unverified);
         let output = output(check);
         let end = End { conclusion, output: &output };
         // The last one stands for all.
@@ -209,9 +215,12 @@ fn tell(
             say(&format!("comment on #{number}: {OVERTAKEN}"))?;
         }
         for number in &heard {
-            let body = |marker: &Marker| posts::comment(merged, &facts, &marker.comment());
-            let words =
-                Words { state: posts::state(merged), worth_saying: is_worth_saying(merged), body: &body };
+            let body = |marker: &Marker| render::comment(merged, &facts, &marker.comment());
+            let words = Words {
+                state: render::fingerprint(merged),
+                should_comment: should_comment(merged),
+                body: &body,
+            };
             comment(args, place, (*number, &waiting.name_for(&name, *number)), &words, say)?;
         }
     }
@@ -221,22 +230,22 @@ fn tell(
 /// The checks of a verdict, with their names: one for each machine that has a label, and one for all, the name that branch
 /// protection can ask for. A machine's own job has only its own.
 pub fn checks(
-    args: &Args,
+    args: &PublishArgs,
     context: Option<&Context>,
     merged: &Merged,
-    facts: &Facts,
-) -> Vec<(String, Check)> {
+    facts: &PublishContext,
+) -> Vec<(String, CheckPage)> {
     let name = |label: &str| check_name(context, &args.name, label);
     let labelled = merged.groups.iter().filter(|group| !group.label.is_empty());
-    let mut checks: Vec<(String, Check)> = labelled
+    let mut checks: Vec<(String, CheckPage)> = labelled
         .map(|group| {
             let alone = Merged::single(&group.label, group.verdict.clone());
-            (name(&group.label), posts::check(&alone, facts))
+            (name(&group.label), render::check(&alone, facts))
         })
         .collect();
     let is_own = !args.label.is_empty() && merged.groups.len() == 1 && merged.groups[0].label == args.label;
     if !is_own {
-        checks.push((name(&args.label), posts::check(merged, facts)));
+        checks.push((name(&args.label), render::check(merged, facts)));
     }
     checks
 }
@@ -247,13 +256,13 @@ const OVERTAKEN: &str = "left alone: a newer commit or run speaks already";
 struct Words<'a> {
     /// Digest of what is said.
     state: String,
-    worth_saying: bool,
+    should_comment: bool,
     body: &'a dyn Fn(&Marker) -> String,
 }
 
 /// `pull`: its number, and the check by which it is known whether a later run has spoken.
 fn comment(
-    args: &Args,
+    args: &PublishArgs,
     place: &Place,
     (number, check): (u64, &str),
     words: &Words,
@@ -268,7 +277,11 @@ fn comment(
         state: words.state.clone(),
     };
     let is_overtaken = || is_overtaken(place, check);
-    let saying = Saying { body: words.body, worth_saying: words.worth_saying, is_overtaken: &is_overtaken };
+    let saying = CommentRequest {
+        body: words.body,
+        should_comment: words.should_comment,
+        is_overtaken: &is_overtaken,
+    };
     let posted = comments::post(&place.client, number, args.comment, &marker, &saying, &place.me)?;
     let what = match posted {
         Posted::Created(url) => format!("created {url}"),
@@ -282,7 +295,7 @@ fn comment(
 }
 
 /// Whether somebody should read it: all but plain green.
-pub fn is_worth_saying(merged: &Merged) -> bool {
+pub fn should_comment(merged: &Merged) -> bool {
     let improved = merged.counts.get(&Verdict::Improved).is_some_and(|count| *count > 0);
     merged.conclusion != Conclusion::Pass || improved
 }
@@ -290,7 +303,7 @@ pub fn is_worth_saying(merged: &Merged) -> bool {
 /// A check that ends without a verdict. What a comment said before is about another run, and must not stand there as the
 /// answer to this one; where there is no comment, the check says enough.
 pub fn without_verdict(
-    args: &Args,
+    args: &PublishArgs,
     place: &Place,
     ended: &Ended,
     waiting: &Waiting,
@@ -302,8 +315,9 @@ pub fn without_verdict(
     let end = End { conclusion: ended.conclusion, output: &output };
     let facts = facts(args, Some(&place.context), None, false);
     for number in conclude(place, &name, waiting, &end, say)? {
-        let body = |marker: &Marker| posts::no_verdict(&ended.text, &facts, &marker.comment());
-        let words = Words { state: posts::state_of_none(&ended.text), worth_saying: false, body: &body };
+        let body = |marker: &Marker| render::no_verdict(&ended.text, &facts, &marker.comment());
+        let words =
+            Words { state: render::no_verdict_fingerprint(&ended.text), should_comment: false, body: &body };
         comment(args, place, (number, &waiting.name_for(&name, number)), &words, say)?;
     }
     Ok(())
@@ -311,16 +325,21 @@ pub fn without_verdict(
 
 /// What the posts say beside the verdict. Of another workflow's job only what cannot mislead is taken: the policy is this
 /// command line's, the links are ours.
-pub fn facts(args: &Args, context: Option<&Context>, material: Option<&Material>, unverified: bool) -> Facts {
+pub fn facts(
+    args: &PublishArgs,
+    context: Option<&Context>,
+    material: Option<&Material>,
+    unverified: bool,
+) -> PublishContext {
     let job = material.and_then(|material| material.job.as_ref());
-    let ours = context.is_none_or(|context| context.event != Event::WorkflowRun);
+    let ours = context.is_none_or(|context| context.event != WorkflowEvent::WorkflowRun);
     let fail_on = match job {
         _ if !args.fail_on.is_empty() => args.fail_on.iter().map(|class| class.word().to_owned()).collect(),
         Some(job) if ours => job.fail_on.clone(),
         _ => Vec::new(),
     };
     let run_url = context.and_then(run_url);
-    Facts {
+    PublishContext {
         gate: args.name.clone(),
         head: context
             .map(|context| context.head.to_string())
@@ -338,8 +357,8 @@ pub fn facts(args: &Args, context: Option<&Context>, material: Option<&Material>
     }
 }
 
-fn output(check: Check) -> CheckOutput {
-    let annotation = |it: posts::PostAnnotation| Annotation {
+fn output(check: CheckPage) -> CheckOutput {
+    let annotation = |it: render::LineAnnotation| Annotation {
         path: it.path,
         line: it.line,
         level: if it.failure { AnnotationLevel::Failure } else { AnnotationLevel::Warning },
@@ -356,13 +375,13 @@ fn output(check: Check) -> CheckOutput {
 
 /// A finished check that is still in progress would be a lie: it counts as failed. Green that nobody here has verified is
 /// no green.
-fn conclusion(standing: Standing, unverified: bool) -> CheckConclusion {
+fn conclusion(standing: CheckState, unverified: bool) -> CheckConclusion {
     match standing {
-        Standing::Success if unverified => CheckConclusion::Neutral,
-        Standing::Success => CheckConclusion::Success,
-        Standing::Failure | Standing::InProgress => CheckConclusion::Failure,
-        Standing::Neutral => CheckConclusion::Neutral,
-        Standing::ActionRequired => CheckConclusion::ActionRequired,
+        CheckState::Success if unverified => CheckConclusion::Neutral,
+        CheckState::Success => CheckConclusion::Success,
+        CheckState::Failure | CheckState::InProgress => CheckConclusion::Failure,
+        CheckState::Neutral => CheckConclusion::Neutral,
+        CheckState::ActionRequired => CheckConclusion::ActionRequired,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Args;
+use super::PublishArgs;
 use crate::cli::artifact::{self, Contents};
 use crate::cli::comparison::{PlaceArgs, kept_folder};
 use crate::compare::{Merged, SCHEMA_MERGED};
@@ -34,7 +34,7 @@ impl Material {
 }
 
 /// Reads what the command line names, or the latest comparison. Errors: nothing is there, or it is no verdict.
-pub fn here(what: Option<&Path>, args: &Args, builtins: &[Benchmark]) -> Result<Found> {
+pub fn here(what: Option<&Path>, args: &PublishArgs, builtins: &[Benchmark]) -> Result<Found> {
     let path = match what {
         Some(path) => path.to_owned(),
         None => kept_folder(None, &PlaceArgs::default().artifacts(builtins)?)?,

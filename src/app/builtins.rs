@@ -1,0 +1,72 @@
+//! The micro suite's catalogue as benchmarks: the one place that knows both rooms.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::micro::{self, Workload};
+use crate::model::{BenchmarkId, Kind, MetricDeclaration, ParamValue, Params, Setting, Timing};
+use crate::suite::{Action, Benchmark, MetricRule};
+
+/// Every member of the micro suite, in the catalogue's order. `dir`: where they run, which is where `disk_io`
+/// puts its file.
+pub fn benchmarks(dir: &Path) -> Vec<Benchmark> {
+    micro::catalog().iter().filter_map(|member| benchmark(member, dir)).collect()
+}
+
+/// `None` for a name that is no id, which a test of the catalogue rules out.
+fn benchmark(member: &Workload, dir: &Path) -> Option<Benchmark> {
+    let id: BenchmarkId = format!("micro/{}", member.name).parse().ok()?;
+    let mut it = Benchmark::new(id, Action::Builtin(member.name.into()), dir.to_owned());
+    it.description = member.description.into();
+    it.components = member.components.to_vec();
+    it.kind = Kind::Synthetic;
+    it.tags = vec!["micro".into()];
+    it.timing = Timing::Protocol;
+    it.metrics = member
+        .metrics
+        .iter()
+        .map(|metric| MetricRule {
+            glob: metric.name.into(),
+            case: None,
+            unit: Some(metric.unit.into()),
+            declaration: MetricDeclaration {
+                better: Some(metric.better),
+                threshold: Some(metric.threshold),
+                ..Default::default()
+            },
+        })
+        .collect();
+    it.points = points(member.params);
+    it.settings.processes = Setting::default(member.defaults.processes);
+    it.settings.iterations = Setting::default(member.defaults.iterations);
+    it.settings.warmup = Setting::default(member.defaults.warmup);
+    Some(it)
+}
+
+/// The cross product of the members' parameters, all of them words.
+fn points(params: &[(&str, &[&str])]) -> Vec<Params> {
+    let mut points = vec![BTreeMap::new()];
+    for (name, values) in params {
+        let with = |point: &Params, value: &str| {
+            let mut point = point.clone();
+            point.insert((*name).into(), ParamValue::Text(value.into()));
+            point
+        };
+        points = points.iter().flat_map(|point| values.iter().map(|value| with(point, value))).collect();
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_member_of_the_catalogue_becomes_a_benchmark() {
+        let all = benchmarks(Path::new("/"));
+        assert_eq!(all.len(), micro::catalog().len());
+        assert!(
+            all.iter().all(|benchmark| !benchmark.components.is_empty() && !benchmark.metrics.is_empty())
+        );
+    }
+}

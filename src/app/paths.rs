@@ -1,0 +1,34 @@
+//! The folders that the paths of a command count from, and paths as reports name them.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::{Fault, Result};
+use crate::suite::{Source, Suite};
+
+/// The folder that the command was started in.
+pub fn current_folder() -> Result<PathBuf> {
+    std::env::current_dir().map_err(|error| {
+        Fault::at(".", format!("the current folder is gone: {error}"), "change to one that exists")
+    })
+}
+
+/// The folder of the suite file; the current one for the built-in suite.
+pub fn project_root(suite: &Suite) -> Result<PathBuf> {
+    let folder = match &suite.source {
+        Source::File { path, .. } => path.parent().map(Path::to_owned).unwrap_or_default(),
+        Source::Builtin => PathBuf::new(),
+    };
+    std::path::absolute(Path::new(".").join(&folder)).map_err(|error| {
+        Fault::at_path(folder, format!("cannot be found: {error}"), "check the suite file's path")
+    })
+}
+
+/// A path relative to the current folder where it lies below it.
+pub fn shown(path: &Path) -> String {
+    below_current_folder(path).display().to_string()
+}
+
+/// [`shown`] as a path.
+pub fn below_current_folder(path: &Path) -> &Path {
+    std::env::current_dir().ok().and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path)
+}

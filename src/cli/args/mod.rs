@@ -1,0 +1,4 @@
+//! The flags that several commands share.
+
+pub mod rounds;
+pub mod selection;

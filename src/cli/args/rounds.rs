@@ -1,0 +1,71 @@
+//! The flags of a comparison of two commits.
+
+use crate::model::{Fault, Interleaving, Origin, Result};
+use crate::suite::Gate;
+use crate::suite::words::{near, parse_seconds};
+
+/// How a comparison of two commits is measured.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Between commits")]
+pub struct RoundsArgs {
+    /// Time for the rounds, such as 10m; what is open then is inconclusive [default: until all is decided]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
+    pub budget: Option<String>,
+    /// Rounds after which an open case is inconclusive [default: 40]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    pub rounds: Option<u32>,
+    /// How the two processes of a round share the machine: `alternating`, one after the other, or `lockstep`, by turns
+    /// [default: alternating]
+    #[arg(long, alias = "way", value_name = "MODE", value_parser = interleaving)]
+    pub interleave: Option<Interleaving>,
+    /// Cases of the base that are measured against themselves, as a check [default: 5, at most an eighth of the cases]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub controls: Option<u32>,
+    /// Seed of the random order in which the sides of each round run [default: a fresh one]
+    #[arg(long, alias = "coin", value_name = "NUMBER")]
+    pub order_seed: Option<u64>,
+}
+
+impl RoundsArgs {
+    /// The first flag that speaks of rounds, for refusing it where none are measured.
+    pub fn first(&self) -> Option<&'static str> {
+        let given = [
+            (self.budget.is_some(), "--budget"),
+            (self.rounds.is_some(), "--rounds"),
+            (self.interleave.is_some(), "--interleave"),
+            (self.controls.is_some(), "--controls"),
+            (self.order_seed.is_some(), "--order-seed"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
+    }
+
+    /// Lets the flags speak over the suite file.
+    pub fn apply(&self, gate: &mut Gate) -> Result<()> {
+        if let Some(text) = &self.budget {
+            let flag = format!("--budget {text}");
+            let seconds = parse_seconds(text)
+                .map_err(|what| Fault::at_flag(&flag, what, "give a duration such as 90s or 10m"))?;
+            gate.budget.set(seconds, Origin::Cli("--budget".into()));
+        }
+        if let Some(rounds) = self.rounds {
+            gate.rounds.set(rounds, Origin::Cli("--rounds".into()));
+        }
+        if let Some(mode) = self.interleave {
+            gate.interleaving.set(mode, Origin::Cli("--interleave".into()));
+        }
+        if let Some(controls) = self.controls {
+            gate.controls.set(controls, Origin::Cli("--controls".into()));
+        }
+        Ok(())
+    }
+}
+
+fn interleaving(text: &str) -> std::result::Result<Interleaving, String> {
+    let words: Vec<&str> = Interleaving::ALL.map(Interleaving::word).to_vec();
+    Interleaving::ALL.into_iter().find(|mode| mode.word() == text).ok_or_else(|| {
+        match near(text, &words).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("write one of {}", words.join(", ")),
+        }
+    })
+}

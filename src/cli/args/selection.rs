@@ -1,0 +1,292 @@
+//! The flags that several commands share: which suite file, which benchmarks of it, and which settings the
+//! command line sets above all files.
+
+use std::path::{Path, PathBuf};
+
+use crate::app::environment;
+use crate::model::{Fault, Result, Shard};
+use crate::suite::plan::keep_shard;
+use crate::suite::words::{counted, parse_ratio, parse_seconds};
+use crate::suite::{Benchmark, FILE_NAME, Overrides, Registry, Selection, Suite, commas};
+
+/// Which benchmarks are meant.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Selection")]
+pub struct SelectionArgs {
+    /// Suite file [default: gbench.toml of this folder, else the built-in suite]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Benchmark by id or glob, in the order given; repeatable
+    #[arg(long = "benchmark", value_name = "GLOB")]
+    pub benchmarks: Vec<String>,
+    /// Suite by name, `micro` being the built-in one; repeatable, or separated by commas
+    #[arg(long = "suite", value_name = "NAME")]
+    pub suites: Vec<String>,
+    /// cpu, gpu, ram, storage, network or system; repeatable, or separated by commas
+    #[arg(long = "component", value_name = "NAME")]
+    pub components: Vec<String>,
+    /// Benchmarks with this tag; repeatable, or separated by commas
+    #[arg(long = "tag", value_name = "TAG")]
+    pub tags: Vec<String>,
+    /// Leave out by id or glob; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+    /// Only cases whose parameter has one of these values: n=32,64; repeatable
+    #[arg(long = "param", value_name = "NAME=VALUES")]
+    pub params: Vec<String>,
+    /// Only one part of the cases, for several jobs that measure a suite together: 2/3
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+}
+
+impl SelectionArgs {
+    /// Every flag that may be given several times, with what was given.
+    pub fn lists(&self) -> [(&'static str, &Vec<String>); 6] {
+        [
+            ("--benchmark", &self.benchmarks),
+            ("--suite", &self.suites),
+            ("--component", &self.components),
+            ("--tag", &self.tags),
+            ("--exclude", &self.exclude),
+            ("--param", &self.params),
+        ]
+    }
+
+    /// The suite file if there is one, and the built-in members. Errors: a file that is named and missing,
+    /// and every mistake in one that is there.
+    pub fn registry(&self, builtins: &[Benchmark]) -> Result<Registry> {
+        let file = match &self.config {
+            Some(path) => Some(Suite::load(path, builtins)?),
+            // Also a link that leads nowhere: a broken suite file must not become the built-in suite.
+            None if Path::new(FILE_NAME).symlink_metadata().is_ok() => {
+                Some(Suite::load(Path::new(FILE_NAME), builtins)?)
+            }
+            None => None,
+        };
+        Ok(Registry::new(file, builtins))
+    }
+
+    /// The selection that the flags describe; names are checked when it is applied.
+    pub fn selection(&self) -> Result<Selection> {
+        let given = [
+            ("--benchmark", &self.benchmarks),
+            ("--suite", &self.suites),
+            ("--component", &self.components),
+            ("--tag", &self.tags),
+            ("--exclude", &self.exclude),
+        ];
+        for (flag, texts) in given {
+            // `--suite "$UNSET"` must not mean everything.
+            if let Some(empty) = texts.iter().find(|text| commas(text).is_empty()) {
+                let next = "give it a name, or take the flag out";
+                return Err(Fault::at_flag(format!("{flag} '{empty}'"), "this names nothing", next));
+            }
+        }
+        let parts = |texts: &[String]| {
+            texts.iter().flat_map(|text| commas(text)).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let mut selection = Selection {
+            benchmarks: self.benchmarks.clone(),
+            suites: parts(&self.suites),
+            tags: parts(&self.tags),
+            exclude: self.exclude.clone(),
+            ..Selection::default()
+        };
+        self.components.iter().try_for_each(|text| selection.add_components(text))?;
+        self.params.iter().try_for_each(|text| selection.add_param(text))?;
+        Ok(selection)
+    }
+
+    /// [`SelectionArgs::registry`] narrowed by [`SelectionArgs::selection`] and by `--shard`.
+    pub fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
+        let mut suite = self.registry(builtins)?.select(&self.selection()?)?;
+        self.keep_shard(&mut [&mut suite])?;
+        Ok(suite)
+    }
+
+    /// Keeps the cases of the shard that is asked for in suites that are measured together. Gives that shard, and how
+    /// many cases all suites had. Errors: more shards than cases.
+    pub fn keep_shard(&self, suites: &mut [&mut Suite]) -> Result<Option<(Shard, usize)>> {
+        let Some(shard) = self.shard else { return Ok(None) };
+        match keep_shard(suites, shard) {
+            Ok(common) => Ok(Some((shard, common))),
+            Err(cases) => {
+                let what = format!("there are more shards than cases: {}", counted(cases, "case"));
+                let next = format!("cut the suite into {cases} at most, in every job alike");
+                Err(Fault::at_flag(format!("--shard {shard}"), what, next))
+            }
+        }
+    }
+}
+
+/// Settings that win over every file.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Settings")]
+pub struct SettingsArgs {
+    /// Fresh processes for every case
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    pub processes: Option<String>,
+    /// Measured iterations that each process is asked for
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    pub iterations: Option<String>,
+    /// Warm-up iterations that each process is asked for
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    pub warmup: Option<String>,
+    /// Time to measure for instead of iterations: 2, 2s, 500ms
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub duration: Option<String>,
+    /// Time to warm up for instead of iterations
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub burnin_seconds: Option<String>,
+    /// Empty caches and no warm-up
+    #[arg(long)]
+    pub cold_start: bool,
+    /// Multiplies every deadline
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
+    pub timeout_multiplier: Option<String>,
+    /// The least change that matters: 5% or 0.05; between commits, what `unchanged` is certified within
+    #[arg(long, value_name = "CHANGE", allow_negative_numbers = true)]
+    pub threshold: Option<String>,
+    /// Seed for the benchmarks' generators
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub seed: Option<String>,
+}
+
+impl SettingsArgs {
+    /// Every flag that takes a value, with what was given.
+    pub fn values(&self) -> [(&'static str, &Option<String>); 7] {
+        [
+            ("--iterations", &self.iterations),
+            ("--warmup", &self.warmup),
+            ("--duration", &self.duration),
+            ("--burnin-seconds", &self.burnin_seconds),
+            ("--timeout-multiplier", &self.timeout_multiplier),
+            ("--threshold", &self.threshold),
+            ("--seed", &self.seed),
+        ]
+    }
+
+    /// Lets the environment speak over the suite file, and the flags over both.
+    pub fn apply(&self, suite: &mut Suite) -> Result<()> {
+        environment::read()?.apply(suite);
+        self.overrides()?.apply(suite);
+        Ok(())
+    }
+
+    /// Errors: a value that the suite file would refuse, too.
+    pub fn overrides(&self) -> Result<Overrides> {
+        let duration = "a duration such as 2, 2s or 500ms";
+        Ok(Overrides {
+            processes: value("--processes", &self.processes, whole(1, 1000), "a number from 1 to 1000")?,
+            iterations: value("--iterations", &self.iterations, whole(1, MOST), "a whole number above 0")?,
+            warmup: value("--warmup", &self.warmup, whole(0, MOST), "a whole number, or 0")?,
+            duration: value("--duration", &self.duration, parse_seconds, duration)?,
+            burnin: value("--burnin-seconds", &self.burnin_seconds, parse_seconds, duration)?,
+            cold: self.cold_start,
+            deadline_multiplier: value(
+                "--timeout-multiplier",
+                &self.timeout_multiplier,
+                multiplier,
+                "a number above 0 and at most 1000",
+            )?,
+            threshold: value("--threshold", &self.threshold, parse_ratio, "a change such as 5% or 0.05")?,
+            seed: value("--seed", &self.seed, seed, "a whole number, or 0")?,
+        })
+    }
+}
+
+const MOST: u32 = 1_000_000_000;
+
+fn value<T>(
+    flag: &str,
+    text: &Option<String>,
+    read: impl Fn(&str) -> Result<T, String>,
+    wanted: &str,
+) -> Result<Option<T>> {
+    let Some(text) = text else { return Ok(None) };
+    let read = read(text);
+    read.map(Some).map_err(|what| Fault::at_flag(format!("{flag} {text}"), what, format!("give {wanted}")))
+}
+
+fn whole(least: u32, most: u32) -> impl Fn(&str) -> Result<u32, String> {
+    move |text| match text.parse() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("`{text}` is not a whole number from {least} to {most}")),
+    }
+}
+
+fn multiplier(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if number > 0.0 && number <= 1000.0 => Ok(number),
+        _ => Err(format!("`{text}` cannot multiply a deadline")),
+    }
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is not a whole number of 64 bits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::model::Component;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        selection: SelectionArgs,
+        #[command(flatten)]
+        settings: SettingsArgs,
+    }
+
+    fn parse(line: &str) -> Line {
+        Line::parse_from(std::iter::once("x").chain(line.split_whitespace()))
+    }
+
+    #[test]
+    fn repeated_and_comma_separated_flags_mean_the_same() {
+        let one = parse("--component cpu,gpu --suite a,b --param n=1,2").selection.selection().unwrap();
+        let two = parse("--component cpu --component gpu --suite a --suite b --param n=1 --param n=2");
+        assert_eq!(one, two.selection.selection().unwrap());
+        assert_eq!(one.components, [Component::Cpu, Component::Gpu]);
+    }
+
+    #[test]
+    fn an_empty_name_is_no_selection_of_everything() {
+        for flag in ["--suite=", "--component=,", "--tag=", "--benchmark=", "--exclude="] {
+            let fault = parse(flag).selection.selection().unwrap_err();
+            assert_eq!(fault.what, "this names nothing", "{flag}");
+        }
+    }
+
+    #[test]
+    fn every_setting_is_read_in_its_own_unit() {
+        let line = parse(
+            "--processes 3 --iterations 4 --warmup 0 --duration 500ms --burnin-seconds 2 --cold-start \
+             --timeout-multiplier 1.5 --threshold 2% --seed 7",
+        );
+        let expected = Overrides {
+            processes: Some(3),
+            iterations: Some(4),
+            warmup: Some(0),
+            duration: Some(0.5),
+            burnin: Some(2.0),
+            cold: true,
+            deadline_multiplier: Some(1.5),
+            threshold: Some(0.02),
+            seed: Some(7),
+        };
+        assert_eq!(line.settings.overrides().unwrap(), expected);
+    }
+
+    #[test]
+    fn a_setting_that_makes_no_sense_names_its_flag_and_what_to_give() {
+        for line in ["--processes 0", "--iterations -1", "--duration soon", "--threshold 0", "--seed x"] {
+            let fault = parse(line).settings.overrides().unwrap_err();
+            assert_eq!(fault.place.to_string(), line);
+            assert!(fault.next.starts_with("give "), "{}", fault.next);
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! What a long run says while it works: a bar on a terminal, a line per case in a log.
+//!
+//! Nothing is drawn while a child measures: the bar moves between processes, without a timer of its own.
+
+use std::cell::RefCell;
+use std::io::{IsTerminal, Write};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::github::commands;
+use crate::model::{CaseId, Outcome, Side};
+use crate::report::plural;
+use crate::run::{Observer, Progress, side_word};
+
+/// Writes to standard error, so that standard output holds results alone.
+pub enum Teller {
+    Bar { bar: ProgressBar, started: Instant },
+    Lines { started: Instant, cases: usize, ended: usize, next_word: f64, say: fn(&str) },
+    Silent,
+}
+
+impl Teller {
+    /// A bar on a terminal, lines elsewhere, nothing with `quiet`.
+    pub fn new(quiet: bool) -> Self {
+        let started = Instant::now();
+        match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Self::Silent,
+            (false, true) => {
+                let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+                style(&bar, UNCOUNTED);
+                Self::Bar { bar, started }
+            }
+            (false, false) => Self::lines(on_stderr),
+        }
+    }
+
+    fn lines(say: fn(&str)) -> Self {
+        Self::Lines { started: Instant::now(), cases: 0, ended: 0, next_word: FIRST_WORD, say }
+    }
+}
+
+/// What a bar shows before it is known how many processes there will be, and from then on. A test parses both.
+const UNCOUNTED: &str = "{wide_msg}";
+const COUNTED: &str = "{bar:20} {pos}/{len} {wide_msg}";
+
+fn style(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+}
+
+fn set_length(bar: &ProgressBar, processes: usize) {
+    style(bar, if processes == 0 { UNCOUNTED } else { COUNTED });
+    bar.set_length(processes as u64);
+}
+
+/// Where a comparison that goes on is finished already.
+const NOTHING_LEFT: &str = "nothing is left to measure";
+
+/// Somebody who closes standard error does not want to know.
+fn on_stderr(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// On standard output, so that it stays in order with the commands there, and each line no command itself.
+fn on_the_runners_log(text: &str) {
+    let mut out = std::io::stdout().lock();
+    for text in text.lines() {
+        let _ = writeln!(out, "{}", commands::line(text));
+    }
+    let _ = out.flush();
+}
+
+/// One teller for the session and for who decides between its rounds.
+#[derive(Clone)]
+pub struct Shared(Rc<RefCell<Teller>>);
+
+impl Shared {
+    pub fn new(quiet: bool) -> Self {
+        Self(Rc::new(RefCell::new(Teller::new(quiet))))
+    }
+
+    /// Lines for the log of a CI job's runner, or nothing with `quiet`.
+    pub fn of_runner(quiet: bool) -> Self {
+        let teller = if quiet { Teller::Silent } else { Teller::lines(on_the_runners_log) };
+        Self(Rc::new(RefCell::new(teller)))
+    }
+
+    /// Takes a bar away: what follows is for standard output.
+    pub fn clear(&self) {
+        if let Teller::Bar { bar, .. } = &*self.0.borrow() {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// A line of its own, above a bar.
+    pub fn note(&self, text: &str) {
+        match &*self.0.borrow() {
+            Teller::Silent => {}
+            Teller::Bar { bar, .. } => bar.println(text),
+            Teller::Lines { say, .. } => say(text),
+        }
+    }
+}
+
+impl Observer for Shared {
+    fn on(&mut self, progress: &Progress<'_>) {
+        self.0.borrow_mut().on(progress);
+    }
+}
+
+impl Observer for Teller {
+    fn on(&mut self, progress: &Progress<'_>) {
+        match self {
+            Self::Silent => {}
+            Self::Bar { bar, started } => on_bar(bar, started, progress),
+            Self::Lines { started, cases, ended, next_word, say } => {
+                if let Some(line) = on_build(next_word, progress) {
+                    say(&line);
+                }
+                if let Some(line) = on_lines(*started, cases, ended, progress) {
+                    say(&line);
+                }
+            }
+        }
+    }
+}
+
+fn on_bar(bar: &ProgressBar, started: &mut Instant, progress: &Progress<'_>) {
+    match progress {
+        Progress::Planned { processes, .. } => set_length(bar, *processes),
+        Progress::RoundsPlanned { .. } => {}
+        Progress::RoundStarted { pass: 0, processes: 0 } => bar.println(NOTHING_LEFT),
+        Progress::RoundStarted { processes, .. } => {
+            *started = Instant::now();
+            set_length(bar, *processes);
+            bar.set_position(0);
+        }
+        Progress::RoundEnded { measured: 0, .. } => {}
+        Progress::RoundEnded { pass, open, .. } => bar.set_message(round(*pass, *open)),
+        Progress::BuildStarted { benchmark, side } => {
+            bar.set_message(format!("building {benchmark}{}", suffix(*side)));
+            bar.tick();
+        }
+        Progress::BuildGoesOn { benchmark, side, seconds, line } => {
+            bar.set_message(building(benchmark, *side, *seconds, line));
+            bar.tick();
+        }
+        Progress::BuildEnded { .. } => {}
+        Progress::ProcessStarted { id, side, process, of, done, total } => {
+            let left = left(*started, *done, *total);
+            let of = if *of == 0 { String::new() } else { format!("/{of}") };
+            bar.set_message(format!("{left}{id} process {}{of}{}", process + 1, suffix(*side)));
+            bar.set_position(*done as u64);
+        }
+        Progress::ProcessEnded { done, .. } => bar.set_position(*done as u64),
+        Progress::CaseEnded { id, side, outcome, done, total } => {
+            bar.set_position(*done as u64);
+            if !outcome.is_measured() {
+                bar.println(trouble(id, *side, outcome));
+            }
+            if done == total && *total > 0 {
+                bar.finish_and_clear();
+            }
+        }
+    }
+}
+
+fn on_lines(
+    started: Instant,
+    cases: &mut usize,
+    ended: &mut usize,
+    progress: &Progress<'_>,
+) -> Option<String> {
+    let line = match progress {
+        Progress::Planned { cases: planned, processes } => {
+            *cases = *planned;
+            format!("measuring {} in {}", plural(*planned, "case"), plural(*processes, "process"))
+        }
+        Progress::RoundsPlanned { cases: planned, comparable } => {
+            *cases = *planned;
+            format!("comparing {} in rounds", plural(*comparable, "case"))
+        }
+        Progress::RoundStarted { pass: 0, processes: 0 } => NOTHING_LEFT.to_owned(),
+        Progress::RoundStarted { .. } => return None,
+        // Who decides what comes next says more about it.
+        Progress::RoundEnded { .. } => return None,
+        Progress::BuildStarted { .. } | Progress::BuildGoesOn { .. } | Progress::BuildEnded { .. } => {
+            return None;
+        }
+        Progress::ProcessStarted { .. } | Progress::ProcessEnded { .. } => return None,
+        Progress::CaseEnded { id, side, outcome, done, total } => {
+            if *total == 0 {
+                trouble(id, *side, outcome)
+            } else {
+                // The head's turn ends a case of two arms; an ordinary run has no side at all.
+                *ended += usize::from(*side != Some(Side::Base));
+                let at = format!("[{}/{cases}] {}", (*ended).clamp(1, *cases), left(started, *done, *total));
+                match outcome.is_measured() {
+                    true => format!("{at}{id}: measured{}", suffix(*side)),
+                    false => format!("{at}{}", trouble(id, *side, outcome)),
+                }
+            }
+        }
+    };
+    Some(line)
+}
+
+/// Seconds of a build after which a log hears that it goes on, and from then on how often.
+const FIRST_WORD: f64 = 5.0;
+const EVERY: f64 = 30.0;
+
+/// What a log hears of a build. `next_word`: seconds after which it hears again that the build goes on.
+fn on_build(next_word: &mut f64, progress: &Progress<'_>) -> Option<String> {
+    match progress {
+        Progress::BuildStarted { benchmark, side } => {
+            *next_word = FIRST_WORD;
+            Some(format!("building {benchmark}{}", suffix(*side)))
+        }
+        Progress::BuildGoesOn { benchmark, side, seconds, line } if *seconds >= *next_word => {
+            *next_word = seconds + EVERY;
+            Some(building(benchmark, *side, *seconds, line))
+        }
+        // Of a short one nobody asked how long it took.
+        Progress::BuildEnded { benchmark, side, seconds } if *seconds >= FIRST_WORD => {
+            Some(format!("built {benchmark}{} in {}", suffix(*side), whole_seconds(*seconds)))
+        }
+        _ => None,
+    }
+}
+
+fn building(benchmark: &str, side: Option<Side>, seconds: f64, line: &str) -> String {
+    let colon = if line.is_empty() { "" } else { ": " };
+    format!("building {benchmark}{} for {}{colon}{line}", suffix(side), whole_seconds(seconds))
+}
+
+fn whole_seconds(seconds: f64) -> String {
+    humantime::format_duration(Duration::from_secs(seconds as u64)).to_string()
+}
+
+fn round(pass: u32, open: usize) -> String {
+    format!("round {}: {} may be measured further", pass + 1, plural(open, "case"))
+}
+
+fn trouble(id: &CaseId, side: Option<Side>, outcome: &Outcome) -> String {
+    format!("{id}: {}{}: {}", outcome.word(), suffix(side), outcome.cause())
+}
+
+fn suffix(side: Option<Side>) -> String {
+    match side {
+        None => String::new(),
+        side => format!(" ({})", side_word(side)),
+    }
+}
+
+/// `about 40s left: `, from the pace so far; nothing before the first process has ended.
+fn left(started: Instant, done: usize, total: usize) -> String {
+    if done == 0 || done >= total {
+        return String::new();
+    }
+    let seconds = started.elapsed().as_secs_f64() / done as f64 * (total - done) as f64;
+    let rounded = Duration::from_secs(seconds.ceil() as u64);
+    format!("about {} left: ", humantime::format_duration(rounded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_has_templates_that_parse() {
+        for template in [UNCOUNTED, COUNTED] {
+            assert!(ProgressStyle::with_template(template).is_ok());
+        }
+    }
+
+    #[test]
+    fn n30_a_finished_comparison_that_is_resumed_says_that_nothing_is_left() {
+        let told = |processes| {
+            let progress = Progress::RoundStarted { pass: 0, processes };
+            on_lines(Instant::now(), &mut 1, &mut 0, &progress)
+        };
+        assert_eq!(told(0).as_deref(), Some("nothing is left to measure"));
+        assert_eq!(told(4), None);
+        // On a terminal no count is shown as long as there is nothing to count.
+        let written = Terminal::default();
+        let target = ProgressDrawTarget::term_like_with_hz(Box::new(written.clone()), 255);
+        let bar = ProgressBar::with_draw_target(None, target);
+        style(&bar, UNCOUNTED);
+        let mut started = Instant::now();
+        for progress in [
+            Progress::RoundStarted { pass: 0, processes: 0 },
+            Progress::RoundEnded { pass: 0, measured: 0, open: 1, seconds: 0.0 },
+        ] {
+            on_bar(&bar, &mut started, &progress);
+            bar.tick();
+        }
+        assert!(
+            written.text().contains(NOTHING_LEFT) && !written.text().contains("0/0"),
+            "{}",
+            written.text()
+        );
+        on_bar(&bar, &mut started, &Progress::RoundStarted { pass: 1, processes: 4 });
+        bar.tick();
+        assert!(written.text().contains("0/4"), "{}", written.text());
+    }
+
+    /// Everything that a bar has written.
+    #[derive(Clone, Debug, Default)]
+    struct Terminal(std::sync::Arc<std::sync::Mutex<String>>);
+
+    impl Terminal {
+        fn text(&self) -> String {
+            self.0.lock().unwrap().clone()
+        }
+    }
+
+    impl indicatif::TermLike for Terminal {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, line: &str) -> std::io::Result<()> {
+            self.write_str(line)
+        }
+        fn write_str(&self, text: &str) -> std::io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn flush(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn n27_a_build_shows_its_time_and_its_last_line_and_a_log_hears_of_it_now_and_then() {
+        let going = |seconds: f64| Progress::BuildGoesOn {
+            benchmark: "s/gemm",
+            side: Some(Side::Head),
+            seconds,
+            line: "nvcc -c gemm.cu",
+        };
+        let bar = ProgressBar::hidden();
+        on_bar(&bar, &mut Instant::now(), &going(72.4));
+        assert_eq!(bar.message(), "building s/gemm (head) for 1m 12s: nvcc -c gemm.cu");
+
+        let mut next = FIRST_WORD;
+        let mut heard = |seconds: f64| on_build(&mut next, &going(seconds)).is_some();
+        // One beat a second, give or take: neither missed nor told twice.
+        let beats = (1..80).map(|beat| f64::from(beat) * 1.013);
+        assert_eq!(beats.filter(|seconds| heard(*seconds)).count(), 3);
+    }
+
+    #[test]
+    fn the_time_left_follows_the_pace() {
+        let started = Instant::now() - Duration::from_secs(10);
+        assert_eq!(left(started, 0, 4), "");
+        assert_eq!(left(started, 4, 4), "");
+        assert!(left(started, 1, 4).starts_with("about 3"), "{}", left(started, 1, 4));
+    }
+}

@@ -1,0 +1,241 @@
+//! One record in the making: a arm of a plan, with its folder and its cases.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::case_record::{CaseRecorder, ProcessContext};
+use super::devices::Devices;
+use super::executor::{Execution, StopReason};
+use super::nothing::{self, InterpreterStart};
+use super::outcome::signal_name;
+use super::requires;
+use crate::model::{CaseRecord, FailureKind, Manifest, Outcome, RecordState, Result, RunRecord, Side};
+use crate::store::RunFolder;
+use crate::suite::Benchmark;
+use crate::suite::plan::{Arm, PlannedCase};
+
+/// One arm's result.
+#[derive(Debug)]
+pub struct Finished {
+    pub record: RunRecord,
+    /// `artifacts/<run_id>`, or the side's part of a comparison's folder.
+    pub folder: RunFolder,
+    /// Signal number, if one ended the run.
+    pub interrupted: Option<i32>,
+    /// A GPU that a benchmark requires is not here.
+    pub gpu_missing: bool,
+}
+
+/// The state of one arm.
+pub struct ArmRecorder {
+    pub side: Option<Side>,
+    pub record: RunRecord,
+    pub folder: RunFolder,
+    /// By index of the case in the record.
+    recorders: Vec<CaseRecorder>,
+    /// How long the interpreters of its benchmarks take to start.
+    pub starts: Vec<InterpreterStart>,
+    /// Benchmark id to the outcome that settles all its cases before they run.
+    pub decided_early: BTreeMap<String, Outcome>,
+    gpu_missing: bool,
+}
+
+impl ArmRecorder {
+    /// Begins a arm in the new folder `root`: every case stands in its record from the start, as not run.
+    pub fn begin<'a>(
+        arm: &Arm,
+        cases: impl Iterator<Item = &'a PlannedCase>,
+        mut record: RunRecord,
+        root: &Path,
+    ) -> Result<Self> {
+        let recorders;
+        (recorders, record.cases) = cases.map(CaseRecorder::new).unzip();
+        record.state = RecordState::Interrupted;
+        let folder = RunFolder::create(root, &record)?;
+        Ok(Self::new(arm, record, folder, recorders))
+    }
+
+    /// Goes on where `record` stands, in its own folder. Its cases are those of the plan, in the same order.
+    pub fn resume<'a>(
+        arm: &Arm,
+        cases: impl Iterator<Item = &'a PlannedCase>,
+        mut record: RunRecord,
+        root: &Path,
+    ) -> Result<Self> {
+        let recorders = cases
+            .zip(&mut record.cases)
+            .map(|(planned, case)| CaseRecorder::resumed(planned, case))
+            .collect();
+        record.state = RecordState::Interrupted;
+        record.finished = None;
+        let folder = RunFolder::reopen(root, &record)?;
+        Ok(Self::new(arm, record, folder, recorders))
+    }
+
+    fn new(arm: &Arm, mut record: RunRecord, folder: RunFolder, mut recorders: Vec<CaseRecorder>) -> Self {
+        let mut decided_early = BTreeMap::new();
+        let mut gpu_missing = false;
+        let devices = Arc::new(Devices::of(&record.manifest));
+        recorders.iter_mut().for_each(|recorder| recorder.knows(devices.clone()));
+        for benchmark in &arm.benchmarks {
+            if let Some(what) = devices.missing(&benchmark.settings.device.value) {
+                decided_early.insert(benchmark.id.to_string(), not_here(what));
+                gpu_missing = true;
+            } else if let Some((outcome, gpu)) = unmet(benchmark, &record.manifest) {
+                gpu_missing |= gpu;
+                decided_early.insert(benchmark.id.to_string(), outcome);
+            } else if let Some(warning) = devices.unchecked(&benchmark.settings.device.value)
+                && !record.warnings.contains(&warning)
+            {
+                record.warnings.push(warning);
+            }
+        }
+        Self { side: arm.side, record, folder, recorders, starts: Vec::new(), decided_early, gpu_missing }
+    }
+
+    pub fn case(&self, index: usize) -> &CaseRecord {
+        &self.record.cases[index]
+    }
+
+    pub fn is_aborted(&self, index: usize) -> bool {
+        self.recorders[index].is_aborted()
+    }
+
+    /// Settles a case whose benchmark cannot run here, or was not built. Says whether it did.
+    pub fn decide_early(&mut self, index: usize) -> bool {
+        let recorder = &mut self.recorders[index];
+        let Some(outcome) = self.decided_early.get(recorder.planned().benchmark.id.as_str()) else {
+            return false;
+        };
+        let fresh = !recorder.is_aborted();
+        recorder.abort(&mut self.record.cases[index], outcome.clone());
+        fresh
+    }
+
+    pub fn abort(&mut self, index: usize, outcome: Outcome) {
+        self.recorders[index].abort(&mut self.record.cases[index], outcome);
+    }
+
+    /// Takes what a process gave, into the record alone.
+    pub fn add(&mut self, index: usize, execution: &Execution, context: ProcessContext) {
+        let case = &mut self.record.cases[index];
+        let sign = nothing::sign(execution, &self.recorders[index].planned().benchmark, &self.starts);
+        case.nothing_measured
+            .extend(sign.filter(|sign| !case.nothing_measured.iter().any(|it| it.is_like(sign))));
+        self.recorders[index].add(case, execution, context);
+    }
+
+    /// Says something of a case, once.
+    pub fn warn(&mut self, index: usize, text: String) {
+        let warnings = &mut self.record.cases[index].warnings;
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    }
+
+    /// A case that has run and was not aborted counts, however the run ends: in rounds it may end at any of them.
+    pub fn count_as_measured(&mut self, index: usize) {
+        if !self.recorders[index].is_aborted() {
+            self.record.cases[index].outcome = Outcome::Measured;
+        }
+    }
+
+    /// Ends a case: see [`CaseRecorder::finish`].
+    pub fn end_case(&mut self, index: usize, complete: bool) {
+        self.recorders[index].finish(&mut self.record.cases[index], complete);
+    }
+
+    /// Writes the newest process of a case down.
+    pub fn keep_process(&mut self, index: usize) -> Result<()> {
+        self.folder.keep_process(index, &self.record.cases[index])
+    }
+
+    pub fn keep_outcome(&mut self, index: usize) -> Result<()> {
+        self.folder.keep_outcome(index, &self.record.cases[index])
+    }
+
+    pub fn log(&self, name: &str, execution: &Execution) -> Result<()> {
+        self.folder.log(&format!("{name}.stdout.log"), &execution.stdout.bytes())?;
+        self.folder.log(&format!("{name}.stderr.log"), &execution.stderr.bytes())
+    }
+
+    /// Writes the whole record. `ended`: what came before the plan was through.
+    pub fn finish(mut self, ended: Option<StopReason>) -> Result<Finished> {
+        self.record.finished = Some(humantime::format_rfc3339_millis(SystemTime::now()).to_string());
+        if ended.is_none() {
+            self.record.state = RecordState::Complete;
+        }
+        let interrupted = match ended {
+            Some(StopReason::Interrupt(signal)) => Some(signal),
+            _ => None,
+        };
+        if let Some(stop) = ended {
+            self.record.warnings.push(format!("{NOT_COMPLETE}: {}", why_ended(stop)));
+        }
+        self.folder.finish(&self.record)?;
+        let ArmRecorder { record, folder, gpu_missing, .. } = self;
+        Ok(Finished { record, folder, interrupted, gpu_missing })
+    }
+}
+
+/// How the warning of a record begins whose run was cut short.
+pub const NOT_COMPLETE: &str = "the run is not complete";
+
+/// Refused rather than skipped: what was asked for by its number cannot be measured on another one.
+fn not_here(cause: String) -> Outcome {
+    let advice = "name a GPU that `nvidia-smi` lists, or take `device` out".into();
+    Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice }
+}
+
+fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> {
+    let missing = requires::missing(benchmark, manifest);
+    if missing.is_empty() {
+        return None;
+    }
+    let gpu = missing.iter().any(|missing| missing.gpu);
+    // Equal advice is given once: two missing files are fetched alike.
+    let told = |part: fn(&requires::Missing) -> &str| {
+        let mut parts: Vec<&str> = Vec::new();
+        for text in missing.iter().map(part) {
+            if !parts.contains(&text) {
+                parts.push(text);
+            }
+        }
+        parts.join("; ")
+    };
+    let (cause, advice) = (told(|missing| &missing.what), told(|missing| &missing.next));
+    let outcome = match benchmark.settings.fail_on_missing.value {
+        true => Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice },
+        false => Outcome::Skipped { cause, advice },
+    };
+    Some((outcome, gpu))
+}
+
+fn why_ended(stop: StopReason) -> String {
+    match stop {
+        StopReason::Interrupt(signal) => format!("{} ended it", signal_name(signal)),
+        _ => "its deadline came".into(),
+    }
+}
+
+/// What becomes of a case that had no turn before the end.
+pub fn not_reached(stop: StopReason) -> Outcome {
+    match stop {
+        StopReason::Interrupt(signal) => Outcome::NotRun {
+            cause: format!("{} came before its turn", signal_name(signal)),
+            advice: "run again".into(),
+        },
+        _ => Outcome::NotRun {
+            cause: "the run's deadline came before its turn".into(),
+            advice: "raise `deadline` in [run], or select less".into(),
+        },
+    }
+}
+
+/// A file name's worth of a case's name.
+pub fn slug(name: &str) -> String {
+    let word = |c: char| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' };
+    name.chars().take(80).map(word).collect::<String>().trim_matches(['-', '.']).to_owned()
+}

@@ -1,0 +1,66 @@
+//! Whether the processes of a pair take turns in a round, or run one after the other.
+
+use crate::model::{Interleaving, Manifest, Probe, Thermal};
+use crate::run::arm::ArmRecorder;
+use crate::run::why_apart;
+use crate::suite::Benchmark;
+use crate::suite::plan::CasePair;
+
+/// How the reason begins that stands as a warning in the head's case.
+pub const ALTERNATING: &str = "one after the other instead of in turns: ";
+
+/// Whether the comparison asks for turns.
+pub fn wants_lockstep(arms: &[ArmRecorder]) -> bool {
+    let comparison = arms.first().and_then(|arm| arm.record.comparison.as_ref());
+    comparison.is_some_and(|comparison| comparison.interleaving == Interleaving::Lockstep)
+}
+
+/// Why a pair that both sides have cannot take turns now; absent where it can. `cases`: their index in the records, by
+/// arm. It goes by the suite files and by what earlier processes of the case needed, so that a comparison that goes on
+/// from its records decides as it would have.
+pub fn why_alternating(pair: &CasePair, arms: &[ArmRecorder], cases: [Option<usize>; 3]) -> Option<String> {
+    let [base, head, ..] = pair.cases.as_slice() else { return None };
+    if let Some(why) = by_suite(&base.benchmark, &head.benchmark) {
+        return Some(format!("{ALTERNATING}{why}"));
+    }
+    if base.id.thermal == Thermal::Cold {
+        return Some(format!("{ALTERNATING}a cold process has the machine to itself"));
+    }
+    let manifest = &arms[0].record.manifest;
+    let peak = |arm: usize, of: fn(&crate::model::ProcessRecord) -> Option<u64>| {
+        let processes = &arms[arm].case(cases[arm]?).processes;
+        processes.iter().filter_map(of).max()
+    };
+    let apart = |of, available| why_apart(peak(0, of), peak(1, of), available);
+    apart(|process| process.device_peak_bytes, device_memory(manifest))
+        .or_else(|| apart(|process| process.peak_rss_bytes, host_memory(manifest)))
+}
+
+fn by_suite(base: &Benchmark, head: &Benchmark) -> Option<&'static str> {
+    let speaks = [base, head].map(|benchmark| benchmark.settings.lockstep.value);
+    let amounts = [base, head].map(|benchmark| {
+        let settings = &benchmark.settings;
+        (settings.iterations.value, settings.duration.value)
+    });
+    match speaks {
+        [false, false] => Some("the suite does not say `lockstep = true` of it"),
+        [false, true] => Some("the base's suite does not say `lockstep = true` of it"),
+        [true, false] => Some("the head's suite does not say `lockstep = true` of it"),
+        // The turns of a round are the same for both.
+        [true, true] if amounts[0] != amounts[1] => Some("base and head ask for different amounts of work"),
+        [true, true] => None,
+    }
+}
+
+/// Of the GPU that has least; 0: not known.
+fn device_memory(manifest: &Manifest) -> u64 {
+    let Some(gpus) = manifest.gpu.known() else { return 0 };
+    gpus.devices.iter().filter_map(|gpu| gpu.memory_total.known().copied()).min().unwrap_or(0)
+}
+
+fn host_memory(manifest: &Manifest) -> u64 {
+    match &manifest.host.memory_total {
+        Probe::Known(bytes) => *bytes,
+        _ => 0,
+    }
+}

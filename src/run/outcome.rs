@@ -1,0 +1,353 @@
+//! From what was seen of a process to its outcome: one pure function, so that every ending has one meaning.
+
+use crate::model::{FailureKind, Outcome, ProcessEnd, ReportedError, Stage, Timing, format_duration};
+use crate::suite::Benchmark;
+
+use super::executor::{Execution, ExecutionEnd, StopReason};
+use super::lockstep::schedule::TurnFault;
+use super::reported::{self, Meaning};
+use super::samples::CollectedSamples;
+use super::shared_process::ShareFault;
+
+/// What became of one process. The order of the questions is the order of trust: what the kernel says, then what
+/// the child says, then what is missing.
+pub fn classify(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchmark) -> Outcome {
+    stopped(execution, benchmark)
+        .or_else(|| not_started(execution, benchmark))
+        .or_else(|| killed(execution, benchmark))
+        .or_else(|| said(execution, collected))
+        .or_else(|| exit_code(execution))
+        .or_else(|| bad_data(execution, collected, benchmark))
+        .unwrap_or(Outcome::Measured)
+}
+
+fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
+    Some(match execution.stopped? {
+        StopReason::Stage { stage, limit, spent } => Outcome::TimedOut {
+            stage,
+            limit,
+            spent,
+            advice: timeout_advice(stage, limit / benchmark.settings.deadline_multiplier.value),
+        },
+        StopReason::RunDeadline => Outcome::NotRun {
+            cause: "the run's deadline came while it ran".into(),
+            advice: "raise `deadline` in [run], or select less".into(),
+        },
+        StopReason::Interrupt(signal) => Outcome::NotRun {
+            cause: format!("{} came while it ran", signal_name(signal)),
+            advice: "run again".into(),
+        },
+        StopReason::OutputLimit => failed(
+            FailureKind::Protocol,
+            "it sent more than 64 MiB over the channel".into(),
+            "send fewer samples, or send them as one `samples` event",
+        ),
+        StopReason::BadLine => return bad_line(execution),
+        StopReason::Turns(fault) => turns_broken(fault),
+        StopReason::Share(fault) => not_its_own(fault),
+        StopReason::Partner { why } => Outcome::NotRun {
+            cause: format!("it took turns with the other side, which {why}"),
+            advice: "look at the other side's outcome".into(),
+        },
+    })
+}
+
+fn turns_broken(fault: TurnFault) -> Outcome {
+    let (cause, advice) = match fault {
+        TurnFault::NeverWaited => (
+            "it was asked to take turns and measured without waiting for one",
+            "set `lockstep = false`, or teach it the turns (docs/protocol.md)",
+        ),
+        TurnFault::NotItsTurn => (
+            "it gave back a turn that it did not have",
+            "send `yield` once when ready and once after each turn, and wait for a line or the end of file each time",
+        ),
+        TurnFault::LeftEarly => (
+            "it ended before its turns were over",
+            "take turns until the end of file; their iterations are what is measured, not those of the request",
+        ),
+    };
+    failed(FailureKind::Protocol, cause.into(), advice)
+}
+
+fn not_its_own(fault: ShareFault) -> Outcome {
+    let (cause, advice) = match fault {
+        ShareFault::NotReached => {
+            return Outcome::NotRun {
+                cause: "the process that it shares failed before it came to this case".into(),
+                advice: "look at the benchmark's other cases: one of them failed".into(),
+            };
+        }
+        ShareFault::Unknown { index, asked } => (
+            format!("it announced case {index}, and was asked for {asked}, counted from 0"),
+            "take `index` from the request's `cases`",
+        ),
+        ShareFault::BeforeAny => (
+            "it sent numbers before it announced a case".into(),
+            "send `case` before a case's first event, or set `share = false`",
+        ),
+        ShareFault::Twice => {
+            ("it announced this case twice".into(), "measure each of the request's `cases` once")
+        }
+        ShareFault::NeverAnnounced => (
+            "it was asked for this case and never announced it".into(),
+            "measure every one of the request's `cases`, send `skip` after `case` where one cannot run, or set \
+             `share = false`",
+        ),
+    };
+    failed(FailureKind::Protocol, cause, advice)
+}
+
+fn bad_line(execution: &Execution) -> Option<Outcome> {
+    let (number, error) = execution.bad_line.as_ref()?;
+    let cause = format!("line {number} of its protocol: {error}");
+    Some(failed(FailureKind::Protocol, cause, &error.advice()))
+}
+
+/// `limit`: as the suite file has it, before the multiplier.
+fn timeout_advice(stage: Stage, limit: f64) -> String {
+    let double = format_duration((limit * 2.0).max(1.0));
+    match stage {
+        Stage::Start => format!(
+            "check that it speaks the protocol, or raise it: deadlines.start = \"{double}\" (imports count as start)"
+        ),
+        _ => format!("look for a hang in {stage}, or raise it: deadlines.{stage} = \"{double}\""),
+    }
+}
+
+fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
+    let (cause, not_found) = match &execution.end {
+        ExecutionEnd::NotStarted { cause, not_found } => (cause.clone(), *not_found),
+        _ => return None,
+    };
+    let advice = match not_found {
+        true => format!("check `command` at {}: program and `dir` must exist", benchmark.place),
+        false => format!("check `command` at {}", benchmark.place),
+    };
+    Some(failed(FailureKind::Spawn, format!("the command could not be started: {cause}"), &advice))
+}
+
+/// Ended by a signal that the gate did not send.
+fn killed(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
+    let signal = match execution.end {
+        ExecutionEnd::Process(ProcessEnd::Signal(signal)) => signal,
+        ExecutionEnd::SupervisorDied => {
+            return Some(failed(
+                FailureKind::Signal,
+                "its supervisor was killed, and it went with it".into(),
+                "look for what kills processes on this machine (the kernel's log, other jobs)",
+            ));
+        }
+        _ => return None,
+    };
+    if let Some(sign) = out_of_memory_sign(execution) {
+        return Some(out_of_memory(format!("ended by {}, and {sign}", signal_name(signal))));
+    }
+    // SIGKILL from nowhere while the kernel's killer was at work: the only trace that it leaves.
+    if signal == 9 && execution.oom_killer {
+        return Some(out_of_memory("killed while the kernel was ending processes for lack of memory".into()));
+    }
+    let advice = match signal {
+        // A loader that cannot map its libraries does not always say so.
+        9 | 11 if benchmark.settings.memory_limit.value > 0 => {
+            "raise `memory_limit`, in case it is too small to start in; else run it by hand under a debugger"
+        }
+        9 => "look in the kernel's log and at other jobs for who sent it",
+        _ => match execution.stderr.total() {
+            0 => "run it by hand under a debugger: it printed nothing to stderr",
+            _ => "run it by hand under a debugger; its stderr is in the run's logs",
+        },
+    };
+    Some(failed(FailureKind::Signal, format!("ended by {}", signal_name(signal)), advice))
+}
+
+/// What the child reported itself.
+fn said(execution: &Execution, collected: &CollectedSamples) -> Option<Outcome> {
+    if let Some(error) = &collected.error {
+        let message = first_line(&error.message);
+        let kind = error.kind.as_deref().map(first_line);
+        let meaning = reported::meaning(error);
+        let cause = match kind {
+            // Said in other words, or once more.
+            Some(kind) if meaning != Meaning::Import && kind != "out_of_memory" => {
+                format!("{message} ({kind})")
+            }
+            _ => message,
+        };
+        return Some(match meaning {
+            Meaning::OutOfMemory => out_of_memory(cause),
+            Meaning::Import => {
+                failed(FailureKind::Error, format!("import failed: {cause}"), "install the missing module")
+            }
+            Meaning::Other => failed(FailureKind::Error, cause, after_error(execution, error)),
+        });
+    }
+    let reason = collected.skip.as_ref()?;
+    Some(Outcome::Skipped {
+        cause: first_line(reason),
+        advice: "nothing to do if this machine is not meant to run it".into(),
+    })
+}
+
+fn exit_code(execution: &Execution) -> Option<Outcome> {
+    let ExecutionEnd::Process(ProcessEnd::Exit(code)) = execution.end else { return None };
+    if code == 0 {
+        return None;
+    }
+    if let Some(sign) = out_of_memory_sign(execution) {
+        return Some(out_of_memory(format!("exit code {code}, and {sign}")));
+    }
+    let last = execution.stderr.end(4096);
+    let last = last.lines().rev().find(|line| !line.trim().is_empty()).map(first_line);
+    let shell = match code {
+        126 => " (a shell's word for: found, but not executable)".into(),
+        127 => " (a shell's word for: command not found)".into(),
+        129..=192 => format!(" (a shell's word for: ended by {})", signal_name(code - 128)),
+        _ => String::new(),
+    };
+    let cause = match last {
+        Some(line) => format!("exit code {code}{shell}; stderr ends: {line}"),
+        None => format!("exit code {code}{shell}"),
+    };
+    let advice = match execution.stderr.total() + execution.stdout.total() {
+        0 => "run the command by hand: it printed nothing",
+        _ => "run the command by hand; its output is in the run's logs",
+    };
+    Some(failed(FailureKind::ExitCode, cause, advice))
+}
+
+/// It ended well; is what it gave a measurement?
+fn bad_data(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchmark) -> Option<Outcome> {
+    if let Some(outcome) = bad_line(execution).filter(|_| benchmark.timing == Timing::Protocol) {
+        return Some(outcome);
+    }
+    if let Some(conflict) = &collected.unit_conflict {
+        return Some(failed(FailureKind::Protocol, conflict.clone(), "send one unit for a metric"));
+    }
+    if let Some(message) = &collected.invalid {
+        return Some(Outcome::Invalid {
+            cause: format!("validation failed: {}", first_line(message)),
+            advice: "a wrong answer is not measured: mend the benchmark or the code under it".into(),
+        });
+    }
+    if let Some(metric) = collected.not_finite.first() {
+        return Some(Outcome::Invalid {
+            cause: format!("metric `{metric}` has a sample that is not a finite number"),
+            advice: "look for a division by zero or an empty timing in the benchmark".into(),
+        });
+    }
+    if let Some((metric, value)) = collected.impossible_time(benchmark) {
+        return Some(Outcome::Invalid {
+            cause: format!("metric `{metric}` is {value}: nothing takes that time"),
+            advice: "see by hand whether what it measures ran at all".into(),
+        });
+    }
+    if let Some(error) = &collected.extract_error {
+        let advice = error.next().unwrap_or_else(|| match execution.stdout.total() {
+            0 => "it printed nothing to stdout: see by hand where its numbers go".into(),
+            _ => "compare the rule in `extract` with the stdout in the run's logs".into(),
+        });
+        return Some(failed(FailureKind::Extraction, error.to_string(), &advice));
+    }
+    if !collected.has_samples() {
+        let advice = match benchmark.timing {
+            Timing::Protocol => "send at least one `sample` event, or set timing = \"process\"",
+            Timing::Process | Timing::Stdout => "run it by hand, and look at what it prints",
+        };
+        return Some(failed(FailureKind::NoSamples, "it ended well and sent no sample".into(), advice));
+    }
+    None
+}
+
+/// Where the reader finds more about an error that the program reported; only what is there is named.
+fn after_error(execution: &Execution, error: &ReportedError) -> &'static str {
+    match (execution.stderr.total(), &error.trace) {
+        (0, Some(_)) => "read its trace: the record has all of it",
+        (0, None) => "run it by hand: it printed nothing to stderr",
+        _ => "read its stderr in the run's logs",
+    }
+}
+
+/// The trace that running out of memory leaves in stderr, by the words of the usual runtimes.
+fn out_of_memory_sign(execution: &Execution) -> Option<String> {
+    const SIGNS: [&str; 9] = [
+        "out of memory",
+        "outofmemoryerror",
+        "memoryerror",
+        "std::bad_alloc",
+        "cannot allocate memory",
+        "cudaerrormemoryallocation",
+        "cuda_error_out_of_memory",
+        "failed to allocate memory",
+        "bytes failed",
+    ];
+    let text = execution.stderr.end(8192);
+    let mut lines = text.lines().rev();
+    let line = lines.find(|line| {
+        let lower = line.to_lowercase();
+        SIGNS.iter().any(|sign| match *sign {
+            // Rust: `memory allocation of 123 bytes failed`.
+            "bytes failed" => lower.contains("memory allocation of") && lower.contains(sign),
+            sign => lower.contains(sign),
+        })
+    })?;
+    Some(format!("stderr says: {}", first_line(line)))
+}
+
+fn out_of_memory(cause: String) -> Outcome {
+    let advice = "make the problem smaller, raise `memory_limit`, or free the device or the machine";
+    failed(FailureKind::OutOfMemory, cause, advice)
+}
+
+pub fn failed(kind: FailureKind, cause: String, advice: &str) -> Outcome {
+    Outcome::Failed { kind, cause, advice: advice.to_owned() }
+}
+
+/// At most one line of 200 characters, without control characters: causes stand in tables.
+pub fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(empty)");
+    let mut line: String = without_escapes(line).chars().filter(|c| !c.is_control()).collect();
+    if let Some((end, _)) = line.char_indices().nth(200) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}
+
+/// Without a terminal's orders (ECMA-48): colours and cursor moves `ESC [ ... letter`, titles `ESC ] ... BEL`.
+fn without_escapes(text: &str) -> String {
+    let mut kept = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => match chars.next() {
+                Some('[') => _ = chars.find(|c| ('@'..='~').contains(c)),
+                Some(']') => _ = chars.find(|c| matches!(c, '\u{7}' | '\\')),
+                _ => {}
+            },
+            c => kept.push(c),
+        }
+    }
+    kept
+}
+
+/// `SIGSEGV`, or `signal 37` for those without a name.
+pub fn signal_name(number: i32) -> String {
+    match nix::sys::signal::Signal::try_from(number) {
+        Ok(signal) => signal.as_str().to_owned(),
+        Err(_) => format!("signal {number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_line;
+
+    #[test]
+    fn a_line_for_a_table_has_no_terminals_orders_in_it() {
+        assert_eq!(first_line("\u{1b}[1;31merror\u{1b}[0m: no \u{7}such file"), "error: no such file");
+        assert_eq!(first_line("\u{1b}]0;a title\u{7}left"), "left");
+        assert_eq!(first_line("\u{1b}[2"), "");
+        assert_eq!(first_line(" \n\t"), "(empty)");
+    }
+}

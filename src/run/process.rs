@@ -1,0 +1,319 @@
+//! One process under its supervisor, as the gate follows it: what it said, what it printed, how long it may go on.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use super::executor::{Execution, ExecutionEnd, Launch, StopReason};
+use super::io::capture::Capture;
+use super::io::lines::Lines;
+use super::io::stream::{READS, Stream, read_report};
+use super::stages::StageClock;
+use crate::model::line::{Event, Order};
+use crate::model::{ProcessEnd, StageStatus};
+use crate::supervise::{self, Report};
+
+/// After a batch of samples alone the channel rests this long: a fast benchmark must not keep the gate awake.
+const REST: Duration = Duration::from_millis(50);
+/// How long a supervisor may take to report after it was told to stop: SIGTERM's grace, SIGKILL's patience twice, and a
+/// margin. One that takes longer is stopped itself, or hangs in the kernel.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What came over the channel that matters to whoever gives the turns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sign {
+    Yield,
+    Measured,
+}
+
+/// What is known so far of a running process.
+pub struct RunningProcess {
+    supervisor: Child,
+    control: UnixStream,
+    channel: File,
+    /// Where turns are given, for a process that takes them. While it is there the channel does not rest: a turn given
+    /// back must not wait.
+    turns: Option<File>,
+    /// The process takes turns, also after the last of them.
+    takes_turns: bool,
+    clock: StageClock,
+    lines: Lines,
+    /// Events that [`RunningProcess::signs`] has told of.
+    told: usize,
+    stdout: (Option<Stream>, Capture),
+    stderr: (Option<Stream>, Capture),
+    /// Bytes of both when somebody last asked, and which of them had grown.
+    told_output: (u64, u64, bool),
+    stopped: Option<StopReason>,
+    /// When a supervisor that was told to stop is no longer waited for.
+    give_up: Option<Instant>,
+    until: Option<Instant>,
+    rest_until: Option<Instant>,
+    report: Vec<u8>,
+    /// Nothing of it is left since then.
+    over: Option<Instant>,
+}
+
+impl RunningProcess {
+    /// `channel`: what the process writes its events to. `turns`: what it reads its turns from, held open here.
+    pub fn new(
+        launch: &Launch,
+        mut supervisor: Child,
+        control: UnixStream,
+        channel: File,
+        turns: Option<File>,
+    ) -> Self {
+        let stdout = supervisor.stdout.take().map(|pipe| Stream::new(pipe.into()));
+        let stderr = supervisor.stderr.take().map(|pipe| Stream::new(pipe.into()));
+        Self {
+            supervisor,
+            control,
+            channel,
+            takes_turns: turns.is_some(),
+            turns,
+            clock: StageClock::start(&launch.stages, Instant::now()),
+            lines: Lines::default(),
+            told: 0,
+            stdout: (stdout, Capture::new(launch.stdout_limit)),
+            stderr: (stderr, Capture::new(launch.stderr_limit)),
+            told_output: (0, 0, false),
+            stopped: None,
+            give_up: None,
+            until: launch.until,
+            rest_until: None,
+            report: Vec::new(),
+            over: None,
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over.is_some()
+    }
+
+    pub fn stopped(&self) -> Option<StopReason> {
+        self.stopped
+    }
+
+    /// What to poll for: the supervisor first, then what the process writes to.
+    pub fn descriptors(&mut self, now: Instant) -> Vec<BorrowedFd<'_>> {
+        self.rest_until = self.rest_until.filter(|until| *until > now);
+        let mut all = vec![self.control.as_fd()];
+        let streams = [&self.stdout.0, &self.stderr.0].into_iter().flatten();
+        all.extend(streams.filter(|stream| stream.open).map(|stream| stream.source.as_fd()));
+        if self.rest_until.is_none() {
+            all.push(self.channel.as_fd());
+        }
+        all
+    }
+
+    /// The next moment at which something must be looked at though nothing came.
+    pub fn next_wake(&self) -> Option<Instant> {
+        let limits = match self.stopped {
+            Some(_) => [self.give_up, None],
+            None => [self.clock.deadline(), self.until],
+        };
+        limits.into_iter().chain([self.rest_until]).flatten().min()
+    }
+
+    /// Takes what has come. `spoke`: the supervisor has something to say.
+    pub fn look(&mut self, now: Instant, spoke: bool) -> std::io::Result<()> {
+        for (stream, capture) in [&mut self.stdout, &mut self.stderr] {
+            if let Some(stream) = stream {
+                stream.drain(capture)?;
+            }
+        }
+        // Also when the channel rests: a stage that has begun meanwhile must not be held to the last one's deadline.
+        let due = self.clock.deadline().is_some_and(|deadline| now >= deadline);
+        if (self.rest_until.is_none() || due) && self.read_channel(now)? && !self.takes_turns {
+            self.rest_until = Some(now + REST);
+        }
+        if spoke && read_report(&self.control, &mut self.report)? {
+            self.conclude()?;
+        } else if self.give_up.is_some_and(|at| now >= at) {
+            self.supervisor.kill()?;
+            self.conclude()?;
+        }
+        Ok(())
+    }
+
+    /// Reads what is there. True if it held nothing but samples, so that the channel may rest.
+    fn read_channel(&mut self, now: Instant) -> std::io::Result<bool> {
+        let before = self.lines.events.len();
+        let mut buffer = [0; 1 << 16];
+        // At most a pipeful a round: a child that writes without end must not keep the gate from its deadlines.
+        for _ in 0..READS {
+            match self.channel.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => self.lines.push(&buffer[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let fresh = &self.lines.events[before..];
+        for event in fresh {
+            self.clock.on_event(event, now);
+        }
+        let samples = |event: &Event| matches!(event, Event::Sample { .. });
+        Ok(!fresh.is_empty() && fresh.iter().all(samples))
+    }
+
+    /// Everything that could write is gone; what it wrote is still in the pipes.
+    fn conclude(&mut self) -> std::io::Result<()> {
+        let now = Instant::now();
+        self.read_channel(now)?;
+        for (stream, capture) in [&mut self.stdout, &mut self.stderr] {
+            if let Some(stream) = stream {
+                stream.finish(capture)?;
+            }
+        }
+        self.supervisor.wait()?;
+        self.over = Some(now);
+        Ok(())
+    }
+
+    /// Nobody follows it any more: it must not run beside the next one.
+    pub fn abandon(&mut self) -> std::io::Result<()> {
+        self.supervisor.kill()?;
+        self.supervisor.wait().map(drop)
+    }
+
+    pub fn check_deadlines(&mut self, now: Instant) {
+        if self.clock.deadline().is_some_and(|deadline| now >= deadline) {
+            let (stage, limit) = (self.clock.current(), self.clock.limit());
+            self.stop(StopReason::Stage { stage, limit, spent: self.clock.spent(now) }, false);
+        } else if self.until.is_some_and(|until| now >= until) {
+            self.stop(StopReason::RunDeadline, false);
+        } else if self.lines.is_over_limit() {
+            self.stop(StopReason::OutputLimit, false);
+        }
+    }
+
+    /// Tells the supervisor to end the child; the first reason stays. `again`: the user insists.
+    pub fn stop(&mut self, reason: StopReason, again: bool) {
+        let word = match self.stopped {
+            None => supervise::STOP,
+            Some(StopReason::Interrupt(_)) if again => supervise::KILL,
+            Some(_) => return,
+        };
+        self.stopped.get_or_insert(reason);
+        self.give_up.get_or_insert(Instant::now() + PATIENCE);
+        // A supervisor that has just reported does not read this any more, and need not.
+        let _ = (&mut &self.control).write_all(&[word]);
+    }
+
+    /// The end of the stream that has grown since the last call; of both stderr, of neither the one before.
+    pub fn newest_output(&mut self) -> String {
+        let (stdout, stderr) = (self.stdout.1.total(), self.stderr.1.total());
+        let (before, also_before, was_stdout) = self.told_output;
+        let is_stdout = match (stdout > before, stderr > also_before) {
+            (_, true) => false,
+            (true, false) => true,
+            (false, false) => was_stdout,
+        };
+        self.told_output = (stdout, stderr, is_stdout);
+        let capture = if is_stdout { &self.stdout.1 } else { &self.stderr.1 };
+        capture.newest(4096)
+    }
+
+    /// What has come since the last call that matters to who gives the turns.
+    pub fn signs(&mut self) -> Vec<Sign> {
+        let fresh = &self.lines.events[self.told..];
+        self.told = self.lines.events.len();
+        let sign = |event: &Event| match event {
+            Event::Yield {} => Some(Sign::Yield),
+            Event::Sample { .. } | Event::Samples { .. } | Event::Summary { .. } => Some(Sign::Measured),
+            _ => None,
+        };
+        fresh.iter().filter_map(sign).collect()
+    }
+
+    /// It sent a line that is no event, after which it cannot be heard any more.
+    pub fn is_garbled(&self) -> bool {
+        self.lines.is_bad()
+    }
+
+    /// It waits for its turn from now on.
+    pub fn rest(&mut self, now: Instant) {
+        self.clock.pause(now);
+    }
+
+    /// Gives it a turn.
+    pub fn give(&mut self, iterations: u32, now: Instant) -> std::io::Result<()> {
+        self.clock.resume(now);
+        let mut line = serde_json::to_vec(&Order::Turn { iterations })?;
+        line.push(b'\n');
+        match &mut self.turns {
+            Some(turns) => turns.write_all(&line),
+            None => Ok(()),
+        }
+    }
+
+    /// No more turns: it finds the end of the file.
+    pub fn end_turns(&mut self, now: Instant) {
+        self.clock.resume(now);
+        self.turns = None;
+    }
+
+    /// How it ended, once it is over; absent where its supervisor was lost.
+    pub fn end(&self) -> Option<Report> {
+        serde_json::from_slice(&self.report).ok()
+    }
+
+    /// It has told of a reason for ending early itself.
+    pub fn said_why(&self) -> bool {
+        let why = |event: &Event| matches!(event, Event::Skip { .. } | Event::Error { .. });
+        self.lines.events.iter().any(why)
+    }
+
+    /// Everything that was seen. `blame`: why what looks like a good end is none.
+    pub fn finish(self, oom_killer: bool, blame: Option<StopReason>) -> Execution {
+        let report = self.end();
+        let stopped = self.stopped.or(blame);
+        let ended_well = matches!(report, Some(Report::Ended { end: ProcessEnd::Exit(0), .. }));
+        let status = match stopped {
+            Some(StopReason::Stage { .. }) => StageStatus::TimedOut,
+            None if ended_well => StageStatus::Completed,
+            _ => StageStatus::Ended,
+        };
+        let stages = match report {
+            Some(Report::NotStarted { .. }) => Vec::new(),
+            _ => self.clock.finish(status, self.over.unwrap_or_else(Instant::now)),
+        };
+        let (events, bad_line) = self.lines.finish();
+        let mut execution = Execution {
+            end: ExecutionEnd::SupervisorDied,
+            seconds: 0.0,
+            stopped,
+            events,
+            bad_line,
+            stages,
+            blocks: Vec::new(),
+            stdout: self.stdout.1,
+            stderr: self.stderr.1,
+            peak_rss_bytes: None,
+            cpu_seconds: None,
+            leftovers: 0,
+            survivors: 0,
+            oom_killer,
+        };
+        match report {
+            None => {}
+            Some(Report::NotStarted { cause, not_found }) => {
+                execution.end = ExecutionEnd::NotStarted { cause, not_found }
+            }
+            Some(Report::Ended { end, seconds, peak_rss_bytes, cpu_seconds, leftovers, survivors }) => {
+                execution.end = ExecutionEnd::Process(end);
+                execution.seconds = seconds;
+                execution.peak_rss_bytes = Some(peak_rss_bytes);
+                execution.cpu_seconds = Some(cpu_seconds);
+                execution.leftovers = leftovers;
+                execution.survivors = survivors;
+            }
+        }
+        execution
+    }
+}

@@ -1,0 +1,286 @@
+//! Round after round, until it is enough.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use super::grouping::{GroupMember, group, starts};
+use super::resume::state_of;
+use super::round::{Counter, Round, RoundResult, carry_out};
+use super::{ConditionsProbe, NextRound, PairState, RoundsState, StoppingPolicy};
+use crate::model::{Outcome, Result, Side};
+use crate::run::arm::{ArmRecorder, Finished, not_reached};
+use crate::run::event::Progress;
+use crate::run::executor::StopReason;
+use crate::run::launcher::Launcher;
+use crate::run::lockstep::eligible::{ALTERNATING, wants_lockstep, why_alternating};
+use crate::suite::plan::RoundsPlan;
+
+/// A comparison under way.
+pub struct RoundDriver<'a> {
+    plan: &'a RoundsPlan,
+    launcher: Launcher<'a>,
+    probe: Option<&'a mut dyn ConditionsProbe>,
+    arms: Vec<ArmRecorder>,
+    /// By pair.
+    states: Vec<PairState>,
+    passes: u32,
+    /// When the first round began.
+    since: Instant,
+    /// What cut the run short.
+    ended: Option<StopReason>,
+}
+
+impl<'a> RoundDriver<'a> {
+    pub fn new(
+        plan: &'a RoundsPlan,
+        launcher: Launcher<'a>,
+        probe: Option<&'a mut dyn ConditionsProbe>,
+        arms: Vec<ArmRecorder>,
+    ) -> Self {
+        let mut next = vec![0; arms.len()];
+        let state = |pair| state_of(pair, &mut next, &arms);
+        let states = plan.pairs.iter().map(state).collect();
+        Self { plan, launcher, probe, arms, states, passes: 0, since: Instant::now(), ended: None }
+    }
+
+    pub fn carry_out(mut self, policy: &mut dyn StoppingPolicy) -> Result<Vec<Finished>> {
+        let (pairs, comparable) = (self.plan.pairs.len(), self.plan.comparable());
+        self.launcher.observer.on(&Progress::RoundsPlanned { cases: pairs, comparable });
+        self.build()?;
+        self.decide_early()?;
+        self.since = Instant::now();
+        while self.ended.is_none() {
+            let more = match policy.next(&self.state()) {
+                NextRound::Measure(pairs) => self.pass(pairs, policy)?,
+                // Where there is nothing to compare there is still something to try once.
+                NextRound::Stop if self.passes == 0 => {
+                    self.pass(Vec::new(), policy)?;
+                    false
+                }
+                NextRound::Stop => false,
+            };
+            if !more {
+                break;
+            }
+        }
+        self.finish()
+    }
+
+    /// Builds base and head. The control is the base's tree, already built.
+    fn build(&mut self) -> Result<()> {
+        for (arm, plan) in self.arms.iter_mut().zip(&self.plan.arms) {
+            if self.ended.is_none() && arm.side != Some(Side::Control) {
+                self.ended = self.launcher.build_all(plan, arm)?;
+            }
+        }
+        let built = self.arms[0].decided_early.clone();
+        for arm in self.arms.iter_mut().filter(|arm| arm.side == Some(Side::Control)) {
+            arm.decided_early = built.clone();
+        }
+        Ok(())
+    }
+
+    /// Writes down what cannot run, before anything is measured.
+    fn decide_early(&mut self) -> Result<()> {
+        for pair in 0..self.states.len() {
+            for case in &self.plan.pairs[pair].cases {
+                let (arm, index) = (&mut self.arms[case.arm], self.states[pair].cases[case.arm]);
+                if let Some(index) = index
+                    && arm.decide_early(index)
+                {
+                    arm.keep_outcome(index)?;
+                    tell_end(&mut self.launcher, arm, index);
+                }
+            }
+            self.close_if_aborted(pair);
+        }
+        Ok(())
+    }
+
+    /// One round of the pairs named, and of those that are measured once only and have not been. Says whether anything
+    /// was measured.
+    fn pass(&mut self, pairs: Vec<usize>, policy: &mut dyn StoppingPolicy) -> Result<bool> {
+        let mut measured = 0;
+        let mut pairs: Vec<usize> = pairs.into_iter().filter(|pair| *pair < self.states.len()).collect();
+        let named: HashSet<usize> = pairs.iter().copied().collect();
+        let alone = |pair: &usize| !self.states[*pair].open && !named.contains(pair);
+        let alone: Vec<usize> =
+            (0..self.states.len()).filter(alone).filter(|pair| self.goes_on(*pair)).collect();
+        pairs.extend(alone);
+        let members = pairs.into_iter().filter_map(|pair| self.member(pair)).collect();
+        let groups = group(self.plan, members);
+        let total = groups.iter().map(|group| self.processes_of(group)).sum();
+        let mut counter = Counter { done: 0, total };
+        self.launcher.observer.on(&Progress::RoundStarted { pass: self.passes, processes: total });
+        for group in groups {
+            // A pair that was named twice has a round more by now.
+            let pairs: Vec<usize> = group.into_iter().map(|member| member.pair).collect();
+            let group: Vec<GroupMember> = pairs.iter().filter_map(|pair| self.member(*pair)).collect();
+            if group.is_empty() {
+                continue;
+            }
+            if !pairs.iter().all(|pair| policy.may_start(*pair, &self.state())) {
+                break;
+            }
+            let apart = self.why_apart(&group);
+            let round = Round {
+                plan: self.plan,
+                round: group[0].round,
+                starts: starts(self.plan, &group),
+                lockstep: self.takes_turns(&group, apart.as_deref()),
+            };
+            let probe = self.probe.as_deref_mut().map(|probe| probe as &mut dyn ConditionsProbe);
+            let taken = carry_out(&mut self.launcher, probe, &self.arms, &round, &mut counter)?;
+            if taken.stop.is_some() {
+                self.ended = taken.stop;
+                break;
+            }
+            self.say_why_apart(&group, apart);
+            self.take(&group, taken)?;
+            measured += group.len();
+        }
+        let pass = self.passes;
+        self.passes += 1;
+        let open = self.states.iter().filter(|state| state.open).count();
+        let seconds = self.since.elapsed().as_secs_f64();
+        self.launcher.observer.on(&Progress::RoundEnded { pass, measured, open, seconds });
+        Ok(measured > 0)
+    }
+
+    /// What a round gives a pair: a process for each case that goes on, or, where there is nothing to compare, for the one
+    /// that has not shown yet that it works. Absent where that is none.
+    fn member(&self, pair: usize) -> Option<GroupMember> {
+        let mut processes = [None; 3];
+        for (case, planned) in self.plan.pairs[pair].cases.iter().enumerate() {
+            processes[planned.arm] = self.next_process(pair, case);
+        }
+        let round = self.states[pair].rounds;
+        processes.iter().any(Option::is_some).then_some(GroupMember { pair, round, processes })
+    }
+
+    /// How many processes a group will start.
+    fn processes_of(&self, group: &[GroupMember]) -> usize {
+        let starts = starts(self.plan, group);
+        let has = |arm: usize| starts.iter().any(|start| start.arm == arm);
+        let turns = self.takes_turns(group, self.why_apart(group).as_deref());
+        starts.len() + usize::from(turns && has(2))
+    }
+
+    /// Why a pair that would take turns by the wish of the comparison does not.
+    fn why_apart(&self, group: &[GroupMember]) -> Option<String> {
+        let pair = group.first()?.pair;
+        let asked = wants_lockstep(&self.arms) && self.states[pair].open;
+        asked.then(|| why_alternating(&self.plan.pairs[pair], &self.arms, self.states[pair].cases)).flatten()
+    }
+
+    fn takes_turns(&self, group: &[GroupMember], apart: Option<&str>) -> bool {
+        let open = group.iter().all(|member| self.states[member.pair].open);
+        wants_lockstep(&self.arms) && open && group.len() == 1 && apart.is_none()
+    }
+
+    /// Once a case: with the numbers of the first time.
+    fn say_why_apart(&mut self, group: &[GroupMember], apart: Option<String>) {
+        let Some(why) = apart else { return };
+        for index in group.iter().filter_map(|member| self.states[member.pair].cases[1]) {
+            let warnings = &self.arms[1].case(index).warnings;
+            if !warnings.iter().any(|warning| warning.starts_with(ALTERNATING)) {
+                self.arms[1].warn(index, why.clone());
+            }
+        }
+    }
+
+    fn goes_on(&self, pair: usize) -> bool {
+        (0..self.plan.pairs[pair].cases.len()).any(|case| self.next_process(pair, case).is_some())
+    }
+
+    /// The index of the process that a case of a pair gets next, if it gets one.
+    fn next_process(&self, pair: usize, case: usize) -> Option<u32> {
+        let (side, state) = (self.plan.pairs[pair].cases[case].arm, &self.states[pair]);
+        let (arm, index) = (&self.arms[side], state.cases[side]?);
+        let had = arm.case(index).processes.len() as u32;
+        // A control shows nothing where there is no verdict.
+        let shows = state.open || (had == 0 && side < 2);
+        (shows && !arm.is_aborted(index)).then_some(had)
+    }
+
+    /// Takes a whole round into the records and journals.
+    fn take(&mut self, group: &[GroupMember], taken: RoundResult) -> Result<()> {
+        for member in group {
+            self.states[member.pair].seconds += taken.seconds / group.len() as f64;
+        }
+        let mut written = Vec::new();
+        for process in taken.processes {
+            let planned = &self.plan.pairs[process.pair].cases[process.case];
+            let arm = &mut self.arms[planned.arm];
+            let Some(index) = self.states[process.pair].cases[planned.arm] else { continue };
+            arm.add(index, &process.execution, process.context);
+            arm.count_as_measured(index);
+            written.push((arm.is_aborted(index), planned.arm, index));
+        }
+        // Those that broke last: a kill in between leaves half a round, which is measured again, and never a pair that
+        // ended without the last process of its other side.
+        written.sort_unstable();
+        for (broke, arm, index) in written {
+            let arm = &mut self.arms[arm];
+            arm.keep_process(index)?;
+            if broke {
+                tell_end(&mut self.launcher, arm, index);
+            }
+        }
+        for GroupMember { pair, .. } in group {
+            self.close_if_aborted(*pair);
+            self.states[*pair].rounds += u32::from(self.states[*pair].open);
+        }
+        Ok(())
+    }
+
+    fn close_if_aborted(&mut self, pair: usize) {
+        let broke = |arm: usize| match (self.states[pair].cases[arm], self.arms.get(arm)) {
+            (Some(index), Some(arm)) => arm.is_aborted(index),
+            _ => true,
+        };
+        self.states[pair].open = !broke(0) && !broke(1);
+    }
+
+    fn state(&self) -> RoundsState<'_> {
+        RoundsState {
+            plan: self.plan,
+            records: self.arms.iter().map(|arm| &arm.record).collect(),
+            pairs: &self.states,
+            passes: self.passes,
+            seconds: self.since.elapsed().as_secs_f64(),
+        }
+    }
+
+    fn finish(mut self) -> Result<Vec<Finished>> {
+        for arm in &mut self.arms {
+            for index in 0..arm.record.cases.len() {
+                let has_run = !arm.case(index).processes.is_empty();
+                if !has_run {
+                    arm.abort(index, self.ended.map_or_else(out_of_time, not_reached));
+                }
+                arm.end_case(index, has_run);
+            }
+        }
+        self.arms.into_iter().map(|arm| arm.finish(self.ended)).collect()
+    }
+}
+
+fn tell_end(launcher: &mut Launcher<'_>, arm: &ArmRecorder, index: usize) {
+    let (case, side) = (arm.case(index), arm.side);
+    launcher.observer.on(&Progress::CaseEnded {
+        id: &case.id,
+        side,
+        outcome: &case.outcome,
+        done: 0,
+        total: 0,
+    });
+}
+
+/// The stopping policy ended the rounds before the case had one.
+fn out_of_time() -> Outcome {
+    Outcome::NotRun {
+        cause: "the rounds were over before its first".into(),
+        advice: "give more time, or resume the comparison".into(),
+    }
+}

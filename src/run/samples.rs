@@ -1,0 +1,356 @@
+//! Events and output become samples, by metric and process.
+
+use std::collections::BTreeMap;
+
+use crate::model::line::Event;
+use crate::model::{Better, Metric, ProcessSamples, ReportedError, Stated, Timing, convert};
+use crate::suite::Benchmark;
+
+use super::executor::Execution;
+use super::extract::{self, ExtractError};
+use super::reported;
+
+/// What one process gave.
+#[derive(Debug, Default)]
+pub struct CollectedSamples {
+    /// By name. `values` holds finite numbers only.
+    pub metrics: BTreeMap<String, MetricSamples>,
+    /// Metrics that sent NaN, an infinity or nothing in place of a number, unless they are optional.
+    pub not_finite: Vec<String>,
+    /// Optional metrics that were left out, or sent no number at least once.
+    pub absent: Vec<String>,
+    /// `sent as ms and as s`: a metric whose unit changed on the way.
+    pub unit_conflict: Option<String>,
+    pub extract_error: Option<ExtractError>,
+    pub metadata: BTreeMap<String, serde_json::Value>,
+    pub device: Option<String>,
+    pub device_peak_bytes: Option<u64>,
+    /// The first failed validation's message.
+    pub invalid: Option<String>,
+    pub skip: Option<String>,
+    /// The first error.
+    pub error: Option<ReportedError>,
+    pub config: Vec<ConfigSaid>,
+    per_iteration: BTreeMap<&'static str, f64>,
+    /// Sizes of the errors that it found in its answer, and its peaks of memory.
+    errors: BTreeMap<String, Vec<f64>>,
+    peaks: BTreeMap<&'static str, u64>,
+}
+
+/// What a benchmark said of its own settings.
+#[derive(Clone, Debug, Default)]
+pub struct ConfigSaid {
+    pub iterations: Option<u32>,
+    pub warmup: Option<u32>,
+    pub deadlines: BTreeMap<crate::model::Stage, f64>,
+    pub threshold: Option<f64>,
+}
+
+/// One metric of one process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MetricSamples {
+    pub unit: Option<String>,
+    pub better: Option<Better>,
+    pub values: Vec<f64>,
+    pub first_iteration: u64,
+    pub stated: Option<Stated>,
+    /// Computed by the gate from another metric: shown, never judged a second time.
+    pub derived: bool,
+    /// What stands beside the samples, and is none by itself.
+    pub beside: Option<Beside>,
+}
+
+/// A figure of a process that is no measured sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// An error that the benchmark found in its own answer.
+    Accuracy,
+    /// Memory at its peak.
+    Memory,
+}
+
+impl CollectedSamples {
+    /// Everything that a process of the case gave, whatever became of it.
+    pub fn of(execution: &Execution, benchmark: &Benchmark, case: &str) -> Self {
+        let mut collected = Self::default();
+        for event in &execution.events {
+            collected.take(event);
+        }
+        match benchmark.timing {
+            Timing::Protocol => {
+                collected.derive_rates(benchmark.declaration("time", "").0.as_deref());
+                collected.take_figures();
+            }
+            Timing::Process => {
+                // Whatever a process-timed program sends is not what the suite file says to judge.
+                collected.forget_samples();
+                let ended = matches!(execution.end, super::executor::ExecutionEnd::Process(_));
+                if ended && execution.stopped.is_none() {
+                    collected.add("wall_time", Some("s"), Some(Better::Lower), [Some(execution.seconds)]);
+                }
+            }
+            Timing::Stdout => {
+                collected.forget_samples();
+                let optional = |metric: &str| benchmark.is_optional(metric, case);
+                match extract::all(&benchmark.extract, &execution.stdout, optional) {
+                    Ok(found) => {
+                        for (rule, values) in found {
+                            collected.add(&rule.metric, Some(&rule.unit), rule.better, values);
+                        }
+                    }
+                    Err(error) => collected.extract_error = Some(error),
+                }
+            }
+        }
+        collected.excuse(benchmark, case);
+        collected
+    }
+
+    /// Takes note of optional metrics that are not there, or not always: that is no fault of the process.
+    fn excuse(&mut self, benchmark: &Benchmark, case: &str) {
+        let (absent, not_finite) = std::mem::take(&mut self.not_finite)
+            .into_iter()
+            .partition(|metric| benchmark.is_optional(metric, case));
+        (self.absent, self.not_finite) = (absent, not_finite);
+        let gave = |gathered: &MetricSamples| !gathered.values.is_empty() || gathered.stated.is_some();
+        self.metrics.retain(|name, gathered| gave(gathered) || !benchmark.is_optional(name, case));
+        let missing = benchmark.named_optional(case).filter(|name| !self.metrics.contains_key(*name));
+        self.absent.extend(missing.map(str::to_owned));
+        self.absent.sort();
+        self.absent.dedup();
+    }
+
+    fn forget_samples(&mut self) {
+        self.metrics.clear();
+        self.not_finite.clear();
+        self.unit_conflict = None;
+    }
+
+    fn take(&mut self, event: &Event) {
+        match event.clone() {
+            Event::Stage { .. } | Event::Case { .. } | Event::Yield {} | Event::End {} => {}
+            Event::Sample { metric, value, unit, iteration, better } => {
+                let gathered = self.add(&metric, unit.as_deref(), better, [value]);
+                if let (Some(iteration), 1) = (iteration, gathered.values.len()) {
+                    gathered.first_iteration = iteration;
+                }
+            }
+            Event::Samples { metric, values, unit, better } => {
+                self.add(&metric, unit.as_deref(), better, values);
+            }
+            Event::Summary { metric, value, stddev, count, unit, better } => {
+                let finite = value.filter(|value| value.is_finite());
+                let gathered = self.add(&metric, unit.as_deref(), better, []);
+                gathered.stated = finite.map(|value| Stated { value, stddev, count });
+                if finite.is_none() {
+                    self.not_finite.push(metric);
+                }
+            }
+            Event::Metadata { items, bytes, flops, tokens, device, notes } => {
+                let units = [("items", items), ("bytes", bytes), ("flops", flops), ("tokens", tokens)];
+                for (name, amount) in units {
+                    if let Some(amount) = amount {
+                        self.per_iteration.insert(name, amount);
+                        self.metadata.insert(name.into(), amount.into());
+                    }
+                }
+                self.device = device.or(self.device.take());
+                self.metadata.extend(notes);
+            }
+            Event::Config { iterations, warmup, deadlines, threshold } => {
+                self.config.push(ConfigSaid { iterations, warmup, deadlines, threshold });
+            }
+            Event::Memory { host_peak_bytes, device_peak_bytes } => {
+                self.device_peak_bytes = self.device_peak_bytes.max(device_peak_bytes);
+                let peaks = [("device_peak_bytes", device_peak_bytes), ("host_peak_bytes", host_peak_bytes)];
+                for (name, bytes) in peaks.into_iter().filter_map(|(name, bytes)| Some((name, bytes?))) {
+                    let peak = self.peaks.entry(name).or_default();
+                    *peak = (*peak).max(bytes);
+                }
+                if let Some(bytes) = host_peak_bytes {
+                    self.metadata.insert("host_peak_bytes".into(), bytes.into());
+                }
+            }
+            Event::Validation { passed, message, errors } => {
+                for (name, error) in errors {
+                    self.metadata.insert(format!("error.{name}"), error.into());
+                    if let Some(error) = error.filter(|error| error.is_finite()) {
+                        self.errors.entry(name.clone()).or_default().push(error.abs());
+                    }
+                    if error.is_none() && passed {
+                        let message = format!("the accuracy figure `{name}` is not a number");
+                        self.invalid.get_or_insert(message);
+                    }
+                }
+                if !passed {
+                    self.invalid
+                        .get_or_insert(message.unwrap_or("the benchmark says its answer is wrong".into()));
+                }
+            }
+            Event::Skip { reason } => {
+                self.skip.get_or_insert(reason);
+            }
+            Event::Error { message, kind, trace } => {
+                let error = reported::kept(&message, kind.as_deref(), trace.as_deref());
+                if let Some(trace) = &error.trace {
+                    self.metadata.insert("error_trace".into(), trace.clone().into());
+                }
+                self.error.get_or_insert(error);
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        metric: &str,
+        unit: Option<&str>,
+        better: Option<Better>,
+        values: impl IntoIterator<Item = Option<f64>>,
+    ) -> &mut MetricSamples {
+        let gathered = self.metrics.entry(metric.to_owned()).or_default();
+        match (&gathered.unit, unit) {
+            (Some(before), Some(now)) if before != now => {
+                self.unit_conflict
+                    .get_or_insert(format!("metric `{metric}` was sent in `{before}` and in `{now}`"));
+            }
+            (None, Some(now)) => gathered.unit = Some(now.to_owned()),
+            _ => {}
+        }
+        gathered.better = gathered.better.or(better);
+        for value in values {
+            match value.filter(|value| value.is_finite()) {
+                Some(value) => gathered.values.push(value),
+                None if self.not_finite.iter().any(|name| name == metric) => {}
+                None => self.not_finite.push(metric.to_owned()),
+            }
+        }
+        gathered
+    }
+
+    /// Units per iteration over the time of each iteration: `items` and `time` give `items_rate` in items/s.
+    ///
+    /// `declared`: the unit that the suite file gives to `time`, for children that do not say.
+    fn derive_rates(&mut self, declared: Option<&str>) {
+        let Some(time) = self.metrics.get("time") else { return };
+        let unit = time.unit.as_deref().or(declared).unwrap_or("s");
+        let scale = match unit {
+            "s" => 1.0,
+            "ms" => 1e-3,
+            "us" | "µs" => 1e-6,
+            "ns" => 1e-9,
+            _ => return,
+        };
+        let times = time.values.clone();
+        for (name, unit) in
+            [("items", "items/s"), ("bytes", "B/s"), ("flops", "FLOP/s"), ("tokens", "tokens/s")]
+        {
+            let metric = format!("{name}_rate");
+            let Some(amount) = self.per_iteration.get(name) else { continue };
+            let values: Vec<f64> = times.iter().map(|time| amount / (time * scale)).collect();
+            // Of no time and of no work there is no rate, and a record holds finite numbers only.
+            let sensible = values.iter().all(|rate| rate.is_finite() && *rate > 0.0);
+            if self.metrics.contains_key(&metric) || !sensible {
+                continue;
+            }
+            let better = Some(Better::Higher);
+            let gathered = MetricSamples {
+                unit: Some(unit.into()),
+                better,
+                values,
+                derived: true,
+                ..MetricSamples::default()
+            };
+            self.metrics.insert(metric, gathered);
+        }
+    }
+
+    /// Errors and peaks become metrics of their own, unless the program measures something of that name.
+    fn take_figures(&mut self) {
+        let word = |c: char| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' };
+        let errors = std::mem::take(&mut self.errors).into_iter().map(|(name, values)| {
+            let name = format!("error.{}", name.chars().map(word).collect::<String>());
+            (name, "", values, Beside::Accuracy)
+        });
+        let peaks = std::mem::take(&mut self.peaks).into_iter();
+        let peaks = peaks.map(|(name, bytes)| (name.to_owned(), "B", vec![bytes as f64], Beside::Memory));
+        for (name, unit, values, beside) in errors.chain(peaks) {
+            self.metrics.entry(name).or_insert_with(|| MetricSamples {
+                unit: Some(unit.into()),
+                better: Some(Better::Lower),
+                values,
+                beside: Some(beside),
+                ..MetricSamples::default()
+            });
+        }
+    }
+
+    /// A time below zero, or nothing but zeros: what was timed did not run. A single zero is a coarse clock's.
+    pub fn impossible_time(&self, benchmark: &Benchmark) -> Option<(&str, String)> {
+        self.metrics.iter().find_map(|(name, metric)| {
+            let declared = benchmark.declaration(name, "");
+            let unit = metric.unit.clone().or(declared.0);
+            let unit = unit.unwrap_or_else(|| if name == "time" { "s".into() } else { String::new() });
+            let is_time = !unit.is_empty() && convert(1.0, &unit, "s").is_some();
+            if !is_time || declared.1.gate == Some(false) {
+                return None;
+            }
+            let stated =
+                metric.stated.as_ref().map(|stated| stated.value).filter(|_| metric.values.is_empty());
+            let values = || metric.values.iter().copied().chain(stated);
+            let least = values().reduce(f64::min)?;
+            let impossible = least < 0.0 || values().all(|value| value == 0.0);
+            impossible.then(|| (name.as_str(), format!("{least} {unit}")))
+        })
+    }
+
+    pub fn has_samples(&self) -> bool {
+        let mut measured = self.metrics.values().filter(|metric| metric.beside.is_none());
+        measured.any(|metric| !metric.values.is_empty() || metric.stated.is_some())
+    }
+}
+
+/// Adds what a process gave to the case's metrics, which are sorted by name. Errors: the metric whose unit differs from what the suite file
+/// declares or from what an earlier process sent.
+pub fn merge(
+    metrics: &mut Vec<Metric>,
+    collected: &CollectedSamples,
+    benchmark: &Benchmark,
+    process: u32,
+    partial: bool,
+) -> Result<(), String> {
+    for (name, gathered) in &collected.metrics {
+        let (said, _) = benchmark.declaration(name, "");
+        let unit = match (&gathered.unit, said) {
+            (Some(sent), Some(said)) if *sent != said => {
+                return Err(format!(
+                    "metric `{name}` came in `{sent}`, and the suite file declares `{said}`"
+                ));
+            }
+            (Some(sent), _) => sent.clone(),
+            (None, Some(said)) => said,
+            (None, None) if name == "time" => "s".into(),
+            (None, None) => String::new(),
+        };
+        let place = metrics.binary_search_by(|metric| metric.name.cmp(name)).unwrap_or_else(|place| {
+            let (name, unit, better) = (name.clone(), unit.clone(), gathered.better);
+            metrics.insert(place, Metric { name, unit, better, processes: Vec::new(), summary: None });
+            place
+        });
+        let metric = &mut metrics[place];
+        if metric.unit != unit {
+            return Err(format!(
+                "metric `{name}` came in `{unit}`, and from an earlier process in `{}`",
+                metric.unit
+            ));
+        }
+        metric.better = metric.better.or(gathered.better);
+        metric.processes.push(ProcessSamples {
+            process,
+            values: gathered.values.clone(),
+            first_iteration: gathered.first_iteration,
+            partial,
+            stated: gathered.stated.clone().filter(|_| gathered.values.is_empty()),
+        });
+    }
+    Ok(())
+}
