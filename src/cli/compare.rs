@@ -16,7 +16,7 @@ use super::terminal::write::{check_place, wrote};
 use super::{anchor, commits};
 use crate::app::paths::shown;
 use crate::app::stores::{Found, Stores, histories};
-use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
+use crate::compare::{History, Policy, Records, Reproduce, SideInput, VerdictDocument, compare_with};
 use crate::model::{Exit, Fault, NoReference, Result, RunRecord, shell_word};
 use crate::plan::check_claims;
 use crate::report::{self, Format, Options, Style};
@@ -189,7 +189,7 @@ pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
     let pairs: Vec<_> = bases.iter().map(|chosen| (&chosen.record, &head.record)).collect();
     let (histories, unread) = histories(suite.as_ref(), &stores, &pairs, &policy)?;
     let judge = |base: &Chosen, history| -> Result<VerdictDocument> {
-        let reproduce = reproduce(args, &base.path, &head.path, &policy);
+        let reproduce = Reproduce::Command(reproduce(args, &base.path, &head.path, &policy));
         let policy = Policy { reproduce, ..policy.clone() };
         let mut document = compare_with(history, &base.side(), &head.side(), &policy)?;
         document.warnings.extend(unread.iter().cloned());
@@ -371,7 +371,7 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
         sessions: gate.sessions.value,
         threshold,
         match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
-        reproduce: String::new(),
+        reproduce: Reproduce::default(),
         no_reference: None,
     }
 }

@@ -127,7 +127,7 @@ impl<'a> VerdictView<'a> {
     /// The command that explains the row most worth it; only a comparison in rounds has one.
     pub fn explain(&self) -> Option<String> {
         let row = method::worth_explaining(self.document)?;
-        let comparison = self.document.reproduce.strip_prefix("gbench-ci replay ")?;
+        let [comparison] = self.document.replayed().try_into().ok()?;
         let case = row.case.to_string();
         let plain = case.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c));
         let case = if plain { case } else { format!("'{}'", case.replace('\'', r"'\''")) };
