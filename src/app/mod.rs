@@ -5,5 +5,6 @@ pub mod builtins;
 pub mod environment;
 pub mod export;
 pub mod github_client;
+pub mod init;
 pub mod paths;
 pub mod stores;
