@@ -30,6 +30,7 @@ mod job;
 pub mod line;
 mod manifest;
 mod match_fields;
+mod near;
 mod nothing;
 mod outcome;
 mod record;
@@ -54,6 +55,7 @@ pub use id::{BaselineName, BenchmarkId, RunId};
 pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
 pub use manifest::*;
 pub use match_fields::{MATCH_FIELDS, Strictness};
+pub use near::near;
 pub use nothing::{NothingMeasured, Refusal};
 pub use outcome::{FailureKind, Outcome};
 pub use record::{

@@ -15,10 +15,9 @@ use super::benchmark::{Surroundings, TIMINGS, read_env, read_id, read_keep_env};
 use super::reader::{Item, Page, Table};
 use super::settings::Changes;
 use super::sweep::MOST_POINTS;
-use super::words::near;
 use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics};
 use crate::model::{
-    BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Strictness, Way, sha256_hex,
+    BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Strictness, Way, near, sha256_hex,
 };
 
 /// The file that is looked for where none is named.
