@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::measure::own_binary;
 use super::terminal::write::wrote;
-use crate::github::{ApiError, Client, Limits, Token, approval, commands};
-use crate::guard::install::{Allowed, Places, policy, script};
-use crate::guard::sound::{RunnerUser, findings, line};
-use crate::guard::{GuardedJob, Policy, decide, log};
+use crate::github::{ApiError, Client, ClientLimits, Token, approval, commands};
+use crate::guard::audit::{RunnerUser, findings, line};
+use crate::guard::install::{Allowed, InstalledFiles, policy, script};
+use crate::guard::{GuardPolicy, GuardedJob, decide, log};
 use crate::model::{Exit, Fault, Result};
 use crate::store::write_atomically;
 
@@ -109,7 +109,7 @@ pub fn run(args: &GuardArgs, out: &mut impl Write) -> Result<Exit> {
 /// The hook itself. Whatever goes wrong is an error, and every error fails the job.
 fn hook(policy: &Path, out: &mut impl Write) -> Result<Exit> {
     let variable = |name: &str| std::env::var(name).ok();
-    let policy = Policy::read(policy)?;
+    let policy = GuardPolicy::read(policy)?;
     let judged = judge(&policy, &variable);
     let Err(fault) = &judged else {
         let slug = variable("GITHUB_REPOSITORY").unwrap_or_default();
@@ -150,7 +150,7 @@ fn told(variable: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Option<
 }
 
 /// Errors: the job may not run here, with exit code 5, or that could not be found out.
-fn judge(policy: &Policy, variable: &dyn Fn(&str) -> Option<String>) -> Result<()> {
+fn judge(policy: &GuardPolicy, variable: &dyn Fn(&str) -> Option<String>) -> Result<()> {
     let job = GuardedJob::read(variable)?;
     match decide(policy, &job, &|job, label| ask(policy, job, label))? {
         Ok(()) => Ok(()),
@@ -159,7 +159,7 @@ fn judge(policy: &Policy, variable: &dyn Fn(&str) -> Option<String>) -> Result<(
 }
 
 /// Asks GitHub for the label. A job waits for the answer, but not for long.
-fn ask(policy: &Policy, job: &GuardedJob, label: &str) -> Result<std::result::Result<(), String>> {
+fn ask(policy: &GuardPolicy, job: &GuardedJob, label: &str) -> Result<std::result::Result<(), String>> {
     use std::time::Duration;
     let context = &job.context;
     let (Some(pull), Some(run)) = (&context.pull_request, &context.run) else {
@@ -167,16 +167,16 @@ fn ask(policy: &Policy, job: &GuardedJob, label: &str) -> Result<std::result::Re
     };
     let file = policy.forks.as_ref().and_then(|forks| forks.token_file.as_deref());
     let token = file.map(token).transpose()?;
-    let limits = Limits {
+    let limits = ClientLimits {
         requests: 60,
         attempts: 2,
-        patience: Duration::from_secs(5),
+        max_wait: Duration::from_secs(5),
         timeout: Duration::from_secs(5),
         answer: 16 << 20,
-        ..Limits::default()
+        ..ClientLimits::default()
     };
     let by_label = job.labelled.as_ref().is_some_and(|put_on| put_on.to_lowercase() == label.to_lowercase());
-    let asked = approval::Asked { number: pull.number, head: &pull.head, run: run.id, by_label };
+    let asked = approval::ApprovalRequest { number: pull.number, head: &pull.head, run: run.id, by_label };
     let answer = Client::new(&context.endpoint, &context.slug, token.as_ref(), limits)
         .and_then(|client| approval::labelled(&client, asked, label));
     answer.map_err(|error: ApiError| {
@@ -196,13 +196,13 @@ fn token(path: &Path) -> Result<Token> {
 }
 
 impl GuardPlaceArgs {
-    fn places(&self) -> Result<Places> {
+    fn places(&self) -> Result<InstalledFiles> {
         let folder = std::path::absolute(&self.folder)
             .map_err(|error| Fault::at_path(&self.folder, error, "name a folder"))?;
         // The runner puts the path into a line of arguments, where a blank would end it.
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._+-".contains(c);
         match folder.to_str().is_some_and(|text| text.chars().all(plain)) {
-            true => Ok(Places::new(&folder, &own_binary()?)),
+            true => Ok(InstalledFiles::new(&folder, &own_binary()?)),
             false => {
                 let next = "use a path of letters, digits, `.`, `_`, `/`, `+` and `-`";
                 Err(Fault::at_path(folder, "a runner cannot start a script by this path", next))
@@ -234,7 +234,7 @@ fn install(args: &GuardInstallArgs, out: &mut impl Write) -> Result<Exit> {
     };
     let text = policy(&allowed, &places);
     // What cannot be followed is not written either.
-    Policy::parse(&places.policy, &text)?;
+    GuardPolicy::parse(&places.policy, &text)?;
     let fault = |path: &Path, error: std::io::Error| {
         let next = "run it as root, or name another place with `--folder`";
         Fault::at_path(path, format!("cannot be written: {error}"), next)
@@ -278,7 +278,7 @@ fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
 
 /// Whether all is as it has to be.
 fn say_findings(
-    places: &Places,
+    places: &InstalledFiles,
     args: &GuardPlaceArgs,
     user: &RunnerUser,
     out: &mut impl Write,
@@ -305,7 +305,7 @@ fn check(args: &GuardCheckArgs, out: &mut impl Write) -> Result<Exit> {
             let of_line = |line: &str| line.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
             text.lines().find_map(of_line)
         };
-        judge(&Policy::read(&places.policy)?, &value)?;
+        judge(&GuardPolicy::read(&places.policy)?, &value)?;
         wrote(writeln!(out, "the job of {} may run here", path.display()))?;
     }
     Ok(if is_sound { Exit::Pass } else { Exit::Machine })

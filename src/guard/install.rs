@@ -16,7 +16,7 @@ const WORKER: &str = "Runner.Worker";
 
 /// Where everything of an installation is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct InstalledFiles {
     pub script: PathBuf,
     pub policy: PathBuf,
     pub log: PathBuf,
@@ -24,7 +24,7 @@ pub struct Places {
     pub program: PathBuf,
 }
 
-impl Places {
+impl InstalledFiles {
     /// `folder` and `program` are absolute.
     pub fn new(folder: &Path, program: &Path) -> Self {
         Self {
@@ -50,7 +50,7 @@ pub struct Allowed {
 /// through the job's steps. A hook that fails fails the job, but the worker still takes every step with `if: always()` or
 /// `if: failure()`, which a fork can write. So the script ends the worker, whatever it was that did not allow the job: the
 /// program's answer, a program that is not there, or a job that was cancelled meanwhile.
-pub fn script(places: &Places) -> String {
+pub fn script(places: &InstalledFiles) -> String {
     let variables = VARIABLES.join(" ");
     format!(
         r#"#!/bin/sh
@@ -109,7 +109,7 @@ allowed=yes
 }
 
 /// The policy, with what each line means.
-pub fn policy(allowed: &Allowed, places: &Places) -> String {
+pub fn policy(allowed: &Allowed, places: &InstalledFiles) -> String {
     let list = |items: &[String]| {
         let items: Vec<String> = items.iter().map(|item| toml_text(item)).collect();
         format!("[{}]", items.join(", "))
@@ -159,11 +159,11 @@ fn toml_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::Policy;
+    use crate::guard::GuardPolicy;
 
     #[test]
     fn n14_what_is_installed_reads_back_as_what_was_asked_for() {
-        let places = Places::new(Path::new("/etc/it's here"), Path::new("/usr/local/bin/gbench-ci"));
+        let places = InstalledFiles::new(Path::new("/etc/it's here"), Path::new("/usr/local/bin/gbench-ci"));
         let allowed = Allowed {
             repositories: vec!["acme/kernels".into()],
             events: vec!["pull_request".into()],
@@ -171,11 +171,11 @@ mod tests {
             workflows: vec![".github/workflows/x.yml".into()],
             label: Some("say \"yes\"".into()),
         };
-        let read = Policy::parse(&places.policy, &policy(&allowed, &places)).unwrap();
+        let read = GuardPolicy::parse(&places.policy, &policy(&allowed, &places)).unwrap();
         assert_eq!((&read.repositories, &read.branches), (&allowed.repositories, &allowed.branches));
         assert_eq!(read.forks.unwrap().label, "say \"yes\"");
         assert_eq!(read.log, Some(places.log.clone()));
-        let fresh = Policy::parse(&places.policy, &policy(&Allowed::default(), &places)).unwrap();
+        let fresh = GuardPolicy::parse(&places.policy, &policy(&Allowed::default(), &places)).unwrap();
         assert_eq!((fresh.forks, fresh.repositories.len()), (None, 0));
         assert!(script(&places).contains(r"guard run --policy '/etc/it'\''s here/guard.toml'"));
     }

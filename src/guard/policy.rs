@@ -10,15 +10,15 @@ use crate::github::Slug;
 use crate::model::{Fault, Result};
 
 /// Bytes of a policy.
-const LARGEST: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Events that no policy may allow: their jobs hold the repository's secrets, and gbench-ci measures nothing there.
-pub(super) const NEVER: [&str; 2] = ["pull_request_target", "workflow_run"];
+pub(super) const NEVER_ALLOWED: [&str; 2] = ["pull_request_target", "workflow_run"];
 
 /// What the machine allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Policy {
+pub struct GuardPolicy {
     /// `OWNER/NAME`; case does not matter.
     pub repositories: Vec<String>,
     /// Names of events: `pull_request`, `schedule`.
@@ -31,20 +31,20 @@ pub struct Policy {
     /// Where refusals are written.
     pub log: Option<PathBuf>,
     /// How a fork's pull request may run; not at all where this is not there.
-    pub forks: Option<Forks>,
+    pub forks: Option<ForkPolicy>,
 }
 
 /// A fork's code runs after a maintainer has said so.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Forks {
+pub struct ForkPolicy {
     pub label: String,
     /// A file with a token that may read pull requests and actions: for private repositories.
     #[serde(default)]
     pub token_file: Option<PathBuf>,
 }
 
-impl Policy {
+impl GuardPolicy {
     /// Errors: a file that cannot be read, or that says what cannot be followed.
     pub fn read(path: &Path) -> Result<Self> {
         use std::io::Read;
@@ -56,9 +56,9 @@ impl Policy {
         if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Err(fault("is no file".into()));
         }
-        let read = file.take(LARGEST + 1).read_to_string(&mut text);
+        let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
         let read = read.map_err(|error| fault(format!("cannot be read: {error}")))?;
-        if read as u64 > LARGEST {
+        if read as u64 > MAX_BYTES {
             return Err(fault("is larger than 1 MiB".into()));
         }
         Self::parse(path, &text)
@@ -81,7 +81,7 @@ impl Policy {
         if let Some(wrong) = self.repositories.iter().find_map(|text| text.parse::<Slug>().err()) {
             return Some((wrong, "write OWNER/NAME"));
         }
-        if let Some(event) = self.events.iter().find(|event| NEVER.contains(&event.as_str())) {
+        if let Some(event) = self.events.iter().find(|event| NEVER_ALLOWED.contains(&event.as_str())) {
             let what = format!("`{event}` runs beside the repository's secrets and cannot be allowed");
             return Some((what, "take it out: measure on `pull_request`"));
         }
@@ -130,8 +130,8 @@ fn is_workflow(path: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Policy> {
-        Policy::parse(Path::new("guard.toml"), text)
+    fn parse(text: &str) -> Result<GuardPolicy> {
+        GuardPolicy::parse(Path::new("guard.toml"), text)
     }
 
     #[test]

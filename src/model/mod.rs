@@ -18,6 +18,7 @@
 //! | [`RunRecord`] | one run, whole: configuration, manifest, outcomes, samples; versioned JSON |
 //! | [`Fault`] | an error as the user meets it: where, what, what next, and the exit code |
 
+pub mod backoff;
 mod caches;
 mod case;
 mod comparison;
@@ -40,6 +41,7 @@ mod secret;
 mod settings;
 mod shell;
 mod stage;
+pub mod text;
 mod unit;
 mod visible;
 

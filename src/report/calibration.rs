@@ -155,7 +155,7 @@ fn parts(it: &Calibration, names: &CaseNames, all: bool) -> Grid {
 }
 
 fn false_alarms(it: &Calibration) -> Vec<String> {
-    let FalseAlarms { red, improved, flipped, drawn, stickiness } = &it.false_alarms;
+    let FalseAlarms { red, improved, flipped, drawn, serial_correlation } = &it.false_alarms;
     let measured = match (red.as_slice(), improved.as_slice()) {
         ([], []) => "as measured: no row red, none improved".to_owned(),
         (red, improved) => {
@@ -170,7 +170,7 @@ fn false_alarms(it: &Calibration) -> Vec<String> {
         plural(it.usual_rounds as usize, "round"),
         share(*drawn, it.alpha)
     ));
-    said.push(match stickiness {
+    said.push(match serial_correlation {
         Some(correlation) => {
             format!("from one round's difference to the next one's: correlation {correlation:.2}")
         }
@@ -237,7 +237,7 @@ fn legend(it: &Calibration) -> String {
          added by arithmetic. within, between, order: shares of a process's variance from its iterations, from process to \
          process, from going second; autocorr. of iterations; best: for the least time.",
         plural(it.usual_rounds as usize, "round"),
-        plural(it.suspects as usize, "suspect"),
+        plural(it.candidates as usize, "suspect"),
     )
 }
 

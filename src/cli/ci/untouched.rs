@@ -12,7 +12,7 @@ use super::tell::Note;
 use crate::app::paths::{project_root, shown};
 use crate::cli::terminal::write::wrote;
 use crate::github::commands::Level;
-use crate::github::{Context, Event};
+use crate::github::{Context, WorkflowEvent};
 use crate::machine::open_repository;
 use crate::model::{Fault, Job, Result, RunId, Untouched};
 use crate::report::github as render;
@@ -28,7 +28,7 @@ pub fn of(
     builtins: &[Benchmark],
 ) -> Result<Option<Untouched>> {
     let is_change =
-        context.is_some_and(|it| it.pull_request.is_some() || matches!(it.event, Event::MergeGroup));
+        context.is_some_and(|it| it.pull_request.is_some() || matches!(it.event, WorkflowEvent::MergeGroup));
     if !is_change || chosen.choice.by_hand {
         return Ok(None);
     }

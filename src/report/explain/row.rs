@@ -1,6 +1,6 @@
 //! What is explained: one row with its argument, or a case without a row.
 
-use crate::compare::{Argument, Row, VerdictDocument};
+use crate::compare::{DecisionTrace, Row, VerdictDocument};
 use crate::model::CaseId;
 use crate::report::layout::names::CaseNames;
 
@@ -10,7 +10,7 @@ pub struct Explained<'a> {
     pub document: &'a VerdictDocument,
     pub row: &'a Row,
     /// Absent where no rounds decided it.
-    pub argument: Option<&'a Argument>,
+    pub trace: Option<&'a DecisionTrace>,
 }
 
 impl Explained<'_> {

@@ -4,7 +4,7 @@ use std::io;
 
 use super::row::{Explained, Rowless};
 use super::{picture, steps, words};
-use crate::compare::{Argument, Row, Verdict};
+use crate::compare::{DecisionTrace, Row, Verdict};
 use crate::report::layout::number;
 use crate::report::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLayout};
 use crate::report::layout::words::capitalized;
@@ -52,37 +52,37 @@ fn one<W: io::Write + ?Sized>(
     page.heading("What was measured", Emphasis::Plain)?;
     words::measured(explained).iter().try_for_each(|(label, text)| page.note(label, text))?;
     page.heading("Why this verdict", Emphasis::Plain)?;
-    steps::argument(explained).iter().try_for_each(|text| page.note("-", &capitalized(text)))?;
-    if let Some(argument) = explained.argument {
+    steps::trace(explained).iter().try_for_each(|text| page.note("-", &capitalized(text)))?;
+    if let Some(trace) = explained.trace {
         page.heading("How the noise was judged", Emphasis::Plain)?;
-        words::noise(explained, argument).iter().try_for_each(|text| page.note("-", text))?;
+        words::noise(explained, trace).iter().try_for_each(|text| page.note("-", text))?;
         page.heading("What was checked", Emphasis::Plain)?;
-        words::doubts(explained, argument).iter().try_for_each(|text| page.note("-", text))?;
+        words::doubts(explained, trace).iter().try_for_each(|text| page.note("-", text))?;
     }
     page.heading("What to do", Emphasis::Plain)?;
     page.note("", &capitalized(&words::next(explained)))?;
-    let Some(argument) = explained.argument.filter(|argument| !argument.turns.is_empty()) else {
+    let Some(trace) = explained.trace.filter(|trace| !trace.measured_rounds.is_empty()) else {
         return Ok(());
     };
-    page.heading(&picture::differences_title(argument, style), Emphasis::Plain)?;
-    picture::differences(argument, style).iter().try_for_each(|line| page.verbatim(line))?;
-    if let Some(title) = picture::evidence_title(argument) {
+    page.heading(&picture::differences_title(trace, style), Emphasis::Plain)?;
+    picture::differences(trace, style).iter().try_for_each(|line| page.verbatim(line))?;
+    if let Some(title) = picture::evidence_title(trace) {
         page.heading(&title, Emphasis::Plain)?;
-        picture::evidence(argument, style).iter().try_for_each(|line| page.verbatim(line))?;
+        picture::evidence(trace, style).iter().try_for_each(|line| page.verbatim(line))?;
     }
     if all {
         page.heading("Every round", Emphasis::Plain)?;
-        page.grid(&table(row, argument))?;
+        page.grid(&table(row, trace))?;
     }
     Ok(())
 }
 
 /// Round, who went first, both places, their difference, and the e-value so far.
-fn table(row: &Row, argument: &Argument) -> Grid {
-    let (side, _) = words::side_of(argument);
-    let rows = argument.turns.iter().enumerate().map(|(at, turn)| {
-        let step = argument.steps.iter().find(|step| step.rounds == at + 1);
-        let screened = at < argument.limits.screen_rounds;
+fn table(row: &Row, trace: &DecisionTrace) -> Grid {
+    let (side, _) = words::side_of(trace);
+    let rows = trace.measured_rounds.iter().enumerate().map(|(at, turn)| {
+        let step = trace.steps.iter().find(|step| step.rounds == at + 1);
+        let screened = at < trace.limits.screen_rounds;
         let e_value = match step {
             Some(step) if !screened => words::e_value(side.log10(step)),
             _ if screened => "screen".to_owned(),
@@ -94,8 +94,8 @@ fn table(row: &Row, argument: &Argument) -> Grid {
             Some(false) => "head",
             None => "",
         };
-        let disturbed = if argument.rounds.disturbed[at] { " (disturbed)" } else { "" };
-        let difference = words::slowdown(argument, argument.rounds.differences[at]);
+        let disturbed = if trace.rounds.disturbed[at] { " (disturbed)" } else { "" };
+        let difference = words::slowdown(trace, trace.rounds.differences[at]);
         GridRow {
             cells: vec![
                 format!("{}{disturbed}", turn.round + 1),

@@ -283,7 +283,7 @@ fn a_check_is_green_only_for_a_pass_and_follows_the_policy() {
         assert_eq!(state(document.clone(), fail_on), expected, "case {index}");
     }
     for document in [&allowed, &asked, &undecided, &gaps_undecided] {
-        assert_eq!(crate::compare::follows(document), Ok(()), "a gate gives such a document");
+        assert_eq!(crate::compare::check_consistency(document), Ok(()), "a gate gives such a document");
     }
     let title = |document: &VerdictDocument| check(&Merged::single("", document.clone()), &context()).title;
     assert_eq!(title(&undecided), "Nothing could be decided: 1 inconclusive");
@@ -323,12 +323,12 @@ fn a_reader_of_a_job_is_told_what_a_job_can_do_and_not_to_resume() {
             alpha_improved: 0.05,
             screen_rounds: 3,
             most_rounds: 40,
-            suspects: 1,
+            candidates: 1,
             seed: 7,
             way: Way::Alternating,
-            stickiness: None,
-            stickiness_error: None,
-            shift: None,
+            serial_correlation: None,
+            serial_correlation_error: None,
+            location_shift: None,
             controls: 0,
             flagged_controls: Vec::new(),
         });

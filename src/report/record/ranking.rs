@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 
 use super::metric::{MetricView, Rank};
-use crate::compare::{Evidence, Measured, ProcessWelchHolm, RowLimits, Rule, Verdict};
+use crate::compare::{Evidence, MeasuredSide, ProcessWelchHolm, RowLimits, Rule, Verdict};
 use crate::model::{Better, CaseId, Params, Thermal, Timing, direction_of_unit};
 use crate::report::layout::number;
 
@@ -55,7 +55,7 @@ struct Answer<'a> {
     case: &'a CaseId,
     line: usize,
     center: f64,
-    measured: Measured<'a>,
+    measured: MeasuredSide<'a>,
 }
 
 /// Gives every line of a contest its place. The problems are in the record's order.
@@ -108,7 +108,7 @@ fn answer<'a>(index: usize, line: &MetricView<'a>, scratch: &mut Vec<f64>) -> Op
         // Without a direction there is no better, and nothing is guessed at.
         better: declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))?,
     };
-    let measured = Measured::of(case, metric, scratch).ok()?;
+    let measured = MeasuredSide::of(case, metric, scratch).ok()?;
     Some((key, Answer { case: &case.id, line: index, center: line.center?, measured }))
 }
 

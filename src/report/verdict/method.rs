@@ -1,6 +1,6 @@
 //! What a comparison in rounds says of itself: how it was measured, on what its verdicts rest, what was checked.
 
-use crate::compare::{Conclusion, RoundsMethod, Row, Stickiness, Verdict, VerdictDocument};
+use crate::compare::{Conclusion, RoundsMethod, Row, SerialCorrelation, Verdict, VerdictDocument};
 use crate::model::Way;
 use crate::report::layout::number::{distinct, fine, percent, signed_percent};
 use crate::report::layout::words::plural;
@@ -26,10 +26,10 @@ pub fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
 
 /// How sure the verdicts are, in one sentence.
 pub fn sureness(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
-    let suspects = rounds.suspects as usize;
-    let share = match suspects {
+    let candidates = rounds.candidates as usize;
+    let share = match candidates {
         1 => "for 1 suspect".to_owned(),
-        _ => format!("{} share it", plural(suspects, "suspect")),
+        _ => format!("{} share it", plural(candidates, "suspect")),
     };
     format!(
         "the chance of any false red in the whole suite is {} at most ({share}), of any false \"improved\" {}",
@@ -55,7 +55,7 @@ pub fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let by_share = || document.rows.iter().filter(|row| row.margin.is_none());
     let targets = span(by_share().map(|row| row.threshold));
     let least = span(by_share().filter_map(|row| Some(row.sequence.as_ref()?.min_effect)));
-    let suspects = rounds.suspects as usize;
+    let candidates = rounds.candidates as usize;
     let sure = span(document.rows.iter().filter_map(|row| Some(row.change.as_ref()?.confidence)));
     format!(
         "Rule {}: every row was screened in {}; where the whole range of its change lay within {targets} either way, it \
@@ -66,15 +66,15 @@ pub fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
          and minus is better; the range holds it with {sure}, taken row by row.",
         document.method.rule,
         plural(rounds.screen_rounds as usize, "round"),
-        plural(suspects, "suspect"),
+        plural(candidates, "suspect"),
     )
 }
 
 /// What must hold for rounds to be believed, and what was found: a line each.
 pub fn checks(rounds: &RoundsMethod) -> Vec<String> {
-    let sticks = match (rounds.stickiness, rounds.stickiness_error) {
+    let sticks = match (rounds.serial_correlation, rounds.serial_correlation_error) {
         (Some(correlation), Some(error)) => {
-            let clear = match (Stickiness { correlation, error }).is_clear() {
+            let clear = match (SerialCorrelation { correlation, error }).is_clear() {
                 true => "clearly above 0.15: something sticks to a side from process to process, and no red is believed",
                 false => "not clearly above 0.15, so no red is doubted for it",
             };
@@ -103,7 +103,7 @@ pub fn checks(rounds: &RoundsMethod) -> Vec<String> {
         ),
     };
     let mut checks = vec![sticks, controls];
-    if let Some(shift) = rounds.shift {
+    if let Some(shift) = rounds.location_shift {
         checks.push(format!("the suite as a whole: its median change is {}", signed_percent(shift)));
     }
     checks

@@ -3,21 +3,21 @@
 
 mod records;
 mod sentence;
-mod united;
+mod shards;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::conclusion::{exit_of, graver};
+use super::conclusion::{exit_of, most_severe};
 use super::sentence::was_compared;
-use super::words::count;
 use super::{Conclusion, Group, Merged, SCHEMA_MERGED, Verdict, VerdictDocument};
+use crate::model::text::count;
 use crate::model::{BaseChoice, Exit, Fault, Job, Result, SCHEMA_JOB, Shard};
 
 pub use records::merge_records;
 
 /// One measuring job's answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct VerdictPart {
     /// Its folder, for messages; where there is no job its last part is the label.
     pub name: String,
     pub job: Option<Job>,
@@ -26,7 +26,7 @@ pub struct Part {
 
 /// Something that should be among the parts and is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Gap {
+pub struct MissingPart {
     /// Which machine's, as far as it is known.
     pub label: Option<String>,
     pub shard: Option<Shard>,
@@ -34,7 +34,7 @@ pub struct Gap {
     pub what: String,
 }
 
-impl Part {
+impl VerdictPart {
     fn shard(&self) -> Option<Shard> {
         self.job.as_ref()?.shard
     }
@@ -50,7 +50,7 @@ fn shard_words(shard: Shard) -> String {
 }
 
 /// [`merge_with`] no known gap.
-pub fn merge(parts: Vec<Part>) -> Result<Merged> {
+pub fn merge(parts: Vec<VerdictPart>) -> Result<Merged> {
     merge_with(parts, Vec::new())
 }
 
@@ -62,7 +62,7 @@ pub fn merge(parts: Vec<Part>) -> Result<Merged> {
 ///
 /// Errors: no part at all, with exit code 4; with exit code 2, and both parts named: a shard or a row that two parts
 /// bring, other commits, another rule or policy, shards of another number.
-pub fn merge_with(parts: Vec<Part>, gaps: Vec<Gap>) -> Result<Merged> {
+pub fn merge_with(parts: Vec<VerdictPart>, gaps: Vec<MissingPart>) -> Result<Merged> {
     let Some(first) = parts.first() else {
         let missing: Vec<String> = gaps.into_iter().map(|gap| gap.what).collect();
         let why = if missing.is_empty() { String::new() } else { format!(": {}", missing.join("; ")) };
@@ -71,7 +71,7 @@ pub fn merge_with(parts: Vec<Part>, gaps: Vec<Gap>) -> Result<Merged> {
     };
     parts.iter().try_for_each(|part| of_one_change(first, part))?;
     let labels = labels(&parts);
-    let mut by_label: BTreeMap<String, Vec<Part>> = BTreeMap::new();
+    let mut by_label: BTreeMap<String, Vec<VerdictPart>> = BTreeMap::new();
     for (part, label) in parts.into_iter().zip(labels) {
         by_label.entry(label).or_default().push(part);
     }
@@ -88,22 +88,22 @@ pub fn merge_with(parts: Vec<Part>, gaps: Vec<Gap>) -> Result<Merged> {
                 .filter(|gap| gap.label.as_ref() == Some(&label))
                 .map(|gap| &*gap.what)
                 .collect();
-            Ok(Group { verdict: united::united(parts, &own)?, label })
+            Ok(Group { verdict: shards::shards(parts, &own)?, label })
         })
         .collect::<Result<_>>()?;
     Ok(whole(groups, &by_gap))
 }
 
 /// Groups and what is missing beside them as one document.
-fn whole(groups: Vec<Group>, gaps: &[Gap]) -> Merged {
+fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
     let sentence = sentence::of_groups(&groups, gaps);
     let several = groups.len() > 1;
-    let text = |gap: &Gap| match gap.label.as_ref().filter(|label| several && !label.is_empty()) {
+    let text = |gap: &MissingPart| match gap.label.as_ref().filter(|label| several && !label.is_empty()) {
         Some(label) => format!("{label}: {}", gap.what),
         None => gap.what.clone(),
     };
     let warnings: Vec<String> = gaps.iter().map(text).collect();
-    let (conclusion, exit) = gravest(&groups, !warnings.is_empty());
+    let (conclusion, exit) = most_severe_of(&groups, !warnings.is_empty());
     Merged {
         schema: SCHEMA_MERGED.into(),
         tool_version: env!("CARGO_PKG_VERSION").into(),
@@ -116,12 +116,12 @@ fn whole(groups: Vec<Group>, gaps: &[Gap]) -> Merged {
     }
 }
 
-/// The gravest conclusion and exit code of groups; with gaps at least those of a failure.
-fn gravest(groups: &[Group], gaps: bool) -> (Conclusion, Exit) {
+/// The most severe conclusion and exit code of groups; with gaps at least those of a failure.
+fn most_severe_of(groups: &[Group], gaps: bool) -> (Conclusion, Exit) {
     let least = if gaps { (Conclusion::Failed, Exit::Failed) } else { (Conclusion::Pass, Exit::Pass) };
     groups.iter().fold(least, |(conclusion, exit), group| {
         let of_group = exit_of(group.verdict.exit_code).unwrap_or(Exit::Internal);
-        (graver(conclusion, group.verdict.conclusion), exit.graver(of_group))
+        (most_severe(conclusion, group.verdict.conclusion), exit.most_severe(of_group))
     })
 }
 
@@ -131,12 +131,12 @@ fn counts_of(groups: &[Group]) -> BTreeMap<Verdict, u32> {
 }
 
 /// Of which machine each part is.
-fn labels(parts: &[Part]) -> Vec<String> {
+fn labels(parts: &[VerdictPart]) -> Vec<String> {
     let several = parts.len() > 1;
-    let unlabelled: Vec<&Part> = parts.iter().filter(|part| part.job.is_none()).collect();
+    let unlabelled: Vec<&VerdictPart> = parts.iter().filter(|part| part.job.is_none()).collect();
     let parents: BTreeSet<&str> = unlabelled.iter().map(|part| folder_label(&part.name)).collect();
     let distinct = parents.len() == unlabelled.len();
-    let label = |part: &Part| match &part.job {
+    let label = |part: &VerdictPart| match &part.job {
         Some(job) => job.label.clone(),
         None if !several => String::new(),
         None if distinct => folder_label(&part.name).to_owned(),
@@ -159,7 +159,7 @@ fn folder_label(name: &str) -> &str {
 
 /// Refuses parts that do not judge the same change; those of one machine also against the same base. At night each machine
 /// has its own newest green commit.
-fn of_one_change(one: &Part, other: &Part) -> Result<()> {
+fn of_one_change(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
     let state = |commit: &Option<String>, dirty: bool| {
         let commit = commit.as_deref().unwrap_or("no known commit");
         format!("{commit}{}", if dirty { " with uncommitted changes" } else { "" })
@@ -186,10 +186,10 @@ fn of_one_change(one: &Part, other: &Part) -> Result<()> {
 }
 
 /// What is missing of one machine. Errors: shards that do not belong together.
-fn gaps_of(label: &str, parts: &[Part], known: &[Gap]) -> Result<Vec<Gap>> {
-    let gap = |shard, what| Gap { label: Some(label.to_owned()), shard, what };
+fn gaps_of(label: &str, parts: &[VerdictPart], known: &[MissingPart]) -> Result<Vec<MissingPart>> {
+    let gap = |shard, what| MissingPart { label: Some(label.to_owned()), shard, what };
     let mut gaps = Vec::new();
-    let mut seen: BTreeMap<u32, &Part> = BTreeMap::new();
+    let mut seen: BTreeMap<u32, &VerdictPart> = BTreeMap::new();
     let first = &parts[0];
     for part in parts {
         let (of, first_of) = (part.shard().map(|shard| shard.of), first.shard().map(|shard| shard.of));
@@ -269,10 +269,10 @@ pub fn merged_job(jobs: &[Job], merged: &Merged) -> Option<Job> {
     })
 }
 
-/// Holds what a merged document says of itself against its groups, and these against their rows. A group may be graver
+/// Holds what a merged document says of itself against its groups, and these against their rows. A group may be more severe
 /// than its rows only by a gap, and then the document names one. Errors: what does not follow, in one sentence without a
 /// period.
-pub fn merged_follows(merged: &Merged) -> Result<(), String> {
+pub fn check_merged_consistency(merged: &Merged) -> Result<(), String> {
     let gaps = !merged.warnings.is_empty();
     let mut labels = BTreeSet::new();
     if merged.groups.is_empty() {
@@ -282,13 +282,13 @@ pub fn merged_follows(merged: &Merged) -> Result<(), String> {
         if !labels.insert(&group.label) {
             return Err(format!("two of its groups are called `{}`", group.label));
         }
-        united::group_follows(&group.verdict, gaps)
+        shards::check_group_consistency(&group.verdict, gaps)
             .map_err(|what| format!("of its group `{}`: {what}", group.label))?;
     }
     if merged.counts != counts_of(&merged.groups) {
         return Err("its counts are not those of its groups".into());
     }
-    let (conclusion, exit) = gravest(&merged.groups, gaps);
+    let (conclusion, exit) = most_severe_of(&merged.groups, gaps);
     if (merged.conclusion, merged.exit_code) != (conclusion, exit.code()) {
         return Err(format!(
             "its groups give {conclusion:?} and exit code {}, and it says {:?} and {}",
@@ -301,12 +301,12 @@ pub fn merged_follows(merged: &Merged) -> Result<(), String> {
 }
 
 /// Puts our own words for what the rows say where somebody else's stand: a document from elsewhere may say anything.
-pub fn reworded(mut merged: Merged) -> Merged {
+pub fn regenerate_text(mut merged: Merged) -> Merged {
     for group in &mut merged.groups {
         group.verdict.sentence = sentence::of_verdict(&group.verdict, &[]);
     }
-    let gap = |what: &String| Gap { what: what.clone(), ..Gap::default() };
-    let gaps: Vec<Gap> = merged.warnings.iter().map(gap).collect();
+    let gap = |what: &String| MissingPart { what: what.clone(), ..MissingPart::default() };
+    let gaps: Vec<MissingPart> = merged.warnings.iter().map(gap).collect();
     merged.sentence = sentence::of_groups(&merged.groups, &gaps);
     merged
 }

@@ -6,8 +6,8 @@
 use crate::stats::seq_e::Version;
 
 use super::quantized::constant_samples;
-use super::words::{count, percent};
-use super::{Evidence, Measured};
+use super::{Evidence, MeasuredSide};
+use crate::model::text::{count, percent};
 
 /// Samples that one process gives before two equal lists of them are no accident.
 const LEAST_SAMPLES: usize = 8;
@@ -18,8 +18,8 @@ const LEAST_VALUES: usize = 4;
 const REPEATED_ROUNDS: usize = 8;
 
 /// Correlation of one round's difference with the next that is more than any fair coin gives.
-pub const STICKY: f64 = 0.15;
-/// Standard errors by which [`STICKY`] must be exceeded to be called so.
+pub const MAX_SERIAL_CORRELATION: f64 = 0.15;
+/// Standard errors by which [`MAX_SERIAL_CORRELATION`] must be exceeded to be called so.
 const CLEARLY: f64 = 2.33;
 /// Rounds below this tell nothing of how one goes with the next.
 const LEAST_ROUNDS: usize = 6;
@@ -28,7 +28,7 @@ const LEAST_ROWS: usize = 8;
 
 /// Why the numbers of a row are no fresh measurements, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repeated {
+pub struct RepeatedNumbers {
     pub reason: String,
     pub next: String,
     /// Further rounds may still show other numbers.
@@ -39,7 +39,7 @@ pub struct Repeated {
 ///
 /// SEQ-E doubts a side that is constant by itself. SEQ-E 2 doubts constant sides only where both are and agree: what
 /// differs by more than its digits can hide is a difference, whatever repeats.
-pub fn repeated_numbers(evidence: &Evidence, version: Version) -> Option<Repeated> {
+pub fn repeated_numbers(evidence: &Evidence, version: Version) -> Option<RepeatedNumbers> {
     // An error that is always the same is no error of measuring.
     if evidence.limits.absolute {
         return None;
@@ -60,8 +60,8 @@ pub fn repeated_numbers(evidence: &Evidence, version: Version) -> Option<Repeate
     None
 }
 
-fn cached(side: &str, (first, second): (u32, u32)) -> Repeated {
-    Repeated {
+fn cached(side: &str, (first, second): (u32, u32)) -> RepeatedNumbers {
+    RepeatedNumbers {
         reason: format!(
             "processes {first} and {second} of {side} gave the very same numbers: they come from a cache, not \
              from a measurement"
@@ -71,8 +71,8 @@ fn cached(side: &str, (first, second): (u32, u32)) -> Repeated {
     }
 }
 
-fn constant(side: &str, measured: &Measured, may_change: bool) -> Repeated {
-    Repeated {
+fn constant(side: &str, measured: &MeasuredSide, may_change: bool) -> RepeatedNumbers {
+    RepeatedNumbers {
         reason: format!(
             "all {} of {side} gave the same value: it is rounded, kept in a cache, or not left to chance",
             count(measured.processes.len(), "process")
@@ -83,19 +83,20 @@ fn constant(side: &str, measured: &Measured, may_change: bool) -> Repeated {
 }
 
 /// More than one process, and all with the same samples.
-fn is_constant(measured: &Measured) -> bool {
+fn is_constant(measured: &MeasuredSide) -> bool {
     measured.processes.len() > 1 && measured.processes.windows(2).all(|two| two[0].samples == two[1].samples)
 }
 
 /// Both sides gave one value each, the same.
-fn both_constant(evidence: &Evidence) -> Option<Repeated> {
-    let value = |measured: &Measured| measured.processes.first().and_then(|it| it.samples.first().copied());
+fn both_constant(evidence: &Evidence) -> Option<RepeatedNumbers> {
+    let value =
+        |measured: &MeasuredSide| measured.processes.first().and_then(|it| it.samples.first().copied());
     let (base, head) = (&evidence.base, &evidence.head);
     let several = base.processes.len() > 1 && head.processes.len() > 1;
     let lists_agree = || is_constant(base) && is_constant(head) && value(base) == value(head);
     let samples_agree = || constant_samples(evidence).is_some_and(|[base, head]| base == head);
     let agree = several && (lists_agree() || samples_agree());
-    agree.then(|| Repeated {
+    agree.then(|| RepeatedNumbers {
         reason: format!(
             "all {} of base and {} of head gave the same value: it is rounded, kept in a cache, or not left to chance",
             count(base.processes.len(), "process"),
@@ -106,7 +107,7 @@ fn both_constant(evidence: &Evidence) -> Option<Repeated> {
 }
 
 /// Two processes whose samples agree one by one, though they vary.
-fn the_same_list_twice(measured: &Measured) -> Option<(u32, u32)> {
+fn the_same_list_twice(measured: &MeasuredSide) -> Option<(u32, u32)> {
     let varied = |samples: &[f64]| {
         let mut seen: Vec<f64> = Vec::with_capacity(LEAST_VALUES);
         samples.iter().any(|value| {
@@ -129,12 +130,12 @@ fn the_same_list_twice(measured: &Measured) -> Option<(u32, u32)> {
 
 /// Lag-1 correlation of differences and its standard error, freed of the bias that the estimated mean brings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stickiness {
+pub struct SerialCorrelation {
     pub correlation: f64,
     pub error: f64,
 }
 
-impl Stickiness {
+impl SerialCorrelation {
     /// Of the differences of many rows, each weighted by its rounds. Rows that the screen decided are too short to tell,
     /// and no red among them. `None` where no row is long enough and varies.
     pub fn pooled<'a>(rows: impl IntoIterator<Item = &'a [f64]>) -> Option<Self> {
@@ -149,7 +150,7 @@ impl Stickiness {
     }
 
     pub fn is_clear(self) -> bool {
-        self.correlation - CLEARLY * self.error > STICKY
+        self.correlation - CLEARLY * self.error > MAX_SERIAL_CORRELATION
     }
 
     pub fn words(self) -> String {
@@ -176,7 +177,7 @@ fn lag_1(values: &[f64]) -> Option<f64> {
 }
 
 /// The median slowdown of a suite, and a warning where it is clearly not zero.
-pub fn shift(slowdowns: &[f64]) -> (Option<f64>, Option<String>) {
+pub fn location_shift(slowdowns: &[f64]) -> (Option<f64>, Option<String>) {
     let mut sorted = slowdowns.to_vec();
     let Some(median) = crate::stats::median(&mut sorted) else { return (None, None) };
     let rows = slowdowns.len();
@@ -206,9 +207,12 @@ mod tests {
         let mut random = rand_pcg::Pcg64::seed_from_u64(3);
         let mut draw = || random.random::<f64>() - 0.5;
         let fair: Vec<Vec<f64>> = (0..60).map(|_| (0..6).map(|_| draw()).collect()).collect();
-        let stickiness = Stickiness::pooled(fair.iter().map(Vec::as_slice)).unwrap();
-        assert!(stickiness.correlation.abs() < 0.12 && !stickiness.is_clear(), "{stickiness:?}");
-        let sticky = (0..60).map(|_| {
+        let serial_correlation = SerialCorrelation::pooled(fair.iter().map(Vec::as_slice)).unwrap();
+        assert!(
+            serial_correlation.correlation.abs() < 0.12 && !serial_correlation.is_clear(),
+            "{serial_correlation:?}"
+        );
+        let correlated = (0..60).map(|_| {
             let mut last = draw();
             (0..8)
                 .map(|_| {
@@ -217,22 +221,26 @@ mod tests {
                 })
                 .collect::<Vec<f64>>()
         });
-        let sticky: Vec<Vec<f64>> = sticky.collect();
-        assert!(Stickiness::pooled(sticky.iter().map(Vec::as_slice)).unwrap().is_clear());
-        assert_eq!(Stickiness::pooled([[0.0; 5].as_slice(), &[1.0, 2.0]]), None);
+        let correlated: Vec<Vec<f64>> = correlated.collect();
+        assert!(SerialCorrelation::pooled(correlated.iter().map(Vec::as_slice)).unwrap().is_clear());
+        assert_eq!(SerialCorrelation::pooled([[0.0; 5].as_slice(), &[1.0, 2.0]]), None);
         let equal = [(6.0_f64 / 5.0).ln(); 40];
-        assert_eq!(Stickiness::pooled([equal.as_slice()]), None, "rounding of a mean is no correlation");
+        assert_eq!(
+            SerialCorrelation::pooled([equal.as_slice()]),
+            None,
+            "rounding of a mean is no correlation"
+        );
     }
 
     #[test]
     fn a_whole_suite_that_moved_is_said_and_a_few_rows_are_not() {
         let moved: Vec<f64> = (0..20).map(|row| 0.01 + 0.001 * f64::from(row % 3)).collect();
-        let (median, warning) = shift(&moved);
+        let (median, warning) = location_shift(&moved);
         assert!(median.unwrap() > 0.01);
         assert!(warning.unwrap().contains("1.1 % worse"));
         let mixed: Vec<f64> = (0..20).map(|row| if row % 2 == 0 { 0.02 } else { -0.02 }).collect();
-        assert_eq!(shift(&mixed).1, None);
-        assert_eq!(shift(&moved[..5]).1, None);
-        assert_eq!(shift(&[]), (None, None));
+        assert_eq!(location_shift(&mixed).1, None);
+        assert_eq!(location_shift(&moved[..5]).1, None);
+        assert_eq!(location_shift(&[]), (None, None));
     }
 }

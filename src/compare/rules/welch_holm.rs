@@ -25,8 +25,8 @@
 
 use crate::stats::TQuantiles;
 
-use super::question::{Question, decide_all};
-use super::{Decision, Evidence, Rule};
+use crate::compare::test::{RowTest, decide_all};
+use crate::compare::{Evidence, RowDecision, Rule};
 
 /// See the file's own comment.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +44,9 @@ impl Rule for ProcessWelchHolm {
         self.alpha
     }
 
-    fn decide(&self, evidence: &[Evidence]) -> Vec<Decision> {
+    fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision> {
         let mut quantiles = TQuantiles::default();
-        let questions = evidence.iter().map(|evidence| Question::of(evidence, &mut quantiles)).collect();
-        decide_all(questions, self.alpha, &mut quantiles)
+        let row_tests = evidence.iter().map(|evidence| RowTest::of(evidence, &mut quantiles)).collect();
+        decide_all(row_tests, self.alpha, &mut quantiles)
     }
 }

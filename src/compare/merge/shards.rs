@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Part, sentence};
-use crate::compare::conclusion::{Stakes, by_weight, conclude, counts, derived, exit_of, graver};
-use crate::compare::doubts::shift;
-use crate::compare::words::list;
+use super::{VerdictPart, sentence};
+use crate::compare::conclusion::{
+    FailurePolicy, conclude, counts, derived, exit_of, most_severe, severity_order,
+};
+use crate::compare::validity::location_shift;
 use crate::compare::{
     Conclusion, Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
 };
+use crate::model::text::list;
 use crate::model::{CaseId, Exit, Fault, Result};
 
 /// Shards up to which the command that judges all of them again is given.
@@ -21,27 +23,27 @@ const LEAST_ROUNDS: u32 = 6;
 /// as it is.
 ///
 /// Errors: another rule or policy; a row that two parts bring.
-pub fn united(mut parts: Vec<Part>, gaps: &[&str]) -> Result<VerdictDocument> {
+pub fn shards(mut parts: Vec<VerdictPart>, gaps: &[&str]) -> Result<VerdictDocument> {
     let mut document = match parts.len() {
         1 => parts.remove(0).verdict,
         _ => of_several(parts)?,
     };
     if !gaps.is_empty() {
         let exit = exit_of(document.exit_code).unwrap_or(Exit::Internal);
-        document.conclusion = graver(document.conclusion, Conclusion::Failed);
-        document.exit_code = exit.graver(Exit::Failed).code();
+        document.conclusion = most_severe(document.conclusion, Conclusion::Failed);
+        document.exit_code = exit.most_severe(Exit::Failed).code();
         document.warnings.splice(0..0, gaps.iter().map(|gap| (*gap).to_owned()));
         document.sentence = sentence::of_verdict(&document, gaps);
     }
     Ok(document)
 }
 
-fn of_several(parts: Vec<Part>) -> Result<VerdictDocument> {
+fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     let first = &parts[0];
     parts.iter().try_for_each(|part| by_one_rule(first, part))?;
     no_row_twice(&parts)?;
     let mut rows: Vec<Row> = parts.iter().flat_map(|part| part.verdict.rows.iter().cloned()).collect();
-    rows.sort_by(by_weight);
+    rows.sort_by(severity_order);
     let mut differences: Vec<_> = Vec::new();
     for difference in parts.iter().flat_map(|part| &part.verdict.differences) {
         if !differences.contains(difference) {
@@ -52,11 +54,12 @@ fn of_several(parts: Vec<Part>) -> Result<VerdictDocument> {
     let comparable = !differences.iter().any(|difference| difference.strict);
     // What one shard lacks the whole lacks.
     let no_reference = parts.iter().find_map(|part| part.verdict.method.no_reference);
-    let stakes = Stakes { no_reference: no_reference.is_some(), ..Stakes::from(&first.verdict.method) };
-    let (conclusion, exit) = conclude(comparable, &rows, false, stakes);
+    let failure_policy =
+        FailurePolicy { no_reference: no_reference.is_some(), ..FailurePolicy::from(&first.verdict.method) };
+    let (conclusion, exit) = conclude(comparable, &rows, false, failure_policy);
     // Of a shard that could not be judged the whole must not say less than the shard does.
     let of_parts = parts.iter().map(|part| exit_of(part.verdict.exit_code).unwrap_or(Exit::Internal));
-    let exit = of_parts.filter(|part| *part == Exit::Inconclusive).fold(exit, Exit::graver);
+    let exit = of_parts.filter(|part| *part == Exit::Inconclusive).fold(exit, Exit::most_severe);
     let rounds = rounds(&parts, &rows);
     let mut warnings = warnings(&parts);
     warnings.extend(rounds.as_ref().and_then(|(_, warning)| warning.clone()));
@@ -92,8 +95,8 @@ fn of_several(parts: Vec<Part>) -> Result<VerdictDocument> {
 }
 
 /// Refuses parts that were decided by another rule, or whose policy makes something else of the same rows.
-fn by_one_rule(one: &Part, other: &Part) -> Result<()> {
-    let words = |part: &Part| {
+fn by_one_rule(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
+    let words = |part: &VerdictPart| {
         let method = &part.verdict.method;
         // Where the machines cannot be compared there were no rounds to say how.
         let way = method.rounds.as_ref().map(|rounds| format!("its way is {}", rounds.way.word()));
@@ -122,8 +125,8 @@ fn by_one_rule(one: &Part, other: &Part) -> Result<()> {
     }
 }
 
-fn no_row_twice(parts: &[Part]) -> Result<()> {
-    let mut seen: HashMap<(&CaseId, &str), &Part> = HashMap::new();
+fn no_row_twice(parts: &[VerdictPart]) -> Result<()> {
+    let mut seen: HashMap<(&CaseId, &str), &VerdictPart> = HashMap::new();
     for part in parts {
         for row in &part.verdict.rows {
             let Some(other) = seen.insert((&row.case, &row.metric), part) else { continue };
@@ -137,7 +140,7 @@ fn no_row_twice(parts: &[Part]) -> Result<()> {
 }
 
 /// Both sides of all parts: the names of the first, the cases of all.
-fn side(parts: &[Part], of: impl Fn(&VerdictDocument) -> &SideSummary) -> SideSummary {
+fn side(parts: &[VerdictPart], of: impl Fn(&VerdictDocument) -> &SideSummary) -> SideSummary {
     let sides = || parts.iter().map(|part| of(&part.verdict));
     let machines: BTreeSet<&str> = sides().map(|side| &*side.machine).collect();
     SideSummary {
@@ -150,24 +153,24 @@ fn side(parts: &[Part], of: impl Fn(&VerdictDocument) -> &SideSummary) -> SideSu
 }
 
 /// What is true of all rounds together, and what the whole suite's shift has to say; `None` where there were none.
-fn rounds(parts: &[Part], rows: &[Row]) -> Option<(RoundsMethod, Option<String>)> {
+fn rounds(parts: &[VerdictPart], rows: &[Row]) -> Option<(RoundsMethod, Option<String>)> {
     let all: Vec<&RoundsMethod> =
         parts.iter().filter_map(|part| part.verdict.method.rounds.as_ref()).collect();
     let first = all.first()?;
     let greatest = |of: fn(&RoundsMethod) -> u32| all.iter().map(|rounds| of(rounds)).max().unwrap_or(0);
     let sum = |of: fn(&RoundsMethod) -> u32| all.iter().map(|rounds| of(rounds)).sum();
-    let (shift, warning) = shift(&slowdowns(rows));
+    let (location_shift, warning) = location_shift(&slowdowns(rows));
     let flagged = all.iter().flat_map(|rounds| rounds.flagged_controls.iter().cloned());
     let rounds = RoundsMethod {
         alpha_improved: total(all.iter().map(|rounds| rounds.alpha_improved)),
         screen_rounds: greatest(|rounds| rounds.screen_rounds),
         most_rounds: greatest(|rounds| rounds.most_rounds),
-        suspects: sum(|rounds| rounds.suspects),
+        candidates: sum(|rounds| rounds.candidates),
         seed: first.seed,
         way: first.way,
-        stickiness: stickiness(parts),
-        stickiness_error: stickiness_error(&all),
-        shift,
+        serial_correlation: serial_correlation(parts),
+        serial_correlation_error: serial_correlation_error(&all),
+        location_shift,
         controls: sum(|rounds| rounds.controls),
         flagged_controls: flagged.collect(),
     };
@@ -185,10 +188,11 @@ fn slowdowns(rows: &[Row]) -> Vec<f64> {
 }
 
 /// The shards' own figures, weighted by the rounds that they come from.
-fn stickiness(parts: &[Part]) -> Option<f64> {
+fn serial_correlation(parts: &[VerdictPart]) -> Option<f64> {
     let (mut sum, mut weight) = (0.0, 0.0);
     for part in parts {
-        let Some(own) = part.verdict.method.rounds.as_ref().and_then(|rounds| rounds.stickiness) else {
+        let Some(own) = part.verdict.method.rounds.as_ref().and_then(|rounds| rounds.serial_correlation)
+        else {
             continue;
         };
         let sequences = part.verdict.rows.iter().filter_map(|row| row.sequence.as_ref());
@@ -202,8 +206,11 @@ fn stickiness(parts: &[Part]) -> Option<f64> {
 }
 
 /// Parts are independent of each other: their weights, the inverse squares of their errors, add up.
-fn stickiness_error(parts: &[&RoundsMethod]) -> Option<f64> {
-    let errors = parts.iter().filter(|rounds| rounds.stickiness.is_some()).map(|it| it.stickiness_error);
+fn serial_correlation_error(parts: &[&RoundsMethod]) -> Option<f64> {
+    let errors = parts
+        .iter()
+        .filter(|rounds| rounds.serial_correlation.is_some())
+        .map(|it| it.serial_correlation_error);
     let weight: f64 = errors.map(|error| error.map(|error| error.powi(-2))).sum::<Option<f64>>()?;
     (weight > 0.0).then(|| 1.0 / weight.sqrt())
 }
@@ -214,7 +221,7 @@ fn total(rates: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// What the parts warn of, each with its part; what all of them say, once. And how they differ from each other.
-fn warnings(parts: &[Part]) -> Vec<String> {
+fn warnings(parts: &[VerdictPart]) -> Vec<String> {
     let mut said: BTreeMap<&str, usize> = BTreeMap::new();
     for part in parts {
         let own: BTreeSet<&str> = part.verdict.warnings.iter().map(String::as_str).collect();
@@ -231,9 +238,9 @@ fn warnings(parts: &[Part]) -> Vec<String> {
 }
 
 /// Differences between the parts that leave each part's own verdict as it is.
-fn among(parts: &[Part]) -> Vec<String> {
+fn among(parts: &[VerdictPart]) -> Vec<String> {
     const MOST_NAMED: usize = 5;
-    let distinct = |of: fn(&Part) -> String| {
+    let distinct = |of: fn(&VerdictPart) -> String| {
         let texts: BTreeSet<String> = parts.iter().map(of).collect();
         (texts.len() > 1).then(|| list(&texts.into_iter().collect::<Vec<_>>(), MOST_NAMED))
     };
@@ -254,7 +261,7 @@ fn among(parts: &[Part]) -> Vec<String> {
 }
 
 /// One command for all parts: what each says of itself.
-fn again(parts: &[Part]) -> String {
+fn again(parts: &[VerdictPart]) -> String {
     const REPLAY: &str = "gbench-ci replay ";
     let commands: BTreeSet<&str> =
         parts.iter().map(|part| &*part.verdict.reproduce).filter(|command| !command.is_empty()).collect();
@@ -268,16 +275,16 @@ fn again(parts: &[Part]) -> String {
     }
 }
 
-/// [`crate::compare::follows`] of a group: beside what its rows give it may be inconclusive to the letter because a shard
+/// [`crate::compare::check_consistency`] of a group: beside what its rows give it may be inconclusive to the letter because a shard
 /// decided nothing, and, where the whole has gaps, failed.
-pub fn group_follows(document: &VerdictDocument, gaps: bool) -> std::result::Result<(), String> {
+pub fn check_group_consistency(document: &VerdictDocument, gaps: bool) -> std::result::Result<(), String> {
     let (conclusion, mut exits) = derived(document);
     if document.rows.iter().any(|row| row.verdict == Verdict::Inconclusive) && exits.contains(&Exit::Pass) {
         exits.push(Exit::Inconclusive);
     }
     let failed = (
-        graver(conclusion, Conclusion::Failed),
-        exits.iter().map(|exit| exit.graver(Exit::Failed)).collect::<Vec<_>>(),
+        most_severe(conclusion, Conclusion::Failed),
+        exits.iter().map(|exit| exit.most_severe(Exit::Failed)).collect::<Vec<_>>(),
     );
     let found = exit_of(document.exit_code);
     let fits = |(conclusion, exits): &(Conclusion, Vec<Exit>)| {

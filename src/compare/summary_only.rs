@@ -1,20 +1,20 @@
 //! Sides of one process each that stated a summary and no samples: what little that allows.
 
 use crate::model::Stated;
-use crate::stats::{Group, TQuantiles, Welch};
+use crate::stats::{SampleGroup, TQuantiles, Welch};
 
 use super::scale::Scale;
-use super::words::percent;
-use super::{Change, Decision, Evidence, Verdict};
+use super::{Change, Evidence, RowDecision, Verdict};
+use crate::model::text::percent;
 
 /// Confidence of the interval shown: no verdict rests on it, so nothing is corrected.
 const ERROR_RATE: f64 = 0.05;
 
 /// Never more than inconclusive: the spread within one process says nothing of how processes differ.
-pub fn decide(evidence: &Evidence, base: &Stated, head: &Stated, quantiles: &mut TQuantiles) -> Decision {
+pub fn decide(evidence: &Evidence, base: &Stated, head: &Stated, quantiles: &mut TQuantiles) -> RowDecision {
     let next = "measure several processes a side, or save runs: `gbench-ci baseline save NAME`; their \
                 history shows how much such figures differ";
-    let decision = |reason, change| Decision {
+    let decision = |reason, change| RowDecision {
         verdict: Verdict::Inconclusive,
         reason,
         next: next.into(),
@@ -59,7 +59,7 @@ pub fn decide(evidence: &Evidence, base: &Stated, head: &Stated, quantiles: &mut
 
 /// The stated iterations on the scale; a deviation becomes that of the logarithm by its share of the value. `None`
 /// without a deviation or with fewer than two iterations.
-fn group(stated: &Stated, scale: Scale) -> Option<Group> {
+fn group(stated: &Stated, scale: Scale) -> Option<SampleGroup> {
     let count = stated.count.filter(|count| *count > 1)?;
     let stddev = stated.stddev.filter(|stddev| stddev.is_finite() && *stddev >= 0.0)?;
     let mean = scale.turned(&[stated.value])?[0];
@@ -67,5 +67,5 @@ fn group(stated: &Stated, scale: Scale) -> Option<Group> {
         Scale::Log { .. } => stddev / stated.value,
         Scale::Linear { unit, .. } => stddev / unit,
     };
-    Some(Group { count: u32::try_from(count).unwrap_or(u32::MAX), mean, stddev })
+    Some(SampleGroup { count: u32::try_from(count).unwrap_or(u32::MAX), mean, stddev })
 }

@@ -19,7 +19,7 @@ const CHI2_MEDIAN: f64 = 0.454_936;
 
 /// The sessions of one case and metric on the scale of its comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct SessionVariance {
     /// Sessions that a difference was taken with.
     pub sessions: u32,
     /// Variance of one session's centre, all that is in it.
@@ -32,7 +32,7 @@ pub struct Spread {
     pub processes: u32,
 }
 
-impl Spread {
+impl SessionVariance {
     /// `None` where no name holds two sessions with figures on this scale.
     pub fn of(past: &Past, scale: Scale) -> Option<Self> {
         let (mut squares, mut errors, mut processes) = (Vec::new(), Vec::new(), Vec::new());
@@ -82,7 +82,7 @@ impl Spread {
 ///
 /// A few cases agree by chance, too, and the fit would believe them wholly: its weight is bounded by what they know all
 /// together, and by that of the screening in `stats::seq_e`.
-pub fn prior(spreads: &[Spread]) -> Prior {
+pub fn prior(spreads: &[SessionVariance]) -> Prior {
     const MOST_WEIGHT: f64 = 8.0;
     let mut freedoms: Vec<f64> = spreads.iter().map(|spread| spread.freedom).collect();
     let together: f64 = freedoms.iter().sum();
@@ -152,7 +152,7 @@ mod tests {
             let mut beyond = [0; 2];
             for _ in 0..draws {
                 let centres: Vec<f64> = (0..=stored).map(|_| 0.01 * normal(&mut random)).collect();
-                let spread = Spread::of(&past(&centres[..stored]), LOG).unwrap();
+                let spread = SessionVariance::of(&past(&centres[..stored]), LOG).unwrap();
                 let difference = centres[stored] - centres[stored - 1];
                 let t = difference.abs() / (2.0 * spread.variance).sqrt();
                 for (count, tail) in beyond.iter_mut().zip([0.025, 0.005]) {
@@ -171,13 +171,13 @@ mod tests {
         let mut changed = quiet.clone();
         changed[4..].iter_mut().for_each(|centre| *centre += 0.5);
         let [before, after] =
-            [&quiet, &changed].map(|centres| Spread::of(&past(centres), LOG).unwrap().variance);
+            [&quiet, &changed].map(|centres| SessionVariance::of(&past(centres), LOG).unwrap().variance);
         assert!(after <= 4.0 * before && before > 0.0, "{before:e} {after:e}");
     }
 
     #[test]
     fn one_session_of_a_name_shows_no_difference() {
-        assert_eq!(Spread::of(&past(&[0.1]), LOG), None);
-        assert_eq!(Spread::of(&past(&[0.1, 0.2]), LOG).unwrap().sessions, 2);
+        assert_eq!(SessionVariance::of(&past(&[0.1]), LOG), None);
+        assert_eq!(SessionVariance::of(&past(&[0.1, 0.2]), LOG).unwrap().sessions, 2);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Processes of one run show how much processes differ. Two runs of one program on one machine differ by more, and no
 //! number of processes shows by how much: that takes other runs. With `V` the variance between sessions that the history
-//! shows ([`super::between`]), the difference of two sessions has the squared error
+//! shows ([`crate::compare::session_variance`]), the difference of two sessions has the squared error
 //!
 //! ```text
 //!   error^2 = base's s^2/n + head's s^2/n + 2 V
@@ -18,11 +18,11 @@
 
 use crate::stats::{Prior, TQuantiles, Welch};
 
-use super::between::{self, Spread};
-use super::question::{Doubts, KNOWN, Question, Test, decide_all};
-use super::scale::Scale;
-use super::words::{count, percent};
-use super::{Decision, Evidence, History, Rule, Sessions, Verdict};
+use crate::compare::scale::Scale;
+use crate::compare::session_variance::{self, SessionVariance};
+use crate::compare::test::{ErrorSource, KNOWN, RowTest, Test, decide_all};
+use crate::compare::{Evidence, History, RowDecision, Rule, Sessions, Verdict};
+use crate::model::text::{count, percent};
 
 /// Deviation between sessions where too few of them are stored: the robust deviation of unchanged workloads between
 /// sessions on a T4, the most restless of the cards that were looked at (0.13 % to 1.0 % on the others).
@@ -42,7 +42,7 @@ pub struct ProcessSession<'h> {
 struct Known {
     scale: Scale,
     stored: u32,
-    spread: Option<Spread>,
+    spread: Option<SessionVariance>,
 }
 
 impl Rule for ProcessSession<'_> {
@@ -54,29 +54,29 @@ impl Rule for ProcessSession<'_> {
         self.alpha
     }
 
-    fn decide(&self, evidence: &[Evidence]) -> Vec<Decision> {
+    fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision> {
         let mut quantiles = TQuantiles::default();
-        let questions = evidence.iter().map(|evidence| Question::of(evidence, &mut quantiles));
-        let asked: Vec<(Question, Option<Known>)> = questions
+        let row_tests = evidence.iter().map(|evidence| RowTest::of(evidence, &mut quantiles));
+        let asked: Vec<(RowTest, Option<Known>)> = row_tests
             .zip(evidence)
-            .map(|(question, evidence)| {
-                let known = (!matches!(question, Question::Settled(_))).then(|| self.known(evidence));
-                (question, known)
+            .map(|(row_test, evidence)| {
+                let known = (!matches!(row_test, RowTest::Settled(_))).then(|| self.known(evidence));
+                (row_test, known)
             })
             .collect();
         let prior = prior(asked.iter().filter_map(|(_, known)| known.as_ref()));
-        let (questions, known): (Vec<Question>, Vec<Option<Known>>) = asked
+        let (row_tests, known): (Vec<RowTest>, Vec<Option<Known>>) = asked
             .into_iter()
             .zip(evidence)
-            .map(|((question, known), evidence)| match known {
+            .map(|((row_test, known), evidence)| match known {
                 Some(known) => {
                     let known = known.moderated(prior);
-                    (self.widened(question, &known, evidence), Some(known))
+                    (self.widened(row_test, &known, evidence), Some(known))
                 }
-                None => (question, None),
+                None => (row_test, None),
             })
             .unzip();
-        let mut decisions = decide_all(questions, self.alpha, &mut quantiles);
+        let mut decisions = decide_all(row_tests, self.alpha, &mut quantiles);
         for (decision, known) in decisions.iter_mut().zip(&known) {
             if let Some(known) = known.as_ref().filter(|known| known.stored < self.sessions) {
                 self.hold_back(decision, known.stored);
@@ -98,42 +98,43 @@ impl ProcessSession<'_> {
     fn known(&self, evidence: &Evidence) -> Known {
         let scale = Scale::of(&evidence.base.centres, &evidence.head.centres, evidence.better);
         let past = self.history.of(evidence.case, evidence.metric, evidence.unit);
-        let spread = past.and_then(|past| Spread::of(past, scale));
+        let spread = past.and_then(|past| SessionVariance::of(past, scale));
         let alone = || past.is_some_and(|past| past.sequences.values().any(|sequence| !sequence.is_empty()));
         let stored = spread.map_or_else(|| u32::from(alone()), |spread| spread.sessions);
         Known { scale, stored, spread }
     }
 
     /// The question with the error that sessions add to it.
-    fn widened(&self, question: Question, known: &Known, evidence: &Evidence) -> Question {
+    fn widened(&self, row_test: RowTest, known: &Known, evidence: &Evidence) -> RowTest {
         let enough = known.stored >= self.sessions;
-        match (question, known.spread) {
-            (Question::Tested(test), Some(spread)) if enough => {
-                let doubts = Doubts::Sessions {
+        match (row_test, known.spread) {
+            (RowTest::Tested(test), Some(spread)) if enough => {
+                let error_source = ErrorSource::Sessions {
                     deviation: known.scale.share(spread.excess().sqrt()),
                     sessions: known.stored,
                 };
                 let welch = wider(test.welch, spread.excess(), spread.variance, spread.freedom);
                 // What does not widen the error is no reason for doubt.
-                let doubts = if welch.error > test.welch.error { doubts } else { test.doubts };
-                Question::Tested(Test { welch, doubts, ..test })
+                let error_source =
+                    if welch.error > test.welch.error { error_source } else { test.error_source };
+                RowTest::Tested(Test { welch, error_source, ..test })
             }
-            (Question::Tested(test), spread) => {
+            (RowTest::Tested(test), spread) => {
                 let assumed = known.scale.of_share(ASSUMED_DEVIATION).powi(2);
                 let seen = spread.filter(|spread| spread.excess() > assumed);
                 let (variance, freedom) =
                     seen.map_or((assumed, KNOWN), |spread| (spread.excess(), spread.freedom));
-                Question::Tested(Test { welch: wider(test.welch, variance, variance, freedom), ..test })
+                RowTest::Tested(Test { welch: wider(test.welch, variance, variance, freedom), ..test })
             }
-            (Question::Alone(decision), Some(spread)) if enough => {
-                alone(evidence, known, spread).map_or(Question::Alone(decision), Question::Tested)
+            (RowTest::Alone(decision), Some(spread)) if enough => {
+                alone(evidence, known, spread).map_or(RowTest::Alone(decision), RowTest::Tested)
             }
-            (question, _) => question,
+            (row_test, _) => row_test,
         }
     }
 
     /// Nothing is green without a history.
-    fn hold_back(&self, decision: &mut Decision, stored: u32) {
+    fn hold_back(&self, decision: &mut RowDecision, stored: u32) {
         let history = match stored {
             0 => "no history shows how much this benchmark differs between sessions".to_owned(),
             stored => format!(
@@ -180,9 +181,9 @@ impl ProcessSession<'_> {
 /// all of their history are rounded ones, and say nothing of others.
 fn prior<'k>(known: impl Iterator<Item = &'k Known>) -> Prior {
     let shares = known.filter(|known| matches!(known.scale, Scale::Log { .. }));
-    let spreads: Vec<Spread> =
+    let spreads: Vec<SessionVariance> =
         shares.filter_map(|known| known.spread).filter(|spread| spread.variance > 0.0).collect();
-    between::prior(&spreads)
+    session_variance::prior(&spreads)
 }
 
 impl Known {
@@ -211,7 +212,7 @@ fn wider(welch: Welch, variance: f64, estimated: f64, freedom: f64) -> Welch {
 
 /// A side of one process, where stored sessions show all that makes such a figure differ: those have no more processes
 /// than either side. `None` where they do, or where a value has no place on the scale.
-fn alone(evidence: &Evidence, known: &Known, spread: Spread) -> Option<Test> {
+fn alone(evidence: &Evidence, known: &Known, spread: SessionVariance) -> Option<Test> {
     let (base, head) = (&evidence.base.centres, &evidence.head.centres);
     let mean = |centres: &[f64]| crate::stats::mean(&known.scale.turned(centres)?);
     let difference = mean(head)? - mean(base)?;
@@ -224,7 +225,7 @@ fn alone(evidence: &Evidence, known: &Known, spread: Spread) -> Option<Test> {
         limits: known.scale.limits(evidence),
         counts: (base.len() as u32, head.len() as u32),
         spreads: (None, None),
-        doubts: Doubts::Sessions {
+        error_source: ErrorSource::Sessions {
             deviation: known.scale.share(spread.variance.sqrt()),
             sessions: known.stored,
         },

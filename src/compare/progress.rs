@@ -3,12 +3,12 @@
 use crate::model::{CaseId, Result};
 
 use super::pairing::pair;
-use super::rows::draft;
+use super::rows::prepare;
 use super::{Policy, Rule, SeqE, SideInput};
 
 /// One case as the rounds stand.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct CaseProgress {
     pub case: CaseId,
     /// One of its judged metrics is not decided yet and may still be.
     pub open: bool,
@@ -20,18 +20,23 @@ pub struct Standing {
 
 /// Every case that both sides have measured, in the order of the base's record, by the same rule that gives the verdict:
 /// what is not open here is decided there.
-pub fn standing(rule: &SeqE, base: &SideInput, head: &SideInput, policy: &Policy) -> Result<Vec<Standing>> {
+pub fn case_progress(
+    rule: &SeqE,
+    base: &SideInput,
+    head: &SideInput,
+    policy: &Policy,
+) -> Result<Vec<CaseProgress>> {
     let pairs = pair(base, head)?;
-    let draft = draft(&pairs, policy, false, true);
-    let judgement = rule.judge(&draft.evidence);
-    let mut standings: Vec<Standing> = Vec::new();
-    for (index, decision) in draft.open.iter().zip(&judgement.decisions) {
+    let prepared = prepare(&pairs, policy, false, true);
+    let output = rule.judge(&prepared.evidence);
+    let mut progress: Vec<CaseProgress> = Vec::new();
+    for (index, decision) in prepared.open.iter().zip(&output.decisions) {
         let Some(index) = index else { continue };
-        let case = &draft.rows[*index].case;
+        let case = &prepared.rows[*index].case;
         let rounds = decision.sequence.as_ref().map_or(0, |sequence| sequence.rounds);
         let more = decision.sequence.as_ref().and_then(|sequence| sequence.more_rounds);
         // A case's rows follow each other.
-        match standings.last_mut().filter(|last| last.case == *case) {
+        match progress.last_mut().filter(|last| last.case == *case) {
             Some(last) => {
                 last.rounds = last.rounds.max(rounds);
                 if decision.open {
@@ -42,7 +47,7 @@ pub fn standing(rule: &SeqE, base: &SideInput, head: &SideInput, policy: &Policy
                 }
                 last.open |= decision.open;
             }
-            None => standings.push(Standing {
+            None => progress.push(CaseProgress {
                 case: case.clone(),
                 open: decision.open,
                 rounds,
@@ -50,5 +55,5 @@ pub fn standing(rule: &SeqE, base: &SideInput, head: &SideInput, policy: &Policy
             }),
         }
     }
-    Ok(standings)
+    Ok(progress)
 }

@@ -1,7 +1,15 @@
 //! The seam between evidence and verdict. A rule sees the whole suite at once, because the chance of a false
 //! alarm belongs to the suite and not to a row.
 
-use super::{Change, Evidence, RoundsMethod, Row, Sequence, Sessions, Verdict};
+mod process_session;
+pub(in crate::compare) mod seq_e;
+mod welch_holm;
+
+use crate::compare::{Change, Evidence, RoundsMethod, Row, Sequence, Sessions, Verdict};
+
+pub use process_session::{ASSUMED_DEVIATION, ProcessSession};
+pub use seq_e::{RESUME, SeqE, is_known, limits_of};
+pub use welch_holm::ProcessWelchHolm;
 
 /// Decides every row of a suite.
 pub trait Rule {
@@ -13,7 +21,7 @@ pub trait Rule {
 
     /// One decision for each piece of evidence, in the same order. Pure: the same evidence gives the same
     /// decisions, bit for bit.
-    fn decide(&self, evidence: &[Evidence]) -> Vec<Decision>;
+    fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision>;
 
     /// Whether the rule would need to know more of the past to call this row green. An inconclusive row of which this
     /// holds is never passed over.
@@ -32,22 +40,22 @@ pub trait Rule {
         false
     }
 
-    /// It looks at rounds, so that cases that broke are witnesses, and `target` is what rows show as their threshold.
+    /// It looks at rounds, so that what cases that broke showed before counts for the prior, and `target` is what rows show as their threshold.
     fn over_rounds(&self) -> bool {
         false
     }
 
     /// [`Rule::decide`] with what the rule has to say of the suite as a whole.
-    fn judge(&self, evidence: &[Evidence]) -> Judgement {
-        Judgement { decisions: self.decide(evidence), ..Judgement::default() }
+    fn judge(&self, evidence: &[Evidence]) -> RuleOutput {
+        RuleOutput { decisions: self.decide(evidence), ..RuleOutput::default() }
     }
 }
 
 /// What a rule says of a suite.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Judgement {
+pub struct RuleOutput {
     /// One for each piece of evidence, in the same order.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<RowDecision>,
     /// Of a rule over rounds.
     pub rounds: Option<RoundsMethod>,
     pub warnings: Vec<String>,
@@ -55,7 +63,7 @@ pub struct Judgement {
 
 /// What a rule says of one row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
+pub struct RowDecision {
     /// Regressed, improved, unchanged or inconclusive.
     pub verdict: Verdict,
     /// Why, in one sentence; empty where there is nothing to explain.
@@ -70,9 +78,9 @@ pub struct Decision {
     pub open: bool,
 }
 
-impl Decision {
+impl RowDecision {
     /// Writes the decision into its row.
-    pub(super) fn settle(self, row: &mut Row) {
+    pub(in crate::compare) fn settle(self, row: &mut Row) {
         row.verdict = self.verdict;
         row.reason = self.reason;
         row.next = self.next;

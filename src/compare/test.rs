@@ -1,13 +1,13 @@
 //! What becomes of one row before the suite is looked at as a whole, and how a tested one is decided.
 
 use crate::model::Better;
-use crate::stats::{Group, TQuantiles, Welch, holm};
+use crate::stats::{SampleGroup, TQuantiles, Welch, holm};
 
 use super::evidence::spread;
 use super::quantized::{LEAST_PROCESSES, Resolution, centres_off_by, constants, digits_explain, resolution};
 use super::scale::Scale;
-use super::words::{count, percent};
-use super::{Change, Decision, Evidence, Verdict, absolute, stated};
+use super::{Change, Evidence, RowDecision, Verdict, absolute, summary_only};
+use crate::model::text::{count, percent};
 
 /// Standard normal quantile of 0.8: effects called detectable are found four times out of five.
 const POWER_Z: f64 = 0.841_621_233_572_914_2;
@@ -24,11 +24,11 @@ const ROUNDING: f64 = 1e-12;
 /// Degrees of freedom of an error that is known and not estimated.
 pub const KNOWN: f64 = 1e9;
 
-pub enum Question {
+pub enum RowTest {
     /// Nothing is left to chance, or nothing can be said.
-    Settled(Decision),
+    Settled(RowDecision),
     /// A side has one process, which does not show how much processes differ; the decision that follows from it.
-    Alone(Decision),
+    Alone(RowDecision),
     Tested(Test),
 }
 
@@ -45,12 +45,12 @@ pub struct Test {
     pub steps: Option<Resolution>,
     /// Between processes, as shares; `None` where a side has one.
     pub spreads: (Option<f64>, Option<f64>),
-    pub doubts: Doubts,
+    pub error_source: ErrorSource,
 }
 
 /// What stands behind the error of a test, for the words of a doubt.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Doubts {
+pub enum ErrorSource {
     Processes,
     /// Sessions differ by this deviation, as a share; and how many show it.
     Sessions {
@@ -59,10 +59,10 @@ pub enum Doubts {
     },
 }
 
-impl Question {
+impl RowTest {
     pub fn of(evidence: &Evidence, quantiles: &mut TQuantiles) -> Self {
         if evidence.limits.absolute {
-            return Question::Settled(absolute::apart(evidence, quantiles));
+            return RowTest::Settled(absolute::apart(evidence, quantiles));
         }
         let (base, head) = (evidence.base.centres.as_slice(), evidence.head.centres.as_slice());
         let constants = constants([base, head]);
@@ -72,27 +72,27 @@ impl Question {
             if (evidence.exact || all_zero) && (enough || base_value == head_value) {
                 let threshold = least_that_matters(evidence, base_value, head_value, evidence.threshold);
                 let decision = decide_exactly(base_value, head_value, evidence.better, threshold);
-                return Question::Settled(decision);
+                return RowTest::Settled(decision);
             }
         }
         let scale = Scale::of(base, head, evidence.better);
         let groups = (scale.group(base), scale.group(head));
         let (Some(base_group), Some(head_group)) = groups else {
-            return Question::Alone(match evidence.stated {
-                [Some(b), Some(h)] => stated::decide(evidence, b, h, quantiles),
+            return RowTest::Alone(match evidence.stated {
+                [Some(b), Some(h)] => summary_only::decide(evidence, b, h, quantiles),
                 _ => too_few(base.len(), head.len()),
             });
         };
         if let Some([base_value, head_value]) = constants.filter(|_| !evidence.exact) {
             if base.len().min(head.len()) < LEAST_PROCESSES {
-                return Question::Settled(too_coarse(base_value, head_value));
+                return RowTest::Settled(too_coarse(base_value, head_value));
             }
             if base_value == head_value && !digits_explain(evidence) {
-                return Question::Settled(repeated(base_value));
+                return RowTest::Settled(repeated(base_value));
             }
         }
         let spread =
-            |centres, group: &Group| Some(spread(centres).unwrap_or_else(|| scale.share(group.stddev)));
+            |centres, group: &SampleGroup| Some(spread(centres).unwrap_or_else(|| scale.share(group.stddev)));
         let (unresolved, steps) = unresolved(evidence, scale);
         let test = Test {
             welch: Welch::new(base_group, head_group),
@@ -101,17 +101,17 @@ impl Question {
             limits: scale.limits(evidence),
             counts: (base_group.count, head_group.count),
             spreads: (spread(base, &base_group), spread(head, &head_group)),
-            doubts: Doubts::Processes,
+            error_source: ErrorSource::Processes,
             scale,
         };
-        Question::Tested(test)
+        RowTest::Tested(test)
     }
 
     /// Two-sided p-value of "the change is within the threshold".
     fn p(&self) -> Option<f64> {
         match self {
-            Question::Settled(_) | Question::Alone(_) => None,
-            Question::Tested(Test { welch, limits, unresolved, .. }) => {
+            RowTest::Settled(_) | RowTest::Alone(_) => None,
+            RowTest::Tested(Test { welch, limits, unresolved, .. }) => {
                 let above = welch.p_above(limits.1 + unresolved);
                 let one_sided = above.min(welch.p_below(limits.0 - unresolved));
                 Some((2.0 * one_sided).min(1.0))
@@ -121,23 +121,23 @@ impl Question {
 }
 
 /// Decides all rows of a suite: Holm shares `alpha` over the tested ones.
-pub fn decide_all(questions: Vec<Question>, alpha: f64, quantiles: &mut TQuantiles) -> Vec<Decision> {
-    let p: Vec<f64> = questions.iter().filter_map(Question::p).collect();
+pub fn decide_all(row_tests: Vec<RowTest>, alpha: f64, quantiles: &mut TQuantiles) -> Vec<RowDecision> {
+    let p: Vec<f64> = row_tests.iter().filter_map(RowTest::p).collect();
     let mut steps = holm(&p, alpha).into_iter();
-    let mut decide = |question| match question {
-        Question::Settled(decision) | Question::Alone(decision) => decision,
-        Question::Tested(test) => {
+    let mut decide = |row_test| match row_test {
+        RowTest::Settled(decision) | RowTest::Alone(decision) => decision,
+        RowTest::Tested(test) => {
             // One step for each tested row, in order.
             let (level, adjusted_p) = steps.next().map_or((alpha, 1.0), |s| (s.level, s.adjusted_p));
             test.decide(alpha, level, adjusted_p, quantiles)
         }
     };
-    questions.into_iter().map(&mut decide).collect()
+    row_tests.into_iter().map(&mut decide).collect()
 }
 
 /// A decision between two sides whose every process gave one and the same exact value, each in at least `least`
 /// processes; `None` of others. `threshold`: least relative change that matters.
-pub fn known_exactly(evidence: &Evidence, least: usize, threshold: f64) -> Option<Decision> {
+pub fn known_exactly(evidence: &Evidence, least: usize, threshold: f64) -> Option<RowDecision> {
     if evidence.limits.absolute {
         return absolute::known(evidence, least);
     }
@@ -157,7 +157,7 @@ fn least_that_matters(evidence: &Evidence, base: f64, head: f64, threshold: f64)
 }
 
 /// Two known values: no chance, no interval, no correction.
-fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> Decision {
+fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> RowDecision {
     let (worse, best) = match better {
         Better::Lower => (head, base),
         Better::Higher => (base, head),
@@ -184,7 +184,7 @@ fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> Decis
         detectable: None,
     };
     let changed = format!("every process of a side gave the same value: {base} on base, {head} on head");
-    Decision {
+    RowDecision {
         verdict,
         reason: if base == head { String::new() } else { changed },
         next: String::new(),
@@ -216,8 +216,8 @@ fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Resolution>) {
 }
 
 /// One and the same figure from every process of both sides, with more digits than rounding explains.
-fn repeated(value: f64) -> Decision {
-    Decision {
+fn repeated(value: f64) -> RowDecision {
+    RowDecision {
         verdict: Verdict::Inconclusive,
         reason: format!(
             "every process of both sides gave the same figure, {value}: it is kept in a cache, or not left to chance"
@@ -231,9 +231,9 @@ fn repeated(value: f64) -> Decision {
     }
 }
 
-fn too_few(base: usize, head: usize) -> Decision {
+fn too_few(base: usize, head: usize) -> RowDecision {
     let (base, head) = (count(base, "process"), count(head, "process"));
-    Decision {
+    RowDecision {
         verdict: Verdict::Inconclusive,
         reason: format!("{base} on base and {head} on head do not show how much processes differ by chance"),
         next: "measure both sides with at least 2 processes, better 5: `--processes 5`".into(),
@@ -244,8 +244,8 @@ fn too_few(base: usize, head: usize) -> Decision {
     }
 }
 
-fn too_coarse(base: f64, head: f64) -> Decision {
-    Decision {
+fn too_coarse(base: f64, head: f64) -> RowDecision {
+    RowDecision {
         verdict: Verdict::Inconclusive,
         reason: format!(
             "every process of a side gave the same figure, {base} on base and {head} on head: rounded like that, \
@@ -269,7 +269,7 @@ impl Test {
         (low - self.unresolved, high + self.unresolved)
     }
 
-    fn decide(&self, alpha: f64, level: f64, adjusted_p: f64, quantiles: &mut TQuantiles) -> Decision {
+    fn decide(&self, alpha: f64, level: f64, adjusted_p: f64, quantiles: &mut TQuantiles) -> RowDecision {
         let (fast, slow) = self.limits;
         let corrected = self.interval(level, quantiles);
         let plain = self.interval(alpha, quantiles);
@@ -286,7 +286,7 @@ impl Test {
             }
             _ => Default::default(),
         };
-        Decision { verdict, reason, next, change, sequence: None, tested: true, open: false }
+        RowDecision { verdict, reason, next, change, sequence: None, tested: true, open: false }
     }
 
     /// `None` where the base is zero and nothing can be said relative to it.
@@ -338,9 +338,9 @@ impl Test {
             Some(detectable) => format!("would have found a slowdown of {} or more", percent(detectable)),
             None => "would not have found any slowdown".to_owned(),
         };
-        let because = match self.doubts {
-            Doubts::Processes => format!("{base} and {head} processes{spreads}"),
-            Doubts::Sessions { deviation, sessions } => format!(
+        let because = match self.error_source {
+            ErrorSource::Processes => format!("{base} and {head} processes{spreads}"),
+            ErrorSource::Sessions { deviation, sessions } => format!(
                 "sessions that differ by {} ({sessions} stored ones show it), and {base} and {head} processes{spreads},",
                 percent(deviation)
             ),
@@ -367,13 +367,13 @@ impl Test {
         if self.steps_in_the_way().is_some() {
             return "let the program print more digits, or declare `exact = true` for a metric that is counted".into();
         }
-        match self.doubts {
-            Doubts::Sessions { .. } => {
+        match self.error_source {
+            ErrorSource::Sessions { .. } => {
                 return "build and measure both commits in one run: `gbench-ci compare main..`; or raise the \
                         threshold: more processes do not make sessions agree"
                     .into();
             }
-            Doubts::Processes => {}
+            ErrorSource::Processes => {}
         }
         let size = self.welch.difference.abs();
         let (margin, error_rate) = match size > self.limits.1 {
