@@ -39,32 +39,36 @@ const IN_NAMES: &[char] = &[' ', '/', ',', '[', '_', '-'];
 /// so that a command can be copied, and a percent sign stays with its figure. A longer word stands on a line of its own,
 /// whole: paths and addresses can be copied too. At least one line.
 pub fn wrap(text: &str, limit: usize) -> Vec<String> {
-    let text = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-    let mut lines: Vec<String> = Vec::new();
-    let mut used = 0;
-    for word in words(&text, limit) {
-        let columns = width(word);
-        match lines.last_mut() {
-            Some(line) if used + 1 + columns <= limit => {
-                line.push(' ');
-                line.push_str(word);
-                used += 1 + columns;
-            }
-            _ => {
-                lines.push(word.to_owned());
-                used = columns;
-            }
-        }
-    }
-    if lines.is_empty() {
-        lines.push(String::new());
-    }
-    lines
+    lines_of(text, limit, false)
 }
 
 /// As [`wrap`], and a word longer than a line is broken where a name may be, or where it must be.
 pub fn fold(text: &str, limit: usize) -> Vec<String> {
-    wrap(text, limit).iter().flat_map(|line| fold_name(line, limit)).collect()
+    lines_of(text, limit, true)
+}
+
+fn lines_of(text: &str, limit: usize, breaks_words: bool) -> Vec<String> {
+    let text = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in words(&text, limit) {
+        let (used, columns) = (width(&line), width(word));
+        let is_long = breaks_words && columns > limit;
+        // A long word begins where little stands before it: a break so early would leave the line empty.
+        let joins = used + 1 + columns <= limit || is_long && used <= limit / 3;
+        if line.is_empty() || joins {
+            line += if line.is_empty() { "" } else { " " };
+        } else {
+            lines.push(std::mem::take(&mut line));
+        }
+        line += word;
+        if is_long {
+            lines.extend(fold_name(&line, limit));
+            line = lines.pop().unwrap_or_default();
+        }
+    }
+    lines.push(line);
+    lines
 }
 
 /// `lead` and the wrapped text in 80 columns, further lines below its first word. Ends in a line break.
