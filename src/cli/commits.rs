@@ -21,10 +21,10 @@ use crate::model::{
     Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Shard, Side,
     shell_word,
 };
-use crate::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::report::{Format, plural};
 use crate::run::Finished;
 use crate::store::ComparisonFolder;
+use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::suite::{Benchmark, Gate, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
 
@@ -135,7 +135,7 @@ pub fn measure(
     if let Some(resumed) = &route.resumed {
         resumed.allows(args)?;
     }
-    let seed = match (&route.resumed, args.rounds.coin) {
+    let seed = match (&route.resumed, args.rounds.order_seed) {
         (Some(resumed), _) => resumed.comparison.seed,
         (None, Some(seed)) => seed,
         // The standard library seeds its hash maps from the system's randomness. Short enough to be typed again.
@@ -220,7 +220,7 @@ fn comparison(
             None => route.sides.head.fingerprint.clone(),
         },
         seed,
-        way: before.map_or(gate.way.value, |before| before.way),
+        interleaving: before.map_or(gate.interleaving.value, |before| before.interleaving),
         budget: Some(gate.budget.value).filter(|budget| *budget > 0.0),
         rule,
         // What the verdicts mean stays as it was begun, but for what makes the gate stricter.
@@ -274,7 +274,7 @@ fn announce(
     teller: &Shared,
 ) {
     let rule = comparison.rule;
-    let controls = plan.lanes.get(2).map_or(0, |_| plan.of_lane(2).count());
+    let controls = plan.arms.get(2).map_or(0, |_| plan.of_arm(2).count());
     let least = plan.comparable() * 2 * rule.screen_rounds as usize + controls * rule.screen_rounds as usize;
     let budget = match comparison.budget {
         Some(seconds) => format!(", within {}", rounded(seconds)),

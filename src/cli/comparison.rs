@@ -6,8 +6,8 @@ use super::args::selection::SelectionArgs;
 use crate::app::environment;
 use crate::app::paths::{current_folder, project_root, shown};
 use crate::model::{Fault, Result, RunId, RunRecord};
-use crate::plan::check_claims;
 use crate::store::{keep_whole_rounds, latest_comparison, read_record, read_sides};
+use crate::suite::plan::check_claims;
 use crate::suite::{Benchmark, RunOptions};
 
 /// Where comparisons lie.

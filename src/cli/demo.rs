@@ -46,7 +46,7 @@ pub struct DemoArgs {
     /// No progress on standard error
     #[arg(long, short)]
     quiet: bool,
-    /// Seed of the coin that decides which side goes first in a round
+    /// Seed of the random order in which the sides of each round run
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 }
@@ -100,7 +100,7 @@ pub fn run(args: &DemoArgs, out: &mut impl Write) -> Result<Exit> {
 fn route(args: &DemoArgs, repository: &Path) -> compare::CompareArgs {
     let mut route = compare::CompareArgs::default();
     route.selection.config = Some(repository.join("gbench.toml"));
-    route.rounds.coin = Some(args.seed);
+    route.rounds.order_seed = Some(args.seed);
     route
 }
 

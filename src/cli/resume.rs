@@ -23,8 +23,8 @@ impl Resumed {
         let begun = &self.comparison;
         let threshold = args.settings.overrides()?.threshold;
         let differs = [
-            (args.rounds.coin.is_some_and(|coin| coin != begun.seed), "--coin"),
-            (args.rounds.way.is_some_and(|way| way != begun.way), "--way"),
+            (args.rounds.order_seed.is_some_and(|seed| seed != begun.seed), "--order-seed"),
+            (args.rounds.interleave.is_some_and(|mode| mode != begun.interleaving), "--interleave"),
             (threshold.is_some() && threshold != begun.policy.threshold, "--threshold"),
         ];
         match differs.into_iter().find(|(differs, _)| *differs) {

@@ -11,10 +11,10 @@ use crate::app::environment;
 use crate::app::export::Pattern;
 use crate::app::paths::{current_folder, project_root, shown};
 use crate::model::{Exit, Fault, Origin, Result, RunRecord, Stage, Timing, format_duration};
-use crate::plan::Plan;
 use crate::report::{self, Format, Options, Style, plural};
 use crate::run::Finished;
 use crate::store::write_atomically;
+use crate::suite::plan::Plan;
 use crate::suite::words::parse_seconds;
 use crate::suite::{Action, Benchmark, Suite, substitute};
 

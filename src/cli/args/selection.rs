@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::app::environment;
 use crate::model::{Fault, Result, Shard};
-use crate::plan::keep_shard;
+use crate::suite::plan::keep_shard;
 use crate::suite::words::{counted, parse_ratio, parse_seconds};
 use crate::suite::{Benchmark, FILE_NAME, Overrides, Registry, Selection, Suite, commas};
 
