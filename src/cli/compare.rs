@@ -17,11 +17,11 @@ use super::{anchor, commits};
 use crate::app::paths::shown;
 use crate::app::stores::{Found, Stores, histories};
 use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
-use crate::model::{Exit, Fault, NoReference, Result, RunRecord, shell_word};
+use crate::model::{Exit, Fault, NoReference, Result, RunRecord, near, shell_word};
 use crate::report::{self, Format, Options, Style};
 use crate::store::{read_two_records, write_atomically};
 use crate::suite::plan::check_claims;
-use crate::suite::words::{advise, near, ratio_text};
+use crate::suite::words::{advise, ratio_text};
 use crate::suite::{Benchmark, Gate, Overrides, Selection, Suite};
 use crate::trees::{Unknown, names_revision, why_unknown};
 

@@ -3,14 +3,14 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
-use super::terminal::write::{WIDTH, wrap, wrote};
+use super::terminal::write::wrote;
 use crate::app::init::{
     ActionRef, ActionlintFile, ForkRuns, NextSteps, PreparedWorkflows, USUAL_LABELS, WorkflowsRequest,
     WrittenWorkflows, folder_of, jobs, runner_labels, write_suite,
 };
 use crate::app::paths::shown_from_here;
 use crate::model::{Exit, Fault, Result, Shard};
-use crate::report::plural;
+use crate::report::{paragraph, plural};
 use crate::suite::{Benchmark, FILE_NAME};
 
 /// Write a first gbench.toml from what lies in this folder
@@ -150,17 +150,6 @@ fn print_workflows(written: &WrittenWorkflows, out: &mut impl Write) -> Result<(
         wrote(write!(out, "\n{}", paragraph("", warning)))?;
     }
     Ok(())
-}
-
-/// The words behind `lead`, further lines below the first word.
-fn paragraph(lead: &str, words: &str) -> String {
-    let lines = wrap(words, usize::from(WIDTH) - lead.chars().count());
-    let indent = " ".repeat(lead.chars().count());
-    lines
-        .iter()
-        .enumerate()
-        .map(|(at, line)| format!("{}{line}\n", if at == 0 { lead } else { &indent }))
-        .collect()
 }
 
 /// The labels that somebody at a terminal types; the usual ones where nobody is there.

@@ -178,7 +178,7 @@ mod tests {
             shard: Some(crate::model::Shard { index: 2, of: 3 }),
             ..SelectionArgs::default()
         };
-        assert_eq!(flags(&args), " --benchmark 'k/*' --benchmark a --param 'n=1,2' --shard 2/3");
+        assert_eq!(flags(&args), " --benchmark 'k/*' --benchmark a --param n=1,2 --shard 2/3");
         assert_eq!(flags(&SelectionArgs::default()), "");
     }
 }

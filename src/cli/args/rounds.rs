@@ -1,8 +1,8 @@
 //! The flags of a comparison of two commits.
 
-use crate::model::{Fault, Interleaving, Origin, Result};
+use crate::model::{Fault, Interleaving, Origin, Result, near};
 use crate::suite::Gate;
-use crate::suite::words::{near, parse_seconds};
+use crate::suite::words::parse_seconds;
 
 /// How a comparison of two commits is measured.
 #[derive(clap::Args, Clone, Debug, Default)]
