@@ -9,7 +9,7 @@ mod support;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use gbench_ci::compare::{Policy, SeqE, SideInput, compare, standing};
+use gbench_ci::compare::{Policy, SeqE, SideInput, case_progress, compare};
 use gbench_ci::model::*;
 
 use records::{Planned, build_sized, plan};
@@ -65,7 +65,7 @@ fn cost(cases: u32, rounds: u32) -> (Duration, Duration) {
     let mut looks: Vec<Duration> = (0..5)
         .map(|_| {
             let begin = Instant::now();
-            std::hint::black_box(standing(&rule, &base, &head, &policy).expect("no case stands twice"));
+            std::hint::black_box(case_progress(&rule, &base, &head, &policy).expect("no case stands twice"));
             begin.elapsed()
         })
         .collect();

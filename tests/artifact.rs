@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use gbench_ci::cli::artifact::{ALL, Contents, FILE, FILES, RATIO, read_folder, read_hostile};
-use gbench_ci::compare::{Conclusion, Part, merge};
+use gbench_ci::compare::{Conclusion, VerdictPart, merge};
 use gbench_ci::model::{Exit, Result};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use crate::support::merging::{part, three_shards, write};
 use crate::support::zips::{Raw, archive, deflated, stored};
 
-fn texts(part: &Part) -> (String, String) {
+fn texts(part: &VerdictPart) -> (String, String) {
     (serde_json::to_string(&part.job).unwrap(), serde_json::to_string(&part.verdict).unwrap())
 }
 
 /// A regression on one machine; worked out once.
-fn good() -> Part {
-    static GOOD: OnceLock<Part> = OnceLock::new();
+fn good() -> VerdictPart {
+    static GOOD: OnceLock<VerdictPart> = OnceLock::new();
     GOOD.get_or_init(|| part("h100", None, true)).clone()
 }
 
@@ -74,12 +74,12 @@ fn with_verdict(change: impl Fn(&mut Value)) -> Result<Contents> {
 #[test]
 fn t3_what_a_job_leaves_is_read_from_an_archive_and_from_a_folder_alike() {
     let contents = read(&files()).unwrap();
-    let expected = Part { name: "gbench-h100/c".into(), ..good() };
+    let expected = VerdictPart { name: "gbench-h100/c".into(), ..good() };
     assert_eq!(contents.parts, [expected]);
     assert_eq!((contents.gaps.len(), contents.merged.len()), (0, 0));
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("gbench-h100");
-    write(&Part { name: "c".into(), ..good() }, &root);
+    write(&VerdictPart { name: "c".into(), ..good() }, &root);
     let of_folder = read_folder(&root).unwrap();
     assert_eq!((&of_folder.parts[0].job, &of_folder.parts[0].verdict), (&good().job, &good().verdict));
     let (merged, job) = contents.whole().unwrap();
@@ -506,7 +506,7 @@ proptest! {
         }
         if let Ok(contents) = read(&[stored("verdict.json", &bytes)]) {
             let verdict = &contents.parts[0].verdict;
-            prop_assert_eq!(gbench_ci::compare::follows(verdict), Ok(()));
+            prop_assert_eq!(gbench_ci::compare::check_consistency(verdict), Ok(()));
         }
     }
 }

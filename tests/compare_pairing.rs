@@ -334,12 +334,12 @@ fn another_rule_decides_behind_the_same_seam() {
         fn alpha(&self) -> f64 {
             0.5
         }
-        fn decide(&self, evidence: &[Evidence]) -> Vec<Decision> {
+        fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision> {
             let verdict = |row: &Evidence| match row.head.centres[0] > row.base.centres[0] {
                 true => Verdict::Regressed,
                 false => Verdict::Improved,
             };
-            let decision = |row| Decision {
+            let decision = |row| RowDecision {
                 verdict: verdict(row),
                 reason: String::new(),
                 next: String::new(),

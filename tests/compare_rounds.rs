@@ -269,8 +269,8 @@ fn what_sticks_to_a_side_makes_no_red() {
     let (base, head) = sides(&plans);
     let document = judge(&base, &head);
     assert_eq!(document.counts[&Verdict::Regressed], 0, "{:#?}", document.method);
-    let stickiness = document.method.rounds.as_ref().unwrap().stickiness.unwrap();
-    assert!(stickiness > 0.4, "{stickiness}");
+    let correlation = document.method.rounds.as_ref().unwrap().serial_correlation.unwrap();
+    assert!(correlation > 0.4, "{correlation}");
     let weakened = document.rows.iter().filter(|row| row.reason.contains("sticks to a side")).count();
     assert!(weakened >= 1, "the raw rule must have called some of them red");
     assert!(document.warnings.iter().any(|warning| warning.contains("sticks to a side")));
@@ -446,7 +446,7 @@ fn n11_a_row_that_is_probably_worse_is_not_passed_over() {
         "{}",
         document.sentence
     );
-    assert_eq!(follows(&document), Ok(()));
+    assert_eq!(check_consistency(&document), Ok(()));
     // One that only leans to the worse side keeps the default, and is named all the same.
     let mut plans = company(9);
     plans.push(timed("s/leans", &differences(4, 0.02, 0.004, 6)));
@@ -465,7 +465,7 @@ fn n6_the_correlation_is_told_with_its_error_and_what_follows_from_it() {
     plans.push(timed("s/slow", &differences(1, 0.03, 0.005, 40)));
     let (base, head) = sides(&plans);
     let mut document = judge(&base, &head);
-    let error = document.method.rounds.as_ref().unwrap().stickiness_error.unwrap();
+    let error = document.method.rounds.as_ref().unwrap().serial_correlation_error.unwrap();
     assert!((0.05..0.4).contains(&error), "{error}");
     let text = |document: &VerdictDocument| {
         let mut out = Vec::new();
@@ -473,11 +473,11 @@ fn n6_the_correlation_is_told_with_its_error_and_what_follows_from_it() {
         verdict(document, &options, &mut out).unwrap();
         String::from_utf8(out).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    document.method.rounds.as_mut().unwrap().stickiness = Some(0.42);
-    document.method.rounds.as_mut().unwrap().stickiness_error = Some(0.27);
+    document.method.rounds.as_mut().unwrap().serial_correlation = Some(0.42);
+    document.method.rounds.as_mut().unwrap().serial_correlation_error = Some(0.27);
     let said = text(&document);
     assert!(said.contains("correlation 0.42, standard error 0.27; not clearly above 0.15"), "{said}");
-    document.method.rounds.as_mut().unwrap().stickiness_error = Some(0.05);
+    document.method.rounds.as_mut().unwrap().serial_correlation_error = Some(0.05);
     assert!(
         text(&document).contains("clearly above 0.15: something sticks to a side"),
         "{}",
@@ -582,7 +582,7 @@ fn what_stands_open_between_the_rounds_is_what_the_verdict_leaves_open() {
     }
     let (base, head) = sides(&plans);
     let rule = SeqE::of(base.comparison.as_ref().unwrap());
-    let standings = standing(&rule, &input(&base), &input(&head), &policy(&base)).unwrap();
+    let standings = case_progress(&rule, &input(&base), &input(&head), &policy(&base)).unwrap();
     let open: Vec<String> =
         standings.iter().filter(|one| one.open).map(|one| one.case.benchmark.to_string()).collect();
     assert_eq!(open, ["s/slow"]);
@@ -633,7 +633,7 @@ fn a_suite_that_moved_as_a_whole_is_said() {
     let (base, head) = sides(&plans);
     let document = judge(&base, &head);
     assert!(document.warnings.iter().any(|warning| warning.starts_with("the suite as a whole moved")));
-    assert!(document.method.rounds.unwrap().shift.unwrap() > 0.007);
+    assert!(document.method.rounds.unwrap().location_shift.unwrap() > 0.007);
 }
 
 #[test]

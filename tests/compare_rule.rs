@@ -10,7 +10,7 @@ use crate::support::records::{case_id, noise};
 /// Evidence of processes with one sample each, of a figure that is counted.
 fn evidence<'a>(better: Better, threshold: f64, base: &'a [f64], head: &'a [f64]) -> Evidence<'a> {
     static CASE: LazyLock<CaseId> = LazyLock::new(|| case_id("s/x"));
-    let measured = |values: &'a [f64]| Measured {
+    let measured = |values: &'a [f64]| MeasuredSide {
         processes: values.chunks(1).enumerate().map(one_sample).collect(),
         centres: values.to_vec(),
     };
@@ -41,7 +41,7 @@ fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
     }
 }
 
-fn decide(evidence: &[Evidence]) -> Vec<Decision> {
+fn decide(evidence: &[Evidence]) -> Vec<RowDecision> {
     ProcessWelchHolm { alpha: 0.05 }.decide(evidence)
 }
 

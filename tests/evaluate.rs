@@ -32,8 +32,8 @@ mod trials;
 
 use std::io::Write;
 
-use gbench_ci::stats::seq_e::{Limits, Status};
-use gbench_ci::stats::{Group, Welch};
+use gbench_ci::stats::seq_e::{SequentialLimits, Status};
+use gbench_ci::stats::{SampleGroup, Welch};
 use rand_pcg::Pcg64;
 
 use draw::Seed;
@@ -68,7 +68,7 @@ fn power(rule: &Rule, profile: &Profile, count: usize, least: f64) -> Goal {
     goal("power at +3 %", Figure::Share(found(&said, Status::Regressed)), Bound::AtLeast(least))
 }
 
-fn lean(limits: Limits) -> Rule {
+fn lean(limits: SequentialLimits) -> Rule {
     SeqE { limits, ..SeqE::LEAN }.named("SEQ-E, lean")
 }
 
@@ -90,20 +90,23 @@ fn the_rule_reaches_its_goals_on_typical_and_quiet_suites() {
 
 #[test]
 fn a_level_a_hundred_times_too_large_is_caught() {
-    let [level, _] =
-        level_and_cost(&lean(Limits { alpha: 100.0 * LIMITS.alpha, ..LIMITS }), &TYPICAL, UNCHANGED);
+    let [level, _] = level_and_cost(
+        &lean(SequentialLimits { alpha: 100.0 * LIMITS.alpha, ..LIMITS }),
+        &TYPICAL,
+        UNCHANGED,
+    );
     assert_eq!(level.standing(), Standing::Missed, "{}", rows(&[level]));
 }
 
 #[test]
 fn a_rule_that_stops_too_early_is_caught() {
-    let goal = power(&lean(Limits { most_rounds: 16, ..LIMITS }), &TYPICAL, FEWER, 0.98);
+    let goal = power(&lean(SequentialLimits { most_rounds: 16, ..LIMITS }), &TYPICAL, FEWER, 0.98);
     assert_eq!(goal.standing(), Standing::Missed, "{}", rows(&[goal]));
 }
 
 #[test]
 fn a_rule_that_measures_too_long_is_caught() {
-    let [_, cost] = level_and_cost(&lean(Limits { screen_rounds: 6, ..LIMITS }), &TYPICAL, FEWER);
+    let [_, cost] = level_and_cost(&lean(SequentialLimits { screen_rounds: 6, ..LIMITS }), &TYPICAL, FEWER);
     assert_eq!(cost.standing(), Standing::Missed, "{}", rows(&[cost]));
 }
 
@@ -116,7 +119,7 @@ fn welch_on_iterations_is_caught() {
         let red = suite.benchmarks.iter().zip(change).map(|(benchmark, change)| {
             let mut side = |shift| {
                 let process = Process { iterations, drift: 0.0, shift, batched: true };
-                Group::of(&suite.process(benchmark, &process, random)).unwrap()
+                SampleGroup::of(&suite.process(benchmark, &process, random)).unwrap()
             };
             Welch::new(side(0.0), side(*change)).p_above(0.0) <= LIMITS.alpha / suite.benchmarks.len() as f64
         });
@@ -178,7 +181,7 @@ fn simulated_processes_are_as_noisy_as_the_profile_says() {
         .benchmarks
         .iter()
         .map(|benchmark| {
-            let group = Group::of(&suite.process(benchmark, &process, &mut random)).unwrap();
+            let group = SampleGroup::of(&suite.process(benchmark, &process, &mut random)).unwrap();
             group.stddev / group.mean
         })
         .collect();

@@ -49,6 +49,7 @@ mod github_fake;
 mod github_fake_ways;
 mod github_issues;
 mod github_pulls;
+mod github_rendering;
 mod guard;
 mod hints;
 mod history_git;
@@ -67,7 +68,7 @@ mod nights_reference;
 mod nothing_measured;
 mod old_records;
 mod optional_metrics;
-mod posts;
+
 mod protocol;
 mod publish;
 mod publish_order;

@@ -15,7 +15,7 @@ fn shard(index: u32, of: u32) -> Option<Shard> {
 
 /// Panics unless merging is refused as a mistake of the caller that names both parts.
 #[track_caller]
-fn refused(parts: Vec<Part>, both: [&str; 2], words: &str) {
+fn refused(parts: Vec<VerdictPart>, both: [&str; 2], words: &str) {
     let fault = merge(parts).unwrap_err();
     assert_eq!(fault.exit, Exit::Usage, "{fault}");
     for word in both.iter().chain([&words]) {
@@ -47,18 +47,18 @@ fn the_shards_of_a_suite_are_one_verdict_as_if_nobody_had_cut_it() {
     assert_eq!(whole.method.alpha, 0.01);
     let rounds = whole.method.rounds.as_ref().unwrap();
     assert_eq!(rounds.alpha_improved, 0.05);
-    let suspects: u32 = parts
+    let candidates: u32 = parts
         .iter()
         .filter_map(|part| part.verdict.method.rounds.as_ref())
-        .map(|rounds| rounds.suspects)
+        .map(|rounds| rounds.candidates)
         .sum();
-    assert_eq!(rounds.suspects, suspects);
+    assert_eq!(rounds.candidates, candidates);
     let tested: u32 = parts.iter().map(|part| part.verdict.method.tested).sum();
     assert_eq!((whole.method.tested, whole.base.cases, whole.head.measured), (tested, 9, 9));
-    assert!(rounds.shift.is_some());
+    assert!(rounds.location_shift.is_some());
     assert!(whole.reproduce.starts_with("for id in 20261121T"), "{}", whole.reproduce);
     assert!(merged.warnings.is_empty());
-    assert_eq!(merged_follows(&merged), Ok(()));
+    assert_eq!(check_merged_consistency(&merged), Ok(()));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn of_several_machines_the_gravest_is_said_first_and_the_counts_are_of_all() {
     assert_eq!((green.conclusion, green.exit_code), (Conclusion::Pass, 0));
     assert_eq!(green.sentence, "Nothing regressed on any of 2 machines (a100, h100): 18 compared rows.");
     for merged in [merged, green] {
-        assert_eq!(merged_follows(&merged), Ok(()));
+        assert_eq!(check_merged_consistency(&merged), Ok(()));
     }
 }
 
@@ -96,13 +96,13 @@ fn a_single_part_stays_as_it_is() {
     let only = part("h100", None, true);
     let merged = merge(vec![only.clone()]).unwrap();
     assert_eq!(merged.groups, [Group { label: "h100".into(), verdict: only.verdict.clone() }]);
-    let without = Part { job: None, ..only.clone() };
+    let without = VerdictPart { job: None, ..only.clone() };
     assert_eq!(merge(vec![without]).unwrap().groups[0].label, "");
 }
 
 #[test]
 fn without_jobs_folders_say_which_machine_it_was() {
-    let without = |name: &str, part: Part| Part { name: name.into(), job: None, ..part };
+    let without = |name: &str, part: VerdictPart| VerdictPart { name: name.into(), job: None, ..part };
     let label = |names: [&str; 2]| {
         let parts =
             vec![without(names[0], part("h100", None, false)), without(names[1], part("a100", None, false))];
@@ -139,13 +139,13 @@ fn a_shard_that_never_came_is_never_green() {
     assert_eq!(several.warnings, ["h100: shard 2 of 3 is missing"]);
     assert_eq!(several.groups[0].verdict.exit_code, 0, "the other machine is whole");
     for merged in [merged, red, several] {
-        assert_eq!(merged_follows(&merged), Ok(()));
+        assert_eq!(check_merged_consistency(&merged), Ok(()));
     }
 }
 
 #[test]
 fn a_part_without_a_verdict_is_a_gap_and_nothing_at_all_is_a_failure() {
-    let gap = |label: &str, shard| Gap {
+    let gap = |label: &str, shard| MissingPart {
         label: Some(label.into()),
         shard,
         what: "part `h100-2` has no verdict: its comparison did not come to its end".into(),
@@ -174,7 +174,7 @@ fn a_shard_that_compared_nothing_or_ended_otherwise_than_its_verdict_says_is_a_g
     }
     let mut empty = verdict_of(&base, &head, None).unwrap();
     (empty.base.commit, empty.head.commit) = (Some(merging::BASE.into()), Some(merging::HEAD.into()));
-    parts[2] = Part { job: Some(job("h100", shard(3, 3), 4)), verdict: empty, ..parts[2].clone() };
+    parts[2] = VerdictPart { job: Some(job("h100", shard(3, 3), 4)), verdict: empty, ..parts[2].clone() };
     let merged = merge(parts.clone()).unwrap();
     assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Failed, 4));
     assert_eq!(merged.warnings, ["shard 3 of 3 compared nothing"]);
@@ -187,7 +187,7 @@ fn a_shard_that_compared_nothing_or_ended_otherwise_than_its_verdict_says_is_a_g
 
 #[test]
 fn a_shard_whose_machine_changed_does_not_hide_what_the_others_found() {
-    let incomparable = |parts: &mut Vec<Part>| {
+    let incomparable = |parts: &mut Vec<VerdictPart>| {
         let verdict = &mut parts[0].verdict;
         verdict.differences.push(Difference {
             field: "gpu_model".into(),
@@ -210,14 +210,14 @@ fn a_shard_whose_machine_changed_does_not_hide_what_the_others_found() {
     let red = merge(red).unwrap();
     assert_eq!((red.conclusion, red.exit_code), (Conclusion::Regressed, 1));
     for merged in [green, red] {
-        assert_eq!(merged_follows(&merged), Ok(()));
+        assert_eq!(check_merged_consistency(&merged), Ok(()));
     }
 }
 
 #[test]
 fn parts_that_do_not_belong_together_are_refused_by_name() {
     let shards = || three_shards("h100", false);
-    let change = |of: usize, change: &dyn Fn(&mut Part)| {
+    let change = |of: usize, change: &dyn Fn(&mut VerdictPart)| {
         let mut parts = shards();
         change(&mut parts[of]);
         parts
@@ -238,7 +238,8 @@ fn parts_that_do_not_belong_together_are_refused_by_name() {
     refused(rule, ["h100-1", "h100-2"], "its rule is");
     let policy = change(2, &|part| part.verdict.method.inconclusive_fails = true);
     refused(policy, ["h100-1", "h100-3"], "inconclusive_fails is");
-    let twice = vec![part("h100", None, false), Part { name: "again".into(), ..part("h100", None, false) }];
+    let twice =
+        vec![part("h100", None, false), VerdictPart { name: "again".into(), ..part("h100", None, false) }];
     refused(twice, ["h100", "again"], "both judge kernels/");
 }
 
@@ -254,10 +255,10 @@ fn a_graver_exit_code_of_a_shard_is_not_lost_among_the_others() {
         .collect();
     let verdict = verdict("h100", &noisy, 3);
     assert_eq!(verdict.exit_code, 3, "{}", verdict.sentence);
-    parts[1] = Part { job: Some(job("h100", shard(2, 3), 3)), verdict, ..parts[1].clone() };
+    parts[1] = VerdictPart { job: Some(job("h100", shard(2, 3), 3)), verdict, ..parts[1].clone() };
     let merged = merge(parts).unwrap();
     assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Inconclusive, 3));
-    assert_eq!(merged_follows(&merged), Ok(()));
+    assert_eq!(check_merged_consistency(&merged), Ok(()));
 }
 
 #[test]
@@ -279,7 +280,7 @@ fn the_job_of_all_is_as_strict_as_the_strictest() {
 }
 
 /// Writes the fixture's parts, or holds them to the builder.
-fn held(folder: &Path, parts: &[Part]) {
+fn held(folder: &Path, parts: &[VerdictPart]) {
     for part in parts {
         let fresh = tempfile::tempdir().unwrap();
         let written = merging::write(part, fresh.path());
@@ -469,7 +470,7 @@ fn what_every_verdict_says_follows_from_its_rows() {
     let mut held = 0;
     let mut hold = |verdict: &VerdictDocument, name: &Path| {
         held += 1;
-        assert_eq!(follows(verdict), Ok(()), "{}", name.display());
+        assert_eq!(check_consistency(verdict), Ok(()), "{}", name.display());
     };
     for folder in ["rounds", "rounds_gaps", "verdicts", "merged"] {
         for path in verdicts_below(&fixture(folder)) {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gbench_ci::compare::Part;
+use gbench_ci::compare::VerdictPart;
 use gbench_ci::model::{Exit, Shard};
 use tempfile::TempDir;
 
@@ -86,7 +86,7 @@ impl Hub {
     /// The folder of one job's result.
     fn part(&self, slower: bool) -> PathBuf {
         let part = merging::part("", None, slower);
-        merging::write(&Part { name: format!("result-{slower}"), ..part }, self.folder.path())
+        merging::write(&VerdictPart { name: format!("result-{slower}"), ..part }, self.folder.path())
     }
 
     fn comment(&self) -> String {
@@ -125,7 +125,7 @@ impl Hub {
         });
     }
 
-    fn upload(&self, name: &str, parts: &[Part]) {
+    fn upload(&self, name: &str, parts: &[VerdictPart]) {
         let mut files = Vec::new();
         for part in parts {
             let text = serde_json::to_string(&part.verdict).unwrap();
@@ -714,7 +714,7 @@ fn n18_the_measuring_job_does_not_choose_what_fails_the_check_of_the_report() {
     assert_eq!(hub.conclusion().as_deref(), Some("failure"));
     // In its own job, where nobody else has a word, it is the job's policy that counts.
     let hub = Hub::new();
-    let folder = merging::write(&Part { name: "lenient".into(), ..part }, hub.folder.path());
+    let folder = merging::write(&VerdictPart { name: "lenient".into(), ..part }, hub.folder.path());
     hub.ran("pull_request.synchronize", &format!("publish {}", shown(&folder))).exits(0);
     assert_eq!(hub.conclusion().as_deref(), Some("neutral"));
 }
@@ -727,7 +727,8 @@ fn n18_an_issue_is_of_the_default_branch_and_of_a_base_that_nobody_chose() {
     {
         let mut part = merging::part("", None, true);
         part.job.as_mut().unwrap().base.by_hand = by_hand;
-        let folder = merging::write(&Part { name: format!("part-{by_hand}"), ..part }, hub.folder.path());
+        let folder =
+            merging::write(&VerdictPart { name: format!("part-{by_hand}"), ..part }, hub.folder.path());
         hub.ran("workflow_dispatch", &format!("publish {} --issue", shown(&folder))).exits(0).says(words);
         assert_eq!(
             hub.fake.issues().iter().filter(|issue| issue.pull.is_none()).count(),

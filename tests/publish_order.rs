@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use gbench_ci::compare::Part;
+use gbench_ci::compare::VerdictPart;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -43,7 +43,7 @@ impl Desk {
     /// A run that has measured something slower, or not.
     fn measured(&self, run: u64, slower: bool, pull_request: Option<u64>) {
         self.known(run);
-        let mut part: Part = merging::part("", None, slower);
+        let mut part: VerdictPart = merging::part("", None, slower);
         part.job.as_mut().unwrap().pull_request = pull_request;
         let verdict = serde_json::to_vec(&part.verdict).unwrap();
         let job = serde_json::to_vec(&part.job).unwrap();
@@ -112,7 +112,7 @@ impl Desk {
 
     /// The folder of a result.
     fn part(&self, slower: bool) -> String {
-        let part = Part { name: format!("result-{slower}"), ..merging::part("", None, slower) };
+        let part = VerdictPart { name: format!("result-{slower}"), ..merging::part("", None, slower) };
         let path: PathBuf = merging::write(&part, self.folder.path());
         path.display().to_string()
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use gbench_ci::model::Exit;
-use gbench_ci::stats::seq_e::{Limits, Version};
+use gbench_ci::stats::seq_e::{SequentialLimits, Version};
 
 use crate::support::gbench;
 
@@ -144,8 +144,8 @@ fn the_table_of_exit_codes_is_the_programs_own() {
 #[test]
 fn the_price_of_a_red_is_the_rules_own() {
     let page = text_of("docs/statistics.md");
-    let (_, table) = page.split_once("<!-- checked: Limits::least_fresh_rounds -->\n").unwrap();
-    let limits = Limits {
+    let (_, table) = page.split_once("<!-- checked: SequentialLimits::least_fresh_rounds -->\n").unwrap();
+    let limits = SequentialLimits {
         version: Version::Two,
         alpha: 0.01,
         alpha_improved: 0.05,

@@ -2,7 +2,7 @@
 
 use gbench_ci::compare::{Merged, Policy, SideInput, Verdict, VerdictDocument, compare};
 use gbench_ci::model::{FailureKind, Outcome, ParamValue, RunRecord};
-use gbench_ci::report::posts::{self, Facts};
+use gbench_ci::report::github::{self as render, PublishContext};
 use gbench_ci::report::{self, Format, Options, Style};
 
 use crate::support::cli::{ran, runs};
@@ -63,7 +63,7 @@ fn n21_equal_causes_of_a_verdict_are_said_once() {
     let document = verdict();
     assert_eq!(document.counts[&Verdict::Invalid], 38);
     let merged = Merged::single("", document.clone());
-    let facts = Facts::default();
+    let facts = PublishContext::default();
     for (name, text) in [
         (
             "terminal",
@@ -83,10 +83,10 @@ fn n21_equal_causes_of_a_verdict_are_said_once() {
                 report::verdict(&document, options, out).unwrap()
             }),
         ),
-        ("comment", posts::comment(&merged, &facts, "<!-- marker -->")),
-        ("summary", posts::step_summary(&merged, &facts)),
-        ("check", posts::check(&merged, &facts).summary),
-        ("issue", posts::issue(&merged, &facts, None).1),
+        ("comment", render::comment(&merged, &facts, "<!-- marker -->")),
+        ("summary", render::step_summary(&merged, &facts)),
+        ("check", render::check(&merged, &facts).summary),
+        ("issue", render::issue(&merged, &facts, None).1),
     ] {
         let plain = text.replace("&#8203;", "");
         says_once(&plain, MANY);
@@ -103,7 +103,7 @@ fn n21_equal_causes_of_a_verdict_are_said_once() {
             );
         }
     }
-    let annotation = &posts::annotations_of_log(&merged, &facts)[0].message;
+    let annotation = &render::annotations_of_log(&merged, &facts)[0].message;
     says_once(annotation, MANY);
     // Where each row is an entry of its own, each says its own cause.
     let junit =
@@ -195,7 +195,8 @@ fn n21_rows_never_look_alike_however_long_their_names_are() {
             }
         }
     }
-    let comment = posts::comment(&Merged::single("", document), &Facts::default(), "<!-- marker -->");
+    let comment =
+        render::comment(&Merged::single("", document), &PublishContext::default(), "<!-- marker -->");
     let mut names: Vec<&str> =
         comment.lines().filter_map(|line| line.strip_prefix("| ")?.split("<br>").next()).collect();
     let count = names.len();

@@ -6,15 +6,20 @@ use std::path::Path;
 use gbench_ci::model::{RecordState, RunRecord};
 use gbench_ci::plan::RoundsPlan;
 use gbench_ci::run::{Referee, Rounds, Stop};
-use gbench_ci::stats::seq_e::{Limits, Status, Version};
+use gbench_ci::stats::seq_e::{SequentialLimits, Status, Version};
 use gbench_ci::store::{ComparisonFolder, read_comparison};
 
 use crate::support::scripted::{
     Decided, Fate, Rounded, Scripted, Started, compare, essence, headers, new_folder, noisy, plan, rounds,
 };
 
-const LIMITS: Limits =
-    Limits { version: Version::Two, alpha: 0.05, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 12 };
+const LIMITS: SequentialLimits = SequentialLimits {
+    version: Version::Two,
+    alpha: 0.05,
+    alpha_improved: 0.05,
+    screen_rounds: 3,
+    most_rounds: 12,
+};
 
 fn read(folder: &ComparisonFolder) -> Vec<RunRecord> {
     let (base, head, control) = read_comparison(folder.root()).unwrap();

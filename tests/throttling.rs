@@ -2,7 +2,7 @@
 
 use gbench_ci::compare::{Policy, SideInput, Verdict, VerdictDocument, compare, compare_sides};
 use gbench_ci::model::*;
-use gbench_ci::report::posts::{self, Facts};
+use gbench_ci::report::github::{self as render, PublishContext};
 
 use crate::fake_nvml;
 use crate::support::cli::{command, ended, newest};
@@ -85,7 +85,7 @@ fn n5_a_power_limit_on_both_sides_is_only_said() {
     );
     assert_eq!(row(&verdict, "quiet1", "time").reason, "", "a plainly unchanged row has nothing to explain");
     let merged = gbench_ci::compare::Merged::single("", verdict);
-    let comment = posts::comment(&merged, &Facts::default(), "<!-- x -->");
+    let comment = render::comment(&merged, &PublishContext::default(), "<!-- x -->");
     assert!(comment.contains("clocks were held down while processes ran: sw"), "{comment}");
 }
 

@@ -9,7 +9,7 @@ use rand_pcg::Pcg64;
 
 use super::draw::{Seed, normal};
 use super::ours::{LIMITS, decide_as_needed};
-use super::paired::group_sequential_rulings;
+use super::paired::group_sequential_results;
 use super::trials::{SIZE, Share, each};
 use gbench_ci::stats::seq_e::Status;
 
@@ -76,7 +76,7 @@ impl Case {
     pub fn red_suites(&self, count: usize, seed: Seed) -> [Share; 2] {
         let red = each(count, |index| {
             let suite = self.suite(seed.named(self.name).at(index as u64));
-            let [ours, theirs] = [self.ours(&suite), group_sequential_rulings(&suite).0];
+            let [ours, theirs] = [self.ours(&suite), group_sequential_results(&suite).0];
             [ours, theirs].map(|statuses| statuses.contains(&Status::Regressed))
         });
         [0, 1].map(|rule| Share::of(red.iter().map(|red| red[rule])))
@@ -92,8 +92,8 @@ impl Case {
     }
 
     fn ours(&self, suite: &[Vec<f64>]) -> Vec<Status> {
-        let rulings = decide_as_needed(suite.len(), &LIMITS, |at, round| suite[at][round]);
-        rulings.iter().map(|ruling| ruling.status).collect()
+        let results = decide_as_needed(suite.len(), &LIMITS, |at, round| suite[at][round]);
+        results.iter().map(|result| result.status).collect()
     }
 
     fn suite(&self, seed: Seed) -> Vec<Vec<f64>> {

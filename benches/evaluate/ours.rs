@@ -1,7 +1,7 @@
 //! SEQ-E as the product decides, through `stats::seq_e`, on simulated rounds.
 
 use gbench_ci::stats::ln_midmean;
-use gbench_ci::stats::seq_e::{Limits, Ruling, Series, Status, Version, decide};
+use gbench_ci::stats::seq_e::{SequentialLimits, SequentialResult, Series, Status, Version, decide};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -17,8 +17,13 @@ pub enum Way {
     Alternating,
 }
 
-pub const LIMITS: Limits =
-    Limits { version: Version::Two, alpha: 0.01, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 40 };
+pub const LIMITS: SequentialLimits = SequentialLimits {
+    version: Version::Two,
+    alpha: 0.01,
+    alpha_improved: 0.05,
+    screen_rounds: 3,
+    most_rounds: 40,
+};
 pub const TARGET: f64 = 0.02;
 pub const MIN_EFFECT: f64 = 0.0025;
 pub const USUAL: Iterations = Iterations { dropped: 10, kept: 30 };
@@ -27,14 +32,14 @@ pub const LEAN: Iterations = Iterations { dropped: 4, kept: 12 };
 /// Minutes from round to round, and from the first process of an alternating round to the second.
 const ROUND_MINUTES: f64 = 2.0;
 const SECOND_MINUTES: f64 = 0.3;
-/// Rounds made between two decisions after the screen. What was decided stays decided, so that the rulings do not depend
+/// Rounds made between two decisions after the screen. What was decided stays decided, so that the results do not depend
 /// on it; more of them cost rounds that nobody looks at, fewer cost decisions.
 const PORTION: usize = 4;
 
 /// The rule and how its rounds are measured.
 #[derive(Clone, Copy, Debug)]
 pub struct SeqE {
-    pub limits: Limits,
+    pub limits: SequentialLimits,
     pub iterations: Iterations,
     pub way: Way,
 }
@@ -44,15 +49,16 @@ impl SeqE {
     pub const LEAN: Self = Self { iterations: LEAN, ..Self::USUAL };
     pub const ALTERNATING: Self = Self { way: Way::Alternating, ..Self::USUAL };
     /// The rule before this one.
-    pub const FIRST: Self = Self { limits: Limits { version: Version::One, ..LIMITS }, ..Self::USUAL };
-    pub const SHORT: Self = Self { limits: Limits { most_rounds: 24, ..LIMITS }, ..Self::USUAL };
+    pub const FIRST: Self =
+        Self { limits: SequentialLimits { version: Version::One, ..LIMITS }, ..Self::USUAL };
+    pub const SHORT: Self = Self { limits: SequentialLimits { most_rounds: 24, ..LIMITS }, ..Self::USUAL };
 
     pub fn named(self, name: &'static str) -> Rule {
         let judge = move |suite: &Suite, change: &[f64], random: &mut Pcg64| {
             let mut rounds = Rounds::new(suite, change, self.limits.most_rounds, self, random);
-            let rulings =
+            let results =
                 decide_as_needed(suite.benchmarks.len(), &self.limits, |at, round| rounds.next(at, round));
-            said(&rulings, self.iterations)
+            said(&results, self.iterations)
         };
         Rule { name, judge: Box::new(judge) }
     }
@@ -68,13 +74,13 @@ pub fn rules() -> Vec<Rule> {
     ]
 }
 
-/// What `rulings` say, and what they took.
-pub fn said(rulings: &[Ruling], iterations: Iterations) -> Said {
-    let rounds: usize = rulings.iter().map(|ruling| ruling.rounds).sum();
-    let rounds = rounds as f64 / rulings.len() as f64;
-    let longest = rulings.iter().map(|ruling| ruling.rounds).max().unwrap_or(0);
+/// What `results` say, and what they took.
+pub fn said(results: &[SequentialResult], iterations: Iterations) -> Said {
+    let rounds: usize = results.iter().map(|result| result.rounds).sum();
+    let rounds = rounds as f64 / results.len() as f64;
+    let longest = results.iter().map(|result| result.rounds).max().unwrap_or(0);
     Said {
-        statuses: rulings.iter().map(|ruling| ruling.status).collect(),
+        statuses: results.iter().map(|result| result.status).collect(),
         rounds,
         iterations: 2.0 * rounds * iterations.all() as f64,
         launches: 2.0 * longest as f64,
@@ -85,9 +91,9 @@ pub fn said(rulings: &[Ruling], iterations: Iterations) -> Said {
 /// the order of its rounds, and only while it is open.
 pub fn decide_as_needed(
     count: usize,
-    limits: &Limits,
+    limits: &SequentialLimits,
     mut difference: impl FnMut(usize, usize) -> f64,
-) -> Vec<Ruling> {
+) -> Vec<SequentialResult> {
     let mut differences = vec![Vec::new(); count];
     let mut open: Vec<usize> = (0..count).collect();
     let (mut rounds, mut until) = (0, limits.screen_rounds);
@@ -95,10 +101,10 @@ pub fn decide_as_needed(
         for &at in &open {
             differences[at].extend((rounds..until).map(|round| difference(at, round)));
         }
-        let (_, rulings) = decide(&series(&differences), limits);
-        open = (0..count).filter(|at| rulings[*at].status == Status::Open).collect();
+        let (_, results) = decide(&series(&differences), limits);
+        open = (0..count).filter(|at| results[*at].status == Status::Open).collect();
         if open.is_empty() {
-            return rulings;
+            return results;
         }
         rounds = until;
         until = (rounds + PORTION).min(limits.most_rounds);

@@ -40,7 +40,7 @@ fn group_sequential(name: &'static str) -> Rule {
     let most = LOOKS[LOOKS.len() - 1];
     let judge = move |suite: &Suite, change: &[f64], random: &mut Pcg64| {
         let differences = Rounds::new(suite, change, most, SeqE::USUAL, random).all(most);
-        let (statuses, rounds) = group_sequential_rulings(&differences);
+        let (statuses, rounds) = group_sequential_results(&differences);
         let longest = rounds.iter().copied().max().unwrap_or(0);
         let mean = rounds.iter().sum::<usize>() as f64 / rounds.len() as f64;
         Said {
@@ -62,7 +62,7 @@ pub fn fixed_reds(differences: &[Vec<f64>], rounds: usize) -> Vec<bool> {
 }
 
 /// Statuses, and the look at which each stopped.
-pub fn group_sequential_rulings(differences: &[Vec<f64>]) -> (Vec<Status>, Vec<usize>) {
+pub fn group_sequential_results(differences: &[Vec<f64>]) -> (Vec<Status>, Vec<usize>) {
     let tests = (differences.len() * LOOKS.len()) as f64;
     let most = LOOKS[LOOKS.len() - 1];
     let mut statuses = vec![Status::Exhausted; differences.len()];

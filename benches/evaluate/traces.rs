@@ -116,17 +116,17 @@ impl Corpus {
         self.suites(count, seed, |benchmarks, random| {
             let mut launches = 0;
             let mut samples = 0;
-            let rulings = decide_as_needed(benchmarks.len(), &LIMITS, |at, round| {
+            let results = decide_as_needed(benchmarks.len(), &LIMITS, |at, round| {
                 let [base, head] = benchmarks[at].pair(way, change(at, percent), random);
                 launches = launches.max(2 * (round + 1));
                 samples += base.len() + head.len();
                 location(head) - location(base)
             });
-            let rounds: usize = rulings.iter().map(|ruling| ruling.rounds).sum();
+            let rounds: usize = results.iter().map(|result| result.rounds).sum();
             Said {
-                statuses: rulings.iter().map(|ruling| ruling.status).collect(),
-                rounds: rounds as f64 / rulings.len() as f64,
-                iterations: samples as f64 / rulings.len() as f64,
+                statuses: results.iter().map(|result| result.status).collect(),
+                rounds: rounds as f64 / results.len() as f64,
+                iterations: samples as f64 / results.len() as f64,
                 launches: launches as f64,
             }
         })

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::progress::Reporter;
-use crate::compare::{Policy, SeqE, SideInput, Standing, standing};
+use crate::compare::{CaseProgress, Policy, SeqE, SideInput, case_progress};
 use crate::model::{CaseId, Comparison, RunRecord};
 use crate::report::plural;
 use crate::run::{Next, Referee, RoundsState};
@@ -48,25 +48,25 @@ impl SequentialStopping {
         }
     }
 
-    fn standings(&self, state: &RoundsState<'_>) -> Vec<Standing> {
+    fn standings(&self, state: &RoundsState<'_>) -> Vec<CaseProgress> {
         let side = |index: usize| SideInput { record: state.records[index], name: self.names[index].clone() };
         // It fails only for a record that holds a case twice, which a plan cannot.
-        standing(&self.rule, &side(0), &side(1), &self.policy).unwrap_or_default()
+        case_progress(&self.rule, &side(0), &side(1), &self.policy).unwrap_or_default()
     }
 
     /// What is to be measured in the rounds after the screen, dearest last.
     fn suspects(&self, state: &RoundsState<'_>) -> Vec<Suspect> {
         let pairs = pairs_by_case(state);
         let (screen, most) = (self.rule.rule.screen_rounds, self.rule.rule.most_rounds);
-        let suspect = |standing: Standing| {
-            let pair = *pairs.get(&standing.case)?;
+        let suspect = |case_progress: CaseProgress| {
+            let pair = *pairs.get(&case_progress.case)?;
             let left = most.saturating_sub(state.pairs[pair].rounds);
             let round = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
-            let open = standing.open && state.pairs[pair].open && left > 0;
-            let probable = standing.more_rounds.map_or(left, |more| more.min(left));
+            let open = case_progress.open && state.pairs[pair].open && left > 0;
+            let probable = case_progress.more_rounds.map_or(left, |more| more.min(left));
             open.then(|| Suspect {
                 pair,
-                hopeless: standing.more_rounds.is_none(),
+                hopeless: case_progress.more_rounds.is_none(),
                 round,
                 spent: round * f64::from(state.pairs[pair].rounds.saturating_sub(screen)),
                 probably: round * f64::from(probable),

@@ -55,7 +55,7 @@ pub fn deliver(
     wrote(out.write_all(heading.as_bytes()))?;
     wrote(out.write_all(&text))?;
     let (exit, of_anchor) = (exit_from(first), exit_from(anchored));
-    let graver = exit.graver(of_anchor);
+    let graver = exit.most_severe(of_anchor);
     if format == Format::Terminal {
         if let Some(folder) = places.reports {
             let [verdict, report] = ["verdict.json", "verdict.md"]

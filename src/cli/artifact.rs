@@ -18,7 +18,7 @@ mod zip;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::compare::{Conclusion, Gap, Merged, Part, merge_with, merged_job};
+use crate::compare::{Conclusion, Merged, MissingPart, VerdictPart, merge_with, merged_job};
 use crate::model::{Fault, Job, Result};
 
 pub use check::{job, merged, verdict};
@@ -48,9 +48,9 @@ fn refused(name: &str, what: impl std::fmt::Display) -> Fault {
 /// What one or several artifacts hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contents {
-    pub parts: Vec<Part>,
+    pub parts: Vec<VerdictPart>,
     /// Comparisons and jobs without a verdict.
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<MissingPart>,
     /// What `merge` wrote, with the job that stands for all.
     pub merged: Vec<(String, Merged, Option<Job>)>,
     /// Jobs that measured nothing because the change touches nothing that they measure, with their parts' names.
@@ -90,9 +90,12 @@ pub fn read_folder(path: &Path) -> Result<Contents> {
 }
 
 /// What is missing of so many parts.
-pub fn too_few(expect: Option<u32>, found: usize) -> Option<Gap> {
+pub fn too_few(expect: Option<u32>, found: usize) -> Option<MissingPart> {
     let expect = expect.filter(|expect| found < *expect as usize)?;
-    Some(Gap { what: format!("{found} of {expect} parts came with a verdict"), ..Gap::default() })
+    Some(MissingPart {
+        what: format!("{found} of {expect} parts came with a verdict"),
+        ..MissingPart::default()
+    })
 }
 
 impl Contents {
@@ -118,7 +121,7 @@ impl Contents {
                 let word: String = word.chars().filter(char::is_ascii_lowercase).take(20).collect();
                 let what =
                     format!("the measuring jobs ended with `{word}`, and nothing that they left says why");
-                self.gaps.push(Gap { what, ..Gap::default() });
+                self.gaps.push(MissingPart { what, ..MissingPart::default() });
             }
         }
         Ok(self)
@@ -150,7 +153,7 @@ impl Contents {
     /// hold them.
     pub fn whole(mut self) -> Result<(Merged, Option<Job>)> {
         // Beside parts that did measure, one that did not is missing.
-        self.gaps.extend(self.untouched.iter().map(|(name, job)| Gap {
+        self.gaps.extend(self.untouched.iter().map(|(name, job)| MissingPart {
             label: Some(job.label.clone()),
             shard: job.shard,
             what: format!("part `{name}` measured nothing, because nothing that it measures was touched"),
@@ -172,7 +175,7 @@ impl Contents {
             |code| crate::model::Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code);
         for part in &self.parts {
             let (own, of_all) = (exit(part.verdict.exit_code), exit(merged.exit_code));
-            if own.zip(of_all).is_none_or(|(own, of_all)| own.graver(of_all) != of_all) {
+            if own.zip(of_all).is_none_or(|(own, of_all)| own.most_severe(of_all) != of_all) {
                 let what =
                     format!("the merged verdict is less grave than the part `{}` beside it", part.name);
                 return Err(refused(&name, what));
@@ -227,13 +230,13 @@ fn contents(name: &str, files: &impl Files) -> Result<Contents> {
                 let what = "its two sides were measured with a suite file that somebody chose, and a job is judged by its base's";
                 return Err(refused(&called, what));
             }
-            contents.parts.push(Part { name: called, job, verdict });
+            contents.parts.push(VerdictPart { name: called, job, verdict });
         } else if let Some(job) = job.clone().filter(|job| job.untouched.is_some() && !found.records) {
             contents.untouched.push((called, job));
         } else if found.records || job.is_some() {
             let why =
                 if found.records { "its comparison did not come to its end" } else { "nothing was measured" };
-            contents.gaps.push(Gap {
+            contents.gaps.push(MissingPart {
                 label: job.as_ref().map(|job| job.label.clone()),
                 shard: job.as_ref().and_then(|job| job.shard),
                 what: format!("part `{called}` has no verdict: {why}"),
@@ -247,8 +250,11 @@ fn contents(name: &str, files: &impl Files) -> Result<Contents> {
 
 /// Folders that should hold something, and do not: of a job that ended before it measured. And the whole, if nothing is
 /// there at all.
-fn empty(name: &str, found: &BTreeMap<&str, Found>, folders: &[String]) -> Vec<Gap> {
-    let gap = |what: String| Gap { what: format!("part `{what}` holds no verdict"), ..Gap::default() };
+fn empty(name: &str, found: &BTreeMap<&str, Found>, folders: &[String]) -> Vec<MissingPart> {
+    let gap = |what: String| MissingPart {
+        what: format!("part `{what}` holds no verdict"),
+        ..MissingPart::default()
+    };
     if found.is_empty() {
         return vec![gap(name.to_owned())];
     }

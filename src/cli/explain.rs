@@ -11,8 +11,8 @@ use crate::app::compare_records::policy;
 use crate::app::kept_comparison::Kept;
 use crate::app::subject::Subject;
 use crate::compare::{
-    Argument, Group, Merged, Policy, SeqE, SideInput, VerdictDocument, arguments_of, compare_sides,
-    named_sides, verdict_of,
+    DecisionTrace, Group, Merged, Policy, SeqE, SideInput, VerdictDocument, compare_sides,
+    decision_traces_of, named_sides, verdict_of,
 };
 use crate::model::{CaseId, Exit, Fault, Result, RunRecord};
 use crate::report::explain::{self, Explained, Rowless};
@@ -85,8 +85,8 @@ pub fn run(args: &ExplainArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
 fn explain_kept(args: &ExplainArgs, kept: &Kept, out: &mut impl Write) -> Result<Exit> {
     let sides = [&kept.base, &kept.head].into_iter().flat_map(|record| &record.cases);
     let cases = cases(&args.case, sides.map(|case| &case.id))?;
-    let (document, arguments) = judged(args, kept, &cases)?;
-    tell(args, &cases, &document, &arguments, out)
+    let (document, traces) = judged(args, kept, &cases)?;
+    tell(args, &cases, &document, &traces, out)
 }
 
 /// From a verdict alone: what its rows say.
@@ -154,11 +154,11 @@ fn tell(
     args: &ExplainArgs,
     cases: &[CaseId],
     document: &VerdictDocument,
-    arguments: &[Argument],
+    traces: &[DecisionTrace],
     out: &mut impl Write,
 ) -> Result<Exit> {
-    let mut by_row: HashMap<(&CaseId, &str), &Argument> = HashMap::new();
-    by_row.extend(arguments.iter().map(|argument| ((&argument.case, argument.metric.as_str()), argument)));
+    let mut by_row: HashMap<(&CaseId, &str), &DecisionTrace> = HashMap::new();
+    by_row.extend(traces.iter().map(|trace| ((&trace.case, trace.metric.as_str()), trace)));
     let fits = args.metric.as_deref().map(|glob| fitting("--metric", glob)).transpose()?;
     // A case that failed has a row without a metric, which speaks for each of them.
     let wanted = |metric: &str| metric.is_empty() || fits.as_ref().is_none_or(|fits| fits(metric));
@@ -169,10 +169,7 @@ fn tell(
         .map(|row| Explained {
             document,
             row,
-            argument: by_row
-                .get(&(&row.case, row.metric.as_str()))
-                .copied()
-                .filter(|_| row.sequence.is_some()),
+            trace: by_row.get(&(&row.case, row.metric.as_str())).copied().filter(|_| row.sequence.is_some()),
         })
         .collect();
     if let (true, false, Some(glob)) = (rows.is_empty(), of_case.is_empty(), &args.metric) {
@@ -184,7 +181,7 @@ fn tell(
         .map(|case| Rowless { case, reason: why_no_row(document) })
         .collect();
     if let Some(path) = &args.svg {
-        let drawn: Vec<&Explained> = rows.iter().filter(|row| row.argument.is_some()).collect();
+        let drawn: Vec<&Explained> = rows.iter().filter(|row| row.trace.is_some()).collect();
         match drawn.as_slice() {
             [one] => write_atomically(path, explain::svg(one).as_bytes())?,
             [] => {
@@ -212,7 +209,11 @@ fn no_metric(glob: &str, known: &[&str]) -> Fault {
 }
 
 /// The verdict of the records, and the argument of every wanted row that rounds decided.
-fn judged(args: &ExplainArgs, kept: &Kept, cases: &[CaseId]) -> Result<(VerdictDocument, Vec<Argument>)> {
+fn judged(
+    args: &ExplainArgs,
+    kept: &Kept,
+    cases: &[CaseId],
+) -> Result<(VerdictDocument, Vec<DecisionTrace>)> {
     let in_rounds = kept.base.comparison.as_deref().filter(|_| kept.head.comparison.is_some());
     let Some(comparison) = in_rounds else {
         // Records that were measured apart: judged as `compare BASE HEAD` judges them without a suite file.
@@ -226,8 +227,8 @@ fn judged(args: &ExplainArgs, kept: &Kept, cases: &[CaseId]) -> Result<(VerdictD
     let document = verdict_of(&kept.base, &kept.head, kept.control.as_ref())?;
     let [base, head] = named_sides(&kept.base, &kept.head, comparison);
     let rule = SeqE::of(comparison).ended_as(comparison, [&kept.base, &kept.head]);
-    let arguments = arguments_of(&rule, &base, &head, &Policy::of(comparison), |id| cases.contains(id))?;
-    Ok((document, arguments))
+    let traces = decision_traces_of(&rule, &base, &head, &Policy::of(comparison), |id| cases.contains(id))?;
+    Ok((document, traces))
 }
 
 /// The cases that the words mean: by their whole name, else by benchmark, else by glob.

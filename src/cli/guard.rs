@@ -9,7 +9,7 @@ use crate::app::measure::own_binary;
 use crate::github::{ApiError, Client, Limits, Token, approval, commands};
 use crate::guard::install::{Allowed, Places, policy, script};
 use crate::guard::sound::{RunnerUser, findings, line};
-use crate::guard::{GuardedJob, Policy, decide, log};
+use crate::guard::{GuardPolicy, GuardedJob, decide, log};
 use crate::model::{Exit, Fault, Result};
 use crate::store::write_atomically;
 
@@ -109,7 +109,7 @@ pub fn run(args: &GuardArgs, out: &mut impl Write) -> Result<Exit> {
 /// The hook itself. Whatever goes wrong is an error, and every error fails the job.
 fn hook(policy: &Path, out: &mut impl Write) -> Result<Exit> {
     let variable = |name: &str| std::env::var(name).ok();
-    let policy = Policy::read(policy)?;
+    let policy = GuardPolicy::read(policy)?;
     let judged = judge(&policy, &variable);
     let Err(fault) = &judged else {
         let slug = variable("GITHUB_REPOSITORY").unwrap_or_default();
@@ -150,7 +150,7 @@ fn told(variable: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Option<
 }
 
 /// Errors: the job may not run here, with exit code 5, or that could not be found out.
-fn judge(policy: &Policy, variable: &dyn Fn(&str) -> Option<String>) -> Result<()> {
+fn judge(policy: &GuardPolicy, variable: &dyn Fn(&str) -> Option<String>) -> Result<()> {
     let job = GuardedJob::read(variable)?;
     match decide(policy, &job, &|job, label| ask(policy, job, label))? {
         Ok(()) => Ok(()),
@@ -159,7 +159,7 @@ fn judge(policy: &Policy, variable: &dyn Fn(&str) -> Option<String>) -> Result<(
 }
 
 /// Asks GitHub for the label. A job waits for the answer, but not for long.
-fn ask(policy: &Policy, job: &GuardedJob, label: &str) -> Result<std::result::Result<(), String>> {
+fn ask(policy: &GuardPolicy, job: &GuardedJob, label: &str) -> Result<std::result::Result<(), String>> {
     use std::time::Duration;
     let context = &job.context;
     let (Some(pull), Some(run)) = (&context.pull_request, &context.run) else {
@@ -234,7 +234,7 @@ fn install(args: &GuardInstallArgs, out: &mut impl Write) -> Result<Exit> {
     };
     let text = policy(&allowed, &places);
     // What cannot be followed is not written either.
-    Policy::parse(&places.policy, &text)?;
+    GuardPolicy::parse(&places.policy, &text)?;
     let fault = |path: &Path, error: std::io::Error| {
         let next = "run it as root, or name another place with `--folder`";
         Fault::at_path(path, format!("cannot be written: {error}"), next)
@@ -305,7 +305,7 @@ fn check(args: &GuardCheckArgs, out: &mut impl Write) -> Result<Exit> {
             let of_line = |line: &str| line.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
             text.lines().find_map(of_line)
         };
-        judge(&Policy::read(&places.policy)?, &value)?;
+        judge(&GuardPolicy::read(&places.policy)?, &value)?;
         wrote(writeln!(out, "the job of {} may run here", path.display()))?;
     }
     Ok(if is_sound { Exit::Pass } else { Exit::Machine })

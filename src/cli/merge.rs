@@ -12,10 +12,10 @@ use super::terminal::style;
 use super::terminal::write::wrote;
 use crate::app::paths::shown;
 use crate::app::subject::MERGED;
-use crate::compare::{Gap, Merged, merge_records};
+use crate::compare::{Merged, MissingPart, merge_records};
 use crate::github::commands;
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
-use crate::report::posts::untouched_words;
+use crate::report::github::untouched_words;
 use crate::report::{Format, Input, Options, Style};
 use crate::store::{RunFolder, make_unwatched, read_record, write_atomically};
 
@@ -139,7 +139,7 @@ fn prepare(folder: &Path) -> Result<()> {
     })
 }
 
-fn records(args: &MergeArgs, runs: &[PathBuf], gaps: &[Gap], out: &mut impl Write) -> Result<Exit> {
+fn records(args: &MergeArgs, runs: &[PathBuf], gaps: &[MissingPart], out: &mut impl Write) -> Result<Exit> {
     let read = |path: &PathBuf| Ok((shown(path), read_record(path)?));
     let parts: Vec<(String, RunRecord)> = runs.iter().map(read).collect::<Result<_>>()?;
     let found = parts.len();
@@ -158,7 +158,7 @@ fn records(args: &MergeArgs, runs: &[PathBuf], gaps: &[Gap], out: &mut impl Writ
     let path = RunFolder::create(&args.output, &record)?.finish(&record)?;
     let exit = print(&Input::Record(Box::new(record)), args, out)?;
     say(args.format, &format!("record {}", shown(&path)), out)?;
-    Ok(if incomplete { exit.graver(Exit::Failed) } else { exit })
+    Ok(if incomplete { exit.most_severe(Exit::Failed) } else { exit })
 }
 
 fn print(input: &Input, args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {

@@ -2,15 +2,15 @@
 //! nothing of them: from 1e-9 to 1e-8 is ten times as much and still exact, from 1e-6 to 0.9 is a wrong answer.
 
 use crate::model::Better;
-use crate::stats::{Group, TQuantiles, Welch};
+use crate::stats::{SampleGroup, TQuantiles, Welch};
 
-use super::{Decision, Evidence, Verdict};
+use super::{Evidence, RowDecision, Verdict};
 
 /// Of a difference of two decimal figures, forgiven where it meets the margin.
 const ROUNDING: f64 = 1e-9;
 
 /// Both sides gave one value each, in at least `least` processes: no chance is involved. `None` of others.
-pub fn known(evidence: &Evidence, least: usize) -> Option<Decision> {
+pub fn known(evidence: &Evidence, least: usize) -> Option<RowDecision> {
     let value = |centres: &[f64]| {
         let first = *centres.first()?;
         (centres.len() >= least && centres.iter().all(|centre| *centre == first)).then_some(first)
@@ -30,13 +30,13 @@ pub fn known(evidence: &Evidence, least: usize) -> Option<Decision> {
 const LEVEL: f64 = 0.001;
 
 /// The sides of two records that were measured apart, each process one value.
-pub fn apart(evidence: &Evidence, quantiles: &mut TQuantiles) -> Decision {
+pub fn apart(evidence: &Evidence, quantiles: &mut TQuantiles) -> RowDecision {
     let (base, head) = (&evidence.base.centres, &evidence.head.centres);
     let alike = base.iter().chain(head).all(|value| *value == base[0]);
     if let Some(decision) = known(evidence, if alike { 1 } else { 2 }) {
         return decision;
     }
-    let (Some(base), Some(head)) = (Group::of(base), Group::of(head)) else {
+    let (Some(base), Some(head)) = (SampleGroup::of(base), SampleGroup::of(head)) else {
         let mut decision = decision(evidence, Verdict::Inconclusive, false);
         decision.reason = "one process on a side does not show how much processes differ by chance".into();
         decision.next = "measure both sides with at least 2 processes, better 5: `--processes 5`".into();
@@ -70,7 +70,7 @@ fn margin(evidence: &Evidence) -> f64 {
     evidence.limits.margin.unwrap_or(0.0) * (1.0 + ROUNDING)
 }
 
-fn decision(evidence: &Evidence, verdict: Verdict, tested: bool) -> Decision {
+fn decision(evidence: &Evidence, verdict: Verdict, tested: bool) -> RowDecision {
     let (base, head) = (evidence.base.row_centre(), evidence.head.row_centre());
     let changed = matches!(verdict, Verdict::Regressed | Verdict::Improved);
     let reason = match (changed, base.zip(head)) {
@@ -86,5 +86,5 @@ fn decision(evidence: &Evidence, verdict: Verdict, tested: bool) -> Decision {
         }
         _ => "",
     };
-    Decision { verdict, reason, next: next.into(), change: None, sequence: None, tested, open: false }
+    RowDecision { verdict, reason, next: next.into(), change: None, sequence: None, tested, open: false }
 }

@@ -10,7 +10,7 @@ use super::{Change, Conclusion, Method, Policy, Row, RowSide, Verdict, VerdictDo
 
 /// What policy makes of gaps and doubts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stakes {
+pub struct FailurePolicy {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
     /// A row that is probably worse, or impossible, is never passed over. Not so under the rule `seq-e`, whose kept verdicts
@@ -20,7 +20,7 @@ pub struct Stakes {
     pub no_reference: bool,
 }
 
-impl From<&Policy> for Stakes {
+impl From<&Policy> for FailurePolicy {
     fn from(policy: &Policy) -> Self {
         Self {
             inconclusive_fails: policy.inconclusive_fails,
@@ -31,7 +31,7 @@ impl From<&Policy> for Stakes {
     }
 }
 
-impl From<&Method> for Stakes {
+impl From<&Method> for FailurePolicy {
     fn from(method: &Method) -> Self {
         Self {
             inconclusive_fails: method.inconclusive_fails,
@@ -44,7 +44,12 @@ impl From<&Method> for Stakes {
 
 /// Conclusion and exit code of rows. `comparable`: no field that must agree differs anywhere; `in_the_dark`: a row is
 /// inconclusive for want of a history.
-pub fn conclude(comparable: bool, rows: &[Row], in_the_dark: bool, stakes: Stakes) -> (Conclusion, Exit) {
+pub fn conclude(
+    comparable: bool,
+    rows: &[Row],
+    in_the_dark: bool,
+    failure_policy: FailurePolicy,
+) -> (Conclusion, Exit) {
     let any = |verdict| rows.iter().any(|row| row.verdict == verdict);
     let compared = rows.iter().filter(|row| was_compared(row)).count();
     let doubtful = rows.iter().filter(|row| row.verdict == Verdict::Inconclusive).count();
@@ -60,25 +65,25 @@ pub fn conclude(comparable: bool, rows: &[Row], in_the_dark: bool, stakes: Stake
     };
     let exit = if any(Verdict::Regressed) {
         Exit::Regression
-    } else if gaps && stakes.failed_fails || compared == 0 {
+    } else if gaps && failure_policy.failed_fails || compared == 0 {
         Exit::Failed
     } else if doubtful > 0
-        && (stakes.inconclusive_fails
+        && (failure_policy.inconclusive_fails
             || in_the_dark
             || doubtful == compared
-            || stakes.doubt_fails && rows.iter().any(is_suspicious))
+            || failure_policy.doubt_fails && rows.iter().any(is_suspicious))
     {
         Exit::Inconclusive
     } else {
         Exit::Pass
     };
-    let (conclusion, exit) = match stakes.no_reference {
-        true => (graver(conclusion, Conclusion::Inconclusive), exit.graver(Exit::Inconclusive)),
+    let (conclusion, exit) = match failure_policy.no_reference {
+        true => (most_severe(conclusion, Conclusion::Inconclusive), exit.most_severe(Exit::Inconclusive)),
         false => (conclusion, exit),
     };
     match comparable {
         true => (conclusion, exit),
-        false => (graver(conclusion, Conclusion::Incomparable), exit.graver(Exit::Machine)),
+        false => (most_severe(conclusion, Conclusion::Incomparable), exit.most_severe(Exit::Machine)),
     }
 }
 
@@ -107,16 +112,16 @@ fn is_suspicious(row: &Row) -> bool {
     impossible || is_probably_worse(row)
 }
 
-/// The one of two conclusions that speaks for both, in the order of [`Exit::graver`].
-pub fn graver(one: Conclusion, other: Conclusion) -> Conclusion {
-    const GRAVEST_FIRST: [Conclusion; 5] = [
+/// The one of two conclusions that speaks for both, in the order of [`Exit::most_severe`].
+pub fn most_severe(one: Conclusion, other: Conclusion) -> Conclusion {
+    const MOST_SEVERE_FIRST: [Conclusion; 5] = [
         Conclusion::Regressed,
         Conclusion::Incomparable,
         Conclusion::Failed,
         Conclusion::Inconclusive,
         Conclusion::Pass,
     ];
-    GRAVEST_FIRST.into_iter().find(|conclusion| [one, other].contains(conclusion)).unwrap_or(one)
+    MOST_SEVERE_FIRST.into_iter().find(|conclusion| [one, other].contains(conclusion)).unwrap_or(one)
 }
 
 /// Verdict to number of rows, every verdict present.
@@ -126,7 +131,7 @@ pub fn counts(rows: &[Row]) -> BTreeMap<Verdict, u32> {
 }
 
 /// By verdict, then the larger change first, then by identity.
-pub fn by_weight(a: &Row, b: &Row) -> std::cmp::Ordering {
+pub fn severity_order(a: &Row, b: &Row) -> std::cmp::Ordering {
     let size = |row: &Row| row.change.as_ref().map_or(f64::INFINITY, |change| change.slowdown.abs());
     a.verdict
         .cmp(&b.verdict)
@@ -144,8 +149,8 @@ pub fn exit_of(code: u8) -> Option<Exit> {
 /// for a history, because the document does not say of each row whether it had enough, and for stored records.
 pub fn derived(document: &VerdictDocument) -> (Conclusion, Vec<Exit>) {
     let comparable = !document.differences.iter().any(|difference| difference.strict);
-    let stakes = Stakes::from(&document.method);
-    let of = |in_the_dark| conclude(comparable, &document.rows, in_the_dark, stakes);
+    let failure_policy = FailurePolicy::from(&document.method);
+    let of = |in_the_dark| conclude(comparable, &document.rows, in_the_dark, failure_policy);
     let (conclusion, exit) = of(false);
     let sessions = document.method.sessions.as_ref();
     let mut exits = match sessions {
@@ -155,7 +160,7 @@ pub fn derived(document: &VerdictDocument) -> (Conclusion, Vec<Exit>) {
     };
     if document.method.rounds.is_none() {
         // Versions before passed over what is probably worse, and their verdicts of stored records name the same rule.
-        let lenient = Stakes { doubt_fails: false, ..stakes };
+        let lenient = FailurePolicy { doubt_fails: false, ..failure_policy };
         exits.push(conclude(comparable, &document.rows, false, lenient).1);
     }
     (conclusion, exits)
@@ -163,7 +168,7 @@ pub fn derived(document: &VerdictDocument) -> (Conclusion, Vec<Exit>) {
 
 /// Holds what a verdict says of itself against its rows. Errors: what does not follow from them, in one sentence without
 /// a period.
-pub fn follows(document: &VerdictDocument) -> Result<(), String> {
+pub fn check_consistency(document: &VerdictDocument) -> Result<(), String> {
     let (conclusion, exits) = derived(document);
     let counted = counts(&document.rows);
     if document.counts != counted {

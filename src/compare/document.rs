@@ -207,19 +207,20 @@ pub struct RoundsMethod {
     /// Rounds after which an open case is inconclusive.
     pub most_rounds: u32,
     /// M: rows that the screen left open; they share `alpha`.
-    pub suspects: u32,
+    #[serde(rename = "suspects")]
+    pub candidates: u32,
     /// Seed of the coin that decided who went first.
     pub seed: u64,
     pub way: Way,
     /// Pooled, bias-corrected lag-1 correlation of the differences; near 0 where nothing sticks to a side.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stickiness: Option<f64>,
+    #[serde(default, rename = "stickiness", skip_serializing_if = "Option::is_none")]
+    pub serial_correlation: Option<f64>,
     /// Its standard error. Absent where the rule `seq-e` decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stickiness_error: Option<f64>,
+    #[serde(default, rename = "stickiness_error", skip_serializing_if = "Option::is_none")]
+    pub serial_correlation_error: Option<f64>,
     /// Median slowdown over all rows of the metric that most of them measure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shift: Option<f64>,
+    #[serde(default, rename = "shift", skip_serializing_if = "Option::is_none")]
+    pub location_shift: Option<f64>,
     /// Rows of the base that were compared with itself.
     pub controls: u32,
     /// Those of them that came out changed, which they cannot be.

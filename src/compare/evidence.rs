@@ -21,8 +21,8 @@ pub struct Evidence<'a> {
     pub threshold: f64,
     /// Used by rules over rounds; the margin by all.
     pub limits: RowLimits,
-    pub base: Measured<'a>,
-    pub head: Measured<'a>,
+    pub base: MeasuredSide<'a>,
+    pub head: MeasuredSide<'a>,
 }
 
 /// What a row asks of a rule over rounds, and its absolute margin.
@@ -42,7 +42,7 @@ pub struct RowLimits {
 
 /// One side: never without a process, and every number finite.
 #[derive(Clone, Debug)]
-pub struct Measured<'a> {
+pub struct MeasuredSide<'a> {
     /// In the order in which they ran.
     pub processes: Vec<ProcessValues<'a>>,
     /// The median of each process, in the same order: the statistical unit.
@@ -75,7 +75,7 @@ pub enum Unusable {
     NotFinite,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> MeasuredSide<'a> {
     /// The complete processes of a metric; those that did not end well are left out.
     /// `scratch` is overwritten: 10,000 cases need one buffer, not 100,000.
     pub fn of(case: &'a CaseRecord, metric: &'a Metric, scratch: &mut Vec<f64>) -> Result<Self, Unusable> {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{CaseId, CaseRecord, RunId, RunRecord, Side, Strictness};
 
 use super::comparability::differences;
-use super::evidence::Measured;
+use super::evidence::MeasuredSide;
 use super::key::other_question;
 
 /// The past of one comparison: what stored records of comparable machines hold of each case and metric.
@@ -73,7 +73,7 @@ impl History {
         };
         for case in record.cases.iter().filter(alike) {
             for metric in &case.metrics {
-                let Ok(measured) = Measured::of(case, metric, &mut scratch) else { continue };
+                let Ok(measured) = MeasuredSide::of(case, metric, &mut scratch) else { continue };
                 let centres = measured.centres;
                 let past = self.past(&case.id, &metric.name, &metric.unit);
                 let session = Session { run_id: record.run_id.clone(), centres };

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use crate::model::{CaseRecord, Origin, Thermal, Timing};
 
-use super::pairing::Pair;
-use super::words::{count, list};
+use super::pairing::CasePair;
+use crate::model::text::{count, list};
 
 /// Settings that say how much work a process does. The number of processes is none of them.
 const WORK: [&str; 4] = ["iterations", "warmup", "duration", "burnin"];
@@ -54,7 +54,7 @@ fn reaches(name: &str, case: &CaseRecord) -> bool {
 
 /// What differs: settings, whether they refuse the case or not; and command and environment, which are for the reader to
 /// judge: they may be the very change that is looked at, or another size of the problem.
-pub fn warnings(pairs: &[Pair]) -> Vec<String> {
+pub fn warnings(pairs: &[CasePair]) -> Vec<String> {
     let mut told: BTreeMap<(&str, String, String), usize> = BTreeMap::new();
     let mut started = Vec::new();
     for (base, head) in pairs.iter().filter_map(|pair| Some((pair.base?, pair.head?))) {

@@ -17,7 +17,7 @@ pub struct Merged {
     /// `gbench-ci/merged/v1`.
     pub schema: String,
     pub tool_version: String,
-    /// The gravest of the groups'.
+    /// The most severe of the groups'.
     pub conclusion: Conclusion,
     /// Likewise.
     pub exit_code: u8,

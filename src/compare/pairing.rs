@@ -8,14 +8,14 @@ use super::SideInput;
 
 /// One case, on one side or on both.
 #[derive(Clone, Copy, Debug)]
-pub struct Pair<'a> {
+pub struct CasePair<'a> {
     pub id: &'a CaseId,
     pub base: Option<&'a CaseRecord>,
     pub head: Option<&'a CaseRecord>,
 }
 
 /// Pairs two records. Errors: a case, or a metric of a case, that stands twice in one record.
-pub fn pair<'a>(base: &'a SideInput, head: &'a SideInput) -> Result<Vec<Pair<'a>>> {
+pub fn pair<'a>(base: &'a SideInput, head: &'a SideInput) -> Result<Vec<CasePair<'a>>> {
     let mut of_head = index(head)?;
     index(base)?;
 
@@ -23,15 +23,15 @@ pub fn pair<'a>(base: &'a SideInput, head: &'a SideInput) -> Result<Vec<Pair<'a>
     let mut left_over = Vec::new();
     for case in &base.record.cases {
         match of_head.remove(&case.id) {
-            Some(other) => pairs.push(Pair { id: &case.id, base: Some(case), head: Some(other) }),
+            Some(other) => pairs.push(CasePair { id: &case.id, base: Some(case), head: Some(other) }),
             None => left_over.push(case),
         }
     }
     let mut unmatched: Vec<&CaseRecord> =
         head.record.cases.iter().filter(|case| of_head.contains_key(&case.id)).collect();
     pair_unknown_devices(&mut left_over, &mut unmatched, &mut pairs);
-    pairs.extend(left_over.into_iter().map(|case| Pair { id: &case.id, base: Some(case), head: None }));
-    pairs.extend(unmatched.into_iter().map(|case| Pair { id: &case.id, base: None, head: Some(case) }));
+    pairs.extend(left_over.into_iter().map(|case| CasePair { id: &case.id, base: Some(case), head: None }));
+    pairs.extend(unmatched.into_iter().map(|case| CasePair { id: &case.id, base: None, head: Some(case) }));
     Ok(pairs)
 }
 
@@ -49,7 +49,7 @@ fn index<'a>(side: &'a SideInput) -> Result<HashMap<&'a CaseId, &'a CaseRecord>>
 fn pair_unknown_devices<'a>(
     base: &mut Vec<&'a CaseRecord>,
     head: &mut Vec<&'a CaseRecord>,
-    pairs: &mut Vec<Pair<'a>>,
+    pairs: &mut Vec<CasePair<'a>>,
 ) {
     let mut groups: BTreeMap<CaseId, (Vec<&CaseRecord>, Vec<&CaseRecord>)> = BTreeMap::new();
     for case in base.iter() {
@@ -63,7 +63,7 @@ fn pair_unknown_devices<'a>(
         let ([base], [head]) = (base.as_slice(), head.as_slice()) else { continue };
         if device_unknown(base) || device_unknown(head) {
             let id = if device_unknown(base) { &head.id } else { &base.id };
-            pairs.push(Pair { id, base: Some(base), head: Some(head) });
+            pairs.push(CasePair { id, base: Some(base), head: Some(head) });
             taken.extend([std::ptr::from_ref(*base), std::ptr::from_ref(*head)]);
         }
     }
@@ -81,7 +81,7 @@ fn without_device(id: &CaseId) -> CaseId {
 
 /// How a case of the other side that shares benchmark, variant and parameters differs nevertheless: a reader
 /// who finds a case missing wants to know that its twin ran cold, or on the CPU.
-pub fn near_miss(id: &CaseId, others: &HashMap<CaseId, &CaseId>) -> Option<String> {
+pub fn near_match(id: &CaseId, others: &HashMap<CaseId, &CaseId>) -> Option<String> {
     let other = others.get(&loose(id))?;
     let mut parts = Vec::new();
     if other.device != id.device {
@@ -99,7 +99,7 @@ pub fn near_miss(id: &CaseId, others: &HashMap<CaseId, &CaseId>) -> Option<Strin
     (!parts.is_empty()).then(|| parts.join(" and "))
 }
 
-/// The identities of one side's unpaired cases by what [`near_miss`] asks for.
+/// The identities of one side's unpaired cases by what [`near_match`] asks for.
 pub fn loosely<'a>(ids: impl Iterator<Item = &'a CaseId>) -> HashMap<CaseId, &'a CaseId> {
     ids.map(|id| (loose(id), id)).collect()
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, Measured};
+use super::{Evidence, MeasuredSide};
 
 /// Processes a side from which on the same figure over and over shows that they differ by less than its last digit.
 pub const LEAST_PROCESSES: usize = 5;
@@ -258,7 +258,7 @@ pub fn constants([base, head]: [&[f64]; 2]) -> Option<[f64; 2]> {
 
 /// [`constants`] of all samples of a row.
 pub fn constant_samples(evidence: &Evidence) -> Option<[f64; 2]> {
-    let samples = |side: &Measured| -> Vec<f64> {
+    let samples = |side: &MeasuredSide| -> Vec<f64> {
         side.processes.iter().flat_map(|process| process.samples).copied().collect()
     };
     constants([&samples(&evidence.base), &samples(&evidence.head)])

@@ -9,7 +9,7 @@ use super::{Evidence, ProcessValues, throttling};
 
 /// The rounds that both sides finished, in order.
 #[derive(Clone, Debug)]
-pub struct Rounds {
+pub struct RoundDifferences {
     /// Of the two places, turned so that up is worse; see [`RoundScale`].
     pub differences: Vec<f64>,
     /// Rounds of which something is known that speaks against them.
@@ -27,7 +27,7 @@ pub struct Rounds {
 
 /// One round as it was measured, in the metric's own unit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Turn {
+pub struct MeasuredRound {
     /// As the records number it, from 0.
     pub round: u32,
     /// The places of the two processes: the mean of the middle half of the samples, of their logarithms where all are
@@ -40,8 +40,8 @@ pub struct Turn {
     pub throttled: [Vec<String>; 2],
 }
 
-/// The turns of the rounds that both sides finished, as [`Rounds::of`] pairs them.
-pub fn turns(evidence: &Evidence) -> Vec<Turn> {
+/// The turns of the rounds that both sides finished, as [`RoundDifferences::of`] pairs them.
+pub fn measured_rounds(evidence: &Evidence) -> Vec<MeasuredRound> {
     let sides = || evidence.base.processes.iter().chain(&evidence.head.processes);
     let positive = sides().all(|process| process.samples.iter().all(|value| *value > 0.0));
     let place = |process: &ProcessValues| {
@@ -53,19 +53,19 @@ pub fn turns(evidence: &Evidence) -> Vec<Turn> {
         place.unwrap_or(f64::NAN)
     };
     let mut heads = evidence.head.processes.iter().peekable();
-    let mut turns = Vec::new();
+    let mut measured_rounds = Vec::new();
     for base in &evidence.base.processes {
         while heads.next_if(|head| head.round < base.round).is_some() {}
         let Some(head) = heads.next_if(|head| head.round == base.round) else { continue };
-        turns.push(Turn {
-            round: base.round.unwrap_or(turns.len() as u32),
+        measured_rounds.push(MeasuredRound {
+            round: base.round.unwrap_or(measured_rounds.len() as u32),
             base: place(base),
             head: place(head),
             base_first: base.slot.zip(head.slot).map(|(base, head)| base < head),
             throttled: [base.reasons.to_vec(), head.reasons.to_vec()],
         });
     }
-    turns
+    measured_rounds
 }
 
 /// What a difference of places means.
@@ -79,7 +79,7 @@ pub enum RoundScale {
     Absolute { sign: f64 },
 }
 
-impl Rounds {
+impl RoundDifferences {
     /// `screen`: rounds from which the units are taken, so that later rounds cannot change what earlier ones meant.
     pub fn of(evidence: &Evidence, screen: usize, scratch: &mut Vec<f64>) -> Self {
         let sign = if evidence.better == Better::Lower { 1.0 } else { -1.0 };

@@ -7,17 +7,17 @@ use crate::model::{
     Better, CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, direction_of_unit, is_counted, is_time,
 };
 
-use super::evidence::{Evidence, Measured, Unusable, case_side, only_stated};
+use super::evidence::{Evidence, MeasuredSide, Unusable, case_side, only_stated};
 use super::key::other_question;
-use super::pairing::{Pair, loosely, near_miss};
+use super::pairing::{CasePair, loosely, near_match};
 use super::policy::{Policy, declaration};
-use super::{Change, Decision, Row, RowLimits, Verdict, throttling};
+use super::{Change, Row, RowDecision, RowLimits, Verdict, throttling};
 
 /// All rows of a comparison, some still without their decision.
 #[derive(Default)]
-pub struct Draft<'a> {
+pub struct PreparedRows<'a> {
     pub rows: Vec<Row>,
-    /// For each piece of evidence the index of its row; none for a witness.
+    /// For each piece of evidence the index of its row; none for evidence that counts for the prior alone.
     pub open: Vec<Option<usize>>,
     pub evidence: Vec<Evidence<'a>>,
     /// `case metric` that are shown and never judged.
@@ -29,33 +29,39 @@ pub struct Draft<'a> {
 }
 
 /// Sorts pairs into rows. `same_run`: both records carry one run id. `in_rounds`: a rule over rounds will decide, for which
-/// also cases that did not end well are witnesses.
-pub fn draft<'a>(pairs: &[Pair<'a>], policy: &Policy, same_run: bool, in_rounds: bool) -> Draft<'a> {
+/// also cases that did not end well count: for the prior and the number of comparisons, without a row.
+pub fn prepare<'a>(
+    pairs: &[CasePair<'a>],
+    policy: &Policy,
+    same_run: bool,
+    in_rounds: bool,
+) -> PreparedRows<'a> {
     let only_base = pairs.iter().filter(|pair| pair.head.is_none()).map(|pair| pair.id);
     let only_head = pairs.iter().filter(|pair| pair.base.is_none()).map(|pair| pair.id);
-    let loners = (loosely(only_base), loosely(only_head));
-    let mut drafter = Drafter { draft: Draft::default(), policy, same_run, in_rounds, scratch: Vec::new() };
+    let unmatched = (loosely(only_base), loosely(only_head));
+    let mut builder =
+        RowBuilder { prepared: PreparedRows::default(), policy, same_run, in_rounds, scratch: Vec::new() };
     for pair in pairs {
-        drafter.pair(pair, &loners);
+        builder.pair(pair, &unmatched);
         if in_rounds {
-            drafter.witness(pair);
+            builder.prior_only(pair);
         }
     }
-    drafter.draft
+    builder.prepared
 }
 
-struct Drafter<'a, 'p> {
-    draft: Draft<'a>,
+struct RowBuilder<'a, 'p> {
+    prepared: PreparedRows<'a>,
     policy: &'p Policy,
     same_run: bool,
     in_rounds: bool,
     scratch: Vec<f64>,
 }
 
-type Loners<'a> = (HashMap<CaseId, &'a CaseId>, HashMap<CaseId, &'a CaseId>);
+type Unmatched<'a> = (HashMap<CaseId, &'a CaseId>, HashMap<CaseId, &'a CaseId>);
 
-impl<'a> Drafter<'a, '_> {
-    fn pair(&mut self, pair: &Pair<'a>, loners: &Loners) {
+impl<'a> RowBuilder<'a, '_> {
+    fn pair(&mut self, pair: &CasePair<'a>, unmatched: &Unmatched) {
         match (pair.base, pair.head) {
             (Some(base), Some(head)) if base.outcome.is_measured() && head.outcome.is_measured() => {
                 self.metrics(pair.id, base, head);
@@ -86,7 +92,7 @@ impl<'a> Drafter<'a, '_> {
                 self.case(pair, Verdict::New, reason, "measure the base again, or save a new baseline");
             }
             (None, Some(head)) if head.outcome.is_measured() => {
-                let reason = match near_miss(pair.id, &loners.0) {
+                let reason = match near_match(pair.id, &unmatched.0) {
                     Some(how) => format!("base has no such case; there it ran {how}"),
                     None => "base has no such case".to_owned(),
                 };
@@ -98,7 +104,7 @@ impl<'a> Drafter<'a, '_> {
                 );
             }
             (Some(base), None) if base.outcome.is_measured() => {
-                let (reason, next) = match near_miss(pair.id, &loners.1) {
+                let (reason, next) = match near_match(pair.id, &unmatched.1) {
                     Some(how) => (
                         format!("measured on base; on head it ran {how}, which is another case"),
                         "measure both sides in the same way",
@@ -114,27 +120,27 @@ impl<'a> Drafter<'a, '_> {
                 let sides = [("base", base), ("head", head)];
                 let outcomes = sides.into_iter().filter_map(|(side, case)| Some((side, &case?.outcome)));
                 let why: Vec<String> = outcomes.map(|(side, outcome)| unmeasured(side, outcome)).collect();
-                self.draft.unmeasured.push(format!("{} ({})", pair.id, why.join("; ")));
+                self.prepared.unmeasured.push(format!("{} ({})", pair.id, why.join("; ")));
             }
         }
     }
 
     /// What a case that did not end well showed before, if both sides had begun: later than others it would have been
     /// one of those that share the error rate, and nothing that is decided meanwhile may change because it broke.
-    fn witness(&mut self, pair: &Pair<'a>) {
+    fn prior_only(&mut self, pair: &CasePair<'a>) {
         let (Some(base), Some(head)) = (pair.base, pair.head) else { return };
         if base.outcome.is_measured() && head.outcome.is_measured() {
             return;
         }
         for metric in &head.metrics {
             if let Some(of_base) = base.metrics.iter().find(|of_base| of_base.name == metric.name) {
-                self.testify(pair.id, (base, of_base), (head, metric));
+                self.add_prior_only(pair.id, (base, of_base), (head, metric));
             }
         }
     }
 
     /// Evidence of a row on which nothing is decided.
-    fn testify(
+    fn add_prior_only(
         &mut self,
         id: &'a CaseId,
         (base, of_base): (&'a CaseRecord, &'a Metric),
@@ -142,12 +148,14 @@ impl<'a> Drafter<'a, '_> {
     ) {
         let declared = self.declared(base, head, metric);
         let Some(better) = direction(base, of_base) else { return };
-        let sides =
-            (Measured::of(base, of_base, &mut self.scratch), Measured::of(head, metric, &mut self.scratch));
+        let sides = (
+            MeasuredSide::of(base, of_base, &mut self.scratch),
+            MeasuredSide::of(head, metric, &mut self.scratch),
+        );
         let (Ok(base_values), Ok(head_values)) = sides else { return };
         if declared.and_then(|declared| declared.gate) != Some(false) {
-            self.draft.open.push(None);
-            self.draft.evidence.push(Evidence {
+            self.prepared.open.push(None);
+            self.prepared.evidence.push(Evidence {
                 case: id,
                 metric: &metric.name,
                 unit: &metric.unit,
@@ -163,9 +171,9 @@ impl<'a> Drafter<'a, '_> {
     }
 
     /// A row about a case as a whole.
-    fn case(&mut self, pair: &Pair<'a>, verdict: Verdict, reason: String, next: &str) {
+    fn case(&mut self, pair: &CasePair<'a>, verdict: Verdict, reason: String, next: &str) {
         let of = pair.head.or(pair.base);
-        self.draft.rows.push(Row {
+        self.prepared.rows.push(Row {
             case: pair.id.clone(),
             metric: String::new(),
             unit: String::new(),
@@ -183,7 +191,7 @@ impl<'a> Drafter<'a, '_> {
     }
 
     fn metrics(&mut self, id: &'a CaseId, base: &'a CaseRecord, head: &'a CaseRecord) {
-        let before = (self.draft.rows.len(), self.draft.ungated.len());
+        let before = (self.prepared.rows.len(), self.prepared.ungated.len());
         let of_base: HashMap<&str, &Metric> =
             base.metrics.iter().map(|metric| (metric.name.as_str(), metric)).collect();
         let of_head: HashSet<&str> = head.metrics.iter().map(|metric| metric.name.as_str()).collect();
@@ -195,7 +203,7 @@ impl<'a> Drafter<'a, '_> {
             let Some(metric) = head_metric.or(base_metric) else { continue };
             let declared = self.declared(base, head, metric);
             if declared.and_then(|declared| declared.gate) == Some(false) {
-                self.draft.ungated.push(format!("{id} {}", metric.name));
+                self.prepared.ungated.push(format!("{id} {}", metric.name));
                 continue;
             }
             let is_optional = declared.and_then(|declared| declared.optional) == Some(true);
@@ -203,7 +211,7 @@ impl<'a> Drafter<'a, '_> {
                 side.is_some_and(|metric| metric.processes.iter().any(|process| !process.partial))
             };
             if is_optional && !(has_samples(base_metric) && has_samples(head_metric)) {
-                self.draft.absent.push(format!("{id} {}", metric.name));
+                self.prepared.absent.push(format!("{id} {}", metric.name));
                 continue;
             }
             let mut row = Row {
@@ -226,8 +234,8 @@ impl<'a> Drafter<'a, '_> {
             row.better = of_base.or_else(|| head_metric.and_then(|metric| direction(head, metric)));
             self.metric((id, row), (base, base_metric), (head, head_metric));
         }
-        if (self.draft.rows.len(), self.draft.ungated.len()) == before {
-            let pair = Pair { id, base: Some(base), head: Some(head) };
+        if (self.prepared.rows.len(), self.prepared.ungated.len()) == before {
+            let pair = CasePair { id, base: Some(base), head: Some(head) };
             let next = "let the benchmark send samples, or declare what to extract from its output";
             self.case(&pair, Verdict::Invalid, "measured on both sides without a single metric".into(), next);
         }
@@ -240,16 +248,16 @@ impl<'a> Drafter<'a, '_> {
         (base_case, base): (&'a CaseRecord, Option<&'a Metric>),
         (head_case, head): (&'a CaseRecord, Option<&'a Metric>),
     ) {
-        let base_values = base.map(|metric| Measured::of(base_case, metric, &mut self.scratch));
-        let head_values = head.map(|metric| Measured::of(head_case, metric, &mut self.scratch));
-        let side = |values: &Option<Result<Measured, Unusable>>, case: &CaseRecord| {
+        let base_values = base.map(|metric| MeasuredSide::of(base_case, metric, &mut self.scratch));
+        let head_values = head.map(|metric| MeasuredSide::of(head_case, metric, &mut self.scratch));
+        let side = |values: &Option<Result<MeasuredSide, Unusable>>, case: &CaseRecord| {
             values
                 .as_ref()
                 .map(|values| values.as_ref().map_or_else(|_| case_side(case), |v| v.row_side(case)))
         };
         row.base = side(&base_values, base_case);
         row.head = side(&head_values, head_case);
-        let settle = |verdict, reason: &str, next: &str| Decision {
+        let settle = |verdict, reason: &str, next: &str| RowDecision {
             verdict,
             reason: reason.to_owned(),
             next: next.to_owned(),
@@ -314,9 +322,9 @@ impl<'a> Drafter<'a, '_> {
                     let reason = format!("{side} took {value} {}, and nothing takes no time", head.unit);
                     let next = "correct what the benchmark sends, or choose a finer clock";
                     self.settled(row, settle(Verdict::Invalid, &reason, next));
-                    // Rounds before it were evidence like any other; see `witness`.
+                    // Rounds before it were evidence like any other; see [`RowBuilder::prior_only`].
                     if self.in_rounds {
-                        self.testify(id, (base_case, base), (head_case, head));
+                        self.add_prior_only(id, (base_case, base), (head_case, head));
                     }
                     return;
                 }
@@ -347,9 +355,9 @@ impl<'a> Drafter<'a, '_> {
         self.settled(row, decision);
     }
 
-    fn settled(&mut self, mut row: Row, decision: Decision) {
+    fn settled(&mut self, mut row: Row, decision: RowDecision) {
         decision.settle(&mut row);
-        self.draft.rows.push(row);
+        self.prepared.rows.push(row);
     }
 
     /// How a metric is declared: in rounds by the base's suite file where that knows the metric, because a change shall
@@ -386,9 +394,9 @@ impl<'a> Drafter<'a, '_> {
             false => of_margin().filter(|share| share.is_finite()).unwrap_or(0.0).max(row.threshold),
         };
         row.margin = evidence.limits.margin.filter(|_| evidence.limits.absolute);
-        self.draft.open.push(Some(self.draft.rows.len()));
-        self.draft.evidence.push(evidence);
-        self.draft.rows.push(row);
+        self.prepared.open.push(Some(self.prepared.rows.len()));
+        self.prepared.evidence.push(evidence);
+        self.prepared.rows.push(row);
     }
 }
 
@@ -399,7 +407,7 @@ fn direction(case: &CaseRecord, metric: &Metric) -> Option<Better> {
 }
 
 /// Of a side whose unit is one of time: the first sample of it that is zero or less.
-fn no_time<'s, 'm>(unit: &str) -> impl Fn((&'s str, &Measured<'m>)) -> Option<(&'s str, f64)> {
+fn no_time<'s, 'm>(unit: &str) -> impl Fn((&'s str, &MeasuredSide<'m>)) -> Option<(&'s str, f64)> {
     let is_time = is_time(unit);
     move |(side, values)| {
         let mut samples = values.processes.iter().flat_map(|process| process.samples);
@@ -418,7 +426,7 @@ fn unmeasured(side: &str, outcome: &Outcome) -> String {
 }
 
 /// One measurement compared with itself: no chance is involved.
-fn the_same() -> Decision {
+fn the_same() -> RowDecision {
     let change = Change {
         ratio: 1.0,
         slowdown: 0.0,
@@ -428,7 +436,7 @@ fn the_same() -> Decision {
         adjusted_p: None,
         detectable: None,
     };
-    Decision {
+    RowDecision {
         verdict: Verdict::Unchanged,
         reason: String::new(),
         next: String::new(),

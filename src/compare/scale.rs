@@ -1,7 +1,7 @@
 //! The scale on which two sides are compared, and the way back to a slowdown.
 
 use crate::model::Better;
-use crate::stats::{Group, mean};
+use crate::stats::{SampleGroup, mean};
 
 use super::Evidence;
 
@@ -45,8 +45,8 @@ impl Scale {
         Some(turned).filter(|turned| turned.iter().all(|value| value.is_finite()))
     }
 
-    pub fn group(self, values: &[f64]) -> Option<Group> {
-        Group::of(&self.turned(values)?)
+    pub fn group(self, values: &[f64]) -> Option<SampleGroup> {
+        SampleGroup::of(&self.turned(values)?)
     }
 
     /// Improved lies below, regressed above. A row's absolute margin widens them where it is more than its threshold.

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::conclusion::is_probably_worse;
-use super::words::{count, list, percent};
 use super::{Conclusion, Difference, Row, Verdict};
 use crate::model::NoReference;
+use crate::model::text::{count, list, percent};
 
 /// Names that a sentence holds before it says how many more there are.
 const MOST_NAMED: usize = 3;

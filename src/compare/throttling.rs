@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use crate::model::{CaseRecord, RunRecord};
 
-use super::words::count;
-use super::{Decision, Evidence, Measured, ProcessValues, Row, Verdict};
+use super::{Evidence, MeasuredSide, ProcessValues, Row, RowDecision, Verdict};
+use crate::model::text::count;
 
 /// The setting by which a suite says that its card is always so.
 const USUAL: &str = "usual_slowdown";
@@ -53,8 +53,8 @@ pub fn doubt_of_rounds(evidence: &Evidence, verdict: Verdict, rounds: usize) -> 
 
 /// Weakens what records that were measured apart seem to show, where hardware slowed a card down on either side. What is
 /// counted is counted at any clock.
-pub fn doubt_apart(evidence: &Evidence, decision: &mut Decision) {
-    let slowed = |side: &Measured| side.processes.iter().filter(|it| it.is_slowed_by_hardware()).count();
+pub fn doubt_apart(evidence: &Evidence, decision: &mut RowDecision) {
+    let slowed = |side: &MeasuredSide| side.processes.iter().filter(|it| it.is_slowed_by_hardware()).count();
     let (base, head) = (slowed(&evidence.base), slowed(&evidence.head));
     let decided = matches!(decision.verdict, Verdict::Regressed | Verdict::Improved | Verdict::Unchanged);
     if evidence.limits.usual_slowdown || evidence.exact || !decided || base + head == 0 {
@@ -94,7 +94,7 @@ pub fn remark(evidence: &Evidence) -> String {
     if reasons.is_empty() {
         return String::new();
     }
-    let held = |side: &Measured| side.processes.iter().filter(|it| it.throttled).count();
+    let held = |side: &MeasuredSide| side.processes.iter().filter(|it| it.throttled).count();
     format!(
         "a GPU's clocks were held down ({}) in {} of {} on base and {} of {} on head",
         reasons.join(", "),
@@ -114,7 +114,7 @@ fn reasons(evidence: &Evidence) -> Vec<String> {
 }
 
 /// Reason to number of processes with complete samples that met it.
-pub fn met(side: &Measured) -> BTreeMap<String, u32> {
+pub fn met(side: &MeasuredSide) -> BTreeMap<String, u32> {
     let mut met = BTreeMap::new();
     for reason in side.processes.iter().flat_map(|process| process.reasons) {
         *met.entry(reason.clone()).or_default() += 1;

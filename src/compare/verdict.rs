@@ -3,11 +3,11 @@
 use crate::model::{CommonSuite, Manifest, Probe, Result, RunRecord, Side};
 
 use super::comparability::{advice, differences};
-use super::conclusion::{by_weight, conclude, counts};
+use super::conclusion::{conclude, counts, severity_order};
 use super::pairing::pair;
 use super::policy::{Policy, SideInput};
-use super::rows::draft;
-use super::rule::Decision;
+use super::rows::prepare;
+use super::rules::RowDecision;
 use super::sentence::{sentence, without_reference};
 use super::warnings::{of_comparison, of_side};
 use super::{
@@ -151,12 +151,12 @@ pub fn compare_by(
     let mut rounds = None;
     if comparable {
         let same_run = base.record.run_id == head.record.run_id;
-        let mut draft = draft(&pairs, policy, same_run, rule.over_rounds());
-        let judgement = rule.judge(&draft.evidence);
-        rounds = judgement.rounds;
-        warnings = judgement.warnings;
+        let mut prepared = prepare(&pairs, policy, same_run, rule.over_rounds());
+        let output = rule.judge(&prepared.evidence);
+        rounds = output.rounds;
+        warnings = output.warnings;
         for ((index, evidence), mut decision) in
-            draft.open.iter().zip(&draft.evidence).zip(judgement.decisions)
+            prepared.open.iter().zip(&prepared.evidence).zip(output.decisions)
         {
             let Some(index) = index else { continue };
             // What is counted and never varies is known, and may fall to next to nothing.
@@ -168,21 +168,21 @@ pub fn compare_by(
             }
             tested += u32::from(decision.tested);
             in_the_dark |= decision.verdict == Verdict::Inconclusive && rule.lacks_history(evidence);
-            decision.settle(&mut draft.rows[*index]);
-            let row = &mut draft.rows[*index];
+            decision.settle(&mut prepared.rows[*index]);
+            let row = &mut prepared.rows[*index];
             if row.verdict == Verdict::Regressed && row.next.is_empty() {
                 row.next = look_for_the_cause(base.record, head.record, differences.len());
             }
             row.mention(&throttling::remark(evidence));
         }
-        warnings.extend(of_comparison(base, head, &pairs, &draft));
-        rows = draft.rows;
+        warnings.extend(of_comparison(base, head, &pairs, &prepared));
+        rows = prepared.rows;
     }
     warnings.extend(throttling::warning(base.record, head.record));
     warnings.extend(common_suite(base).map(CommonSuite::sentence));
     warnings.extend(of_side(Side::Base, base));
     warnings.extend(of_side(Side::Head, head));
-    rows.sort_by(by_weight);
+    rows.sort_by(severity_order);
 
     let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, policy.into());
     let own = sentence(conclusion, &rows, &differences, &advice(&differences));
@@ -224,7 +224,7 @@ fn times(ratio: f64) -> String {
 }
 
 /// Takes back an improvement that no program makes, and says so of a slowdown of that size, which stays what it is.
-fn flag_the_impossible(decision: &mut Decision) {
+fn flag_the_impossible(decision: &mut RowDecision) {
     let Some(change) = &decision.change else { return };
     match decision.verdict {
         Verdict::Improved | Verdict::Unchanged | Verdict::Inconclusive if change.is_impossible() => {

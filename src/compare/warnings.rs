@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use crate::model::{RecordState, Side};
 
-use super::pairing::Pair;
+use super::pairing::CasePair;
 use super::policy::has_bad_threshold;
-use super::rows::Draft;
-use super::words::{count, list};
+use super::rows::PreparedRows;
 use super::{SideInput, key};
+use crate::model::text::{count, list};
 
 /// Different warnings of cases that are quoted; the records hold them all.
 const MOST_QUOTED: usize = 10;
@@ -17,7 +17,12 @@ const MOST_QUOTED: usize = 10;
 const MOST_NAMED: usize = 5;
 
 /// Of the comparison as such.
-pub fn of_comparison(base: &SideInput, head: &SideInput, pairs: &[Pair], draft: &Draft) -> Vec<String> {
+pub fn of_comparison(
+    base: &SideInput,
+    head: &SideInput,
+    pairs: &[CasePair],
+    prepared: &PreparedRows,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     if base.record.run_id == head.record.run_id {
         let id = &base.record.run_id;
@@ -27,9 +32,9 @@ pub fn of_comparison(base: &SideInput, head: &SideInput, pairs: &[Pair], draft: 
         });
     }
     let named = [
-        (&draft.unmeasured, "without a measurement on either side"),
-        (&draft.ungated, "shown and not judged (`gate = false`)"),
-        (&draft.absent, "optional and on one side only, so that nothing was compared"),
+        (&prepared.unmeasured, "without a measurement on either side"),
+        (&prepared.ungated, "shown and not judged (`gate = false`)"),
+        (&prepared.absent, "optional and on one side only, so that nothing was compared"),
     ];
     for (names, what) in named.into_iter().filter(|(names, _)| !names.is_empty()) {
         warnings.push(format!("{} {what}: {}", names.len(), list(names, MOST_NAMED)));

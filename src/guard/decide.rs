@@ -1,7 +1,7 @@
 //! The job against the policy. Whatever no line of the policy allows is refused.
 
 use super::policy::NEVER;
-use super::{GuardedJob, Policy};
+use super::{GuardPolicy, GuardedJob};
 use crate::model::Result;
 
 /// Why a job does not run here.
@@ -19,7 +19,7 @@ pub type Ask<'a> = dyn Fn(&GuardedJob, &str) -> Result<Result<(), String>> + 'a;
 /// `Ok`: it may run. GitHub is asked last, and only about a fork that nothing else keeps out.
 ///
 /// Errors: GitHub could not be asked.
-pub fn decide(policy: &Policy, job: &GuardedJob, ask: &Ask<'_>) -> Result<Result<(), Refusal>> {
+pub fn decide(policy: &GuardPolicy, job: &GuardedJob, ask: &Ask<'_>) -> Result<Result<(), Refusal>> {
     if let Some(refusal) = refused_by_file(policy, job) {
         return Ok(Err(refusal));
     }
@@ -50,7 +50,7 @@ pub fn decide(policy: &Policy, job: &GuardedJob, ask: &Ask<'_>) -> Result<Result
 }
 
 /// What the file alone refuses.
-fn refused_by_file(policy: &Policy, job: &GuardedJob) -> Option<Refusal> {
+fn refused_by_file(policy: &GuardPolicy, job: &GuardedJob) -> Option<Refusal> {
     let context = &job.context;
     let next = |list: &str| format!("whoever runs the machine can add it to `{list}` of its policy");
     let slug = &context.slug;

@@ -163,7 +163,7 @@ fn toml_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::Policy;
+    use crate::guard::GuardPolicy;
 
     #[test]
     fn n14_what_is_installed_reads_back_as_what_was_asked_for() {
@@ -175,11 +175,11 @@ mod tests {
             workflows: vec![".github/workflows/x.yml".into()],
             label: Some("say \"yes\"".into()),
         };
-        let read = Policy::parse(&places.policy, &policy(&allowed, &places)).unwrap();
+        let read = GuardPolicy::parse(&places.policy, &policy(&allowed, &places)).unwrap();
         assert_eq!((&read.repositories, &read.branches), (&allowed.repositories, &allowed.branches));
         assert_eq!(read.forks.unwrap().label, "say \"yes\"");
         assert_eq!(read.log, Some(places.log.clone()));
-        let fresh = Policy::parse(&places.policy, &policy(&Allowed::default(), &places)).unwrap();
+        let fresh = GuardPolicy::parse(&places.policy, &policy(&Allowed::default(), &places)).unwrap();
         assert_eq!((fresh.forks, fresh.repositories.len()), (None, 0));
         assert!(script(&places).contains(r"guard run --policy '/etc/it'\''s here/guard.toml'"));
     }

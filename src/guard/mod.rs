@@ -24,7 +24,7 @@ pub mod sound;
 
 pub use decide::{Refusal, decide};
 pub use job::GuardedJob;
-pub use policy::Policy;
+pub use policy::GuardPolicy;
 
 /// The runner's variable that names the script.
 pub const HOOK: &str = "ACTIONS_RUNNER_HOOK_JOB_STARTED";

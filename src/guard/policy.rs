@@ -18,7 +18,7 @@ pub(super) const NEVER: [&str; 2] = ["pull_request_target", "workflow_run"];
 /// What the machine allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Policy {
+pub struct GuardPolicy {
     /// `OWNER/NAME`; case does not matter.
     pub repositories: Vec<String>,
     /// Names of events: `pull_request`, `schedule`.
@@ -44,7 +44,7 @@ pub struct Forks {
     pub token_file: Option<PathBuf>,
 }
 
-impl Policy {
+impl GuardPolicy {
     /// Errors: a file that cannot be read, or that says what cannot be followed.
     pub fn read(path: &Path) -> Result<Self> {
         use std::io::Read;
@@ -130,8 +130,8 @@ fn is_workflow(path: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Policy> {
-        Policy::parse(Path::new("guard.toml"), text)
+    fn parse(text: &str) -> Result<GuardPolicy> {
+        GuardPolicy::parse(Path::new("guard.toml"), text)
     }
 
     #[test]

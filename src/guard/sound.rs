@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{Gid, Uid, User, getgrouplist};
 
 use super::install::{Places, script};
-use super::{HOOK, Policy};
+use super::{GuardPolicy, HOOK};
 use crate::model::{Fault, Result};
 
 /// The user that the runner, and so every job, runs as.
@@ -100,7 +100,7 @@ pub fn findings(places: &Places, env: Option<&Path>, user: &RunnerUser) -> Vec<F
             "give it a user of its own: a job can change everything here",
         ));
     }
-    let policy = Policy::read(&places.policy);
+    let policy = GuardPolicy::read(&places.policy);
     found.push(match &policy {
         Ok(_) => right(format!("the policy {} can be followed", places.policy.display())),
         Err(fault) => wrong(&format!("{}: {}", fault.place, fault.what), &fault.next),

@@ -52,8 +52,8 @@ impl Exit {
 
     /// The one of two verdicts' codes that speaks for both. A regression stands above all that merely could not be
     /// judged: one that was found is a fact. Of the rest the one that judged less is the graver.
-    pub fn graver(self, other: Exit) -> Exit {
-        const GRAVEST_FIRST: [Exit; 10] = [
+    pub fn most_severe(self, other: Exit) -> Exit {
+        const MOST_SEVERE_FIRST: [Exit; 10] = [
             Exit::Internal,
             Exit::Interrupted,
             Exit::Terminated,
@@ -65,8 +65,8 @@ impl Exit {
             Exit::Unpublished,
             Exit::Pass,
         ];
-        let gravest = GRAVEST_FIRST.into_iter().find(|exit| [self, other].contains(exit));
-        gravest.unwrap_or(Exit::Internal)
+        let worst = MOST_SEVERE_FIRST.into_iter().find(|exit| [self, other].contains(exit));
+        worst.unwrap_or(Exit::Internal)
     }
 }
 
@@ -83,13 +83,13 @@ mod tests {
     #[test]
     fn the_graver_of_two_codes_is_the_same_in_any_order_and_none_is_forgotten() {
         for (one, _) in Exit::ALL {
-            assert_eq!(one.graver(one), one);
-            assert_eq!(one.graver(Exit::Pass), one);
+            assert_eq!(one.most_severe(one), one);
+            assert_eq!(one.most_severe(Exit::Pass), one);
             for (other, _) in Exit::ALL {
-                assert_eq!(one.graver(other), other.graver(one));
+                assert_eq!(one.most_severe(other), other.most_severe(one));
             }
         }
-        assert_eq!(Exit::Machine.graver(Exit::Regression), Exit::Regression);
-        assert_eq!(Exit::Inconclusive.graver(Exit::Failed), Exit::Failed);
+        assert_eq!(Exit::Machine.most_severe(Exit::Regression), Exit::Regression);
+        assert_eq!(Exit::Inconclusive.most_severe(Exit::Failed), Exit::Failed);
     }
 }

@@ -39,6 +39,7 @@ mod secret;
 mod settings;
 mod shell;
 mod stage;
+pub mod text;
 mod unit;
 mod visible;
 

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use super::number::{percent, signed_percent};
-use super::page::{Grid, GridRow, Page, Style, Tint};
-use super::rounds::fine;
-use super::rows::{Names, capitalized, plural};
+use super::layout::names::CaseNames;
+use super::layout::number::{fine, percent, signed_percent};
+use super::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLayout};
+use super::layout::words::{capitalized, plural};
 use crate::compare::{CalibratedRow, Calibration, FalseAlarms, PLANTED, Readiness, Share};
 
 /// Writes the whole. `all`: with the parts of every row's noise. Errors: only those of `out`.
@@ -15,46 +15,46 @@ pub fn terminal(
     all: bool,
     out: &mut (impl io::Write + ?Sized),
 ) -> io::Result<()> {
-    let mut page = Page::new(out, style);
-    let (word, tint) = conclusion(it);
-    let mark = match tint {
-        Tint::Good => '✓',
-        Tint::Doubt | Tint::Plain => '?',
-        Tint::Bad => '✗',
+    let mut page = TerminalLayout::new(out, style);
+    let (word, emphasis) = conclusion(it);
+    let mark = match emphasis {
+        Emphasis::Good => '✓',
+        Emphasis::Doubt | Emphasis::Plain => '?',
+        Emphasis::Bad => '✗',
     };
-    page.headline(mark, word, &sentence(it), tint)?;
-    let names = Names::new(it.rows.iter().map(|row| &row.case));
+    page.headline(mark, word, &sentence(it), emphasis)?;
+    let names = CaseNames::new(it.rows.iter().map(|row| &row.case));
     if !it.rows.is_empty() {
-        page.heading("What it can tell apart", Tint::Plain)?;
+        page.heading("What it can tell apart", Emphasis::Plain)?;
         page.grid(&prospects(it, &names))?;
     }
     if it.rows.iter().any(|row| row.noise.is_some()) {
-        page.heading("Where the noise comes from", Tint::Plain)?;
+        page.heading("Where the noise comes from", Emphasis::Plain)?;
         page.grid(&parts(it, &names, all))?;
     }
     if !it.unmeasured.is_empty() {
-        page.heading("Not measured", Tint::Bad)?;
+        page.heading("Not measured", Emphasis::Bad)?;
         it.unmeasured.iter().try_for_each(|it| page.note("-", &format!("{}: {}", it.case, it.reason)))?;
     }
-    page.heading("Does it cry wolf", Tint::Plain)?;
+    page.heading("Does it cry wolf", Emphasis::Plain)?;
     false_alarms(it).iter().try_for_each(|text| page.note("-", text))?;
-    page.heading("Does it find what is there", Tint::Plain)?;
+    page.heading("Does it find what is there", Emphasis::Plain)?;
     found(it).iter().try_for_each(|text| page.note("-", text))?;
     if !it.warnings.is_empty() {
-        page.heading("Warnings", Tint::Doubt)?;
+        page.heading("Warnings", Emphasis::Doubt)?;
         it.warnings.iter().try_for_each(|text| page.note("-", &capitalized(text)))?;
     }
-    page.heading("How to read it", Tint::Plain)?;
+    page.heading("How to read it", Emphasis::Plain)?;
     page.line(&legend(it))
 }
 
-fn conclusion(it: &Calibration) -> (&'static str, Tint) {
+fn conclusion(it: &Calibration) -> (&'static str, Emphasis) {
     match () {
-        () if !it.has_figures() => ("NOTHING MEASURED", Tint::Bad),
-        () if it.false_alarms.too_many(it.alpha) => ("CRIES WOLF", Tint::Bad),
-        () if it.control.as_ref().is_some_and(|control| control.is_missed()) => ("BLIND", Tint::Bad),
-        () if !it.is_whole() => ("CALIBRATED IN PART", Tint::Doubt),
-        () => ("CALIBRATED", Tint::Good),
+        () if !it.has_figures() => ("NOTHING MEASURED", Emphasis::Bad),
+        () if it.false_alarms.too_many(it.alpha) => ("CRIES WOLF", Emphasis::Bad),
+        () if it.control.as_ref().is_some_and(|control| control.is_missed()) => ("BLIND", Emphasis::Bad),
+        () if !it.is_whole() => ("CALIBRATED IN PART", Emphasis::Doubt),
+        () => ("CALIBRATED", Emphasis::Good),
     }
 }
 
@@ -80,7 +80,7 @@ fn sentence(it: &Calibration) -> String {
     )
 }
 
-fn prospects(it: &Calibration, names: &Names) -> Grid {
+fn prospects(it: &Calibration, names: &CaseNames) -> Grid {
     let or_never = |rounds: Option<u32>, cost: Option<f64>| match rounds.zip(cost) {
         Some((rounds, cost)) => format!("{rounds}: {}", seconds(cost)),
         None => "never".into(),
@@ -111,7 +111,7 @@ fn prospects(it: &Calibration, names: &Names) -> Grid {
     Grid { header, rows: it.rows.iter().map(row).collect() }
 }
 
-fn parts(it: &Calibration, names: &Names, all: bool) -> Grid {
+fn parts(it: &Calibration, names: &CaseNames, all: bool) -> Grid {
     let rows = it.rows.iter().filter(|row| row.noise.is_some());
     let row = |row: &CalibratedRow| {
         let noise = row.noise.as_ref()?;
@@ -155,7 +155,7 @@ fn parts(it: &Calibration, names: &Names, all: bool) -> Grid {
 }
 
 fn false_alarms(it: &Calibration) -> Vec<String> {
-    let FalseAlarms { red, improved, flipped, drawn, stickiness } = &it.false_alarms;
+    let FalseAlarms { red, improved, flipped, drawn, serial_correlation } = &it.false_alarms;
     let measured = match (red.as_slice(), improved.as_slice()) {
         ([], []) => "as measured: no row red, none improved".to_owned(),
         (red, improved) => {
@@ -170,7 +170,7 @@ fn false_alarms(it: &Calibration) -> Vec<String> {
         plural(it.usual_rounds as usize, "round"),
         share(*drawn, it.alpha)
     ));
-    said.push(match stickiness {
+    said.push(match serial_correlation {
         Some(correlation) => {
             format!("from one round's difference to the next one's: correlation {correlation:.2}")
         }
@@ -237,7 +237,7 @@ fn legend(it: &Calibration) -> String {
          added by arithmetic. within, between, order: shares of a process's variance from its iterations, from process to \
          process, from going second; autocorr. of iterations; best: for the least time.",
         plural(it.usual_rounds as usize, "round"),
-        plural(it.suspects as usize, "suspect"),
+        plural(it.candidates as usize, "suspect"),
     )
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use super::Options;
-use super::record::{Digest, Standing};
+use super::format::Options;
+use super::record::{RunStatus, RunView};
 use crate::compare::{Merged, SCHEMA_MERGED, SCHEMA_VERDICT, VERDICTS_READ, VerdictDocument};
 use crate::model::{Exit, Fault, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
 
@@ -60,9 +60,9 @@ impl Input {
         match self {
             Input::Verdict(document) => known(document.exit_code),
             Input::Merged(document) => known(document.exit_code),
-            Input::Record(record) => Some(match Digest::new(record).standing() {
-                Standing::Measured => Exit::Pass,
-                Standing::Failed | Standing::Incomplete => Exit::Failed,
+            Input::Record(record) => Some(match RunView::new(record).status() {
+                RunStatus::Measured => Exit::Pass,
+                RunStatus::Failed | RunStatus::Incomplete => Exit::Failed,
             }),
         }
     }

@@ -32,7 +32,7 @@ pub use multiple::{HolmStep, holm};
 pub use order::{Description, mean, median, quantile, sample_stddev, summarize};
 pub use prior::Prior;
 pub use student::{TQuantiles, t_tail};
-pub use welch::{Group, Welch};
+pub use welch::{SampleGroup, Welch};
 
 /// Reference figures for the tests of this room.
 #[cfg(test)]

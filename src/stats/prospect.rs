@@ -3,7 +3,7 @@
 //! All figures are those that four runs of five keep to.
 
 use super::TQuantiles;
-use super::seq_e::{CERTIFY_LATER, CERTIFY_SCREEN, Limits, detectable};
+use super::seq_e::{CERTIFY_LATER, CERTIFY_SCREEN, SequentialLimits, detectable};
 
 /// More rounds than this are no prospect.
 pub const MOST_ROUNDS: usize = 10_000;
@@ -16,7 +16,7 @@ pub fn certified_within(
     noise: f64,
     rounds: usize,
     borrowed: f64,
-    limits: &Limits,
+    limits: &SequentialLimits,
     quantiles: &mut TQuantiles,
 ) -> f64 {
     if rounds < limits.screen_rounds {
@@ -28,7 +28,7 @@ pub fn certified_within(
 }
 
 /// Rounds after which an unchanged benchmark is certified within its target; `None` beyond [`MOST_ROUNDS`].
-pub fn rounds_to_certify(noise: f64, target: f64, borrowed: f64, limits: &Limits) -> Option<usize> {
+pub fn rounds_to_certify(noise: f64, target: f64, borrowed: f64, limits: &SequentialLimits) -> Option<usize> {
     let mut quantiles = TQuantiles::default();
     let mut enough = |rounds| certified_within(noise, rounds, borrowed, limits, &mut quantiles) < target;
     // The level changes after the screen, so that its last round stands for itself.
@@ -43,12 +43,12 @@ pub fn rounds_to_prove(
     noise: f64,
     effect: f64,
     min_effect: f64,
-    limits: &Limits,
-    suspects: usize,
+    limits: &SequentialLimits,
+    candidates: usize,
 ) -> Option<usize> {
     let enough = |rounds: usize| {
         let fresh = rounds - limits.screen_rounds;
-        detectable(fresh, noise, min_effect, limits, suspects) <= effect
+        detectable(fresh, noise, min_effect, limits, candidates) <= effect
     };
     first(limits.screen_rounds + 1, enough)
 }
@@ -72,7 +72,7 @@ mod tests {
     use crate::stats::seq_e::{Series, Status, Version, decide};
     use rand::{RngExt, SeedableRng};
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: SequentialLimits = SequentialLimits {
         version: Version::Two,
         alpha: 0.01,
         alpha_improved: 0.05,

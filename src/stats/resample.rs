@@ -7,11 +7,11 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::seq_e::{Limits, Series, Status, decide};
+use super::seq_e::{SequentialLimits, Series, Status, decide};
 
 /// One row's differences of the program against itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub struct ResampledRow<'a> {
     pub series: Series<'a>,
     /// Rows of one case share its coin.
     pub case: usize,
@@ -36,13 +36,20 @@ pub struct Tries {
     pub with_red: u32,
     pub with_improved: u32,
     /// Rows that the screen left open, on average.
-    pub suspects: f64,
+    pub candidates: f64,
     /// By row: how often something was planted in it, and how often that was found.
     pub planted: Vec<(u32, u32)>,
 }
 
 /// Tries the rule on `suites` suites. `plants`: rows of each that get their effect, in turn; 0 for the false alarms.
-pub fn tries(rows: &[Row], limits: &Limits, length: Length, suites: u32, plants: usize, seed: u64) -> Tries {
+pub fn tries(
+    rows: &[ResampledRow],
+    limits: &SequentialLimits,
+    length: Length,
+    suites: u32,
+    plants: usize,
+    seed: u64,
+) -> Tries {
     let mut random = Pcg64::seed_from_u64(seed);
     let cases = rows.iter().map(|row| row.case + 1).max().unwrap_or(0);
     let longest = rows.iter().map(|row| row.series.differences.len()).max().unwrap_or(0);
@@ -50,9 +57,9 @@ pub fn tries(rows: &[Row], limits: &Limits, length: Length, suites: u32, plants:
         Length::AsMeasured => longest,
         Length::Drawn(rounds) => rounds,
     };
-    let limits = Limits { most_rounds: rounds.max(limits.screen_rounds), ..*limits };
+    let limits = SequentialLimits { most_rounds: rounds.max(limits.screen_rounds), ..*limits };
     let mut tries =
-        Tries { suites, with_red: 0, with_improved: 0, suspects: 0.0, planted: vec![(0, 0); rows.len()] };
+        Tries { suites, with_red: 0, with_improved: 0, candidates: 0.0, planted: vec![(0, 0); rows.len()] };
     let mut next = 0;
     let mut differences: Vec<Vec<f64>> = vec![Vec::with_capacity(rounds); rows.len()];
     for _ in 0..suites {
@@ -69,8 +76,8 @@ pub fn tries(rows: &[Row], limits: &Limits, length: Length, suites: u32, plants:
                     Length::Drawn(_) => there.get((place * there.len() as f64) as usize),
                 };
                 let Some(taken) = taken else { continue };
-                let shift = if planted.contains(&at) { row.effect } else { 0.0 };
-                differences[at].push(if heads[row.case] { *taken } else { -taken } + shift);
+                let location_shift = if planted.contains(&at) { row.effect } else { 0.0 };
+                differences[at].push(if heads[row.case] { *taken } else { -taken } + location_shift);
             }
         }
         let series: Vec<Series> = rows
@@ -78,17 +85,17 @@ pub fn tries(rows: &[Row], limits: &Limits, length: Length, suites: u32, plants:
             .zip(&differences)
             .map(|(row, differences)| Series { differences, ..row.series })
             .collect();
-        let (screen, rulings) = decide(&series, &limits);
+        let (screen, results) = decide(&series, &limits);
         let any = |status| {
-            let rest = rulings.iter().enumerate().filter(|(at, _)| !planted.contains(at));
-            u32::from(rest.into_iter().any(|(_, ruling)| ruling.status == status))
+            let rest = results.iter().enumerate().filter(|(at, _)| !planted.contains(at));
+            u32::from(rest.into_iter().any(|(_, result)| result.status == status))
         };
         tries.with_red += any(Status::Regressed);
         tries.with_improved += any(Status::Improved);
-        tries.suspects += screen.suspects as f64 / f64::from(suites);
+        tries.candidates += screen.candidates as f64 / f64::from(suites);
         for at in planted {
             tries.planted[at].0 += 1;
-            tries.planted[at].1 += u32::from(rulings[at].status == Status::Regressed);
+            tries.planted[at].1 += u32::from(results[at].status == Status::Regressed);
         }
     }
     tries
@@ -99,7 +106,7 @@ mod tests {
     use super::*;
     use crate::stats::seq_e::Version;
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: SequentialLimits = SequentialLimits {
         version: Version::Two,
         alpha: 0.01,
         alpha_improved: 0.05,
@@ -112,7 +119,7 @@ mod tests {
         (0..rounds).map(|_| noise * (random.random::<f64>() - 0.5)).collect()
     }
 
-    fn rows(differences: &[Vec<f64>]) -> Vec<Row<'_>> {
+    fn rows(differences: &[Vec<f64>]) -> Vec<ResampledRow<'_>> {
         let series = |differences| Series {
             differences,
             target: 0.02,
@@ -121,7 +128,7 @@ mod tests {
             unresolved: &[],
         };
         let rows = differences.iter().enumerate();
-        rows.map(|(case, it)| Row { series: series(it), case, effect: 1.03_f64.ln() }).collect()
+        rows.map(|(case, it)| ResampledRow { series: series(it), case, effect: 1.03_f64.ln() }).collect()
     }
 
     #[test]
@@ -140,7 +147,7 @@ mod tests {
     #[test]
     fn a_rule_without_a_level_is_seen_to_cry_wolf() {
         let noisy: Vec<Vec<f64>> = (0..6).map(|seed| measured(seed, 0.3, 12)).collect();
-        let free = Limits { alpha: 5.0, ..LIMITS };
+        let free = SequentialLimits { alpha: 5.0, ..LIMITS };
         let tries = tries(&rows(&noisy), &free, Length::Drawn(40), 200, 0, 1);
         assert!(tries.with_red > 100, "{tries:?}");
     }
@@ -151,7 +158,7 @@ mod tests {
         // Forty heads in a row do not come: a constant difference with fair signs is no effect.
         let same = tries(&rows(&one), &LIMITS, Length::AsMeasured, 200, 0, 3);
         assert!(same.with_red <= 4, "{same:?}");
-        assert_eq!(same.suspects.round(), 1.0);
+        assert_eq!(same.candidates.round(), 1.0);
         assert_eq!(tries(&[], &LIMITS, Length::AsMeasured, 5, 2, 3).with_red, 0);
     }
 }

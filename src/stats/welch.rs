@@ -6,14 +6,14 @@ use super::student::{TQuantiles, t_tail};
 
 /// One group of values, as far as the test needs it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Group {
+pub struct SampleGroup {
     pub count: u32,
     pub mean: f64,
     /// Sample standard deviation (n - 1).
     pub stddev: f64,
 }
 
-impl Group {
+impl SampleGroup {
     /// `None` of fewer than two values, or where the deviation exceeds a double.
     pub fn of(values: &[f64]) -> Option<Self> {
         Some(Self {
@@ -40,8 +40,8 @@ pub struct Welch {
 }
 
 impl Welch {
-    /// Both groups hold at least two values, as [`Group::of`] sees to.
-    pub fn new(base: Group, head: Group) -> Self {
+    /// Both groups hold at least two values, as [`SampleGroup::of`] sees to.
+    pub fn new(base: SampleGroup, head: SampleGroup) -> Self {
         let (b, h) = (base.error2(), head.error2());
         let total = b + h;
         // Shares, not squares of squares: variances of 1e-200 are as good as any.
@@ -90,7 +90,7 @@ mod tests {
     struct Case {
         base: Vec<f64>,
         head: Vec<f64>,
-        shift: f64,
+        location_shift: f64,
         freedom: f64,
         interval_95: (f64, f64),
         interval_999: (f64, f64),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     fn welch(base: &[f64], head: &[f64]) -> Welch {
-        Welch::new(Group::of(base).unwrap(), Group::of(head).unwrap())
+        Welch::new(SampleGroup::of(base).unwrap(), SampleGroup::of(head).unwrap())
     }
 
     #[test]
@@ -113,8 +113,8 @@ mod tests {
                 figures::close(low, theirs.0, 1e-10, "low");
                 figures::close(high, theirs.1, 1e-10, "high");
             }
-            figures::close(ours.p_above(case.shift), case.p_above, 1e-10, "p above");
-            figures::close(ours.p_below(-case.shift), case.p_below, 1e-10, "p below");
+            figures::close(ours.p_above(case.location_shift), case.p_above, 1e-10, "p above");
+            figures::close(ours.p_below(-case.location_shift), case.p_below, 1e-10, "p below");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gbench_ci::compare::{Part, VerdictDocument, verdict_of};
+use gbench_ci::compare::{VerdictDocument, VerdictPart, verdict_of};
 use gbench_ci::model::*;
 
 use super::rounds::{Planned, differences, sides, timed};
@@ -82,23 +82,23 @@ pub fn job(label: &str, shard: Option<Shard>, exit_code: u8) -> Job {
 }
 
 /// One job of a matrix.
-pub fn part(label: &str, shard: Option<Shard>, slower: bool) -> Part {
+pub fn part(label: &str, shard: Option<Shard>, slower: bool) -> VerdictPart {
     let plans = shard.map_or_else(|| suite(slower), |shard| shard_of(&suite(slower), shard));
     let verdict = verdict(label, &plans, shard.map_or(1, |shard| shard.of));
     let name = match shard {
         Some(shard) => format!("{label}-{}", shard.index),
         None => label.to_owned(),
     };
-    Part { name, job: Some(job(label, shard, verdict.exit_code)), verdict }
+    VerdictPart { name, job: Some(job(label, shard, verdict.exit_code)), verdict }
 }
 
 /// Three shards of one machine.
-pub fn three_shards(label: &str, slower: bool) -> Vec<Part> {
+pub fn three_shards(label: &str, slower: bool) -> Vec<VerdictPart> {
     (1..=3).map(|index| part(label, Some(Shard { index, of: 3 }), slower)).collect()
 }
 
 /// The folder of a part, as it is uploaded: `job.json` and `reports/verdict.json`.
-pub fn write(part: &Part, above: &Path) -> PathBuf {
+pub fn write(part: &VerdictPart, above: &Path) -> PathBuf {
     let folder = above.join(&part.name);
     std::fs::create_dir_all(folder.join("reports")).unwrap();
     let text = |value: serde_json::Result<String>| value.unwrap() + "\n";

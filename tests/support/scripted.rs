@@ -9,7 +9,7 @@ use gbench_ci::plan::RoundsPlan;
 use gbench_ci::run::{
     End, Execution, Executor, Finished, Launch, Next, Referee, Rounds, RoundsState, Silent, Stop, Turns,
 };
-use gbench_ci::stats::seq_e::{Limits, Series, Status, decide};
+use gbench_ci::stats::seq_e::{SequentialLimits, Series, Status, decide};
 use gbench_ci::store::ComparisonFolder;
 use gbench_ci::suite::{Action, Benchmark, Source, Suite};
 
@@ -198,7 +198,7 @@ impl Referee for Rounded {
 }
 
 /// Until the rule has decided every case, or has seen its most rounds.
-pub struct Decided(pub Limits);
+pub struct Decided(pub SequentialLimits);
 
 impl Referee for Decided {
     fn next(&mut self, state: &RoundsState<'_>) -> Next {

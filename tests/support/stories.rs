@@ -2,7 +2,7 @@
 //! are drawn from a seed.
 
 use gbench_ci::compare::{Policy, SeqE, SideInput};
-use gbench_ci::compare::{VerdictDocument, standing, verdict_of};
+use gbench_ci::compare::{VerdictDocument, case_progress, verdict_of};
 use gbench_ci::model::*;
 
 use super::records::noise;
@@ -122,9 +122,11 @@ fn story_by(plans: Vec<Planned>, rule: SequentialRuleName) -> Story {
     let comparison = base.comparison.clone().unwrap();
     let side = |record| SideInput { record, name: String::new() };
     let standings =
-        standing(&SeqE::of(&comparison), &side(&base), &side(&head), &Policy::of(&comparison)).unwrap();
-    let needed: Vec<(CaseId, usize)> =
-        standings.into_iter().map(|standing| (standing.case, standing.rounds as usize)).collect();
+        case_progress(&SeqE::of(&comparison), &side(&base), &side(&head), &Policy::of(&comparison)).unwrap();
+    let needed: Vec<(CaseId, usize)> = standings
+        .into_iter()
+        .map(|case_progress| (case_progress.case, case_progress.rounds as usize))
+        .collect();
     for record in [&mut base, &mut head] {
         for case in &mut record.cases {
             let (_, rounds) = needed.iter().find(|(id, _)| *id == case.id).unwrap();

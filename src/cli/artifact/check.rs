@@ -8,7 +8,8 @@ use serde::de::DeserializeOwned;
 use super::{limits, refused};
 use crate::app::job_flags::is_job_flag;
 use crate::compare::{
-    Merged, SCHEMA_MERGED, VERDICTS_READ, VerdictDocument, follows, merged_follows, reworded,
+    Merged, SCHEMA_MERGED, VERDICTS_READ, VerdictDocument, check_consistency, check_merged_consistency,
+    regenerate_text,
 };
 use crate::model::{BenchmarkId, Exit, Job, Result, SCHEMA_JOB, Shard, SourceLine};
 
@@ -29,21 +30,21 @@ pub fn job(name: &str, text: &str) -> Result<Job> {
 /// A verdict from its text, without the records that may be embedded in it.
 pub fn verdict(name: &str, text: &str) -> Result<VerdictDocument> {
     let mut verdict: VerdictDocument = document(name, "verdict.json", text)?;
-    let checked = verdict_is_ours(&verdict).and_then(|()| follows(&verdict));
+    let checked = verdict_is_ours(&verdict).and_then(|()| check_consistency(&verdict));
     checked.map_err(|what| refused(name, format!("verdict.json: {what}")))?;
     verdict.records = None;
     // Its one group is reworded by the same code as any.
-    let mut groups = reworded(Merged::single("", verdict)).groups;
+    let mut groups = regenerate_text(Merged::single("", verdict)).groups;
     groups.pop().map(|group| group.verdict).ok_or_else(|| refused(name, "verdict.json: it is gone"))
 }
 
 /// A merged document from its text.
 pub fn merged(name: &str, text: &str) -> Result<Merged> {
     let mut merged: Merged = document(name, "merged.json", text)?;
-    let checked = merged_is_ours(&merged).and_then(|()| merged_follows(&merged));
+    let checked = merged_is_ours(&merged).and_then(|()| check_merged_consistency(&merged));
     checked.map_err(|what| refused(name, format!("merged.json: {what}")))?;
     merged.groups.iter_mut().for_each(|group| group.verdict.records = None);
-    Ok(reworded(merged))
+    Ok(regenerate_text(merged))
 }
 
 fn document<T: DeserializeOwned>(name: &str, file: &str, text: &str) -> Result<T> {

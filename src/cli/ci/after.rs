@@ -6,11 +6,11 @@ use crate::compare::{Merged, VerdictDocument};
 use crate::github::Context;
 use crate::github::commands::{self, Level};
 use crate::model::{Fault, Job, NoReference};
-use crate::report::posts::{self, Facts};
+use crate::report::github::{self as render, PublishContext};
 
 /// The step's summary in Markdown: the whole report, and what it was measured against.
 pub fn step_summary(document: &VerdictDocument, job: &Job, context: Option<&Context>) -> String {
-    posts::step_summary(&merged(document, job), &facts(job, context))
+    render::step_summary(&merged(document, job), &facts(job, context))
 }
 
 fn merged(document: &VerdictDocument, job: &Job) -> Merged {
@@ -18,9 +18,9 @@ fn merged(document: &VerdictDocument, job: &Job) -> Merged {
 }
 
 /// Nothing that needs a token: what the event and the job say.
-fn facts(job: &Job, context: Option<&Context>) -> Facts {
+fn facts(job: &Job, context: Option<&Context>) -> PublishContext {
     let run_url = context.and_then(Context::run_url);
-    Facts {
+    PublishContext {
         gate: String::new(),
         head: job.head.clone(),
         base: job.base.clone(),
@@ -38,7 +38,7 @@ fn facts(job: &Job, context: Option<&Context>) -> Facts {
 /// The page of a change that touches nothing that is measured.
 pub fn untouched_page(job: &Job, context: Option<&Context>) -> String {
     let untouched = job.untouched.as_ref();
-    untouched.map_or(String::new(), |untouched| posts::untouched(untouched, &facts(job, context), ""))
+    untouched.map_or(String::new(), |untouched| render::untouched(untouched, &facts(job, context), ""))
 }
 
 /// The flags of a job for a shell, with a blank before each; its shard where it measured one.
@@ -62,8 +62,8 @@ fn block(text: &str) -> String {
 
 /// What failed and what stayed open, gravest first, as annotations at its source.
 pub fn annotations(document: &VerdictDocument, job: &Job) -> Vec<Note> {
-    let remarks = posts::annotations_of_log(&merged(document, job), &facts(job, None));
-    let note = |remark: posts::LogAnnotation| {
+    let remarks = render::annotations_of_log(&merged(document, job), &facts(job, None));
+    let note = |remark: render::LogAnnotation| {
         let (path, line) = remark.place.unzip();
         let level = if remark.failure { Level::Error } else { Level::Warning };
         Note { level, path, line, title: remark.title, message: remark.message }

@@ -84,9 +84,10 @@ pub fn decide_by(
     let is_policy = matches!(gate, Exit::Pass | Exit::Regression | Exit::Inconclusive | Exit::Failed);
     match listed.is_empty() || !is_policy {
         true => gate,
-        false => {
-            listed.iter().filter_map(|class| class.found(counts, conclusion)).fold(Exit::Pass, Exit::graver)
-        }
+        false => listed
+            .iter()
+            .filter_map(|class| class.found(counts, conclusion))
+            .fold(Exit::Pass, Exit::most_severe),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::github::commands::Level;
 use crate::github::{Context, Event};
 use crate::machine::open_repository;
 use crate::model::{Fault, Job, Result, RunId, Untouched};
-use crate::report::posts;
+use crate::report::github as render;
 use crate::store::{make_unwatched, write_atomically};
 use crate::suite::{self, Benchmark, Suite};
 
@@ -119,7 +119,7 @@ pub fn leave(
     write_atomically(&folder.join("job.json"), &bytes)?;
     write_atomically(&folder.join("reports/untouched.md"), page.as_bytes())?;
     if let Some(untouched) = &job.untouched {
-        wrote(writeln!(out, "{}", posts::untouched_words(untouched)))?;
+        wrote(writeln!(out, "{}", render::untouched_words(untouched)))?;
     }
     wrote(writeln!(out, "\njob {}", shown(&folder.join("job.json"))))?;
     Ok(folder)
@@ -128,5 +128,5 @@ pub fn leave(
 /// What stands in the list of annotations: green and nothing said would pass for measured.
 pub fn note(untouched: &Untouched) -> Note {
     let title = "nothing was measured".into();
-    Note { level: Level::Notice, path: None, line: None, title, message: posts::untouched_words(untouched) }
+    Note { level: Level::Notice, path: None, line: None, title, message: render::untouched_words(untouched) }
 }

@@ -10,7 +10,7 @@ use crate::cli::terminal::write::wrote;
 use crate::github::comments::Mode;
 use crate::github::{Context, Event, commands};
 use crate::model::{Fault, Job, Result};
-use crate::report::posts;
+use crate::report::github as render;
 use crate::suite::Benchmark;
 
 pub fn run(
@@ -37,7 +37,7 @@ pub fn run(
         Found::Untouched(job) => return untouched(args, context, &job, out),
     };
     let unverified = context.is_some_and(Context::is_fork);
-    let page = posts::comment(&material.merged, &facts(args, context, Some(&material), unverified), "");
+    let page = render::comment(&material.merged, &facts(args, context, Some(&material), unverified), "");
     wrote(writeln!(out, "{}", page.trim_end()).and_then(|()| out.flush()))?;
     tell(&plan(args, context, &material, unverified));
     Ok(())
@@ -46,13 +46,13 @@ pub fn run(
 fn untouched(args: &PublishArgs, context: Option<&Context>, job: &Job, out: &mut impl Write) -> Result<()> {
     let Some(untouched) = &job.untouched else { return Ok(()) };
     let facts = facts(args, context, None, false);
-    let page = posts::untouched(untouched, &facts, "");
+    let page = render::untouched(untouched, &facts, "");
     wrote(writeln!(out, "{}", page.trim_end()).and_then(|()| out.flush()))?;
     let (name, check) =
-        (check_name(context, &args.name, &args.label), posts::check_untouched(untouched, &facts));
+        (check_name(context, &args.name, &args.label), render::check_untouched(untouched, &facts));
     let whose = "on the pull request, only if one is there that says otherwise";
     tell(&[
-        format!("check {name}: would end as {}: {}", check.standing.word(), check.title),
+        format!("check {name}: would end as {}: {}", check.state.word(), check.title),
         format!("comment: {whose}"),
     ]);
     Ok(())
@@ -86,7 +86,7 @@ fn plan(args: &PublishArgs, context: Option<&Context>, material: &Material, unve
     }
     let facts = facts(args, context, Some(material), unverified);
     for (name, check) in checks(args, context, &material.merged, &facts) {
-        lines.push(format!("check {name}: would end as {}: {}", check.standing.word(), check.title));
+        lines.push(format!("check {name}: would end as {}: {}", check.state.word(), check.title));
     }
     lines.push(format!("comment: {}", comment(args, context, material)));
     if args.issue {
@@ -131,14 +131,14 @@ fn would_fail(fault: &Fault) -> String {
     format!("would fail with exit code {}: {}; {}", fault.exit.code(), fault.what, fault.next)
 }
 
-fn issue(context: Option<&Context>, material: &Material, facts: &posts::Facts) -> String {
+fn issue(context: Option<&Context>, material: &Material, facts: &render::PublishContext) -> String {
     if let Some(refused) = refused(context) {
         return refused;
     }
     match nightly::is_open(material) {
         Err(why) => format!("would be left as it is, {why}"),
         Ok(true) => {
-            let (title, _) = posts::issue(&material.merged, facts, None);
+            let (title, _) = render::issue(&material.merged, facts, None);
             format!("would be opened, or updated if one is open: {title}")
         }
         Ok(false) => "would be closed, if one is open".into(),

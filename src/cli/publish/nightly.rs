@@ -17,7 +17,7 @@ use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueDone};
 use crate::github::{Client, Context};
 use crate::model::{Exit, Job, NoReference, Probe, Result, Side};
-use crate::report::posts;
+use crate::report::github as render;
 use crate::store::{Address, ComparisonFolder, History, HistoryEntry, SCHEMA_HISTORY, read_record};
 
 /// The issue and the history, where they are asked for.
@@ -84,8 +84,8 @@ fn issue(args: &PublishArgs, place: &Place, material: &Material, say: &mut Say<'
     }
     let facts = facts(args, Some(&place.context), Some(material), false);
     let url = compare_url(place, merged.groups.first().map(|group| &group.verdict));
-    let (title, text) = posts::issue(merged, &facts, url.as_deref());
-    let note = posts::closing_note(merged, &facts);
+    let (title, text) = render::issue(merged, &facts, url.as_deref());
+    let note = render::closing_note(merged, &facts);
     let body = |marker: &str| format!("{}\n\n{marker}", text.trim_end());
     let done = issues::report(&place.client, &args.name, open, &title, &body, &note, &place.me)?;
     say(&words(done))

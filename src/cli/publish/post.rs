@@ -8,12 +8,12 @@ use super::waiting::{End, Waiting, conclude, is_overtaken, unnamed};
 use crate::app::job_flags::shell_job_flags;
 use crate::cli::artifact::{Contents, read_hostile};
 use crate::cli::outputs;
-use crate::compare::{Conclusion, Merged, Verdict, reworded};
+use crate::compare::{Conclusion, Merged, Verdict, regenerate_text};
 use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
 use crate::github::comments::{self, Marker, Posted, Saying};
 use crate::github::{Context, Event, Sha, WorkflowRun, artifacts, commands, pulls};
 use crate::model::{BaseChoice, Fault, Job, Result};
-use crate::report::posts::{self, Check, Facts, Standing};
+use crate::report::github::{self as render, CheckPage, CheckState, PublishContext};
 
 /// Bytes of all artifacts of one run, packed.
 const MOST_BYTES: usize = 64 << 20;
@@ -26,7 +26,7 @@ pub type Say<'a> = dyn FnMut(&str) -> Result<()> + 'a;
 
 /// The check of this job, or of the run that a `workflow_run` event is about, in progress.
 pub fn begin(args: &PublishArgs, place: &Place, say: &mut Say<'_>) -> Result<()> {
-    let begun = posts::begun(&facts(args, Some(&place.context), None, false));
+    let begun = render::begun(&facts(args, Some(&place.context), None, false));
     let name = place.check_name(&args.name, &args.label);
     let head = &place.context.head;
     let url = place.run_url();
@@ -129,7 +129,7 @@ fn fetched(args: &PublishArgs, place: &Place, run: &WorkflowRun) -> Result<Optio
     }
     let contents = contents.held_to(args.expect, run.conclusion.as_deref())?;
     let mut material = Material::of(contents, None)?;
-    material.merged = reworded(material.merged);
+    material.merged = regenerate_text(material.merged);
     Ok(Some(Found::Verdict(Box::new(material))))
 }
 
@@ -168,14 +168,14 @@ pub fn untouched(
 ) -> Result<()> {
     let Some(untouched) = &job.untouched else { return Ok(()) };
     let facts = facts(args, Some(&place.context), None, false);
-    summarize(args, &posts::untouched(untouched, &facts, ""))?;
+    summarize(args, &render::untouched(untouched, &facts, ""))?;
     outputs::of_untouched()?;
     let name = place.check_name(&args.name, &args.label);
-    let check = posts::check_untouched(untouched, &facts);
-    let end = End { conclusion: conclusion(check.standing, false), output: &output(check) };
+    let check = render::check_untouched(untouched, &facts);
+    let end = End { conclusion: conclusion(check.state, false), output: &output(check) };
     for number in conclude(place, &name, waiting, &end, say)? {
-        let body = |marker: &Marker| posts::untouched(untouched, &facts, &marker.comment());
-        let words = Words { state: posts::state_of_untouched(), worth_saying: false, body: &body };
+        let body = |marker: &Marker| render::untouched(untouched, &facts, &marker.comment());
+        let words = Words { state: render::untouched_fingerprint(), worth_saying: false, body: &body };
         comment(args, place, (number, &waiting.name_for(&name, number)), &words, say)?;
     }
     Ok(())
@@ -196,13 +196,13 @@ fn tell(
     say: &mut Say<'_>,
 ) -> Result<()> {
     let facts = facts(args, Some(&place.context), Some(material), unverified);
-    summarize(args, &posts::step_summary(&material.merged, &facts))?;
+    summarize(args, &render::step_summary(&material.merged, &facts))?;
     let merged = &material.merged;
     outputs::of_answer(merged.conclusion, &merged.counts)?;
     let all = checks(args, Some(&place.context), merged, &facts);
     let last = all.len().saturating_sub(1);
     for (index, (name, check)) in all.into_iter().enumerate() {
-        let conclusion = conclusion(check.standing, unverified);
+        let conclusion = conclusion(check.state, unverified);
         let output = output(check);
         let end = End { conclusion, output: &output };
         // The last one stands for all.
@@ -215,9 +215,12 @@ fn tell(
             say(&format!("comment on #{number}: {OVERTAKEN}"))?;
         }
         for number in &heard {
-            let body = |marker: &Marker| posts::comment(merged, &facts, &marker.comment());
-            let words =
-                Words { state: posts::state(merged), worth_saying: is_worth_saying(merged), body: &body };
+            let body = |marker: &Marker| render::comment(merged, &facts, &marker.comment());
+            let words = Words {
+                state: render::fingerprint(merged),
+                worth_saying: is_worth_saying(merged),
+                body: &body,
+            };
             comment(args, place, (*number, &waiting.name_for(&name, *number)), &words, say)?;
         }
     }
@@ -230,19 +233,19 @@ pub fn checks(
     args: &PublishArgs,
     context: Option<&Context>,
     merged: &Merged,
-    facts: &Facts,
-) -> Vec<(String, Check)> {
+    facts: &PublishContext,
+) -> Vec<(String, CheckPage)> {
     let name = |label: &str| check_name(context, &args.name, label);
     let labelled = merged.groups.iter().filter(|group| !group.label.is_empty());
-    let mut checks: Vec<(String, Check)> = labelled
+    let mut checks: Vec<(String, CheckPage)> = labelled
         .map(|group| {
             let alone = Merged::single(&group.label, group.verdict.clone());
-            (name(&group.label), posts::check(&alone, facts))
+            (name(&group.label), render::check(&alone, facts))
         })
         .collect();
     let is_own = !args.label.is_empty() && merged.groups.len() == 1 && merged.groups[0].label == args.label;
     if !is_own {
-        checks.push((name(&args.label), posts::check(merged, facts)));
+        checks.push((name(&args.label), render::check(merged, facts)));
     }
     checks
 }
@@ -308,8 +311,9 @@ pub fn without_verdict(
     let end = End { conclusion: ended.conclusion, output: &output };
     let facts = facts(args, Some(&place.context), None, false);
     for number in conclude(place, &name, waiting, &end, say)? {
-        let body = |marker: &Marker| posts::no_verdict(&ended.text, &facts, &marker.comment());
-        let words = Words { state: posts::state_of_none(&ended.text), worth_saying: false, body: &body };
+        let body = |marker: &Marker| render::no_verdict(&ended.text, &facts, &marker.comment());
+        let words =
+            Words { state: render::no_verdict_fingerprint(&ended.text), worth_saying: false, body: &body };
         comment(args, place, (number, &waiting.name_for(&name, number)), &words, say)?;
     }
     Ok(())
@@ -322,7 +326,7 @@ pub fn facts(
     context: Option<&Context>,
     material: Option<&Material>,
     unverified: bool,
-) -> Facts {
+) -> PublishContext {
     let job = material.and_then(|material| material.job.as_ref());
     let ours = context.is_none_or(|context| context.event != Event::WorkflowRun);
     let fail_on = match job {
@@ -331,7 +335,7 @@ pub fn facts(
         _ => Vec::new(),
     };
     let run_url = context.and_then(run_url);
-    Facts {
+    PublishContext {
         gate: args.name.clone(),
         head: context
             .map(|context| context.head.to_string())
@@ -349,8 +353,8 @@ pub fn facts(
     }
 }
 
-fn output(check: Check) -> CheckOutput {
-    let annotation = |it: posts::PostAnnotation| Annotation {
+fn output(check: CheckPage) -> CheckOutput {
+    let annotation = |it: render::LineAnnotation| Annotation {
         path: it.path,
         line: it.line,
         level: if it.failure { AnnotationLevel::Failure } else { AnnotationLevel::Warning },
@@ -367,13 +371,13 @@ fn output(check: Check) -> CheckOutput {
 
 /// A finished check that is still in progress would be a lie: it counts as failed. Green that nobody here has verified is
 /// no green.
-fn conclusion(standing: Standing, unverified: bool) -> CheckConclusion {
+fn conclusion(standing: CheckState, unverified: bool) -> CheckConclusion {
     match standing {
-        Standing::Success if unverified => CheckConclusion::Neutral,
-        Standing::Success => CheckConclusion::Success,
-        Standing::Failure | Standing::InProgress => CheckConclusion::Failure,
-        Standing::Neutral => CheckConclusion::Neutral,
-        Standing::ActionRequired => CheckConclusion::ActionRequired,
+        CheckState::Success if unverified => CheckConclusion::Neutral,
+        CheckState::Success => CheckConclusion::Success,
+        CheckState::Failure | CheckState::InProgress => CheckConclusion::Failure,
+        CheckState::Neutral => CheckConclusion::Neutral,
+        CheckState::ActionRequired => CheckConclusion::ActionRequired,
     }
 }
 

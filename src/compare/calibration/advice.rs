@@ -3,9 +3,9 @@
 use crate::model::convert;
 
 use super::super::Evidence;
-use super::super::words::percent;
 use super::figures::sides;
 use super::{Noise, Prospect, Readiness};
+use crate::model::text::percent;
 
 /// So many times the usual rounds are slow, and more are hopeless.
 const SLOW: u32 = 4;

@@ -29,7 +29,8 @@ pub struct Calibration {
     /// Chance of any false red that the rule promises for a whole suite.
     pub alpha: f64,
     /// Rows that share the error rate in the prospects: what the screen leaves open of an unchanged suite, and one.
-    pub suspects: u32,
+    #[serde(rename = "suspects")]
+    pub candidates: u32,
     /// Wall seconds of all rounds.
     pub seconds: f64,
     /// One a case and judged metric, in the suite's order.
@@ -193,8 +194,8 @@ pub struct FalseAlarms {
     pub drawn: Share,
     /// Of the rounds that were measured: what goes from one round's difference to the next one's; `None` where no row
     /// has six rounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stickiness: Option<f64>,
+    #[serde(default, rename = "stickiness", skip_serializing_if = "Option::is_none")]
+    pub serial_correlation: Option<f64>,
 }
 
 impl FalseAlarms {
@@ -277,7 +278,7 @@ mod tests {
             improved: vec!["s/a time".into()],
             flipped: none,
             drawn: none,
-            stickiness: None,
+            serial_correlation: None,
         };
         assert!(!alarms.too_many(0.01));
         alarms.red.push("s/b time".into());

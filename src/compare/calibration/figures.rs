@@ -2,11 +2,11 @@
 
 use crate::model::{CaseRecord, Stage, Timing, convert};
 use crate::stats::prospect::{certified_within, rounds_to_certify, rounds_to_prove};
-use crate::stats::seq_e::{self, Limits};
+use crate::stats::seq_e::{self, SequentialLimits};
 use crate::stats::{Components, TQuantiles, Within, best_iterations, lag_1};
 
-use super::super::rounds::turns;
-use super::super::seq_e::Line;
+use super::super::rounds::measured_rounds;
+use super::super::rules::seq_e::RowState;
 use super::super::{Evidence, ProcessValues, RoundScale};
 use super::{Noise, Parts, Prospect};
 
@@ -19,11 +19,11 @@ const MOST_FOLD: f64 = 20.0;
 const LEAST_ITERATIONS: f64 = 4.0;
 
 /// What all rows of a suite share.
-pub struct Shared {
-    pub limits: Limits,
+pub struct CalibrationContext {
+    pub limits: SequentialLimits,
     /// Rounds that were asked for.
     pub measured: usize,
-    pub suspects: usize,
+    pub candidates: usize,
 }
 
 /// An effect in the scale of a row's differences.
@@ -35,15 +35,15 @@ pub fn in_scale(scale: RoundScale, slowdown: f64) -> f64 {
 }
 
 /// `floor`: the moderated deviation of one round's difference.
-pub fn noise(line: &Line, floor: f64, cases: [&CaseRecord; 2]) -> Noise {
-    let differences = &line.rounds.differences;
-    let positive = matches!(line.rounds.scale, RoundScale::Log { .. });
-    let lates = lates(line.evidence, positive);
+pub fn noise(state: &RowState, floor: f64, cases: [&CaseRecord; 2]) -> Noise {
+    let differences = &state.rounds.differences;
+    let positive = matches!(state.rounds.scale, RoundScale::Log { .. });
+    let lates = lates(state.evidence, positive);
     let second = crate::stats::mean(&lates);
     let in_log = |process: &ProcessValues| -> Vec<f64> {
         process.samples.iter().map(|value| if positive { value.ln() } else { *value }).collect()
     };
-    let processes: Vec<Vec<f64>> = sides(line.evidence).filter(|it| !it.stated).map(in_log).collect();
+    let processes: Vec<Vec<f64>> = sides(state.evidence).filter(|it| !it.stated).map(in_log).collect();
     // Linear differences are shares of the base, the samples are not.
     let within = Within::of(processes.iter().map(Vec::as_slice)).filter(|_| positive);
     let parts = within.and_then(|within| {
@@ -54,7 +54,7 @@ pub fn noise(line: &Line, floor: f64, cases: [&CaseRecord; 2]) -> Noise {
             order: parts.share(parts.order),
             autocorrelation: within.correlation,
             iterations: within.iterations,
-            best_iterations: advised(&within, &parts, costs(line.evidence, cases)),
+            best_iterations: advised(&within, &parts, costs(state.evidence, cases)),
         })
     });
     Noise {
@@ -69,23 +69,23 @@ pub fn noise(line: &Line, floor: f64, cases: [&CaseRecord; 2]) -> Noise {
 
 /// `borrowed`: degrees of freedom that the other rows lend; `tried`: how often 3 % were planted, and found.
 pub fn prospect(
-    line: &Line,
+    state: &RowState,
     floor: f64,
     borrowed: f64,
-    shared: &Shared,
+    shared: &CalibrationContext,
     seconds: f64,
     tried: (u32, u32),
 ) -> Prospect {
-    let Shared { limits, measured, suspects } = shared;
-    let scale = line.rounds.scale;
+    let CalibrationContext { limits, measured, candidates } = shared;
+    let scale = state.rounds.scale;
     let slowdown = |effect: f64| scale.slowdown(effect).filter(|it| it.is_finite());
     let found = |rounds: usize| {
         let fresh = rounds.saturating_sub(limits.screen_rounds);
-        slowdown(seq_e::detectable(fresh, floor, line.min_effect, limits, *suspects))
+        slowdown(seq_e::detectable(fresh, floor, state.min_effect, limits, *candidates))
     };
-    let certify = rounds_to_certify(floor, line.target, borrowed, limits);
+    let certify = rounds_to_certify(floor, state.target, borrowed, limits);
     let planted = in_scale(scale, PLANTED);
-    let prove = rounds_to_prove(floor, planted, line.min_effect, limits, *suspects);
+    let prove = rounds_to_prove(floor, planted, state.min_effect, limits, *candidates);
     let least = certified_within(floor, limits.most_rounds, borrowed, limits, &mut TQuantiles::default());
     let cost = |rounds: Option<usize>| rounds.map(|rounds| rounds as f64 * seconds);
     Prospect {
@@ -107,11 +107,11 @@ pub fn sides<'e, 'a>(evidence: &'e Evidence<'a>) -> impl Iterator<Item = &'e Pro
 
 /// Second minus first of every round whose order is known.
 fn lates(evidence: &Evidence, positive: bool) -> Vec<f64> {
-    let late = |turn: super::super::Turn| {
+    let late = |turn: super::super::MeasuredRound| {
         let [base, head] = [turn.base, turn.head].map(|place| if positive { place.ln() } else { place });
         Some(if turn.base_first? { head - base } else { base - head })
     };
-    turns(evidence).into_iter().filter_map(late).collect()
+    measured_rounds(evidence).into_iter().filter_map(late).collect()
 }
 
 /// Seconds to start and end a process, and of one of its iterations; `None` where they cannot be told apart.

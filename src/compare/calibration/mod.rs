@@ -13,22 +13,22 @@ mod figures;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::model::{CaseId, CaseRecord, Comparison, Manifest, Result, RunRecord, Strictness};
-use crate::stats::resample::{Length, Row, Tries, tries};
-use crate::stats::seq_e::Limits;
+use crate::stats::resample::{Length, ResampledRow, Tries, tries};
+use crate::stats::seq_e::SequentialLimits;
 use crate::stats::{Prior, sample_stddev};
 
 pub use document::*;
 pub use figures::PLANTED;
 
 use super::comparability;
-use super::doubts::{Stickiness, repeated_numbers};
 use super::pairing::pair;
 use super::replay::{named_sides, verdict_of};
-use super::rows::{Draft, draft};
-use super::seq_e::{Line, lines};
-use super::words::count;
+use super::rows::{PreparedRows, prepare};
+use super::rules::seq_e::{RowState, row_states};
+use super::validity::{SerialCorrelation, repeated_numbers};
 use super::{Policy, SeqE, Verdict};
-use figures::{Shared, in_scale};
+use crate::model::text::count;
+use figures::{CalibrationContext, in_scale};
 
 /// Suites that each check tries.
 const SUITES: u32 = 1000;
@@ -65,35 +65,36 @@ pub fn calibrate(
     let (policy, rule) = (Policy::of(comparison), SeqE::of(comparison));
     let inputs = named_sides(base, head, comparison);
     let pairs = pair(&inputs[0], &inputs[1])?;
-    let draft = draft(&pairs, &policy, false, true);
+    let prepared = prepare(&pairs, &policy, false, true);
     let limits = rule.limits();
-    let lines = lines(&draft.evidence, &limits);
+    let states = row_states(&prepared.evidence, &limits);
     let places: HashMap<&CaseId, &CaseRecord> = head.cases.iter().map(|case| (&case.id, case)).collect();
     let of_both: HashMap<&CaseId, [&CaseRecord; 2]> =
         base.cases.iter().filter_map(|case| Some((&case.id, [case, *places.get(&case.id)?]))).collect();
 
     // Rows that chance decides and that have rounds enough.
     let open: Vec<usize> =
-        (0..lines.len()).filter(|at| draft.open[*at].is_some() && is_open(&lines[*at])).collect();
-    let tried = try_out(&open.iter().map(|at| &lines[*at]).collect::<Vec<_>>(), &limits, comparison.seed);
-    let shared = Shared { limits, measured: asked as usize, suspects: tried.suspects() };
+        (0..states.len()).filter(|at| prepared.open[*at].is_some() && is_open(&states[*at])).collect();
+    let tried = try_out(&open.iter().map(|at| &states[*at]).collect::<Vec<_>>(), &limits, comparison.seed);
+    let shared = CalibrationContext { limits, measured: asked as usize, candidates: tried.candidates() };
     let mut rows = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        let Some(row) = draft.open[at].map(|row| &draft.rows[row]) else { continue };
+    for (at, state) in states.iter().enumerate() {
+        let Some(row) = prepared.open[at].map(|row| &prepared.rows[row]) else { continue };
         let Some(cases) = of_both.get(&row.case) else { continue };
         let place = open.binary_search(&at).ok();
-        let borrowed = place.map_or(Prior::NONE, |_| prior_of(line, &open, &lines));
+        let borrowed = place.map_or(Prior::NONE, |_| prior_of(state, &open, &states));
         let tried = place.and_then(|place| tried.planted.planted.get(place).copied()).unwrap_or((0, 0));
-        rows.push(calibrated(line, *cases, borrowed, &shared, tried, place.is_some()));
+        rows.push(calibrated(state, *cases, borrowed, &shared, tried, place.is_some()));
     }
     let seen: HashSet<&CaseId> = rows.iter().map(|row: &CalibratedRow| &row.case).collect();
     let unmeasured = base.cases.iter().zip(&head.cases).filter(|(case, _)| !seen.contains(&case.id));
     let unmeasured = unmeasured.map(|(of_base, of_head)| Unmeasured {
         case: of_base.id.clone(),
-        reason: why_unmeasured(of_base, of_head, &draft),
+        reason: why_unmeasured(of_base, of_head, &prepared),
     });
     let unmeasured: Vec<Unmeasured> = unmeasured.collect();
-    let sticky = Stickiness::pooled(open.iter().map(|at| lines[*at].rounds.differences.as_slice()));
+    let correlated =
+        SerialCorrelation::pooled(open.iter().map(|at| states[*at].rounds.differences.as_slice()));
     let mut warnings = verdict.warnings.clone();
     warnings.extend(tried.too_short.then(|| {
         format!(
@@ -110,7 +111,7 @@ pub fn calibrate(
         rounds: asked,
         usual_rounds: comparison.rule.most_rounds,
         alpha: comparison.rule.alpha,
-        suspects: shared.suspects as u32,
+        candidates: shared.candidates as u32,
         seconds: seconds(base) + seconds(head),
         unmeasured,
         rows,
@@ -119,7 +120,7 @@ pub fn calibrate(
             improved: named(Verdict::Improved),
             flipped: tried.flipped,
             drawn: tried.drawn,
-            stickiness: sticky.map(|sticky| sticky.correlation),
+            serial_correlation: correlated.map(|correlated| correlated.correlation),
         },
         control: None,
         warnings,
@@ -127,38 +128,38 @@ pub fn calibrate(
 }
 
 /// Whether chance decides the row, and enough rounds are there to say how.
-fn is_open(line: &Line) -> bool {
-    !line.is_exact() && line.rounds.differences.len() >= LEAST_ROUNDS
+fn is_open(state: &RowState) -> bool {
+    !state.is_exact() && state.rounds.differences.len() >= LEAST_ROUNDS
 }
 
 /// What the tries of a whole suite gave.
-struct Tried {
+struct Trials {
     flipped: Share,
     drawn: Share,
-    suspects: f64,
+    candidates: f64,
     planted: Tries,
     /// So few rounds that no red is possible in them.
     too_short: bool,
 }
 
-impl Tried {
+impl Trials {
     /// What the screen leaves open of an unchanged suite, and the row in question.
-    fn suspects(&self) -> usize {
-        self.suspects.round() as usize + 1
+    fn candidates(&self) -> usize {
+        self.candidates.round() as usize + 1
     }
 }
 
-fn try_out(lines: &[&Line], limits: &Limits, seed: u64) -> Tried {
+fn try_out(states: &[&RowState], limits: &SequentialLimits, seed: u64) -> Trials {
     let mut cases = Vec::new();
     let mut rows = Vec::new();
-    for line in lines {
-        let id = line.evidence.case;
+    for state in states {
+        let id = state.evidence.case;
         let case = cases.iter().position(|other| *other == id).unwrap_or_else(|| {
             cases.push(id);
             cases.len() - 1
         });
-        let effect = in_scale(line.rounds.scale, PLANTED);
-        rows.push(Row { series: line.series(&line.rounds.differences), case, effect });
+        let effect = in_scale(state.rounds.scale, PLANTED);
+        rows.push(ResampledRow { series: state.series(&state.rounds.differences), case, effect });
     }
     let long = Length::Drawn(limits.most_rounds);
     let plants = rows.len().div_ceil(PLANTS);
@@ -169,54 +170,54 @@ fn try_out(lines: &[&Line], limits: &Limits, seed: u64) -> Tried {
     let planted = tries(&rows, limits, long, suites, plants, seed.wrapping_add(2));
     let longest = rows.iter().map(|row| row.series.differences.len()).max().unwrap_or(0);
     let share = |tries: &Tries| Share { suites: tries.suites, with_red: tries.with_red };
-    Tried {
+    Trials {
         flipped: share(&flipped),
         drawn: share(&drawn),
         // The screen counts one where it leaves none.
-        suspects: if rows.is_empty() { 0.0 } else { drawn.suspects },
+        candidates: if rows.is_empty() { 0.0 } else { drawn.candidates },
         too_short: !rows.is_empty() && longest < limits.screen_rounds + limits.least_fresh_rounds(1),
         planted,
     }
 }
 
 /// What the rows of one metric lend each other, by all rounds that are there.
-fn prior_of(line: &Line, open: &[usize], lines: &[Line]) -> Prior {
-    let family: Vec<&Line> = open
+fn prior_of(state: &RowState, open: &[usize], states: &[RowState]) -> Prior {
+    let family: Vec<&RowState> = open
         .iter()
-        .map(|at| &lines[*at])
-        .filter(|other| other.evidence.metric == line.evidence.metric)
+        .map(|at| &states[*at])
+        .filter(|other| other.evidence.metric == state.evidence.metric)
         .collect();
     let rounds = family.iter().map(|it| it.rounds.differences.len()).min().unwrap_or(0);
-    let variance = |it: &&Line| sample_stddev(&it.rounds.differences[..rounds]).map(|s| s * s);
+    let variance = |it: &&RowState| sample_stddev(&it.rounds.differences[..rounds]).map(|s| s * s);
     let variances: Vec<f64> = family.iter().filter_map(variance).collect();
     Prior::fit(&variances, rounds.saturating_sub(1) as f64).at_most(MOST_BORROWED)
 }
 
 fn calibrated(
-    line: &Line,
+    state: &RowState,
     cases: [&CaseRecord; 2],
     prior: Prior,
-    shared: &Shared,
+    shared: &CalibrationContext,
     tried: (u32, u32),
     open: bool,
 ) -> CalibratedRow {
-    let rounds = line.rounds.differences.len();
+    let rounds = state.rounds.differences.len();
     let seconds = per_round(cases);
-    let slowdown = |effect: f64| line.rounds.scale.slowdown(effect).unwrap_or(effect);
+    let slowdown = |effect: f64| state.rounds.scale.slowdown(effect).unwrap_or(effect);
     let mut row = CalibratedRow {
-        case: line.evidence.case.clone(),
-        metric: line.evidence.metric.to_owned(),
+        case: state.evidence.case.clone(),
+        metric: state.evidence.metric.to_owned(),
         readiness: Readiness::Unknown,
         why: Vec::new(),
         help: Vec::new(),
         rounds: rounds as u32,
-        target: slowdown(line.target),
-        min_effect: slowdown(line.min_effect),
+        target: slowdown(state.target),
+        min_effect: slowdown(state.min_effect),
         seconds_per_round: seconds,
         noise: None,
         prospect: None,
     };
-    if line.is_exact() {
+    if state.is_exact() {
         row.readiness = Readiness::Ready;
         return row;
     }
@@ -226,17 +227,17 @@ fn calibrated(
         return row;
     }
     let freedom = (rounds - 1) as f64;
-    let variance = sample_stddev(&line.rounds.differences).map_or(0.0, |it| it * it);
+    let variance = sample_stddev(&state.rounds.differences).map_or(0.0, |it| it * it);
     let floor = prior.moderate(variance, freedom).sqrt();
-    let noise = figures::noise(line, floor, cases);
-    let prospect = figures::prospect(line, floor, prior.freedom, shared, seconds, tried);
+    let noise = figures::noise(state, floor, cases);
+    let prospect = figures::prospect(state, floor, prior.freedom, shared, seconds, tried);
     row.readiness = advice::readiness(&prospect, shared.limits.most_rounds as u32);
-    if let Some(repeated) = repeated_numbers(line.evidence, shared.limits.version) {
+    if let Some(repeated) = repeated_numbers(state.evidence, shared.limits.version) {
         row.readiness = Readiness::Hopeless;
         (row.why, row.help) = (vec![repeated.reason], vec![repeated.next]);
     } else if row.readiness != Readiness::Ready {
         let usual = shared.limits.most_rounds as u32;
-        (row.why, row.help) = advice::words(line.evidence, &noise, &prospect, usual);
+        (row.why, row.help) = advice::words(state.evidence, &noise, &prospect, usual);
     }
     (row.noise, row.prospect) = (Some(noise), Some(prospect));
     row
@@ -255,12 +256,12 @@ fn seconds(record: &RunRecord) -> f64 {
     record.cases.iter().flat_map(|case| &case.processes).map(|process| process.seconds).sum()
 }
 
-fn why_unmeasured(base: &CaseRecord, head: &CaseRecord, draft: &Draft) -> String {
+fn why_unmeasured(base: &CaseRecord, head: &CaseRecord, prepared: &PreparedRows) -> String {
     let failed = [base, head].into_iter().find(|case| !case.outcome.is_measured());
     if let Some(case) = failed {
         return format!("{}: {}", case.outcome.word(), case.outcome.cause());
     }
-    match draft.rows.iter().find(|row| row.case == base.id && !row.reason.is_empty()) {
+    match prepared.rows.iter().find(|row| row.case == base.id && !row.reason.is_empty()) {
         Some(row) => row.reason.clone(),
         None => "none of its metrics is judged".into(),
     }

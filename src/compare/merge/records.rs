@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_shard_is_found_in_either_form_of_the_flag() {
-        let of = |line: &str| shard_of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        let of = |state: &str| shard_of(&state.split(' ').map(str::to_owned).collect::<Vec<_>>());
         assert_eq!(of("gbench-ci run --shard 2/3 --quiet"), Some(Shard { index: 2, of: 3 }));
         assert_eq!(of("gbench-ci run --shard=1/3"), Some(Shard { index: 1, of: 3 }));
         assert_eq!(of("gbench-ci run --sharded 1/3"), None);

@@ -1,14 +1,14 @@
-//! What a reader should know of several verdicts if they read nothing else: the gravest first.
+//! What a reader should know of several verdicts if they read nothing else: the most severe first.
 
 use std::cmp::Reverse;
 
-use super::{Gap, named};
+use super::{MissingPart, named};
 use crate::compare::comparability::advice;
-use crate::compare::conclusion::{exit_of, graver};
+use crate::compare::conclusion::{exit_of, most_severe};
 use crate::compare::sentence::{sentence, was_compared, without_reference};
-use crate::compare::words::{count, list};
 use crate::compare::{Conclusion, Group, Verdict, VerdictDocument};
 use crate::model::Exit;
+use crate::model::text::{count, list};
 
 /// Machines whose own sentence is given in full.
 const MOST_MACHINES: usize = 3;
@@ -34,7 +34,7 @@ pub fn of_verdict(document: &VerdictDocument, gaps: &[&str]) -> String {
 }
 
 /// The sentence of several machines.
-pub fn of_groups(groups: &[Group], gaps: &[Gap]) -> String {
+pub fn of_groups(groups: &[Group], gaps: &[MissingPart]) -> String {
     // Those of a machine stand in its own sentence.
     let others: Vec<&str> = gaps
         .iter()
@@ -88,7 +88,7 @@ fn of_several(groups: &[Group]) -> Vec<String> {
     parts
 }
 
-/// Graver conclusions weigh more; of two alike the graver exit code.
+/// More severe conclusions weigh more; of two alike the more severe exit code.
 fn weight(group: &Group) -> (usize, usize) {
     const LIGHTEST_FIRST: [Conclusion; 5] = [
         Conclusion::Pass,
@@ -98,9 +98,10 @@ fn weight(group: &Group) -> (usize, usize) {
         Conclusion::Regressed,
     ];
     let conclusion = group.verdict.conclusion;
-    let place = LIGHTEST_FIRST.iter().filter(|lighter| graver(**lighter, conclusion) == conclusion).count();
+    let place =
+        LIGHTEST_FIRST.iter().filter(|lighter| most_severe(**lighter, conclusion) == conclusion).count();
     let exit = exit_of(group.verdict.exit_code).unwrap_or(Exit::Internal);
-    let exits = Exit::ALL.iter().filter(|(lighter, _)| lighter.graver(exit) == exit).count();
+    let exits = Exit::ALL.iter().filter(|(lighter, _)| lighter.most_severe(exit) == exit).count();
     (place, exits)
 }
 

@@ -5,8 +5,8 @@ use std::io;
 
 use serde::Serialize;
 
-use super::{Explained, Rowless};
-use crate::compare::{Argument, Method, Row, Verdict, VerdictDocument};
+use super::row::{Explained, Rowless};
+use crate::compare::{DecisionTrace, Method, Row, Verdict, VerdictDocument};
 
 const SCHEMA: &str = "gbench-ci/explanation/v1";
 
@@ -104,12 +104,12 @@ pub fn render(
     let rows = rows.iter().map(|explained| V1Row {
         name: explained.row.case.to_string(),
         row: explained.row,
-        argument: explained.argument.map(argument),
+        argument: explained.trace.map(argument),
     });
     let not_judged = rowless.iter();
     let not_judged =
         not_judged.map(|case| V1Rowless { case: case.case.to_string(), reason: case.reason.clone() });
-    crate::report::json::render(
+    crate::report::layout::json::render(
         &V1 {
             schema: SCHEMA,
             sentence: &document.sentence,
@@ -121,16 +121,16 @@ pub fn render(
     )
 }
 
-fn argument(argument: &Argument) -> V1Argument {
-    let rounds = argument.turns.iter().enumerate().map(|(at, turn)| V1Round {
+fn argument(trace: &DecisionTrace) -> V1Argument {
+    let rounds = trace.measured_rounds.iter().enumerate().map(|(at, turn)| V1Round {
         round: turn.round,
         base: turn.base,
         head: turn.head,
         base_first: turn.base_first,
-        disturbed: argument.rounds.disturbed[at],
-        difference: argument.rounds.differences[at],
+        disturbed: trace.rounds.disturbed[at],
+        difference: trace.rounds.differences[at],
     });
-    let steps = argument.steps.iter().map(|step| V1Step {
+    let steps = trace.steps.iter().map(|step| V1Step {
         rounds: step.rounds,
         mean: step.mean,
         half: Some(step.half).filter(|half| half.is_finite()),
@@ -140,13 +140,13 @@ fn argument(argument: &Argument) -> V1Argument {
         log10_better: step.ln_better / LN_10,
     });
     V1Argument {
-        ruled: argument.ruled(),
-        suspects: argument.suspects,
-        target: argument.target,
-        min_effect: argument.min_effect,
-        scale: argument.ruling.scale,
-        log10_needed_worse: argument.log10_red(),
-        log10_needed_better: argument.log10_improved(),
+        ruled: trace.ruled(),
+        suspects: trace.candidates,
+        target: trace.target,
+        min_effect: trace.min_effect,
+        scale: trace.result.scale,
+        log10_needed_worse: trace.log10_red(),
+        log10_needed_better: trace.log10_improved(),
         rounds: rounds.collect(),
         steps: steps.collect(),
     }

@@ -7,8 +7,8 @@
 
 use super::plot::{evidence_span, reach, share};
 use super::words::{e_value, side_of, slowdown};
-use crate::compare::Argument;
-use crate::report::page::Style;
+use crate::compare::DecisionTrace;
+use crate::report::layout::terminal::Style;
 
 /// Lines of a panel.
 const DIFFERENCE_LINES: usize = 13;
@@ -20,7 +20,7 @@ const LEGEND: usize = 14;
 const MOST_COLUMNS: usize = 4;
 
 /// What the pictures are drawn with.
-struct Ink {
+struct Glyphs {
     dot: char,
     screen: char,
     disturbed: char,
@@ -29,13 +29,13 @@ struct Ink {
     dotted: char,
 }
 
-const UNICODE: Ink =
-    Ink { dot: '●', screen: '◆', disturbed: '○', zero: '─', dashed: '╌', dotted: '┈' };
-const ASCII: Ink = Ink { dot: 'o', screen: '*', disturbed: 'x', zero: '-', dashed: '=', dotted: '.' };
+const UNICODE: Glyphs =
+    Glyphs { dot: '●', screen: '◆', disturbed: '○', zero: '─', dashed: '╌', dotted: '┈' };
+const ASCII: Glyphs = Glyphs { dot: 'o', screen: '*', disturbed: 'x', zero: '-', dashed: '=', dotted: '.' };
 
-pub fn differences_title(argument: &Argument, style: Style) -> String {
+pub fn differences_title(trace: &DecisionTrace, style: Style) -> String {
     let ink = if style.unicode { UNICODE } else { ASCII };
-    let disturbed = match argument.rounds.disturbed.contains(&true) {
+    let disturbed = match trace.rounds.disturbed.contains(&true) {
         true => format!(", {} busy or throttled", ink.disturbed),
         false => String::new(),
     };
@@ -43,30 +43,20 @@ pub fn differences_title(argument: &Argument, style: Style) -> String {
 }
 
 /// Each round's difference as a dot between the lines of zero, least effect and target.
-pub fn differences(argument: &Argument, style: Style) -> Vec<String> {
+pub fn differences(trace: &DecisionTrace, style: Style) -> Vec<String> {
     let ink = if style.unicode { UNICODE } else { ASCII };
-    let reach = reach(argument);
-    let rounds = argument.rounds.differences.len();
+    let reach = reach(trace);
+    let rounds = trace.rounds.differences.len();
     let mut canvas = Canvas::new(DIFFERENCE_LINES, rounds, style);
     let at = |difference: f64| share(difference, -reach, reach);
-    canvas.line(at(argument.target), ink.dashed, &slowdown(argument, argument.target), "target");
-    canvas.line(at(-argument.target), ink.dashed, &slowdown(argument, -argument.target), "target");
-    canvas.line(
-        at(argument.min_effect),
-        ink.dotted,
-        &slowdown(argument, argument.min_effect),
-        "least effect",
-    );
-    canvas.line(
-        at(-argument.min_effect),
-        ink.dotted,
-        &slowdown(argument, -argument.min_effect),
-        "least effect",
-    );
+    canvas.line(at(trace.target), ink.dashed, &slowdown(trace, trace.target), "target");
+    canvas.line(at(-trace.target), ink.dashed, &slowdown(trace, -trace.target), "target");
+    canvas.line(at(trace.min_effect), ink.dotted, &slowdown(trace, trace.min_effect), "least effect");
+    canvas.line(at(-trace.min_effect), ink.dotted, &slowdown(trace, -trace.min_effect), "least effect");
     canvas.line(at(0.0), ink.zero, "0 %", "no change");
-    for (round, difference) in argument.rounds.differences.iter().enumerate() {
-        let dot = match round < argument.limits.screen_rounds {
-            _ if argument.rounds.disturbed[round] => ink.disturbed,
+    for (round, difference) in trace.rounds.differences.iter().enumerate() {
+        let dot = match round < trace.limits.screen_rounds {
+            _ if trace.rounds.disturbed[round] => ink.disturbed,
             true => ink.screen,
             false => ink.dot,
         };
@@ -76,21 +66,21 @@ pub fn differences(argument: &Argument, style: Style) -> Vec<String> {
 }
 
 /// `None` where the screen decided: there is no evidence to draw.
-pub fn evidence_title(argument: &Argument) -> Option<String> {
-    let (side, _) = side_of(argument);
-    let fresh = argument.steps.iter().any(|step| step.rounds > argument.limits.screen_rounds);
+pub fn evidence_title(trace: &DecisionTrace) -> Option<String> {
+    let (side, _) = side_of(trace);
+    let fresh = trace.steps.iter().any(|step| step.rounds > trace.limits.screen_rounds);
     fresh.then(|| {
         format!("Evidence for {}: the e-value after each round, on a logarithmic scale", side.word())
     })
 }
 
 /// log10 of the e-value over the rounds, against what is needed.
-pub fn evidence(argument: &Argument, style: Style) -> Vec<String> {
+pub fn evidence(trace: &DecisionTrace, style: Style) -> Vec<String> {
     let ink = if style.unicode { UNICODE } else { ASCII };
-    let (side, needed) = side_of(argument);
-    let steps = || argument.steps.iter().filter(|step| step.rounds > argument.limits.screen_rounds);
+    let (side, needed) = side_of(trace);
+    let steps = || trace.steps.iter().filter(|step| step.rounds > trace.limits.screen_rounds);
     let (low, high) = evidence_span(steps().map(|step| side.log10(step)), needed);
-    let mut canvas = Canvas::new(EVIDENCE_LINES, argument.rounds.differences.len(), style);
+    let mut canvas = Canvas::new(EVIDENCE_LINES, trace.rounds.differences.len(), style);
     let at = |log10: f64| share(log10, low, high);
     canvas.line(at(0.0), ink.zero, "1", "even odds");
     canvas.line(at(needed), ink.dashed, &e_value(needed), "needed");
@@ -113,7 +103,7 @@ struct Canvas {
 
 impl Canvas {
     fn new(lines: usize, rounds: usize, style: Style) -> Self {
-        let room = usize::from(style.width.max(Style::LEAST_WIDTH)) - LABEL - LEGEND - 4;
+        let room = usize::from(style.width.max(Style::MIN_WIDTH)) - LABEL - LEGEND - 4;
         let each = (room / rounds.max(1)).min(MOST_COLUMNS);
         let (pace, columns) = match each {
             0 => (room as f64 / rounds as f64, room),
@@ -175,7 +165,7 @@ impl Canvas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fit::width;
+    use crate::report::layout::width::width;
 
     #[test]
     fn a_picture_keeps_within_its_width_for_any_number_of_rounds() {

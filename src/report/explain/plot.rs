@@ -1,11 +1,11 @@
 //! Where a number falls on an axis, and which numbers the axes must hold; shared by both kinds of picture.
 
-use crate::compare::Argument;
+use crate::compare::DecisionTrace;
 
 /// Of the differences: symmetric about zero, as far as the farthest round or the target.
-pub fn reach(argument: &Argument) -> f64 {
-    let rounds = argument.rounds.differences.iter().copied().filter(|difference| difference.is_finite());
-    let farthest = rounds.map(f64::abs).fold(argument.target, f64::max);
+pub fn reach(trace: &DecisionTrace) -> f64 {
+    let rounds = trace.rounds.differences.iter().copied().filter(|difference| difference.is_finite());
+    let farthest = rounds.map(f64::abs).fold(trace.target, f64::max);
     if farthest > 0.0 { farthest * 1.08 } else { 1.0 }
 }
 

@@ -2,16 +2,16 @@
 
 use std::f64::consts::LN_10;
 
+use super::row::Explained;
 use super::words::{Towards, e_value, least, side_of, slowdown};
-use super::{Explained, percent};
-use crate::compare::{Argument, Change, Conclusion, Step, Verdict, is_known};
-use crate::report::number;
-use crate::report::rows::plural;
+use crate::compare::{Change, Conclusion, DecisionTrace, SequentialStep, Verdict, is_known};
+use crate::report::layout::number::{self, fine as percent};
+use crate::report::layout::words::plural;
 
 /// The steps to the verdict, in order.
-pub fn argument(explained: &Explained) -> Vec<String> {
-    match explained.argument {
-        Some(argument) => by_rounds(explained, argument),
+pub fn trace(explained: &Explained) -> Vec<String> {
+    match explained.trace {
+        Some(trace) => by_rounds(explained, trace),
         None => without_rounds(explained),
     }
 }
@@ -20,33 +20,33 @@ fn range(low: String, high: String) -> String {
     format!("{low} to {high}")
 }
 
-fn step_range(argument: &Argument, step: &Step) -> String {
-    let end = |difference| slowdown(argument, difference);
+fn step_range(trace: &DecisionTrace, step: &SequentialStep) -> String {
+    let end = |difference| slowdown(trace, difference);
     range(end(step.mean - step.half), end(step.mean + step.half))
 }
 
-fn by_rounds(explained: &Explained, argument: &Argument) -> Vec<String> {
+fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let row = explained.row;
-    let (limits, ruling) = (&argument.limits, &argument.ruling);
+    let (limits, result) = (&trace.limits, &trace.result);
     // An absolute margin may have widened what the row asks for.
-    let widened = argument.rounds.scale.slowdown(argument.target).filter(|_| argument.target > row.threshold);
+    let widened = trace.rounds.scale.slowdown(trace.target).filter(|_| trace.target > row.threshold);
     let target = widened.map_or_else(|| least(row), percent);
     let mut said = Vec::new();
     if let Some(change) = &row.change {
-        said.push(estimate(ruling.rounds, change));
+        said.push(estimate(result.rounds, change));
     }
-    if ruling.rounds < limits.screen_rounds {
+    if result.rounds < limits.screen_rounds {
         said.push(format!(
             "{} of the {} that the screen takes: nothing is decided before it is over",
-            plural(ruling.rounds, "round"),
+            plural(result.rounds, "round"),
             limits.screen_rounds
         ));
         return said;
     }
-    let ruled = argument.ruled();
-    let screened = argument.steps.iter().find(|step| step.rounds == limits.screen_rounds);
-    let seen = screened.map_or(String::new(), |step| format!(", {},", step_range(argument, step)));
-    if ruled == Verdict::Unchanged && ruling.rounds == limits.screen_rounds {
+    let ruled = trace.ruled();
+    let screened = trace.steps.iter().find(|step| step.rounds == limits.screen_rounds);
+    let seen = screened.map_or(String::new(), |step| format!(", {},", step_range(trace, step)));
+    if ruled == Verdict::Unchanged && result.rounds == limits.screen_rounds {
         said.push(format!(
             "screened out as unchanged: after the first {} all of its range{seen} lay within {target} either way, so no \
              further round was spent on it",
@@ -57,9 +57,9 @@ fn by_rounds(explained: &Explained, argument: &Argument) -> Vec<String> {
             "the screen of {} left it open: its range{seen} did not lie within {target} either way; it is one of {} that \
              share the chance of a false alarm",
             plural(limits.screen_rounds, "round"),
-            plural(argument.suspects, "suspect"),
+            plural(trace.candidates, "suspect"),
         ));
-        said.push(confirmed(argument, ruled, &target));
+        said.push(confirmed(trace, ruled, &target));
     }
     if let Some(least) = row.sequence.as_ref().and_then(|sequence| sequence.at_least) {
         said.push(format!(
@@ -75,7 +75,7 @@ fn by_rounds(explained: &Explained, argument: &Argument) -> Vec<String> {
             percent(detectable)
         ));
     }
-    let later = argument.turns.len().saturating_sub(ruling.rounds);
+    let later = trace.measured_rounds.len().saturating_sub(result.rounds);
     if later > 0 {
         said.push(format!("{} after the decision were not looked at", plural(later, "round")));
     }
@@ -104,26 +104,26 @@ fn estimate(rounds: usize, change: &Change) -> String {
 }
 
 /// What the fresh rounds after the screen gave.
-fn confirmed(argument: &Argument, ruled: Verdict, target: &str) -> String {
-    let (limits, ruling) = (&argument.limits, &argument.ruling);
-    let fresh = plural(ruling.rounds - limits.screen_rounds, "fresh round");
-    let least = argument
+fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
+    let (limits, result) = (&trace.limits, &trace.result);
+    let fresh = plural(result.rounds - limits.screen_rounds, "fresh round");
+    let least = trace
         .rounds
         .scale
-        .slowdown(argument.min_effect)
-        .map_or_else(|| number::figure(argument.min_effect), percent);
-    let [worse, better] = [ruling.ln_worse, ruling.ln_better].map(|ln| e_value(ln / LN_10));
-    let [red, green] = [argument.log10_red(), argument.log10_improved()].map(e_value);
-    let suspects = plural(argument.suspects, "suspect");
+        .slowdown(trace.min_effect)
+        .map_or_else(|| number::figure(trace.min_effect), percent);
+    let [worse, better] = [result.ln_worse, result.ln_better].map(|ln| e_value(ln / LN_10));
+    let [red, green] = [trace.log10_red(), trace.log10_improved()].map(e_value);
+    let candidates = plural(trace.candidates, "suspect");
     let [alpha, alpha_improved] = [limits.alpha, limits.alpha_improved].map(percent);
     let proven = |way: &str, found: &str, needed: &str, alpha: &str| {
         format!(
             "over {fresh} the evidence that it is more than {least} {way} grew to an e-value of {found}, and {needed} was \
-             needed ({suspects} / {alpha}): without a change, one suspect ever gets so far with a chance of at most 1 in \
+             needed ({candidates} / {alpha}): without a change, one suspect ever gets so far with a chance of at most 1 in \
              {needed}"
         )
     };
-    let by_ranks = match ruling.ranks {
+    let by_ranks = match result.ranks {
         Some(_) => " by signed ranks (Hodges-Lehmann; a few wild rounds do not widen it)",
         None => "",
     };
@@ -135,7 +135,7 @@ fn confirmed(argument: &Argument, ruled: Verdict, target: &str) -> String {
              for more than {least} worse had come to an e-value of {worse} of the {red} needed"
         ),
         _ => {
-            let (side, _) = side_of(argument);
+            let (side, _) = side_of(trace);
             let (found, needed) = match side {
                 Towards::Worse => (worse, red),
                 Towards::Better => (better, green),

@@ -4,11 +4,12 @@
 use std::fmt::Write;
 
 use super::plot::{evidence_span, reach, share};
+use super::row::Explained;
 use super::words::{e_value, headline, side_of, slowdown};
-use super::{Explained, percent};
-use crate::compare::{Argument, Verdict};
-use crate::report::escape::xml;
-use crate::report::fit::{cut_middle, fold};
+use crate::compare::{DecisionTrace, Verdict};
+use crate::report::layout::escape::xml;
+use crate::report::layout::number::fine as percent;
+use crate::report::layout::width::{cut_middle, fold};
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 560.0;
@@ -58,11 +59,11 @@ pub fn render(explained: &Explained) -> String {
     for (line, text) in fold(&said, SENTENCE).iter().take(2).enumerate() {
         svg.text(class_of(row.verdict), 20.0, 54.0 + 16.0 * line as f64, text);
     }
-    match explained.argument.filter(|argument| !argument.turns.is_empty()) {
-        Some(argument) => {
-            differences(&mut svg, argument);
-            evidence(&mut svg, argument);
-            rounds_axis(&mut svg, argument);
+    match explained.trace.filter(|trace| !trace.measured_rounds.is_empty()) {
+        Some(trace) => {
+            differences(&mut svg, trace);
+            evidence(&mut svg, trace);
+            rounds_axis(&mut svg, trace);
         }
         None => svg.text("soft", 20.0, 112.0, "No rounds decided this row."),
     }
@@ -120,35 +121,35 @@ impl Svg {
 }
 
 /// The middle of a round's column; the first round is 0.
-fn middle(argument: &Argument, round: f64) -> f64 {
-    LEFT + (RIGHT - LEFT) * (round + 0.5) / argument.turns.len() as f64
+fn middle(trace: &DecisionTrace, round: f64) -> f64 {
+    LEFT + (RIGHT - LEFT) * (round + 0.5) / trace.measured_rounds.len() as f64
 }
 
 /// How large a dot may be without touching its neighbours.
-fn radius(argument: &Argument) -> f64 {
-    ((RIGHT - LEFT) / argument.turns.len() as f64 / 2.6).clamp(1.0, 4.0)
+fn radius(trace: &DecisionTrace) -> f64 {
+    ((RIGHT - LEFT) / trace.measured_rounds.len() as f64 / 2.6).clamp(1.0, 4.0)
 }
 
 /// The rounds of the screen, and where the decision fell.
-fn marks(svg: &mut Svg, argument: &Argument, (top, bottom): (f64, f64)) {
-    let screened = argument.limits.screen_rounds.min(argument.turns.len()) as f64;
-    svg.rect("shade", (LEFT, top), (middle(argument, screened - 0.5), bottom));
-    let decided = argument.ruling.rounds;
-    if decided < argument.turns.len() {
-        let x = middle(argument, decided as f64 - 0.5);
+fn marks(svg: &mut Svg, trace: &DecisionTrace, (top, bottom): (f64, f64)) {
+    let screened = trace.limits.screen_rounds.min(trace.measured_rounds.len()) as f64;
+    svg.rect("shade", (LEFT, top), (middle(trace, screened - 0.5), bottom));
+    let decided = trace.result.rounds;
+    if decided < trace.measured_rounds.len() {
+        let x = middle(trace, decided as f64 - 0.5);
         svg.line("decided", (x, top), (x, bottom));
     }
 }
 
-fn differences(svg: &mut Svg, argument: &Argument) {
+fn differences(svg: &mut Svg, trace: &DecisionTrace) {
     let (top, bottom) = DIFFERENCES;
-    let reach = reach(argument);
+    let reach = reach(trace);
     let y = |difference: f64| bottom - (bottom - top) * share(difference, -reach, reach);
     svg.text("head", 20.0, top - 12.0, "Change in each round: above zero head is worse, below it better");
-    marks(svg, argument, DIFFERENCES);
-    svg.rect("band", (LEFT, y(argument.target)), (RIGHT, y(-argument.target)));
+    marks(svg, trace, DIFFERENCES);
+    svg.rect("band", (LEFT, y(trace.target)), (RIGHT, y(-trace.target)));
     // The range as it was after each round, cut at the panel where few rounds do not bound it.
-    let steps = || argument.steps.iter().map(|step| (middle(argument, step.rounds as f64 - 1.0), step));
+    let steps = || trace.steps.iter().map(|step| (middle(trace, step.rounds as f64 - 1.0), step));
     let upper = steps().map(|(x, step)| (x, y(step.mean + step.half)));
     let lower = steps().rev().map(|(x, step)| (x, y(step.mean - step.half)));
     let range: Vec<(f64, f64)> = upper.chain(lower).collect();
@@ -158,47 +159,47 @@ fn differences(svg: &mut Svg, argument: &Argument) {
         svg.path("mean", &mean, false);
     }
     // Beside large differences the figure of a small target would be written over that of zero.
-    let apart = y(0.0) - y(argument.target) > 14.0;
+    let apart = y(0.0) - y(trace.target) > 14.0;
     for sign in [1.0, -1.0] {
-        svg.line("target", (LEFT, y(sign * argument.target)), (RIGHT, y(sign * argument.target)));
-        svg.line("least", (LEFT, y(sign * argument.min_effect)), (RIGHT, y(sign * argument.min_effect)));
+        svg.line("target", (LEFT, y(sign * trace.target)), (RIGHT, y(sign * trace.target)));
+        svg.line("least", (LEFT, y(sign * trace.min_effect)), (RIGHT, y(sign * trace.min_effect)));
         if apart {
-            let target = slowdown(argument, sign * argument.target);
-            svg.text("soft end", LEFT - 8.0, y(sign * argument.target) + 4.0, &target);
+            let target = slowdown(trace, sign * trace.target);
+            svg.text("soft end", LEFT - 8.0, y(sign * trace.target) + 4.0, &target);
         }
     }
     svg.line("zero", (LEFT, y(0.0)), (RIGHT, y(0.0)));
     svg.text("soft end", LEFT - 8.0, y(0.0) + 4.0, "0 %");
     // The farthest round gives the scale, unless it would be written over the target.
     let edge = reach / 1.08;
-    if y(argument.target) - y(edge) > 16.0 {
-        let farthest = argument.rounds.differences.iter().copied().find(|one| one.abs() >= edge * 0.999);
+    if y(trace.target) - y(edge) > 16.0 {
+        let farthest = trace.rounds.differences.iter().copied().find(|one| one.abs() >= edge * 0.999);
         if let Some(farthest) = farthest {
             let at = y(farthest);
             svg.line("grid", (LEFT - 4.0, at), (LEFT, at));
-            svg.text("soft end", LEFT - 8.0, at + 4.0, &slowdown(argument, farthest));
+            svg.text("soft end", LEFT - 8.0, at + 4.0, &slowdown(trace, farthest));
         }
     }
-    let figure = argument.rounds.scale.slowdown(argument.target).filter(|_| !apart);
+    let figure = trace.rounds.scale.slowdown(trace.target).filter(|_| !apart);
     let target = figure.map_or_else(|| "target".to_owned(), |figure| format!("target {}", percent(figure)));
-    svg.text("soft", RIGHT + 8.0, y(argument.target) + 4.0, &target);
-    if y(0.0) - y(argument.target) > 20.0 {
-        let least = argument.rounds.scale.slowdown(argument.min_effect).map_or(String::new(), percent);
+    svg.text("soft", RIGHT + 8.0, y(trace.target) + 4.0, &target);
+    if y(0.0) - y(trace.target) > 20.0 {
+        let least = trace.rounds.scale.slowdown(trace.min_effect).map_or(String::new(), percent);
         svg.text("soft", RIGHT + 8.0, y(0.0) + 4.0, &format!("least {least}"));
     }
-    for (round, difference) in argument.rounds.differences.iter().enumerate() {
-        let class = if argument.rounds.disturbed[round] { "disturbed" } else { "dot" };
-        svg.dot(class, (middle(argument, round as f64), y(*difference)), radius(argument));
+    for (round, difference) in trace.rounds.differences.iter().enumerate() {
+        let class = if trace.rounds.disturbed[round] { "disturbed" } else { "dot" };
+        svg.dot(class, (middle(trace, round as f64), y(*difference)), radius(trace));
     }
 }
 
-fn evidence(svg: &mut Svg, argument: &Argument) {
+fn evidence(svg: &mut Svg, trace: &DecisionTrace) {
     let (top, bottom) = EVIDENCE;
-    let (side, needed) = side_of(argument);
-    let fresh = || argument.steps.iter().filter(|step| step.rounds > argument.limits.screen_rounds);
+    let (side, needed) = side_of(trace);
+    let fresh = || trace.steps.iter().filter(|step| step.rounds > trace.limits.screen_rounds);
     let title = format!("Evidence for {} (e-value, logarithmic)", side.word());
     svg.text("head", 20.0, top - 12.0, &title);
-    marks(svg, argument, EVIDENCE);
+    marks(svg, trace, EVIDENCE);
     if fresh().next().is_none() {
         let text = "The screen decided: no evidence was gathered.";
         svg.text("soft mid", (LEFT + RIGHT) / 2.0, (top + bottom) / 2.0, text);
@@ -218,11 +219,11 @@ fn evidence(svg: &mut Svg, argument: &Argument) {
     svg.text("neededtext", RIGHT + 8.0, y(needed) + 4.0, &format!("needed {}", e_value(needed)));
     svg.line("zero", (LEFT, y(0.0)), (RIGHT, y(0.0)));
     svg.text("soft", RIGHT + 8.0, y(0.0) + 4.0, "even odds");
-    let start = (middle(argument, argument.limits.screen_rounds as f64 - 0.5), y(0.0));
-    let points = fresh().map(|step| (middle(argument, step.rounds as f64 - 1.0), y(side.log10(step))));
+    let start = (middle(trace, trace.limits.screen_rounds as f64 - 0.5), y(0.0));
+    let points = fresh().map(|step| (middle(trace, step.rounds as f64 - 1.0), y(side.log10(step))));
     let points: Vec<(f64, f64)> = std::iter::once(start).chain(points).collect();
     svg.path("line", &points, false);
-    points[1..].iter().for_each(|point| svg.dot("dot", *point, radius(argument)));
+    points[1..].iter().for_each(|point| svg.dot("dot", *point, radius(trace)));
 }
 
 fn power_of_ten(power: i32) -> String {
@@ -234,16 +235,16 @@ fn power_of_ten(power: i32) -> String {
 }
 
 /// The numbers of the rounds below both panels.
-fn rounds_axis(svg: &mut Svg, argument: &Argument) {
-    let rounds = argument.turns.len();
+fn rounds_axis(svg: &mut Svg, trace: &DecisionTrace) {
+    let rounds = trace.measured_rounds.len();
     let step = [1, 2, 5, 10, 20, 50, 100].into_iter().find(|step| rounds / step <= 14).unwrap_or(200);
     for (_, bottom) in [DIFFERENCES, EVIDENCE] {
         for round in (1..=rounds).filter(|round| *round == 1 || round % step == 0) {
-            svg.text("soft mid", middle(argument, round as f64 - 1.0), bottom + 16.0, &round.to_string());
+            svg.text("soft mid", middle(trace, round as f64 - 1.0), bottom + 16.0, &round.to_string());
         }
         svg.text("soft", RIGHT + 8.0, bottom + 16.0, "round");
     }
-    let screen = argument.limits.screen_rounds;
+    let screen = trace.limits.screen_rounds;
     let note = format!(
         "Shaded: the screen of {screen} rounds. Green band: the target. Blue band: where the change may lie, as known after \
          each round."

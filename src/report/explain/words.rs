@@ -2,12 +2,12 @@
 
 use std::f64::consts::LN_10;
 
-use super::{Explained, percent};
-use crate::compare::{Argument, Row, RowSide, SideSummary, Step, Turn, Verdict};
+use super::row::Explained;
+use crate::compare::{DecisionTrace, MeasuredRound, Row, RowSide, SequentialStep, SideSummary, Verdict};
 use crate::model::Way;
-use crate::report::number;
-use crate::report::rounds::checks;
-use crate::report::rows::plural;
+use crate::report::layout::number::{self, fine as percent};
+use crate::report::layout::words::plural;
+use crate::report::verdict::method::checks;
 
 /// Which of the two e-values is told and drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,22 +25,22 @@ impl Towards {
     }
 
     /// log10 of the e-value at a step.
-    pub fn log10(self, step: &Step) -> f64 {
+    pub fn log10(self, step: &SequentialStep) -> f64 {
         (if self == Towards::Worse { step.ln_worse } else { step.ln_better }) / LN_10
     }
 }
 
 /// The side to which the row leans, and log10 of the e-value that it needs.
-pub fn side_of(argument: &Argument) -> (Towards, f64) {
-    match argument.ruling.mean < 0.0 {
-        true => (Towards::Better, argument.log10_improved()),
-        false => (Towards::Worse, argument.log10_red()),
+pub fn side_of(trace: &DecisionTrace) -> (Towards, f64) {
+    match trace.result.mean < 0.0 {
+        true => (Towards::Better, trace.log10_improved()),
+        false => (Towards::Worse, trace.log10_red()),
     }
 }
 
 /// A difference as a slowdown with its sign: `+2.9 %`, `-0.25 %`; a bare number where the base is zero.
-pub fn slowdown(argument: &Argument, difference: f64) -> String {
-    match argument.rounds.scale.slowdown(difference) {
+pub fn slowdown(trace: &DecisionTrace, difference: f64) -> String {
+    match trace.rounds.scale.slowdown(difference) {
         Some(slowdown) if slowdown.abs() < 0.000_05 => "0 %".into(),
         Some(slowdown) if slowdown.abs() < 0.01 => {
             let plus = if slowdown > 0.0 { "+" } else { "" };
@@ -71,26 +71,26 @@ pub fn headline(explained: &Explained) -> String {
     let row = explained.row;
     let alpha = percent(1.0 - explained.document.method.alpha);
     let sequence = row.sequence.as_ref();
-    let Some(argument) = explained.argument else {
+    let Some(trace) = explained.trace else {
         return match &row.change {
             Some(change) => format!("changed by {}", number::signed_percent(change.slowdown)),
             None => format!("was not compared: {}", row.reason),
         };
     };
-    let rounds = plural(argument.ruling.rounds, "round");
+    let rounds = plural(trace.result.rounds, "round");
     match (row.verdict, sequence.and_then(|sequence| sequence.at_least)) {
         (Verdict::Regressed, Some(least)) => {
             format!("is at least {} {} ({alpha} sure, over {rounds})", percent(least), number::word(row))
         }
         (Verdict::Regressed, None) => format!("is {} ({alpha} sure, over {rounds})", number::word(row)),
         (Verdict::Improved, _) => {
-            let sure = percent(1.0 - argument.limits.alpha_improved);
+            let sure = percent(1.0 - trace.limits.alpha_improved);
             format!("is {} ({sure} sure, over {rounds})", number::word(row))
         }
         (Verdict::Unchanged, _) => {
             format!("changed by less than {} either way ({rounds})", least(row))
         }
-        _ if argument.ruled() != row.verdict => format!("is in doubt after {rounds}"),
+        _ if trace.ruled() != row.verdict => format!("is in doubt after {rounds}"),
         _ => format!("is undecided after {rounds}"),
     }
 }
@@ -103,8 +103,8 @@ pub fn measured(explained: &Explained) -> Vec<(&'static str, String)> {
         ("base", side(&document.base, row.base.as_ref(), base)),
         ("head", side(&document.head, row.head.as_ref(), head)),
     ];
-    if let Some(argument) = explained.argument {
-        facts.push(("how", how(explained, argument)));
+    if let Some(trace) = explained.trace {
+        facts.push(("how", how(explained, trace)));
     }
     facts
 }
@@ -119,14 +119,14 @@ fn side(summary: &SideSummary, side: Option<&RowSide>, value: Option<String>) ->
     format!("{value} in {}: {}{samples}", summary.name, plural(side.processes as usize, "process"))
 }
 
-fn how(explained: &Explained, argument: &Argument) -> String {
-    let rounds = plural(argument.turns.len(), "round");
+fn how(explained: &Explained, trace: &DecisionTrace) -> String {
+    let rounds = plural(trace.measured_rounds.len(), "round");
     let Some(method) = &explained.document.method.rounds else { return rounds };
     let way = match method.way {
         Way::Alternating => "one after the other",
-        Way::Lockstep => "both alive and taking turns where the benchmark can",
+        Way::Lockstep => "both alive and taking measured_rounds where the benchmark can",
     };
-    let tossed: Vec<bool> = argument.turns.iter().filter_map(|turn| turn.base_first).collect();
+    let tossed: Vec<bool> = trace.measured_rounds.iter().filter_map(|turn| turn.base_first).collect();
     let first = tossed.iter().filter(|base| **base).count();
     let coin = match tossed.is_empty() {
         true => String::new(),
@@ -136,9 +136,9 @@ fn how(explained: &Explained, argument: &Argument) -> String {
 }
 
 /// What one round's difference is worth.
-pub fn noise(explained: &Explained, argument: &Argument) -> Vec<String> {
+pub fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let scale = |difference: f64| {
-        argument.rounds.scale.slowdown(difference).map_or_else(|| number::figure(difference), percent)
+        trace.rounds.scale.slowdown(difference).map_or_else(|| number::figure(difference), percent)
     };
     let mut said = Vec::new();
     if let Some(sequence) = &explained.row.sequence {
@@ -152,26 +152,26 @@ pub fn noise(explained: &Explained, argument: &Argument) -> Vec<String> {
     said.push(format!(
         "moderated by the suite: {}, from the {} of the screen and what the other rows of `{}` show, for a few rounds \
          may look quieter than they are",
-        percent(argument.ruling.scale),
-        plural(argument.limits.screen_rounds, "round"),
-        argument.metric
+        percent(trace.result.scale),
+        plural(trace.limits.screen_rounds, "round"),
+        trace.metric
     ));
-    if argument.ruling.unresolved > 0.0 {
+    if trace.result.unresolved > 0.0 {
         said.push(format!(
             "steps in its figures, of the timer or of the digits printed, leave {} either way unknown: that much is \
              neither certified nor called worse or better",
-            scale(argument.ruling.unresolved)
+            scale(trace.result.unresolved)
         ));
     }
     said
 }
 
 /// What must hold for the rounds to be believed.
-pub fn doubts(explained: &Explained, argument: &Argument) -> Vec<String> {
+pub fn doubts(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let mut said = explained.document.method.rounds.as_ref().map(checks).unwrap_or_default();
-    let disturbed = argument.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
-    let rounds = plural(argument.turns.len(), "round");
-    let held = clocks(argument, &rounds);
+    let disturbed = trace.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
+    let rounds = plural(trace.measured_rounds.len(), "round");
+    let held = clocks(trace, &rounds);
     said.push(match (disturbed, held.is_empty()) {
         (0, true) => "a busy or throttled machine: in no round".to_owned(),
         (0, false) => "rounds that are in doubt for what else the machine did: none".to_owned(),
@@ -185,20 +185,23 @@ pub fn doubts(explained: &Explained, argument: &Argument) -> Vec<String> {
 }
 
 /// In which rounds a GPU's clocks were held down, and why; a line for both sides and one for those that met it alone.
-fn clocks(argument: &Argument, rounds: &str) -> Vec<String> {
+fn clocks(trace: &DecisionTrace, rounds: &str) -> Vec<String> {
     let mut said = Vec::new();
     for (words, wanted) in [("on both sides", true), ("on one side alone", false)] {
-        let of_kind = |turn: &&Turn| {
+        let of_kind = |turn: &&MeasuredRound| {
             let held = turn.throttled.each_ref().map(|reasons| !reasons.is_empty());
             if wanted { held == [true; 2] } else { held[0] != held[1] }
         };
-        let turns: Vec<&Turn> = argument.turns.iter().filter(of_kind).collect();
-        let mut reasons: Vec<&str> =
-            turns.iter().flat_map(|turn| turn.throttled.iter().flatten()).map(String::as_str).collect();
+        let measured_rounds: Vec<&MeasuredRound> = trace.measured_rounds.iter().filter(of_kind).collect();
+        let mut reasons: Vec<&str> = measured_rounds
+            .iter()
+            .flat_map(|turn| turn.throttled.iter().flatten())
+            .map(String::as_str)
+            .collect();
         reasons.sort_unstable();
         reasons.dedup();
-        if !turns.is_empty() {
-            let (count, reasons) = (turns.len(), reasons.join(", "));
+        if !measured_rounds.is_empty() {
+            let (count, reasons) = (measured_rounds.len(), reasons.join(", "));
             said.push(format!("a GPU's clocks held down {words}: in {count} of {rounds} ({reasons})"));
         }
     }

@@ -5,10 +5,11 @@
 
 use std::io;
 
-use super::{Digest, Line, median};
+use super::metric::{MetricView, median};
+use super::view::RunView;
 use crate::model::ProcessSamples;
-use crate::report::csv::{case_cells, number, optional, writer};
-use crate::report::escape::csv as cell;
+use crate::report::layout::csv::{case_cells, number, optional, writer};
+use crate::report::layout::escape::csv as cell;
 
 const COLUMNS: [&str; 28] = [
     "run_id",
@@ -42,13 +43,13 @@ const COLUMNS: [&str; 28] = [
 ];
 
 /// Writes the header and the lines, in the record's order.
-pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+pub fn render(view: &RunView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
     let mut writer = writer(out);
     writer.write_record(COLUMNS)?;
     // One a metric, in the order of the cases and their metrics.
-    let mut metrics = digest.lines.iter();
-    for (case, name) in &digest.cases {
-        let mut start = vec![cell(digest.record.run_id.as_str())];
+    let mut metrics = view.lines.iter();
+    for (case, name) in &view.cases {
+        let mut start = vec![cell(view.record.run_id.as_str())];
         start.extend(case_cells(&case.id, name));
         start.extend([case.outcome.word().to_owned(), cell(&case.outcome.cause())]);
         let metrics = metrics.by_ref().take(case.metrics.len());
@@ -64,7 +65,7 @@ pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Resul
     writer.flush()
 }
 
-fn sample_set(line: &Line, set: &ProcessSamples) -> Vec<String> {
+fn sample_set(line: &MetricView, set: &ProcessSamples) -> Vec<String> {
     let (case, metric, place) = (line.case, line.metric, line.place.as_ref());
     let values = &set.values;
     let process = case.processes.iter().find(|process| process.index == set.process);
@@ -99,7 +100,7 @@ mod tests {
 
     fn text(record: &crate::model::RunRecord) -> String {
         let mut out = Vec::new();
-        render(&Digest::new(record), &mut out).unwrap();
+        render(&RunView::new(record), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -4,15 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{Line, MOST_NAMED, centers, median};
+use super::metric::{MetricView, centers, median};
 use crate::model::{CaseRecord, NothingMeasured, ProcessRecord, Stage, format_duration};
-use crate::report::alike;
-use crate::report::number;
-use crate::report::rows::plural;
+use crate::report::layout::grouped::{self, MOST_NAMED};
+use crate::report::layout::number;
+use crate::report::layout::words::plural;
 
 /// A fact that weakens a figure, and the way out.
 #[derive(Debug, PartialEq)]
-pub struct Finding {
+pub struct RunFinding {
     pub fact: String,
     pub next: String,
 }
@@ -25,7 +25,7 @@ const WORTH_A_WORD: f64 = 1.0;
 
 /// Thresholds that noise hides for good; noisy metrics, noisiest first; single processes, whose spread nobody knows;
 /// lone outliers; slow starts; leftovers.
-pub fn of(cases: &[(&CaseRecord, String)], lines: &[Line]) -> Vec<Finding> {
+pub fn of(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec<RunFinding> {
     // A rate that the gate derived varies as its time does.
     let lines = || lines.iter().filter(|line| !line.is_derived);
     let mut noisy: Vec<Noise> = lines().filter_map(Noise::of).collect();
@@ -33,7 +33,7 @@ pub fn of(cases: &[(&CaseRecord, String)], lines: &[Line]) -> Vec<Finding> {
     let (helped, hopeless): (Vec<_>, Vec<_>) =
         noisy.into_iter().partition(|noise| noise.needed <= MOST_PROCESSES);
     let of_cases = [self::hopeless(&hopeless), self::noisy(&helped), single(lines())];
-    let mut findings: Vec<Finding> = nothing_measured(cases);
+    let mut findings: Vec<RunFinding> = nothing_measured(cases);
     findings.extend(of_cases.into_iter().flatten());
     findings.extend(outliers(lines().filter_map(outlier).collect()));
     findings.extend([held_down(cases), slow_starts(cases), leftovers(cases)].into_iter().flatten());
@@ -50,7 +50,7 @@ struct Noise {
 
 impl Noise {
     /// `None` where the processes at hand see that change in spite of the spread.
-    fn of(line: &Line) -> Option<Self> {
+    fn of(line: &MetricView) -> Option<Self> {
         let (spread, threshold) = (line.spread?, line.threshold());
         // Two-sample size by the normal approximation: 2 (z_0.975 + z_0.8)^2 (s / ln(1 + t))^2.
         let needed = (2.0 * (1.96f64 + 0.8416).powi(2) * (spread / threshold.ln_1p()).powi(2)).ceil();
@@ -61,10 +61,10 @@ impl Noise {
     }
 }
 
-fn noisy(noisy: &[Noise]) -> Option<Finding> {
+fn noisy(noisy: &[Noise]) -> Option<RunFinding> {
     let needed = noisy.iter().map(|noise| noise.needed).reduce(f64::max)?;
     let verb = if noisy.len() == 1 { "varies" } else { "vary" };
-    Some(Finding {
+    Some(RunFinding {
         fact: format!(
             "{} {verb} between processes by more than the change that matters: {}",
             plural(noisy.len(), "metric"),
@@ -78,7 +78,7 @@ fn noisy(noisy: &[Noise]) -> Option<Finding> {
 }
 
 /// Programs that ended well and perhaps measured nothing; what several of them say alike is said once.
-fn nothing_measured(cases: &[(&CaseRecord, String)]) -> Vec<Finding> {
+fn nothing_measured(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
     let measured = cases.iter().filter(|(case, _)| case.outcome.is_measured());
     let signs =
         measured.flat_map(|(case, name)| case.nothing_measured.iter().map(move |sign| (sign, name.as_str())));
@@ -89,16 +89,16 @@ fn nothing_measured(cases: &[(&CaseRecord, String)]) -> Vec<Finding> {
             None => groups.push((sign, vec![name])),
         }
     }
-    let finding = |(sign, names): (&NothingMeasured, Vec<&str>)| Finding {
+    let finding = |(sign, names): (&NothingMeasured, Vec<&str>)| RunFinding {
         fact: format!("{}: {}", named(&names), sign.sentence()),
         next: sign.next().into(),
     };
     groups.into_iter().map(finding).collect()
 }
 
-fn hopeless(noisy: &[Noise]) -> Option<Finding> {
+fn hopeless(noisy: &[Noise]) -> Option<RunFinding> {
     let verb = if noisy.len() == 1 { "varies" } else { "vary" };
-    (!noisy.is_empty()).then(|| Finding {
+    (!noisy.is_empty()).then(|| RunFinding {
         fact: format!(
             "{} {verb} so much that even {MOST_PROCESSES} processes would miss the change that matters: {}",
             plural(noisy.len(), "metric"),
@@ -110,9 +110,10 @@ fn hopeless(noisy: &[Noise]) -> Option<Finding> {
     })
 }
 
-fn single<'l, 'r: 'l>(lines: impl Iterator<Item = &'l Line<'r>>) -> Option<Finding> {
-    let single: Vec<String> = lines.filter(|line| centers(line.metric).len() == 1).map(Line::title).collect();
-    (!single.is_empty()).then(|| Finding {
+fn single<'l, 'r: 'l>(lines: impl Iterator<Item = &'l MetricView<'r>>) -> Option<RunFinding> {
+    let single: Vec<String> =
+        lines.filter(|line| centers(line.metric).len() == 1).map(MetricView::title).collect();
+    (!single.is_empty()).then(|| RunFinding {
         fact: format!(
             "{} measured by one process only, so that the spread is unknown: {}",
             plural(single.len(), "metric"),
@@ -123,11 +124,11 @@ fn single<'l, 'r: 'l>(lines: impl Iterator<Item = &'l Line<'r>>) -> Option<Findi
 }
 
 fn named(names: &[impl AsRef<str>]) -> String {
-    alike::named(names, MOST_NAMED)
+    grouped::named(names, MOST_NAMED)
 }
 
 /// Processes that met a GPU whose clocks something held down.
-fn held_down(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
+fn held_down(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
     let processes: Vec<&ProcessRecord> = cases.iter().flat_map(|(case, _)| &case.processes).collect();
     let mut met: BTreeMap<&str, usize> = BTreeMap::new();
     for reason in processes.iter().filter_map(|it| it.conditions.as_ref()).flat_map(|it| &it.throttled) {
@@ -136,7 +137,7 @@ fn held_down(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
     let held =
         processes.iter().filter(|it| it.conditions.as_ref().is_some_and(|it| !it.throttled.is_empty()));
     let reasons: Vec<String> = met.iter().map(|(reason, count)| format!("{reason} in {count}")).collect();
-    (!met.is_empty()).then(|| Finding {
+    (!met.is_empty()).then(|| RunFinding {
         fact: format!(
             "a GPU's clocks were held down in {} of {}: {}",
             held.count(),
@@ -149,7 +150,7 @@ fn held_down(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
 }
 
 /// Cases whose processes spend longer on starting than on measuring.
-fn slow_starts(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
+fn slow_starts(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
     let slow: Vec<String> = cases
         .iter()
         .filter_map(|(case, name)| {
@@ -160,7 +161,7 @@ fn slow_starts(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
         })
         .collect();
     let verb = if slow.len() == 1 { "takes" } else { "take" };
-    (!slow.is_empty()).then(|| Finding {
+    (!slow.is_empty()).then(|| RunFinding {
         fact: format!(
             "{} {verb} longer to start than to measure, in the mean of its processes: {}",
             plural(slow.len(), "case"),
@@ -184,7 +185,7 @@ fn complete(case: &CaseRecord) -> impl Iterator<Item = &ProcessRecord> {
 }
 
 /// Cases whose program ended well and left descendants behind.
-fn leftovers(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
+fn leftovers(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
     let leaving: Vec<String> = cases
         .iter()
         .filter_map(|(case, name)| {
@@ -196,7 +197,7 @@ fn leftovers(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
         })
         .collect();
     let verb = if leaving.len() == 1 { "leaves" } else { "leave" };
-    (!leaving.is_empty()).then(|| Finding {
+    (!leaving.is_empty()).then(|| RunFinding {
         fact: format!(
             "{} {verb} processes behind, which the gate had to end: {}",
             plural(leaving.len(), "case"),
@@ -210,7 +211,7 @@ fn leftovers(cases: &[(&CaseRecord, String)]) -> Option<Finding> {
 
 /// One process that stands apart while the others agree: four times as far from the median as the next, and
 /// farther than the threshold. With whether it left a log.
-fn outlier(line: &Line) -> Option<(String, bool)> {
+fn outlier(line: &MetricView) -> Option<(String, bool)> {
     let centers = centers(line.metric);
     let middle = median(&mut centers.clone()).filter(|middle| *middle > 0.0 && centers.len() >= 4)?;
     let mut distances: Vec<(f64, usize)> =
@@ -232,7 +233,7 @@ fn outlier(line: &Line) -> Option<(String, bool)> {
     })
 }
 
-fn outliers(found: Vec<(String, bool)>) -> Option<Finding> {
+fn outliers(found: Vec<(String, bool)>) -> Option<RunFinding> {
     let logs = found.iter().any(|(_, log)| *log);
     let (fact, beside, log) = match found.as_slice() {
         [] => return None,
@@ -249,18 +250,18 @@ fn outliers(found: Vec<(String, bool)>) -> Option<Finding> {
         }
     };
     let log = if logs { format!("; {log} in the run's logs folder") } else { String::new() };
-    Some(Finding { fact, next: format!("look for what ran beside {beside}{log}") })
+    Some(RunFinding { fact, next: format!("look for what ran beside {beside}{log}") })
 }
 
 #[cfg(test)]
 mod tests {
     use crate::model::{RunRecord, StageReport, StageStatus};
-    use crate::report::record::{Digest, test_support as records};
+    use crate::report::record::{RunView, test_support as records};
 
     use super::*;
 
     fn facts(record: &RunRecord) -> String {
-        let findings = Digest::new(record).findings.into_iter();
+        let findings = RunView::new(record).findings.into_iter();
         findings.map(|finding| format!("{}\n  {}\n", finding.fact, finding.next)).collect()
     }
 
@@ -296,7 +297,7 @@ mod tests {
                     })
                     .collect();
             }
-            !Digest::new(&record).findings.is_empty()
+            !RunView::new(&record).findings.is_empty()
         };
         assert!(found(0.3, Some(0.2)));
         assert!(!found(0.3, Some(0.4)));

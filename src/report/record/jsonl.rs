@@ -5,9 +5,9 @@ use std::io;
 
 use serde::Serialize;
 
-use super::Digest;
+use super::view::RunView;
 use crate::model::{Better, CaseId, RunId, Stated};
-use crate::report::jsonl::line;
+use crate::report::layout::json::line;
 
 #[derive(Serialize)]
 struct SampleSet<'a> {
@@ -31,11 +31,11 @@ struct SampleSet<'a> {
 }
 
 /// Writes the lines; a case without any sample set has none.
-pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
-    for metric in &digest.lines {
+pub fn render(view: &RunView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    for metric in &view.lines {
         for set in &metric.metric.processes {
             let sample_set = SampleSet {
-                run_id: &digest.record.run_id,
+                run_id: &view.record.run_id,
                 name: &metric.name,
                 case: &metric.case.id,
                 outcome: metric.case.outcome.word(),
@@ -61,7 +61,7 @@ mod tests {
 
     fn text(record: &crate::model::RunRecord) -> String {
         let mut out = Vec::new();
-        render(&Digest::new(record), &mut out).unwrap();
+        render(&RunView::new(record), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

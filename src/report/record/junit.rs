@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use quick_junit::{TestCase, TestCaseStatus};
 
-use super::Digest;
+use super::view::RunView;
 use crate::model::{CaseRecord, Outcome, ReportedError};
-use crate::report::escape::visible;
-use crate::report::junit::{error, failure, skipped, write};
+use crate::report::layout::escape::visible;
+use crate::report::layout::junit::{error, failure, skipped, write};
 
-pub fn render(digest: &Digest, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+pub fn render(view: &RunView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
     let mut suites: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
-    for (case, name) in &digest.cases {
+    for (case, name) in &view.cases {
         suites.entry(case.id.benchmark.suite()).or_default().push(test_case(case, name));
     }
     if suites.is_empty() {
-        let status = error(&digest.sentence(), "nothing-measured");
+        let status = error(&view.sentence(), "nothing-measured");
         suites.insert("gbench-ci", vec![TestCase::new("run", status)]);
     }
     write(suites, out)
@@ -55,7 +55,7 @@ mod tests {
 
     fn text(record: &crate::model::RunRecord) -> String {
         let mut out = Vec::new();
-        render(&Digest::new(record), &mut out).unwrap();
+        render(&RunView::new(record), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 use std::io;
 
-use super::{Digest, MOST_NAMED, Place, Standing, Trouble};
-use crate::report::alike::named;
-use crate::report::escape::{markdown as prose, markdown_block, markdown_code as code};
-use crate::report::markdown::details;
-use crate::report::rows::{capitalized, plural};
+use super::metric::Rank;
+use super::view::{RunStatus, RunView, UnmeasuredCases};
+use crate::report::layout::escape::{markdown as prose, markdown_block, markdown_code as code};
+use crate::report::layout::grouped::{MOST_NAMED, named};
+use crate::report::layout::markdown::details;
+use crate::report::layout::words::{capitalized, plural};
 
 /// Rows of a table before the rest is only counted.
 const ROWS: usize = 100;
@@ -16,24 +17,24 @@ const ROWS: usize = 100;
 const PROBLEMS: usize = 20;
 
 /// Writes the report. `all`: nothing is cut.
-pub fn render(digest: &Digest, all: bool, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
-    out.write_all(text(digest, all).as_bytes())
+pub fn render(view: &RunView, all: bool, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    out.write_all(text(view, all).as_bytes())
 }
 
-fn text(digest: &Digest, all: bool) -> String {
-    let (sign, word) = match digest.standing() {
-        Standing::Failed => ("❌", "FAILED"),
-        Standing::Incomplete => ("⚠️", "INCOMPLETE"),
-        Standing::Measured => ("✅", "MEASURED"),
+fn text(view: &RunView, all: bool) -> String {
+    let (sign, word) = match view.status() {
+        RunStatus::Failed => ("❌", "FAILED"),
+        RunStatus::Incomplete => ("⚠️", "INCOMPLETE"),
+        RunStatus::Measured => ("✅", "MEASURED"),
     };
     let most_named = if all { usize::MAX } else { MOST_NAMED };
-    let mut page = format!("## {sign} {word}\n\n**{}.**\n\n", prose(&capitalized(&digest.sentence())));
-    for (label, text) in digest.context() {
+    let mut page = format!("## {sign} {word}\n\n**{}.**\n\n", prose(&capitalized(&view.sentence())));
+    for (label, text) in view.context() {
         let _ = writeln!(page, "- **{label}**: {}", prose(&text));
     }
-    if !digest.troubled.is_empty() {
+    if !view.troubled.is_empty() {
         page += "\n### Not measured\n\n| case | outcome | why | next |\n|:--|:--|:--|:--|\n";
-        for Trouble { outcome, names, trace } in digest.troubles() {
+        for UnmeasuredCases { outcome, names, trace } in view.troubles() {
             let (mut why, next) = (prose(&outcome.cause()), prose(outcome.advice()));
             if let Some(trace) = trace {
                 why += &format!("; trace: {}", prose(&trace));
@@ -46,39 +47,39 @@ fn text(digest: &Digest, all: bool) -> String {
             let _ = writeln!(page, "| {who} | {} | {why} | {next} |", outcome.word());
         }
     }
-    if !digest.lines.is_empty() {
-        let _ = write!(page, "\n### Measured\n\n{}", table(digest, if all { usize::MAX } else { ROWS }));
+    if !view.lines.is_empty() {
+        let _ = write!(page, "\n### Measured\n\n{}", table(view, if all { usize::MAX } else { ROWS }));
     }
-    if !digest.problems.is_empty() {
-        page += &ranking(digest, if all { usize::MAX } else { PROBLEMS });
+    if !view.problems.is_empty() {
+        page += &ranking(view, if all { usize::MAX } else { PROBLEMS });
     }
-    if !digest.findings.is_empty() {
+    if !view.findings.is_empty() {
         page += "\n### To know before trusting these figures\n\n";
-        for finding in &digest.findings {
+        for finding in &view.findings {
             let _ = writeln!(page, "- {}. **Next:** {}.", prose(&finding.fact), prose(&finding.next));
         }
     }
-    let warnings = digest.warnings(most_named);
+    let warnings = view.warnings(most_named);
     if !warnings.is_empty() {
         page += "\n### Warnings\n\n";
         for warning in &warnings {
             let _ = writeln!(page, "- {}", prose(warning));
         }
     }
-    if !digest.resources.is_empty() {
-        let table = resources(digest, if all { usize::MAX } else { ROWS });
+    if !view.resources.is_empty() {
+        let table = resources(view, if all { usize::MAX } else { ROWS });
         let _ = write!(page, "\n{}", details("Resources", &table));
     }
-    if !digest.record.command.is_empty() {
-        let block = markdown_block("sh", &digest.command());
+    if !view.record.command.is_empty() {
+        let block = markdown_block("sh", &view.command());
         let _ = write!(page, "\n{}", details("Run again with", &block));
     }
     page
 }
 
-fn table(digest: &Digest, limit: usize) -> String {
+fn table(view: &RunView, limit: usize) -> String {
     let mut out = String::from("| case | metric | median | spread | samples |\n|:--|:--|--:|--:|--:|\n");
-    for line in digest.lines.iter().take(limit) {
+    for line in view.lines.iter().take(limit) {
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} |",
@@ -89,37 +90,37 @@ fn table(digest: &Digest, limit: usize) -> String {
             line.effort.replace(" x ", " × "),
         );
     }
-    out += &rest(digest.lines.len(), limit, "metric", "JSON document");
+    out += &rest(view.lines.len(), limit, "metric", "JSON document");
     out + "\nMedian over processes, spread between processes, processes × samples of each.\n"
 }
 
-fn ranking(digest: &Digest, limit: usize) -> String {
+fn ranking(view: &RunView, limit: usize) -> String {
     let mut out = String::from("\n### Ranking\n");
-    for problem in digest.problems.iter().take(limit) {
+    for problem in view.problems.iter().take(limit) {
         let _ = write!(out, "\n**{}**\n\n", prose(&problem.title));
         out += "| case | median | spread | vs best |\n|:--|--:|--:|:--|\n";
         for entry in &problem.entries {
-            let line = &digest.lines[entry.line];
+            let line = &view.lines[entry.line];
             let (median, spread) = (prose(&line.median), line.spread_text());
             let place = match &line.place {
                 Some(place) if place.rank == 1 => format!("**{}**", place.text()),
-                place => place.as_ref().map_or(String::new(), Place::text),
+                place => place.as_ref().map_or(String::new(), Rank::text),
             };
             let _ = writeln!(out, "| {} | {median} | {spread} | {place} |", code(&entry.name));
         }
         let _ = write!(out, "\n{}.\n", prose(&problem.conclusion));
     }
-    out + &rest(digest.problems.len(), limit, "problem", "CSV table")
+    out + &rest(view.problems.len(), limit, "problem", "CSV table")
 }
 
-fn resources(digest: &Digest, limit: usize) -> String {
+fn resources(view: &RunView, limit: usize) -> String {
     let mut out = String::from("| case | resident set | device memory | CPU time |\n|:--|--:|--:|--:|\n");
-    for case in digest.resources.iter().take(limit) {
+    for case in view.resources.iter().take(limit) {
         let (resident, device, cpu) = (&case.resident, &case.device, &case.cpu);
         let _ = writeln!(out, "| {} | {resident} | {device} | {cpu} |", code(&case.name));
     }
-    out += &rest(digest.resources.len(), limit, "case", "JSON document");
-    out + &format!("\n{}\n", digest.of_resources())
+    out += &rest(view.resources.len(), limit, "case", "JSON document");
+    out + &format!("\n{}\n", view.of_resources())
 }
 
 /// Where to find what `limit` keeps off the page; nothing where all of it is there.
@@ -137,10 +138,10 @@ mod tests {
 
     #[test]
     fn a_run_has_its_page() {
-        insta::assert_snapshot!("mixed", text(&Digest::new(&records::record()), false));
-        insta::assert_snapshot!("contested", text(&Digest::new(&records::contested()), false));
-        insta::assert_snapshot!("wasteful", text(&Digest::new(&records::wasteful()), false));
-        insta::assert_snapshot!("killed", text(&Digest::new(&records::killed()), false));
-        insta::assert_snapshot!("hostile", text(&Digest::new(&records::hostile()), false));
+        insta::assert_snapshot!("mixed", text(&RunView::new(&records::record()), false));
+        insta::assert_snapshot!("contested", text(&RunView::new(&records::contested()), false));
+        insta::assert_snapshot!("wasteful", text(&RunView::new(&records::wasteful()), false));
+        insta::assert_snapshot!("killed", text(&RunView::new(&records::killed()), false));
+        insta::assert_snapshot!("hostile", text(&RunView::new(&records::hostile()), false));
     }
 }

@@ -11,49 +11,26 @@
 
 use std::collections::HashMap;
 
-use super::{Line, number};
-use crate::compare::{Evidence, Measured, ProcessWelchHolm, RowLimits, Rule, Verdict};
+use super::metric::{MetricView, Rank};
+use crate::compare::{Evidence, MeasuredSide, ProcessWelchHolm, RowLimits, Rule, Verdict};
 use crate::model::{Better, CaseId, Params, Thermal, Timing, direction_of_unit};
+use crate::report::layout::number;
 
 /// Chance, for each problem, of telling apart what does not differ.
 const ALPHA: f64 = 0.05;
-
-/// Where one metric of one case stands among the answers to its problem.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Place {
-    /// From 1; equal values share it.
-    pub rank: usize,
-    /// How many times worse than the best: value / best where lower is better, else best / value. Absent where one
-    /// of them is not above zero.
-    pub vs_best: Option<f64>,
-    /// Worse than the best beyond what chance gives.
-    pub apart: bool,
-}
-
-impl Place {
-    /// `BEST`, `1.25x`, `1.01x (noise)`.
-    pub fn text(&self) -> String {
-        if self.rank == 1 {
-            return "BEST".into();
-        }
-        let factor = self.vs_best.map(number::times);
-        let noise = (!self.apart).then(|| "(noise)".to_owned());
-        factor.into_iter().chain(noise).collect::<Vec<_>>().join(" ")
-    }
-}
 
 /// One problem with at least two answers.
 pub struct Problem {
     /// `softmax[n=1024] time, lower is better`.
     pub title: String,
     /// The best first, equal ones in the record's order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<RankedAnswer>,
     /// What may be concluded, as a sentence.
     pub conclusion: String,
 }
 
 /// One answer to a problem.
-pub struct Entry {
+pub struct RankedAnswer {
     /// Index of its line, which has its place.
     pub line: usize,
     /// What tells it from the others: benchmark and variant.
@@ -78,11 +55,11 @@ struct Answer<'a> {
     case: &'a CaseId,
     line: usize,
     center: f64,
-    measured: Measured<'a>,
+    measured: MeasuredSide<'a>,
 }
 
 /// Gives every line of a contest its place. The problems are in the record's order.
-pub fn rank(lines: &mut [Line]) -> Vec<Problem> {
+pub fn rank(lines: &mut [MetricView]) -> Vec<Problem> {
     let mut contests: Vec<(Key, Vec<Answer>)> = Vec::new();
     let mut known: HashMap<Key, usize> = HashMap::new();
     let mut scratch = Vec::new();
@@ -104,15 +81,16 @@ pub fn rank(lines: &mut [Line]) -> Vec<Problem> {
         for (answer, place) in answers.iter().zip(places(&answers, &key)) {
             lines[answer.line].place = Some(place);
         }
-        let entry = |answer: &Answer| Entry { line: answer.line, name: short_name(&lines[answer.line]) };
-        let entries: Vec<Entry> = answers.iter().map(entry).collect();
+        let entry =
+            |answer: &Answer| RankedAnswer { line: answer.line, name: short_name(&lines[answer.line]) };
+        let entries: Vec<RankedAnswer> = answers.iter().map(entry).collect();
         let title = title(&key, &lines[answers[0].line], &entries[0].name);
         problems.push(Problem { title, conclusion: conclusion(&answers, &entries, lines), entries });
     }
     problems
 }
 
-fn answer<'a>(index: usize, line: &Line<'a>, scratch: &mut Vec<f64>) -> Option<(Key<'a>, Answer<'a>)> {
+fn answer<'a>(index: usize, line: &MetricView<'a>, scratch: &mut Vec<f64>) -> Option<(Key<'a>, Answer<'a>)> {
     let (case, metric) = (line.case, line.metric);
     // Work over time ranks as time does: a second ranking would only repeat the first.
     if line.is_derived {
@@ -130,12 +108,12 @@ fn answer<'a>(index: usize, line: &Line<'a>, scratch: &mut Vec<f64>) -> Option<(
         // Without a direction there is no better, and nothing is guessed at.
         better: declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))?,
     };
-    let measured = Measured::of(case, metric, scratch).ok()?;
+    let measured = MeasuredSide::of(case, metric, scratch).ok()?;
     Some((key, Answer { case: &case.id, line: index, center: line.center?, measured }))
 }
 
 /// The place of each of the sorted answers.
-fn places(answers: &[Answer], key: &Key) -> Vec<Place> {
+fn places(answers: &[Answer], key: &Key) -> Vec<Rank> {
     let (best, better) = (&answers[0], key.better);
     let against_best = |answer: &Answer<'_>| match better {
         Better::Lower => answer.center / best.center,
@@ -165,27 +143,27 @@ fn places(answers: &[Answer], key: &Key) -> Vec<Place> {
             rank = index + 1;
         }
         let positive = best.center > 0.0 && answer.center > 0.0;
-        Place { rank, vs_best: positive.then(|| against_best(answer)), apart }
+        Rank { rank, vs_best: positive.then(|| against_best(answer)), apart }
     };
     answers.iter().zip(std::iter::once(false).chain(apart)).enumerate().map(place).collect()
 }
 
 /// `kernels/softmax_online:optimized`: all else in the case's name is the problem's.
-fn short_name(line: &Line) -> String {
+fn short_name(line: &MetricView) -> String {
     let id = &line.case.id;
     let variant = id.variant.map_or(String::new(), |variant| format!(":{}", variant.word()));
     format!("{}{variant}", id.benchmark)
 }
 
 /// The group with what its answers' names have in common.
-fn title(key: &Key, line: &Line, short_name: &str) -> String {
+fn title(key: &Key, line: &MetricView, short_name: &str) -> String {
     let shared = line.name.strip_prefix(short_name).unwrap_or_default();
     format!("{}{shared} {}, {} is better", key.group, key.metric, key.better.word())
 }
 
 /// Whether there is one best, and who else may be it.
-fn conclusion(answers: &[Answer], entries: &[Entry], lines: &[Line]) -> String {
-    let place = |entry: &Entry| lines[entry.line].place.as_ref();
+fn conclusion(answers: &[Answer], entries: &[RankedAnswer], lines: &[MetricView]) -> String {
+    let place = |entry: &RankedAnswer| lines[entry.line].place.as_ref();
     let others = || entries[1..].iter();
     let tied: Vec<&str> = others()
         .filter(|entry| place(entry).is_some_and(|place| !place.apart))
@@ -209,16 +187,17 @@ fn conclusion(answers: &[Answer], entries: &[Entry], lines: &[Line]) -> String {
 #[cfg(test)]
 mod tests {
     use crate::model::{CaseRecord, Outcome, RunRecord, Variant};
-    use crate::report::record::{Digest, test_support as records};
+    use crate::report::record::{test_support as records, view::RunView};
 
-    use super::Entry;
+    use super::RankedAnswer;
 
     /// The names of each problem's answers in order, with their places' texts.
     fn ranking(record: &RunRecord) -> Vec<Vec<(String, String)>> {
-        let digest = Digest::new(record);
-        let told =
-            |entry: &Entry| (entry.name.clone(), digest.lines[entry.line].place.as_ref().unwrap().text());
-        digest.problems.iter().map(|problem| problem.entries.iter().map(told).collect()).collect()
+        let view = RunView::new(record);
+        let told = |entry: &RankedAnswer| {
+            (entry.name.clone(), view.lines[entry.line].place.as_ref().unwrap().text())
+        };
+        view.problems.iter().map(|problem| problem.entries.iter().map(told).collect()).collect()
     }
 
     fn contest(cases: &[(&str, &[f64])]) -> RunRecord {
@@ -246,15 +225,15 @@ mod tests {
         assert_eq!(ranking(&record), texts(&[("k/a", "BEST"), ("k/b", "1.01x (noise)")]));
         let alone = contest(&[("k/a", &[1.0]), ("k/b", &[3.0])]);
         assert_eq!(ranking(&alone), texts(&[("k/a", "BEST"), ("k/b", "3.00x (noise)")]));
-        assert!(Digest::new(&alone).problems[0].conclusion.contains("one process of each"));
+        assert!(RunView::new(&alone).problems[0].conclusion.contains("one process of each"));
     }
 
     #[test]
     fn equal_ones_share_their_rank_in_the_records_order() {
         let record = contest(&[("k/z", &[2.0, 2.0]), ("k/b", &[1.0, 1.0]), ("k/a", &[1.0, 1.0])]);
         assert_eq!(ranking(&record), texts(&[("k/b", "BEST"), ("k/a", "BEST"), ("k/z", "2.00x")]));
-        let digest = Digest::new(&record);
-        let ranks = digest.lines.iter().map(|line| line.place.as_ref().unwrap().rank);
+        let view = RunView::new(&record);
+        let ranks = view.lines.iter().map(|line| line.place.as_ref().unwrap().rank);
         assert_eq!(ranks.collect::<Vec<_>>(), [3, 1, 1]);
     }
 
@@ -274,8 +253,8 @@ mod tests {
         }
         assert_eq!(ranking(&record).len(), 1);
         assert!(
-            Digest::new(&record).findings.is_empty()
-                || !format!("{:?}", Digest::new(&record).findings).contains("_rate")
+            RunView::new(&record).findings.is_empty()
+                || !format!("{:?}", RunView::new(&record).findings).contains("_rate")
         );
         // What a program measures itself, under whatever name, is ranked as ever.
         record.cases.iter_mut().for_each(|case| case.metadata.clear());
@@ -299,7 +278,7 @@ mod tests {
             let mut record = contest(&cases);
             change(&mut record.cases[1]);
             assert!(ranking(&record).is_empty());
-            assert!(Digest::new(&record).lines.iter().all(|line| line.place.is_none()));
+            assert!(RunView::new(&record).lines.iter().all(|line| line.place.is_none()));
         }
     }
 
@@ -309,9 +288,9 @@ mod tests {
         for (case, variant) in record.cases.iter_mut().zip([Variant::Baseline, Variant::Optimized]) {
             (case.id.variant, case.id.device) = (Some(variant), "cuda:0".into());
         }
-        let digest = Digest::new(&record);
-        assert_eq!(digest.problems[0].title, "softmax[n=1024] (cuda:0) time, lower is better");
-        let names = digest.problems[0].entries.iter().map(|entry| entry.name.as_str());
+        let view = RunView::new(&record);
+        assert_eq!(view.problems[0].title, "softmax[n=1024] (cuda:0) time, lower is better");
+        let names = view.problems[0].entries.iter().map(|entry| entry.name.as_str());
         assert_eq!(names.collect::<Vec<_>>(), ["k/a:baseline", "k/a:optimized"]);
     }
 

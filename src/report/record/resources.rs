@@ -1,7 +1,7 @@
 //! What the processes of a case took of the machine beside their time.
 
 use crate::model::{CaseRecord, ProcessRecord};
-use crate::report::number;
+use crate::report::layout::number;
 
 /// The most that one process of a case took, as text, and where the record holds nothing of it, that.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +53,7 @@ fn stated(case: &CaseRecord, name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::report::record::{Digest, test_support as records};
+    use crate::report::record::{test_support as records, view::RunView};
 
     #[test]
     fn the_most_of_the_complete_processes_counts() {
@@ -67,10 +67,10 @@ mod tests {
         for process in &mut record.cases[1].processes {
             (process.peak_rss_bytes, process.cpu_seconds) = (None, None);
         }
-        let digest = Digest::new(&record);
-        let [first] = &digest.resources[..] else { panic!("one case of which something is known") };
+        let view = RunView::new(&record);
+        let [first] = &view.resources[..] else { panic!("one case of which something is known") };
         assert_eq!([&*first.resident, &*first.device, &*first.cpu], ["3.000 GiB", "5.000 MiB", "1.200 s"]);
-        assert_eq!(digest.unknown_resources, 1);
+        assert_eq!(view.unknown_resources, 1);
     }
 
     #[test]
@@ -85,8 +85,8 @@ mod tests {
             process.peak_rss_bytes = None;
         }
         record.cases[1].metadata.insert("host_peak_bytes".into(), (64u64 << 20).into());
-        let digest = Digest::new(&record);
-        let [broken, stated] = &digest.resources[..] else { panic!("two cases") };
+        let view = RunView::new(&record);
+        let [broken, stated] = &view.resources[..] else { panic!("two cases") };
         assert_eq!(
             [&*broken.resident, &*broken.device, &*broken.cpu],
             ["2.000 GiB (not complete)", "7.000 MiB (not complete)", "500.0 ms (not complete)"]

@@ -2,31 +2,33 @@
 
 use std::io;
 
-use super::{Digest, MOST_NAMED, Place, Problem, Standing, Trouble};
-use crate::report::alike::named;
-use crate::report::page::{Grid, GridRow, Page, Style, Tint};
-use crate::report::rows::plural;
+use super::metric::Rank;
+use super::ranking::Problem;
+use super::view::{RunStatus, RunView, UnmeasuredCases};
+use crate::report::layout::grouped::{MOST_NAMED, named};
+use crate::report::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLayout};
+use crate::report::layout::words::plural;
 
 /// Writes the report. `all`: with what each case took of the machine and the command that was run.
 pub fn render(
-    digest: &Digest,
+    view: &RunView,
     style: Style,
     all: bool,
     out: &mut (impl io::Write + ?Sized),
 ) -> io::Result<()> {
-    let mut page = Page::new(out, style);
+    let mut page = TerminalLayout::new(out, style);
     let most_named = if all { usize::MAX } else { MOST_NAMED };
-    let (mark, word, tint) = match digest.standing() {
-        Standing::Failed => ('✗', "FAILED", Tint::Bad),
-        Standing::Incomplete => ('?', "INCOMPLETE", Tint::Doubt),
-        Standing::Measured => ('✓', "MEASURED", Tint::Good),
+    let (mark, word, emphasis) = match view.status() {
+        RunStatus::Failed => ('✗', "FAILED", Emphasis::Bad),
+        RunStatus::Incomplete => ('?', "INCOMPLETE", Emphasis::Doubt),
+        RunStatus::Measured => ('✓', "MEASURED", Emphasis::Good),
     };
-    page.headline(mark, word, &format!("{}.", digest.sentence()), tint)?;
+    page.headline(mark, word, &format!("{}.", view.sentence()), emphasis)?;
     page.blank()?;
-    page.facts(&digest.context())?;
-    if !digest.troubled.is_empty() {
-        page.heading("Not measured", Tint::Bad)?;
-        for Trouble { outcome, names, trace } in digest.troubles() {
+    page.facts(&view.context())?;
+    if !view.troubled.is_empty() {
+        page.heading("Not measured", Emphasis::Bad)?;
+        for UnmeasuredCases { outcome, names, trace } in view.troubles() {
             let (who, names) = match names.as_slice() {
                 [only] => ((*only).to_owned(), String::new()),
                 several => (plural(several.len(), "case"), named(several, most_named)),
@@ -42,61 +44,61 @@ pub fn render(
             }
         }
     }
-    if !digest.lines.is_empty() {
-        page.heading("Measured", Tint::Good)?;
-        page.grid(&table(digest))?;
+    if !view.lines.is_empty() {
+        page.heading("Measured", Emphasis::Good)?;
+        page.grid(&table(view))?;
         page.note("", "Median over processes, spread between processes, processes x samples of each.")?;
     }
-    for problem in &digest.problems {
-        page.heading(&format!("Ranking: {}", problem.title), Tint::Plain)?;
-        page.grid(&ranking(digest, problem))?;
+    for problem in &view.problems {
+        page.heading(&format!("Ranking: {}", problem.title), Emphasis::Plain)?;
+        page.grid(&ranking(view, problem))?;
         page.note("", &format!("{}.", problem.conclusion))?;
     }
-    if !digest.findings.is_empty() {
-        page.heading("To know before trusting these figures", Tint::Doubt)?;
-        for finding in &digest.findings {
+    if !view.findings.is_empty() {
+        page.heading("To know before trusting these figures", Emphasis::Doubt)?;
+        for finding in &view.findings {
             page.note("-", &finding.fact)?;
             page.note("next", &finding.next)?;
         }
     }
-    let warnings = digest.warnings(most_named);
+    let warnings = view.warnings(most_named);
     if !warnings.is_empty() {
-        page.heading("Warnings", Tint::Doubt)?;
+        page.heading("Warnings", Emphasis::Doubt)?;
         for warning in &warnings {
             page.note("-", warning)?;
         }
     }
-    if all && !digest.resources.is_empty() {
-        page.heading("Resources", Tint::Plain)?;
-        page.grid(&resources(digest))?;
-        page.note("", &digest.of_resources())?;
+    if all && !view.resources.is_empty() {
+        page.heading("Resources", Emphasis::Plain)?;
+        page.grid(&resources(view))?;
+        page.note("", &view.of_resources())?;
     }
-    if all && !digest.record.command.is_empty() {
-        page.heading("Run again with", Tint::Plain)?;
-        page.command(&digest.command())?;
+    if all && !view.record.command.is_empty() {
+        page.heading("Run again with", Emphasis::Plain)?;
+        page.command(&view.command())?;
     }
     Ok(())
 }
 
-fn table(digest: &Digest) -> Grid {
-    let rows = digest.lines.iter().map(|line| {
+fn table(view: &RunView) -> Grid {
+    let rows = view.lines.iter().map(|line| {
         let name = line.title().replace('\n', " ");
         row([name, line.median.clone(), line.spread_text(), line.effort.clone()])
     });
     Grid { header: vec!["case, metric", "median", "spread", "samples"], rows: rows.collect() }
 }
 
-fn ranking(digest: &Digest, problem: &Problem) -> Grid {
+fn ranking(view: &RunView, problem: &Problem) -> Grid {
     let rows = problem.entries.iter().map(|entry| {
-        let line = &digest.lines[entry.line];
-        let place = line.place.as_ref().map_or(String::new(), Place::text);
+        let line = &view.lines[entry.line];
+        let place = line.place.as_ref().map_or(String::new(), Rank::text);
         row([entry.name.clone(), line.median.clone(), line.spread_text(), place])
     });
     Grid { header: vec!["case", "median", "spread", "vs best"], rows: rows.collect() }
 }
 
-fn resources(digest: &Digest) -> Grid {
-    let rows = digest.resources.iter().map(|case| {
+fn resources(view: &RunView) -> Grid {
+    let rows = view.resources.iter().map(|case| {
         row([case.name.replace('\n', " "), case.resident.clone(), case.device.clone(), case.cpu.clone()])
     });
     Grid { header: vec!["case", "resident set", "device memory", "CPU time"], rows: rows.collect() }
@@ -109,12 +111,12 @@ fn row<const N: usize>(cells: [String; N]) -> GridRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fit::width;
+    use crate::report::layout::width::width;
     use crate::report::record::test_support as records;
 
     fn rendered(record: &crate::model::RunRecord, style: Style, all: bool) -> String {
         let mut out = Vec::new();
-        render(&Digest::new(record), style, all, &mut out).unwrap();
+        render(&RunView::new(record), style, all, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

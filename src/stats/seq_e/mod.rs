@@ -1,11 +1,11 @@
-//! SEQ-E and SEQ-E 2: screen a suite in a few rounds, then confirm the suspects on fresh rounds by e-processes.
+//! SEQ-E and SEQ-E 2: screen a suite in a few rounds, then confirm the candidates on fresh rounds by e-processes.
 //!
 //! The input is one number for each benchmark and round: the difference of ln location between head and base, turned so
 //! that up is worse. Base and head of a round run in an order that a fair coin decides, so with identical programs each
 //! difference is as likely as its negative, whatever drift, correlation or clock state the two places in the round had.
 //! For such a symmetric x each factor of the e-value has mean 1 (see `bets.rs`), and less where the centre lies below the
 //! minimum effect. The product over fresh rounds, averaged over the bets, is a nonnegative supermartingale, and by Ville's
-//! inequality exceeds `M / alpha` with probability at most `alpha / M`: over `M` suspects, `alpha` at most, whenever one
+//! inequality exceeds `M / alpha` with probability at most `alpha / M`: over `M` candidates, `alpha` at most, whenever one
 //! looks and however often. Certifying "unchanged" rests on Student's t, in SEQ-E 2 also on signed ranks
 //! (`signed_ranks.rs`), and can cost power, never a false red.
 
@@ -23,7 +23,7 @@ pub use signed_ranks::Ranks;
 
 /// What the rule is asked to hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct SequentialLimits {
     pub version: Version,
     /// Chance of any false red in a whole suite.
     pub alpha: f64,
@@ -71,7 +71,7 @@ pub enum Status {
 
 /// What the rule says of one benchmark, at the round at which it stopped.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ruling {
+pub struct SequentialResult {
     pub status: Status,
     /// Rounds that the decision used; later ones are not looked at.
     pub rounds: usize,
@@ -95,14 +95,14 @@ pub struct Ruling {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Screen {
     /// M: benchmarks that the screen left open, at least 1.
-    pub suspects: usize,
+    pub candidates: usize,
     /// By family; the weight already bounded.
     priors: Vec<Prior>,
 }
 
 /// One step of a benchmark's way, for explaining it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
+pub struct SequentialStep {
     /// Rounds so far.
     pub rounds: usize,
     pub mean: f64,
@@ -124,19 +124,19 @@ const LEAST_SCALE: f64 = 2e-4;
 /// A mean that rounding may have moved by more than this share of the target certifies nothing.
 pub const MOST_UNRESOLVED: f64 = 0.5;
 
-impl Limits {
-    /// ln of the e-value that a red needs among `suspects`.
-    pub fn ln_red(&self, suspects: usize) -> f64 {
-        (suspects.max(1) as f64 / self.alpha).ln()
+impl SequentialLimits {
+    /// ln of the e-value that a red needs among `candidates`.
+    pub fn ln_red(&self, candidates: usize) -> f64 {
+        (candidates.max(1) as f64 / self.alpha).ln()
     }
 
-    pub fn ln_improved(&self, suspects: usize) -> f64 {
-        (suspects.max(1) as f64 / self.alpha_improved).ln()
+    pub fn ln_improved(&self, candidates: usize) -> f64 {
+        (candidates.max(1) as f64 / self.alpha_improved).ln()
     }
 
     /// Least fresh rounds after which a red is possible: each multiplies a bet by less than one and its weight.
-    pub fn least_fresh_rounds(&self, suspects: usize) -> usize {
-        let (bets, needed) = (self.version.bets(), self.ln_red(suspects));
+    pub fn least_fresh_rounds(&self, candidates: usize) -> usize {
+        let (bets, needed) = (self.version.bets(), self.ln_red(candidates));
         let most = |rounds: i32| {
             let sum: f64 = bets.iter().map(|(_, weight)| (1.0 + weight).powi(rounds)).sum();
             (sum / bets.len() as f64).ln()
@@ -146,23 +146,23 @@ impl Limits {
     }
 }
 
-/// Decides every benchmark by the rounds that are there. Pure: the same numbers give the same rulings, bit for bit, in
+/// Decides every benchmark by the rounds that are there. Pure: the same numbers give the same results, bit for bit, in
 /// whatever portions they came.
-pub fn decide(series: &[Series], limits: &Limits) -> (Screen, Vec<Ruling>) {
+pub fn decide(series: &[Series], limits: &SequentialLimits) -> (Screen, Vec<SequentialResult>) {
     let mut quantiles = TQuantiles::default();
     let screen = screen(series, limits, &mut quantiles);
-    let rulings = series.iter().map(|one| follow(one, &screen, limits, &mut quantiles, None)).collect();
-    (screen, rulings)
+    let results = series.iter().map(|one| follow(one, &screen, limits, &mut quantiles, None)).collect();
+    (screen, results)
 }
 
 /// Every step of one benchmark up to its decision, after [`decide`] has given the screen.
-pub fn steps(series: &Series, screen: &Screen, limits: &Limits) -> Vec<Step> {
+pub fn steps(series: &Series, screen: &Screen, limits: &SequentialLimits) -> Vec<SequentialStep> {
     let mut steps = Vec::new();
     follow(series, screen, limits, &mut TQuantiles::default(), Some(&mut |step| steps.push(step)));
     steps
 }
 
-fn screen(series: &[Series], limits: &Limits, quantiles: &mut TQuantiles) -> Screen {
+fn screen(series: &[Series], limits: &SequentialLimits, quantiles: &mut TQuantiles) -> Screen {
     let r1 = limits.screen_rounds;
     let families = series.iter().map(|one| one.family + 1).max().unwrap_or(0);
     let mut variances = vec![Vec::new(); families];
@@ -173,22 +173,22 @@ fn screen(series: &[Series], limits: &Limits, quantiles: &mut TQuantiles) -> Scr
     let priors: Vec<Prior> =
         variances.iter().map(|family| Prior::fit(family, freedom).at_most(MOST_PRIOR)).collect();
     let survives = |one: &&Series| match one.differences.len() >= r1 {
-        true => !Track::new(one, &priors, limits).inside(r1, CERTIFY_SCREEN, quantiles),
-        // Not screened yet: it may still become a suspect.
+        true => !ScreenedSeries::new(one, &priors, limits).inside(r1, CERTIFY_SCREEN, quantiles),
+        // Not screened yet: it may still become a candidate.
         false => true,
     };
-    Screen { suspects: series.iter().filter(survives).count().max(1), priors }
+    Screen { candidates: series.iter().filter(survives).count().max(1), priors }
 }
 
 fn follow(
     series: &Series,
     screen: &Screen,
-    limits: &Limits,
+    limits: &SequentialLimits,
     quantiles: &mut TQuantiles,
-    mut observe: Option<&mut dyn FnMut(Step)>,
-) -> Ruling {
+    mut observe: Option<&mut dyn FnMut(SequentialStep)>,
+) -> SequentialResult {
     let r1 = limits.screen_rounds;
-    let track = Track::new(series, &screen.priors, limits);
+    let screened = ScreenedSeries::new(series, &screen.priors, limits);
     let (mut worse, mut better) = (Mixture::new(limits.version), Mixture::new(limits.version));
     let there = series.differences.len().min(limits.most_rounds);
     let mut status = Status::Open;
@@ -196,34 +196,42 @@ fn follow(
     let mut step = |rounds, worse: &Mixture, better: &Mixture, quantiles: &mut TQuantiles| {
         let Some(observe) = &mut observe else { return };
         let level = if rounds <= r1 { CERTIFY_SCREEN } else { CERTIFY_LATER };
-        let (mean, half) = track.interval(rounds, level, quantiles);
+        let (mean, half) = screened.interval(rounds, level, quantiles);
         let ranked = limits.version == Version::Two && rounds > r1;
         let ranks = ranked.then(|| Ranks::of(&series.differences[..rounds])).flatten();
         let unresolved = series.unresolved_after(rounds);
-        observe(Step { rounds, mean, half, ranks, unresolved, ln_worse: worse.ln(), ln_better: better.ln() });
+        observe(SequentialStep {
+            rounds,
+            mean,
+            half,
+            ranks,
+            unresolved,
+            ln_worse: worse.ln(),
+            ln_better: better.ln(),
+        });
     };
     for k in 2..=rounds {
         step(k, &worse, &better, quantiles);
     }
     let mut ranks = None;
     if there >= r1 {
-        let (red, green) = (limits.ln_red(screen.suspects), limits.ln_improved(screen.suspects));
-        if track.inside(r1, CERTIFY_SCREEN, quantiles) {
+        let (red, green) = (limits.ln_red(screen.candidates), limits.ln_improved(screen.candidates));
+        if screened.inside(r1, CERTIFY_SCREEN, quantiles) {
             status = Status::Unchanged;
         }
         while status == Status::Open && rounds < there {
             let difference = series.differences[rounds];
-            worse.add((difference - series.min_effect) / track.scale);
-            better.add((-difference - series.min_effect) / track.scale);
+            worse.add((difference - series.min_effect) / screened.scale);
+            better.add((-difference - series.min_effect) / screened.scale);
             rounds += 1;
             step(rounds, &worse, &better, quantiles);
-            status = if worse.ln() >= red && track.exceeds_rounding(rounds, 1.0, red, limits) {
+            status = if worse.ln() >= red && screened.exceeds_rounding(rounds, 1.0, red, limits) {
                 Status::Regressed
-            } else if better.ln() >= green && track.exceeds_rounding(rounds, -1.0, green, limits) {
+            } else if better.ln() >= green && screened.exceeds_rounding(rounds, -1.0, green, limits) {
                 Status::Improved
-            } else if track.inside(rounds, CERTIFY_LATER, quantiles) {
+            } else if screened.inside(rounds, CERTIFY_LATER, quantiles) {
                 Status::Unchanged
-            } else if limits.version == Version::Two && track.inside_by_ranks(rounds) {
+            } else if limits.version == Version::Two && screened.inside_by_ranks(rounds) {
                 ranks = Ranks::of(&series.differences[..rounds]);
                 Status::Unchanged
             } else {
@@ -235,29 +243,29 @@ fn follow(
         status = Status::Exhausted;
     }
     let level = if rounds <= r1 { CERTIFY_SCREEN } else { CERTIFY_LATER };
-    let (mean, half) = track.interval(rounds, level, quantiles);
-    Ruling {
+    let (mean, half) = screened.interval(rounds, level, quantiles);
+    SequentialResult {
         status,
         rounds,
         mean,
         half,
         ranks,
         unresolved: series.unresolved_after(rounds),
-        scale: track.scale,
+        scale: screened.scale,
         ln_worse: worse.ln(),
         ln_better: better.ln(),
     }
 }
 
 /// One benchmark with what the screen knows of its noise.
-struct Track<'a> {
+struct ScreenedSeries<'a> {
     series: &'a Series<'a>,
     prior: Prior,
     scale: f64,
 }
 
-impl<'a> Track<'a> {
-    fn new(series: &'a Series<'a>, priors: &[Prior], limits: &Limits) -> Self {
+impl<'a> ScreenedSeries<'a> {
+    fn new(series: &'a Series<'a>, priors: &[Prior], limits: &SequentialLimits) -> Self {
         let prior = priors.get(series.family).copied().unwrap_or(Prior::NONE);
         let r1 = limits.screen_rounds;
         let scale = match series.differences.len() >= r1 {
@@ -301,7 +309,7 @@ impl<'a> Track<'a> {
     }
 
     /// Whether the evidence holds even if rounding moved every difference by as much as it can. `sign`: 1 for worse.
-    fn exceeds_rounding(&self, rounds: usize, sign: f64, needed: f64, limits: &Limits) -> bool {
+    fn exceeds_rounding(&self, rounds: usize, sign: f64, needed: f64, limits: &SequentialLimits) -> bool {
         let unresolved = self.series.unresolved_after(rounds);
         if unresolved == 0.0 {
             return true;
@@ -320,10 +328,10 @@ fn variance(values: &[f64]) -> f64 {
 }
 
 /// The largest minimum effect against which the fresh rounds `differences` would still have called a red: a lower
-/// bound of the true effect that holds at every look, for all `suspects` together, with probability `1 - alpha`.
+/// bound of the true effect that holds at every look, for all `candidates` together, with probability `1 - alpha`.
 /// `None` where not even 0 is excluded.
-pub fn at_least(fresh: &[f64], scale: f64, limits: &Limits, suspects: usize) -> Option<f64> {
-    let needed = limits.ln_red(suspects);
+pub fn at_least(fresh: &[f64], scale: f64, limits: &SequentialLimits, candidates: usize) -> Option<f64> {
+    let needed = limits.ln_red(candidates);
     let ln = |effect: f64| {
         let mut mixture = Mixture::new(limits.version);
         fresh.iter().for_each(|difference| mixture.add((difference - effect) / scale));

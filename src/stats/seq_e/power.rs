@@ -1,17 +1,23 @@
 //! What the rule can find, and how fast: figures for advice, not for verdicts.
 
 use super::bets::ln_factor;
-use super::{LEAST_SCALE, Limits, Version};
+use super::{LEAST_SCALE, SequentialLimits, Version};
 
 /// The smallest effect, in logarithms, that `fresh` rounds of normal noise with deviation `noise` would be called red
 /// for, four times out of five. Infinite where the rounds are too few for any.
-pub fn detectable(fresh: usize, noise: f64, min_effect: f64, limits: &Limits, suspects: usize) -> f64 {
-    if fresh < limits.least_fresh_rounds(suspects) {
+pub fn detectable(
+    fresh: usize,
+    noise: f64,
+    min_effect: f64,
+    limits: &SequentialLimits,
+    candidates: usize,
+) -> f64 {
+    if fresh < limits.least_fresh_rounds(candidates) {
         return f64::INFINITY;
     }
     let scale = noise.max(LEAST_SCALE);
     let bets = limits.version.bets();
-    let needed = limits.ln_red(suspects) + (bets.len() as f64).ln();
+    let needed = limits.ln_red(candidates) + (bets.len() as f64).ln();
     let enough = |effect: f64| {
         bets.iter().any(|bet| {
             let (mean, deviation) = growth(*bet, (effect - min_effect) / scale);

@@ -2,8 +2,13 @@ use super::*;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 
-const LIMITS: Limits =
-    Limits { version: Version::Two, alpha: 0.01, alpha_improved: 0.05, screen_rounds: 3, most_rounds: 40 };
+const LIMITS: SequentialLimits = SequentialLimits {
+    version: Version::Two,
+    alpha: 0.01,
+    alpha_improved: 0.05,
+    screen_rounds: 3,
+    most_rounds: 40,
+};
 
 fn series(differences: &[f64]) -> Series<'_> {
     Series { differences, target: 0.02, min_effect: 0.0025, family: 0, unresolved: &[] }
@@ -60,9 +65,9 @@ fn held_to_the_reference(file: &str, version: Version, suites: usize) {
         assert!((prior.freedom / suite.prior.d0 - 1.0).abs() < 1e-5, "{prior:?}");
         assert!((prior.variance / suite.prior.s0_sq - 1.0).abs() < 1e-5, "{prior:?}");
         let all: Vec<Series> = suite.d.iter().map(|d| series(d)).collect();
-        let (_, rulings) = decide(&all, &Limits { version, ..LIMITS });
-        let words: Vec<_> = rulings.iter().map(|ruling| word(ruling.status)).collect();
-        let rounds: Vec<_> = rulings.iter().map(|ruling| ruling.rounds).collect();
+        let (_, results) = decide(&all, &SequentialLimits { version, ..LIMITS });
+        let words: Vec<_> = results.iter().map(|result| word(result.status)).collect();
+        let rounds: Vec<_> = results.iter().map(|result| result.rounds).collect();
         assert_eq!(
             (words, rounds),
             (suite.verdicts.status.iter().map(String::as_str).collect(), suite.verdicts.rounds)
@@ -74,10 +79,10 @@ fn held_to_the_reference(file: &str, version: Version, suites: usize) {
 fn a_red_needs_its_rounds_however_large_the_effect() {
     let suite = [[0.5; 40]; 27];
     let all: Vec<Series> = suite.iter().map(|d| series(d)).collect();
-    let (screen, rulings) = decide(&all, &LIMITS);
-    let one = Limits { version: Version::One, ..LIMITS };
-    assert_eq!((screen.suspects, LIMITS.least_fresh_rounds(27), one.least_fresh_rounds(27)), (27, 13, 12));
-    assert!(rulings.iter().all(|ruling| ruling.status == Status::Regressed && ruling.rounds == 16));
+    let (screen, results) = decide(&all, &LIMITS);
+    let one = SequentialLimits { version: Version::One, ..LIMITS };
+    assert_eq!((screen.candidates, LIMITS.least_fresh_rounds(27), one.least_fresh_rounds(27)), (27, 13, 12));
+    assert!(results.iter().all(|result| result.status == Status::Regressed && result.rounds == 16));
 }
 
 #[test]
@@ -86,17 +91,17 @@ fn too_few_rounds_leave_it_open_and_too_many_end_it() {
     for (rounds, status) in
         [(0, Status::Open), (2, Status::Open), (39, Status::Open), (40, Status::Exhausted)]
     {
-        let (_, rulings) = decide(&[series(&noisy[..rounds])], &LIMITS);
-        assert_eq!((rulings[0].status, rulings[0].rounds), (status, rounds));
+        let (_, results) = decide(&[series(&noisy[..rounds])], &LIMITS);
+        assert_eq!((results[0].status, results[0].rounds), (status, rounds));
     }
 }
 
 #[test]
 fn constant_differences_have_a_scale() {
-    let (_, rulings) = decide(&[series(&[0.0; 3]), series(&[0.19; 40])], &LIMITS);
-    assert_eq!(rulings[0].status, Status::Unchanged);
-    assert_eq!(rulings[1].status, Status::Regressed);
-    assert_eq!(rulings[1].scale, LEAST_SCALE);
+    let (_, results) = decide(&[series(&[0.0; 3]), series(&[0.19; 40])], &LIMITS);
+    assert_eq!(results[0].status, Status::Unchanged);
+    assert_eq!(results[1].status, Status::Regressed);
+    assert_eq!(results[1].scale, LEAST_SCALE);
 }
 
 #[test]
@@ -104,12 +109,12 @@ fn the_lower_bound_lies_between_the_minimum_effect_and_the_mean() {
     let mut random = rand_pcg::Pcg64::seed_from_u64(5);
     let differences: Vec<f64> = (0..40).map(|_| 0.05 + 0.02 * (random.random::<f64>() - 0.5)).collect();
     let all = [series(&differences)];
-    let (screen, rulings) = decide(&all, &LIMITS);
-    let ruling = &rulings[0];
-    assert_eq!(ruling.status, Status::Regressed);
-    let bound = at_least(&differences[3..ruling.rounds], ruling.scale, &LIMITS, screen.suspects).unwrap();
-    assert!(bound >= 0.0025 && bound < ruling.mean, "{bound} of {}", ruling.mean);
-    assert_eq!(at_least(&differences[3..5], ruling.scale, &LIMITS, screen.suspects), None);
+    let (screen, results) = decide(&all, &LIMITS);
+    let result = &results[0];
+    assert_eq!(result.status, Status::Regressed);
+    let bound = at_least(&differences[3..result.rounds], result.scale, &LIMITS, screen.candidates).unwrap();
+    assert!(bound >= 0.0025 && bound < result.mean, "{bound} of {}", result.mean);
+    assert_eq!(at_least(&differences[3..5], result.scale, &LIMITS, screen.candidates), None);
 }
 
 /// What is called detectable is found in about four of five simulated benchmarks, and half of it in few.
@@ -140,8 +145,8 @@ proptest! {
     #[test]
     fn a_decision_stands_whatever_rounds_come_after_it(seed in 0u64..1000, cut in 3usize..40) {
         let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
-        let mut draw = |shift: f64| -> Vec<f64> {
-            (0..40).map(|_| shift + 0.02 * (random.random::<f64>() - 0.5)).collect()
+        let mut draw = |location_shift: f64| -> Vec<f64> {
+            (0..40).map(|_| location_shift + 0.02 * (random.random::<f64>() - 0.5)).collect()
         };
         let suite = [draw(0.0), draw(0.03), draw(-0.04), draw(0.015), draw(0.0)];
         let whole: Vec<Series> = suite.iter().map(|d| series(d)).collect();
@@ -164,7 +169,7 @@ proptest! {
         let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
         let differences: Vec<f64> = (0..40).map(|_| 0.03 + 0.02 * (random.random::<f64>() - 0.5)).collect();
         let turned: Vec<f64> = differences.iter().map(|d| -d).collect();
-        let limits = Limits { alpha_improved: 0.01, ..LIMITS };
+        let limits = SequentialLimits { alpha_improved: 0.01, ..LIMITS };
         let (_, there) = decide(&[series(&differences)], &limits);
         let (_, back) = decide(&[series(&turned)], &limits);
         prop_assert_eq!(there[0].status == Status::Regressed, back[0].status == Status::Improved);

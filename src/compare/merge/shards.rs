@@ -1,0 +1,306 @@
+//! The parts of one machine as one verdict: as if nobody had cut the suite.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::{VerdictPart, sentence};
+use crate::compare::conclusion::{
+    FailurePolicy, conclude, counts, derived, exit_of, most_severe, severity_order,
+};
+use crate::compare::validity::location_shift;
+use crate::compare::{
+    Conclusion, Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
+};
+use crate::model::text::list;
+use crate::model::{CaseId, Exit, Fault, Result};
+
+/// Shards up to which the command that judges all of them again is given.
+const MOST_COMMANDS: usize = 64;
+
+/// Rounds below this say nothing of how one goes with the next; see `doubts`.
+const LEAST_ROUNDS: u32 = 6;
+
+/// One verdict of the parts of one machine, at least one. `gaps`: what is missing of it. A single part without a gap stays
+/// as it is.
+///
+/// Errors: another rule or policy; a row that two parts bring.
+pub fn shards(mut parts: Vec<VerdictPart>, gaps: &[&str]) -> Result<VerdictDocument> {
+    let mut document = match parts.len() {
+        1 => parts.remove(0).verdict,
+        _ => of_several(parts)?,
+    };
+    if !gaps.is_empty() {
+        let exit = exit_of(document.exit_code).unwrap_or(Exit::Internal);
+        document.conclusion = most_severe(document.conclusion, Conclusion::Failed);
+        document.exit_code = exit.most_severe(Exit::Failed).code();
+        document.warnings.splice(0..0, gaps.iter().map(|gap| (*gap).to_owned()));
+        document.sentence = sentence::of_verdict(&document, gaps);
+    }
+    Ok(document)
+}
+
+fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
+    let first = &parts[0];
+    parts.iter().try_for_each(|part| by_one_rule(first, part))?;
+    no_row_twice(&parts)?;
+    let mut rows: Vec<Row> = parts.iter().flat_map(|part| part.verdict.rows.iter().cloned()).collect();
+    rows.sort_by(severity_order);
+    let mut differences: Vec<_> = Vec::new();
+    for difference in parts.iter().flat_map(|part| &part.verdict.differences) {
+        if !differences.contains(difference) {
+            differences.push(difference.clone());
+        }
+    }
+    differences.sort_by(|a, b| b.strict.cmp(&a.strict).then_with(|| a.field.cmp(&b.field)));
+    let comparable = !differences.iter().any(|difference| difference.strict);
+    // What one shard lacks the whole lacks.
+    let no_reference = parts.iter().find_map(|part| part.verdict.method.no_reference);
+    let failure_policy =
+        FailurePolicy { no_reference: no_reference.is_some(), ..FailurePolicy::from(&first.verdict.method) };
+    let (conclusion, exit) = conclude(comparable, &rows, false, failure_policy);
+    // Of a shard that could not be judged the whole must not say less than the shard does.
+    let of_parts = parts.iter().map(|part| exit_of(part.verdict.exit_code).unwrap_or(Exit::Internal));
+    let exit = of_parts.filter(|part| *part == Exit::Inconclusive).fold(exit, Exit::most_severe);
+    let rounds = rounds(&parts, &rows);
+    let mut warnings = warnings(&parts);
+    warnings.extend(rounds.as_ref().and_then(|(_, warning)| warning.clone()));
+    let mut document = VerdictDocument {
+        schema: SCHEMA_VERDICT.into(),
+        tool_version: first.verdict.tool_version.clone(),
+        conclusion,
+        exit_code: exit.code(),
+        sentence: String::new(),
+        counts: counts(&rows),
+        base: side(&parts, |verdict| &verdict.base),
+        head: side(&parts, |verdict| &verdict.head),
+        method: Method {
+            alpha: total(parts.iter().map(|part| part.verdict.method.alpha)),
+            tested: parts.iter().map(|part| part.verdict.method.tested).sum(),
+            rounds: rounds.map(|(rounds, _)| rounds),
+            sessions: parts
+                .iter()
+                .filter_map(|part| part.verdict.method.sessions.clone())
+                .max_by_key(|sessions| sessions.runs),
+            no_reference,
+            ..first.verdict.method.clone()
+        },
+        differences,
+        rows,
+        warnings,
+        nothing_measured: parts.iter().flat_map(|part| part.verdict.nothing_measured.clone()).collect(),
+        reproduce: again(&parts),
+        records: None,
+    };
+    document.sentence = sentence::of_verdict(&document, &[]);
+    Ok(document)
+}
+
+/// Refuses parts that were decided by another rule, or whose policy makes something else of the same rows.
+fn by_one_rule(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
+    let words = |part: &VerdictPart| {
+        let method = &part.verdict.method;
+        // Where the machines cannot be compared there were no rounds to say how.
+        let way = method.rounds.as_ref().map(|rounds| format!("its way is {}", rounds.way.word()));
+        let needed =
+            method.sessions.as_ref().map(|sessions| format!("it needs {} sessions", sessions.needed));
+        [
+            Some(format!("its rule is {}", method.rule)),
+            way,
+            needed,
+            Some(match &method.suite_file {
+                Some(common) => format!("both sides have the suite file {}", common.sha256),
+                None => "each side has its own suite file".into(),
+            }),
+            Some(format!("inconclusive_fails is {}", method.inconclusive_fails)),
+            Some(format!("failed_fails is {}", method.failed_fails)),
+        ]
+    };
+    let pairs = words(one).into_iter().zip(words(other)).filter_map(|(a, b)| a.zip(b));
+    let differing = pairs.into_iter().find(|(a, b)| a != b);
+    match differing {
+        None => Ok(()),
+        Some((a, b)) => {
+            let what = format!("`{}` and `{}` were not judged alike: {a}, {b}", one.name, other.name);
+            Err(Fault::at("merge", what, "judge every shard by the same gate, with the same flags"))
+        }
+    }
+}
+
+fn no_row_twice(parts: &[VerdictPart]) -> Result<()> {
+    let mut seen: HashMap<(&CaseId, &str), &VerdictPart> = HashMap::new();
+    for part in parts {
+        for row in &part.verdict.rows {
+            let Some(other) = seen.insert((&row.case, &row.metric), part) else { continue };
+            let row = format!("{} {}", row.case, row.metric);
+            let what = format!("`{}` and `{}` both judge {}", other.name, part.name, row.trim_end());
+            let next = "give each machine of a matrix its own `--label`, and each job of one label its own `--shard`";
+            return Err(Fault::at("merge", what, next));
+        }
+    }
+    Ok(())
+}
+
+/// Both sides of all parts: the names of the first, the cases of all.
+fn side(parts: &[VerdictPart], of: impl Fn(&VerdictDocument) -> &SideSummary) -> SideSummary {
+    let sides = || parts.iter().map(|part| of(&part.verdict));
+    let machines: BTreeSet<&str> = sides().map(|side| &*side.machine).collect();
+    SideSummary {
+        started: sides().map(|side| side.started.clone()).min().unwrap_or_default(),
+        cases: sides().map(|side| side.cases).sum(),
+        measured: sides().map(|side| side.measured).sum(),
+        machine: machines.into_iter().collect::<Vec<_>>().join("; "),
+        ..of(&parts[0].verdict).clone()
+    }
+}
+
+/// What is true of all rounds together, and what the whole suite's shift has to say; `None` where there were none.
+fn rounds(parts: &[VerdictPart], rows: &[Row]) -> Option<(RoundsMethod, Option<String>)> {
+    let all: Vec<&RoundsMethod> =
+        parts.iter().filter_map(|part| part.verdict.method.rounds.as_ref()).collect();
+    let first = all.first()?;
+    let greatest = |of: fn(&RoundsMethod) -> u32| all.iter().map(|rounds| of(rounds)).max().unwrap_or(0);
+    let sum = |of: fn(&RoundsMethod) -> u32| all.iter().map(|rounds| of(rounds)).sum();
+    let (location_shift, warning) = location_shift(&slowdowns(rows));
+    let flagged = all.iter().flat_map(|rounds| rounds.flagged_controls.iter().cloned());
+    let rounds = RoundsMethod {
+        alpha_improved: total(all.iter().map(|rounds| rounds.alpha_improved)),
+        screen_rounds: greatest(|rounds| rounds.screen_rounds),
+        most_rounds: greatest(|rounds| rounds.most_rounds),
+        candidates: sum(|rounds| rounds.candidates),
+        seed: first.seed,
+        way: first.way,
+        serial_correlation: serial_correlation(parts),
+        serial_correlation_error: serial_correlation_error(&all),
+        location_shift,
+        controls: sum(|rounds| rounds.controls),
+        flagged_controls: flagged.collect(),
+    };
+    Some((rounds, warning))
+}
+
+/// Slowdowns of the metric that most rows measure.
+fn slowdowns(rows: &[Row]) -> Vec<f64> {
+    let mut families: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.sequence.is_some()) {
+        let Some(change) = &row.change else { continue };
+        families.entry((&row.metric, &row.unit)).or_default().push(change.slowdown);
+    }
+    families.into_values().max_by_key(Vec::len).unwrap_or_default()
+}
+
+/// The shards' own figures, weighted by the rounds that they come from.
+fn serial_correlation(parts: &[VerdictPart]) -> Option<f64> {
+    let (mut sum, mut weight) = (0.0, 0.0);
+    for part in parts {
+        let Some(own) = part.verdict.method.rounds.as_ref().and_then(|rounds| rounds.serial_correlation)
+        else {
+            continue;
+        };
+        let sequences = part.verdict.rows.iter().filter_map(|row| row.sequence.as_ref());
+        let rounds: u32 =
+            sequences.map(|sequence| sequence.rounds).filter(|rounds| *rounds >= LEAST_ROUNDS).sum();
+        let own_weight = f64::from(rounds.max(1));
+        sum += own * own_weight;
+        weight += own_weight;
+    }
+    (weight > 0.0).then(|| sum / weight)
+}
+
+/// Parts are independent of each other: their weights, the inverse squares of their errors, add up.
+fn serial_correlation_error(parts: &[&RoundsMethod]) -> Option<f64> {
+    let errors = parts
+        .iter()
+        .filter(|rounds| rounds.serial_correlation.is_some())
+        .map(|it| it.serial_correlation_error);
+    let weight: f64 = errors.map(|error| error.map(|error| error.powi(-2))).sum::<Option<f64>>()?;
+    (weight > 0.0).then(|| 1.0 / weight.sqrt())
+}
+
+/// A sum of error rates: thirds of 0.01 are 0.01 again.
+fn total(rates: impl Iterator<Item = f64>) -> f64 {
+    (rates.sum::<f64>() * 1e12).round() / 1e12
+}
+
+/// What the parts warn of, each with its part; what all of them say, once. And how they differ from each other.
+fn warnings(parts: &[VerdictPart]) -> Vec<String> {
+    let mut said: BTreeMap<&str, usize> = BTreeMap::new();
+    for part in parts {
+        let own: BTreeSet<&str> = part.verdict.warnings.iter().map(String::as_str).collect();
+        own.into_iter().for_each(|warning| *said.entry(warning).or_default() += 1);
+    }
+    let by_all = |warning: &str| said.get(warning) == Some(&parts.len());
+    let mut warnings = among(parts);
+    warnings.extend(parts[0].verdict.warnings.iter().filter(|warning| by_all(warning)).cloned());
+    for part in parts {
+        let own = part.verdict.warnings.iter().filter(|warning| !by_all(warning));
+        warnings.extend(own.map(|warning| format!("{}: {warning}", part.who())));
+    }
+    warnings
+}
+
+/// Differences between the parts that leave each part's own verdict as it is.
+fn among(parts: &[VerdictPart]) -> Vec<String> {
+    const MOST_NAMED: usize = 5;
+    let distinct = |of: fn(&VerdictPart) -> String| {
+        let texts: BTreeSet<String> = parts.iter().map(of).collect();
+        (texts.len() > 1).then(|| list(&texts.into_iter().collect::<Vec<_>>(), MOST_NAMED))
+    };
+    let machines = distinct(|part| part.verdict.head.machine.clone());
+    let versions = distinct(|part| part.verdict.tool_version.clone());
+    let mut warnings = Vec::new();
+    warnings.extend(
+        machines.map(|machines| format!("the parts were measured on different machines: {machines}")),
+    );
+    warnings
+        .extend(versions.map(|versions| format!("versions of gbench-ci differ between parts: {versions}")));
+    if parts[0].verdict.head.dirty {
+        warnings.push(
+            "the head has uncommitted changes: nothing shows that they are the same in all parts".into(),
+        );
+    }
+    warnings
+}
+
+/// One command for all parts: what each says of itself.
+fn again(parts: &[VerdictPart]) -> String {
+    const REPLAY: &str = "gbench-ci replay ";
+    let commands: BTreeSet<&str> =
+        parts.iter().map(|part| &*part.verdict.reproduce).filter(|command| !command.is_empty()).collect();
+    if commands.len() > MOST_COMMANDS {
+        return String::new();
+    }
+    let ids: Option<Vec<&str>> = commands.iter().map(|command| command.strip_prefix(REPLAY)).collect();
+    match ids {
+        Some(ids) if ids.len() > 1 => format!("for id in {}; do gbench-ci replay $id; done", ids.join(" ")),
+        _ => commands.into_iter().collect::<Vec<_>>().join("; "),
+    }
+}
+
+/// [`crate::compare::check_consistency`] of a group: beside what its rows give it may be inconclusive to the letter because a shard
+/// decided nothing, and, where the whole has gaps, failed.
+pub fn check_group_consistency(document: &VerdictDocument, gaps: bool) -> std::result::Result<(), String> {
+    let (conclusion, mut exits) = derived(document);
+    if document.rows.iter().any(|row| row.verdict == Verdict::Inconclusive) && exits.contains(&Exit::Pass) {
+        exits.push(Exit::Inconclusive);
+    }
+    let failed = (
+        most_severe(conclusion, Conclusion::Failed),
+        exits.iter().map(|exit| exit.most_severe(Exit::Failed)).collect::<Vec<_>>(),
+    );
+    let found = exit_of(document.exit_code);
+    let fits = |(conclusion, exits): &(Conclusion, Vec<Exit>)| {
+        document.conclusion == *conclusion && found.is_some_and(|found| exits.contains(&found))
+    };
+    if document.counts != counts(&document.rows) {
+        return Err("its counts are not those of its rows".into());
+    }
+    let plain = (conclusion, exits);
+    match fits(&plain) || gaps && fits(&failed) {
+        true => Ok(()),
+        false => Err(format!(
+            "its rows give {conclusion:?} and exit code {}, and it says {:?} and {}",
+            plain.1[0].code(),
+            document.conclusion,
+            document.exit_code
+        )),
+    }
+}

@@ -1,0 +1,59 @@
+//! Between the rounds: which cases another one could still decide.
+
+use crate::model::{CaseId, Result};
+
+use super::pairing::pair;
+use super::rows::prepare;
+use super::{Policy, Rule, SeqE, SideInput};
+
+/// One case as the rounds stand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseProgress {
+    pub case: CaseId,
+    /// One of its judged metrics is not decided yet and may still be.
+    pub open: bool,
+    /// Whole rounds so far.
+    pub rounds: u32,
+    /// Further rounds that the slowest of its metrics probably needs; `None` where no number of rounds is in sight.
+    pub more_rounds: Option<u32>,
+}
+
+/// Every case that both sides have measured, in the order of the base's record, by the same rule that gives the verdict:
+/// what is not open here is decided there.
+pub fn case_progress(
+    rule: &SeqE,
+    base: &SideInput,
+    head: &SideInput,
+    policy: &Policy,
+) -> Result<Vec<CaseProgress>> {
+    let pairs = pair(base, head)?;
+    let prepared = prepare(&pairs, policy, false, true);
+    let output = rule.judge(&prepared.evidence);
+    let mut progress: Vec<CaseProgress> = Vec::new();
+    for (index, decision) in prepared.open.iter().zip(&output.decisions) {
+        let Some(index) = index else { continue };
+        let case = &prepared.rows[*index].case;
+        let rounds = decision.sequence.as_ref().map_or(0, |sequence| sequence.rounds);
+        let more = decision.sequence.as_ref().and_then(|sequence| sequence.more_rounds);
+        // A case's rows follow each other.
+        match progress.last_mut().filter(|last| last.case == *case) {
+            Some(last) => {
+                last.rounds = last.rounds.max(rounds);
+                if decision.open {
+                    last.more_rounds = match last.open {
+                        true => last.more_rounds.zip(more).map(|(a, b)| a.max(b)),
+                        false => more,
+                    };
+                }
+                last.open |= decision.open;
+            }
+            None => progress.push(CaseProgress {
+                case: case.clone(),
+                open: decision.open,
+                rounds,
+                more_rounds: more.filter(|_| decision.open),
+            }),
+        }
+    }
+    Ok(progress)
+}

@@ -1,0 +1,90 @@
+//! The seam between evidence and verdict. A rule sees the whole suite at once, because the chance of a false
+//! alarm belongs to the suite and not to a row.
+
+mod process_session;
+pub(in crate::compare) mod seq_e;
+mod welch_holm;
+
+use crate::compare::{Change, Evidence, RoundsMethod, Row, Sequence, Sessions, Verdict};
+
+pub use process_session::{ASSUMED_DEVIATION, ProcessSession};
+pub use seq_e::{RESUME, SeqE, is_known, limits_of};
+pub use welch_holm::ProcessWelchHolm;
+
+/// Decides every row of a suite.
+pub trait Rule {
+    /// As the document names it: `process-welch-holm`.
+    fn name(&self) -> &str;
+
+    /// Chance of any false red in the whole suite.
+    fn alpha(&self) -> f64;
+
+    /// One decision for each piece of evidence, in the same order. Pure: the same evidence gives the same
+    /// decisions, bit for bit.
+    fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision>;
+
+    /// Whether the rule would need to know more of the past to call this row green. An inconclusive row of which this
+    /// holds is never passed over.
+    fn lacks_history(&self, _evidence: &Evidence) -> bool {
+        false
+    }
+
+    /// What the rule takes from stored sessions; `None` where it asks for none.
+    fn sessions(&self) -> Option<Sessions> {
+        None
+    }
+
+    /// Whether a change of any size is believed; see [`Change::is_impossible`]. Only of the rule `seq-e`, so that its kept
+    /// verdicts stay.
+    fn believes_any_change(&self) -> bool {
+        false
+    }
+
+    /// It looks at rounds, so that what cases that broke showed before counts for the prior, and `target` is what rows show as their threshold.
+    fn over_rounds(&self) -> bool {
+        false
+    }
+
+    /// [`Rule::decide`] with what the rule has to say of the suite as a whole.
+    fn judge(&self, evidence: &[Evidence]) -> RuleOutput {
+        RuleOutput { decisions: self.decide(evidence), ..RuleOutput::default() }
+    }
+}
+
+/// What a rule says of a suite.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RuleOutput {
+    /// One for each piece of evidence, in the same order.
+    pub decisions: Vec<RowDecision>,
+    /// Of a rule over rounds.
+    pub rounds: Option<RoundsMethod>,
+    pub warnings: Vec<String>,
+}
+
+/// What a rule says of one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowDecision {
+    /// Regressed, improved, unchanged or inconclusive.
+    pub verdict: Verdict,
+    /// Why, in one sentence; empty where there is nothing to explain.
+    pub reason: String,
+    /// What to do about it, in the imperative; empty where nothing is.
+    pub next: String,
+    pub change: Option<Change>,
+    pub sequence: Option<Sequence>,
+    /// The row took part in the correction for many comparisons.
+    pub tested: bool,
+    /// Further rounds may still decide it.
+    pub open: bool,
+}
+
+impl RowDecision {
+    /// Writes the decision into its row.
+    pub(in crate::compare) fn settle(self, row: &mut Row) {
+        row.verdict = self.verdict;
+        row.reason = self.reason;
+        row.next = self.next;
+        row.change = self.change;
+        row.sequence = self.sequence;
+    }
+}

@@ -1,0 +1,233 @@
+//! The rule `process-session`: as `process-welch-holm`, for two records of different sessions.
+//!
+//! Processes of one run show how much processes differ. Two runs of one program on one machine differ by more, and no
+//! number of processes shows by how much: that takes other runs. With `V` the variance between sessions that the history
+//! shows ([`crate::compare::session_variance`]), the difference of two sessions has the squared error
+//!
+//! ```text
+//!   error^2 = base's s^2/n + head's s^2/n + 2 V
+//! ```
+//!
+//! and Satterthwaite's degrees of freedom over these parts. All else is as within one session: threshold, Holm over the
+//! suite, the exact rows.
+//!
+//! - A side of one process has no `s`; where the stored runs have no more of them, their differences hold everything, and
+//!   twice their variance is the whole error.
+//! - With fewer stored sessions than policy asks for, nothing is called unchanged. A row is still regressed or improved where
+//!   it exceeds what sessions explain that differ by [`ASSUMED_DEVIATION`].
+
+use crate::stats::{Prior, TQuantiles, Welch};
+
+use crate::compare::scale::Scale;
+use crate::compare::session_variance::{self, SessionVariance};
+use crate::compare::test::{ErrorSource, KNOWN, RowTest, Test, decide_all};
+use crate::compare::{Evidence, History, RowDecision, Rule, Sessions, Verdict};
+use crate::model::text::{count, percent};
+
+/// Deviation between sessions where too few of them are stored: the robust deviation of unchanged workloads between
+/// sessions on a T4, the most restless of the cards that were looked at (0.13 % to 1.0 % on the others).
+pub const ASSUMED_DEVIATION: f64 = 0.02;
+
+/// See the file's own comment.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessSession<'h> {
+    /// Error rate of the whole suite, above 0 and below 1.
+    pub alpha: f64,
+    /// Stored sessions that a row needs before it may be green.
+    pub sessions: u32,
+    pub history: &'h History,
+}
+
+/// What the history says of one row.
+struct Known {
+    scale: Scale,
+    stored: u32,
+    spread: Option<SessionVariance>,
+}
+
+impl Rule for ProcessSession<'_> {
+    fn name(&self) -> &str {
+        "process-session"
+    }
+
+    fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision> {
+        let mut quantiles = TQuantiles::default();
+        let row_tests = evidence.iter().map(|evidence| RowTest::of(evidence, &mut quantiles));
+        let asked: Vec<(RowTest, Option<Known>)> = row_tests
+            .zip(evidence)
+            .map(|(row_test, evidence)| {
+                let known = (!matches!(row_test, RowTest::Settled(_))).then(|| self.known(evidence));
+                (row_test, known)
+            })
+            .collect();
+        let prior = prior(asked.iter().filter_map(|(_, known)| known.as_ref()));
+        let (row_tests, known): (Vec<RowTest>, Vec<Option<Known>>) = asked
+            .into_iter()
+            .zip(evidence)
+            .map(|((row_test, known), evidence)| match known {
+                Some(known) => {
+                    let known = known.moderated(prior);
+                    (self.widened(row_test, &known, evidence), Some(known))
+                }
+                None => (row_test, None),
+            })
+            .unzip();
+        let mut decisions = decide_all(row_tests, self.alpha, &mut quantiles);
+        for (decision, known) in decisions.iter_mut().zip(&known) {
+            if let Some(known) = known.as_ref().filter(|known| known.stored < self.sessions) {
+                self.hold_back(decision, known.stored);
+            }
+        }
+        decisions
+    }
+
+    fn lacks_history(&self, evidence: &Evidence) -> bool {
+        self.known(evidence).stored < self.sessions
+    }
+
+    fn sessions(&self) -> Option<Sessions> {
+        Some(Sessions { needed: self.sessions, runs: self.history.runs })
+    }
+}
+
+impl ProcessSession<'_> {
+    fn known(&self, evidence: &Evidence) -> Known {
+        let scale = Scale::of(&evidence.base.centres, &evidence.head.centres, evidence.better);
+        let past = self.history.of(evidence.case, evidence.metric, evidence.unit);
+        let spread = past.and_then(|past| SessionVariance::of(past, scale));
+        let alone = || past.is_some_and(|past| past.sequences.values().any(|sequence| !sequence.is_empty()));
+        let stored = spread.map_or_else(|| u32::from(alone()), |spread| spread.sessions);
+        Known { scale, stored, spread }
+    }
+
+    /// The question with the error that sessions add to it.
+    fn widened(&self, row_test: RowTest, known: &Known, evidence: &Evidence) -> RowTest {
+        let enough = known.stored >= self.sessions;
+        match (row_test, known.spread) {
+            (RowTest::Tested(test), Some(spread)) if enough => {
+                let error_source = ErrorSource::Sessions {
+                    deviation: known.scale.share(spread.excess().sqrt()),
+                    sessions: known.stored,
+                };
+                let welch = wider(test.welch, spread.excess(), spread.variance, spread.freedom);
+                // What does not widen the error is no reason for doubt.
+                let error_source =
+                    if welch.error > test.welch.error { error_source } else { test.error_source };
+                RowTest::Tested(Test { welch, error_source, ..test })
+            }
+            (RowTest::Tested(test), spread) => {
+                let assumed = known.scale.of_share(ASSUMED_DEVIATION).powi(2);
+                let seen = spread.filter(|spread| spread.excess() > assumed);
+                let (variance, freedom) =
+                    seen.map_or((assumed, KNOWN), |spread| (spread.excess(), spread.freedom));
+                RowTest::Tested(Test { welch: wider(test.welch, variance, variance, freedom), ..test })
+            }
+            (RowTest::Alone(decision), Some(spread)) if enough => {
+                alone(evidence, known, spread).map_or(RowTest::Alone(decision), RowTest::Tested)
+            }
+            (row_test, _) => row_test,
+        }
+    }
+
+    /// Nothing is green without a history.
+    fn hold_back(&self, decision: &mut RowDecision, stored: u32) {
+        let history = match stored {
+            0 => "no history shows how much this benchmark differs between sessions".to_owned(),
+            stored => format!(
+                "{} to show how much this benchmark differs between sessions, {} needed",
+                match stored {
+                    1 => "there is 1 stored session".to_owned(),
+                    _ => format!("there are {stored} stored sessions"),
+                },
+                match self.sessions {
+                    1 => "1 is".to_owned(),
+                    needed => format!("{needed} are"),
+                },
+            ),
+        };
+        let assumed = percent(ASSUMED_DEVIATION);
+        // What is beyond the assumption is believed, whichever way it points.
+        if matches!(decision.verdict, Verdict::Regressed | Verdict::Improved) {
+            decision.reason =
+                format!("{history}, but the change exceeds what sessions that differ by {assumed} explain");
+            return;
+        }
+        decision.verdict = Verdict::Inconclusive;
+        if !decision.tested {
+            // One process a side: its own reason says more.
+            return;
+        }
+        decision.reason = match &decision.change {
+            Some(change) => format!(
+                "{history}; were that {assumed}, the change would lie between {} and {}",
+                percent(change.low),
+                percent(change.high)
+            ),
+            None => history,
+        };
+        decision.next = format!(
+            "save {}: `gbench-ci baseline save NAME`; or compare commits on one machine: \
+             `gbench-ci compare main..`; or judge by processes alone: `--sessions 0`",
+            count((self.sessions - stored) as usize, "more run"),
+        );
+    }
+}
+
+/// Zero and negative values have units of their own; only shares may moderate each other. Figures that never varied in
+/// all of their history are rounded ones, and say nothing of others.
+fn prior<'k>(known: impl Iterator<Item = &'k Known>) -> Prior {
+    let shares = known.filter(|known| matches!(known.scale, Scale::Log { .. }));
+    let spreads: Vec<SessionVariance> =
+        shares.filter_map(|known| known.spread).filter(|spread| spread.variance > 0.0).collect();
+    session_variance::prior(&spreads)
+}
+
+impl Known {
+    fn moderated(self, prior: Prior) -> Self {
+        match self.scale {
+            Scale::Log { .. } => Self { spread: self.spread.map(|spread| spread.moderated(prior)), ..self },
+            Scale::Linear { .. } => self,
+        }
+    }
+}
+
+/// Welch's difference of two sessions that each add `variance`; it was estimated with `freedom` as part of `estimated`,
+/// whose uncertainty it has.
+fn wider(welch: Welch, variance: f64, estimated: f64, freedom: f64) -> Welch {
+    let (own, estimated) = (welch.error.powi(2), 2.0 * estimated);
+    let total = own + 2.0 * variance;
+    if total <= 0.0 {
+        return welch;
+    }
+    // Shares, not squares of squares. Without an error of its own Welch's freedom has no meaning, and no part here.
+    let (own, estimated) = (own / total, estimated / total);
+    let own = if own > 0.0 { own.powi(2) / welch.freedom } else { 0.0 };
+    let freedom = 1.0 / (own + estimated.powi(2) / freedom);
+    Welch { error: total.sqrt(), freedom, ..welch }
+}
+
+/// A side of one process, where stored sessions show all that makes such a figure differ: those have no more processes
+/// than either side. `None` where they do, or where a value has no place on the scale.
+fn alone(evidence: &Evidence, known: &Known, spread: SessionVariance) -> Option<Test> {
+    let (base, head) = (&evidence.base.centres, &evidence.head.centres);
+    let mean = |centres: &[f64]| crate::stats::mean(&known.scale.turned(centres)?);
+    let difference = mean(head)? - mean(base)?;
+    let fewest = base.len().min(head.len()) as u32;
+    (spread.processes <= fewest && spread.variance > 0.0).then(|| Test {
+        welch: Welch { difference, error: (2.0 * spread.variance).sqrt(), freedom: spread.freedom },
+        scale: known.scale,
+        unresolved: 0.0,
+        steps: None,
+        limits: known.scale.limits(evidence),
+        counts: (base.len() as u32, head.len() as u32),
+        spreads: (None, None),
+        error_source: ErrorSource::Sessions {
+            deviation: known.scale.share(spread.variance.sqrt()),
+            sessions: known.stored,
+        },
+    })
+}

@@ -1,0 +1,444 @@
+//! The rules `seq-e` and `seq-e-2`: a screen over the whole suite, then e-processes over fresh rounds of the candidates. A record
+//! names its rule, and is judged by it for ever.
+//!
+//! [`crate::stats::seq_e`] holds the arithmetic and why it may be believed; here stand the words, and the doubts that
+//! can only make a verdict weaker. All rounds are replayed whenever the rule is asked, so that a verdict depends on
+//! the records alone, and not on when somebody looked.
+//!
+//! ```text
+//!  improved  |     unchanged: the interval      |  regressed: the e-value of
+//!  likewise  |     lies within the target       |  "beyond the minimum effect"
+//! -----------+----------+-----0-----+-----------+-----------------------------
+//!        -target    -min_effect  min_effect   target
+//! ```
+
+mod words;
+
+use std::f64::consts::LN_10;
+
+use crate::model::{Comparison, RecordState, RunRecord, SequentialRule, SequentialRuleName, Way};
+use crate::stats::sample_stddev;
+use crate::stats::seq_e::{self, Screen, SequentialLimits, SequentialResult, Series, Status, Version};
+
+use crate::compare::test::known_exactly;
+use crate::compare::validity::{SerialCorrelation, location_shift, repeated_numbers};
+use crate::compare::{
+    Change, Evidence, RoundDifferences, RoundScale, RoundsMethod, RowDecision, Rule, RuleOutput, Sequence,
+    Verdict, throttling,
+};
+use crate::model::text::{count, list};
+
+use words::{finer_figures, further_rounds, steps_in_the_way, what_next, why_better, why_open, why_red};
+
+pub use words::{RESUME, is_known};
+
+/// Control rows that one reason names.
+const MOST_NAMED: usize = 3;
+
+/// See the file's own comment.
+#[derive(Clone, Debug)]
+pub struct SeqE {
+    pub rule: SequentialRule,
+    pub seed: u64,
+    pub way: Way,
+    /// Seconds that the rounds were given, where it was their end that ended them; see [`SeqE::ended_as`].
+    pub spent: Option<f64>,
+    /// Rows of the base that were compared with itself, and those of them that came out changed.
+    pub controls: u32,
+    pub flagged_controls: Vec<String>,
+}
+
+impl SeqE {
+    pub fn of(comparison: &Comparison) -> Self {
+        Self {
+            rule: comparison.rule,
+            seed: comparison.seed,
+            way: comparison.way,
+            spent: None,
+            controls: 0,
+            flagged_controls: Vec::new(),
+        }
+    }
+
+    pub(in crate::compare) fn limits(&self) -> SequentialLimits {
+        limits_of(&self.rule)
+    }
+}
+
+/// What the arithmetic is asked to hold by a rule as records have it.
+pub fn limits_of(rule: &SequentialRule) -> SequentialLimits {
+    SequentialLimits {
+        version: match rule.name {
+            SequentialRuleName::SeqE => Version::One,
+            SequentialRuleName::SeqE2 => Version::Two,
+        },
+        alpha: rule.alpha,
+        alpha_improved: rule.alpha_improved,
+        screen_rounds: (rule.screen_rounds as usize).max(2),
+        most_rounds: (rule.most_rounds as usize).max(2),
+    }
+}
+
+/// One row on its way to a decision.
+pub(in crate::compare) struct RowState<'a, 'e> {
+    pub evidence: &'e Evidence<'a>,
+    pub rounds: RoundDifferences,
+    pub target: f64,
+    pub min_effect: f64,
+    family: usize,
+    /// Both sides gave exact values that never vary: nothing is left to chance, and the row is none of the candidates.
+    exact: Option<RowDecision>,
+}
+
+impl RowState<'_, '_> {
+    pub fn series<'d>(&'d self, differences: &'d [f64]) -> Series<'d> {
+        Series {
+            differences,
+            target: self.target,
+            min_effect: self.min_effect,
+            family: self.family,
+            unresolved: &self.rounds.unresolved,
+        }
+    }
+
+    /// Nothing is left to chance.
+    pub fn is_exact(&self) -> bool {
+        self.exact.is_some()
+    }
+}
+
+/// The lines of a suite; each piece of evidence gives one.
+pub(in crate::compare) fn row_states<'a, 'e>(
+    evidence: &'e [Evidence<'a>],
+    limits: &SequentialLimits,
+) -> Vec<RowState<'a, 'e>> {
+    let screen_rounds = limits.screen_rounds;
+    let mut families: Vec<&str> = Vec::new();
+    let mut scratch = Vec::new();
+    let state = |evidence: &'e Evidence<'a>| {
+        let family = families.iter().position(|name| *name == evidence.metric).unwrap_or_else(|| {
+            families.push(evidence.metric);
+            families.len() - 1
+        });
+        let rounds = RoundDifferences::of(evidence, screen_rounds, &mut scratch);
+        let (target, min_effect) = match rounds.scale {
+            // Shares of nothing mean nothing: there the margin alone says what matters.
+            RoundScale::Absolute { .. } => (rounds.margin, rounds.margin),
+            _ => (evidence.limits.target.max(rounds.margin), evidence.limits.min_effect.max(rounds.margin)),
+        };
+        let exact = known_exactly(evidence, screen_rounds, evidence.limits.min_effect);
+        let rounds = match limits.version {
+            // An error that is always the same is no coarse one.
+            Version::Two if exact.is_none() && !evidence.exact && !evidence.limits.absolute => {
+                rounds.resolved(evidence, target)
+            }
+            _ => rounds,
+        };
+        RowState { evidence, rounds, target, min_effect, family, exact }
+    };
+    evidence.iter().map(state).collect()
+}
+
+/// What the rule says of the lines that are left to chance, none for the others.
+pub(in crate::compare) fn results(
+    states: &[RowState],
+    limits: &SequentialLimits,
+) -> (Screen, Vec<Option<SequentialResult>>) {
+    let differences = |state: &RowState| state.rounds.differences.clone();
+    results_of(states, &states.iter().map(differences).collect::<Vec<_>>(), limits)
+}
+
+fn results_of(
+    states: &[RowState],
+    differences: &[Vec<f64>],
+    limits: &SequentialLimits,
+) -> (Screen, Vec<Option<SequentialResult>>) {
+    let by_chance = states.iter().zip(differences).filter(|(state, _)| state.exact.is_none());
+    let series: Vec<Series> = by_chance.map(|(state, differences)| state.series(differences)).collect();
+    let (screen, results) = seq_e::decide(&series, limits);
+    let mut results = results.into_iter();
+    let results = states.iter().map(|state| if state.exact.is_none() { results.next() } else { None });
+    (screen, results.collect())
+}
+
+impl SeqE {
+    /// The rule that also knows why the rounds of these records ended. Those that nobody cut short go on until every row is
+    /// decided or has had its rounds, or the budget is spent. Records of the first rule keep its words.
+    pub fn ended_as(self, comparison: &Comparison, records: [&RunRecord; 2]) -> Self {
+        let whole = records.iter().all(|record| record.state == RecordState::Complete);
+        let known = whole && self.rule.name != SequentialRuleName::SeqE;
+        Self { spent: comparison.budget.filter(|_| known), ..self }
+    }
+}
+
+impl Rule for SeqE {
+    fn name(&self) -> &str {
+        self.rule.name.as_str()
+    }
+
+    fn alpha(&self) -> f64 {
+        self.rule.alpha
+    }
+
+    fn over_rounds(&self) -> bool {
+        true
+    }
+
+    fn believes_any_change(&self) -> bool {
+        self.rule.name == SequentialRuleName::SeqE
+    }
+
+    fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision> {
+        self.judge(evidence).decisions
+    }
+
+    fn judge(&self, evidence: &[Evidence]) -> RuleOutput {
+        let limits = self.limits();
+        let states = row_states(evidence, &limits);
+        let (screen, results) = results(&states, &limits);
+        let by_chance =
+            || states.iter().zip(&results).filter_map(|(state, result)| Some((state, result.as_ref()?)));
+        let used = by_chance().map(|(state, result)| &state.rounds.differences[..result.rounds]);
+        let serial_correlation = SerialCorrelation::pooled(used);
+        let correlated = serial_correlation.filter(|serial_correlation| serial_correlation.is_clear());
+        let undisturbed = self.undisturbed(&states, &limits);
+
+        let mut decisions = Vec::with_capacity(states.len());
+        for (index, (state, result)) in states.iter().zip(&results).enumerate() {
+            let Some(result) = result else {
+                decisions.extend(state.exact.clone());
+                continue;
+            };
+            let spent = self.spent.filter(|_| result.status == Status::Open);
+            let mut decision = decide(state, result, &screen, &limits, spent);
+            if let Some(repeated) = repeated_numbers(state.evidence, limits.version) {
+                decision.open = repeated.may_change && state.rounds.differences.len() < limits.most_rounds;
+                weaken(&mut decision, repeated.reason, repeated.next);
+            }
+            if state.rounds.lost_its_scale {
+                let reason = "a later round holds a value that is not above zero, so that ratios end there";
+                let next =
+                    "let the benchmark send values above zero, or zero and below from the first round on";
+                weaken(&mut decision, reason.into(), next.into());
+                decision.open = false;
+            }
+            let is_red = decision.verdict == Verdict::Regressed;
+            if let Some(calm) = undisturbed.as_ref().and_then(|results| results[index].as_ref())
+                && calm.status != result.status
+                && decision.verdict != Verdict::Inconclusive
+            {
+                let disturbed = state.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
+                let reason = format!(
+                    "one side met a busy machine, or a throttled GPU, in {} of {}, and the others alone do not show it to be {}",
+                    disturbed,
+                    count(state.rounds.differences.len(), "round"),
+                    decision.verdict.word()
+                );
+                let next = "keep other work off the machine, and compare again".into();
+                let (reason, next) = throttling::doubt_of_rounds(
+                    state.evidence,
+                    decision.verdict,
+                    state.rounds.differences.len(),
+                )
+                .unwrap_or((reason, next));
+                weaken(&mut decision, reason, next);
+                // Further rounds in which nothing happens may still show it.
+                let left = state.rounds.differences.len() < limits.most_rounds;
+                decision.open = calm.status == Status::Open && left;
+                if let Some(sequence) = &mut decision.sequence {
+                    let undisturbed = state.rounds.differences.len() - disturbed;
+                    sequence.more_rounds = Some(result.rounds.saturating_sub(undisturbed).max(1) as u32);
+                }
+            }
+            if let (true, Some(correlated)) = (is_red, correlated) {
+                let next = "look for what one process leaves to the next of its side: caches, servers, files";
+                weaken(&mut decision, correlated.words(), next.into());
+            }
+            if is_red && !self.flagged_controls.is_empty() {
+                let reason = format!(
+                    "the base compared with itself came out changed ({}), so a red proves nothing here",
+                    list(&self.flagged_controls, MOST_NAMED)
+                );
+                let next = "look for what the order of processes leaves behind, and compare again";
+                weaken(&mut decision, reason, next.into());
+            }
+            if decision.verdict != Verdict::Inconclusive
+                && let Some(change) = &mut decision.change
+            {
+                // What was decided needs no word on what else would have been.
+                change.detectable = None;
+            }
+            decisions.push(decision);
+        }
+        let (location_shift, warning) = suite_location_shift(&by_chance().collect::<Vec<_>>());
+        let mut warnings: Vec<String> = warning.into_iter().collect();
+        warnings.extend(correlated.map(SerialCorrelation::words));
+        RuleOutput {
+            decisions,
+            rounds: Some(RoundsMethod {
+                alpha_improved: self.rule.alpha_improved,
+                screen_rounds: limits.screen_rounds as u32,
+                most_rounds: limits.most_rounds as u32,
+                candidates: screen.candidates as u32,
+                seed: self.seed,
+                way: self.way,
+                serial_correlation: serial_correlation
+                    .map(|serial_correlation| serial_correlation.correlation),
+                serial_correlation_error: serial_correlation
+                    .filter(|_| limits.version != Version::One)
+                    .map(|serial_correlation| serial_correlation.error),
+                location_shift,
+                controls: self.controls,
+                flagged_controls: self.flagged_controls.clone(),
+            }),
+            warnings,
+        }
+    }
+}
+
+impl SeqE {
+    /// The same rows without their disturbed rounds; `None` where there are none.
+    fn undisturbed(
+        &self,
+        states: &[RowState],
+        limits: &SequentialLimits,
+    ) -> Option<Vec<Option<SequentialResult>>> {
+        if !states.iter().any(|state| state.rounds.disturbed.contains(&true)) {
+            return None;
+        }
+        let calm = |state: &RowState| -> Vec<f64> {
+            let rounds = state.rounds.differences.iter().zip(&state.rounds.disturbed);
+            rounds.filter(|(_, disturbed)| !**disturbed).map(|(difference, _)| *difference).collect()
+        };
+        let calm: Vec<Vec<f64>> = states.iter().map(calm).collect();
+        Some(results_of(states, &calm, limits).1)
+    }
+}
+
+/// The median slowdown over the metric that most rows measure.
+fn suite_location_shift(rows: &[(&RowState, &SequentialResult)]) -> (Option<f64>, Option<String>) {
+    let mut sizes = vec![0; rows.iter().map(|(state, _)| state.family + 1).max().unwrap_or(0)];
+    rows.iter().for_each(|(state, _)| sizes[state.family] += 1);
+    let Some(largest) = (0..sizes.len()).rev().max_by_key(|family| sizes[*family]) else {
+        return (None, None);
+    };
+    let rows = rows.iter().filter(|(state, result)| state.family == largest && result.rounds > 0);
+    let slowdowns: Vec<f64> =
+        rows.filter_map(|(state, result)| state.rounds.scale.slowdown(result.mean)).collect();
+    location_shift(&slowdowns)
+}
+
+/// What was red or green becomes inconclusive; what was inconclusive keeps its own reason.
+fn weaken(decision: &mut RowDecision, reason: String, next: String) {
+    if decision.verdict != Verdict::Inconclusive {
+        decision.verdict = Verdict::Inconclusive;
+        decision.reason = reason;
+        decision.next = next;
+        if let Some(sequence) = &mut decision.sequence {
+            sequence.at_least = None;
+        }
+    }
+}
+
+/// `spent`: the budget whose end has ended the row's rounds.
+fn decide(
+    state: &RowState,
+    result: &SequentialResult,
+    screen: &Screen,
+    limits: &SequentialLimits,
+    spent: Option<f64>,
+) -> RowDecision {
+    let differences = &state.rounds.differences[..result.rounds];
+    let noise = sample_stddev(differences).unwrap_or(0.0);
+    let fresh = differences.get(limits.screen_rounds..).unwrap_or_default();
+    let scale = state.rounds.scale;
+    let candidates = screen.candidates;
+    let verdict = match result.status {
+        Status::Regressed => Verdict::Regressed,
+        Status::Improved => Verdict::Improved,
+        Status::Unchanged => Verdict::Unchanged,
+        Status::Open | Status::Exhausted => Verdict::Inconclusive,
+    };
+    let at_least = match verdict {
+        Verdict::Regressed => seq_e::at_least(fresh, result.scale, limits, candidates),
+        _ => None,
+    };
+    let at_least = at_least.map(|difference| (difference - result.unresolved).max(0.0));
+    let at_least = at_least.and_then(|difference| scale.slowdown(difference));
+    let possible = limits.most_rounds.saturating_sub(limits.screen_rounds);
+    let detectable =
+        seq_e::detectable(possible, noise.max(result.scale), state.min_effect, limits, candidates);
+    let detectable = scale.slowdown(detectable);
+    let change = (result.rounds > 0)
+        .then(|| change(state, result, limits, detectable.filter(|slowdown| slowdown.is_finite())))
+        .flatten();
+    let further = match verdict {
+        Verdict::Inconclusive => further_rounds(state, result, noise, limits, candidates),
+        _ => None,
+    };
+    let (reason, next) = match verdict {
+        Verdict::Regressed => (why_red(result, at_least, limits), String::new()),
+        Verdict::Improved => (why_better(result, limits), String::new()),
+        Verdict::Inconclusive => {
+            let steps = steps_in_the_way(state, result);
+            let next = match steps {
+                Some(steps) => finer_figures(steps, state),
+                None => what_next(result, further, limits, spent),
+            };
+            (why_open(state, result, change.as_ref(), noise, limits, spent), next)
+        }
+        _ => Default::default(),
+    };
+    let log10 = |ln: f64| ln / LN_10;
+    RowDecision {
+        verdict,
+        reason,
+        next,
+        change,
+        sequence: Some(Sequence {
+            rounds: result.rounds as u32,
+            min_effect: state.min_effect,
+            noise,
+            log10_worse: log10(result.ln_worse),
+            log10_better: log10(result.ln_better),
+            log10_needed: log10(limits.ln_red(candidates)),
+            at_least,
+            more_rounds: further,
+        }),
+        tested: true,
+        open: result.status == Status::Open,
+    }
+}
+
+fn change(
+    state: &RowState,
+    result: &SequentialResult,
+    limits: &SequentialLimits,
+    detectable: Option<f64>,
+) -> Option<Change> {
+    /// An end beyond this says nothing more, and JSON has no infinity.
+    const FARTHEST: f64 = 1e9;
+    let scale = state.rounds.scale;
+    let half = if result.half.is_finite() { result.half } else { FARTHEST };
+    // "Unchanged" that rests on ranks shows what it rests on; a wild round may have carried the mean far away.
+    let (centre, low, high) = match result.ranks {
+        Some(ranks) => (ranks.centre, ranks.low, ranks.high),
+        None => (result.mean, result.mean - half, result.mean + half),
+    };
+    let (low, high) = (low - result.unresolved, high + result.unresolved);
+    let slowdown = scale.slowdown(centre)?;
+    let end = |difference: f64| scale.slowdown(difference).map(|end| end.clamp(-FARTHEST, FARTHEST));
+    let level = match result.rounds <= limits.screen_rounds {
+        true => seq_e::CERTIFY_SCREEN,
+        false => seq_e::CERTIFY_LATER,
+    };
+    Some(Change {
+        ratio: scale.ratio(centre)?,
+        slowdown,
+        low: end(low)?,
+        high: end(high)?,
+        confidence: 1.0 - 2.0 * level,
+        adjusted_p: None,
+        detectable,
+    })
+}

@@ -1,0 +1,71 @@
+//! Sides of one process each that stated a summary and no samples: what little that allows.
+
+use crate::model::Stated;
+use crate::stats::{SampleGroup, TQuantiles, Welch};
+
+use super::scale::Scale;
+use super::{Change, Evidence, RowDecision, Verdict};
+use crate::model::text::percent;
+
+/// Confidence of the interval shown: no verdict rests on it, so nothing is corrected.
+const ERROR_RATE: f64 = 0.05;
+
+/// Never more than inconclusive: the spread within one process says nothing of how processes differ.
+pub fn decide(evidence: &Evidence, base: &Stated, head: &Stated, quantiles: &mut TQuantiles) -> RowDecision {
+    let next = "measure several processes a side, or save runs: `gbench-ci baseline save NAME`; their \
+                history shows how much such figures differ";
+    let decision = |reason, change| RowDecision {
+        verdict: Verdict::Inconclusive,
+        reason,
+        next: next.into(),
+        change,
+        sequence: None,
+        tested: false,
+        open: false,
+    };
+    let scale = Scale::of(&[base.value], &[head.value], evidence.better);
+    let groups = [base, head].map(|stated| group(stated, scale));
+    let ratio = head.value / base.value;
+    let [Some(b), Some(h)] = groups else {
+        let known = match ratio.is_finite() {
+            true => format!("head / base is {ratio:.4}, and nothing more is known"),
+            false => "no ratio can be given".to_owned(),
+        };
+        let reason = format!("one process a side stated its figure without a deviation and a count: {known}");
+        return decision(reason, None);
+    };
+    let welch = Welch::new(b, h);
+    let (low, high) = welch.interval(ERROR_RATE, quantiles);
+    let change = Change {
+        ratio: scale.ratio(welch.difference),
+        slowdown: scale.slowdown(welch.difference),
+        low: scale.slowdown(low),
+        high: scale.slowdown(high),
+        confidence: 1.0 - ERROR_RATE,
+        adjusted_p: None,
+        detectable: None,
+    };
+    let finite = [change.ratio, change.slowdown, change.low, change.high].iter().all(|end| end.is_finite());
+    let reason = format!(
+        "one process a side stated mean and deviation: the interval from {} to {} is that of {} and {} iterations \
+         within them, and says nothing of how processes differ",
+        percent(change.low),
+        percent(change.high),
+        b.count,
+        h.count,
+    );
+    decision(reason, finite.then_some(change))
+}
+
+/// The stated iterations on the scale; a deviation becomes that of the logarithm by its share of the value. `None`
+/// without a deviation or with fewer than two iterations.
+fn group(stated: &Stated, scale: Scale) -> Option<SampleGroup> {
+    let count = stated.count.filter(|count| *count > 1)?;
+    let stddev = stated.stddev.filter(|stddev| stddev.is_finite() && *stddev >= 0.0)?;
+    let mean = scale.turned(&[stated.value])?[0];
+    let stddev = match scale {
+        Scale::Log { .. } => stddev / stated.value,
+        Scale::Linear { unit, .. } => stddev / unit,
+    };
+    Some(SampleGroup { count: u32::try_from(count).unwrap_or(u32::MAX), mean, stddev })
+}

@@ -1,0 +1,396 @@
+//! What becomes of one row before the suite is looked at as a whole, and how a tested one is decided.
+
+use crate::model::Better;
+use crate::stats::{SampleGroup, TQuantiles, Welch, holm};
+
+use super::evidence::spread;
+use super::quantized::{LEAST_PROCESSES, Resolution, centres_off_by, constants, digits_explain, resolution};
+use super::scale::Scale;
+use super::{Change, Evidence, RowDecision, Verdict, absolute, summary_only};
+use crate::model::text::{count, percent};
+
+/// Standard normal quantile of 0.8: effects called detectable are found four times out of five.
+const POWER_Z: f64 = 0.841_621_233_572_914_2;
+
+/// Advising more processes a side than this would be no advice.
+const MOST_PROCESSES: f64 = 200.0;
+
+/// An end of an interval beyond this slowdown is cut there: it says nothing more, and JSON has no infinity.
+const FARTHEST: f64 = 1e9;
+
+/// Threshold comparisons of exact values forgive the rounding of a division, and nothing else.
+const ROUNDING: f64 = 1e-12;
+
+/// Degrees of freedom of an error that is known and not estimated.
+pub const KNOWN: f64 = 1e9;
+
+pub enum RowTest {
+    /// Nothing is left to chance, or nothing can be said.
+    Settled(RowDecision),
+    /// A side has one process, which does not show how much processes differ; the decision that follows from it.
+    Alone(RowDecision),
+    Tested(Test),
+}
+
+/// A row that is left to chance.
+pub struct Test {
+    pub welch: Welch,
+    pub scale: Scale,
+    /// Improved lies below, regressed above; in the scale's own unit.
+    pub limits: (f64, f64),
+    pub counts: (u32, u32),
+    /// How far the difference may lie from the truth because the figures come in steps, in the scale's own unit: no error
+    /// that more processes make smaller, and added to every interval. With the steps, where it is not 0.
+    pub unresolved: f64,
+    pub steps: Option<Resolution>,
+    /// Between processes, as shares; `None` where a side has one.
+    pub spreads: (Option<f64>, Option<f64>),
+    pub error_source: ErrorSource,
+}
+
+/// What stands behind the error of a test, for the words of a doubt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ErrorSource {
+    Processes,
+    /// Sessions differ by this deviation, as a share; and how many show it.
+    Sessions {
+        deviation: f64,
+        sessions: u32,
+    },
+}
+
+impl RowTest {
+    pub fn of(evidence: &Evidence, quantiles: &mut TQuantiles) -> Self {
+        if evidence.limits.absolute {
+            return RowTest::Settled(absolute::apart(evidence, quantiles));
+        }
+        let (base, head) = (evidence.base.centres.as_slice(), evidence.head.centres.as_slice());
+        let constants = constants([base, head]);
+        let enough = base.len() > 1 && head.len() > 1;
+        if let Some([base_value, head_value]) = constants {
+            let all_zero = base_value == 0.0 && head_value == 0.0;
+            if (evidence.exact || all_zero) && (enough || base_value == head_value) {
+                let threshold = least_that_matters(evidence, base_value, head_value, evidence.threshold);
+                let decision = decide_exactly(base_value, head_value, evidence.better, threshold);
+                return RowTest::Settled(decision);
+            }
+        }
+        let scale = Scale::of(base, head, evidence.better);
+        let groups = (scale.group(base), scale.group(head));
+        let (Some(base_group), Some(head_group)) = groups else {
+            return RowTest::Alone(match evidence.stated {
+                [Some(b), Some(h)] => summary_only::decide(evidence, b, h, quantiles),
+                _ => too_few(base.len(), head.len()),
+            });
+        };
+        if let Some([base_value, head_value]) = constants.filter(|_| !evidence.exact) {
+            if base.len().min(head.len()) < LEAST_PROCESSES {
+                return RowTest::Settled(too_coarse(base_value, head_value));
+            }
+            if base_value == head_value && !digits_explain(evidence) {
+                return RowTest::Settled(repeated(base_value));
+            }
+        }
+        let spread =
+            |centres, group: &SampleGroup| Some(spread(centres).unwrap_or_else(|| scale.share(group.stddev)));
+        let (unresolved, steps) = unresolved(evidence, scale);
+        let test = Test {
+            welch: Welch::new(base_group, head_group),
+            unresolved,
+            steps,
+            limits: scale.limits(evidence),
+            counts: (base_group.count, head_group.count),
+            spreads: (spread(base, &base_group), spread(head, &head_group)),
+            error_source: ErrorSource::Processes,
+            scale,
+        };
+        RowTest::Tested(test)
+    }
+
+    /// Two-sided p-value of "the change is within the threshold".
+    fn p(&self) -> Option<f64> {
+        match self {
+            RowTest::Settled(_) | RowTest::Alone(_) => None,
+            RowTest::Tested(Test { welch, limits, unresolved, .. }) => {
+                let above = welch.p_above(limits.1 + unresolved);
+                let one_sided = above.min(welch.p_below(limits.0 - unresolved));
+                Some((2.0 * one_sided).min(1.0))
+            }
+        }
+    }
+}
+
+/// Decides all rows of a suite: Holm shares `alpha` over the tested ones.
+pub fn decide_all(row_tests: Vec<RowTest>, alpha: f64, quantiles: &mut TQuantiles) -> Vec<RowDecision> {
+    let p: Vec<f64> = row_tests.iter().filter_map(RowTest::p).collect();
+    let mut steps = holm(&p, alpha).into_iter();
+    let mut decide = |row_test| match row_test {
+        RowTest::Settled(decision) | RowTest::Alone(decision) => decision,
+        RowTest::Tested(test) => {
+            // One step for each tested row, in order.
+            let (level, adjusted_p) = steps.next().map_or((alpha, 1.0), |s| (s.level, s.adjusted_p));
+            test.decide(alpha, level, adjusted_p, quantiles)
+        }
+    };
+    row_tests.into_iter().map(&mut decide).collect()
+}
+
+/// A decision between two sides whose every process gave one and the same exact value, each in at least `least`
+/// processes; `None` of others. `threshold`: least relative change that matters.
+pub fn known_exactly(evidence: &Evidence, least: usize, threshold: f64) -> Option<RowDecision> {
+    if evidence.limits.absolute {
+        return absolute::known(evidence, least);
+    }
+    let value = |centres: &[f64]| {
+        let first = *centres.first()?;
+        (centres.len() >= least && centres.iter().all(|centre| *centre == first)).then_some(first)
+    };
+    let (base, head) = (value(&evidence.base.centres)?, value(&evidence.head.centres)?);
+    let threshold = least_that_matters(evidence, base, head, threshold);
+    evidence.exact.then(|| decide_exactly(base, head, evidence.better, threshold))
+}
+
+/// The threshold between two known values: none where they differ by no more than the row's absolute margin.
+fn least_that_matters(evidence: &Evidence, base: f64, head: f64, threshold: f64) -> f64 {
+    let within_margin = evidence.limits.margin.is_some_and(|margin| (head - base).abs() <= margin);
+    if within_margin { f64::INFINITY } else { threshold }
+}
+
+/// Two known values: no chance, no interval, no correction.
+fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> RowDecision {
+    let (worse, best) = match better {
+        Better::Lower => (head, base),
+        Better::Higher => (base, head),
+    };
+    let slowdown = match base > 0.0 && head > 0.0 {
+        true => worse / best - 1.0,
+        false if worse == best => 0.0,
+        false => (worse - best) / base.abs(),
+    };
+    let fastest = if base > 0.0 && head > 0.0 { 1.0 / (1.0 + threshold) - 1.0 } else { -threshold };
+    let verdict = match slowdown {
+        slowdown if slowdown > threshold + ROUNDING => Verdict::Regressed,
+        slowdown if slowdown < fastest - ROUNDING => Verdict::Improved,
+        _ => Verdict::Unchanged,
+    };
+    let ratio = if worse == best { 1.0 } else { head / base };
+    let change = Change {
+        ratio,
+        slowdown,
+        low: slowdown,
+        high: slowdown,
+        confidence: 1.0,
+        adjusted_p: None,
+        detectable: None,
+    };
+    let changed = format!("every process of a side gave the same value: {base} on base, {head} on head");
+    RowDecision {
+        verdict,
+        reason: if base == head { String::new() } else { changed },
+        next: String::new(),
+        change: (ratio.is_finite() && slowdown.is_finite()).then_some(change),
+        sequence: None,
+        tested: false,
+        open: false,
+    }
+}
+
+/// What the steps of a row's figures leave open of the difference of its centres, on the scale, and the steps; 0 and none
+/// where that is next to nothing beside the threshold.
+fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Resolution>) {
+    /// Of the threshold.
+    const NEGLIGIBLE: f64 = 1e-3;
+    const WHOLE: f64 = 0.99;
+    let steps = resolution(evidence).filter(|_| !evidence.exact);
+    let sides = steps.and_then(|_| centres_off_by(evidence)).unwrap_or_default();
+    let open = sides.into_iter().map(|(off, place)| match scale {
+        _ if off == 0.0 => 0.0,
+        Scale::Log { .. } => -(-(off / place).min(WHOLE)).ln_1p(),
+        Scale::Linear { unit, .. } => off / unit,
+    });
+    let open: f64 = open.sum();
+    match open < NEGLIGIBLE * scale.limits(evidence).1.max(NEGLIGIBLE) {
+        true => (0.0, None),
+        false => (open, steps),
+    }
+}
+
+/// One and the same figure from every process of both sides, with more digits than rounding explains.
+fn repeated(value: f64) -> RowDecision {
+    RowDecision {
+        verdict: Verdict::Inconclusive,
+        reason: format!(
+            "every process of both sides gave the same figure, {value}: it is kept in a cache, or not left to chance"
+        ),
+        next: "let every process measure anew, or declare `exact = true` for the metric if it cannot vary"
+            .into(),
+        change: None,
+        sequence: None,
+        tested: false,
+        open: false,
+    }
+}
+
+fn too_few(base: usize, head: usize) -> RowDecision {
+    let (base, head) = (count(base, "process"), count(head, "process"));
+    RowDecision {
+        verdict: Verdict::Inconclusive,
+        reason: format!("{base} on base and {head} on head do not show how much processes differ by chance"),
+        next: "measure both sides with at least 2 processes, better 5: `--processes 5`".into(),
+        change: None,
+        sequence: None,
+        tested: false,
+        open: false,
+    }
+}
+
+fn too_coarse(base: f64, head: f64) -> RowDecision {
+    RowDecision {
+        verdict: Verdict::Inconclusive,
+        reason: format!(
+            "every process of a side gave the same figure, {base} on base and {head} on head: rounded like that, \
+             so few do not show how much processes differ by chance"
+        ),
+        next: format!(
+            "measure both sides with {LEAST_PROCESSES} processes or more, let the program print more digits, or \
+             declare `exact = true` for a metric that is counted"
+        ),
+        change: None,
+        sequence: None,
+        tested: false,
+        open: false,
+    }
+}
+
+impl Test {
+    /// Welch's interval, widened by what steps leave open.
+    fn interval(&self, level: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
+        let (low, high) = self.welch.interval(level, quantiles);
+        (low - self.unresolved, high + self.unresolved)
+    }
+
+    fn decide(&self, alpha: f64, level: f64, adjusted_p: f64, quantiles: &mut TQuantiles) -> RowDecision {
+        let (fast, slow) = self.limits;
+        let corrected = self.interval(level, quantiles);
+        let plain = self.interval(alpha, quantiles);
+        let (verdict, interval, error_rate) = match (corrected, plain) {
+            ((low, _), _) if low > slow => (Verdict::Regressed, corrected, level),
+            ((_, high), _) if high < fast => (Verdict::Improved, corrected, level),
+            (_, (low, high)) if low >= fast && high <= slow => (Verdict::Unchanged, plain, alpha),
+            _ => (Verdict::Inconclusive, corrected, level),
+        };
+        let change = self.change(interval, error_rate, adjusted_p, level, quantiles);
+        let (reason, next) = match verdict {
+            Verdict::Inconclusive => {
+                (self.doubt(change.as_ref(), error_rate), self.more(alpha, level, quantiles))
+            }
+            _ => Default::default(),
+        };
+        RowDecision { verdict, reason, next, change, sequence: None, tested: true, open: false }
+    }
+
+    /// `None` where the base is zero and nothing can be said relative to it.
+    fn change(
+        &self,
+        (low, high): (f64, f64),
+        error_rate: f64,
+        adjusted_p: f64,
+        level: f64,
+        quantiles: &mut TQuantiles,
+    ) -> Option<Change> {
+        let slowdown = self.scale.slowdown(self.welch.difference);
+        let ratio = self.scale.ratio(self.welch.difference);
+        let farthest = FARTHEST.max(slowdown.abs());
+        let end = |difference| self.scale.slowdown(difference).clamp(-farthest, farthest);
+        let reach = (quantiles.upper(level / 2.0, self.welch.freedom) + POWER_Z) * self.welch.error;
+        let detectable = self.scale.slowdown(self.limits.1 + self.unresolved + reach);
+        (slowdown.is_finite() && ratio.is_finite()).then(|| Change {
+            ratio,
+            slowdown,
+            low: end(low),
+            high: end(high),
+            confidence: 1.0 - error_rate,
+            adjusted_p: Some(adjusted_p),
+            detectable: Some(detectable).filter(|detectable| *detectable < FARTHEST),
+        })
+    }
+
+    /// The steps of the figures, where they leave more open than the processes do.
+    fn steps_in_the_way(&self) -> Option<Resolution> {
+        self.steps.filter(|_| self.unresolved > self.welch.error)
+    }
+
+    fn doubt(&self, change: Option<&Change>, error_rate: f64) -> String {
+        let (base, head) = self.counts;
+        let Some(change) = change else {
+            return format!(
+                "the base is zero on average, and {base} processes on base and {head} on head vary too much to \
+                 tell a difference from it"
+            );
+        };
+        let spreads = match self.spreads {
+            (Some(base), Some(head)) => {
+                format!(" with a spread of {} and {}", percent(base), percent(head))
+            }
+            _ => String::new(),
+        };
+        let found = match change.detectable {
+            Some(detectable) => format!("would have found a slowdown of {} or more", percent(detectable)),
+            None => "would not have found any slowdown".to_owned(),
+        };
+        let because = match self.error_source {
+            ErrorSource::Processes => format!("{base} and {head} processes{spreads}"),
+            ErrorSource::Sessions { deviation, sessions } => format!(
+                "sessions that differ by {} ({sessions} stored ones show it), and {base} and {head} processes{spreads},",
+                percent(deviation)
+            ),
+        };
+        let because = self.steps_in_the_way().map_or(because, |steps| {
+            format!(
+                "figures rounded to {} ({} of the smaller side)",
+                steps.step_in_words(),
+                percent(steps.share)
+            )
+        });
+        format!(
+            "the {} interval from {} to {} reaches across the threshold of {}: {because} {found}",
+            percent(1.0 - error_rate),
+            percent(change.low),
+            percent(change.high),
+            percent(self.scale.slowdown(self.limits.1)),
+        )
+    }
+
+    /// How many processes would probably settle it, if the change is what it looks like now. Two-sample size by
+    /// the normal approximation with its usual correction for t (Guenther 1981).
+    fn more(&self, alpha: f64, level: f64, quantiles: &mut TQuantiles) -> String {
+        if self.steps_in_the_way().is_some() {
+            return "let the program print more digits, or declare `exact = true` for a metric that is counted".into();
+        }
+        match self.error_source {
+            ErrorSource::Sessions { .. } => {
+                return "build and measure both commits in one run: `gbench-ci compare main..`; or raise the \
+                        threshold: more processes do not make sessions agree"
+                    .into();
+            }
+            ErrorSource::Processes => {}
+        }
+        let size = self.welch.difference.abs();
+        let (margin, error_rate) = match size > self.limits.1 {
+            true => (size - self.limits.1, level),
+            false => (self.limits.1 - size, alpha),
+        };
+        let z = quantiles.upper(error_rate / 2.0, f64::MAX);
+        // The error's square holds each side's variance over its count; with equal counts n it is sum / n.
+        let (base, head) = self.counts;
+        let sum = self.welch.error.powi(2) * f64::from(base.max(head));
+        let needed = ((z + POWER_Z).powi(2) * sum / margin.powi(2) + z.powi(2) / 4.0).ceil();
+        let needed = needed.max(f64::from(base.max(head)) + 1.0);
+        match needed <= MOST_PROCESSES {
+            true => format!("measure both sides with about {needed} processes: `--processes {needed}`"),
+            false => "quieten the machine (lock the clocks, stop other work) or raise the threshold: more \
+                      processes alone would hardly decide it"
+                .into(),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The whole argument for one verdict: every step of a row through the rounds.
+
+use std::f64::consts::LN_10;
+
+use crate::model::{CaseId, Result};
+use crate::stats::seq_e::{self, SequentialLimits, SequentialResult, Status};
+
+pub use crate::stats::seq_e::SequentialStep;
+
+use super::pairing::pair;
+use super::rounds::{MeasuredRound, measured_rounds};
+use super::rows::prepare;
+use super::rules::seq_e::{results, row_states};
+use super::{Policy, RoundDifferences, SeqE, SideInput, Verdict};
+
+/// One row's way to its decision.
+#[derive(Clone, Debug)]
+pub struct DecisionTrace {
+    pub case: CaseId,
+    pub metric: String,
+    /// Differences of every round that is there, also those after the decision.
+    pub rounds: RoundDifferences,
+    /// What both sides of each of these rounds measured, in the same order.
+    pub measured_rounds: Vec<MeasuredRound>,
+    /// From the second round to the decision.
+    pub steps: Vec<SequentialStep>,
+    pub result: SequentialResult,
+    pub limits: SequentialLimits,
+    /// M: rows of the whole suite that share the error rate.
+    pub candidates: usize,
+    /// Both in the scale of the differences, absolute margins accounted for.
+    pub target: f64,
+    pub min_effect: f64,
+}
+
+impl DecisionTrace {
+    /// What the rounds by themselves say, before any doubt.
+    pub fn ruled(&self) -> Verdict {
+        match self.result.status {
+            Status::Regressed => Verdict::Regressed,
+            Status::Improved => Verdict::Improved,
+            Status::Unchanged => Verdict::Unchanged,
+            Status::Open | Status::Exhausted => Verdict::Inconclusive,
+        }
+    }
+
+    /// log10 of the e-value that a red needs.
+    pub fn log10_red(&self) -> f64 {
+        self.limits.ln_red(self.candidates) / LN_10
+    }
+
+    /// log10 of the e-value that "improved" needs.
+    pub fn log10_improved(&self) -> f64 {
+        self.limits.ln_improved(self.candidates) / LN_10
+    }
+}
+
+/// The arguments of every judged row of a case, by metric. Empty where the case has no row that rounds decide.
+pub fn decision_traces(
+    rule: &SeqE,
+    base: &SideInput,
+    head: &SideInput,
+    policy: &Policy,
+    case: &CaseId,
+) -> Result<Vec<DecisionTrace>> {
+    decision_traces_of(rule, base, head, policy, |id| id == case)
+}
+
+/// [`decision_traces`] of every case that is `wanted`: the suite is judged once for all of them.
+pub fn decision_traces_of(
+    rule: &SeqE,
+    base: &SideInput,
+    head: &SideInput,
+    policy: &Policy,
+    wanted: impl Fn(&CaseId) -> bool,
+) -> Result<Vec<DecisionTrace>> {
+    let pairs = pair(base, head)?;
+    let prepared = prepare(&pairs, policy, false, true);
+    let limits = rule.limits();
+    let states = row_states(&prepared.evidence, &limits);
+    let (screen, results) = results(&states, &limits);
+    let rows = prepared.open.iter().enumerate();
+    let rows = rows.filter_map(|(at, row)| Some((at, &prepared.rows[(*row)?])));
+    let trace = |(at, row): (usize, &super::Row)| {
+        let state = &states[at];
+        Some(DecisionTrace {
+            case: row.case.clone(),
+            metric: row.metric.clone(),
+            rounds: state.rounds.clone(),
+            measured_rounds: measured_rounds(state.evidence),
+            steps: seq_e::steps(&state.series(&state.rounds.differences), &screen, &limits),
+            result: results[at].clone()?,
+            limits,
+            candidates: screen.candidates,
+            target: state.target,
+            min_effect: state.min_effect,
+        })
+    };
+    Ok(rows.filter(|(_, row)| wanted(&row.case)).filter_map(trace).collect())
+}

@@ -1,0 +1,202 @@
+//! One machine of a comment: its verdict, the table of what changed, why and what next.
+
+use std::collections::BTreeMap;
+
+use super::budget::{ByteBudget, ShortNames, prose};
+use super::table::{Shape, Width};
+use crate::compare::{Conclusion, Difference, Group, Verdict};
+use crate::report::verdict::markdown::{MOST_NAMED, NoteStyle, Notes, differences};
+
+use crate::report::layout::words::plural;
+use crate::report::verdict::method::certified;
+use crate::report::verdict::status::{conclusion_sign, conclusion_word};
+use crate::report::verdict::view::{RowView, VerdictView};
+
+/// Names of a table, the first of these that lets all rows stay.
+const WIDTHS: [Width; 6] = [
+    Width { columns: 120, folding: true },
+    Width { columns: 80, folding: true },
+    Width { columns: 60, folding: true },
+    Width { columns: 60, folding: false },
+    Width { columns: 50, folding: false },
+    Width { columns: 40, folding: false },
+];
+
+/// Reasons listed before the rest is left to the whole report.
+const MOST_NOTES: usize = 20;
+
+/// Fewer bytes than any row has.
+const LEAST_ROW: usize = 30;
+
+/// What a table needs beside its rows.
+const AROUND_A_TABLE: usize = 400;
+
+pub(super) struct MachineSection<'a> {
+    pub group: &'a Group,
+    pub digest: &'a VerdictView<'a>,
+    shape: Shape,
+    /// Heading and sentence; empty for the only machine, of which the opening speaks.
+    head: String,
+    /// Differences that forbid the comparison.
+    strict: String,
+    /// What changed or could not be decided, the gravest first; and each as a row, as far as there is room.
+    changed: Vec<&'a RowView<'a>>,
+    rows: Vec<String>,
+    /// By columns.
+    names: BTreeMap<usize, ShortNames>,
+    notes: String,
+    pub folded: String,
+}
+
+impl<'a> MachineSection<'a> {
+    /// `alone`: the opening says all that a head would. `None`: there is no room for the section.
+    pub fn new(
+        group: &'a Group,
+        digest: &'a VerdictView<'a>,
+        alone: bool,
+        budget: &mut ByteBudget,
+    ) -> Option<Self> {
+        let head = if alone { String::new() } else { heading(group, digest) };
+        if !budget.take(head.len() + AROUND_A_TABLE) {
+            return None;
+        }
+        let changed: Vec<&RowView> = digest.groups.iter().flat_map(|group| &group.lines).collect();
+        let strict: Vec<&Difference> =
+            group.verdict.differences.iter().filter(|field| field.strict).collect();
+        let strict = match strict.is_empty() {
+            true => String::new(),
+            false => {
+                budget.fit(format!("Differs, and must agree for a comparison:\n\n{}\n", differences(&strict)))
+            }
+        };
+        Some(Self {
+            group,
+            digest,
+            shape: Shape::of_changes(&changed),
+            head,
+            strict,
+            rows: vec![String::new(); changed.len()],
+            names: BTreeMap::new(),
+            changed,
+            notes: String::new(),
+            folded: String::new(),
+        })
+    }
+
+    /// Cuts the names of all rows to a width: those of other verdicts stand in the same table.
+    fn prepare(&mut self, width: Width) {
+        let lines = &self.changed;
+        self.names.entry(width.columns).or_insert_with(|| width.names(lines.iter().copied()));
+    }
+
+    /// Why and what next, of the rows that are shown; what holds for many is said once.
+    pub fn explain(&mut self, budget: &mut ByteBudget) {
+        let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
+        let names = ShortNames::new(shown.map(|(line, _)| line.name.as_str()), 64);
+        let (name, prose) = (|text: &str| names.name(text), |text: &str| prose(text, 900));
+        let pen = NoteStyle { name: &name, prose: &prose, most_named: MOST_NAMED };
+        for verdict in Verdict::ALL {
+            let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
+            let of = shown.map(|(line, _)| *line).filter(|line| line.row.verdict == verdict);
+            // That a row improved, or is new, needs no reason.
+            let plain = matches!(verdict, Verdict::Improved | Verdict::New);
+            let lines: Vec<&RowView> = of.filter(|line| !plain || !line.row.next.is_empty()).collect();
+            let mut notes = Notes::of(&lines, &pen);
+            notes.together = budget.fit(notes.together);
+            notes.items.truncate(MOST_NOTES);
+            notes.items.retain(|item| budget.take(item.len() + 1));
+            let text = notes.text();
+            budget.reserve(2);
+            self.notes += &text;
+        }
+    }
+
+    /// All but the folded parts; `more` is where the rows are that are left out.
+    pub fn text(&self, more: &str) -> String {
+        let mut text = format!("{}{}", self.head, self.strict);
+        if self.rows.iter().any(|row| !row.is_empty()) {
+            text += &self.shape.head();
+            text += &self.rows.concat();
+        }
+        let left_out = self.rows.iter().filter(|row| row.is_empty()).count();
+        if left_out > 0 {
+            let verb = if left_out == 1 { "is" } else { "are" };
+            text += &format!("\n{} {verb} in {more}.\n", plural(left_out, "further row"));
+        }
+        text += &self.notes;
+        match text.is_empty() {
+            true => text,
+            false => text.trim_end_matches('\n').to_owned() + "\n\n",
+        }
+    }
+}
+
+/// Gives rows of these verdicts to all machines in turn, with names as long as lets all of them fit.
+pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget: &mut ByteBudget) {
+    let wanted = |section: &MachineSection| -> Vec<usize> {
+        let of = |(_, line): &(usize, &&RowView)| verdicts.contains(&line.row.verdict);
+        section.changed.iter().enumerate().filter(of).map(|(index, _)| index).collect()
+    };
+    let wanted: Vec<Vec<usize>> = sections.iter().map(wanted).collect();
+    let longest = wanted.iter().map(Vec::len).max().unwrap_or(0);
+    let mut places = Vec::new();
+    for rank in 0..longest {
+        let each = wanted.iter().enumerate().filter_map(|(at, rows)| Some((at, *rows.get(rank)?)));
+        places.extend(each);
+    }
+    let row = |sections: &[MachineSection], (at, index): (usize, usize), width: Width| {
+        let section = &sections[at];
+        section.shape.row(section.changed[index], width.folding, &section.names[&width.columns])
+    };
+    let mut width = WIDTHS[WIDTHS.len() - 1];
+    if places.len() * LEAST_ROW <= budget.left() {
+        for candidate in WIDTHS {
+            sections.iter_mut().for_each(|section| section.prepare(candidate));
+            let mut left = ByteBudget::new(budget.left());
+            if places.iter().all(|place| left.take(row(sections, *place, candidate).len())) {
+                width = candidate;
+                break;
+            }
+        }
+    }
+    sections.iter_mut().for_each(|section| section.prepare(width));
+    let rows: Vec<String> = places.iter().map(|place| budget.fit(row(sections, *place, width))).collect();
+    for ((at, index), row) in places.into_iter().zip(rows) {
+        sections[at].rows[index] = row;
+    }
+}
+
+fn heading(group: &Group, digest: &VerdictView) -> String {
+    let verdict = &group.verdict;
+    let label = if group.label.is_empty() { "unnamed" } else { &group.label };
+    format!(
+        "#### {} {}: {}\n\n{}\n\n{}\n\n",
+        conclusion_sign(verdict.conclusion),
+        prose(label, 200),
+        conclusion_word(verdict.conclusion).to_lowercase(),
+        prose(&verdict.sentence, 1500),
+        counts(digest, ""),
+    )
+}
+
+/// `15 rows: 2 regressed, 13 unchanged (certified within 2 %). Measured on NVIDIA H100.`
+pub(super) fn counts(digest: &VerdictView, label: &str) -> String {
+    let document = digest.document;
+    let certified = certified(digest.unchanged.iter().map(|line| line.row));
+    let certified = if certified.is_empty() { certified } else { format!(" ({certified})") };
+    let machines = [&document.base.machine, &document.head.machine];
+    let machine = match machines {
+        [base, head] if base == head => prose(base, 300),
+        [base, head] => format!("{} (base) and {} (head)", prose(base, 300), prose(head, 300)),
+    };
+    let place: Vec<String> =
+        [prose(label, 200), machine].into_iter().filter(|part| !part.is_empty()).collect();
+    let place = match (place.is_empty(), document.conclusion) {
+        (true, _) | (_, Conclusion::Incomparable) => String::new(),
+        _ => format!(" Measured on {}.", place.join(", ")),
+    };
+    match document.rows.is_empty() {
+        true => place.trim_start().to_owned(),
+        false => format!("{}{certified}.{place}", prose(&digest.counts(), 400)),
+    }
+}

@@ -1,0 +1,70 @@
+//! What a reader can do: the command that measures the same on their own machine, and advice that a job can follow.
+
+use std::borrow::Cow;
+
+use super::context::PublishContext;
+use super::links::{commits, is_dirty};
+use crate::compare::{Merged, RESUME, Row, VerdictDocument};
+use crate::report::layout::words::{plural, short_commit};
+
+/// A comparison of the same states.
+pub(super) struct LocalCommand {
+    /// How the command is introduced.
+    pub words: String,
+    pub command: String,
+}
+
+/// `None`: it was none of commits, or they are not known.
+pub(super) fn local_command(merged: &Merged, context: &PublishContext) -> Option<LocalCommand> {
+    let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
+    // A comparison of commits is one in rounds, even where it was refused before any.
+    let of_commits = verdict.method.rounds.is_some() || verdict.reproduce.starts_with("gbench-ci replay ");
+    let [Some(base), Some(head)] = commits(merged, context) else { return None };
+    let [base, head] = [base, head].map(short_commit);
+    // A stranger's job wrote them, or more than anybody would type.
+    let hidden = context.unverified || context.flags.len() > 2000;
+    let flags = if hidden { "" } else { context.flags.as_str() };
+    let found = match is_dirty(merged) {
+        // No commit holds what was measured.
+        true => LocalCommand {
+            words: format!("Reproduce locally, on {head} with the same changes: they were not committed"),
+            command: format!("gbench-ci compare {base}{flags}"),
+        },
+        false => LocalCommand {
+            words: "Reproduce locally".into(),
+            command: format!("gbench-ci compare {base}..{head}{flags}"),
+        },
+    };
+    of_commits.then_some(found)
+}
+
+/// The verdict with advice for readers who have the repository, but not the records: nobody resumes in a job.
+pub(super) fn with_ci_advice<'m>(merged: &'m Merged, context: &PublishContext) -> Cow<'m, Merged> {
+    let resumes = |row: &Row| row.next.starts_with(RESUME);
+    if !merged.groups.iter().any(|group| group.verdict.rows.iter().any(resumes)) {
+        return Cow::Borrowed(merged);
+    }
+    let command = local_command(merged, context).map(|local| local.command);
+    let mut said = merged.clone();
+    for group in &mut said.groups {
+        let most = group.verdict.method.rounds.as_ref().map_or(0, |rounds| rounds.most_rounds);
+        for row in group.verdict.rows.iter_mut().filter(|row| resumes(row)) {
+            row.next = more_rounds(row, most, command.as_deref()).unwrap_or_default();
+        }
+    }
+    Cow::Owned(said)
+}
+
+fn more_rounds(row: &Row, most: u32, command: Option<&str>) -> Option<String> {
+    let sequence = row.sequence.as_ref()?;
+    let more = sequence.more_rounds?;
+    let total = sequence.rounds.saturating_add(more).max(most);
+    let more = plural(more as usize, "more round");
+    let give = match total > most {
+        true => format!("allow the job as many (`rounds = {total}`) and the time for them (`budget`)"),
+        false => "give the job more time (`budget`)".into(),
+    };
+    let command = command.map(|command| format!("; to try it locally, `{command} --rounds {total}`"));
+    let command = command.unwrap_or_default();
+    Some(format!("about {more} would probably decide it: {give}, or quieten the machine{command}"))
+}

@@ -1,0 +1,33 @@
+//! The name of a case as a report shows it.
+
+use std::collections::BTreeSet;
+
+use crate::model::{CaseId, Timing};
+
+/// Names of cases, with the way of timing said only where two cases would otherwise read the same.
+pub struct CaseNames(BTreeSet<String>);
+
+impl CaseNames {
+    pub fn new<'c>(cases: impl Iterator<Item = &'c CaseId>) -> Self {
+        let distinct: BTreeSet<&CaseId> = cases.collect();
+        let mut seen = BTreeSet::new();
+        let twice = distinct.into_iter().map(CaseId::to_string).filter(|name| !seen.insert(name.clone()));
+        Self(twice.collect())
+    }
+
+    pub fn of(&self, case: &CaseId) -> String {
+        let name = case.to_string();
+        match self.0.contains(&name) {
+            true => format!("{name} (timed by {})", timing_word(case.timing)),
+            false => name,
+        }
+    }
+}
+
+pub fn timing_word(timing: Timing) -> &'static str {
+    match timing {
+        Timing::Protocol => "protocol",
+        Timing::Process => "process",
+        Timing::Stdout => "stdout",
+    }
+}

@@ -1,0 +1,350 @@
+//! Figures as people read them: scaled units, four significant digits, signed percentages.
+//!
+//! One convention for changes, in every format: the slowdown of the verdict document, in which the sentence,
+//! the thresholds and the intervals count too. Plus is worse and minus is better whatever the metric, and a word
+//! says what a decided change means:
+//!
+//! ```text
+//! time       12.31 ms  13.57 ms  +10.2 % slower    +8.1 % to +12.4 %
+//! bandwidth  820 GB/s  745 GB/s  +10.1 % slower    +7.9 % to +12.2 %
+//! time       88.00 µs  60.72 µs  -31.0 % faster   -32.2 % to -29.8 %
+//! ```
+//!
+//! For a rate that is base / head - 1: how much longer the same work takes.
+
+use crate::compare::{Row, Verdict};
+use crate::model::{Better, direction_of_unit};
+
+/// Units that are one quantity at different scales, ascending, each with its size in the first one's base.
+struct Family {
+    kind: Kind,
+    scales: &'static [(&'static str, f64)],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Time,
+    Size,
+    Rate,
+}
+
+const FAMILIES: [Family; 4] = [
+    Family {
+        kind: Kind::Time,
+        scales: &[("ps", 1e-12), ("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)],
+    },
+    Family {
+        kind: Kind::Size,
+        scales: &[
+            ("B", 1.0),
+            ("KiB", 1024.0),
+            ("MiB", 1_048_576.0),
+            ("GiB", 1_073_741_824.0),
+            ("TiB", 1_099_511_627_776.0),
+        ],
+    },
+    Family { kind: Kind::Size, scales: &[("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)] },
+    Family {
+        kind: Kind::Rate,
+        scales: &[
+            ("KiB/s", 1024.0),
+            ("MiB/s", 1_048_576.0),
+            ("GiB/s", 1_073_741_824.0),
+            ("TiB/s", 1_099_511_627_776.0),
+        ],
+    },
+];
+
+/// Other spellings, with their size in the unit that stands for them.
+const SPELLINGS: [(&str, &str, f64); 8] = [
+    ("us", "µs", 1.0),
+    ("μs", "µs", 1.0),
+    ("sec", "s", 1.0),
+    ("seconds", "s", 1.0),
+    ("min", "s", 60.0),
+    ("h", "s", 3600.0),
+    ("bytes", "B", 1.0),
+    ("kB", "KB", 1.0),
+];
+
+/// Rates that take a decimal prefix: `GB/s`, `TFLOP/s`, `Mbps`.
+const RATES: [&str; 9] = ["B/s", "FLOP/s", "FLOPS", "OP/s", "OPS", "bit/s", "b/s", "bps", "Hz"];
+const PREFIXES: [(&str, f64); 6] = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15)];
+
+/// The scales of a unit's quantity, ascending, and which of them the unit is. `None`: shown as it is.
+fn scales_of(unit: &str) -> Option<(Vec<(String, f64)>, f64)> {
+    let (name, times) = SPELLINGS
+        .iter()
+        .find(|(other, ..)| *other == unit)
+        .map_or((unit, 1.0), |(_, name, times)| (*name, *times));
+    for family in &FAMILIES {
+        if let Some((_, size)) = family.scales.iter().find(|(scale, _)| *scale == name) {
+            let scales = family.scales.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
+            return Some((scales, size * times));
+        }
+    }
+    let base = RATES.iter().find(|rate| unit.ends_with(*rate))?;
+    let prefix = &unit[..unit.len() - base.len()];
+    let prefix = if prefix == "K" { "k" } else { prefix };
+    let (_, size) = PREFIXES.iter().find(|(name, _)| *name == prefix)?;
+    let scales = PREFIXES.iter().map(|(name, size)| (format!("{name}{base}"), *size)).collect();
+    Some((scales, *size))
+}
+
+fn kind_of(unit: &str) -> Option<Kind> {
+    let name = SPELLINGS.iter().find(|(other, ..)| *other == unit).map_or(unit, |(_, name, _)| *name);
+    let family = FAMILIES.iter().find(|family| family.scales.iter().any(|(scale, _)| *scale == name));
+    match family {
+        Some(family) => Some(family.kind),
+        None => (direction_of_unit(unit) == Some(Better::Higher)).then_some(Kind::Rate),
+    }
+}
+
+/// `value` (in `unit`) with the unit in which it is easiest to read: `0.0123 s` -> `12.30 ms`.
+pub fn value(value: f64, unit: &str) -> String {
+    in_scale_of(value, value, unit)
+}
+
+/// What stands for each side of a row, in one unit where both have a value.
+pub fn centres(row: &Row) -> [Option<String>; 2] {
+    let centres = [&row.base, &row.head].map(|side| side.as_ref().and_then(|side| side.centre));
+    match centres {
+        [Some(base), Some(head)] => {
+            let (base, head) = pair(base, head, &row.unit);
+            [Some(base), Some(head)]
+        }
+        each => each.map(|centre| centre.map(|centre| value(centre, &row.unit))),
+    }
+}
+
+/// Two values for side-by-side reading: in one unit, unless they are a thousandfold apart.
+pub fn pair(base: f64, head: f64, unit: &str) -> (String, String) {
+    let ratio = (head / base).abs();
+    match ratio.is_finite() && (1e-3..=1e3).contains(&ratio) {
+        true => (in_scale_of(base, base, unit), in_scale_of(head, base, unit)),
+        false => (value(base, unit), value(head, unit)),
+    }
+}
+
+/// Shows `value` in the unit in which `model` reads best.
+fn in_scale_of(value: f64, model: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        return "not a number".into();
+    }
+    let Some((scales, size)) = scales_of(unit) else {
+        return format!("{} {unit}", figure(value)).trim_end().to_owned();
+    };
+    let (name, scale) = match model == 0.0 || !model.is_finite() {
+        true => (unit, size),
+        // The largest scale in which the figure is at least 1; below all of them, the smallest.
+        false => scales
+            .iter()
+            .rev()
+            .find(|(_, scale)| (model * size / scale).abs() >= 1.0)
+            .or(scales.first())
+            .map_or((unit, size), |(name, scale)| (name.as_str(), *scale)),
+    };
+    match name {
+        "B" => format!("{} {name}", figure(value * size / scale)),
+        _ => format!("{} {name}", digits(value * size / scale)),
+    }
+}
+
+/// As [`digits`], but whole numbers below a million stay whole: counts, bytes.
+pub fn figure(value: f64) -> String {
+    match value.fract() == 0.0 && value.abs() < 1e6 {
+        true => format!("{value:.0}"),
+        false => digits(value),
+    }
+}
+
+/// A number in four significant digits.
+fn digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    match value.abs() {
+        1e6.. => format!("{value:.3e}"),
+        1e3.. => format!("{value:.0}"),
+        1e2.. => format!("{value:.1}"),
+        1e1.. => format!("{value:.2}"),
+        1.0.. => format!("{value:.3}"),
+        1e-3.. => format!("{value:.4}"),
+        _ => format!("{value:.3e}"),
+    }
+}
+
+/// A fraction without sign: `0.05` -> `5 %`, `0.0123` -> `1.2 %`.
+pub fn percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    match percent {
+        p if !p.is_finite() => "unknown".into(),
+        p if p.abs() >= 100.0 || (p - p.round()).abs() < 1e-9 => format!("{p:.0} %"),
+        p if p.abs() < 0.1 => format!("{p:.2} %"),
+        p => format!("{p:.1} %"),
+    }
+}
+
+/// A percentage that keeps the 0.25 % of the usual least effect.
+pub fn fine(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    match percent.abs() < 1.0 && percent != 0.0 {
+        true => format!("{} %", format!("{percent:.2}").trim_end_matches('0').trim_end_matches('.')),
+        false => self::percent(fraction),
+    }
+}
+
+/// A relative change with its sign: `+10.2 %`, `-0.3 %`, `0.0 %`; from tenfold on, `x12.3`.
+pub fn signed_percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    match percent {
+        p if p.is_nan() => "unknown".into(),
+        p if p.is_infinite() => "unbounded".into(),
+        p if p >= 900.0 => format!("x{}", figure(((1.0 + fraction) * 10.0).round() / 10.0)),
+        p if p.abs() < 0.05 => "0.0 %".into(),
+        p if p >= 99.95 => format!("{p:+.0} %"),
+        // Nearly nothing is left, but something is.
+        p if p < -99.9 => format!("{:+.2} %", p.max(-99.99)),
+        p => format!("{p:+.1} %"),
+    }
+}
+
+/// Relative spread between processes: `±0.8 %`.
+pub fn spread(fraction: f64) -> String {
+    format!("±{}", percent(fraction))
+}
+
+/// A speedup: `1.02x`.
+pub fn times(ratio: f64) -> String {
+    match ratio {
+        r if !(0.01..100.0).contains(&r) => format!("{}x", figure(r)),
+        r => format!("{r:.2}x"),
+    }
+}
+
+/// `p = 0.013`, `p < 0.001`.
+pub fn p_value(p: f64) -> String {
+    match p {
+        p if p < 0.001 => "p < 0.001".into(),
+        p if p < 0.1 => format!("p = {p:.3}"),
+        p => format!("p = {p:.2}"),
+    }
+}
+
+/// What a decided change is called: slower, larger, worse, ... Empty where the verdict does not speak.
+pub fn word(row: &Row) -> &'static str {
+    let worse = match row.verdict {
+        Verdict::Regressed => true,
+        Verdict::Improved => false,
+        _ => return "",
+    };
+    let usual = direction_of_unit(&row.unit) == row.better;
+    let [better, worse_word] = match kind_of(&row.unit).filter(|_| usual) {
+        Some(Kind::Time | Kind::Rate) => ["faster", "slower"],
+        Some(Kind::Size) => ["smaller", "larger"],
+        None => ["better", "worse"],
+    };
+    if worse { worse_word } else { better }
+}
+
+/// In ascending order, each once.
+pub fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::report::test_support::row;
+
+    #[test]
+    fn a_value_takes_the_unit_in_which_it_reads_best() {
+        for (number, unit, text) in [
+            (0.0123, "s", "12.30 ms"),
+            (1.5e-7, "s", "150.0 ns"),
+            (90.0, "s", "90.00 s"),
+            (2.0, "min", "120.0 s"),
+            (1234.5, "us", "1.234 ms"),
+            (0.0, "ms", "0 ms"),
+            (3.0e9, "B", "2.794 GiB"),
+            (512.0, "B", "512 B"),
+            (1500.0, "MB", "1.500 GB"),
+            (820.4, "GB/s", "820.4 GB/s"),
+            (1820.4, "GFLOP/s", "1.820 TFLOP/s"),
+            (0.5, "Gbps", "500.0 Mbps"),
+            (1536.0, "MiB/s", "1.500 GiB/s"),
+            (12345.67, "tokens/s", "12346 tokens/s"),
+            (12.0, "", "12"),
+            (1.0e-5, "", "1.000e-5"),
+            (f64::NAN, "s", "not a number"),
+        ] {
+            assert_eq!(value(number, unit), text, "{number} {unit}");
+        }
+    }
+
+    #[test]
+    fn two_values_side_by_side_share_their_unit() {
+        assert_eq!(pair(980e-6, 1050e-6, "s"), ("980.0 µs".into(), "1050 µs".into()));
+        assert_eq!(pair(1e-9, 1.0, "s"), ("1.000 ns".into(), "1.000 s".into()));
+        assert_eq!(pair(0.0, 1e-3, "s"), ("0 s".into(), "1.000 ms".into()));
+    }
+
+    #[test]
+    fn percentages_carry_their_sign_unless_they_are_nothing() {
+        for (fraction, text) in [
+            (0.1018, "+10.2 %"),
+            (-0.0909, "-9.1 %"),
+            (0.00004, "0.0 %"),
+            (1.5, "+150 %"),
+            (11.34, "x12.30"),
+            (-0.9999999, "-99.99 %"),
+            (f64::INFINITY, "unbounded"),
+            (f64::NAN, "unknown"),
+        ] {
+            assert_eq!(signed_percent(fraction), text, "{fraction}");
+        }
+        assert_eq!(percent(0.05), "5 %");
+        assert_eq!(percent(0.0123), "1.2 %");
+        assert_eq!(percent(0.0004), "0.04 %");
+    }
+
+    #[test]
+    fn a_p_value_is_never_shown_as_nothing() {
+        assert_eq!(p_value(0.0), "p < 0.001");
+        assert_eq!(p_value(0.0131), "p = 0.013");
+        assert_eq!(p_value(1.0), "p = 1.00");
+    }
+
+    #[test]
+    fn the_word_follows_the_quantity_and_speaks_only_with_the_verdict() {
+        let cases = [
+            ("s", Some(Better::Lower), Verdict::Regressed, "slower"),
+            ("GB/s", Some(Better::Higher), Verdict::Regressed, "slower"),
+            ("tokens/s", Some(Better::Higher), Verdict::Improved, "faster"),
+            ("MiB", Some(Better::Lower), Verdict::Regressed, "larger"),
+            ("J", Some(Better::Lower), Verdict::Improved, "better"),
+            ("s", Some(Better::Higher), Verdict::Regressed, "worse"),
+            ("", None, Verdict::Regressed, "worse"),
+            ("s", Some(Better::Lower), Verdict::Inconclusive, ""),
+        ];
+        for (unit, better, verdict, expected) in cases {
+            let mut row = row("s/a", verdict);
+            row.unit = unit.into();
+            row.better = better;
+            assert_eq!(word(&row), expected, "{unit} {better:?} {verdict:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_number_in_any_unit_is_short(number: f64, unit in "[a-zA-Z/]{0,6}") {
+            prop_assert!(value(number, &unit).chars().count() <= 24);
+            prop_assert!(signed_percent(number).chars().count() <= 11);
+        }
+    }
+}

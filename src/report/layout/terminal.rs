@@ -1,0 +1,287 @@
+//! A page of a terminal: headings, folded lines and tables that keep within its width. The one file that
+//! knows comfy-table. All text passes through here, so here it is made visible, and ASCII where asked.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+
+use super::escape::{ascii, visible};
+use super::width::{cut_middle, fold, fold_command, fold_name, width};
+
+/// What the reader's terminal can show. The caller finds out; a report never asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns; less than [`Style::MIN_WIDTH`] counts as that.
+    pub width: u16,
+    pub color: bool,
+    /// `false`: ASCII only.
+    pub unicode: bool,
+}
+
+impl Style {
+    pub const MIN_WIDTH: u16 = 60;
+    /// For files and pipes: 80 columns, no colour.
+    pub const PLAIN: Style = Style { width: 80, color: false, unicode: true };
+
+    fn columns(self) -> usize {
+        usize::from(self.width.max(Self::MIN_WIDTH))
+    }
+
+    fn text(self, text: &str) -> String {
+        match self.unicode {
+            true => visible(text).into_owned(),
+            false => ascii(text),
+        }
+    }
+}
+
+/// What a colour stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emphasis {
+    Bad,
+    Good,
+    Doubt,
+    Plain,
+}
+
+impl Emphasis {
+    /// SGR parameters: bold, and the colours of the 16 that every terminal has.
+    fn code(self) -> &'static str {
+        match self {
+            Emphasis::Bad => "1;31",
+            Emphasis::Good => "1;32",
+            Emphasis::Doubt => "1;33",
+            Emphasis::Plain => "1",
+        }
+    }
+}
+
+/// Rows of cells; the first column is a name and takes the room that the others leave.
+pub struct Grid {
+    pub header: Vec<&'static str>,
+    pub rows: Vec<GridRow>,
+}
+
+pub struct GridRow {
+    pub cells: Vec<String>,
+    /// Labelled lines below the row, over the whole width: `why`, `next`.
+    pub notes: Vec<(&'static str, String)>,
+}
+
+const INDENT: usize = 2;
+const GAP: usize = 2;
+/// A name gets at most this many lines; beyond that its middle is cut, unless it would then look like another one.
+const NAME_LINES: usize = 3;
+/// Least columns for a name.
+const NAME_WIDTH: usize = 16;
+
+pub struct TerminalLayout<'a, W: io::Write + ?Sized> {
+    out: &'a mut W,
+    style: Style,
+}
+
+impl<'a, W: io::Write + ?Sized> TerminalLayout<'a, W> {
+    pub fn new(out: &'a mut W, style: Style) -> Self {
+        Self { out, style }
+    }
+
+    pub fn blank(&mut self) -> io::Result<()> {
+        writeln!(self.out)
+    }
+
+    /// A folded paragraph whose first word carries the colour: `REGRESSED  sentence`.
+    pub fn headline(&mut self, mark: char, word: &str, sentence: &str, emphasis: Emphasis) -> io::Result<()> {
+        let head = format!("{mark} {word}");
+        let head = if self.style.unicode { head } else { word.to_owned() };
+        let text = self.style.text(&format!("{head}: {sentence}"));
+        for (index, line) in fold(&text, self.style.columns()).iter().enumerate() {
+            match line.strip_prefix(&head) {
+                Some(rest) if index == 0 && self.style.color => {
+                    writeln!(self.out, "\x1b[{}m{head}\x1b[0m{rest}", emphasis.code())?;
+                }
+                _ => writeln!(self.out, "{line}")?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A heading after a blank line.
+    pub fn heading(&mut self, text: &str, emphasis: Emphasis) -> io::Result<()> {
+        self.blank()?;
+        for line in fold(&self.style.text(text), self.style.columns()) {
+            match self.style.color {
+                true => writeln!(self.out, "\x1b[{}m{line}\x1b[0m", emphasis.code())?,
+                false => writeln!(self.out, "{line}")?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A paragraph, folded.
+    pub fn line(&mut self, text: &str) -> io::Result<()> {
+        self.labelled("", text, 0)
+    }
+
+    /// Labels and texts in two columns.
+    pub fn facts(&mut self, facts: &[(&'static str, String)]) -> io::Result<()> {
+        let widest = facts.iter().map(|(label, _)| width(label)).max().unwrap_or(0);
+        facts.iter().try_for_each(|(label, text)| self.hanging(label, text, INDENT, widest + GAP))
+    }
+
+    /// An indented paragraph whose first line carries the label, a short word; the others stand below its text.
+    pub fn note(&mut self, label: &'static str, text: &str) -> io::Result<()> {
+        self.labelled(label, text, INDENT)
+    }
+
+    /// As [`TerminalLayout::note`], one step further in.
+    pub fn inner_note(&mut self, label: &'static str, text: &str) -> io::Result<()> {
+        self.labelled(label, text, 2 * INDENT)
+    }
+
+    fn labelled(&mut self, label: &'static str, text: &str, indent: usize) -> io::Result<()> {
+        // `why`, `next` and `worst` line up; a list's dash stands close to its text.
+        let hang = match width(label) {
+            0 => 0,
+            1 => 2,
+            width => width.max(5) + 1,
+        };
+        self.hanging(label, text, indent, hang)
+    }
+
+    fn hanging(&mut self, label: &str, text: &str, indent: usize, hang: usize) -> io::Result<()> {
+        let lines = fold(&self.style.text(text), self.style.columns() - indent - hang);
+        for (index, line) in lines.iter().enumerate() {
+            let label = if index == 0 { label } else { "" };
+            let line = format!("{:indent$}{label:hang$}{line}", "");
+            writeln!(self.out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// A line of a picture, as it is: its author has kept within the width.
+    pub fn verbatim(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", self.style.text(line))
+    }
+
+    /// A line across the page.
+    pub fn rule(&mut self) -> io::Result<()> {
+        let sign = if self.style.unicode { "─" } else { "-" };
+        writeln!(self.out, "{}\n", sign.repeat(self.style.columns()))
+    }
+
+    /// A shell command, folded so that it can still be pasted.
+    pub fn command(&mut self, command: &str) -> io::Result<()> {
+        for line in fold_command(&self.style.text(command), self.style.columns() - INDENT) {
+            writeln!(self.out, "{:INDENT$}{line}", "")?;
+        }
+        Ok(())
+    }
+
+    pub fn grid(&mut self, grid: &Grid) -> io::Result<()> {
+        let style = self.style;
+        let header: Vec<_> = grid.header.iter().map(|cell| style.text(cell)).collect();
+        // A cell may hold line breaks of our own making; each line is made visible by itself.
+        let cells: Vec<Vec<Vec<String>>> = grid
+            .rows
+            .iter()
+            .map(|row| {
+                row.cells.iter().map(|cell| cell.split('\n').map(|l| style.text(l)).collect()).collect()
+            })
+            .collect();
+        let widths = column_widths(&header, &cells, style.columns() - INDENT);
+        let ellipsis = if style.unicode { "…" } else { "..." };
+        let alike = look_alike(&cells, widths[0], ellipsis);
+
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(&header);
+        let mut heights = Vec::new();
+        for row in &cells {
+            let folded: Vec<Vec<String>> = row
+                .iter()
+                .enumerate()
+                .map(|(column, lines)| match column {
+                    0 if alike.contains(lines) => fold_names(lines, widths[0], usize::MAX, ellipsis),
+                    0 => fold_names(lines, widths[0], NAME_LINES, ellipsis),
+                    _ => lines.iter().flat_map(|line| fold(line, widths[column])).collect(),
+                })
+                .collect();
+            heights.push(folded.iter().map(Vec::len).max().unwrap_or(1));
+            table.add_row(folded.iter().map(|lines| lines.join("\n")));
+        }
+        for (index, column) in table.column_iter_mut().enumerate() {
+            let gap = if index + 1 < widths.len() { GAP } else { 0 };
+            column.set_padding((0, gap as u16));
+            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed((widths[index] + gap) as u16)));
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+
+        let mut lines = table.lines();
+        let mut copy = |count: usize, out: &mut W| -> io::Result<()> {
+            for line in lines.by_ref().take(count) {
+                writeln!(out, "{}", format!("{:INDENT$}{line}", "").trim_end())?;
+            }
+            Ok(())
+        };
+        copy(1, &mut *self.out)?;
+        for (row, height) in grid.rows.iter().zip(heights) {
+            copy(height, &mut *self.out)?;
+            for (label, text) in &row.notes {
+                let mut page = TerminalLayout { out: &mut *self.out, style };
+                page.labelled(label, text, 2 * INDENT)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Every column as wide as its content, the first in what is left of `total`. Where too little is left for
+/// it, the widest of the others yield.
+fn column_widths(header: &[String], rows: &[Vec<Vec<String>>], total: usize) -> Vec<usize> {
+    let mut widths: Vec<usize> = header.iter().map(|cell| width(cell)).collect();
+    for row in rows {
+        for (column, lines) in row.iter().enumerate() {
+            widths[column] = lines.iter().map(|line| width(line)).max().unwrap_or(0).max(widths[column]);
+        }
+    }
+    let gaps = GAP * (widths.len() - 1);
+    let name = widths[0].min(NAME_WIDTH);
+    while let others = widths[1..].iter().sum::<usize>()
+        && others + name + gaps > total
+        && let Some(widest) = widths[1..].iter_mut().max()
+        && *widest > 4
+    {
+        *widest -= 1;
+    }
+    let others: usize = widths[1..].iter().sum();
+    widths[0] = widths[0].min(total.saturating_sub(others + gaps)).max(name);
+    widths
+}
+
+/// The names that would read like another one once their middle is cut: these are shown whole.
+fn look_alike<'c>(rows: &'c [Vec<Vec<String>>], limit: usize, ellipsis: &str) -> HashSet<&'c Vec<String>> {
+    let mut shown: HashMap<Vec<String>, HashSet<&Vec<String>>> = HashMap::new();
+    for name in rows.iter().filter_map(|row| row.first()) {
+        shown.entry(fold_names(name, limit, NAME_LINES, ellipsis)).or_default().insert(name);
+    }
+    shown.into_values().filter(|names| names.len() > 1).flatten().collect()
+}
+
+/// The lines of a name, each in at most `most` lines of `limit` columns.
+fn fold_names(lines: &[String], limit: usize, most: usize, ellipsis: &str) -> Vec<String> {
+    let mut folded = Vec::new();
+    for line in lines {
+        let mut parts = fold_name(line, limit);
+        if parts.len() > most {
+            // Folding after separators leaves lines short; cut until it fits.
+            let mut room = most * limit;
+            while parts.len() > most {
+                parts = fold_name(&cut_middle(line, room, ellipsis), limit);
+                room -= 1;
+            }
+        }
+        folded.append(&mut parts);
+    }
+    folded
+}

@@ -1,0 +1,290 @@
+//! What every format shows of a run, worked out once from the record.
+
+use std::collections::BTreeMap;
+
+use super::findings::{self, RunFinding};
+use super::metric::MetricView;
+use super::ranking::{self, Problem};
+use super::resources::{self, Resources};
+use crate::model::{
+    CaseRecord, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration,
+};
+use crate::report::layout::grouped::{named, together};
+use crate::report::layout::names::CaseNames;
+use crate::report::layout::words::{plural, short_commit};
+
+/// The record, sorted for reading.
+pub struct RunView<'a> {
+    pub record: &'a RunRecord,
+    /// Each case with its name, in the record's order.
+    pub cases: Vec<(&'a CaseRecord, String)>,
+    /// Cases without a good end: failures first, then what was skipped or never started.
+    pub troubled: Vec<(&'a CaseRecord, String)>,
+    /// One line a metric, in the record's order, also those of cases that failed later.
+    pub lines: Vec<MetricView<'a>>,
+    /// Problems with several answers, each with its ranking.
+    pub problems: Vec<Problem>,
+    pub resources: Vec<Resources>,
+    /// Cases that were started, and of which no resource is known.
+    pub unknown_resources: usize,
+    /// What to know before trusting the figures, each with what to do.
+    pub findings: Vec<RunFinding>,
+}
+
+/// Cases that came to the same end for the same cause.
+pub struct UnmeasuredCases<'a> {
+    pub outcome: &'a Outcome,
+    /// At least one, in the order of [`RunView::troubled`].
+    pub names: Vec<&'a str>,
+    /// The end of the trace that the first of them reported.
+    pub trace: Option<String>,
+}
+
+/// What the run came to, in the order of severity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunStatus {
+    /// A case failed, timed out or is invalid; or nothing was measured.
+    Failed,
+    /// Stopped before the end.
+    Incomplete,
+    Measured,
+}
+
+impl<'a> RunView<'a> {
+    pub fn new(record: &'a RunRecord) -> Self {
+        let names = CaseNames::new(record.cases.iter().map(|case| &case.id));
+        let cases: Vec<_> = record.cases.iter().map(|case| (case, names.of(&case.id))).collect();
+        let mut troubled: Vec<_> =
+            cases.iter().filter(|(case, _)| !case.outcome.is_measured()).cloned().collect();
+        troubled.sort_by_key(|(case, _)| !case.outcome.is_failure());
+        let mut lines: Vec<_> = cases
+            .iter()
+            .flat_map(|(case, name)| case.metrics.iter().map(|metric| MetricView::new(case, metric, name)))
+            .collect();
+        let problems = ranking::rank(&mut lines);
+        let findings = findings::of(&cases, &lines);
+        let (resources, unknown_resources) = resources::of(&cases);
+        Self { record, cases, troubled, lines, problems, resources, unknown_resources, findings }
+    }
+
+    pub fn status(&self) -> RunStatus {
+        let failures = self.troubled.iter().any(|(case, _)| case.outcome.is_failure());
+        match self.record.state {
+            _ if failures || self.measured() == 0 => RunStatus::Failed,
+            RecordState::Interrupted | RecordState::Recovered => RunStatus::Incomplete,
+            RecordState::Complete => RunStatus::Measured,
+        }
+    }
+
+    /// [`RunView::troubled`], equal ends together.
+    pub fn troubles(&self) -> Vec<UnmeasuredCases<'_>> {
+        let kind = |outcome: &Outcome| (outcome.word(), outcome.cause(), outcome.advice().to_owned());
+        let ends = self.troubled.iter().map(|(case, name)| (kind(&case.outcome), (*case, name.as_str())));
+        let trouble = |(_, alike): (_, Vec<(&'a CaseRecord, _)>)| {
+            let (case, _) = *alike.first()?;
+            let trace = case.reported_error().and_then(ReportedError::short_trace);
+            let names = alike.into_iter().map(|(_, name)| name).collect();
+            Some(UnmeasuredCases { outcome: &case.outcome, names, trace })
+        };
+        together(ends).into_iter().filter_map(trouble).collect()
+    }
+
+    fn measured(&self) -> usize {
+        self.cases.len() - self.troubled.len()
+    }
+
+    /// What the resources are, and of how many cases nothing is known.
+    pub fn of_resources(&self) -> String {
+        match self.unknown_resources {
+            0 => "The most that one complete process took.".into(),
+            some => {
+                let some = plural(some, "further case");
+                format!("The most that one complete process took. Of {some} nothing was measured.")
+            }
+        }
+    }
+
+    /// `3 of 5 cases measured: 1 failed, 1 skipped`.
+    pub fn sentence(&self) -> String {
+        let total = plural(self.cases.len(), "case");
+        let mut text = match self.measured() {
+            0 if self.cases.is_empty() => "no case was selected".to_owned(),
+            count if count == self.cases.len() => format!("{total} measured"),
+            count => format!("{count} of {total} measured"),
+        };
+        let mut words: Vec<(&str, usize)> = Vec::new();
+        for (case, _) in &self.troubled {
+            let word = case.outcome.word();
+            match words.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, count)) => *count += 1,
+                None => words.push((word, 1)),
+            }
+        }
+        let words: Vec<_> = words.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        if !words.is_empty() {
+            text += &format!(": {}", words.join(", "));
+        }
+        match self.record.state {
+            RecordState::Complete => {}
+            RecordState::Interrupted => text += "; the run was stopped before its end",
+            RecordState::Recovered => text += "; read back from a run that was killed",
+        }
+        text
+    }
+
+    /// Label and text: what was run, on what, when, how long.
+    pub fn context(&self) -> Vec<(&'static str, String)> {
+        let record = self.record;
+        let mut source = record.source.suite.clone();
+        match &record.source.path {
+            Some(path) => source += &format!(" ({path})"),
+            None => source += " (built in)",
+        }
+        let seconds = self.cases.iter().flat_map(|(case, _)| &case.processes).map(|p| p.seconds).sum();
+        let processes = self.cases.iter().map(|(case, _)| case.processes.len()).sum::<usize>();
+        let run = format!(
+            "{}, started {}, {} in {}",
+            record.run_id,
+            record.started,
+            plural(processes, "process"),
+            format_duration(seconds),
+        );
+        let mut rows = vec![("suite", source), ("run", run), ("machine", self.machine())];
+        if let Some(commit) = self.commit() {
+            rows.push(("commit", commit));
+        }
+        rows
+    }
+
+    fn machine(&self) -> String {
+        let manifest = &self.record.manifest;
+        let gpus = manifest.gpu.known().map_or(&[][..], |gpu| &gpu.devices);
+        let mut parts: Vec<String> = gpus.iter().filter_map(|gpu| gpu.model.known().cloned()).collect();
+        parts.push(match &manifest.host.cpu_model {
+            Probe::Known(model) => model.clone(),
+            Probe::Absent(reason) | Probe::Failed(reason) => format!("CPU unknown ({reason})"),
+        });
+        if let Some(cores) = manifest.host.cores.known() {
+            parts.push(plural(*cores as usize, "core"));
+        }
+        parts.join(", ")
+    }
+
+    fn commit(&self) -> Option<String> {
+        let git = self.record.manifest.git.known()?;
+        let mut text = short_commit(git.commit.as_deref()?);
+        if let Some(branch) = &git.branch {
+            text += &format!(" (branch {branch})");
+        }
+        if git.dirty.any() {
+            text += " with uncommitted changes";
+        }
+        Some(text)
+    }
+
+    /// Warnings of the run and of its cases, the latter with their names, of which at most `most` are listed.
+    pub fn warnings(&self, most: usize) -> Vec<String> {
+        let of_cases = self.cases.iter().flat_map(|(case, name)| {
+            let own = case.warnings.iter().cloned().chain(absent(case));
+            own.map(move |warning| (warning, name.as_str()))
+        });
+        let folded = together(of_cases).into_iter().map(|(warning, names)| match names.as_slice() {
+            [only] => format!("{only}: {warning}"),
+            several => format!("{}: {warning}: {}", plural(several.len(), "case"), named(several, most)),
+        });
+        self.record.warnings.iter().cloned().chain(folded).collect()
+    }
+
+    /// The command line for a shell, with the variables that set anything.
+    pub fn command(&self) -> String {
+        let settings = self.record.config.values();
+        let settings = settings.chain(self.record.cases.iter().flat_map(|case| case.config.values()));
+        let variables: BTreeMap<&str, String> = settings
+            .filter_map(|shown| match &shown.origin {
+                Origin::Environment(name) => Some((name.as_str(), as_variable(&shown.value))),
+                _ => None,
+            })
+            .collect();
+        let variables = variables.into_iter().map(|(name, value)| format!("{name}={}", quoted(&value)));
+        let words = self.record.command.iter().map(|word| quoted(word));
+        variables.chain(words).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The optional metrics that processes of the case left out.
+fn absent(case: &CaseRecord) -> Vec<String> {
+    let names = case.processes.iter().flat_map(|process| process.absent.iter().map(|name| (name, ())));
+    let total = case.processes.len();
+    let told = |(name, times): (&String, Vec<()>)| {
+        format!("the optional metric `{name}` was absent in {} of {}", times.len(), plural(total, "process"))
+    };
+    together(names).into_iter().map(told).collect()
+}
+
+/// A setting's value as its variable takes it.
+fn as_variable(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(members) => members.iter().map(as_variable).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+/// A word for a POSIX shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::record::test_support;
+
+    #[test]
+    fn the_spread_is_between_processes_and_not_between_samples() {
+        let record = test_support::record();
+        let view = RunView::new(&record);
+        let steady = view.lines.iter().find(|line| line.name.contains("gemm")).unwrap();
+        assert!(steady.spread.unwrap() < 0.01);
+        assert_eq!(steady.effort, "5 x 3");
+    }
+
+    #[test]
+    fn failures_outrank_skips_and_make_the_run_failed() {
+        let record = test_support::record();
+        let view = RunView::new(&record);
+        assert!(view.troubled[0].0.outcome.is_failure());
+        assert!(!view.troubled.last().unwrap().0.outcome.is_failure());
+        assert_eq!(view.status(), RunStatus::Failed);
+        let mut empty = record.clone();
+        empty.cases.clear();
+        assert_eq!(RunView::new(&empty).status(), RunStatus::Failed);
+    }
+
+    #[test]
+    fn n23_a_run_is_repeated_with_the_variables_that_set_anything() {
+        use crate::model::Shown;
+        let mut record = test_support::quiet();
+        let shown =
+            |value: serde_json::Value, name: &str| Shown { value, origin: Origin::Environment(name.into()) };
+        let config = &mut record.cases[1].config;
+        config.insert("iterations".into(), shown(7.into(), "GBENCH_ITERATIONS"));
+        config.insert("percentiles".into(), shown(vec![99.9, 99.99].into(), "GBENCH_PERCENTILES"));
+        record.config.insert("run.deadline".into(), shown("1m 30s".into(), "GBENCH_RUN_DEADLINE"));
+        let command = RunView::new(&record).command();
+        let variables =
+            "GBENCH_ITERATIONS=7 GBENCH_PERCENTILES=99.9,99.99 GBENCH_RUN_DEADLINE='1m 30s' gbench-ci run ";
+        assert!(command.starts_with(variables), "{command}");
+    }
+
+    #[test]
+    fn a_command_can_be_pasted() {
+        assert_eq!(quoted("--param"), "--param");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,139 @@
+//! What a comparison in rounds says of itself: how it was measured, on what its verdicts rest, what was checked.
+
+use crate::compare::{Conclusion, RoundsMethod, Row, SerialCorrelation, Verdict, VerdictDocument};
+use crate::model::Way;
+use crate::report::layout::number::{distinct, fine, percent, signed_percent};
+use crate::report::layout::words::plural;
+
+/// How both sides were measured, for a reader who has never heard of rounds.
+pub fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+    let used = distinct(sequences(document).map(|sequence| f64::from(sequence.rounds)));
+    let used = match used.as_slice() {
+        [] => "no round".to_owned(),
+        [one] => plural(*one as usize, "round"),
+        [least, .., most] => format!("{least} to {most} rounds"),
+    };
+    let way = match rounds.way {
+        Way::Alternating => "one after the other",
+        Way::Lockstep => "both alive and taking turns (lock-step) where the benchmark can",
+    };
+    format!(
+        "{used} a case, {} at most; a round is a fresh process of base and one of head, {way}, and a coin (seed {}) \
+         tossed for each says which goes first",
+        rounds.most_rounds, rounds.seed
+    )
+}
+
+/// How sure the verdicts are, in one sentence.
+pub fn sureness(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+    let candidates = rounds.candidates as usize;
+    let share = match candidates {
+        1 => "for 1 suspect".to_owned(),
+        _ => format!("{} share it", plural(candidates, "suspect")),
+    };
+    format!(
+        "the chance of any false red in the whole suite is {} at most ({share}), of any false \"improved\" {}",
+        percent(document.method.alpha),
+        percent(rounds.alpha_improved),
+    )
+}
+
+/// What to do about a comparison that passed; the rows of any other say it themselves.
+pub fn next(document: &VerdictDocument) -> Option<String> {
+    let unchanged =
+        document.rows.iter().filter(|row| row.verdict == Verdict::Unchanged && row.margin.is_none());
+    let targets = distinct(unchanged.filter(|row| row.sequence.is_some()).map(|row| row.threshold));
+    let most = targets.last().filter(|_| document.conclusion == Conclusion::Pass)?;
+    Some(format!(
+        "nothing to do. A change within {} is not excluded; set a smaller `target` for rows where it matters",
+        percent(*most)
+    ))
+}
+
+/// What the verdicts rest on, and how to read the figures.
+pub fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+    let by_share = || document.rows.iter().filter(|row| row.margin.is_none());
+    let targets = span(by_share().map(|row| row.threshold));
+    let least = span(by_share().filter_map(|row| Some(row.sequence.as_ref()?.min_effect)));
+    let candidates = rounds.candidates as usize;
+    let sure = span(document.rows.iter().filter_map(|row| Some(row.change.as_ref()?.confidence)));
+    format!(
+        "Rule {}: every row was screened in {}; where the whole range of its change lay within {targets} either way, it \
+         was called unchanged. {} went on over fresh rounds, each until the evidence for more than {least} worse, or \
+         better, was stronger than chance gives it with the probability said above, until its range lay within \
+         {targets} after all, or until the rounds were over. Base and head are geometric means over the processes' \
+         medians; ± below the rounds says how much the change differs from round to round. Of a change, plus is worse \
+         and minus is better; the range holds it with {sure}, taken row by row.",
+        document.method.rule,
+        plural(rounds.screen_rounds as usize, "round"),
+        plural(candidates, "suspect"),
+    )
+}
+
+/// What must hold for rounds to be believed, and what was found: a line each.
+pub fn checks(rounds: &RoundsMethod) -> Vec<String> {
+    let sticks = match (rounds.serial_correlation, rounds.serial_correlation_error) {
+        (Some(correlation), Some(error)) => {
+            let clear = match (SerialCorrelation { correlation, error }).is_clear() {
+                true => "clearly above 0.15: something sticks to a side from process to process, and no red is believed",
+                false => "not clearly above 0.15, so no red is doubted for it",
+            };
+            format!(
+                "how one round's difference goes with the next one's: correlation {correlation:.2}, standard error \
+                 {error:.2}; {clear}"
+            )
+        }
+        (Some(correlation), None) => format!(
+            "how one round's difference goes with the next one's: correlation {correlation:.2}; its standard error was \
+             not recorded"
+        ),
+        (None, _) => "how one round's difference goes with the next one's: too few rounds to tell, and no red rests on so few"
+            .to_owned(),
+    };
+    let flagged = rounds.flagged_controls.len();
+    let controls = match (rounds.controls as usize, flagged) {
+        (0, _) => "the base compared with itself: not measured".to_owned(),
+        (controls, 0) => {
+            format!("the base compared with itself: {}, none of them changed", plural(controls, "row"))
+        }
+        (controls, _) => format!(
+            "the base compared with itself: {flagged} of {} changed ({}), which cannot be, so no red is believed",
+            plural(controls, "row"),
+            rounds.flagged_controls.join(", ")
+        ),
+    };
+    let mut checks = vec![sticks, controls];
+    if let Some(shift) = rounds.location_shift {
+        checks.push(format!("the suite as a whole: its median change is {}", signed_percent(shift)));
+    }
+    checks
+}
+
+/// What "unchanged" promises of these rows: `within 2 %`; empty where no rounds decided.
+pub fn certified<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
+    let by_share = rows.filter(|row| row.sequence.is_some() && row.margin.is_none());
+    let within = distinct(by_share.map(|row| row.threshold));
+    match within.as_slice() {
+        [] => String::new(),
+        [one] => format!("certified within {}", percent(*one)),
+        [least, .., most] => format!("certified within {} to {}", percent(*least), percent(*most)),
+    }
+}
+
+fn span(values: impl Iterator<Item = f64>) -> String {
+    match distinct(values).as_slice() {
+        [] => "the target".into(),
+        [one] => fine(*one),
+        [least, .., most] => format!("{} to {}", fine(*least), fine(*most)),
+    }
+}
+
+fn sequences(document: &VerdictDocument) -> impl Iterator<Item = &crate::compare::Sequence> {
+    document.rows.iter().filter_map(|row| row.sequence.as_ref())
+}
+
+/// The row of which a reader would want to know more first: the first that is not unchanged, else the first.
+pub fn worth_explaining(document: &VerdictDocument) -> Option<&Row> {
+    let decided = || document.rows.iter().filter(|row| row.sequence.is_some());
+    decided().find(|row| row.verdict != Verdict::Unchanged).or_else(|| decided().next())
+}

@@ -1,0 +1,131 @@
+//! Each suite in one line, and how much faster or slower head is on the whole.
+
+use std::collections::BTreeMap;
+
+use super::status::counts_text;
+use crate::compare::{Conclusion, Row, Verdict};
+use crate::report::layout::names::CaseNames;
+
+/// Counts of one suite. A suite with a failure never counts as passed.
+#[derive(Debug, PartialEq)]
+pub struct SuiteSummary {
+    pub name: String,
+    pub counts: BTreeMap<Verdict, u32>,
+    pub speedup: Option<Speedup>,
+}
+
+/// How many times as fast head is as base, over the rows that have a change. Below 1: slower.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Speedup {
+    pub rows: u32,
+    pub geometric_mean: f64,
+    pub worst: f64,
+    pub worst_name: String,
+    pub best: f64,
+    pub best_name: String,
+}
+
+impl SuiteSummary {
+    /// The suites of the rows, by name.
+    pub fn all(rows: &[Row], names: &CaseNames) -> Vec<Self> {
+        let mut suites: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+        for row in rows {
+            suites.entry(row.case.benchmark.suite()).or_default().push(row);
+        }
+        let suite = |(name, rows): (&str, Vec<&Row>)| {
+            let mut counts = BTreeMap::new();
+            for row in &rows {
+                *counts.entry(row.verdict).or_default() += 1;
+            }
+            Self { name: name.to_owned(), counts, speedup: Speedup::over(rows.into_iter(), names) }
+        };
+        suites.into_iter().map(suite).collect()
+    }
+
+    pub fn count(&self, verdict: Verdict) -> u32 {
+        self.counts.get(&verdict).copied().unwrap_or(0)
+    }
+
+    pub fn rows(&self) -> u32 {
+        self.counts.values().sum()
+    }
+
+    /// Invalid or missing.
+    pub fn failed(&self) -> u32 {
+        self.count(Verdict::Invalid) + self.count(Verdict::Missing)
+    }
+
+    pub fn conclusion(&self) -> Conclusion {
+        match () {
+            () if self.count(Verdict::Regressed) > 0 => Conclusion::Regressed,
+            () if self.failed() > 0 => Conclusion::Failed,
+            () if self.count(Verdict::Inconclusive) > 0 => Conclusion::Inconclusive,
+            () => Conclusion::Pass,
+        }
+    }
+
+    pub fn counts_text(&self) -> String {
+        counts_text(&self.counts)
+    }
+}
+
+impl Speedup {
+    pub fn over<'r>(rows: impl Iterator<Item = &'r Row>, names: &CaseNames) -> Option<Self> {
+        let speedups: Vec<(f64, &Row)> = rows
+            .filter_map(|row| Some((1.0 / (1.0 + row.change.as_ref()?.slowdown), row)))
+            .filter(|(speedup, _)| speedup.is_finite() && *speedup > 0.0)
+            .collect();
+        let by_speedup = |a: &&(f64, &Row), b: &&(f64, &Row)| a.0.total_cmp(&b.0);
+        let (worst, worst_row) = speedups.iter().min_by(by_speedup)?;
+        let (best, best_row) = speedups.iter().max_by(by_speedup)?;
+        let logs: f64 = speedups.iter().map(|(speedup, _)| speedup.ln()).sum();
+        let name = |row: &Row| format!("{} {}", names.of(&row.case), row.metric).trim_end().to_owned();
+        Some(Self {
+            rows: speedups.len() as u32,
+            geometric_mean: (logs / speedups.len() as f64).exp(),
+            worst: *worst,
+            worst_name: name(worst_row),
+            best: *best,
+            best_name: name(best_row),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::test_support::{row, timed};
+
+    fn suites(rows: &[Row]) -> Vec<SuiteSummary> {
+        SuiteSummary::all(rows, &CaseNames::new(rows.iter().map(|row| &row.case)))
+    }
+
+    #[test]
+    fn a_suite_with_a_failure_never_passes() {
+        for verdict in [Verdict::Invalid, Verdict::Missing] {
+            let rows = [timed("a/x", Verdict::Improved, 1.0, -0.5, 0.01), row("a/y", verdict)];
+            assert_eq!(suites(&rows)[0].conclusion(), Conclusion::Failed);
+        }
+        let rows = [row("a/x", Verdict::Unchanged), row("b/x", Verdict::Regressed), row("c/x", Verdict::New)];
+        let conclusions: Vec<_> = suites(&rows).iter().map(SuiteSummary::conclusion).collect();
+        assert_eq!(conclusions, [Conclusion::Pass, Conclusion::Regressed, Conclusion::Pass]);
+    }
+
+    #[test]
+    fn the_mean_speedup_is_geometric_and_names_its_extremes() {
+        let rows = [
+            timed("a/twice", Verdict::Improved, 1.0, -0.5, 0.01),
+            timed("a/half", Verdict::Regressed, 1.0, 1.0, 0.01),
+            row("a/none", Verdict::New),
+        ];
+        let speedup = suites(&rows).remove(0).speedup.unwrap();
+        assert_eq!(speedup.rows, 2);
+        assert!((speedup.geometric_mean - 1.0).abs() < 1e-12);
+        assert_eq!(
+            (speedup.worst_name.as_str(), speedup.best_name.as_str()),
+            ("a/half time", "a/twice time")
+        );
+        assert_eq!((speedup.worst, speedup.best), (0.5, 2.0));
+        assert_eq!(suites(&[row("a/none", Verdict::New)])[0].speedup, None);
+    }
+}

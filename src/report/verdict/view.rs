@@ -1,0 +1,245 @@
+//! What every format shows, worked out once from the verdict document: groups, figures as text, and the
+//! summary of each suite. A format only lays it out.
+
+use std::collections::BTreeMap;
+
+use super::method;
+use super::status::counts_text;
+use super::summary::{Speedup, SuiteSummary};
+use crate::compare::{Row, RowSide, Verdict, VerdictDocument, is_known};
+use crate::report::layout::names::CaseNames;
+use crate::report::layout::number::{self, distinct};
+use crate::report::layout::words::{plural, short_commit};
+
+/// The document, sorted for reading.
+pub struct VerdictView<'a> {
+    pub document: &'a VerdictDocument,
+    /// What changed or could not be decided: one group a verdict, in the order of [`Verdict::ALL`], none empty.
+    pub groups: Vec<VerdictGroup<'a>>,
+    pub unchanged: Vec<RowView<'a>>,
+    /// By name.
+    pub suites: Vec<SuiteSummary>,
+    /// Absent where nothing was compared.
+    pub speedup: Option<Speedup>,
+}
+
+pub struct VerdictGroup<'a> {
+    pub verdict: Verdict,
+    pub lines: Vec<RowView<'a>>,
+}
+
+/// One row as text.
+pub struct RowView<'a> {
+    pub row: &'a Row,
+    /// The case, unambiguous within the document.
+    pub name: String,
+    pub base: SideView,
+    pub head: SideView,
+    /// `+10.2 % slower`; the interval where it is inconclusive; empty where there is nothing to compare.
+    pub change: String,
+    /// `+8.1 % to +12.4 %`; empty where `change` says it all.
+    pub interval: String,
+    /// `p < 0.001`, corrected over the suite; empty where the rule gives none.
+    pub p: String,
+    /// `12`, the rounds up to the decision, and `±0.5 %`, how much the change differs between them; empty where no rounds
+    /// decided.
+    pub rounds: String,
+    pub noise: String,
+}
+
+/// One side of a row as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SideView {
+    /// The centre with its unit, the outcome's word where there is none, `absent` where the side lacks the row.
+    pub value: String,
+    /// `±0.8 %`, the spread between processes.
+    pub spread: String,
+}
+
+impl<'a> VerdictView<'a> {
+    pub fn new(document: &'a VerdictDocument) -> Self {
+        let names = CaseNames::new(document.rows.iter().map(|row| &row.case));
+        let mut by_verdict: BTreeMap<Verdict, Vec<RowView<'a>>> = BTreeMap::new();
+        for row in &document.rows {
+            by_verdict.entry(row.verdict).or_default().push(RowView::new(row, names.of(&row.case)));
+        }
+        let unchanged = by_verdict.remove(&Verdict::Unchanged).unwrap_or_default();
+        let groups = Verdict::ALL
+            .into_iter()
+            .filter_map(|verdict| Some(VerdictGroup { verdict, lines: by_verdict.remove(&verdict)? }))
+            .collect();
+        let suites = SuiteSummary::all(&document.rows, &names);
+        let speedup = Speedup::over(document.rows.iter(), &names);
+        Self { document, groups, unchanged, suites, speedup }
+    }
+
+    /// `41 rows: 2 regressed, 1 missing, 38 unchanged`.
+    pub fn counts(&self) -> String {
+        let rows = self.document.rows.len();
+        let total = plural(rows, "row");
+        let counts = counts_text(&self.document.counts);
+        if counts.is_empty() { "nothing was compared".into() } else { format!("{total}: {counts}") }
+    }
+
+    /// `main at 1a2b3c4d (branch main): 40 of 41 cases measured on NVIDIA H100`.
+    pub fn side(side: &crate::compare::SideSummary) -> String {
+        let mut text = side.name.clone();
+        // A side of a comparison in rounds carries its commit in its name.
+        let commit = side.commit.as_deref().map(short_commit);
+        if let Some(commit) = commit.filter(|commit| !side.name.contains(commit)) {
+            text += &format!(" at {commit}");
+        }
+        let mut notes = Vec::new();
+        if let Some(branch) = side.branch.as_ref().filter(|branch| **branch != side.name) {
+            notes.push(format!("branch {branch}"));
+        }
+        // A working tree's name tells of its changes.
+        if side.dirty && !side.name.contains("changed") {
+            notes.push("with uncommitted changes".to_owned());
+        }
+        if !notes.is_empty() {
+            text += &format!(" ({})", notes.join(", "));
+        }
+        let cases = plural(side.cases as usize, "case");
+        let measured = match side.measured == side.cases {
+            true => format!("{cases} measured"),
+            false => format!("{} of {cases} measured", side.measured),
+        };
+        let machine = if side.machine.is_empty() { "" } else { " on " };
+        format!("{text}: {measured}{machine}{}", side.machine)
+    }
+
+    /// `Unchanged: 8, certified within 2 %`.
+    pub fn unchanged_title(&self) -> String {
+        let certified = method::certified(self.unchanged.iter().map(|line| line.row));
+        let comma = if certified.is_empty() { "" } else { ", " };
+        format!("Unchanged: {}{comma}{certified}", self.unchanged.len())
+    }
+
+    /// What the command is for that the document gives.
+    pub fn again(&self) -> &'static str {
+        match self.document.method.rounds {
+            Some(_) => "Judge the same records again with",
+            None => "Compare again with",
+        }
+    }
+
+    /// The command that explains the row most worth it; only a comparison in rounds has one.
+    pub fn explain(&self) -> Option<String> {
+        let row = method::worth_explaining(self.document)?;
+        let comparison = self.document.reproduce.strip_prefix("gbench-ci replay ")?;
+        let case = row.case.to_string();
+        let plain = case.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c));
+        let case = if plain { case } else { format!("'{}'", case.replace('\'', r"'\''")) };
+        Some(format!("gbench-ci explain {case} {comparison}"))
+    }
+
+    /// What the verdict rests on, and how to read the figures.
+    pub fn method(&self) -> String {
+        let method = &self.document.method;
+        if method.tested == 0 {
+            return format!("Rule {}; no row was tested.", method.rule);
+        }
+        if let Some(in_rounds) = &method.rounds {
+            return method::method(self.document, in_rounds);
+        }
+        let sessions = method.sessions.as_ref().map_or(String::new(), |sessions| {
+            format!(
+                " How much sessions differ is taken from {}; a row needs {} of them.",
+                plural(sessions.runs as usize, "stored run"),
+                sessions.needed
+            )
+        });
+        let by_share = self.document.rows.iter().filter(|row| row.margin.is_none());
+        let threshold = match distinct(by_share.map(|row| row.threshold)).as_slice() {
+            [] => String::new(),
+            [one] => format!(" A change matters from {} on.", number::percent(*one)),
+            [least, .., most] => {
+                let [least, most] = [least, most].map(|threshold| number::percent(*threshold));
+                format!(" A change matters from {least} to {most} on, as the suite sets it for each row.")
+            }
+        };
+        format!(
+            "Rule {}: over {} tested together, the chance of any false verdict is at most {}.{threshold} Figures \
+             are geometric means over the processes' medians, and ± is the spread between processes. Of a change, \
+             plus is worse and minus is better, and the range is the interval on which the verdict rests.{sessions}",
+            method.rule,
+            plural(method.tested as usize, "row"),
+            number::percent(method.alpha),
+        )
+    }
+}
+
+impl<'a> RowView<'a> {
+    fn new(row: &'a Row, name: String) -> Self {
+        let [base, head] = number::centres(row);
+        let (mut change, mut interval) = (String::new(), String::new());
+        if let Some(measured) = &row.change {
+            let percent = number::signed_percent;
+            change = format!("{} {}", percent(measured.slowdown), number::word(row));
+            if measured.low != measured.high {
+                interval = format!("{} to {}", percent(measured.low), percent(measured.high));
+            }
+            // An undecided change has no figure of its own: only its range is known.
+            if row.verdict == Verdict::Inconclusive && !interval.is_empty() {
+                change = std::mem::take(&mut interval);
+                if !is_known(measured) {
+                    change = "unknown".into();
+                }
+            }
+        }
+        // Of rows that stay within their threshold a p-value says nothing that the interval does not.
+        let p = row.change.as_ref().filter(|_| row.verdict != Verdict::Unchanged);
+        let p = p.and_then(|change| change.adjusted_p).map_or(String::new(), number::p_value);
+        let mut base = SideView::new(row.base.as_ref(), base);
+        let mut head = SideView::new(row.head.as_ref(), head);
+        for side in [&mut base, &mut head] {
+            if side.value.is_empty() {
+                side.value = "absent".into();
+            }
+        }
+        let (mut rounds, mut noise) = (String::new(), String::new());
+        if let Some(sequence) = &row.sequence {
+            rounds = sequence.rounds.to_string();
+            noise = number::spread(sequence.noise);
+            // Both sides drift together, so that the spread of one says nothing of the change.
+            base.spread.clear();
+            head.spread.clear();
+        }
+        Self { row, name, base, head, change: change.trim_end().to_owned(), interval, p, rounds, noise }
+    }
+
+    /// `kernels/gemm time`.
+    pub fn title(&self) -> String {
+        format!("{} {}", self.name, self.row.metric).trim_end().to_owned()
+    }
+
+    /// The interval, with the p-value where there is one.
+    pub fn evidence(&self) -> String {
+        let parts: Vec<&str> =
+            [&*self.interval, &*self.p].into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join(", ")
+    }
+
+    /// Why and what next, where the row says so.
+    pub fn notes(&self) -> Vec<(&'static str, String)> {
+        let trace = self.row.trace().unwrap_or_default().to_owned();
+        [("why", self.row.reason.clone()), ("trace", trace), ("next", self.row.next.clone())]
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty())
+            .collect()
+    }
+}
+
+impl SideView {
+    fn new(side: Option<&RowSide>, centre: Option<String>) -> Self {
+        let Some(side) = side else { return Self::default() };
+        let value = centre.unwrap_or_else(|| side.outcome.word().to_owned());
+        let spread = match (side.centre, side.spread) {
+            (Some(_), Some(spread)) => number::spread(spread),
+            (Some(_), None) if side.processes == 1 => "1 process".into(),
+            _ => String::new(),
+        };
+        Self { value, spread }
+    }
+}
