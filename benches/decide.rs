@@ -82,7 +82,7 @@ fn comparison(cases: u32) -> Comparison {
         head: "head".into(),
         head_changes: None,
         seed: 1,
-        way: Way::Alternating,
+        interleaving: Interleaving::Alternating,
         budget: None,
         rule: SequentialRule::for_cases(cases as usize),
         policy: ComparisonPolicy {

@@ -3,7 +3,7 @@
 //! One direction, and only [`app`] and [`cli`] know the whole route:
 //!
 //! ```text
-//! suite -> plan -> run -> RunRecord -> store -> compare -> report -> github
+//! suite -> run -> RunRecord -> store -> compare -> report -> github
 //! ```
 //!
 //! | level | rooms | may import |
@@ -11,16 +11,16 @@
 //! | 0 | [`model`], [`stats`] | nothing of ours |
 //! | 1 | [`suite`], [`micro`], [`machine`], [`supervise`], [`github`] | `model` |
 //! | 1 | [`compare`] | `model`, `stats` |
-//! | 2 | [`plan`] | `model`, `suite` |
 //! | 2 | [`store`], [`guard`] | `model`, `github` |
 //! | 2 | [`report`] | `model`, `compare` |
-//! | 3 | [`run`] | `model`, `stats`, `suite`, `supervise`, `plan`, `store` |
+//! | 3 | [`run`] | `model`, `stats`, `suite`, `supervise`, `store` |
 //! | 3 | [`trees`] | `model`, `suite`, `machine`, `store` |
 //! | 4 | [`app`] | any but `cli` |
 //! | 5 | [`cli`] | any |
 //!
-//! [`app`] holds the use cases, [`cli`] the flags and the printing. `tests/arrows.rs` holds this table as data and reads the imports. `model`, `stats`, `plan`, `compare` and
-//! `report` do no I/O. NVML is reached from one file, process control from one room; they and the matrix
+//! [`app`] holds the use cases, [`cli`] the flags and the printing. `tests/arrows.rs` holds this table as data and
+//! reads the imports. `model`, `stats`, `suite::plan`, `compare` and `report` do no I/O. NVML is reached from one
+//! file, process control from one room; they and the matrix
 //! product's file are the only ones with `unsafe`.
 
 // A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
@@ -34,7 +34,6 @@ pub mod guard;
 pub mod machine;
 pub mod micro;
 pub mod model;
-pub mod plan;
 pub mod report;
 pub mod run;
 pub mod stats;

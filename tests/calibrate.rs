@@ -48,7 +48,7 @@ fn folder(cases: &[String]) -> (TempDir, TempDir) {
 }
 
 fn calibrate(folder: &Path, line: &str) -> Ran {
-    ran(folder, &format!("calibrate --no-planted --coin 5 {line}"))
+    ran(folder, &format!("calibrate --no-planted --order-seed 5 {line}"))
 }
 
 fn kept(folder: &Path) -> Calibration {
@@ -143,7 +143,7 @@ fn a_comparison_reads_what_it_will_cost_and_which_cases_are_hopeless() {
     sandbox.commit(&[("note", "one")]);
     sandbox.commit(&[("note", "two")]);
     calibrate(&sandbox.root(), "").exits(0);
-    let compare = || ran(&sandbox.root(), "compare HEAD~1..HEAD --rounds 5 --controls 0 --coin 1");
+    let compare = || ran(&sandbox.root(), "compare HEAD~1..HEAD --rounds 5 --controls 0 --order-seed 1");
     let compared =
         compare().says("by the calibration of 2").says("to screen, about").says("hopeless here: s/wild time");
     assert!(!compared.err.contains("the time is known after the first"), "{}", compared.err);

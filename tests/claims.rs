@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use gbench_ci::model::{Exit, RecordState};
-use gbench_ci::plan::check_claims;
 use gbench_ci::store::{latest_comparison, read_sides};
+use gbench_ci::suite::plan::check_claims;
 
 use crate::support::cli::ran;
 use crate::support::fixture;
@@ -15,7 +15,7 @@ use crate::support::repository::{Repository, UNWATCHED, copy, edit, suite};
 fn compared() -> Repository {
     let text = suite(UNWATCHED, "");
     let it = Repository::new(&[("gbench.toml", &text)], &[("cost", "1.1\n")]);
-    it.compare("HEAD~1..HEAD --coin 11").exits(1);
+    it.compare("HEAD~1..HEAD --order-seed 11").exits(1);
     it
 }
 

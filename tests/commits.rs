@@ -218,7 +218,7 @@ fn a_benchmark_that_keeps_its_results_between_processes_proves_nothing() {
 #[test]
 fn killed_at_any_round_and_resumed_it_says_what_it_would_have_said() {
     let whole = Repository::with_change(1.025);
-    whole.compare("HEAD~1..HEAD --coin 5").exits(1);
+    whole.compare("HEAD~1..HEAD --order-seed 5").exits(1);
     let expected = whole.verdict();
     for processes in [2, 7, 19, 25, 30] {
         let repository = Repository::with_change(1.025);
@@ -300,17 +300,17 @@ fn nor_the_limits_by_which_its_cases_are_judged() {
 #[test]
 fn what_was_begun_is_gone_on_with_as_it_was_begun() {
     let repository = Repository::with_change(1.025);
-    repository.compare("HEAD~1..HEAD --budget 100ms --fail-inconclusive --coin 5").exits(3);
+    repository.compare("HEAD~1..HEAD --budget 100ms --fail-inconclusive --order-seed 5").exits(3);
     for (flag, words) in [
-        ("--coin 6", "--coin"),
-        ("--way lockstep", "--way"),
+        ("--order-seed 6", "--order-seed"),
+        ("--interleave lockstep", "--interleave"),
         ("--threshold 50%", "--threshold"),
         ("--iterations 77", "`iterations` of s/c0 was 30 and is 77"),
         ("--benchmark s/c1", "it has other cases"),
     ] {
         repository.compare(&format!("--resume {flag}")).exits(2).says(words);
     }
-    repository.compare("--resume --coin 5").exits(1);
+    repository.compare("--resume --order-seed 5").exits(1);
     let (base, ..) = read_comparison(&repository.latest()).unwrap();
     assert!(base.comparison.unwrap().policy.inconclusive_fails);
 }

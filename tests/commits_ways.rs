@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gbench_ci::compare::{Row, Verdict, VerdictDocument};
-use gbench_ci::model::{Outcome, RunRecord, Way};
+use gbench_ci::model::{Interleaving, Outcome, RunRecord};
 use gbench_ci::store::{latest_comparison, read_comparison};
 use tempfile::TempDir;
 
@@ -135,12 +135,16 @@ fn row<'a>(document: &'a VerdictDocument, case: &str) -> &'a Row {
 #[test]
 fn in_lock_step_more_work_is_red_and_the_control_stays_quiet() {
     let repository = Repository::new(TURNS, "c0 1.03\nc1 1\nc2 1\n");
-    repository.compare("HEAD~1..HEAD --way lockstep --controls 2").exits(1).says("s/c0").says("lock-step");
+    repository
+        .compare("HEAD~1..HEAD --interleave lockstep --controls 2")
+        .exits(1)
+        .says("s/c0")
+        .says("lock-step");
     let document = repository.verdict();
     assert_eq!(row(&document, "s/c0").verdict, Verdict::Regressed);
     assert_eq!(document.counts[&Verdict::Unchanged], 2);
     let method = document.method.rounds.as_ref().unwrap();
-    assert_eq!((method.way, method.flagged_controls.len()), (Way::Lockstep, 0));
+    assert_eq!((method.way, method.flagged_controls.len()), (Interleaving::Lockstep, 0));
     let (base, head, control) = repository.records();
     for case in base.cases.iter().chain(&head.cases).chain(&control.unwrap().cases) {
         let takes_turns = case.id.benchmark.name() != "c2";
@@ -166,14 +170,14 @@ fn the_way_is_the_gate_s_to_choose_and_alternating_by_itself() {
     repository.compare("HEAD~1..HEAD --controls 0").exits(0);
     let (base, ..) = repository.records();
     assert!(base.cases[0].processes.iter().all(|process| process.lockstep));
-    repository.compare("HEAD~1..HEAD --controls 0 --way alternating").exits(0);
+    repository.compare("HEAD~1..HEAD --controls 0 --interleave alternating").exits(0);
     assert!(alternate(&repository.records().0));
 }
 
 #[test]
 fn a_side_that_crashes_in_its_turn_is_red_and_the_other_is_measured() {
     let repository = Repository::new(TURNS, "c1 1\nc2 1\n");
-    repository.compare("HEAD~1..HEAD --way lockstep --controls 0").exits(4).says("exit code 7");
+    repository.compare("HEAD~1..HEAD --interleave lockstep --controls 0").exits(4).says("exit code 7");
     let (base, head, _) = repository.records();
     assert_eq!((&base.cases[0].outcome, base.cases[0].processes.len()), (&Outcome::Measured, 1));
     assert!(head.cases[0].outcome.is_failure());

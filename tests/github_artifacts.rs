@@ -46,9 +46,9 @@ fn a_runs_artifacts_are_listed_on_every_page_and_fetched_whole() {
 fn one_that_is_too_large_is_not_even_asked_for() {
     let (fake, client) = hub();
     fake.artifact(11, "gbench", &[7; 1000]);
-    let before = client.spent();
+    let before = client.requests_used();
     assert!(unfit(&client, &only(&client), 999).contains("1000 bytes"));
-    assert_eq!(client.spent(), before + 1);
+    assert_eq!(client.requests_used(), before + 1);
     assert_eq!(artifacts::fetch(&client, &only(&client), 1000).unwrap().len(), 1000);
 }
 
@@ -88,9 +88,9 @@ fn one_that_has_expired_is_told_so() {
     let id = fake.artifact(11, "gbench", b"zip");
     let fresh = only(&client);
     fake.change_artifact(id, None, None, true);
-    let before = client.spent();
+    let before = client.requests_used();
     let error = artifacts::fetch(&client, &only(&client), 1000).unwrap_err();
-    assert_eq!(client.spent(), before + 1);
+    assert_eq!(client.requests_used(), before + 1);
     assert!(error.to_string().contains("expired"), "{error}");
     let fault = gbench_ci::model::Fault::from(error);
     assert!(fault.next.contains("measuring workflow again"), "{}", fault.next);

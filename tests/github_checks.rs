@@ -3,7 +3,7 @@
 use gbench_ci::github::checks::{
     self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported, external,
 };
-use gbench_ci::github::comments::{self, Marker, Mode, Posted, Saying};
+use gbench_ci::github::comments::{self, CommentMode, CommentRequest, Marker, Posted};
 use gbench_ci::github::{ApiResult, Client, Identity};
 use serde_json::json;
 
@@ -320,9 +320,9 @@ fn t17_a_whole_publication_takes_few_requests() {
     let done = comments::post(
         &second,
         7,
-        Mode::OnChange,
+        CommentMode::OnChange,
         &marker,
-        &Saying { body: &body, worth_saying: true, is_overtaken: &alone },
+        &CommentRequest { body: &body, should_comment: true, is_overtaken: &alone },
         &me,
     )
     .unwrap();
@@ -330,20 +330,20 @@ fn t17_a_whole_publication_takes_few_requests() {
     finish(&second, 5, CheckConclusion::Failure, 40).unwrap();
     let sent = fake.requests().len();
     assert!(sent <= 12, "{sent} requests");
-    assert_eq!(first.spent() + second.spent(), sent as u32);
+    assert_eq!(first.requests_used() + second.requests_used(), sent as u32);
     // Again with nothing changed: looked at, and only the check is written.
     let third = client(&fake, &token);
     let done = comments::post(
         &third,
         7,
-        Mode::OnChange,
+        CommentMode::OnChange,
         &marker,
-        &Saying { body: &body, worth_saying: true, is_overtaken: &alone },
+        &CommentRequest { body: &body, should_comment: true, is_overtaken: &alone },
         &me,
     )
     .unwrap();
     assert_eq!(done, Posted::Unchanged);
-    assert_eq!(third.spent(), 1);
+    assert_eq!(third.requests_used(), 1);
 }
 
 #[test]

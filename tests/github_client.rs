@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gbench_ci::github::{ApiError, ApiResult, Client, Limits};
+use gbench_ci::github::{ApiError, ApiResult, Client, ClientLimits};
 use gbench_ci::model::{Exit, Fault as Told};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn fake() -> (FakeGithub, Client) {
     fake_with(hasty())
 }
 
-fn fake_with(limits: Limits) -> (FakeGithub, Client) {
+fn fake_with(limits: ClientLimits) -> (FakeGithub, Client) {
     let fake = FakeGithub::start();
     let first = fake.repository("acme/kernels");
     fake.pull(7, &first, "feature", "acme/kernels", "main");
@@ -45,7 +45,7 @@ fn reading_is_repeated_after_server_errors_and_silence() {
         fake.inject(Fault::new("GET", "/pulls/7$", kind.clone()).first(3));
         let pull: Value = client.get("/repos/acme/kernels/pulls/7").unwrap();
         assert_eq!(pull["number"], 7, "{kind:?}");
-        assert_eq!((fake.count("GET", "/pulls/7$"), client.spent()), (4, 4), "{kind:?}");
+        assert_eq!((fake.count("GET", "/pulls/7$"), client.requests_used()), (4, 4), "{kind:?}");
     }
 }
 
@@ -100,7 +100,7 @@ fn what_may_have_been_created_is_looked_up_before_it_is_created_again() {
 
 #[test]
 fn an_answer_later_than_the_limit_is_no_reason_to_create_again() {
-    let (fake, client) = fake_with(Limits { timeout: Duration::from_secs(1), ..hasty() });
+    let (fake, client) = fake_with(ClientLimits { timeout: Duration::from_secs(1), ..hasty() });
     fake.inject(Fault::new("POST", "/comments$", FaultKind::Delay(Duration::from_secs(60))));
     assert_eq!(say(&client, "hello").unwrap()["body"], "hello");
     assert_eq!((fake.comments(7).len(), fake.count("POST", "/comments$")), (1, 1));
@@ -108,7 +108,7 @@ fn an_answer_later_than_the_limit_is_no_reason_to_create_again() {
 
 #[test]
 fn after_the_last_try_it_is_looked_up_too() {
-    let (fake, client) = fake_with(Limits { attempts: 1, ..hasty() });
+    let (fake, client) = fake_with(ClientLimits { attempts: 1, ..hasty() });
     fake.inject(Fault::new("POST", "/comments$", FaultKind::LostResponse));
     assert_eq!(say(&client, "hello").unwrap()["body"], "hello");
     fake.inject(Fault::new("POST", "/comments$", broken()));
@@ -128,7 +128,7 @@ fn what_cannot_be_looked_up_is_not_created_again() {
 
 #[test]
 fn under_any_weather_each_comment_is_there_once() {
-    let (fake, client) = fake_with(Limits { requests: 2000, attempts: 12, ..hasty() });
+    let (fake, client) = fake_with(ClientLimits { requests: 2000, attempts: 12, ..hasty() });
     let after = FaultKind::StatusAfter(502, "Bad Gateway".into());
     for (seed, kind) in
         [broken(), after, FaultKind::LostResponse, FaultKind::TornResponse, FaultKind::Refused]
@@ -206,13 +206,13 @@ fn a_wait_longer_than_the_limits_allow_is_an_error_at_once() {
 
 #[test]
 fn one_run_has_a_budget_of_requests() {
-    let (fake, client) = fake_with(Limits { requests: 3, ..hasty() });
+    let (fake, client) = fake_with(ClientLimits { requests: 3, ..hasty() });
     fake.inject(Fault::new("GET", "/pulls/7$", broken()).nth(2));
     for _ in 0..2 {
         client.get::<Value>("/repos/acme/kernels/pulls/7").unwrap();
     }
-    assert_eq!(say(&client, "hello"), Err(ApiError::Spent { requests: 3 }));
-    assert_eq!((fake.count("*", ""), client.spent()), (3, 3), "the repeated one counts too");
+    assert_eq!(say(&client, "hello"), Err(ApiError::RequestsUsed { requests: 3 }));
+    assert_eq!((fake.count("*", ""), client.requests_used()), (3, 3), "the repeated one counts too");
 }
 
 #[test]
@@ -249,11 +249,11 @@ fn every_page_is_read_and_no_more_than_asked_for() {
         fake.comment(7, "somebody", &format!("{n}"));
     }
     let all: Vec<Value> = client.pages(COMMENTS, None, 10).unwrap();
-    assert_eq!((all.len(), all[249]["body"].as_str(), client.spent()), (250, Some("249"), 3));
+    assert_eq!((all.len(), all[249]["body"].as_str(), client.requests_used()), (250, Some("249"), 3));
     let few: Vec<Value> = client.pages(COMMENTS, None, 2).unwrap();
-    assert_eq!((few.len(), client.spent()), (200, 5));
+    assert_eq!((few.len(), client.requests_used()), (200, 5));
     let checks: Vec<Value> = client.pages("/repos/acme/kernels/pulls?state=all", None, 2).unwrap();
-    assert_eq!((checks.len(), client.spent()), (1, 6));
+    assert_eq!((checks.len(), client.requests_used()), (1, 6));
     assert_eq!(fake.requests().last().unwrap().query, "state=all&per_page=100&page=1");
 }
 
@@ -267,7 +267,7 @@ fn an_artifact_is_fetched_from_another_host_without_the_token() {
     fake.inject(Fault::new("GET", "^/artifacts/", FaultKind::TornResponse));
     let route = client.route(&format!("/actions/artifacts/{id}/zip"));
     assert_eq!(client.download(&route).unwrap(), bytes);
-    assert_eq!((fake.count("GET", "^/artifacts/"), client.spent()), (2, 3));
+    assert_eq!((fake.count("GET", "^/artifacts/"), client.requests_used()), (2, 3));
     let list: Vec<Value> =
         client.pages(&client.route("/actions/runs/11/artifacts"), Some("artifacts"), 1).unwrap();
     assert_eq!(list[0]["size_in_bytes"], 300_000);
@@ -278,7 +278,7 @@ fn an_artifact_is_fetched_from_another_host_without_the_token() {
 
 #[test]
 fn an_answer_longer_than_the_limit_is_not_asked_for_again() {
-    let (fake, client) = fake_with(Limits { answer: 10_000, ..hasty() });
+    let (fake, client) = fake_with(ClientLimits { answer: 10_000, ..hasty() });
     fake.workflow_run(&RunSeed { id: 11, head_sha: "a", ..RunSeed::default() });
     let id = fake.artifact(11, "verdict", &[7; 10_001]);
     let error = client.download(&client.route(&format!("/actions/artifacts/{id}/zip"))).unwrap_err();
@@ -335,7 +335,7 @@ fn a_token_stands_in_no_message() {
     ] {
         fake.mend();
         fault.into_iter().for_each(|kind| fake.inject(Fault::new("*", "", kind).always()));
-        let client = client(url, "acme/kernels", Some(secret), Limits { attempts: 2, ..hasty() });
+        let client = client(url, "acme/kernels", Some(secret), ClientLimits { attempts: 2, ..hasty() });
         errors.push(client.get::<Value>("/repos/acme/kernels").unwrap_err());
         errors.push(say(&client, "hello").unwrap_err());
         errors.push(client.download("/repos/acme/kernels/actions/artifacts/1/zip").unwrap_err());

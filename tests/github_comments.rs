@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gbench_ci::github::comments::{self, Marker, Mode, Posted, Saying};
-use gbench_ci::github::{ApiResult, Client, Identity, Limits};
+use gbench_ci::github::comments::{self, CommentMode, CommentRequest, Marker, Posted};
+use gbench_ci::github::{ApiResult, Client, ClientLimits, Identity};
 
 use crate::support::fake_github::{FakeGithub, Fault, FaultKind, TokenKind};
 use crate::support::github::{LIMITS, SLUG, client, client_within, sha, trouble};
@@ -33,13 +33,13 @@ fn text(marker: &Marker) -> String {
     format!("Run {} says {}.\n\n{}", marker.run, marker.state, marker.comment())
 }
 
-fn post_as(client: &Client, mode: Mode, marker: &Marker, worth_saying: bool) -> Posted {
+fn post_as(client: &Client, mode: CommentMode, marker: &Marker, should_comment: bool) -> Posted {
     comments::post(
         client,
         PULL,
         mode,
         marker,
-        &Saying { body: &text, worth_saying, is_overtaken: &alone },
+        &CommentRequest { body: &text, should_comment, is_overtaken: &alone },
         &Identity::Actions,
     )
     .unwrap()
@@ -50,16 +50,16 @@ fn post_on(client: &Client, number: u64, marker: &Marker) -> Posted {
     comments::post(
         client,
         number,
-        Mode::OnChange,
+        CommentMode::OnChange,
         marker,
-        &Saying { body: &text, worth_saying: true, is_overtaken: &alone },
+        &CommentRequest { body: &text, should_comment: true, is_overtaken: &alone },
         &Identity::Actions,
     )
     .unwrap()
 }
 
 fn post(client: &Client, marker: &Marker) -> Posted {
-    post_as(client, Mode::OnChange, marker, true)
+    post_as(client, CommentMode::OnChange, marker, true)
 }
 
 /// The markers of the comments there, of whatever author.
@@ -139,17 +139,17 @@ fn the_mode_decides_whether_plain_green_is_said() {
     let (fake, token) = hub();
     let client = client(&fake, &token);
     let green = |head: u8, run: u64| marker("gate", head, run, "00");
-    assert_eq!(post_as(&client, Mode::Never, &green(1, 1), true), Posted::Never);
+    assert_eq!(post_as(&client, CommentMode::Never, &green(1, 1), true), Posted::Never);
     assert_eq!(fake.requests().len(), 0);
-    assert_eq!(post_as(&client, Mode::OnChange, &green(1, 1), false), Posted::Quiet);
+    assert_eq!(post_as(&client, CommentMode::OnChange, &green(1, 1), false), Posted::Quiet);
     assert_eq!(writes(&fake), 0);
-    assert!(matches!(post_as(&client, Mode::Always, &green(1, 1), false), Posted::Created(_)));
+    assert!(matches!(post_as(&client, CommentMode::Always, &green(1, 1), false), Posted::Created(_)));
     // What was red is told when it is green again, in either mode.
     assert!(matches!(post(&client, &marker("gate", 1, 2, "ff")), Posted::Updated(_)));
-    assert!(matches!(post_as(&client, Mode::OnChange, &green(1, 3), false), Posted::Updated(_)));
+    assert!(matches!(post_as(&client, CommentMode::OnChange, &green(1, 3), false), Posted::Updated(_)));
     fake.push(PULL, sha(2).as_str());
-    assert_eq!(post_as(&client, Mode::OnChange, &green(2, 4), false), Posted::Unchanged);
-    assert!(matches!(post_as(&client, Mode::Always, &green(2, 4), false), Posted::Updated(_)));
+    assert_eq!(post_as(&client, CommentMode::OnChange, &green(2, 4), false), Posted::Unchanged);
+    assert!(matches!(post_as(&client, CommentMode::Always, &green(2, 4), false), Posted::Updated(_)));
 }
 
 #[test]
@@ -194,9 +194,9 @@ fn t5_the_head_may_move_between_finding_and_writing() {
         let done = comments::post(
             &client,
             PULL,
-            Mode::Always,
+            CommentMode::Always,
             &late,
-            &Saying { body: &push, worth_saying: true, is_overtaken: &alone },
+            &CommentRequest { body: &push, should_comment: true, is_overtaken: &alone },
             &Identity::Actions,
         );
         assert_eq!(done, Ok(Posted::Stale));
@@ -238,9 +238,9 @@ fn t5_a_change_that_failed_is_not_repeated_over_a_newer_run() {
     let done = comments::post(
         &first,
         PULL,
-        Mode::OnChange,
+        CommentMode::OnChange,
         &older,
-        &Saying { body: &meanwhile, worth_saying: true, is_overtaken: &alone },
+        &CommentRequest { body: &meanwhile, should_comment: true, is_overtaken: &alone },
         &Identity::Actions,
     );
     assert_eq!(done, Ok(Posted::Stale));
@@ -279,7 +279,7 @@ fn b5_no_comment_is_posted_twice_whatever_goes_wrong() {
 #[test]
 fn b5_an_answer_that_comes_too_late_is_looked_up() {
     let (fake, token) = hub();
-    let limits = Limits { timeout: Duration::from_secs(1), ..LIMITS };
+    let limits = ClientLimits { timeout: Duration::from_secs(1), ..LIMITS };
     let client = client_within(&fake, &token, limits);
     let late = FaultKind::Delay(Duration::from_secs(4));
     fake.inject(Fault::new("GET", "/7/comments$", late.clone()));
@@ -332,9 +332,9 @@ fn the_token_says_whose_comments_are_ours() {
     let done = comments::post(
         &client(&fake, &personal),
         PULL,
-        Mode::OnChange,
+        CommentMode::OnChange,
         &own,
-        &Saying { body: &text, worth_saying: true, is_overtaken: &alone },
+        &CommentRequest { body: &text, should_comment: true, is_overtaken: &alone },
         &me,
     )
     .unwrap();
@@ -351,9 +351,9 @@ fn a_marker_that_could_not_be_read_back_is_never_posted() {
         let done = comments::post(
             &client,
             PULL,
-            Mode::Always,
+            CommentMode::Always,
             &broken,
-            &Saying { body: &text, worth_saying: true, is_overtaken: &alone },
+            &CommentRequest { body: &text, should_comment: true, is_overtaken: &alone },
             &Identity::Actions,
         );
         assert!(done.is_err());
@@ -370,9 +370,9 @@ fn a_text_without_its_marker_gets_it() {
     comments::post(
         &client,
         PULL,
-        Mode::Always,
+        CommentMode::Always,
         &marker,
-        &Saying { body: &bare, worth_saying: true, is_overtaken: &alone },
+        &CommentRequest { body: &bare, should_comment: true, is_overtaken: &alone },
         &Identity::Actions,
     )
     .unwrap();
@@ -387,9 +387,9 @@ fn a_missing_permission_names_the_line_that_grants_it() {
     let refused = comments::post(
         &client(&fake, &token),
         PULL,
-        Mode::Always,
+        CommentMode::Always,
         &marker,
-        &Saying { body: &text, worth_saying: true, is_overtaken: &alone },
+        &CommentRequest { body: &text, should_comment: true, is_overtaken: &alone },
         &Identity::Actions,
     );
     let fault = gbench_ci::model::Fault::from(refused.unwrap_err());
@@ -404,9 +404,9 @@ fn n17_a_locked_conversation_is_said_and_no_permission_is_asked_for() {
         let posted = comments::post(
             &client,
             PULL,
-            Mode::Always,
+            CommentMode::Always,
             marker,
-            &Saying { body: &text, worth_saying: true, is_overtaken: &alone },
+            &CommentRequest { body: &text, should_comment: true, is_overtaken: &alone },
             &Identity::Actions,
         );
         gbench_ci::model::Fault::from(posted.unwrap_err())
@@ -437,9 +437,9 @@ fn n17_a_comment_that_somebody_deletes_meanwhile_is_made_anew() {
     let posted = comments::post(
         &client,
         PULL,
-        Mode::OnChange,
+        CommentMode::OnChange,
         &next,
-        &Saying { body: &meanwhile, worth_saying: true, is_overtaken: &alone },
+        &CommentRequest { body: &meanwhile, should_comment: true, is_overtaken: &alone },
         &Identity::Actions,
     );
     assert!(matches!(posted, Ok(Posted::Created(_))), "{posted:?}");
@@ -456,9 +456,9 @@ fn n16_nothing_is_written_once_a_later_run_has_spoken_elsewhere() {
     let posted = comments::post(
         &client,
         PULL,
-        Mode::OnChange,
+        CommentMode::OnChange,
         &older,
-        &Saying { body: &text, worth_saying: true, is_overtaken: &late },
+        &CommentRequest { body: &text, should_comment: true, is_overtaken: &late },
         &Identity::Actions,
     );
     assert_eq!((posted, writes(&fake)), (Ok(Posted::Stale), 0));

@@ -56,7 +56,7 @@ fn t4_the_pull_request_is_found_by_repository_branch_and_commit() {
     fake.pull(6, sha(1).as_str(), "feature", "eve/kernels", "main");
     let found = pulls::of_run(&client, &run).unwrap();
     assert_eq!(found, Ok(vec![OpenPull { number: 5, head: sha(1), base_branch: "release/1".into() }]));
-    assert_eq!(client.spent(), 2);
+    assert_eq!(client.requests_used(), 2);
     assert_eq!(pulls::head_of(&client, 5), Ok(sha(1)));
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gbench_ci::github::{Client, Endpoint, Limits, Token, branch};
+use gbench_ci::github::{Client, ClientLimits, Endpoint, Token, branch};
 use gbench_ci::model::{Exit, Fault, RecordState};
 use gbench_ci::store::{Address, Appended, History, HistoryEntry};
 use serde_json::json;
@@ -31,10 +31,10 @@ impl Place {
     }
 
     fn client(&self) -> Client {
-        self.client_with(Limits { pause: Duration::from_millis(1), ..Limits::default() })
+        self.client_with(ClientLimits { pause: Duration::from_millis(1), ..ClientLimits::default() })
     }
 
-    fn client_with(&self, limits: Limits) -> Client {
+    fn client_with(&self, limits: ClientLimits) -> Client {
         let endpoint = Endpoint::new(Some(&self.fake.url()), None).unwrap();
         let token = Token::new(&self.token).unwrap();
         Client::new(&endpoint, &SLUG.parse().unwrap(), Some(&token), limits).unwrap()
@@ -58,7 +58,8 @@ impl Place {
     fn by_hand(&self, branch: &str, files: &[(&str, &[u8])]) {
         let client = self.client();
         let files: Vec<_> = files.iter().map(|(path, bytes)| (path.to_string(), bytes.to_vec())).collect();
-        branch::append(&client, branch, "by hand", &mut |_| Ok(branch::Step::Add(files.clone()))).unwrap();
+        branch::append(&client, branch, "by hand", &mut |_| Ok(branch::BranchChange::Add(files.clone())))
+            .unwrap();
     }
 
     /// Moves the branch wherever, as `git push --force` does.
@@ -112,7 +113,7 @@ fn one_run_costs_ten_requests_and_the_same_run_twice_is_there_once() {
     place.append(&entry(1)).unwrap();
     let client = place.client();
     open(&client, BRANCH).append(&entry(2)).unwrap();
-    assert!(client.spent() <= 10, "{}", client.spent());
+    assert!(client.requests_used() <= 10, "{}", client.requests_used());
 
     let later = HistoryEntry { appended: "2026-12-24T18:00:00Z".into(), ..entry(1) };
     let again = place.append(&later).unwrap();
@@ -132,7 +133,7 @@ fn what_may_not_enter_is_refused_before_a_request_is_sent() {
     cut.record.state = RecordState::Interrupted;
     let client = place.client();
     assert_eq!(open(&client, BRANCH).append(&cut).unwrap_err().exit, Exit::Failed);
-    assert_eq!(client.spent(), 0);
+    assert_eq!(client.requests_used(), 0);
 }
 
 #[test]
@@ -242,7 +243,7 @@ fn a_token_that_may_not_write_is_told_the_line_that_grants_it() {
 fn a_repository_that_cannot_be_seen_is_not_taken_for_an_empty_history() {
     let place = Place::new();
     let endpoint = Endpoint::new(Some(&place.fake.url()), None).unwrap();
-    let client = Client::new(&endpoint, &SLUG.parse().unwrap(), None, Limits::default()).unwrap();
+    let client = Client::new(&endpoint, &SLUG.parse().unwrap(), None, ClientLimits::default()).unwrap();
     let fault = open(&client, BRANCH).list().unwrap_err();
     assert!(fault.next.contains("set GBENCH_TOKEN or GITHUB_TOKEN"), "{fault}");
     assert_eq!(place.runs(), [""; 0], "with a token it is seen that nothing is there yet");
@@ -357,8 +358,11 @@ fn eight_writers_at_once_lose_nothing_though_every_tenth_request_goes_wrong() {
         for writer in 0..WRITERS {
             let place = &place;
             scope.spawn(move || {
-                let limits =
-                    Limits { pause: Duration::from_millis(2), requests: 10_000, ..Limits::default() };
+                let limits = ClientLimits {
+                    pause: Duration::from_millis(2),
+                    requests: 10_000,
+                    ..ClientLimits::default()
+                };
                 let client = place.client_with(limits);
                 let history = open(&client, BRANCH);
                 for commit in 0..COMMITS {
@@ -376,7 +380,7 @@ fn eight_writers_at_once_lose_nothing_though_every_tenth_request_goes_wrong() {
     assert_eq!(runs.iter().collect::<BTreeSet<_>>().len(), runs.len(), "none is there twice");
     assert_eq!(place.fake.commits(BRANCH), runs.len(), "and none was written twice");
     assert_eq!(place.fake.files(BRANCH).len(), 2 * runs.len() + 1, "the runs, their names, and the README");
-    let client = place.client_with(Limits { requests: 1_000, ..Limits::default() });
+    let client = place.client_with(ClientLimits { requests: 1_000, ..ClientLimits::default() });
     let history = open(&client, BRANCH);
     for (listed, number) in history.list().unwrap().iter().zip(0..) {
         assert_eq!(history.read(listed).unwrap(), entry(number));

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use gbench_ci::model::line::{Event, MICRO_ARGUMENT, PROTOCOL, Request};
 use gbench_ci::model::{ParamValue, Params, ProcessEnd, Settings, Stage};
 use gbench_ci::run::{
-    End, Execution, Executor, Interrupt, Launch, ShareFault, StagePlan, Stop, Supervised, TurnFault, Turns,
-    split_by_case,
+    Execution, ExecutionEnd, Executor, Interrupt, Launch, ShareFault, StagePlan, StopReason, Supervised,
+    TurnFault, Turns, split_by_case,
 };
 
 use crate::runner::assert_nothing_alive;
@@ -91,7 +91,7 @@ fn samples(execution: &Execution) -> usize {
 
 #[track_caller]
 fn assert_complete(execution: &Execution, iterations: usize) {
-    assert_eq!(execution.end, End::Process(ProcessEnd::Exit(0)), "{execution:?}");
+    assert_eq!(execution.end, ExecutionEnd::Process(ProcessEnd::Exit(0)), "{execution:?}");
     assert_eq!((execution.stopped, &execution.bad_line), (None, &None));
     assert_eq!(samples(execution), iterations);
 }
@@ -152,45 +152,45 @@ fn beside(mode: &str) -> [Execution; 2] {
         assert!(begin.elapsed() < Duration::from_secs(10), "{mode}: {:?}", begin.elapsed());
         assert_nothing_alive(folder.path());
         let both = if broken == 0 { [base, head] } else { [head, base] };
-        assert_eq!(both[1].end, End::Process(ProcessEnd::Signal(15)), "{mode}");
+        assert_eq!(both[1].end, ExecutionEnd::Process(ProcessEnd::Signal(15)), "{mode}");
         ended.push(both);
     }
     let reasons: Vec<_> = ended.iter().map(|both| (both[0].stopped, both[1].stopped)).collect();
-    let alike = |reason: &(Option<Stop>, Option<Stop>)| {
+    let alike = |reason: &(Option<StopReason>, Option<StopReason>)| {
         std::mem::discriminant(&reason.0) == std::mem::discriminant(&reasons[0].0) && reason.1 == reasons[0].1
     };
     assert!(reasons.iter().all(alike), "{mode}: {reasons:?}");
     ended.pop().unwrap()
 }
 
-fn partner(why: &'static str) -> Option<Stop> {
-    Some(Stop::Partner { why })
+fn partner(why: &'static str) -> Option<StopReason> {
+    Some(StopReason::Partner { why })
 }
 
 #[test]
 fn a_side_that_fails_ends_the_other_which_says_why() {
     let [broken, other] = beside("turns-crash");
-    assert_eq!((broken.stopped, broken.end), (None, End::Process(ProcessEnd::Exit(3))));
+    assert_eq!((broken.stopped, broken.end), (None, ExecutionEnd::Process(ProcessEnd::Exit(3))));
     assert_eq!(other.stopped, partner("ended before its turns were over"));
 
     let [broken, other] = beside("turns-early");
-    assert_eq!(broken.stopped, Some(Stop::Turns(TurnFault::LeftEarly)));
+    assert_eq!(broken.stopped, Some(StopReason::Turns(TurnFault::LeftEarly)));
     assert_eq!(other.stopped, partner("ended before its turns were over"));
 
     let [broken, other] = beside("turns-garbage");
-    assert_eq!(broken.stopped, Some(Stop::BadLine));
+    assert_eq!(broken.stopped, Some(StopReason::BadLine));
     assert!(broken.bad_line.is_some());
     assert_eq!(other.stopped, partner("broke the protocol"));
 
     let [broken, other] = beside("turns-twice");
-    assert_eq!(broken.stopped, Some(Stop::Turns(TurnFault::NotItsTurn)));
+    assert_eq!(broken.stopped, Some(StopReason::Turns(TurnFault::NotItsTurn)));
     assert_eq!(other.stopped, partner("broke the protocol"));
 }
 
 #[test]
 fn a_side_that_hangs_in_its_turn_is_held_to_its_deadline_and_the_other_is_ended() {
     let [broken, other] = beside("turns-hang");
-    let Some(Stop::Stage { stage: Stage::Measure, limit, spent }) = broken.stopped else {
+    let Some(StopReason::Stage { stage: Stage::Measure, limit, spent }) = broken.stopped else {
         panic!("{:?}", broken.stopped)
     };
     assert!(limit == 0.5 && (0.5..1.5).contains(&spent), "{limit} {spent}");
@@ -200,11 +200,11 @@ fn a_side_that_hangs_in_its_turn_is_held_to_its_deadline_and_the_other_is_ended(
 #[test]
 fn a_program_that_does_not_know_turns_is_found_out() {
     let [broken, other] = beside("ok");
-    assert_eq!(broken.stopped, Some(Stop::Turns(TurnFault::NeverWaited)));
+    assert_eq!(broken.stopped, Some(StopReason::Turns(TurnFault::NeverWaited)));
     assert_eq!(other.stopped, partner("broke the protocol"));
     // Also where it says nothing at all.
     let [broken, other] = beside("silent");
-    assert_eq!(broken.stopped, Some(Stop::Turns(TurnFault::NeverWaited)));
+    assert_eq!(broken.stopped, Some(StopReason::Turns(TurnFault::NeverWaited)));
     assert_eq!(other.stopped, partner("ended before its turns were over"));
 }
 
@@ -213,7 +213,7 @@ fn a_program_that_is_not_there_ends_the_other() {
     let folder = folder_with("");
     let pair = [launch(folder.path(), &["./missing"]), launch(folder.path(), &["./child", "turns", "log"])];
     let [missing, other] = run(&pair, &TURNS);
-    assert!(matches!(missing.end, End::NotStarted { not_found: true, .. }));
+    assert!(matches!(missing.end, ExecutionEnd::NotStarted { not_found: true, .. }));
     assert_eq!(other.stopped, partner("could not be started"));
     assert_nothing_alive(folder.path());
 }
@@ -236,7 +236,11 @@ fn after_the_last_turn_each_side_answers_for_itself() {
     pair[1].stages.deadlines.get_mut(&Stage::Verify).unwrap().value = 0.3;
     let [base, head] = run(&pair, &TURNS);
     assert_complete(&base, 30);
-    assert!(matches!(head.stopped, Some(Stop::Stage { stage: Stage::Verify, .. })), "{:?}", head.stopped);
+    assert!(
+        matches!(head.stopped, Some(StopReason::Stage { stage: Stage::Verify, .. })),
+        "{:?}",
+        head.stopped
+    );
     assert_eq!(samples(&head), 30);
 }
 
@@ -246,7 +250,7 @@ fn the_run_s_own_deadline_ends_both() {
     let mut pair = launches(folder.path(), ["turns", "turns"], [100_000, 100_000]);
     pair.iter_mut().for_each(|launch| launch.until = Some(Instant::now() + Duration::from_millis(700)));
     for execution in run(&pair, &TURNS) {
-        assert_eq!(execution.stopped, Some(Stop::RunDeadline));
+        assert_eq!(execution.stopped, Some(StopReason::RunDeadline));
     }
     assert_nothing_alive(folder.path());
 }
@@ -264,7 +268,10 @@ fn a_pair_for_somebody_to_interrupt() {
     }
     // It stays in force: nothing more is started.
     let [base, head] = executor.execute_pair([&pair[0], &pair[1]], &TURNS);
-    assert_eq!((base.stopped, head.stopped), (Some(Stop::Interrupt(2)), Some(Stop::Interrupt(2))));
+    assert_eq!(
+        (base.stopped, head.stopped),
+        (Some(StopReason::Interrupt(2)), Some(StopReason::Interrupt(2)))
+    );
 }
 
 #[test]
@@ -318,10 +325,10 @@ fn one_process_measures_several_cases() {
         |part: &Execution| part.events.iter().filter(|event| matches!(event, Event::Sample { .. })).count();
     assert_eq!(parts.iter().map(samples).collect::<Vec<_>>(), [3, 2, 0, 0]);
     let ends: Vec<_> = parts.iter().map(|part| part.end.clone()).collect();
-    let exit = |code| End::Process(ProcessEnd::Exit(code));
+    let exit = |code| ExecutionEnd::Process(ProcessEnd::Exit(code));
     assert_eq!(ends, [exit(0), exit(0), exit(3), exit(3)]);
     let stopped: Vec<_> = parts.iter().map(|part| part.stopped).collect();
-    assert_eq!(stopped, [None, None, None, Some(Stop::Share(ShareFault::NotReached))]);
+    assert_eq!(stopped, [None, None, None, Some(StopReason::Share(ShareFault::NotReached))]);
 }
 
 #[test]

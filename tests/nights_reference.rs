@@ -1,7 +1,7 @@
 //! Nights cannot lie: what a scheduled run is judged against when the history is gone, broken, long, or of somebody else.
 
 use gbench_ci::compare::Conclusion;
-use gbench_ci::github::{Client, Endpoint, Limits, Token};
+use gbench_ci::github::{Client, ClientLimits, Endpoint, Token};
 use gbench_ci::model::{Exit, NoReference};
 use gbench_ci::store::{Address, History, HistoryEntry, Started};
 use git2::{Oid, Signature};
@@ -247,7 +247,7 @@ fn n15_the_last_green_commit_is_found_behind_300_red_nights_at_a_handful_of_requ
     let looked = |branch: &str, label: &str| {
         let endpoint = Endpoint::new(Some(&nights.fake.url()), None).unwrap();
         let token = Token::new(&nights.token).unwrap();
-        let limits = Limits { requests: 400, ..Limits::default() };
+        let limits = ClientLimits { requests: 400, ..ClientLimits::default() };
         let client = Client::new(&endpoint, &"acme/kernels".parse().unwrap(), Some(&token), limits).unwrap();
         let address = Address::GitHub { slug: "acme/kernels".parse().unwrap(), branch: branch.into() };
         let history = History::open(&address, std::path::Path::new("."), Some(&client)).unwrap();
@@ -256,7 +256,7 @@ fn n15_the_last_green_commit_is_found_behind_300_red_nights_at_a_handful_of_requ
             seen.push(run.clone());
             if run.is_green { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        (looked.unwrap(), seen, client.spent())
+        (looked.unwrap(), seen, client.requests_used())
     };
     let (whole, seen, spent) = looked("gbench-history", "");
     assert_eq!((seen.len(), &seen[300].commit, seen[300].started), (301, &green, Started::Schedule));

@@ -1,7 +1,7 @@
 //! Programs that are timed from outside, end well and have measured nothing: they are not silently benchmarks.
 
 use gbench_ci::compare::VerdictDocument;
-use gbench_ci::model::{NothingMeasured, Outcome, Refusal, RunRecord, Side};
+use gbench_ci::model::{NothingMeasured, Outcome, RefusalReason, RunRecord, Side};
 use gbench_ci::store::latest_comparison;
 
 use crate::support::cli::{Ran, newest, ran};
@@ -38,7 +38,7 @@ fn n19_a_program_that_declines_and_ends_well_is_not_silently_a_benchmark() {
         assert_eq!(case.outcome, Outcome::Measured);
         case.nothing_measured.clone()
     };
-    let refused = NothingMeasured::Refused { why: Refusal::Gpu, line: "no CUDA, nothing to do".into() };
+    let refused = NothingMeasured::Refused { why: RefusalReason::Gpu, line: "no CUDA, nothing to do".into() };
     assert_eq!(signs("declines"), [refused], "said once, whatever the number of processes");
     assert_eq!(signs("works"), []);
     assert!(
@@ -60,7 +60,7 @@ fn n19_a_verdict_over_programs_that_decline_says_so_and_replays_alike() {
     let document: VerdictDocument = serde_json::from_str(&text).unwrap();
     let [doubtful] = document.nothing_measured.as_slice() else { panic!("{:?}", document.nothing_measured) };
     assert_eq!((doubtful.side, doubtful.case.to_string().as_str()), (Side::Head, "s/x"));
-    assert!(matches!(doubtful.sign, NothingMeasured::Refused { why: Refusal::Gpu, .. }));
+    assert!(matches!(doubtful.sign, NothingMeasured::Refused { why: RefusalReason::Gpu, .. }));
     ran(&sandbox.root(), "replay").says("identical to");
 }
 

@@ -3,10 +3,12 @@
 use std::cell::Cell;
 
 use gbench_ci::model::{Conditions, Outcome, ProcessEnd, RecordState, RunId};
-use gbench_ci::plan::{RoundsPlan, RunOrder};
-use gbench_ci::run::{Next, Referee, Rounds, RoundsState, Stop, Supervised, Watch};
+use gbench_ci::run::{
+    ConditionsProbe, NextRound, RoundsSession, RoundsState, StopReason, StoppingPolicy, Supervised,
+};
 use gbench_ci::store::{ComparisonFolder, latest_comparison, latest_run, read_comparison, read_record};
 use gbench_ci::suite::Suite;
+use gbench_ci::suite::plan::{RoundsPlan, RunOrder};
 
 use crate::support::scripted::{
     Fate, Rounded, Scripted, Started, compare, headers, new_folder, noisy, plan, rounds, suite,
@@ -20,14 +22,14 @@ fn every_round_gives_each_side_a_process_in_the_coins_order() {
     let comparison = new_folder(folder.path());
     let (finished, started) = compare(&plan, &noisy, &comparison, &mut Rounded(6));
     assert_eq!(started.len(), 6 * 5, "two cases on two sides, and one control");
-    let control = plan.of_lane(2).next().unwrap().id.clone();
+    let control = plan.of_arm(2).next().unwrap().id.clone();
     for round in 0..6 {
-        for (lane, side) in finished.iter().enumerate() {
+        for (arm, side) in finished.iter().enumerate() {
             for case in &side.record.cases {
                 let process = &case.processes[round as usize];
                 let all = if case.id == control { 3 } else { 2 };
                 let slot =
-                    RunOrder::from(7).in_round(&case.id, round, all).iter().position(|index| *index == lane);
+                    RunOrder::from(7).in_round(&case.id, round, all).iter().position(|index| *index == arm);
                 assert_eq!((process.index, process.round), (round, Some(round)));
                 assert_eq!(process.slot.map(usize::from), slot);
             }
@@ -93,22 +95,18 @@ fn a_build_that_fails_settles_its_side_and_the_other_is_measured_once() {
     let (base, head) = (folder_with(&suite("echo built >>builds")), folder_with(&suite("exit 3")));
     let load = |folder: &tempfile::TempDir| Suite::load(&folder.path().join("gbench.toml"), &[]).unwrap();
     let (base_suite, head_suite) = (load(&base), load(&head));
-    let controls = gbench_ci::plan::common_cases(&base_suite, &head_suite);
+    let controls = gbench_ci::suite::plan::common_cases(&base_suite, &head_suite);
     let plan = RoundsPlan::new(&base_suite, &head_suite, &controls, 1);
     let artifacts = tempfile::tempdir().unwrap();
     let comparison = new_folder(artifacts.path());
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
-    let run = Rounds { binary: gbench(), ..rounds(&plan, &mut executor, &comparison) };
+    let run = RoundsSession { binary: gbench(), ..rounds(&plan, &mut executor, &comparison) };
     let finished = run.run(headers(&plan), &mut Rounded(3)).unwrap();
     let [base_case, head_case, control] = [0, 1, 2].map(|side| &finished[side].record.cases[0]);
     assert_eq!((&base_case.outcome, base_case.processes.len()), (&Outcome::Measured, 1));
     assert!(head_case.outcome.cause().contains("the build step ended with exit code 3"));
     assert!(matches!(control.outcome, Outcome::NotRun { .. }), "a control of nothing: {:?}", control.outcome);
-    assert_eq!(
-        std::fs::read_to_string(base.path().join("builds")).unwrap(),
-        "built\n",
-        "once for both lanes"
-    );
+    assert_eq!(std::fs::read_to_string(base.path().join("builds")).unwrap(), "built\n", "once for both arms");
 }
 
 #[test]
@@ -122,7 +120,7 @@ fn real_processes_are_compared_side_by_side() {
     let artifacts = tempfile::tempdir().unwrap();
     let comparison = new_folder(artifacts.path());
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
-    let run = Rounds { binary: gbench(), ..rounds(&plan, &mut executor, &comparison) };
+    let run = RoundsSession { binary: gbench(), ..rounds(&plan, &mut executor, &comparison) };
     let finished = run.run(headers(&plan), &mut Rounded(3)).unwrap();
     for side in &finished {
         let [one, two, wrong] = side.record.cases.as_slice() else { panic!("three cases") };
@@ -145,7 +143,7 @@ fn an_interrupt_leaves_whole_rounds_only() {
     for at in 0..whole {
         let folder = tempfile::tempdir().unwrap();
         let script = |started: &Started, nth: usize| match nth == at {
-            true => Fate::Ends(Stop::Interrupt(2)),
+            true => Fate::Ends(StopReason::Interrupt(2)),
             false => noisy(started, nth),
         };
         let (finished, started) = compare(&plan, &script, &new_folder(folder.path()), &mut Rounded(4));
@@ -171,7 +169,7 @@ fn an_interrupt_leaves_whole_rounds_only() {
 fn the_suites_deadline_ends_the_rounds() {
     let folder = tempfile::tempdir().unwrap();
     let script = |started: &Started, nth: usize| match nth {
-        5 => Fate::Ends(Stop::RunDeadline),
+        5 => Fate::Ends(StopReason::RunDeadline),
         _ => noisy(started, nth),
     };
     let (finished, _) = compare(&plan(&["s/a"], 0), &script, &new_folder(folder.path()), &mut Rounded(9));
@@ -183,9 +181,9 @@ fn the_suites_deadline_ends_the_rounds() {
 /// Time for so many rounds of single cases.
 struct Budget(Cell<u32>);
 
-impl Referee for Budget {
-    fn next(&mut self, state: &RoundsState<'_>) -> Next {
-        Next::Measure(state.open())
+impl StoppingPolicy for Budget {
+    fn next(&mut self, state: &RoundsState<'_>) -> NextRound {
+        NextRound::Measure(state.open())
     }
 
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
@@ -220,7 +218,7 @@ struct EveryThird {
     ended: u32,
 }
 
-impl Watch for EveryThird {
+impl ConditionsProbe for EveryThird {
     fn begin(&mut self) {
         assert_eq!(self.begun, self.ended);
         self.begun += 1;
@@ -239,7 +237,7 @@ fn conditions_stand_with_the_process_that_they_were_seen_at() {
     let (plan, comparison) = (plan(&["s/a"], 0), new_folder(folder.path()));
     let mut executor = Scripted::new(&noisy);
     let mut watch = EveryThird::default();
-    let run = Rounds { watch: Some(&mut watch), ..rounds(&plan, &mut executor, &comparison) };
+    let run = RoundsSession { probe: Some(&mut watch), ..rounds(&plan, &mut executor, &comparison) };
     let finished = run.run(headers(&plan), &mut Rounded(3)).unwrap();
     let processes = finished.iter().flat_map(|side| &side.record.cases[0].processes);
     let mut seen: Vec<(u32, u8, bool)> = processes

@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use gbench_ci::model::{RecordState, RunRecord};
-use gbench_ci::plan::RoundsPlan;
-use gbench_ci::run::{Referee, Rounds, Stop};
+use gbench_ci::run::{RoundsSession, StopReason, StoppingPolicy};
 use gbench_ci::stats::seq_e::{SequentialLimits, Status, Version};
 use gbench_ci::store::{ComparisonFolder, read_comparison};
+use gbench_ci::suite::plan::RoundsPlan;
 
 use crate::support::scripted::{
     Decided, Fate, Rounded, Scripted, Started, compare, essence, headers, new_folder, noisy, plan, rounds,
@@ -31,10 +31,10 @@ fn go_on(
     plan: &RoundsPlan,
     script: &dyn Fn(&Started, usize) -> Fate,
     folder: &ComparisonFolder,
-    referee: &mut dyn Referee,
+    referee: &mut dyn StoppingPolicy,
 ) -> Vec<RunRecord> {
     let mut executor = Scripted::new(script);
-    let run = Rounds { resume: read(folder), ..rounds(plan, &mut executor, folder) };
+    let run = RoundsSession { resume: read(folder), ..rounds(plan, &mut executor, folder) };
     let finished = run.run(headers(plan), referee).unwrap();
     assert_eq!(read(folder), finished.iter().map(|side| side.record.clone()).collect::<Vec<_>>());
     finished.into_iter().map(|side| side.record).collect()
@@ -46,7 +46,7 @@ fn killed(
     script: &dyn Fn(&Started, usize) -> Fate,
     at: usize,
     artifacts: &Path,
-    referee: &mut dyn Referee,
+    referee: &mut dyn StoppingPolicy,
 ) -> ComparisonFolder {
     let folder = new_folder(artifacts);
     let dies = |started: &Started, nth: usize| if nth == at { Fate::Killed } else { script(started, nth) };
@@ -124,22 +124,22 @@ fn interrupting_again_and_again_changes_no_verdict() {
     assert!(started.len() > 30, "{}", started.len());
     for at in (0..started.len()).step_by(3) {
         let interrupted = |started: &Started, nth: usize| match nth == at {
-            true => Fate::Ends(Stop::Interrupt(15)),
+            true => Fate::Ends(StopReason::Interrupt(15)),
             false => noisy(started, nth),
         };
         let folder = new_folder(artifacts.path());
         compare(&plan, &interrupted, &folder, &mut Decided(LIMITS));
         // Cut a second time, soon after; then killed; then left alone.
         let soon = |started: &Started, nth: usize| match nth {
-            7 => Fate::Ends(Stop::Interrupt(2)),
+            7 => Fate::Ends(StopReason::Interrupt(2)),
             _ => noisy(started, nth),
         };
         let mut executor = Scripted::new(&soon);
-        let run = Rounds { resume: read(&folder), ..rounds(&plan, &mut executor, &folder) };
+        let run = RoundsSession { resume: read(&folder), ..rounds(&plan, &mut executor, &folder) };
         run.run(headers(&plan), &mut Decided(LIMITS)).unwrap();
         let dies = |started: &Started, nth: usize| if nth == 4 { Fate::Killed } else { noisy(started, nth) };
         let mut executor = Scripted::new(&dies);
-        let run = Rounds { resume: read(&folder), ..rounds(&plan, &mut executor, &folder) };
+        let run = RoundsSession { resume: read(&folder), ..rounds(&plan, &mut executor, &folder) };
         // Where fewer processes are left than that, it simply ends.
         let _ = catch_unwind(AssertUnwindSafe(|| run.run(headers(&plan), &mut Decided(LIMITS)).map(drop)));
         let resumed = go_on(&plan, &noisy, &folder, &mut Decided(LIMITS));
@@ -170,7 +170,7 @@ fn another_comparison_is_not_gone_on_with() {
     compare(&first, &noisy, &folder, &mut Rounded(2));
     let refused = |plan: &RoundsPlan, headers: Vec<RunRecord>| {
         let mut executor = Scripted::new(&noisy);
-        let run = Rounds { resume: read(&folder), ..rounds(plan, &mut executor, &folder) };
+        let run = RoundsSession { resume: read(&folder), ..rounds(plan, &mut executor, &folder) };
         let fault = run.run(headers, &mut Rounded(3)).unwrap_err().to_string();
         assert!(executor.started.is_empty());
         assert!(fault.contains("cannot be resumed"), "{fault}");

@@ -3,10 +3,12 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use gbench_ci::model::{Conditions, Outcome, ParamValue, Params, Probe, RecordState, RunRecord, Stage, Way};
-use gbench_ci::plan::{RoundsPlan, check_claims, choose_controls, common_cases};
-use gbench_ci::run::{Rounds, Stop, Supervised, Watch};
+use gbench_ci::model::{
+    Conditions, Interleaving, Outcome, ParamValue, Params, Probe, RecordState, RunRecord, Stage,
+};
+use gbench_ci::run::{ConditionsProbe, RoundsSession, StopReason, Supervised};
 use gbench_ci::store::{ComparisonFolder, read_comparison, read_sides};
+use gbench_ci::suite::plan::{RoundsPlan, check_claims, choose_controls, common_cases};
 use gbench_ci::suite::{Action, Benchmark, Source, Suite};
 
 use crate::support::scripted::{
@@ -45,7 +47,7 @@ fn shared(benchmark: &mut Benchmark) {
 /// Headers that ask for lock-step.
 fn asking(plan: &RoundsPlan) -> Vec<RunRecord> {
     let mut comparison = crate::support::rounds::comparison(plan.comparable());
-    (comparison.way, comparison.seed) = (Way::Lockstep, plan.order.seed);
+    (comparison.interleaving, comparison.seed) = (Interleaving::Lockstep, plan.order.seed);
     let mut headers = headers(plan);
     headers.iter_mut().for_each(|header| header.comparison = Some(Box::new(comparison.clone())));
     headers
@@ -64,7 +66,7 @@ fn go<'a>(
     most: u32,
 ) -> (Vec<RunRecord>, Scripted<'a>) {
     let mut executor = Scripted::new(script);
-    let run = Rounds { resume, ..rounds(plan, &mut executor, folder) };
+    let run = RoundsSession { resume, ..rounds(plan, &mut executor, folder) };
     let finished = run.run(headers, &mut Rounded(most)).unwrap();
     (finished.into_iter().map(|side| side.record).collect(), executor)
 }
@@ -162,13 +164,16 @@ fn what_does_not_fit_in_memory_together_alternates_from_the_second_round_on() {
     // A machine that a single page would fill.
     headers.iter_mut().for_each(|header| header.manifest.host.memory_total = Probe::Known(4096));
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
-    let run = Rounds { binary: gbench(), ..rounds(&plan, &mut executor, &comparison) };
+    let run = RoundsSession { binary: gbench(), ..rounds(&plan, &mut executor, &comparison) };
     let finished = run.run(headers, &mut Rounded(1)).unwrap();
     assert!(finished.iter().all(|side| side.record.cases[0].processes[0].lockstep), "nothing was known yet");
     // The program knows no way but in turns, so that the second round fails: it was not alive with another.
     let headers = asking(&plan);
-    let run =
-        Rounds { binary: gbench(), resume: read(&comparison), ..rounds(&plan, &mut executor, &comparison) };
+    let run = RoundsSession {
+        binary: gbench(),
+        resume: read(&comparison),
+        ..rounds(&plan, &mut executor, &comparison)
+    };
     let finished = run.run(headers, &mut Rounded(2)).unwrap();
     let case = &finished[1].record.cases[0];
     assert!(!case.processes[1].lockstep);
@@ -224,7 +229,7 @@ fn a_side_that_fails_takes_no_other_with_it() {
 fn both_sides_of_a_pair_have_the_same_conditions() {
     #[derive(Default)]
     struct Counting(f64);
-    impl Watch for Counting {
+    impl ConditionsProbe for Counting {
         fn begin(&mut self) {}
         fn end(&mut self, _cpu: Option<f64>, wall: f64) -> Option<Conditions> {
             assert_eq!(wall, 0.5);
@@ -236,7 +241,7 @@ fn both_sides_of_a_pair_have_the_same_conditions() {
     let artifacts = tempfile::tempdir().unwrap();
     let folder = new_folder(artifacts.path());
     let (mut executor, mut watch) = (Scripted::new(&noisy), Counting::default());
-    let run = Rounds { watch: Some(&mut watch), ..rounds(&plan, &mut executor, &folder) };
+    let run = RoundsSession { probe: Some(&mut watch), ..rounds(&plan, &mut executor, &folder) };
     let finished = run.run(asking(&plan), &mut Rounded(3)).unwrap();
     for side in &finished {
         let seen: Vec<_> = side.record.cases[0]
@@ -252,14 +257,14 @@ fn both_sides_of_a_pair_have_the_same_conditions() {
 fn after_a_timeout_the_command_runs_for_the_side_that_was_stopped() {
     let plan = plan_with(&["s/a"], 0, &in_turns);
     let script = |started: &Started, nth: usize| match (started.case.as_str(), started.side) {
-        ("s/a", "head") => Fate::Ends(Stop::Stage { stage: Stage::Measure, limit: 1.0, spent: 1.0 }),
+        ("s/a", "head") => Fate::Ends(StopReason::Stage { stage: Stage::Measure, limit: 1.0, spent: 1.0 }),
         _ => noisy(started, nth),
     };
     let artifacts = tempfile::tempdir().unwrap();
     let folder = new_folder(artifacts.path());
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
     let mut both = Both { scripted: Scripted::new(&script), real: &mut executor };
-    let run = Rounds {
+    let run = RoundsSession {
         after_timeout: (vec!["true".into()], artifacts.path().to_owned()),
         ..rounds(&plan, &mut both, &folder)
     };
@@ -303,7 +308,7 @@ fn eventful(started: &Started, nth: usize) -> Fate {
 fn cut_anywhere(plan: &RoundsPlan, headers: &dyn Fn() -> Vec<RunRecord>, script: Script<'_>) {
     let artifacts = tempfile::tempdir().unwrap();
     let (whole, executor) = go(plan, headers(), script, &new_folder(artifacts.path()), Vec::new(), 3);
-    for fate in [Fate::Killed, Fate::Ends(Stop::Interrupt(2))] {
+    for fate in [Fate::Killed, Fate::Ends(StopReason::Interrupt(2))] {
         for at in 0..executor.started.len() {
             let folder = new_folder(artifacts.path());
             let cut = |started: &Started, nth: usize| if nth == at { fate } else { script(started, nth) };
@@ -362,15 +367,15 @@ fn the_points_of_a_benchmark_share_a_process_a_side_and_a_coin() {
 
 #[test]
 fn points_that_are_decided_are_no_longer_asked_for() {
-    use gbench_ci::run::{Next, Referee, RoundsState};
+    use gbench_ci::run::{NextRound, RoundsState, StoppingPolicy};
     /// All three once, then the middle one alone, then the last two.
     struct Choosy(Cell<usize>);
-    impl Referee for Choosy {
-        fn next(&mut self, _: &RoundsState<'_>) -> Next {
+    impl StoppingPolicy for Choosy {
+        fn next(&mut self, _: &RoundsState<'_>) -> NextRound {
             let turn = self.0.get();
             self.0.set(turn + 1);
             let wanted: [&[usize]; 4] = [&[0, 1, 2], &[1], &[0, 2], &[0, 1, 2]];
-            wanted.get(turn).map_or(Next::Stop, |pairs| Next::Measure(pairs.to_vec()))
+            wanted.get(turn).map_or(NextRound::Stop, |pairs| NextRound::Measure(pairs.to_vec()))
         }
     }
     let plan = plan_with(&["s/a"], 0, &shared);
@@ -434,7 +439,7 @@ fn real_processes_take_turns_and_are_shared() {
     let artifacts = tempfile::tempdir().unwrap();
     let comparison = new_folder(artifacts.path());
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
-    let run = Rounds { binary: gbench(), ..rounds(&plan, &mut executor, &comparison) };
+    let run = RoundsSession { binary: gbench(), ..rounds(&plan, &mut executor, &comparison) };
     let finished = run.run(asking(&plan), &mut Rounded(3)).unwrap();
     let case = |side: usize, index: usize| &finished[side].record.cases[index];
     for side in [0, 1] {
@@ -457,12 +462,12 @@ fn real_processes_take_turns_and_are_shared() {
 }
 
 /// Headers as a comparison of commits writes them, for either way.
-fn tossed(plan: &RoundsPlan, way: Way) -> Vec<RunRecord> {
+fn tossed(plan: &RoundsPlan, way: Interleaving) -> Vec<RunRecord> {
     let shown =
         gbench_ci::model::Shown { value: plan.order.seed.into(), origin: gbench_ci::model::Origin::Default };
     let mut headers = asking(plan);
     for header in &mut headers {
-        header.comparison.as_mut().unwrap().way = way;
+        header.comparison.as_mut().unwrap().interleaving = way;
         header.config.insert("coin_seed".into(), shown.clone());
     }
     headers
@@ -479,11 +484,11 @@ fn n7_records_of_every_way_hold_their_own_claims() {
             ("s/gone", "base", 0) => Fate::Fails,
             _ => noisy(started, nth),
         };
-    let ways: [(Way, With); 4] = [
-        (Way::Alternating, &plain),
-        (Way::Alternating, &shared),
-        (Way::Lockstep, &in_turns),
-        (Way::Lockstep, &shared),
+    let ways: [(Interleaving, With); 4] = [
+        (Interleaving::Alternating, &plain),
+        (Interleaving::Alternating, &shared),
+        (Interleaving::Lockstep, &in_turns),
+        (Interleaving::Lockstep, &shared),
     ];
     let held = |folder: &ComparisonFolder, what: &str| {
         let (base, head, control) = read_sides(folder.root()).unwrap();

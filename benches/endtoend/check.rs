@@ -13,7 +13,8 @@ const FACTOR: f64 = 3.0;
 
 /// The fewest rounds that there are, with the slower head, without load. True where all is as it should be.
 pub fn check(commits: &Commits) -> Result<bool, Box<dyn Error>> {
-    let (document, _) = run(commits, Part::Slower, &["--coin", "1", "--rounds", "4", "--controls", "0"])?;
+    let (document, _) =
+        run(commits, Part::Slower, &["--order-seed", "1", "--rounds", "4", "--controls", "0"])?;
     let mut good = true;
     let mut rows = Vec::new();
     for workload in Workload::all() {

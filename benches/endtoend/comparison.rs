@@ -71,7 +71,7 @@ pub fn compare(
     gate: &[String],
 ) -> Result<Came, Box<dyn Error>> {
     let coin = coin(seed, part, index);
-    let mut words = vec!["--coin".to_owned(), coin.to_string()];
+    let mut words = vec!["--order-seed".to_owned(), coin.to_string()];
     words.extend_from_slice(gate);
     let load = Load::start(coin);
     let begin = Instant::now();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::micro::{self, Member};
+use crate::micro::{self, Workload};
 use crate::model::{BenchmarkId, Kind, MetricDeclaration, ParamValue, Params, Setting, Timing};
 use crate::suite::{Action, Benchmark, MetricRule};
 
@@ -14,7 +14,7 @@ pub fn benchmarks(dir: &Path) -> Vec<Benchmark> {
 }
 
 /// `None` for a name that is no id, which a test of the catalogue rules out.
-fn benchmark(member: &Member, dir: &Path) -> Option<Benchmark> {
+fn benchmark(member: &Workload, dir: &Path) -> Option<Benchmark> {
     let id: BenchmarkId = format!("micro/{}", member.name).parse().ok()?;
     let mut it = Benchmark::new(id, Action::Builtin(member.name.into()), dir.to_owned());
     it.description = member.description.into();

@@ -8,9 +8,9 @@ use super::scheduler::rounded;
 use crate::compare::{CalibratedRow, Calibration, Readiness, SCHEMA_CALIBRATION, machine_key};
 use crate::machine;
 use crate::model::{CaseId, Fault, Result, SequentialRule, Strictness};
-use crate::plan::RoundsPlan;
 use crate::report::plural;
-use crate::store::{make_unwatched, write_atomically};
+use crate::store::{create_ignored_dir, write_atomically};
+use crate::suite::plan::RoundsPlan;
 
 const FILE: &str = "calibration.json";
 
@@ -19,7 +19,7 @@ const MOST_NAMED: usize = 5;
 
 /// Keeps a calibration in the place of the one before. Returns its path.
 pub fn keep(store: &Path, bytes: &[u8]) -> Result<PathBuf> {
-    make_unwatched(store).map_err(|error| {
+    create_ignored_dir(store).map_err(|error| {
         Fault::at_path(store, format!("the store cannot be made: {error}"), "choose a writable `--store`")
             .caused_by(&error)
     })?;

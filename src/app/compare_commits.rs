@@ -17,10 +17,10 @@ use crate::model::{
     Comparison, ComparisonPolicy, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Shard, Side,
     shell_word,
 };
-use crate::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::report::plural;
 use crate::run::Finished;
 use crate::store::ComparisonFolder;
+use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::suite::{Benchmark, Gate, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
 
@@ -91,7 +91,7 @@ pub fn measure(
     if let Some(resumed) = &route.resumed {
         resumed.allows(request)?;
     }
-    let seed = match (&route.resumed, request.rounds.coin) {
+    let seed = match (&route.resumed, request.rounds.order_seed) {
         (Some(resumed), _) => resumed.comparison.seed,
         (None, Some(seed)) => seed,
         (None, None) => random::seed(),
@@ -172,7 +172,7 @@ fn comparison(
             None => route.sides.head.fingerprint.clone(),
         },
         seed,
-        way: before.map_or(gate.way.value, |before| before.way),
+        interleaving: before.map_or(gate.interleaving.value, |before| before.interleaving),
         budget: Some(gate.budget.value).filter(|budget| *budget > 0.0),
         rule,
         // What the verdicts mean stays as it was begun, but for what makes the gate stricter.
@@ -226,7 +226,7 @@ fn announce(
     reporter: &Reporter,
 ) {
     let rule = comparison.rule;
-    let controls = plan.lanes.get(2).map_or(0, |_| plan.of_lane(2).count());
+    let controls = plan.arms.get(2).map_or(0, |_| plan.of_arm(2).count());
     let least = plan.comparable() * 2 * rule.screen_rounds as usize + controls * rule.screen_rounds as usize;
     let budget = match comparison.budget {
         Some(seconds) => format!(", within {}", rounded(seconds)),

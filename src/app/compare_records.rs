@@ -12,9 +12,9 @@ use super::stores::{Found, Stores, histories};
 use super::verdict_files::{ANCHOR_PREFIX, write_reports, write_reports_as};
 use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
 use crate::model::{Fault, Result, RunRecord, shell_word};
-use crate::plan::check_claims;
 use crate::run::Finished;
 use crate::store::read_two_records;
+use crate::suite::plan::check_claims;
 use crate::suite::words::ratio_text;
 use crate::suite::{Gate, Overrides, Selection, Suite};
 

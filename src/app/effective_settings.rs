@@ -20,7 +20,7 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
         ("gate.budget".to_owned(), shown(&gate.budget, format_duration(gate.budget.value))),
         ("gate.controls".to_owned(), shown(&gate.controls, gate.controls.value)),
         ("gate.watch".to_owned(), shown(&gate.watch, gate.watch.value)),
-        ("gate.way".to_owned(), shown(&gate.way, gate.way.value.word())),
+        ("gate.way".to_owned(), shown(&gate.interleaving, gate.interleaving.value.word())),
         (
             "gate.inconclusive".to_owned(),
             shown(&gate.inconclusive_fails, policy(gate.inconclusive_fails.value)),

@@ -1,6 +1,6 @@
 //! The way to GitHub out of the environment of this process.
 
-use crate::github::{Client, Endpoint, Limits, Slug, Token};
+use crate::github::{Client, ClientLimits, Endpoint, Slug, Token};
 use crate::model::{Fault, Result};
 
 /// Reading a history costs a request for every run.
@@ -12,7 +12,7 @@ pub fn client_of(slug: &Slug) -> Result<Client> {
     let [api, server] = ["GITHUB_API_URL", "GITHUB_SERVER_URL"].map(variable);
     let endpoint = Endpoint::new(api.as_deref(), server.as_deref());
     let endpoint = endpoint.map_err(|what| fault("GITHUB_API_URL", what))?;
-    let limits = Limits { requests: REQUESTS, ..Limits::default() };
+    let limits = ClientLimits { requests: REQUESTS, ..ClientLimits::default() };
     Ok(Client::new(&endpoint, slug, token()?.as_ref(), limits)?)
 }
 

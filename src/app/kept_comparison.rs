@@ -6,8 +6,8 @@ use super::environment;
 use super::paths::{current_folder, project_root, shown};
 use super::request::SelectionRequest;
 use crate::model::{Fault, Result, RunId, RunRecord};
-use crate::plan::check_claims;
 use crate::store::{keep_whole_rounds, latest_comparison, read_record, read_sides};
+use crate::suite::plan::check_claims;
 use crate::suite::{Benchmark, RunOptions};
 
 /// Where comparisons lie.

@@ -16,10 +16,12 @@ use crate::model::{
     Comparison, Conditions, Exit, Fault, Manifest, RecordState, Result, RunId, RunRecord, RunSource,
     SCHEMA_RECORD, Shown, Side, Strictness, ToolInfo, without_secrets,
 };
-use crate::plan::{Plan, RoundsPlan};
 use crate::report::{self, Format, Options, Style};
-use crate::run::{Finished, Interrupt, Referee, Rounds, Session, Supervised, Watch};
+use crate::run::{
+    ConditionsProbe, Finished, Interrupt, PlanSession, RoundsSession, StoppingPolicy, Supervised,
+};
 use crate::store::{ComparisonFolder, without_temporary};
+use crate::suite::plan::{Plan, RoundsPlan};
 use crate::suite::{Benchmark, Source, Suite};
 
 /// One run of a suite.
@@ -77,7 +79,7 @@ impl Measuring<'_> {
         let binary = own_binary()?;
         let mut executor = executor(&binary)?;
         let mut observer = self.reporter.clone();
-        let session = Session {
+        let session = PlanSession {
             plan,
             executor: &mut executor,
             observer: &mut observer,
@@ -86,10 +88,10 @@ impl Measuring<'_> {
             after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
             artifacts: self.artifacts,
         };
-        let mut watch = machine::Surroundings::here();
-        let watch = suite.gate.watch.value.then_some(&mut watch as &mut dyn Watch);
+        let mut watch = machine::HostConditions::here();
+        let watch = suite.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe);
         session
-            .run_watched(vec![header], watch)?
+            .run_probed(vec![header], watch)?
             .pop()
             .ok_or_else(|| Fault::defect("the run", "gave no record"))
     }
@@ -107,16 +109,16 @@ pub struct RoundsMeasuring<'a> {
 }
 
 impl RoundsMeasuring<'_> {
-    /// One finished record a lane: base, head and, where there are controls, control.
-    pub fn carry_out(self, referee: &mut dyn Referee, reporter: &Reporter) -> Result<Vec<Finished>> {
+    /// One finished record an arm: base, head and, where there are controls, control.
+    pub fn carry_out(self, stopping: &mut dyn StoppingPolicy, reporter: &Reporter) -> Result<Vec<Finished>> {
         let started = SystemTime::now();
         let salt = random::salt();
         let mut headers = Vec::new();
-        for (index, lane) in self.plan.lanes.iter().enumerate() {
-            let (suite, folder) = self.sides[usize::from(lane.side == Some(Side::Head))];
+        for (index, arm) in self.plan.arms.iter().enumerate() {
+            let (suite, folder) = self.sides[usize::from(arm.side == Some(Side::Head))];
             let run_id = RunId::new(started, salt.wrapping_add(index as u32));
             let manifest = machine::manifest(folder);
-            let mut header = header(run_id, started, suite, lane.side, manifest, Some(self.plan.order.seed));
+            let mut header = header(run_id, started, suite, arm.side, manifest, Some(self.plan.order.seed));
             header.comparison = Some(Box::new(self.comparison.clone()));
             headers.push(header);
         }
@@ -126,20 +128,20 @@ impl RoundsMeasuring<'_> {
         let binary = own_binary()?;
         let mut executor = executor(&binary)?;
         let mut observer = reporter.clone();
-        let mut watch = machine::Surroundings::here();
+        let mut watch = machine::HostConditions::here();
         let (head, tree) = self.sides[1];
-        let rounds = Rounds {
+        let rounds = RoundsSession {
             plan: self.plan,
             executor: &mut executor,
             observer: &mut observer,
-            watch: head.gate.watch.value.then_some(&mut watch as &mut dyn Watch),
+            probe: head.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe),
             binary,
             deadline: head.run.deadline.value,
             after_timeout: (head.run.after_timeout.value.clone(), tree.to_path_buf()),
             folder: self.folder,
             resume: self.resume,
         };
-        rounds.run(headers, referee)
+        rounds.run(headers, stopping)
     }
 }
 
@@ -157,13 +159,13 @@ fn same_machine(now: &RunRecord, before: &RunRecord, match_key: &BTreeMap<String
     }
 }
 
-impl Watch for machine::Surroundings {
+impl ConditionsProbe for machine::HostConditions {
     fn begin(&mut self) {
-        machine::Surroundings::begin(self);
+        machine::HostConditions::begin(self);
     }
 
     fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions> {
-        machine::Surroundings::end(self, child_cpu_seconds, wall)
+        machine::HostConditions::end(self, child_cpu_seconds, wall)
     }
 }
 

@@ -8,11 +8,11 @@ use super::progress::Reporter;
 use super::random;
 use super::scheduler::SequentialStopping;
 use crate::compare::{PlantedControl, Verdict, VerdictDocument, limits_of, verdict_of};
-use crate::micro::planted::{PLANTED, WORK};
+use crate::micro::injected::{INJECTED, WORK};
 use crate::model::{Comparison, ComparisonPolicy, Result, RunId, SequentialRule, Setting, Timing};
-use crate::plan::RoundsPlan;
 use crate::stats::seq_e;
 use crate::store::ComparisonFolder;
+use crate::suite::plan::RoundsPlan;
 use crate::suite::{Action, Benchmark, Source, Suite};
 
 /// Per cent of the usual work.
@@ -41,7 +41,7 @@ pub fn planted(artifacts: &Path, home: &Path, seed: u64, reporter: &Reporter) ->
         head: "5 % more work".into(),
         head_changes: None,
         seed,
-        way: Default::default(),
+        interleaving: Default::default(),
         budget: None,
         rule,
         policy: ComparisonPolicy {
@@ -75,11 +75,11 @@ pub fn planted(artifacts: &Path, home: &Path, seed: u64, reporter: &Reporter) ->
 }
 
 fn suite(home: &Path, work: u32) -> Option<Suite> {
-    let id = format!("gbench-ci/{}", PLANTED.name).parse().ok()?;
-    let mut benchmark = Benchmark::new(id, Action::Builtin(PLANTED.name.into()), home.to_owned());
+    let id = format!("gbench-ci/{}", INJECTED.name).parse().ok()?;
+    let mut benchmark = Benchmark::new(id, Action::Builtin(INJECTED.name.into()), home.to_owned());
     benchmark.timing = Timing::Protocol;
-    benchmark.settings.iterations = Setting::default(PLANTED.defaults.iterations);
-    benchmark.settings.warmup = Setting::default(PLANTED.defaults.warmup);
+    benchmark.settings.iterations = Setting::default(INJECTED.defaults.iterations);
+    benchmark.settings.warmup = Setting::default(INJECTED.defaults.warmup);
     benchmark.env.insert(WORK.into(), work.to_string());
     Some(Suite::new("gbench-ci", Source::Builtin, vec![benchmark]))
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::environment;
 use super::paths::current_folder;
-use crate::model::{Fault, NoReference, Origin, Result, Shard, Way, shell_word};
-use crate::plan::keep_shard;
+use crate::model::{Fault, Interleaving, NoReference, Origin, Result, Shard, shell_word};
+use crate::suite::plan::keep_shard;
 use crate::suite::words::counted;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Overrides, Registry, Selection, Suite};
 
@@ -180,10 +180,10 @@ pub struct RoundsRequest {
     /// Seconds for the rounds; 0: until all is decided.
     pub budget: Option<f64>,
     pub rounds: Option<u32>,
-    pub way: Option<Way>,
+    pub interleave: Option<Interleaving>,
     pub controls: Option<u32>,
-    /// Seed of the coin.
-    pub coin: Option<u64>,
+    /// Seed of the random run order.
+    pub order_seed: Option<u64>,
 }
 
 impl RoundsRequest {
@@ -195,8 +195,8 @@ impl RoundsRequest {
         if let Some(rounds) = self.rounds {
             gate.rounds.set(rounds, Origin::Cli("--rounds".into()));
         }
-        if let Some(way) = self.way {
-            gate.way.set(way, Origin::Cli("--way".into()));
+        if let Some(mode) = self.interleave {
+            gate.interleaving.set(mode, Origin::Cli("--interleave".into()));
         }
         if let Some(controls) = self.controls {
             gate.controls.set(controls, Origin::Cli("--controls".into()));

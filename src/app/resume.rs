@@ -23,8 +23,8 @@ impl Resumed {
         let begun = &self.comparison;
         let threshold = request.settings.overrides.threshold;
         let differs = [
-            (request.rounds.coin.is_some_and(|coin| coin != begun.seed), "--coin"),
-            (request.rounds.way.is_some_and(|way| way != begun.way), "--way"),
+            (request.rounds.order_seed.is_some_and(|seed| seed != begun.seed), "--order-seed"),
+            (request.rounds.interleave.is_some_and(|mode| mode != begun.interleaving), "--interleave"),
             (threshold.is_some() && threshold != begun.policy.threshold, "--threshold"),
         ];
         match differs.into_iter().find(|(differs, _)| *differs) {

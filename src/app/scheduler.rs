@@ -13,7 +13,7 @@ use super::progress::Reporter;
 use crate::compare::{CaseProgress, Policy, SeqE, SideInput, case_progress};
 use crate::model::{CaseId, Comparison, RunRecord};
 use crate::report::plural;
-use crate::run::{Next, Referee, RoundsState};
+use crate::run::{NextRound, RoundsState, StoppingPolicy};
 
 /// Seconds between two lines about the same stage.
 const PAUSE: f64 = 15.0;
@@ -161,23 +161,23 @@ struct Suspect {
     at_most: f64,
 }
 
-impl Referee for SequentialStopping {
-    fn next(&mut self, state: &RoundsState<'_>) -> Next {
+impl StoppingPolicy for SequentialStopping {
+    fn next(&mut self, state: &RoundsState<'_>) -> NextRound {
         let screen = self.rule.rule.screen_rounds;
         let unscreened: Vec<usize> =
             state.open().into_iter().filter(|pair| state.pairs[*pair].rounds < screen).collect();
         if let Some(fewest) = unscreened.iter().map(|pair| state.pairs[*pair].rounds).min() {
             self.tell(state, Some(screen.saturating_sub(fewest)), &[]);
             let behind = unscreened.iter().copied().filter(|pair| state.pairs[*pair].rounds == fewest);
-            return Next::Measure(behind.collect());
+            return NextRound::Measure(behind.collect());
         }
         let suspects = self.suspects(state);
         self.tell(state, None, &suspects);
         if suspects.is_empty() {
             // What one side alone has is measured in the first round, also where nothing can be compared.
-            return if state.passes == 0 { Next::Measure(Vec::new()) } else { Next::Stop };
+            return if state.passes == 0 { NextRound::Measure(Vec::new()) } else { NextRound::Stop };
         }
-        Next::Measure(self.chosen(&suspects, state))
+        NextRound::Measure(self.chosen(&suspects, state))
     }
 
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {

@@ -16,10 +16,10 @@ use crate::app::stores::folder_of;
 use crate::app::{calibration, positive_control as control, random};
 use crate::compare::{Calibration, calibrate};
 use crate::model::{Comparison, ComparisonPolicy, Exit, Fault, Result, RunId};
-use crate::plan::{RoundsPlan, common_cases};
 use crate::report::{self, plural};
-use crate::run::{Finished, Next, Referee, RoundsState};
+use crate::run::{Finished, NextRound, RoundsState, StoppingPolicy};
 use crate::store::{ComparisonFolder, write_atomically};
+use crate::suite::plan::{RoundsPlan, common_cases};
 use crate::suite::{Benchmark, Suite};
 
 /// Compare the suite with itself: what can be told apart here
@@ -43,9 +43,9 @@ pub struct CalibrateArgs {
     /// Time for the rounds; cases that have fewer then say so
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     budget: Option<String>,
-    /// Seed of the coin that decides who goes first, and of the tries [default: a fresh one]
-    #[arg(long, value_name = "NUMBER")]
-    coin: Option<u64>,
+    /// Seed of the random run order, and of the tries [default: a fresh one]
+    #[arg(long, alias = "coin", value_name = "NUMBER")]
+    order_seed: Option<u64>,
     /// Leave out the built-in workload with more work on one side
     #[arg(long)]
     no_planted: bool,
@@ -84,7 +84,7 @@ pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -
     let artifacts = home.join(&suite.run.artifacts.value).join("calibrations");
     let reporter = reporter(args.output.quiet);
 
-    let seed = args.coin.unwrap_or_else(random::seed);
+    let seed = args.order_seed.unwrap_or_else(random::seed);
     let comparison = comparison(&suite, seed, overrides.threshold);
     let plan = RoundsPlan::new(&suite, &suite, &[], seed);
     let folder = ComparisonFolder::create(&artifacts, &comparison.id)?;
@@ -132,7 +132,7 @@ fn comparison(suite: &Suite, seed: u64, threshold: Option<f64>) -> Comparison {
         head: "this tree again".into(),
         head_changes: None,
         seed,
-        way: gate.way.value,
+        interleaving: gate.interleaving.value,
         budget: None,
         rule: rule_of(gate, common_cases(suite, suite).len()),
         policy: ComparisonPolicy {
@@ -153,13 +153,15 @@ struct Even {
     budget: f64,
 }
 
-impl Referee for Even {
-    fn next(&mut self, state: &RoundsState<'_>) -> Next {
+impl StoppingPolicy for Even {
+    fn next(&mut self, state: &RoundsState<'_>) -> NextRound {
         let rounds = |pair: &usize| state.pairs[*pair].rounds;
         let open: Vec<usize> = state.open().into_iter().filter(|pair| rounds(pair) < self.rounds).collect();
         match open.iter().map(rounds).min() {
-            Some(fewest) => Next::Measure(open.into_iter().filter(|pair| rounds(pair) == fewest).collect()),
-            None => Next::Stop,
+            Some(fewest) => {
+                NextRound::Measure(open.into_iter().filter(|pair| rounds(pair) == fewest).collect())
+            }
+            None => NextRound::Stop,
         }
     }
 

@@ -25,7 +25,7 @@ use crate::app::stores::{history_of, store_of};
 use crate::app::verdict_files::{exit_from, rendered, write_reports};
 use crate::compare::VerdictDocument;
 use crate::github::Context;
-use crate::github::commands::{self, Tame};
+use crate::github::commands::{self, CommandEscaper};
 use crate::model::{Exit, Fault, Job, NoReference, Result, SCHEMA_JOB};
 use crate::report::Format;
 use crate::store::write_atomically;
@@ -141,7 +141,7 @@ fn in_job(args: &CiArgs, context: &Context, builtins: &[Benchmark], out: &mut im
     guard::warn_of_credentials(out)?;
     let token = commands::stop(out);
     let token = token.map_err(tell::unheard)?;
-    let mut tame = Tame::new(&mut *out);
+    let mut tame = CommandEscaper::new(&mut *out);
     let done = judge(args, Some(context), builtins, &mut tame);
     let tamed = tame.finish().and_then(|out| out.flush());
     wrote(tamed.and_then(|()| commands::resume(out, &token)))?;

@@ -47,7 +47,7 @@ pub struct DemoArgs {
     /// No progress on standard error
     #[arg(long, short)]
     quiet: bool,
-    /// Seed of the coin that decides which side goes first in a round
+    /// Seed of the random order in which the sides of each round run
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 }
@@ -96,7 +96,7 @@ fn request(seed: u64, repository: &Path) -> CommitsRequest {
     CommitsRequest {
         range: Some(RANGE.into()),
         selection: SelectionRequest::of_file(Some(repository.join("gbench.toml"))),
-        rounds: RoundsRequest { coin: Some(seed), ..RoundsRequest::default() },
+        rounds: RoundsRequest { order_seed: Some(seed), ..RoundsRequest::default() },
         ..CommitsRequest::default()
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::terminal::table::columns;
 use super::terminal::write::{write_json, wrote};
 use crate::app::paths::current_folder;
-use crate::machine::{self, Check, Part, Readings, State};
+use crate::machine::{self, CheckSeverity, CheckSubject, MachineCheck, Readings};
 use crate::model::{Exit, Fault, Manifest};
 
 #[derive(Args, Clone, Debug)]
@@ -52,22 +52,22 @@ struct Document<'a> {
     gpu: bool,
     /// Whether the processor, memory, disk and network can be.
     cpu: bool,
-    checks: &'a [Check],
+    checks: &'a [MachineCheck],
     readings: &'a Readings,
 }
 
-fn cpu_works(checks: &[Check]) -> bool {
-    !checks.iter().any(|check| check.part == Part::Host && check.state == State::Problem)
+fn cpu_works(checks: &[MachineCheck]) -> bool {
+    !checks.iter().any(|check| check.part == CheckSubject::Host && check.state == CheckSeverity::Problem)
 }
 
-fn exit(checks: &[Check], gpu_suffices: bool) -> Exit {
+fn exit(checks: &[MachineCheck], gpu_suffices: bool) -> Exit {
     if cpu_works(checks) && gpu_suffices { Exit::Pass } else { Exit::Machine }
 }
 
 /// The verdict first, then one row a check, then the counts.
 fn render(
     manifest: &Manifest,
-    checks: &[Check],
+    checks: &[MachineCheck],
     obstacle: Option<&str>,
     gpu_needed: bool,
     colour: bool,
@@ -86,7 +86,7 @@ fn render(
     text.push('\n');
     let rows = checks.iter().map(|check| {
         let mut said = check.finding.clone();
-        if !check.advice.is_empty() && check.state != State::Ok {
+        if !check.advice.is_empty() && check.state != CheckSeverity::Ok {
             said.push_str("\n-> ");
             said.push_str(&check.advice);
         }
@@ -97,7 +97,7 @@ fn render(
         text.push('\n');
     }
     let count = |state| checks.iter().filter(|check| check.state == state).count();
-    let (problems, warnings) = (count(State::Problem), count(State::Warning));
+    let (problems, warnings) = (count(CheckSeverity::Problem), count(CheckSeverity::Warning));
     text.push_str(&format!("\n{} checks: {problems} problems, {warnings} warnings.\n", checks.len()));
     text
 }
@@ -122,8 +122,8 @@ fn coloured(line: &str, colour: bool) -> String {
 mod tests {
     use super::*;
 
-    fn check(part: Part, state: State) -> Check {
-        Check {
+    fn check(part: CheckSubject, state: CheckSeverity) -> MachineCheck {
+        MachineCheck {
             part,
             name: "clocks".into(),
             state,
@@ -134,16 +134,20 @@ mod tests {
 
     #[test]
     fn only_a_problem_of_the_host_or_a_missing_required_gpu_changes_the_exit_code() {
-        let gpu_problem = [check(Part::Gpu, State::Problem), check(Part::Host, State::Warning)];
+        let gpu_problem = [
+            check(CheckSubject::Gpu, CheckSeverity::Problem),
+            check(CheckSubject::Host, CheckSeverity::Warning),
+        ];
         assert_eq!(exit(&gpu_problem, true), Exit::Pass);
         assert_eq!(exit(&gpu_problem, false), Exit::Machine);
-        assert_eq!(exit(&[check(Part::Host, State::Problem)], true), Exit::Machine);
+        assert_eq!(exit(&[check(CheckSubject::Host, CheckSeverity::Problem)], true), Exit::Machine);
     }
 
     #[test]
     fn colour_changes_no_column_and_touches_states_alone() {
         let manifest = machine::manifest(std::path::Path::new("/"));
-        let checks = [check(Part::Gpu, State::Problem), check(Part::Host, State::Ok)];
+        let checks =
+            [check(CheckSubject::Gpu, CheckSeverity::Problem), check(CheckSubject::Host, CheckSeverity::Ok)];
         let plain = render(&manifest, &checks, Some("no driver"), true, false);
         let coloured = render(&manifest, &checks, Some("no driver"), true, true);
         assert!(!plain.contains('\u{1b}'));

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::terminal::write::wrote;
 use crate::app::measure::own_binary;
-use crate::github::{ApiError, Client, Limits, Token, approval, commands};
-use crate::guard::install::{Allowed, Places, policy, script};
-use crate::guard::sound::{RunnerUser, findings, line};
+use crate::github::{ApiError, Client, ClientLimits, Token, approval, commands};
+use crate::guard::audit::{RunnerUser, findings, line};
+use crate::guard::install::{Allowed, InstalledFiles, policy, script};
 use crate::guard::{GuardPolicy, GuardedJob, decide, log};
 use crate::model::{Exit, Fault, Result};
 use crate::store::write_atomically;
@@ -167,16 +167,16 @@ fn ask(policy: &GuardPolicy, job: &GuardedJob, label: &str) -> Result<std::resul
     };
     let file = policy.forks.as_ref().and_then(|forks| forks.token_file.as_deref());
     let token = file.map(token).transpose()?;
-    let limits = Limits {
+    let limits = ClientLimits {
         requests: 60,
         attempts: 2,
-        patience: Duration::from_secs(5),
+        max_wait: Duration::from_secs(5),
         timeout: Duration::from_secs(5),
         answer: 16 << 20,
-        ..Limits::default()
+        ..ClientLimits::default()
     };
     let by_label = job.labelled.as_ref().is_some_and(|put_on| put_on.to_lowercase() == label.to_lowercase());
-    let asked = approval::Asked { number: pull.number, head: &pull.head, run: run.id, by_label };
+    let asked = approval::ApprovalRequest { number: pull.number, head: &pull.head, run: run.id, by_label };
     let answer = Client::new(&context.endpoint, &context.slug, token.as_ref(), limits)
         .and_then(|client| approval::labelled(&client, asked, label));
     answer.map_err(|error: ApiError| {
@@ -196,13 +196,13 @@ fn token(path: &Path) -> Result<Token> {
 }
 
 impl GuardPlaceArgs {
-    fn places(&self) -> Result<Places> {
+    fn places(&self) -> Result<InstalledFiles> {
         let folder = std::path::absolute(&self.folder)
             .map_err(|error| Fault::at_path(&self.folder, error, "name a folder"))?;
         // The runner puts the path into a line of arguments, where a blank would end it.
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._+-".contains(c);
         match folder.to_str().is_some_and(|text| text.chars().all(plain)) {
-            true => Ok(Places::new(&folder, &own_binary()?)),
+            true => Ok(InstalledFiles::new(&folder, &own_binary()?)),
             false => {
                 let next = "use a path of letters, digits, `.`, `_`, `/`, `+` and `-`";
                 Err(Fault::at_path(folder, "a runner cannot start a script by this path", next))
@@ -278,7 +278,7 @@ fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
 
 /// Whether all is as it has to be.
 fn say_findings(
-    places: &Places,
+    places: &InstalledFiles,
     args: &GuardPlaceArgs,
     user: &RunnerUser,
     out: &mut impl Write,

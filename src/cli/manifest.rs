@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use super::terminal::table::columns;
 use super::terminal::write::{write_json, wrote};
 use crate::app::paths::current_folder;
-use crate::machine::{self, Change};
+use crate::machine::{self, ManifestChange};
 use crate::model::{Exit, Fault, Manifest};
 
 #[derive(Args, Clone, Debug)]
@@ -71,15 +71,15 @@ fn shown(manifest: &Manifest) -> String {
     columns(machine::flat(manifest).into_iter().map(|(field, value)| [field, value]))
 }
 
-fn listed(a: &Path, b: &Path, changes: &[Change], all: bool) -> String {
-    let (volatile, lasting): (Vec<&Change>, Vec<&Change>) =
+fn listed(a: &Path, b: &Path, changes: &[ManifestChange], all: bool) -> String {
+    let (volatile, lasting): (Vec<&ManifestChange>, Vec<&ManifestChange>) =
         changes.iter().partition(|change| change.volatile);
     let mut text = match lasting.len() {
         0 => "Nothing lasting differs.\n".to_owned(),
         1 => "1 field differs.\n".to_owned(),
         some => format!("{some} fields differ.\n"),
     };
-    let shown: Vec<&Change> = if all { changes.iter().collect() } else { lasting };
+    let shown: Vec<&ManifestChange> = if all { changes.iter().collect() } else { lasting };
     if !shown.is_empty() {
         let head = ["field".to_owned(), a.display().to_string(), b.display().to_string()];
         let rows = shown.iter().map(|change| [change.field.clone(), change.a.clone(), change.b.clone()]);
@@ -159,8 +159,12 @@ mod tests {
 
     #[test]
     fn lasting_changes_are_shown_and_fleeting_ones_counted() {
-        let change =
-            |field: &str, volatile| Change { field: field.into(), a: "1".into(), b: "2".into(), volatile };
+        let change = |field: &str, volatile| ManifestChange {
+            field: field.into(),
+            a: "1".into(),
+            b: "2".into(),
+            volatile,
+        };
         let changes = [change("host.kernel", false), change("host.load", true)];
         let (a, b) = (Path::new("a.json"), Path::new("b.json"));
         let some = listed(a, b, &changes, false);

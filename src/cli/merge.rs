@@ -17,7 +17,7 @@ use crate::github::commands;
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
 use crate::report::github::untouched_words;
 use crate::report::{Format, Input, Options, Style};
-use crate::store::{RunFolder, make_unwatched, read_record, write_atomically};
+use crate::store::{RunFolder, create_ignored_dir, read_record, write_atomically};
 
 const JOB: &str = "job.json";
 
@@ -133,7 +133,7 @@ fn write(folder: &Path, merged: &Merged, job: Option<&Job>) -> Result<PathBuf> {
 }
 
 fn prepare(folder: &Path) -> Result<()> {
-    make_unwatched(folder).map_err(|error| {
+    create_ignored_dir(folder).map_err(|error| {
         Fault::at_path(folder, format!("cannot be made: {error}"), "name a writable folder with `--output`")
             .caused_by(&error)
     })

@@ -94,7 +94,7 @@ pub fn main() -> ExitCode {
             let _ = match std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
                 // What a fault quotes must not be obeyed by the job's runner.
                 true => {
-                    let mut err = commands::Tame::new(err);
+                    let mut err = commands::CommandEscaper::new(err);
                     terminal::error::render_fault(&fault, color, &mut err)
                         .and_then(|()| err.finish().map(drop))
                 }

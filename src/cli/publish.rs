@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use super::ci::{FailOn, refuse_contradiction};
 use super::terminal::write::wrote;
 use crate::app::stores::history_of;
-use crate::github::comments::Mode;
-use crate::github::{Context, Event, commands};
+use crate::github::comments::CommentMode;
+use crate::github::{Context, WorkflowEvent, commands};
 use crate::model::{Exit, Fault, Result};
 use crate::suite::Benchmark;
 use place::Place;
@@ -45,7 +45,7 @@ pub struct PublishArgs {
     pub ended: Option<u8>,
     /// When to comment: on-change, always or never
     #[arg(long, value_name = "MODE", default_value = "on-change", value_parser = mode)]
-    pub comment: Mode,
+    pub comment: CommentMode,
     /// Name of the check; several gates of one pull request are told apart by it. A label is added to it
     #[arg(long, value_name = "NAME", default_value = "gbench-ci", value_parser = place::gate_name)]
     pub name: String,
@@ -84,12 +84,12 @@ pub struct PublishArgs {
     pub dry_run: bool,
 }
 
-/// The words of [`Mode`].
-fn mode(word: &str) -> std::result::Result<Mode, String> {
+/// The words of [`CommentMode`].
+fn mode(word: &str) -> std::result::Result<CommentMode, String> {
     match word {
-        "on-change" => Ok(Mode::OnChange),
-        "always" => Ok(Mode::Always),
-        "never" => Ok(Mode::Never),
+        "on-change" => Ok(CommentMode::OnChange),
+        "always" => Ok(CommentMode::Always),
+        "never" => Ok(CommentMode::Never),
         _ => Err("write on-change, always or never".into()),
     }
 }
@@ -109,12 +109,12 @@ pub fn run(args: &PublishArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
         outside(args, builtins, &mut say)?;
         return Ok(Exit::Pass);
     };
-    if context.event == Event::PullRequestTarget {
+    if context.event == WorkflowEvent::PullRequestTarget {
         let what = "pull_request_target runs beside a stranger's code with the rights of the base";
         let next = "publish from a `workflow_run` workflow: `gbench-ci init --github` writes one";
         return Err(Fault::at("the event", what, next).exits(Exit::Machine));
     }
-    if context.event == Event::PullRequest && context.is_fork() {
+    if context.event == WorkflowEvent::PullRequest && context.is_fork() {
         say("nothing is published: a fork's run may only read; the `workflow_run` workflow publishes it")?;
         return Ok(Exit::Pass);
     }

@@ -12,10 +12,10 @@ use crate::app::export::Pattern;
 use crate::app::measure::{RunRequest, measure};
 use crate::app::paths::shown;
 use crate::model::{Exit, Fault, Result, Stage, Timing, format_duration};
-use crate::plan::Plan;
 use crate::report::{self, Format, Options, plural};
 use crate::run::Finished;
 use crate::store::write_atomically;
+use crate::suite::plan::Plan;
 use crate::suite::{Action, Benchmark, Suite, substitute};
 
 /// Measure the suite and keep a record of it

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::History;
 use crate::model::{
-    Better, CaseId, CommonSuite, NoReference, NothingMeasured, Outcome, RunId, RunRecord, Side, Way,
+    Better, CaseId, CommonSuite, Interleaving, NoReference, NothingMeasured, Outcome, RunId, RunRecord, Side,
 };
 
 pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
@@ -211,7 +211,7 @@ pub struct RoundsMethod {
     pub candidates: u32,
     /// Seed of the coin that decided who went first.
     pub seed: u64,
-    pub way: Way,
+    pub way: Interleaving,
     /// Pooled, bias-corrected lag-1 correlation of the differences; near 0 where nothing sticks to a side.
     #[serde(default, rename = "stickiness", skip_serializing_if = "Option::is_none")]
     pub serial_correlation: Option<f64>,

@@ -60,7 +60,7 @@ impl History {
         if same_session(record, head) || strict(base) || strict(head) {
             return;
         }
-        // The lanes of one interleaved run are one session, whatever they are called.
+        // The arms of one interleaved run are one session, whatever they are called.
         if !self.seen.insert(session_of(record)) {
             return;
         }

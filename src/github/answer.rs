@@ -20,13 +20,13 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 
-    pub(super) fn is_elsewhere(&self) -> bool {
+    pub(super) fn is_redirect(&self) -> bool {
         matches!(self.status, 300..=399)
     }
 }
 
 /// How one try ended; all but the first are why there is no whole answer.
-pub(super) enum Tried {
+pub(super) enum Attempt {
     Answered(Answer),
     /// Nothing, or half of something: it may have been done all the same.
     Silent(String),
@@ -36,8 +36,8 @@ pub(super) enum Tried {
 
 /// Errors: the answer is that it lies elsewhere, as for a repository that got another name. It is not gone after: the
 /// token would go along, and what is written would go where nobody said.
-pub(super) fn unmoved(request: &str, answer: Answer) -> ApiResult<Answer> {
-    if !answer.is_elsewhere() {
+pub(super) fn not_redirected(request: &str, answer: Answer) -> ApiResult<Answer> {
+    if !answer.is_redirect() {
         return Ok(answer);
     }
     let (request, status, message) = (request.to_owned(), answer.status, message_of(&answer));
@@ -66,7 +66,7 @@ pub(super) fn too_long(request: &str, most: usize) -> ApiError {
 }
 
 /// The whole body, unless it is longer than it may be.
-pub(super) async fn limited<B>(body: B, most: usize) -> Result<Vec<u8>, Tried>
+pub(super) async fn limited<B>(body: B, most: usize) -> Result<Vec<u8>, Attempt>
 where
     B: http_body::Body,
     B::Data: AsRef<[u8]>,
@@ -75,11 +75,11 @@ where
     let mut bytes = Vec::new();
     let mut body = std::pin::pin!(body);
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Tried::Silent(root_cause(&error)))?;
+        let frame = frame.map_err(|error| Attempt::Silent(root_cause(&error)))?;
         if let Some(data) = frame.data_ref() {
             bytes.extend_from_slice(data.as_ref());
             if bytes.len() > most {
-                return Err(Tried::TooLong(most));
+                return Err(Attempt::TooLong(most));
             }
         }
     }

@@ -10,16 +10,16 @@ use std::time::SystemTime;
 
 use serde::Deserialize;
 
+use super::address::Sha;
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
-use super::place::Sha;
 
 /// Pages of 100 events of a pull request.
 const PAGES: u32 = 20;
 
 /// A job of a pull request that asks for leave.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct ApprovalRequest<'a> {
     pub number: u64,
     /// The commit that the job is about.
     pub head: &'a Sha,
@@ -66,7 +66,7 @@ struct Run {
 }
 
 /// Inner `Err`: why the job may not run, a part of a sentence.
-pub fn labelled(client: &Client, asked: Asked<'_>, label: &str) -> ApiResult<Result<(), String>> {
+pub fn labelled(client: &Client, asked: ApprovalRequest<'_>, label: &str) -> ApiResult<Result<(), String>> {
     let refused = |why: String| Ok(Err(why));
     let shown = label.escape_debug();
     let is_it = |name: &str| name.to_lowercase() == label.to_lowercase();

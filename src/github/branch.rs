@@ -18,10 +18,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::client::{Client, jittered};
+use super::address::Sha;
+use super::client::Client;
 use super::error::{ApiError, ApiResult};
-use super::place::Sha;
-use crate::model::{Exit, Fault, Result};
+use crate::model::{Exit, Fault, Result, backoff};
 
 /// Times that a commit is tried to be put on a branch on which others write, too.
 pub const TRIES: u32 = 8;
@@ -31,7 +31,7 @@ pub const TRIES: u32 = 8;
 const SPREAD: u32 = 16;
 
 /// Between two tries.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// What a branch is at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub enum TreeKind {
 
 /// What is to be done on a tip that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum BranchChange {
     /// Files by path from the root. The first is there only where all of them are.
     Add(Vec<(String, Vec<u8>)>),
     /// All of it is there.
@@ -80,18 +80,18 @@ pub struct Added {
 
 /// Why a look at a tip ended without a step: GitHub, which may be asked again, or what was found there.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum AppendError {
     Api(ApiError),
     Fault(Fault),
 }
 
-impl From<ApiError> for Trouble {
+impl From<ApiError> for AppendError {
     fn from(error: ApiError) -> Self {
         Self::Api(error)
     }
 }
 
-impl From<Fault> for Trouble {
+impl From<Fault> for AppendError {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
     }
@@ -258,26 +258,26 @@ pub fn append(
     client: &Client,
     branch: &str,
     message: &str,
-    look: &mut dyn FnMut(Option<&BranchTip>) -> Result<Step, Trouble>,
+    decide: &mut dyn FnMut(Option<&BranchTip>) -> Result<BranchChange, AppendError>,
 ) -> Result<Added> {
     let mut writer = Writer { client, branch, message, seen: None, blobs: Vec::new(), sent: false };
     let mut last = None;
     for tried in 0..TRIES {
         let begun = Instant::now();
-        match writer.try_once(look) {
+        match writer.try_once(decide) {
             Ok(added) => return Ok(added),
-            Err(Trouble::Fault(fault)) => return Err(fault),
-            Err(Trouble::Api(error)) if may_pass(&error) => {
+            Err(AppendError::Fault(fault)) => return Err(fault),
+            Err(AppendError::Api(error)) if may_pass(&error) => {
                 if tried + 1 < TRIES {
                     let pause = client.limits().pause.max(begun.elapsed() * SPREAD);
-                    client.sleep(jittered(pause * 2_u32.pow(tried)).min(LONGEST_PAUSE));
+                    client.sleep(backoff::pause(pause, tried).min(MAX_PAUSE));
                 }
                 if matches!(error, ApiError::Unreachable { .. }) {
                     writer.seen = None;
                 }
                 last = Some(error);
             }
-            Err(Trouble::Api(error)) => return Err(said(branch, error)),
+            Err(AppendError::Api(error)) => return Err(said(branch, error)),
         }
     }
     let why = last.map_or_else(String::new, |error| format!("; the last time {error}"));
@@ -341,8 +341,8 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn try_once(
         &mut self,
-        look: &mut dyn FnMut(Option<&BranchTip>) -> Result<Step, Trouble>,
-    ) -> Result<Added, Trouble> {
+        decide: &mut dyn FnMut(Option<&BranchTip>) -> Result<BranchChange, AppendError>,
+    ) -> Result<Added, AppendError> {
         let tip = tip(self.client, self.branch)?;
         let seen = match (self.seen.take(), &tip) {
             (Some(files), Some(tip)) => (!self.has_any(tip, &files)?).then_some(files),
@@ -350,12 +350,12 @@ impl Writer<'_> {
         };
         let files = match (seen, &tip) {
             (Some(files), _) => files,
-            (None, tip) => match (look(tip.as_ref())?, tip) {
-                (Step::Add(files), _) => files,
-                (Step::Nothing, Some(tip)) => {
+            (None, tip) => match (decide(tip.as_ref())?, tip) {
+                (BranchChange::Add(files), _) => files,
+                (BranchChange::Nothing, Some(tip)) => {
                     return Ok(Added { commit: tip.commit.clone(), already: !self.sent });
                 }
-                (Step::Nothing, None) => {
+                (BranchChange::Nothing, None) => {
                     let what = "nothing is to be added to a branch that is not there";
                     return Err(Fault::at(self.branch, what, "report this as a defect of gbench-ci").into());
                 }
@@ -417,7 +417,7 @@ impl Writer<'_> {
             match self.client.create::<Object>(&route, body, || Ok(None)) {
                 Ok(object) => return sha(&format!("POST {route}"), &object.sha),
                 Err(error) if error.status() == Some(409) && may_pass(&error) && tries < limits.attempts => {
-                    self.client.sleep(jittered(limits.pause));
+                    self.client.sleep(backoff::pause(limits.pause, 0));
                     tries += 1;
                 }
                 Err(error) => return Err(error),

@@ -4,82 +4,30 @@
 //! GitHub appends the annotations of every change of a check, and takes none back. So after a change that nobody knows
 //! the end of, the annotations that are there are read, and only the missing ones are sent.
 
+mod commit_status;
+mod conclusion;
 mod output;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use commit_status::StatusWritten;
+use conclusion::CommitState;
+pub use conclusion::{CheckConclusion, CheckStatus};
 pub(super) use output::cut;
-use output::{AT_ONCE, Remark};
+use output::{AT_ONCE, ExistingAnnotation};
 pub use output::{Annotation, AnnotationLevel, CheckOutput};
 
+use super::address::{Sha, encoded};
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
-use super::place::{Sha, encoded};
-use super::statuses::{self, Set, State};
-use super::writes::{Stop, until_known};
+use super::optimistic::{UpdateError, retry_update};
 
 /// Pages of 100 checks of one name on one commit.
 const PAGES: u32 = 10;
 /// How a check of ours begins its `external_id`. The jobs of a workflow are checks of the same app, and one of them may
 /// have the same name.
 const OURS: &str = "gbench-ci/";
-
-/// How a check ends. `Failure` and `ActionRequired` stop a protected branch, `Neutral` does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckConclusion {
-    Success,
-    Failure,
-    Neutral,
-    Cancelled,
-    ActionRequired,
-    Skipped,
-    TimedOut,
-}
-
-impl CheckConclusion {
-    /// GitHub's word.
-    pub fn word(self) -> &'static str {
-        match self {
-            CheckConclusion::Success => "success",
-            CheckConclusion::Failure => "failure",
-            CheckConclusion::Neutral => "neutral",
-            CheckConclusion::Cancelled => "cancelled",
-            CheckConclusion::ActionRequired => "action_required",
-            CheckConclusion::Skipped => "skipped",
-            CheckConclusion::TimedOut => "timed_out",
-        }
-    }
-
-    /// As GitHub calls it; `None` for a word that is not ours.
-    pub fn of_word(word: &str) -> Option<Self> {
-        Self::GENTLEST_FIRST.into_iter().find(|one| one.word() == word)
-    }
-
-    /// Of two, the one that counts for both is the greater.
-    pub fn gravity(self) -> usize {
-        Self::GENTLEST_FIRST.iter().position(|one| *one == self).unwrap_or(Self::GENTLEST_FIRST.len())
-    }
-
-    const GENTLEST_FIRST: [Self; 7] = [
-        Self::Success,
-        Self::Skipped,
-        Self::Neutral,
-        Self::Cancelled,
-        Self::TimedOut,
-        Self::ActionRequired,
-        Self::Failure,
-    ];
-
-    /// A status knows fewer words: what does not stop a branch as a check does not as a status.
-    fn state(self) -> State {
-        match self {
-            CheckConclusion::Success | CheckConclusion::Neutral | CheckConclusion::Skipped => State::Success,
-            CheckConclusion::Failure | CheckConclusion::ActionRequired => State::Failure,
-            CheckConclusion::Cancelled | CheckConclusion::TimedOut => State::Error,
-        }
-    }
-}
 
 /// Where it stands now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,15 +42,6 @@ pub enum Reported {
     Ended,
 }
 
-/// How the check of a name stands on a commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stand {
-    /// Number and attempt of the run that wrote it.
-    pub run: (u64, u32),
-    /// GitHub's word; `None` while it is in progress.
-    pub conclusion: Option<String>,
-}
-
 /// The `external` of a workflow run: later ones of the same commit are not overwritten by earlier ones.
 pub fn external(run: u64, attempt: u32) -> String {
     format!("{run}/{attempt}")
@@ -110,10 +49,10 @@ pub fn external(run: u64, attempt: u32) -> String {
 
 /// How the check of this name stands; `None` where we have written none. Where checks may not be read the status counts,
 /// and where neither may be, nothing is known.
-pub fn stand(client: &Client, name: &str, head: &Sha) -> ApiResult<Option<Stand>> {
+pub fn stand(client: &Client, name: &str, head: &Sha) -> ApiResult<Option<CheckStatus>> {
     let ours = match ours(client, name, head) {
         Err(refused) if is_refusal(&refused) => {
-            return match statuses::stand(client, name, head) {
+            return match commit_status::stand(client, name, head) {
                 Err(refused) if is_refusal(&refused) => Ok(None),
                 stand => stand,
             };
@@ -122,7 +61,7 @@ pub fn stand(client: &Client, name: &str, head: &Sha) -> ApiResult<Option<Stand>
     };
     let of = |check: &Check| {
         let run = check.external().and_then(order)?;
-        Some(Stand { run, conclusion: check.conclusion.clone().filter(|_| check.is_completed()) })
+        Some(CheckStatus { run, conclusion: check.conclusion.clone().filter(|_| check.is_completed()) })
     };
     Ok(ours.iter().filter_map(of).max_by_key(|stand| stand.run))
 }
@@ -237,15 +176,23 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn done(&self) -> ApiResult<Reported> {
-        match until_known(self.client, || self.step()) {
+        match retry_update(self.client, || self.step()) {
             Err(refused) if is_refusal(&refused) => {
-                let state = self.conclusion.map_or(State::Pending, CheckConclusion::state);
+                let state = self.conclusion.map_or(CommitState::Pending, CheckConclusion::state);
                 let title = &self.output.title;
                 let mine = order(self.external);
-                match statuses::set(self.client, self.name, self.head, state, title, self.details_url, mine) {
-                    Ok(Set::Done) => Ok(Reported::Status),
-                    Ok(Set::Superseded) => Ok(Reported::Superseded),
-                    Ok(Set::Ended) => Ok(Reported::Ended),
+                match commit_status::set(
+                    self.client,
+                    self.name,
+                    self.head,
+                    state,
+                    title,
+                    self.details_url,
+                    mine,
+                ) {
+                    Ok(StatusWritten::Done) => Ok(Reported::Status),
+                    Ok(StatusWritten::Superseded) => Ok(Reported::Superseded),
+                    Ok(StatusWritten::Ended) => Ok(Reported::Ended),
                     // The permission to ask for is the first one's.
                     Err(error) if is_refusal(&error) => Err(refused),
                     Err(error) => Err(error),
@@ -255,7 +202,7 @@ impl Report<'_> {
         }
     }
 
-    fn step(&self) -> Result<Reported, Stop> {
+    fn step(&self) -> Result<Reported, UpdateError> {
         let mut ours = ours(self.client, self.name, self.head)?;
         if let Some((above, reported)) = self.above(&ours) {
             self.repeat(above, &ours)?;
@@ -273,7 +220,7 @@ impl Report<'_> {
         let missing = self.missing(&check)?;
         let written = match self.write(&check, &missing) {
             // It carries our sign but belongs to another app.
-            Err(Stop::Known(error)) if is_refusal(&error) => return self.create(),
+            Err(UpdateError::Final(error)) if is_refusal(&error) => return self.create(),
             written => written?,
         };
         match self.stands_in(&written) {
@@ -332,37 +279,37 @@ impl Report<'_> {
         Ok(())
     }
 
-    fn create(&self) -> Result<Reported, Stop> {
+    fn create(&self) -> Result<Reported, UpdateError> {
         let annotations = self.output.fitting();
         let (first, rest) = annotations.split_at(annotations.len().min(AT_ONCE));
         let mut body = self.body(first);
         body["name"] = json!(self.name);
         body["head_sha"] = json!(self.head.as_str());
         let route = self.client.route("/check-runs");
-        let check: Check = self.client.post_once(&route, &body).map_err(Stop::of_write)?;
+        let check: Check = self.client.post_once(&route, &body).map_err(UpdateError::of_write)?;
         self.append(&check, rest)?;
         // Another job may have looked at the same time and found none either: whoever comes second sees both.
         let now = ours(self.client, self.name, self.head)?;
         let others: Vec<Check> = now.into_iter().filter(|other| other.id != check.id).collect();
         match others.iter().any(|other| other.id > check.id) || self.above(&others).is_some() {
-            true => Err(Stop::overtaken(format!("POST {route}"))),
+            true => Err(UpdateError::conflict(format!("POST {route}"))),
             false => Ok(check.reported()),
         }
     }
 
     /// Brings a check up to date, with those annotations that it lacks.
-    fn write(&self, check: &Check, missing: &[Annotation]) -> Result<Check, Stop> {
+    fn write(&self, check: &Check, missing: &[Annotation]) -> Result<Check, UpdateError> {
         let (first, rest) = missing.split_at(missing.len().min(AT_ONCE));
         let written =
-            self.client.patch_once(&self.route(check), &self.body(first)).map_err(Stop::of_write)?;
+            self.client.patch_once(&self.route(check), &self.body(first)).map_err(UpdateError::of_write)?;
         self.append(check, rest)?;
         Ok(written)
     }
 
-    fn append(&self, check: &Check, annotations: &[Annotation]) -> Result<(), Stop> {
+    fn append(&self, check: &Check, annotations: &[Annotation]) -> Result<(), UpdateError> {
         for some in annotations.chunks(AT_ONCE) {
             let body = json!({ "output": self.output.sent(some) });
-            self.client.patch_once::<Check>(&self.route(check), &body).map_err(Stop::of_write)?;
+            self.client.patch_once::<Check>(&self.route(check), &body).map_err(UpdateError::of_write)?;
         }
         Ok(())
     }
@@ -401,7 +348,7 @@ impl Report<'_> {
             return Ok(wanted);
         }
         let route = format!("{}/annotations", self.route(check));
-        let there: Vec<Remark> = self.client.pages(&route, None, PAGES)?;
+        let there: Vec<ExistingAnnotation> = self.client.pages(&route, None, PAGES)?;
         Ok(output::missing(wanted, there))
     }
 

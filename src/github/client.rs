@@ -1,4 +1,4 @@
-//! One repository's door to GitHub: octocrab carries the requests, and whether one is sent again is decided here.
+//! The client of one repository at GitHub: octocrab carries the requests, and whether one is sent again is decided here.
 //!
 //! Reading and overwriting are repeated after a server error or no answer. Creating is not: whoever creates says how
 //! to find what may have been created, and only what is not there is asked for again. A rate limit is waited for as
@@ -11,56 +11,25 @@ use http::{HeaderValue, Method};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::answer::{Answer, Tried, limited, message_of, parsed, root_cause, too_long, unmoved};
+use super::address::{Endpoint, Slug, Token};
+use super::answer::{Answer, Attempt, limited, message_of, not_redirected, parsed, root_cause, too_long};
+use super::backoff::{Backoff, ClientLimits, limited_for};
 use super::error::{ApiError, ApiResult};
-pub(super) use super::patience::jittered;
-use super::patience::{Wait, limited_for};
-use super::place::{Endpoint, Slug, Token};
-
-/// How much one run may ask of GitHub.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Requests of one client, repeated ones among them. GitHub gives a repository's jobs 1,000 an hour together.
-    pub requests: u32,
-    /// Times that one call is tried.
-    pub attempts: u32,
-    /// The first pause between two tries; each one after it doubles.
-    pub pause: Duration,
-    /// The longest time that one call waits altogether.
-    pub patience: Duration,
-    /// For one request and its answer.
-    pub timeout: Duration,
-    /// Bytes of an answer, beyond which it is not read on.
-    pub answer: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            requests: 200,
-            attempts: 5,
-            pause: Duration::from_secs(1),
-            patience: Duration::from_secs(180),
-            timeout: Duration::from_secs(30),
-            answer: 100 << 20,
-        }
-    }
-}
 
 /// One repository of one server, with or without a token. Not for several threads at once: each makes its own.
 pub struct Client {
     transport: octocrab::Octocrab,
-    /// For what lies elsewhere: no token goes with it.
-    stranger: reqwest::Client,
+    /// Follows a redirect to a file; it holds no credentials.
+    redirect_client: reqwest::Client,
     runtime: tokio::runtime::Runtime,
     endpoint: Endpoint,
     slug: Slug,
-    limits: Limits,
-    spent: Cell<u32>,
+    limits: ClientLimits,
+    requests_used: Cell<u32>,
 }
 
-/// What follows from a try.
-enum Fate {
+/// The outcome of one attempt.
+enum AttemptOutcome {
     Done(Answer),
     /// GitHub did nothing and says when to come back.
     Later(Duration),
@@ -71,7 +40,12 @@ enum Fate {
 
 impl Client {
     /// Errors: the machine's certificates or the address cannot be used.
-    pub fn new(endpoint: &Endpoint, slug: &Slug, token: Option<&Token>, limits: Limits) -> ApiResult<Self> {
+    pub fn new(
+        endpoint: &Endpoint,
+        slug: &Slug,
+        token: Option<&Token>,
+        limits: ClientLimits,
+    ) -> ApiResult<Self> {
         let fault = |cause: String| ApiError::Unreachable { request: endpoint.api.clone(), cause };
         // Fails only where another part of the process has installed one already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -81,7 +55,7 @@ impl Client {
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| fault(error.to_string()))?;
-        let (ours, stranger) = (build()?, build()?);
+        let (ours, redirect_client) = (build()?, build()?);
         let mut builder = octocrab::Octocrab::builder()
             .base_uri(endpoint.api.as_str())
             .map_err(|error| fault(root_cause(&error)))?;
@@ -94,12 +68,12 @@ impl Client {
         drop(inside);
         Ok(Self {
             transport,
-            stranger,
+            redirect_client,
             runtime,
             endpoint: endpoint.clone(),
             slug: slug.clone(),
             limits,
-            spent: Cell::new(0),
+            requests_used: Cell::new(0),
         })
     }
 
@@ -112,8 +86,8 @@ impl Client {
     }
 
     /// Requests sent so far.
-    pub fn spent(&self) -> u32 {
-        self.spent.get()
+    pub fn requests_used(&self) -> u32 {
+        self.requests_used.get()
     }
 
     /// A route of this client's repository: `/repos/OWNER/NAME` and what follows, which begins with a slash.
@@ -121,7 +95,7 @@ impl Client {
         format!("{}{rest}", self.slug.route())
     }
 
-    /// Reads. Tried again after server errors and silence.
+    /// Reads. It tries again after server errors and silence.
     pub fn get<T: DeserializeOwned>(&self, route: &str) -> ApiResult<T> {
         let request = format!("GET {route}");
         parsed(&request, &self.again(Method::GET, route, None)?)
@@ -168,13 +142,13 @@ impl Client {
         mut find: impl FnMut() -> ApiResult<Option<T>>,
     ) -> ApiResult<T> {
         let request = format!("POST {route}");
-        let mut wait = Wait::new(&self.limits);
+        let mut wait = Backoff::new(&self.limits);
         loop {
-            match self.fate(&request, self.once(Method::POST, route, Some(body))?) {
-                Fate::Done(answer) => return parsed(&request, &unmoved(&request, answer)?),
-                Fate::Refused(error) => return Err(error),
-                Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
-                Fate::Uncertain(cause) => {
+            match self.outcome_of(&request, self.once(Method::POST, route, Some(body))?) {
+                AttemptOutcome::Done(answer) => return parsed(&request, &not_redirected(&request, answer)?),
+                AttemptOutcome::Refused(error) => return Err(error),
+                AttemptOutcome::Later(pause) => self.sleep(wait.asked(&request, pause)?),
+                AttemptOutcome::Uncertain(cause) => {
                     let pause = wait.next(&request, &cause);
                     self.sleep(*pause.as_ref().unwrap_or(&Duration::ZERO));
                     // After the last try too: it may have been the one that was done.
@@ -200,13 +174,13 @@ impl Client {
 
     fn once_or_later<T: DeserializeOwned>(&self, method: Method, route: &str, body: &Value) -> ApiResult<T> {
         let request = format!("{method} {route}");
-        let mut wait = Wait::new(&self.limits);
+        let mut wait = Backoff::new(&self.limits);
         loop {
-            match self.fate(&request, self.once(method.clone(), route, Some(body))?) {
-                Fate::Done(answer) => return parsed(&request, &unmoved(&request, answer)?),
-                Fate::Refused(error) => return Err(error),
-                Fate::Uncertain(cause) => return Err(ApiError::Unreachable { request, cause }),
-                Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
+            match self.outcome_of(&request, self.once(method.clone(), route, Some(body))?) {
+                AttemptOutcome::Done(answer) => return parsed(&request, &not_redirected(&request, answer)?),
+                AttemptOutcome::Refused(error) => return Err(error),
+                AttemptOutcome::Uncertain(cause) => return Err(ApiError::Unreachable { request, cause }),
+                AttemptOutcome::Later(pause) => self.sleep(wait.asked(&request, pause)?),
             }
         }
     }
@@ -219,7 +193,7 @@ impl Client {
         }
     }
 
-    /// The bytes behind a route that answers with them or points to where they are. At most [`Limits::answer`].
+    /// The bytes behind a route that answers with them or points to where they are. At most [`ClientLimits::answer`].
     /// The token stays here when another host is pointed to.
     pub fn download(&self, route: &str) -> ApiResult<Vec<u8>> {
         self.download_within(route, self.limits.answer)
@@ -229,67 +203,69 @@ impl Client {
     pub fn download_within(&self, route: &str, most: usize) -> ApiResult<Vec<u8>> {
         let most = most.min(self.limits.answer);
         let answer = self.answered(Method::GET, route, None)?;
-        let Some(place) = answer.header("location").filter(|_| answer.is_elsewhere()) else {
+        let Some(location) = answer.header("location").filter(|_| answer.is_redirect()) else {
             let request = format!("GET {route}");
-            let body = unmoved(&request, answer)?.body;
+            let body = not_redirected(&request, answer)?.body;
             return if body.len() <= most { Ok(body) } else { Err(too_long(&request, most)) };
         };
         // Its query is a key to the file; it must stand in no message.
-        let request = format!("GET {}", place.split('?').next().unwrap_or_default());
-        if self.endpoint.api.starts_with("https:") && !place.starts_with("https:") {
+        let request = format!("GET {}", location.split('?').next().unwrap_or_default());
+        if self.endpoint.api.starts_with("https:") && !location.starts_with("https:") {
             let cause = "the file lies where anyone on the way can read it".into();
             return Err(ApiError::Unreadable { request, cause });
         }
-        let place = place.to_owned();
-        let mut wait = Wait::new(&self.limits);
+        let location = location.to_owned();
+        let mut wait = Backoff::new(&self.limits);
         loop {
             self.count()?;
             let exchange = async {
-                let answer = self.stranger.get(&place).send().await;
-                let answer = answer.map_err(|error| Tried::Silent(root_cause(&error.without_url())))?;
+                let answer = self.redirect_client.get(&location).send().await;
+                let answer = answer.map_err(|error| Attempt::Silent(root_cause(&error.without_url())))?;
                 let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
                 let body = limited(reqwest::Body::from(answer), most).await?;
                 Ok(Answer { status, headers, body })
             };
-            let tried = self.runtime.block_on(exchange).map_or_else(|broken| broken, Tried::Answered);
-            match self.fate(&request, tried) {
-                Fate::Done(answer) => return unmoved(&request, answer).map(|answer| answer.body),
-                Fate::Refused(error) => return Err(error),
-                Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
-                Fate::Uncertain(cause) => self.sleep(wait.next(&request, &cause)?),
+            let attempt = self.runtime.block_on(exchange).map_or_else(|broken| broken, Attempt::Answered);
+            match self.outcome_of(&request, attempt) {
+                AttemptOutcome::Done(answer) => {
+                    return not_redirected(&request, answer).map(|answer| answer.body);
+                }
+                AttemptOutcome::Refused(error) => return Err(error),
+                AttemptOutcome::Later(pause) => self.sleep(wait.asked(&request, pause)?),
+                AttemptOutcome::Uncertain(cause) => self.sleep(wait.next(&request, &cause)?),
             }
         }
     }
 
     /// Sends until it is answered here, for what may be sent again.
     fn again(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Answer> {
-        unmoved(&format!("{method} {route}"), self.answered(method.clone(), route, body)?)
+        not_redirected(&format!("{method} {route}"), self.answered(method.clone(), route, body)?)
     }
 
     /// Likewise, where the answer may be that it lies elsewhere.
     fn answered(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Answer> {
         let request = format!("{method} {route}");
-        let mut wait = Wait::new(&self.limits);
+        let mut wait = Backoff::new(&self.limits);
         loop {
-            match self.fate(&request, self.once(method.clone(), route, body)?) {
-                Fate::Done(answer) => return Ok(answer),
-                Fate::Refused(error) => return Err(error),
-                Fate::Later(pause) => self.sleep(wait.asked(&request, pause)?),
-                Fate::Uncertain(cause) => self.sleep(wait.next(&request, &cause)?),
+            match self.outcome_of(&request, self.once(method.clone(), route, body)?) {
+                AttemptOutcome::Done(answer) => return Ok(answer),
+                AttemptOutcome::Refused(error) => return Err(error),
+                AttemptOutcome::Later(pause) => self.sleep(wait.asked(&request, pause)?),
+                AttemptOutcome::Uncertain(cause) => self.sleep(wait.next(&request, &cause)?),
             }
         }
     }
 
     fn count(&self) -> ApiResult<()> {
-        let spent = self.spent.get();
-        if spent >= self.limits.requests {
-            return Err(ApiError::Spent { requests: spent });
+        let requests_used = self.requests_used.get();
+        if requests_used >= self.limits.requests {
+            return Err(ApiError::RequestsUsed { requests: requests_used });
         }
-        self.spent.set(spent + 1);
+        self.requests_used.set(requests_used + 1);
         Ok(())
     }
 
-    fn once(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Tried> {
+    fn once(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Attempt> {
         self.count()?;
         let uri = format!("{}{route}", self.endpoint.api);
         let request = format!("{method} {route}");
@@ -302,35 +278,40 @@ impl Client {
         message.headers_mut().insert("x-github-api-version", HeaderValue::from_static("2022-11-28"));
         let exchange = async {
             let answer = self.transport.execute(message).await;
-            let answer = answer.map_err(|error| Tried::Silent(root_cause(&error)))?;
+            let answer = answer.map_err(|error| Attempt::Silent(root_cause(&error)))?;
             let (parts, body) = answer.into_parts();
             let body = limited(body, self.limits.answer).await?;
             Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
         };
         let answered =
             self.runtime.block_on(async { tokio::time::timeout(self.limits.timeout, exchange).await });
-        let late = |_| Tried::Silent(format!("no answer within {} s", self.limits.timeout.as_secs_f64()));
-        Ok(answered.map_or_else(late, |tried| tried.map_or_else(|broken| broken, Tried::Answered)))
+        let late = |_| Attempt::Silent(format!("no answer within {} s", self.limits.timeout.as_secs_f64()));
+        Ok(answered.map_or_else(late, |read| read.map_or_else(|broken| broken, Attempt::Answered)))
     }
 
-    fn fate(&self, request: &str, tried: Tried) -> Fate {
-        let answer = match tried {
-            Tried::Silent(cause) => return Fate::Uncertain(cause),
-            Tried::TooLong(most) => return Fate::Refused(too_long(request, most)),
-            Tried::Answered(answer) => answer,
+    fn outcome_of(&self, request: &str, attempt: Attempt) -> AttemptOutcome {
+        let answer = match attempt {
+            Attempt::Silent(cause) => return AttemptOutcome::Uncertain(cause),
+            Attempt::TooLong(most) => return AttemptOutcome::Refused(too_long(request, most)),
+            Attempt::Answered(answer) => answer,
         };
         if answer.status < 400 {
-            return Fate::Done(answer);
+            return AttemptOutcome::Done(answer);
         }
         let message = message_of(&answer);
         if let Some(pause) = limited_for(&answer, &message) {
-            return Fate::Later(pause);
+            return AttemptOutcome::Later(pause);
         }
         match answer.status {
-            408 | 500..=599 => Fate::Uncertain(format!("GitHub answers {}", answer.status)),
+            408 | 500..=599 => AttemptOutcome::Uncertain(format!("GitHub answers {}", answer.status)),
             status => {
                 let wanted = answer.header("x-accepted-github-permissions").map(str::to_owned);
-                Fate::Refused(ApiError::Refused { request: request.to_owned(), status, message, wanted })
+                AttemptOutcome::Refused(ApiError::Refused {
+                    request: request.to_owned(),
+                    status,
+                    message,
+                    wanted,
+                })
             }
         }
     }
@@ -340,7 +321,7 @@ impl Client {
         std::thread::sleep(time);
     }
 
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &ClientLimits {
         &self.limits
     }
 }

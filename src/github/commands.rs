@@ -1,15 +1,15 @@
 //! What a step says to its runner: commands in the log, and the files behind `GITHUB_OUTPUT` and `GITHUB_STEP_SUMMARY`.
 //!
 //! The runner obeys every line of a step's output that looks like a command, whoever wrote it. So text from elsewhere
-//! goes through [`line()`] or [`Tame`] on its way to the log, through [`data`] or [`property`] on its way into a command,
+//! goes through [`line()`] or [`CommandEscaper`] on its way to the log, through [`data`] or [`property`] on its way into a command,
 //! and stands between [`stop`] and [`resume`]. Facts: docs.github.com, "Workflow commands for GitHub Actions"; the
 //! runner itself reads `::` at the beginning of a line, after any blanks, and the older `##[` anywhere in it.
 
 use std::fs::OpenOptions;
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::time::SystemTime;
+
+use rand::RngExt;
 
 use crate::model::{Fault, Result, is_unseen};
 
@@ -113,20 +113,18 @@ pub fn resume(out: &mut impl Write, token: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// 128 bits in hexadecimal: SipHash keyed with the system's randomness, which the standard library asks for.
+/// 128 random bits in hexadecimal.
 fn token() -> String {
-    let state = RandomState::new();
-    let half = |salt: u8| state.hash_one((salt, SystemTime::now(), std::process::id()));
-    format!("{:016x}{:016x}", half(0), half(1))
+    format!("{:032x}", rand::rng().random::<u128>())
 }
 
 /// Passes lines on to the log, each made harmless by [`line()`].
-pub struct Tame<W: Write> {
+pub struct CommandEscaper<W: Write> {
     out: W,
     held: Vec<u8>,
 }
 
-impl<W: Write> Tame<W> {
+impl<W: Write> CommandEscaper<W> {
     pub fn new(out: W) -> Self {
         Self { out, held: Vec::new() }
     }
@@ -147,7 +145,7 @@ impl<W: Write> Tame<W> {
     }
 }
 
-impl<W: Write> Write for Tame<W> {
+impl<W: Write> Write for CommandEscaper<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for byte in bytes {
             match byte {

@@ -9,8 +9,8 @@ use super::error::{ApiError, ApiResult};
 use super::identity::{Identity, User};
 pub use super::marker::Marker;
 use super::marker::marked;
+use super::optimistic::{UpdateError, retry_update};
 use super::pulls;
-use super::writes::{Stop, until_known};
 
 /// Pages of 100. GitHub takes at most 2,500 comments on one pull request.
 const PAGES: u32 = 30;
@@ -30,7 +30,7 @@ pub struct Comment {
 
 /// When a comment is written at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum CommentMode {
     /// Where there is something to say, or something was said that is no longer so.
     OnChange,
     /// Also where all is well, and anew for every commit.
@@ -102,15 +102,15 @@ fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Ve
 }
 
 /// What is to be said, and whether anybody else has said more.
-pub struct Saying<'a> {
+pub struct CommentRequest<'a> {
     /// The text, for a marker that it ends with.
     pub body: &'a dyn Fn(&Marker) -> String,
-    pub worth_saying: bool,
+    pub should_comment: bool,
     /// Whether a later run has spoken elsewhere.
     pub is_overtaken: &'a dyn Fn() -> ApiResult<bool>,
 }
 
-/// Says it, in one comment. `worth_saying` is false for plain green, about which [`Mode::OnChange`] opens no comment.
+/// Says it, in one comment. `should_comment` is false for plain green, about which [`CommentMode::OnChange`] opens no comment.
 ///
 /// Nothing is written for a commit that is not the pull request's head any more, nor over what a later run says of the
 /// same commit, in its comment or, as `is_overtaken` knows, elsewhere. Both are asked last before writing. `body` is asked only where something is written; the marker's
@@ -118,12 +118,12 @@ pub struct Saying<'a> {
 pub fn post(
     client: &Client,
     number: u64,
-    mode: Mode,
+    mode: CommentMode,
     marker: &Marker,
-    saying: &Saying,
+    request: &CommentRequest,
     me: &Identity,
 ) -> ApiResult<Posted> {
-    if mode == Mode::Never {
+    if mode == CommentMode::Never {
         return Ok(Posted::Never);
     }
     if Marker::find(&marker.comment()).as_ref() != Some(marker) {
@@ -131,9 +131,9 @@ pub fn post(
         let cause = "its marker cannot be read back".to_owned();
         return Err(ApiError::Unfit { request: format!("a comment on pull request {number}"), cause });
     }
-    let post = Post { client, number, marker, saying, me };
+    let post = Post { client, number, marker, request, me };
     let mut tried = None;
-    until_known(client, || post.step(mode, &mut tried))
+    retry_update(client, || post.step(mode, &mut tried))
 }
 
 /// What one call of [`post`] holds on to.
@@ -141,7 +141,7 @@ struct Post<'a> {
     client: &'a Client,
     number: u64,
     marker: &'a Marker,
-    saying: &'a Saying<'a>,
+    request: &'a CommentRequest<'a>,
     me: &'a Identity,
 }
 
@@ -153,8 +153,8 @@ enum Sent {
 }
 
 impl Post<'_> {
-    fn step(&self, mode: Mode, sent: &mut Option<Sent>) -> Result<Posted, Stop> {
-        let quiet = mode == Mode::OnChange && !self.saying.worth_saying;
+    fn step(&self, mode: CommentMode, sent: &mut Option<Sent>) -> Result<Posted, UpdateError> {
+        let quiet = mode == CommentMode::OnChange && !self.request.should_comment;
         let found = ours(self.client, self.number, &self.marker.gate, self.me)?;
         if found.iter().any(|(_, there)| self.marker.is_older_than(there)) {
             return Ok(Posted::Stale);
@@ -184,7 +184,7 @@ impl Post<'_> {
                 let now = ours(self.client, self.number, &self.marker.gate, self.me)?;
                 return Err(match now.iter().any(|(there, _)| there.id == comment.id) {
                     true => self.of_write(refused),
-                    false => Stop::overtaken(format!("PATCH {route}")),
+                    false => UpdateError::conflict(format!("PATCH {route}")),
                 });
             }
             written => written.map_err(|error| self.of_write(error))?,
@@ -195,24 +195,24 @@ impl Post<'_> {
 
     /// What is sent; `None` where the pull request has moved on to another commit, or a later run has spoken.
     fn said(&self) -> ApiResult<Option<Value>> {
-        let text = marked((self.saying.body)(self.marker), &self.marker.comment());
+        let text = marked((self.request.body)(self.marker), &self.marker.comment());
         let stands =
-            pulls::head_of(self.client, self.number)? == self.marker.head && !(self.saying.is_overtaken)()?;
+            pulls::head_of(self.client, self.number)? == self.marker.head && !(self.request.is_overtaken)()?;
         Ok(stands.then(|| json!({ "body": text })))
     }
 
     /// Of a comment that could not be written. GitHub refuses both who may not write and who writes where nobody may.
-    fn of_write(&self, error: ApiError) -> Stop {
+    fn of_write(&self, error: ApiError) -> UpdateError {
         let is_locked = || pulls::is_locked(self.client, self.number).unwrap_or(false);
         match error {
             ApiError::Refused { request, status: 403, .. } if is_locked() => {
-                Stop::Known(ApiError::Locked { request })
+                UpdateError::Final(ApiError::Locked { request })
             }
-            error => Stop::of_write(error),
+            error => UpdateError::of_write(error),
         }
     }
 
-    fn create(&self, sent: &mut Option<Sent>) -> Result<Posted, Stop> {
+    fn create(&self, sent: &mut Option<Sent>) -> Result<Posted, UpdateError> {
         let Some(body) = self.said()? else { return Ok(Posted::Stale) };
         *sent = Some(Sent::New);
         let route = self.client.route(&format!("/issues/{}/comments", self.number));
@@ -224,7 +224,7 @@ impl Post<'_> {
         if now.first().is_some_and(|(first, _)| first.id < created.id) {
             self.remove(created.id)?;
             *sent = None;
-            return Err(Stop::overtaken(format!("POST {route}")));
+            return Err(UpdateError::conflict(format!("POST {route}")));
         }
         let twins: Vec<_> = now.into_iter().filter(|(comment, _)| comment.id != created.id).collect();
         self.tidy(&twins)?;

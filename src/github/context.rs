@@ -5,93 +5,18 @@
 //! field that is read where it is documented and what happens without it.
 
 mod event;
+mod payload;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::place::{Endpoint, Sha, Slug};
+use super::address::{Endpoint, Sha, Slug};
 use crate::model::{Fault, Result};
-use event::Payload;
+pub use event::{PullRequest, WorkflowEvent, WorkflowRun};
+use payload::Payload;
 
 /// Bytes; GitHub sends no webhook above 25 MB.
 const LARGEST_EVENT: u64 = 32 << 20;
-
-/// What started the workflow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    PullRequest,
-    PullRequestTarget,
-    Push,
-    Schedule,
-    WorkflowDispatch,
-    WorkflowRun,
-    MergeGroup,
-    Other(String),
-}
-
-impl Event {
-    fn from_word(word: &str) -> Self {
-        match word {
-            "pull_request" => Self::PullRequest,
-            "pull_request_target" => Self::PullRequestTarget,
-            "push" => Self::Push,
-            "schedule" => Self::Schedule,
-            "workflow_dispatch" => Self::WorkflowDispatch,
-            "workflow_run" => Self::WorkflowRun,
-            "merge_group" => Self::MergeGroup,
-            other => Self::Other(other.to_owned()),
-        }
-    }
-
-    /// As `GITHUB_EVENT_NAME` has it.
-    pub fn word(&self) -> &str {
-        match self {
-            Self::PullRequest => "pull_request",
-            Self::PullRequestTarget => "pull_request_target",
-            Self::Push => "push",
-            Self::Schedule => "schedule",
-            Self::WorkflowDispatch => "workflow_dispatch",
-            Self::WorkflowRun => "workflow_run",
-            Self::MergeGroup => "merge_group",
-            Self::Other(word) => word,
-        }
-    }
-}
-
-/// The pull request that an event is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PullRequest {
-    pub number: u64,
-    /// The last commit of its branch, never the merge commit that GitHub makes to test.
-    pub head: Sha,
-    pub head_branch: String,
-    /// `None`: it was deleted, which only a fork can be.
-    pub head_repository: Option<Slug>,
-    pub base_branch: String,
-    /// The tip of the base branch when GitHub last looked.
-    pub base: Sha,
-}
-
-/// The workflow run that a `workflow_run` event is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkflowRun {
-    pub id: u64,
-    pub attempt: u32,
-    /// What started that run: `pull_request`.
-    pub event: String,
-    /// `requested`, `in_progress` or `completed`.
-    pub action: String,
-    /// Absent until it has completed.
-    pub conclusion: Option<String>,
-    pub head: Sha,
-    pub head_branch: String,
-    /// `None`: it was deleted, which only a fork can be.
-    pub head_repository: Option<Slug>,
-    /// Of the workflow, as its author calls it.
-    pub name: String,
-    /// `.github/workflows/benchmarks.yml`.
-    pub path: Option<String>,
-}
 
 /// The workflow run that this job is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +29,7 @@ pub struct Run {
 /// A job of GitHub Actions.
 #[derive(Clone, Debug)]
 pub struct Context {
-    pub event: Event,
+    pub event: WorkflowEvent,
     pub slug: Slug,
     pub endpoint: Endpoint,
     /// `GITHUB_SHA`. Of a pull request it is a merge commit that nobody wrote.
@@ -134,7 +59,7 @@ impl Context {
         if given("GITHUB_ACTIONS").as_deref() != Some("true") {
             return Ok(None);
         }
-        let event = Event::from_word(&needed(&given, "GITHUB_EVENT_NAME")?);
+        let event = WorkflowEvent::from_word(&needed(&given, "GITHUB_EVENT_NAME")?);
         let slug = parsed::<Slug>(&given, "GITHUB_REPOSITORY")?;
         let endpoint =
             Endpoint::new(given("GITHUB_API_URL").as_deref(), given("GITHUB_SERVER_URL").as_deref())
@@ -145,9 +70,9 @@ impl Context {
         let pull_request = payload.pull_request(&path, &event)?;
         let workflow_run = payload.workflow_run(&path, &event)?;
         let merge_group = payload.merge_group(&path, &event)?;
-        let deleted = event == Event::Push && payload.deleted;
+        let deleted = event == WorkflowEvent::Push && payload.deleted;
         let before = match (&event, &merge_group) {
-            (Event::Push, _) => payload.before(&path)?,
+            (WorkflowEvent::Push, _) => payload.before(&path)?,
             (_, Some((_, base))) => Some(base.clone()),
             _ => None,
         };
@@ -166,7 +91,7 @@ impl Context {
         let default_branch = match (payload.default_branch(), &event) {
             // GitHub starts a schedule on the default branch alone. GitHub Enterprise Server before the autumn of 2022 and
             // Gitea say nothing but the schedule in its event file.
-            (None, Event::Schedule) => branch.clone(),
+            (None, WorkflowEvent::Schedule) => branch.clone(),
             (told, _) => told,
         };
         Ok(Some(Self {
@@ -194,7 +119,10 @@ impl Context {
 
     /// Whether this is a run of the default branch itself: the only ones whose results are history.
     pub fn on_default_branch(&self) -> bool {
-        let own = matches!(self.event, Event::Push | Event::Schedule | Event::WorkflowDispatch);
+        let own = matches!(
+            self.event,
+            WorkflowEvent::Push | WorkflowEvent::Schedule | WorkflowEvent::WorkflowDispatch
+        );
         own && !self.deleted && self.branch.is_some() && self.branch == self.default_branch
     }
 

@@ -27,7 +27,7 @@ pub enum ApiError {
     /// Too many requests; it would take longer than this call waits.
     Limited { request: String, wait: Duration },
     /// This run's own limit on requests is reached: something goes round in circles.
-    Spent { requests: u32 },
+    RequestsUsed { requests: u32 },
     /// The answer is not what GitHub's description says.
     Unreadable { request: String, cause: String },
     /// What is there cannot be used: too large, expired, or not what its digest says.
@@ -59,7 +59,7 @@ impl fmt::Display for ApiError {
             ApiError::Limited { wait, .. } => {
                 write!(f, "GitHub takes no more requests for {} s", wait.as_secs())
             }
-            ApiError::Spent { requests } => {
+            ApiError::RequestsUsed { requests } => {
                 write!(f, "all {requests} requests that one run may make are spent")
             }
             ApiError::Unreadable { cause, .. } => write!(f, "GitHub's answer cannot be understood: {cause}"),
@@ -146,7 +146,7 @@ impl From<ApiError> for Fault {
             ApiError::Limited { request, wait } => {
                 (request.clone(), format!("run `gbench-ci publish` again in {} s", wait.as_secs()))
             }
-            ApiError::Spent { .. } => {
+            ApiError::RequestsUsed { .. } => {
                 ("GitHub".to_owned(), "report this as a defect of gbench-ci".to_owned())
             }
             ApiError::Unreadable { request, .. } => (

@@ -6,14 +6,14 @@ use std::time::SystemTime;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::address::encoded;
 use super::checks::cut;
 use super::client::Client;
 use super::comments;
 use super::error::ApiResult;
 use super::identity::{Identity, User};
 use super::marker::{last_line, marked, of_closing, of_issue};
-use super::place::encoded;
-use super::writes::{Stop, until_known};
+use super::optimistic::{UpdateError, retry_update};
 
 /// Pages of 100 open issues by our own account.
 const PAGES: u32 = 30;
@@ -68,11 +68,11 @@ pub fn report(
     let text = marked(body(&marker), &marker);
     let title = &cut(title, TITLE);
     let mut sent = false;
-    until_known(client, || {
+    retry_update(client, || {
         let found = ours(client, &marker, me)?;
         let Some((issue, twins)) = found.split_first() else {
             let done = create(client, title, &text, &marker, me);
-            sent = !matches!(done, Err(Stop::Overtaken(_)));
+            sent = !matches!(done, Err(UpdateError::Conflict(_)));
             return done;
         };
         for twin in twins {
@@ -111,15 +111,21 @@ fn ours(client: &Client, marker: &str, me: &Identity) -> ApiResult<Vec<Issue>> {
     Ok(all)
 }
 
-fn create(client: &Client, title: &str, text: &str, marker: &str, me: &Identity) -> Result<IssueDone, Stop> {
+fn create(
+    client: &Client,
+    title: &str,
+    text: &str,
+    marker: &str,
+    me: &Identity,
+) -> Result<IssueDone, UpdateError> {
     let route = client.route("/issues");
     let issue: Issue =
-        client.post_once(&route, &json!({ "title": title, "body": text })).map_err(Stop::of_write)?;
+        client.post_once(&route, &json!({ "title": title, "body": text })).map_err(UpdateError::of_write)?;
     // An issue cannot be taken back, but whoever came second closes its own; see `comments`.
     let now = ours(client, marker, me)?;
     if now.first().is_some_and(|first| first.number < issue.number) {
         shut(client, issue.number, "not_planned")?;
-        return Err(Stop::overtaken(format!("POST {route}")));
+        return Err(UpdateError::conflict(format!("POST {route}")));
     }
     for twin in now.iter().filter(|twin| twin.number != issue.number) {
         shut(client, twin.number, "not_planned")?;

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::place::Sha;
+use super::address::Sha;
 
 /// What a comment of ours knows about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,9 +3,11 @@
 //! octocrab is the transport; the types of what is sent and read are our own and small, because GitHub adds fields and
 //! other servers leave some out. What is retried, and when, is decided here alone: see [`Client`].
 
+mod address;
 mod answer;
 pub mod approval;
 pub mod artifacts;
+mod backoff;
 pub mod branch;
 pub mod checks;
 mod client;
@@ -16,15 +18,13 @@ mod error;
 mod identity;
 pub mod issues;
 mod marker;
-mod patience;
-mod place;
+mod optimistic;
 pub mod pulls;
-mod statuses;
-mod writes;
 
+pub use address::{Endpoint, Sha, Slug, Token};
 pub use answer::Answer;
-pub use client::{Client, Limits};
-pub use context::{Context, Event, PullRequest, Run, WorkflowRun};
+pub use backoff::ClientLimits;
+pub use client::Client;
+pub use context::{Context, PullRequest, Run, WorkflowEvent, WorkflowRun};
 pub use error::{ApiError, ApiResult};
 pub use identity::Identity;
-pub use place::{Endpoint, Sha, Slug, Token};

@@ -3,10 +3,10 @@
 
 use serde::Deserialize;
 
+use super::address::{Sha, Slug, encoded};
 use super::client::Client;
 use super::context::WorkflowRun;
 use super::error::{ApiError, ApiResult};
-use super::place::{Sha, Slug, encoded};
 
 /// Pages of 100 open pull requests from one branch.
 const PAGES: u32 = 3;

@@ -1,12 +1,12 @@
 //! The job against the policy. Whatever no line of the policy allows is refused.
 
-use super::policy::NEVER;
+use super::policy::NEVER_ALLOWED;
 use super::{GuardPolicy, GuardedJob};
 use crate::model::Result;
 
 /// Why a job does not run here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct JobRefusal {
     /// A sentence without a period; names in it are escaped.
     pub what: String,
     /// In the imperative.
@@ -19,7 +19,7 @@ pub type Ask<'a> = dyn Fn(&GuardedJob, &str) -> Result<Result<(), String>> + 'a;
 /// `Ok`: it may run. GitHub is asked last, and only about a fork that nothing else keeps out.
 ///
 /// Errors: GitHub could not be asked.
-pub fn decide(policy: &GuardPolicy, job: &GuardedJob, ask: &Ask<'_>) -> Result<Result<(), Refusal>> {
+pub fn decide(policy: &GuardPolicy, job: &GuardedJob, ask: &Ask<'_>) -> Result<Result<(), JobRefusal>> {
     if let Some(refusal) = refused_by_file(policy, job) {
         return Ok(Err(refusal));
     }
@@ -50,7 +50,7 @@ pub fn decide(policy: &GuardPolicy, job: &GuardedJob, ask: &Ask<'_>) -> Result<R
 }
 
 /// What the file alone refuses.
-fn refused_by_file(policy: &GuardPolicy, job: &GuardedJob) -> Option<Refusal> {
+fn refused_by_file(policy: &GuardPolicy, job: &GuardedJob) -> Option<JobRefusal> {
     let context = &job.context;
     let next = |list: &str| format!("whoever runs the machine can add it to `{list}` of its policy");
     let slug = &context.slug;
@@ -63,7 +63,7 @@ fn refused_by_file(policy: &GuardPolicy, job: &GuardedJob) -> Option<Refusal> {
     let event = context.event.word();
     if !policy.events.iter().any(|allowed| allowed == event) {
         let what = format!("the event `{}` may not use this machine", event.escape_debug());
-        let advice = match NEVER.contains(&event) {
+        let advice = match NEVER_ALLOWED.contains(&event) {
             true => "measure on `pull_request`: this event runs beside the repository's secrets, and no policy allows it".into(),
             false => next("events"),
         };
@@ -88,6 +88,6 @@ fn refused_by_file(policy: &GuardPolicy, job: &GuardedJob) -> Option<Refusal> {
     }
 }
 
-fn refusal(what: &str, next: &str) -> Refusal {
-    Refusal { what: what.into(), next: next.into() }
+fn refusal(what: &str, next: &str) -> JobRefusal {
+    JobRefusal { what: what.into(), next: next.into() }
 }

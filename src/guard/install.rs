@@ -15,7 +15,7 @@ const WORKER: &str = "Runner.Worker";
 
 /// Where everything of an installation is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct InstalledFiles {
     pub script: PathBuf,
     pub policy: PathBuf,
     pub log: PathBuf,
@@ -23,7 +23,7 @@ pub struct Places {
     pub program: PathBuf,
 }
 
-impl Places {
+impl InstalledFiles {
     /// `folder` and `program` are absolute.
     pub fn new(folder: &Path, program: &Path) -> Self {
         Self {
@@ -49,7 +49,7 @@ pub struct Allowed {
 /// through the job's steps. A hook that fails fails the job, but the worker still takes every step with `if: always()` or
 /// `if: failure()`, which a fork can write. So the script ends the worker, whatever it was that did not allow the job: the
 /// program's answer, a program that is not there, or a job that was cancelled meanwhile.
-pub fn script(places: &Places) -> String {
+pub fn script(places: &InstalledFiles) -> String {
     let variables = VARIABLES.join(" ");
     format!(
         r#"#!/bin/sh
@@ -113,7 +113,7 @@ fn quoted(path: &Path) -> String {
 }
 
 /// The policy, with what each line means.
-pub fn policy(allowed: &Allowed, places: &Places) -> String {
+pub fn policy(allowed: &Allowed, places: &InstalledFiles) -> String {
     let list = |items: &[String]| {
         let items: Vec<String> = items.iter().map(|item| toml_text(item)).collect();
         format!("[{}]", items.join(", "))
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn n14_what_is_installed_reads_back_as_what_was_asked_for() {
-        let places = Places::new(Path::new("/etc/it's here"), Path::new("/usr/local/bin/gbench-ci"));
+        let places = InstalledFiles::new(Path::new("/etc/it's here"), Path::new("/usr/local/bin/gbench-ci"));
         let allowed = Allowed {
             repositories: vec!["acme/kernels".into()],
             events: vec!["pull_request".into()],

@@ -1,6 +1,6 @@
 //! The job as the runner describes it before its first step: default variables and the event file.
 
-use crate::github::{Context, Event, Slug};
+use crate::github::{Context, Slug, WorkflowEvent};
 use crate::model::{Fault, Result};
 
 /// The variables that are read, and that the hook's script passes on. A workflow can set none of them: the runner sets
@@ -52,7 +52,7 @@ impl GuardedJob {
         })?;
         let branch = match (&context.pull_request, &context.event) {
             (Some(pull), _) => Some(pull.base_branch.clone()),
-            (None, Event::MergeGroup) => context.branch.as_deref().and_then(queued_for),
+            (None, WorkflowEvent::MergeGroup) => context.branch.as_deref().and_then(queued_for),
             (None, _) => context.branch.clone(),
         };
         let labelled = labelled(variable);

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::model::{Fault, Result};
 
 /// Characters of a value.
-const LONGEST: usize = 300;
+const MAX_CHARS: usize = 300;
 
 /// What is told of a job that was refused. Values are as the runner gave them, whoever chose them.
 #[derive(Serialize)]
@@ -26,7 +26,7 @@ struct Line<'a> {
 /// Appends a line. `job`: names and values that are known of the job. Everything but plain ASCII is escaped, so that no name
 /// can hide or forge a line for whoever reads the log on a terminal.
 pub fn append(path: &Path, why: &str, job: &[(&str, Option<String>)]) -> Result<()> {
-    let cut = |text: &str| text.chars().take(LONGEST).collect::<String>();
+    let cut = |text: &str| text.chars().take(MAX_CHARS).collect::<String>();
     let line = Line {
         time: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         why: cut(why),

@@ -15,14 +15,14 @@
 //! else of the environment is looked at; the script drops it. A hook that fails does not keep the runner from steps that
 //! always run, so that the script also ends the runner's worker.
 
+pub mod audit;
 pub mod decide;
 pub mod install;
 pub mod job;
 pub mod log;
 pub mod policy;
-pub mod sound;
 
-pub use decide::{Refusal, decide};
+pub use decide::{JobRefusal, decide};
 pub use job::GuardedJob;
 pub use policy::GuardPolicy;
 

@@ -10,10 +10,10 @@ use crate::github::Slug;
 use crate::model::{Fault, Result};
 
 /// Bytes of a policy.
-const LARGEST: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Events that no policy may allow: their jobs hold the repository's secrets, and gbench-ci measures nothing there.
-pub(super) const NEVER: [&str; 2] = ["pull_request_target", "workflow_run"];
+pub(super) const NEVER_ALLOWED: [&str; 2] = ["pull_request_target", "workflow_run"];
 
 /// What the machine allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -31,13 +31,13 @@ pub struct GuardPolicy {
     /// Where refusals are written.
     pub log: Option<PathBuf>,
     /// How a fork's pull request may run; not at all where this is not there.
-    pub forks: Option<Forks>,
+    pub forks: Option<ForkPolicy>,
 }
 
 /// A fork's code runs after a maintainer has said so.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Forks {
+pub struct ForkPolicy {
     pub label: String,
     /// A file with a token that may read pull requests and actions: for private repositories.
     #[serde(default)]
@@ -56,9 +56,9 @@ impl GuardPolicy {
         if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Err(fault("is no file".into()));
         }
-        let read = file.take(LARGEST + 1).read_to_string(&mut text);
+        let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
         let read = read.map_err(|error| fault(format!("cannot be read: {error}")))?;
-        if read as u64 > LARGEST {
+        if read as u64 > MAX_BYTES {
             return Err(fault("is larger than 1 MiB".into()));
         }
         Self::parse(path, &text)
@@ -81,7 +81,7 @@ impl GuardPolicy {
         if let Some(wrong) = self.repositories.iter().find_map(|text| text.parse::<Slug>().err()) {
             return Some((wrong, "write OWNER/NAME"));
         }
-        if let Some(event) = self.events.iter().find(|event| NEVER.contains(&event.as_str())) {
+        if let Some(event) = self.events.iter().find(|event| NEVER_ALLOWED.contains(&event.as_str())) {
             let what = format!("`{event}` runs beside the repository's secrets and cannot be allowed");
             return Some((what, "take it out: measure on `pull_request`"));
         }

@@ -24,7 +24,7 @@ const LEAST_HELD: f64 = 0.01;
 type GpuLook = Box<dyn FnMut() -> Option<ClocksNow>>;
 
 /// Looks before and after each process.
-pub struct Surroundings {
+pub struct HostConditions {
     root: Root,
     gpu: Option<GpuLook>,
     before: Option<(Option<Ticks>, Option<ClocksNow>)>,
@@ -38,7 +38,7 @@ struct Ticks {
     all: u64,
 }
 
-impl Surroundings {
+impl HostConditions {
     /// Of this machine. Opens the driver's library where there is one, and keeps it open.
     pub fn here() -> Self {
         Self { root: Root::new("/"), gpu: nvml::clocks().map(|look| Box::new(look) as GpuLook), before: None }
@@ -156,7 +156,7 @@ mod tests {
     fn said(cpu0: &str, cpu1: &str, wall: f64) -> Option<Conditions> {
         let status = "Name:\tx\nCpus_allowed_list:\t0-1\n";
         let (folder, root) = tree(&[("proc/stat", STAT), ("proc/self/status", status)]);
-        let mut watch = Surroundings { root, gpu: None, before: None };
+        let mut watch = HostConditions { root, gpu: None, before: None };
         watch.begin();
         let after = format!("cpu0 {cpu0} 0 0 0\ncpu1 {cpu1} 0 0 0\ncpu2 900 0 0 300 0 0 0 0\n");
         std::fs::write(folder.path().join("proc/stat"), after).unwrap();
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(said("190 0 0 310 0", "110 0 0 390 0", 0.04), None, "too short");
         assert_eq!(said("100 0 0 300 0", "100 0 0 300 0", 1.0), None, "counters that stand still");
         let (_folder, root) = tree(&[]);
-        let mut watch = Surroundings { root, gpu: None, before: None };
+        let mut watch = HostConditions { root, gpu: None, before: None };
         assert_eq!(watch.end(Some(1.0), 1.0), None, "nobody began");
         watch.begin();
         assert_eq!(watch.end(Some(1.0), 1.0), None, "no counters");
@@ -201,7 +201,7 @@ mod tests {
         ];
         looks.reverse();
         let (_folder, root) = tree(&[]);
-        let mut watch = Surroundings { root, gpu: Some(Box::new(move || looks.pop())), before: None };
+        let mut watch = HostConditions { root, gpu: Some(Box::new(move || looks.pop())), before: None };
         watch.begin();
         let said = watch.end(None, 1.0).unwrap();
         assert_eq!(said.throttled, ["sw_power_cap", "hw_thermal_slowdown"]);

@@ -9,7 +9,7 @@ use crate::model::Manifest;
 
 /// One field that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct ManifestChange {
     /// `host.kernel`, `gpu.devices[0].power_limit`, `tools.nvcc`.
     pub field: String,
     pub a: String,
@@ -42,15 +42,15 @@ const VOLATILE: [&str; 16] = [
 ];
 
 /// Every field that differs, lasting ones first, each group in the order of their paths.
-pub fn diff(a: &Manifest, b: &Manifest) -> Vec<Change> {
+pub fn diff(a: &Manifest, b: &Manifest) -> Vec<ManifestChange> {
     let (a, b) = (flat(a), flat(b));
     let fields: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let text = |side: &BTreeMap<String, String>, field: &str| {
         side.get(field).cloned().unwrap_or_else(|| NOT_THERE.to_owned())
     };
-    let mut changes: Vec<Change> = fields
+    let mut changes: Vec<ManifestChange> = fields
         .into_iter()
-        .map(|field| Change {
+        .map(|field| ManifestChange {
             field: field.clone(),
             a: text(&a, field),
             b: text(&b, field),

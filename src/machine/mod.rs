@@ -27,12 +27,12 @@ use std::thread;
 
 use crate::model::{Manifest, Probe};
 
-pub use checks::{Check, Part, State, checks, gpu_obstacle};
-pub use conditions::Surroundings;
-pub use diff::{Change, diff, flat};
+pub use checks::{CheckSeverity, CheckSubject, MachineCheck, checks, gpu_obstacle};
+pub use conditions::HostConditions;
+pub use diff::{ManifestChange, diff, flat};
 pub use git::open_repository;
 pub use nvml::NVML_LIBRARY;
-pub use readings::{Noise, Readings, TempFolder, readings};
+pub use readings::{Readings, TempFolder, TimingNoise, readings};
 
 /// The facts of this machine, of the repository that holds `folder` and of the tools on the path. Never fails:
 /// what cannot be found out stands in its field as a reason. Takes as long as the slowest tool that is asked for

@@ -31,7 +31,7 @@ pub struct Readings {
     pub perf_event_paranoid: Probe<i32>,
     /// Whether the NVIDIA driver keeps its counters to the administrator.
     pub gpu_counters_restricted: Probe<bool>,
-    pub noise: Noise,
+    pub noise: TimingNoise,
 }
 
 /// The folder for temporary files, where disk benchmarks work.
@@ -52,7 +52,7 @@ fn as_shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S
 
 /// How differently the same piece of work takes: the floor below every benchmark on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Noise {
+pub struct TimingNoise {
     pub repeats: u32,
     pub median_seconds: f64,
     /// From the 10th to the 90th percentile, relative to the median.
@@ -148,7 +148,7 @@ fn direct(folder: &Path) -> Result<bool, String> {
 }
 
 /// Repeats one fixed spin of some milliseconds until the time is up.
-fn noise(time: Duration) -> Noise {
+fn noise(time: Duration) -> TimingNoise {
     const LEAST: usize = 5;
     let start = Instant::now();
     // One calibrating spin, so that a slow machine and an unoptimised build get as many repeats as a fast one.
@@ -173,11 +173,11 @@ fn spin(steps: u64) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-fn summary(mut seconds: Vec<f64>) -> Noise {
+fn summary(mut seconds: Vec<f64>) -> TimingNoise {
     seconds.sort_by(f64::total_cmp);
     let at = |share: f64| seconds[((seconds.len() - 1) as f64 * share).round() as usize];
     let median = at(0.5);
-    Noise {
+    TimingNoise {
         repeats: u32::try_from(seconds.len()).unwrap_or(u32::MAX),
         median_seconds: median,
         spread: (at(0.9) - at(0.1)) / median,

@@ -4,11 +4,11 @@ use std::env;
 use std::process::ExitCode;
 
 use super::channel::{self, Channel};
-use super::{Member, MicroError, cpu, disk, memory, network, planted};
+use super::{MicroError, Workload, cpu, disk, injected, memory, network};
 use crate::model::{Exit, Fault};
 
 /// Every built-in workload, in the order in which a run of all makes sense: from the core outwards.
-pub fn catalog() -> Vec<Member> {
+pub fn catalog() -> Vec<Workload> {
     vec![
         cpu::FLOPS,
         memory::BANDWIDTH,
@@ -32,7 +32,7 @@ pub fn main(name: &str) -> ExitCode {
 
 fn child(name: &str) -> Result<(), Fault> {
     let members = catalog();
-    let hidden = [planted::PLANTED];
+    let hidden = [injected::INJECTED];
     let Some(member) = members.iter().chain(&hidden).find(|member| member.name == name) else {
         let known: Vec<_> = members.iter().map(|member| member.name).collect();
         let next = format!("use one of: {}", known.join(", "));
@@ -66,7 +66,7 @@ mod tests {
     use crate::model::{ParamValue, Params, Stage};
 
     /// What `member` says when asked for two iterations at `params`; none if this machine cannot run it.
-    fn events(member: &Member, params: Params, cold: bool) -> Option<Vec<Event>> {
+    fn events(member: &Workload, params: Params, cold: bool) -> Option<Vec<Event>> {
         let mut request = channel::request(member, |_| None).unwrap();
         (request.iterations, request.warmup, request.cold) = (2, 1, cold);
         request.params = params;
@@ -85,7 +85,7 @@ mod tests {
     }
 
     /// The stages in their order, the samples that the catalogue promises, a right answer and an end.
-    fn check(member: &Member, events: &[Event]) {
+    fn check(member: &Workload, events: &[Event]) {
         let stages = events.iter().filter_map(|event| match event {
             Event::Stage { stage } => Some(*stage),
             _ => None,

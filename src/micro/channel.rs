@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Member, MetricSpec, MicroError};
+use super::{MetricSpec, MicroError, Workload};
 use crate::model::line::{self, Event, Order, PROTOCOL, Request};
 use crate::model::{Fault, ParamValue, Params, Stage};
 
@@ -165,7 +165,7 @@ impl Channel {
 
 /// What the gate asks for; the member's defaults when run by hand, with the plain variables
 /// (`GBENCH_ITERATIONS=3`) above them.
-pub fn request(member: &Member, variable: impl Fn(&str) -> Option<String>) -> Result<Request, Fault> {
+pub fn request(member: &Workload, variable: impl Fn(&str) -> Option<String>) -> Result<Request, Fault> {
     if let Some(text) = variable(line::env::REQUEST) {
         let request: Request = serde_json::from_str(&text).map_err(|error| {
             Fault::at(line::env::REQUEST, error, "let gbench-ci itself start the built-in benchmarks")

@@ -9,11 +9,11 @@ use serde_json::json;
 use super::channel::Channel;
 use super::gemm::Real;
 use super::pace::{Evictor, Stopwatch, measure};
-use super::{Defaults, Member, MetricSpec, MicroError, allocate};
+use super::{Defaults, MetricSpec, MicroError, Workload, allocate};
 use crate::model::line::Request;
 use crate::model::{Better, Component, ParamValue, Stage};
 
-pub const FLOPS: Member = Member {
+pub const FLOPS: Workload = Workload {
     name: "cpu_flops",
     description: "Blocked matrix product of 512 x 512 on one core, in single or double precision",
     components: &[Component::Cpu],

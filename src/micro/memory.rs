@@ -8,11 +8,11 @@ use serde_json::json;
 
 use super::channel::Channel;
 use super::pace::{Stopwatch, measure};
-use super::{Defaults, Member, MetricSpec, MicroError, allocate, host};
+use super::{Defaults, MetricSpec, MicroError, Workload, allocate, host};
 use crate::model::line::Request;
 use crate::model::{Better, Component, Stage};
 
-pub const BANDWIDTH: Member = Member {
+pub const BANDWIDTH: Workload = Workload {
     name: "mem_bandwidth",
     description: "STREAM copy, scale, add and triad on one core, over arrays of four times the last-level cache",
     components: &[Component::Ram],
@@ -22,7 +22,7 @@ pub const BANDWIDTH: Member = Member {
     run: bandwidth,
 };
 
-pub const LATENCY: Member = Member {
+pub const LATENCY: Workload = Workload {
     name: "mem_latency",
     description: "Chase of pointers in random order through four times the last-level cache, a line a load",
     components: &[Component::Ram],

@@ -10,10 +10,10 @@ mod cpu;
 mod disk;
 mod gemm;
 mod host;
+pub mod injected;
 mod memory;
 mod network;
 mod pace;
-pub mod planted;
 
 use std::io;
 
@@ -24,7 +24,7 @@ pub use catalog::{catalog, main};
 
 /// One built-in workload as `list` and the planner need it.
 #[derive(Clone, Copy)]
-pub struct Member {
+pub struct Workload {
     /// The benchmark's id is `micro/<name>`.
     pub name: &'static str,
     pub description: &'static str,
@@ -37,7 +37,7 @@ pub struct Member {
     run: fn(&Request, &mut Channel) -> Result<(), MicroError>,
 }
 
-impl Member {
+impl Workload {
     /// Does the whole work in this process and sends every event but the last. Errors: see [`MicroError`].
     pub fn run(&self, request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
         (self.run)(request, channel)

@@ -17,11 +17,11 @@ use serde_json::json;
 
 use super::channel::Channel;
 use super::pace::measure;
-use super::{Defaults, Doing, Member, MetricSpec, MicroError};
+use super::{Defaults, Doing, MetricSpec, MicroError, Workload};
 use crate::model::line::Request;
 use crate::model::{Better, Component, Stage};
 
-pub const BANDWIDTH: Member = Member {
+pub const BANDWIDTH: Workload = Workload {
     name: "net_bandwidth",
     description: "TCP over the loopback interface, both ends on one processor: 32 MiB one way, round trips of 64 bytes",
     components: &[Component::Network],

@@ -20,9 +20,10 @@ pub struct Comparison {
     /// SHA-256 over the changes of a head that is a working tree with changes; see `trees::Revision`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_changes: Option<String>,
-    /// Seed of the coin that decides who goes first in each round.
+    /// Seed of the random order in which the sides of each round run.
     pub seed: u64,
-    pub way: Way,
+    #[serde(rename = "way")]
+    pub interleaving: Interleaving,
     /// Seconds that the rounds may take; absent: until all is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
@@ -78,7 +79,7 @@ impl CommonSuite {
 /// How the two processes of a round share the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum Interleaving {
     /// One after the other.
     #[default]
     Alternating,
@@ -86,13 +87,13 @@ pub enum Way {
     Lockstep,
 }
 
-impl Way {
-    pub const ALL: [Way; 2] = [Way::Alternating, Way::Lockstep];
+impl Interleaving {
+    pub const ALL: [Interleaving; 2] = [Interleaving::Alternating, Interleaving::Lockstep];
 
     pub fn word(self) -> &'static str {
         match self {
-            Way::Alternating => "alternating",
-            Way::Lockstep => "lockstep",
+            Interleaving::Alternating => "alternating",
+            Interleaving::Lockstep => "lockstep",
         }
     }
 }

@@ -15,7 +15,7 @@ pub type Result<T, E = Fault> = std::result::Result<T, E>;
 /// An error with its place, its cause, its next step and its exit code.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    pub place: Place,
+    pub place: Location,
     pub what: String,
     /// An instruction to the reader, in the imperative, without a trailing period.
     pub next: String,
@@ -26,7 +26,7 @@ pub struct Fault {
 
 /// Where something went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// A part of a text file: byte range within `text`, which is the whole file.
     Text { path: PathBuf, text: Arc<str>, span: Range<usize> },
     /// A whole file or folder.
@@ -41,7 +41,7 @@ pub enum Place {
 pub const DEFECT: &str = "report this as a defect of gbench-ci";
 
 impl Fault {
-    fn new(place: Place, what: impl fmt::Display, next: impl fmt::Display, exit: Exit) -> Self {
+    fn new(place: Location, what: impl fmt::Display, next: impl fmt::Display, exit: Exit) -> Self {
         Self { place, what: what.to_string(), next: next.to_string(), exit, also: None }
     }
 
@@ -53,23 +53,23 @@ impl Fault {
         what: impl fmt::Display,
         next: impl fmt::Display,
     ) -> Self {
-        let place = Place::Text { path: path.into(), text: text.clone(), span };
+        let place = Location::Text { path: path.into(), text: text.clone(), span };
         Self::new(place, what, next, Exit::Usage)
     }
 
     /// A file or folder that is missing, unreadable or not what it should be. Exit code 2.
     pub fn at_path(path: impl Into<PathBuf>, what: impl fmt::Display, next: impl fmt::Display) -> Self {
-        Self::new(Place::Path(path.into()), what, next, Exit::Usage)
+        Self::new(Location::Path(path.into()), what, next, Exit::Usage)
     }
 
     /// A flag or argument that cannot be followed. Exit code 2.
     pub fn at_flag(flag: impl Into<String>, what: impl fmt::Display, next: impl fmt::Display) -> Self {
-        Self::new(Place::Flag(flag.into()), what, next, Exit::Usage)
+        Self::new(Location::Flag(flag.into()), what, next, Exit::Usage)
     }
 
     /// Anything else with a name. Exit code 2 unless changed by [`Fault::exits`].
     pub fn at(name: impl Into<String>, what: impl fmt::Display, next: impl fmt::Display) -> Self {
-        Self::new(Place::Named(name.into()), what, next, Exit::Usage)
+        Self::new(Location::Named(name.into()), what, next, Exit::Usage)
     }
 
     /// What only a mistake in gbench-ci can cause. Exit code 70.
@@ -102,15 +102,15 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Text { path, text, span } => {
+            Location::Text { path, text, span } => {
                 let (line, column) = line_and_column(text, span.start);
                 write!(f, "{}:{line}:{column}", path.display())
             }
-            Place::Path(path) => write!(f, "{}", path.display()),
-            Place::Flag(name) | Place::Named(name) => f.write_str(name),
+            Location::Path(path) => write!(f, "{}", path.display()),
+            Location::Flag(name) | Location::Named(name) => f.write_str(name),
         }
     }
 }

@@ -9,7 +9,7 @@
 //! | [`Comparison`] | how an interleaved comparison was asked for; stands in the records of all its sides |
 //! | [`BaselineName`] | a stored record promoted as a reference |
 //! | process | one fresh child process: the statistical unit. Iterations inside it only estimate it |
-//! | round | one turn of interleaving: base and head each get a process, in an order decided by a coin |
+//! | round | one turn of interleaving: base and head each get a process, in a random order, with a recorded seed |
 //! | [`Metric`] | repeated measurements of one quantity, by process, in order |
 //! | [`Stage`], [`Deadlines`] | build, start, setup, warm-up, measure, verify, profile, teardown |
 //! | [`Outcome`] | measured, invalid, failed, timed out, skipped, not run: each with its why |
@@ -18,6 +18,7 @@
 //! | [`RunRecord`] | one run, whole: configuration, manifest, outcomes, samples; versioned JSON |
 //! | [`Fault`] | an error as the user meets it: where, what, what next, and the exit code |
 
+pub mod backoff;
 mod caches;
 mod case;
 mod comparison;
@@ -46,16 +47,16 @@ mod visible;
 pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Variant};
 pub use comparison::{
-    CommonSuite, Comparison, ComparisonPolicy, Judge, SequentialRule, SequentialRuleName, Way,
+    CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
 };
 pub use exit::Exit;
-pub use fault::{DEFECT, Fault, Place, Result};
+pub use fault::{DEFECT, Fault, Location, Result};
 pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};
 pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
 pub use manifest::*;
 pub use match_fields::{MATCH_FIELDS, Strictness};
-pub use nothing::{NothingMeasured, Refusal};
+pub use nothing::{NothingMeasured, RefusalReason};
 pub use outcome::{FailureKind, Outcome};
 pub use record::{
     CaseRecord, Conditions, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, ReportedError,

@@ -10,7 +10,7 @@ use super::format_duration;
 #[serde(tag = "sign", rename_all = "snake_case", deny_unknown_fields)]
 pub enum NothingMeasured {
     /// Its output holds what programs say that decline to run.
-    Refused { why: Refusal, line: String },
+    Refused { why: RefusalReason, line: String },
     /// It took hardly longer than its interpreter takes to start and do nothing.
     OnlyStarted {
         interpreter: String,
@@ -24,7 +24,7 @@ pub enum NothingMeasured {
 /// What a program says that it lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Refusal {
+pub enum RefusalReason {
     /// A GPU, its driver, or a library that can use it.
     Gpu,
     Module,
@@ -63,16 +63,16 @@ impl NothingMeasured {
     /// What to do about it, without a period.
     pub fn next(&self) -> &'static str {
         match self {
-            Self::Refused { why: Refusal::Gpu, .. } => {
+            Self::Refused { why: RefusalReason::Gpu, .. } => {
                 "say what it needs, so that it is skipped where that is missing: `requires = { gpus = 1 }`"
             }
-            Self::Refused { why: Refusal::Module | Refusal::File, .. } => {
+            Self::Refused { why: RefusalReason::Module | RefusalReason::File, .. } => {
                 "let it end with an exit code other than 0 where something is missing, or say what it needs in `requires`"
             }
-            Self::Refused { why: Refusal::Usage, .. } => {
+            Self::Refused { why: RefusalReason::Usage, .. } => {
                 "give it the arguments that it asks for, in `command`"
             }
-            Self::Refused { why: Refusal::Skipped, .. } => {
+            Self::Refused { why: RefusalReason::Skipped, .. } => {
                 "say in `requires` what it lacks here, or send a `skip` event (docs/protocol.md)"
             }
             Self::OnlyStarted { .. } => {

@@ -106,7 +106,7 @@ fn plain(error: &serde_json::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Place;
+    use crate::model::Location;
     use crate::report::test_support as documents;
 
     fn fault(text: &str) -> Fault {
@@ -161,7 +161,7 @@ mod tests {
         value["sentense"] = "x".into();
         let fault = fault(&serde_json::to_string_pretty(&value).unwrap());
         assert!(fault.what.contains("unknown field `sentense`"), "{}", fault.what);
-        assert!(matches!(fault.place, Place::Text { .. }));
+        assert!(matches!(fault.place, Location::Text { .. }));
     }
 
     #[test]

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use regex::Regex;
 
+use super::arm::{ArmRecorder, slug};
 use super::environment;
 use super::event::{Observer, Progress};
-use super::executor::{Beat, End, Execution, Executor, Launch, StagePlan, Stop};
-use super::judge::{first_line, signal_name};
-use super::lane::{LaneRun, slug};
+use super::executor::{Beat, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
+use super::outcome::{first_line, signal_name};
 use crate::model::{FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
 use crate::suite::{Benchmark, Build};
 
@@ -25,10 +25,10 @@ pub fn build(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
     (benchmark, build): (&Benchmark, &Build),
-    lane: &LaneRun,
+    arm: &ArmRecorder,
     until: Option<Instant>,
-) -> Result<Result<Option<Outcome>, Stop>> {
-    let (id, side) = (benchmark.id.to_string(), lane.side);
+) -> Result<Result<Option<Outcome>, StopReason>> {
+    let (id, side) = (benchmark.id.to_string(), arm.side);
     observer.on(&Progress::BuildStarted { benchmark: &id, side });
     let launch = step_launch(
         benchmark,
@@ -44,11 +44,11 @@ pub fn build(
     let execution = executor.execute_telling(&launch, BEAT, &mut tell);
     observer.on(&Progress::BuildEnded { benchmark: &id, side, seconds: execution.seconds });
     let name = format!("build-{}", slug(&id));
-    lane.log(&name, &execution)?;
-    if let Some(stop @ (Stop::Interrupt(_) | Stop::RunDeadline)) = execution.stopped {
+    arm.log(&name, &execution)?;
+    if let Some(stop @ (StopReason::Interrupt(_) | StopReason::RunDeadline)) = execution.stopped {
         return Ok(Err(stop));
     }
-    Ok(Ok(outcome(&execution, &logs(&execution, lane.side, &name))))
+    Ok(Ok(outcome(&execution, &logs(&execution, arm.side, &name))))
 }
 
 /// A process beside the measured ones, all of it one stage.
@@ -100,21 +100,23 @@ fn outcome(execution: &Execution, logs: &str) -> Option<Outcome> {
         let advice = format!("run the build step by hand{logs}");
         Some(Outcome::Failed { kind: FailureKind::Build, cause, advice })
     };
-    if let Some(Stop::Stage { stage, limit, spent }) = execution.stopped {
+    if let Some(StopReason::Stage { stage, limit, spent }) = execution.stopped {
         let advice = format!("raise it: deadlines.build{logs}");
         return Some(Outcome::TimedOut { stage, limit, spent, advice });
     }
     match &execution.end {
-        End::Process(ProcessEnd::Exit(0)) => None,
-        End::Process(ProcessEnd::Exit(code)) => {
+        ExecutionEnd::Process(ProcessEnd::Exit(0)) => None,
+        ExecutionEnd::Process(ProcessEnd::Exit(code)) => {
             let why = why(execution).map(|line| format!(": {line}")).unwrap_or_default();
             failed(format!("the build step ended with exit code {code}{why}"))
         }
-        End::Process(ProcessEnd::Signal(signal)) => {
+        ExecutionEnd::Process(ProcessEnd::Signal(signal)) => {
             failed(format!("the build step was ended by {}", signal_name(*signal)))
         }
-        End::NotStarted { cause, .. } => failed(format!("the build step could not be started: {cause}")),
-        End::Lost => failed("the build step's supervisor was killed".into()),
+        ExecutionEnd::NotStarted { cause, .. } => {
+            failed(format!("the build step could not be started: {cause}"))
+        }
+        ExecutionEnd::SupervisorDied => failed("the build step's supervisor was killed".into()),
     }
 }
 
@@ -191,7 +193,7 @@ fn last_line(output: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::capture::Capture;
+    use crate::run::io::capture::Capture;
 
     fn quoted(stderr: &str, stdout: &str) -> String {
         let mut execution = Execution::not_started(String::new());

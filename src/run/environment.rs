@@ -140,7 +140,7 @@ mod tests {
     fn only_who_takes_turns_is_told_of_them() {
         let action = Action::Command(vec!["true".into()]);
         let benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
-        let id = crate::plan::case_id(&benchmark, &Params::new());
+        let id = crate::suite::plan::case_id(&benchmark, &Params::new());
         let alone = of_process(&benchmark, &id, 0, None);
         let text = |env: &[(OsString, OsString)], name: &str| {
             env.iter().find(|(key, _)| key == name).map(|(_, value)| value.to_str().unwrap().to_owned())
@@ -159,7 +159,7 @@ mod tests {
         let action = Action::Command(vec!["true".into()]);
         let benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
         let point = |n| Params::from([("n".to_owned(), ParamValue::Int(n))]);
-        let env = of_process(&benchmark, &crate::plan::case_id(&benchmark, &point(1)), 0, None);
+        let env = of_process(&benchmark, &crate::suite::plan::case_id(&benchmark, &point(1)), 0, None);
         assert!(env.iter().any(|(name, _)| name == "GBENCH_PARAM_N"));
         let shared = with_cases(&env, &[point(2), point(1)]);
         assert!(!shared.iter().any(|(name, _)| name == "GBENCH_PARAM_N"));
@@ -174,7 +174,7 @@ mod tests {
         let mut benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
         benchmark.settings.thermal.value = Thermal::Cold;
         benchmark.settings.iterations.set(3, Origin::Cli("--iterations".into()));
-        let id = crate::plan::case_id(&benchmark, &Params::new());
+        let id = crate::suite::plan::case_id(&benchmark, &Params::new());
         let env = of_process(&benchmark, &id, 0, Some(Path::new("/empty")));
         let get = |name: &str| env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value);
         assert_eq!(get("GBENCH_WARMUP").unwrap(), "0");

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use crate::model::line::{Event, LineError};
 use crate::model::{ProcessEnd, Setting, Stage, StageReport};
 
-use super::capture::Capture;
-use super::share::ShareFault;
-use super::turns::{Block, TurnFault, Turns};
+use super::io::capture::Capture;
+use super::lockstep::schedule::{Block, TurnFault, Turns};
+use super::shared_process::ShareFault;
 
 /// Starts one process, sees it through to its end, and leaves nothing of it behind.
 pub trait Executor {
@@ -84,11 +84,11 @@ pub struct StagePlan {
 /// Everything that was seen of one process.
 #[derive(Clone, Debug)]
 pub struct Execution {
-    pub end: End,
+    pub end: ExecutionEnd,
     /// From spawn to exit, monotonic; where turns are taken, waiting for them included.
     pub seconds: f64,
     /// Why the gate ended it, if it did.
-    pub stopped: Option<Stop>,
+    pub stopped: Option<StopReason>,
     /// Protocol lines in order; reading stops at the first that cannot be understood.
     pub events: Vec<Event>,
     /// The first bad line: its number from 1, and what is wrong with it.
@@ -108,19 +108,19 @@ pub struct Execution {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum End {
+pub enum ExecutionEnd {
     NotStarted {
         cause: String,
         not_found: bool,
     },
     Process(ProcessEnd),
     /// The supervisor was killed, and the child with it.
-    Lost,
+    SupervisorDied,
 }
 
 /// Why the gate ended a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Stop {
+pub enum StopReason {
     Stage {
         stage: Stage,
         limit: f64,
@@ -131,7 +131,7 @@ pub enum Stop {
     /// Number of the signal that the gate got.
     Interrupt(i32),
     /// More came over the channel than a benchmark can mean.
-    Flood,
+    OutputLimit,
     /// It is one of several cases of a process, and has no measurement of its own.
     Share(ShareFault),
     /// It takes turns and sent a line that is no event: nothing that follows can be heard.
@@ -148,7 +148,7 @@ impl Execution {
     /// Nothing came of it: the gate could not even try.
     pub fn not_started(cause: String) -> Self {
         Self {
-            end: End::NotStarted { cause, not_found: false },
+            end: ExecutionEnd::NotStarted { cause, not_found: false },
             seconds: 0.0,
             stopped: None,
             events: Vec::new(),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::suite::{Extract, ExtractFrom};
 
-use super::capture::Capture;
+use super::io::capture::Capture;
 
 /// Why a declared number is not there.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

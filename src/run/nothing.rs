@@ -9,45 +9,48 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::build::step_launch;
-use super::executor::{End, Execution, Executor};
-use super::judge::first_line;
-use crate::model::{NothingMeasured, Params, ProcessEnd, Refusal, Stage, Timing};
+use super::executor::{Execution, ExecutionEnd, Executor};
+use super::outcome::first_line;
+use crate::model::{NothingMeasured, Params, ProcessEnd, RefusalReason, Stage, Timing};
 use crate::suite::Benchmark;
 
 /// What programs print that decline to run and end with 0, the surest sign first. Lower case and upper case are one.
-const REFUSALS: [(&str, Refusal); 12] = [
+const REFUSALS: [(&str, RefusalReason); 12] = [
     (
         r"\bno (usable |available |compatible |suitable |supported |nvidia |cuda[- ]capable )*(cuda|gpus?)\b",
-        Refusal::Gpu,
+        RefusalReason::Gpu,
     ),
     (
         r"\b(cuda|gpu|cudnn|nvml|nvidia driver)s? (is |are |was |were )?(not |un)(available|found|supported|detected|enabled|installed)",
-        Refusal::Gpu,
+        RefusalReason::Gpu,
     ),
-    (r"\b(requires|needs|need) (a |an |at least one )?(nvidia |cuda[- ]capable )?(cuda|gpu)\b", Refusal::Gpu),
+    (
+        r"\b(requires|needs|need) (a |an |at least one )?(nvidia |cuda[- ]capable )?(cuda|gpu)\b",
+        RefusalReason::Gpu,
+    ),
     (
         r"not compiled with cuda|no kernel image is available|cuda driver version is insufficient|found no nvidia driver",
-        Refusal::Gpu,
+        RefusalReason::Gpu,
     ),
-    (r"\b(falling back|fall back|fallback) to (the )?cpu\b", Refusal::Gpu),
-    (r"libcuda\.so|libcudart\.so|nvidia-smi: (command )?not found", Refusal::Gpu),
-    (r"\b(modulenotfounderror|importerror)\b|no module named|cannot find module", Refusal::Module),
-    (r"cannot open shared object file|package .* (is not installed|not found)", Refusal::Module),
+    (r"\b(falling back|fall back|fallback) to (the )?cpu\b", RefusalReason::Gpu),
+    (r"libcuda\.so|libcudart\.so|nvidia-smi: (command )?not found", RefusalReason::Gpu),
+    (r"\b(modulenotfounderror|importerror)\b|no module named|cannot find module", RefusalReason::Module),
+    (r"cannot open shared object file|package .* (is not installed|not found)", RefusalReason::Module),
     (
         r"\bno such file or directory\b|\bfile not found\b|\bfilenotfounderror\b|command not found",
-        Refusal::File,
+        RefusalReason::File,
     ),
-    (r"^usage: ", Refusal::Usage),
-    (r"^(benchmark |test )?skip(ped|ping)?\s*([:(\[.-]|$|because|since)", Refusal::Skipped),
+    (r"^usage: ", RefusalReason::Usage),
+    (r"^(benchmark |test )?skip(ped|ping)?\s*([:(\[.-]|$|because|since)", RefusalReason::Skipped),
     (
         r"\b(not supported|unsupported) on this (machine|platform|device|system)\b|\bnothing to (do|measure|run)\b",
-        Refusal::Skipped,
+        RefusalReason::Skipped,
     ),
 ];
 
-static PATTERNS: LazyLock<Vec<(Regex, Refusal)>> = LazyLock::new(|| {
+static PATTERNS: LazyLock<Vec<(Regex, RefusalReason)>> = LazyLock::new(|| {
     let compiled =
-        |(pattern, why): &(&str, Refusal)| Some((Regex::new(&format!("(?i){pattern}")).ok()?, *why));
+        |(pattern, why): &(&str, RefusalReason)| Some((Regex::new(&format!("(?i){pattern}")).ok()?, *why));
     REFUSALS.iter().filter_map(compiled).collect()
 });
 
@@ -78,15 +81,20 @@ const ENOUGH: f64 = 1.0;
 
 /// How long an interpreter takes to start.
 #[derive(Clone, Debug)]
-pub struct Start {
+pub struct InterpreterStart {
     /// Program and arguments of the empty program.
     argv: Vec<String>,
     seconds: f64,
 }
 
 /// The sign that a process gave; only of one that was timed from outside and ended well.
-pub fn sign(execution: &Execution, benchmark: &Benchmark, starts: &[Start]) -> Option<NothingMeasured> {
-    let ended_well = execution.end == End::Process(ProcessEnd::Exit(0)) && execution.stopped.is_none();
+pub fn sign(
+    execution: &Execution,
+    benchmark: &Benchmark,
+    starts: &[InterpreterStart],
+) -> Option<NothingMeasured> {
+    let ended_well =
+        execution.end == ExecutionEnd::Process(ProcessEnd::Exit(0)) && execution.stopped.is_none();
     if benchmark.timing != Timing::Process || !ended_well {
         return None;
     }
@@ -102,7 +110,7 @@ fn refused(execution: &Execution) -> Option<NothingMeasured> {
     })
 }
 
-fn only_started(seconds: f64, benchmark: &Benchmark, starts: &[Start]) -> Option<NothingMeasured> {
+fn only_started(seconds: f64, benchmark: &Benchmark, starts: &[InterpreterStart]) -> Option<NothingMeasured> {
     let argv = empty_program(benchmark)?;
     let start = starts.iter().find(|start| start.argv == argv)?;
     (seconds <= start.seconds * HARDLY_MORE).then(|| NothingMeasured::OnlyStarted {
@@ -113,7 +121,7 @@ fn only_started(seconds: f64, benchmark: &Benchmark, starts: &[Start]) -> Option
 }
 
 /// Times the empty program of a benchmark's interpreter, where it has one and nobody has yet.
-pub fn time_start(executor: &mut dyn Executor, benchmark: &Benchmark, starts: &mut Vec<Start>) {
+pub fn time_start(executor: &mut dyn Executor, benchmark: &Benchmark, starts: &mut Vec<InterpreterStart>) {
     let Some(argv) = empty_program(benchmark).filter(|_| benchmark.timing == Timing::Process) else { return };
     if starts.iter().any(|start| start.argv == argv) {
         return;
@@ -123,14 +131,14 @@ pub fn time_start(executor: &mut dyn Executor, benchmark: &Benchmark, starts: &m
         let launch = step_launch(benchmark, argv.clone(), benchmark.dir.clone(), Stage::Setup, None);
         let execution = executor.execute(&launch);
         // One that is not there, or does not know the flag, tells nothing.
-        if execution.end != End::Process(ProcessEnd::Exit(0)) || execution.stopped.is_some() {
+        if execution.end != ExecutionEnd::Process(ProcessEnd::Exit(0)) || execution.stopped.is_some() {
             return;
         }
         times.push(execution.seconds);
     }
     times.sort_by(f64::total_cmp);
     if let Some(seconds) = times.get(times.len() / 2) {
-        starts.push(Start { argv, seconds: *seconds });
+        starts.push(InterpreterStart { argv, seconds: *seconds });
     }
 }
 
@@ -187,12 +195,12 @@ fn shebang(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::capture::Capture;
+    use crate::run::io::capture::Capture;
     use crate::suite::Action;
 
-    fn printed(text: &str) -> Option<(Refusal, String)> {
+    fn printed(text: &str) -> Option<(RefusalReason, String)> {
         let mut execution = Execution::not_started(String::new());
-        execution.end = End::Process(ProcessEnd::Exit(0));
+        execution.end = ExecutionEnd::Process(ProcessEnd::Exit(0));
         execution.stdout = Capture::new(1 << 16);
         execution.stdout.push(text.as_bytes());
         match refused(&execution)? {
@@ -204,21 +212,21 @@ mod tests {
     #[test]
     fn n19_programs_that_decline_are_known_by_what_they_say() {
         let known = [
-            ("no CUDA", Refusal::Gpu),
-            ("CUDA is not available, exiting", Refusal::Gpu),
-            ("Error: no CUDA-capable device is detected", Refusal::Gpu),
-            ("No GPU found", Refusal::Gpu),
-            ("This benchmark requires a GPU.", Refusal::Gpu),
-            ("AssertionError: Torch not compiled with CUDA enabled", Refusal::Gpu),
-            ("warning: falling back to CPU", Refusal::Gpu),
-            ("No module named 'torch'", Refusal::Module),
+            ("no CUDA", RefusalReason::Gpu),
+            ("CUDA is not available, exiting", RefusalReason::Gpu),
+            ("Error: no CUDA-capable device is detected", RefusalReason::Gpu),
+            ("No GPU found", RefusalReason::Gpu),
+            ("This benchmark requires a GPU.", RefusalReason::Gpu),
+            ("AssertionError: Torch not compiled with CUDA enabled", RefusalReason::Gpu),
+            ("warning: falling back to CPU", RefusalReason::Gpu),
+            ("No module named 'torch'", RefusalReason::Module),
             (
                 "error while loading shared libraries: libx.so: cannot open shared object file",
-                Refusal::Module,
+                RefusalReason::Module,
             ),
-            ("cannot open data/big.bin: No such file or directory", Refusal::File),
-            ("usage: bench.py [-h] --size N", Refusal::Usage),
-            ("SKIPPED (needs 2 nodes)", Refusal::Skipped),
+            ("cannot open data/big.bin: No such file or directory", RefusalReason::File),
+            ("usage: bench.py [-h] --size N", RefusalReason::Usage),
+            ("SKIPPED (needs 2 nodes)", RefusalReason::Skipped),
         ];
         for (line, why) in known {
             let said = printed(&format!("starting\n{line}\n"));

@@ -3,18 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::draft::Around;
+use super::arm::{ArmRecorder, Finished, not_reached, slug};
+use super::case_record::ProcessContext;
 use super::event::{Observer, Progress};
-use super::executor::{Executor, Stop};
-use super::hands::{Hands, deadline};
-use super::lane::{Finished, LaneRun, not_reached, slug};
-use super::rounds::Watch;
+use super::executor::{Executor, StopReason};
+use super::launcher::{Launcher, deadline};
+use super::rounds::ConditionsProbe;
 use crate::model::{Result, RunRecord, Side};
-use crate::plan::{Plan, Step};
 use crate::store::note_start;
+use crate::suite::plan::{Plan, PlanStep};
 
 /// What a session needs beside its plan.
-pub struct Session<'a> {
+pub struct PlanSession<'a> {
     pub plan: &'a Plan,
     pub executor: &'a mut dyn Executor,
     pub observer: &'a mut dyn Observer,
@@ -29,111 +29,112 @@ pub struct Session<'a> {
 }
 
 /// A session under way.
-struct Work<'a> {
+struct PlanDriver<'a> {
     plan: &'a Plan,
-    hands: Hands<'a>,
-    watch: Option<&'a mut dyn Watch>,
-    lanes: Vec<LaneRun>,
+    launcher: Launcher<'a>,
+    probe: Option<&'a mut dyn ConditionsProbe>,
+    arms: Vec<ArmRecorder>,
     /// What came before the plan was through.
-    ended: Option<Stop>,
+    ended: Option<StopReason>,
     /// Processes that were started or left out so far, and in all.
     done: usize,
     total: usize,
 }
 
-impl<'a> Session<'a> {
-    /// Carries the plan out. `headers`: one record for each lane, complete but for its cases.
+impl<'a> PlanSession<'a> {
+    /// Carries the plan out. `headers`: one record for each arm, complete but for its cases.
     ///
     /// Never ends early without records: deadlines, interrupts and failures become outcomes. Errors: the artifacts
     /// folder cannot be written.
     pub fn run(self, headers: Vec<RunRecord>) -> Result<Vec<Finished>> {
-        self.run_watched(headers, None)
+        self.run_probed(headers, None)
     }
 
-    /// [`Session::run`] with somebody who looks at the machine around each process.
-    pub fn run_watched(
+    /// [`PlanSession::run`] with a probe that reads the state of the machine before and after each process.
+    pub fn run_probed(
         self,
         headers: Vec<RunRecord>,
-        watch: Option<&'a mut dyn Watch>,
+        probe: Option<&'a mut dyn ConditionsProbe>,
     ) -> Result<Vec<Finished>> {
-        let Session { plan, executor, observer, binary, deadline: seconds, after_timeout, artifacts } = self;
-        let hands = Hands { executor, observer, binary, after_timeout, until: deadline(seconds) };
-        let mut lanes = Vec::new();
-        for (index, (header, lane)) in headers.into_iter().zip(&plan.lanes).enumerate() {
-            let cases = plan.steps.iter().flat_map(|step| &step.cases).filter(|case| case.lane == index);
+        let PlanSession { plan, executor, observer, binary, deadline: seconds, after_timeout, artifacts } =
+            self;
+        let launcher = Launcher { executor, observer, binary, after_timeout, until: deadline(seconds) };
+        let mut arms = Vec::new();
+        for (index, (header, arm)) in headers.into_iter().zip(&plan.arms).enumerate() {
+            let cases = plan.steps.iter().flat_map(|step| &step.cases).filter(|case| case.arm == index);
             let folder = artifacts.join(header.run_id.as_str());
             let id = header.run_id.clone();
-            lanes.push(LaneRun::begin(lane, cases, header, &folder)?);
+            arms.push(ArmRecorder::begin(arm, cases, header, &folder)?);
             note_start(artifacts, &id)?;
         }
-        Work { plan, hands, watch, lanes, ended: None, done: 0, total: plan.processes() }.carry_out()
+        PlanDriver { plan, launcher, probe, arms, ended: None, done: 0, total: plan.processes() }.carry_out()
     }
 }
 
-impl Work<'_> {
+impl PlanDriver<'_> {
     fn carry_out(mut self) -> Result<Vec<Finished>> {
-        self.hands.observer.on(&Progress::Planned { cases: self.plan.steps.len(), processes: self.total });
-        for (lane, plan) in self.lanes.iter_mut().zip(&self.plan.lanes) {
+        self.launcher.observer.on(&Progress::Planned { cases: self.plan.steps.len(), processes: self.total });
+        for (arm, plan) in self.arms.iter_mut().zip(&self.plan.arms) {
             if self.ended.is_none() {
-                self.ended = self.hands.build_all(plan, lane)?;
+                self.ended = self.launcher.build_all(plan, arm)?;
             }
         }
-        let mut next_index = vec![0; self.lanes.len()];
+        let mut next_index = vec![0; self.arms.len()];
         for (number, step) in self.plan.steps.iter().enumerate() {
-            let indices: Vec<usize> = step.cases.iter().map(|case| next_index[case.lane]).collect();
+            let indices: Vec<usize> = step.cases.iter().map(|case| next_index[case.arm]).collect();
             self.step(step, number, &indices)?;
             for (case, index) in step.cases.iter().zip(indices) {
-                next_index[case.lane] += 1;
-                let lane = &mut self.lanes[case.lane];
-                lane.end_case(index, self.ended.is_none());
-                lane.keep_outcome(index)?;
-                let (record, side) = (lane.case(index), lane.side);
+                next_index[case.arm] += 1;
+                let arm = &mut self.arms[case.arm];
+                arm.end_case(index, self.ended.is_none());
+                arm.keep_outcome(index)?;
+                let (record, side) = (arm.case(index), arm.side);
                 let (id, outcome, done, total) = (&record.id, &record.outcome, self.done, self.total);
-                self.hands.observer.on(&Progress::CaseEnded { id, side, outcome, done, total });
+                self.launcher.observer.on(&Progress::CaseEnded { id, side, outcome, done, total });
             }
         }
-        self.lanes.into_iter().map(|lane| lane.finish(self.ended)).collect()
+        self.arms.into_iter().map(|arm| arm.finish(self.ended)).collect()
     }
 
     /// All processes of one step. `indices`: of its cases in their records.
-    fn step(&mut self, step: &Step, number: usize, indices: &[usize]) -> Result<()> {
+    fn step(&mut self, step: &PlanStep, number: usize, indices: &[usize]) -> Result<()> {
         for (case, index) in step.cases.iter().zip(indices) {
-            self.lanes[case.lane].settle(*index);
+            self.arms[case.arm].decide_early(*index);
         }
         let total = self.total;
         for turn in &step.turns {
             let (case, index) = (&step.cases[turn.case], indices[turn.case]);
-            let lane = &mut self.lanes[case.lane];
+            let arm = &mut self.arms[case.arm];
             if let Some(stop) = self.ended {
-                lane.break_off(index, not_reached(stop));
+                arm.abort(index, not_reached(stop));
             }
-            if lane.is_broken(index) {
+            if arm.is_aborted(index) {
                 self.done += 1;
                 continue;
             }
-            let (side, process) = (lane.side, turn.process);
+            let (side, process) = (arm.side, turn.process);
             let of = case.benchmark.settings.processes.value;
             let (id, done) = (&case.id, self.done);
-            self.hands.observer.on(&Progress::ProcessStarted { id, side, process, of, done, total });
+            self.launcher.observer.on(&Progress::ProcessStarted { id, side, process, of, done, total });
             let started = SystemTime::now();
-            if let Some(watch) = &mut self.watch {
-                watch.begin();
+            if let Some(probe) = &mut self.probe {
+                probe.begin();
             }
-            let execution = self.hands.process(case, process, &[]);
-            let looked = self.watch.as_mut().map(|watch| watch.end(execution.cpu_seconds, execution.seconds));
+            let execution = self.launcher.process(case, process, &[]);
+            let looked = self.probe.as_mut().map(|probe| probe.end(execution.cpu_seconds, execution.seconds));
             self.done += 1;
-            if let Some(stop @ (Stop::Interrupt(_) | Stop::RunDeadline)) = execution.stopped {
+            if let Some(stop @ (StopReason::Interrupt(_) | StopReason::RunDeadline)) = execution.stopped {
                 self.ended = Some(stop);
             }
-            let after_timeout = self.hands.after_timeout(&execution, case);
+            let after_timeout = self.launcher.after_timeout(&execution, case);
             let (turn, interleaved, lockstep) = (*turn, false, false);
             let conditions = looked.flatten();
-            let around = Around { started, turn, interleaved, lockstep, after_timeout, conditions };
-            lane.add(index, &execution, around);
+            let context = ProcessContext { started, turn, interleaved, lockstep, after_timeout, conditions };
+            arm.add(index, &execution, context);
             let (seconds, done) = (execution.seconds, self.done);
-            self.hands.observer.on(&Progress::ProcessEnded { seconds, done, total });
-            lane.log(&format!("{number:03}-{}.{process}", slug(&case.id.to_string())), &execution)?;
-            lane.keep_process(index)?;
+            self.launcher.observer.on(&Progress::ProcessEnded { seconds, done, total });
+            arm.log(&format!("{number:03}-{}.{process}", slug(&case.id.to_string())), &execution)?;
+            arm.keep_process(index)?;
         }
         Ok(())
     }

@@ -17,12 +17,12 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::environment;
-use super::executor::{Beat, Execution, Executor, Launch, Stop};
+use super::executor::{Beat, Execution, Executor, Launch, StopReason};
 use super::interrupt::Interrupt;
-use super::pair;
+use super::lockstep::pair;
+use super::lockstep::schedule::{TurnToken, Turns};
+use super::process::RunningProcess;
 use super::temporary::{self, Temporary};
-use super::turns::{Baton, Turns};
-use super::watch::Watch;
 use crate::model::line;
 use crate::supervise::{self, Assignment};
 
@@ -77,7 +77,7 @@ impl Supervised {
     }
 
     /// Starts one process. `slot`: 0, or 1 for the second of a pair. `turns`: it is asked to take turns.
-    fn start(&self, launch: &Launch, slot: usize, turns: bool) -> std::io::Result<Watch> {
+    fn start(&self, launch: &Launch, slot: usize, turns: bool) -> std::io::Result<RunningProcess> {
         let (events, channel) = self.fifo(&format!("events{slot}"))?;
         // Refused where the user's pipe quota is used up; the default size works too.
         let _ = fcntl(&channel, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
@@ -89,7 +89,7 @@ impl Supervised {
         let (path, turns) = given.unzip();
         let (mut supervisor, control) = self.supervisor()?;
         match assign(launch, &control, &events, path) {
-            Ok(()) => Ok(Watch::new(launch, supervisor, control, channel, turns)),
+            Ok(()) => Ok(RunningProcess::new(launch, supervisor, control, channel, turns)),
             Err(error) => {
                 supervisor.kill()?;
                 supervisor.wait()?;
@@ -115,10 +115,10 @@ impl Supervised {
 
     fn run(&mut self, launch: &Launch) -> std::io::Result<Execution> {
         let oom_before = oom_kills();
-        let mut watches = [self.start(launch, 0, false)?];
-        self.follow(&mut watches, &mut |_, _| Ok(()))?;
-        let [watch] = watches;
-        Ok(watch.finish(oom_kills() > oom_before, None))
+        let mut processes = [self.start(launch, 0, false)?];
+        self.follow(&mut processes, &mut |_, _| Ok(()))?;
+        let [process] = processes;
+        Ok(process.finish(oom_kills() > oom_before, None))
     }
 
     /// As [`Self::run`]. Nobody is told of the end.
@@ -129,22 +129,24 @@ impl Supervised {
         tell: &mut dyn FnMut(Beat<'_>),
     ) -> std::io::Result<Execution> {
         let oom_before = oom_kills();
-        let mut watches = [self.start(launch, 0, false)?];
+        let mut processes = [self.start(launch, 0, false)?];
         let began = Instant::now();
         let mut last = began;
         self.beat = Some(every);
-        let followed = self.follow(&mut watches, &mut |watches, now| {
-            if now.saturating_duration_since(last) >= every && watches.iter().all(|watch| !watch.is_over()) {
+        let followed = self.follow(&mut processes, &mut |processes, now| {
+            if now.saturating_duration_since(last) >= every
+                && processes.iter().all(|process| !process.is_over())
+            {
                 last = now;
-                let output = watches[0].newest_output();
+                let output = processes[0].newest_output();
                 tell(Beat { seconds: now.saturating_duration_since(began).as_secs_f64(), output: &output });
             }
             Ok(())
         });
         self.beat = None;
         followed?;
-        let [watch] = watches;
-        Ok(watch.finish(oom_kills() > oom_before, None))
+        let [process] = processes;
+        Ok(process.finish(oom_kills() > oom_before, None))
     }
 
     fn run_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> std::io::Result<[Execution; 2]> {
@@ -153,20 +155,20 @@ impl Supervised {
         let first = turns.first.min(1);
         let mut started = self.start(launches[first], first, true)?;
         let second = match self.start(launches[1 - first], 1 - first, true) {
-            Ok(watch) => watch,
+            Ok(process) => process,
             Err(error) => {
                 started.abandon()?;
                 return Err(error);
             }
         };
-        let mut watches = if first == 0 { [started, second] } else { [second, started] };
-        let mut baton = Baton::new(*turns);
-        self.follow(&mut watches, &mut |watches, now| pair::steer(watches, &mut baton, now))?;
+        let mut processes = if first == 0 { [started, second] } else { [second, started] };
+        let mut token = TurnToken::new(*turns);
+        self.follow(&mut processes, &mut |processes, now| pair::steer(processes, &mut token, now))?;
         let oom_killer = oom_kills() > oom_before;
-        let blames = [0, 1].map(|side| pair::blame(&watches[side], &baton, side));
-        let [base, head] = watches;
+        let blames = [0, 1].map(|side| pair::blame(&processes[side], &token, side));
+        let [base, head] = processes;
         let mut executions = [base.finish(oom_killer, blames[0]), head.finish(oom_killer, blames[1])];
-        for (execution, blocks) in executions.iter_mut().zip(baton.into_blocks()) {
+        for (execution, blocks) in executions.iter_mut().zip(token.into_blocks()) {
             execution.blocks = blocks;
         }
         Ok(executions)
@@ -175,19 +177,19 @@ impl Supervised {
     /// Sees all of them through to their end. `steer`: what there is to do beside looking, after each look.
     fn follow(
         &mut self,
-        watches: &mut [Watch],
-        steer: &mut dyn FnMut(&mut [Watch], Instant) -> std::io::Result<()>,
+        processes: &mut [RunningProcess],
+        steer: &mut dyn FnMut(&mut [RunningProcess], Instant) -> std::io::Result<()>,
     ) -> std::io::Result<()> {
-        while watches.iter().any(|watch| !watch.is_over()) {
-            if let Err(error) = self.turn(watches, steer) {
-                for watch in watches.iter_mut().filter(|watch| !watch.is_over()) {
-                    watch.abandon()?;
+        while processes.iter().any(|process| !process.is_over()) {
+            if let Err(error) = self.turn(processes, steer) {
+                for process in processes.iter_mut().filter(|process| !process.is_over()) {
+                    process.abandon()?;
                 }
                 return Err(error);
             }
         }
         // Only now: whoever still runs is a descendant too.
-        if self.owns_process && watches.iter().any(|watch| watch.end().is_none()) {
+        if self.owns_process && processes.iter().any(|process| process.end().is_none()) {
             supervise::kill_descendants(Duration::from_secs(5));
         }
         Ok(())
@@ -195,8 +197,8 @@ impl Supervised {
 
     fn turn(
         &mut self,
-        watches: &mut [Watch],
-        steer: &mut dyn FnMut(&mut [Watch], Instant) -> std::io::Result<()>,
+        processes: &mut [RunningProcess],
+        steer: &mut dyn FnMut(&mut [RunningProcess], Instant) -> std::io::Result<()>,
     ) -> std::io::Result<()> {
         let now = Instant::now();
         let mut fds = Vec::new();
@@ -204,14 +206,14 @@ impl Supervised {
             fds.push(PollFd::new(descriptor, PollFlags::POLLIN));
         }
         let (mut controls, mut wake) = (Vec::new(), self.beat.map(|beat| now + beat));
-        for watch in watches.iter_mut() {
-            if watch.is_over() {
+        for process in processes.iter_mut() {
+            if process.is_over() {
                 controls.push(None);
                 continue;
             }
-            wake = [wake, watch.next_wake()].into_iter().flatten().min();
+            wake = [wake, process.next_wake()].into_iter().flatten().min();
             controls.push(Some(fds.len()));
-            fds.extend(watch.descriptors(now).into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
+            fds.extend(process.descriptors(now).into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
         }
         match poll(&mut fds, timeout(wake, now)) {
             Ok(_) | Err(Errno::EINTR) => {}
@@ -220,26 +222,26 @@ impl Supervised {
         let spoke = |at: usize| fds[at].any().unwrap_or(false);
         let spoke: Vec<_> = controls.into_iter().map(|at| at.map(spoke)).collect();
         let now = Instant::now();
-        for (watch, spoke) in watches.iter_mut().zip(spoke) {
+        for (process, spoke) in processes.iter_mut().zip(spoke) {
             if let Some(spoke) = spoke {
-                watch.look(now, spoke)?;
+                process.look(now, spoke)?;
             }
         }
         let (signal, fresh) = self.interrupt.as_mut().map_or((None, false), Interrupt::check);
-        for watch in watches.iter_mut().filter(|watch| !watch.is_over()) {
+        for process in processes.iter_mut().filter(|process| !process.is_over()) {
             if let Some(signal) = signal {
                 // A second Ctrl-C means now.
-                watch.stop(Stop::Interrupt(signal), fresh);
+                process.stop(StopReason::Interrupt(signal), fresh);
             }
-            watch.check_deadlines(now);
+            process.check_deadlines(now);
         }
-        steer(watches, now)
+        steer(processes, now)
     }
 
     /// The run has been told to end before anything is started.
     fn interrupted(&mut self) -> Option<Execution> {
         let (signal, _) = self.interrupt.as_mut()?.check();
-        let stopped = Some(Stop::Interrupt(signal?));
+        let stopped = Some(StopReason::Interrupt(signal?));
         Some(Execution { stopped, ..Execution::not_started("the run was interrupted".into()) })
     }
 }

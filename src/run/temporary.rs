@@ -50,7 +50,7 @@ impl Temporary {
             let owner = File::options().create_new(true).write(true).open(&path);
             let owner = match owner {
                 Ok(owner) => owner,
-                // Taken away already.
+                // RoundResult away already.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             };

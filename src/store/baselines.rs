@@ -11,7 +11,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::folder::make_unwatched;
+use super::folder::create_ignored_dir;
 use super::read::write_atomically;
 use crate::model::{BaselineName, Fault, Result, RunRecord};
 
@@ -68,7 +68,7 @@ impl Store {
         let path = folder.join(format!("{}.json", record.run_id));
         let text = serde_json::to_vec(record)
             .map_err(|error| Fault::at_path(&path, error, "report this as a defect of gbench-ci"))?;
-        make_unwatched(&self.root).map_err(fault)?;
+        create_ignored_dir(&self.root).map_err(fault)?;
         // Before anything is written: whoever removes the name meanwhile must not take its folder away.
         let _lock = self.lock()?;
         std::fs::create_dir_all(&folder).map_err(fault)?;

@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::folder::{JOURNAL, RECORD, make_unwatched};
+use super::folder::{JOURNAL, RECORD, create_ignored_dir};
 use super::read::{read_record, write_atomically};
 use super::started;
 use crate::model::{CaseId, CaseRecord, Exit, Fault, Outcome, Result, RunId, RunRecord, Side};
@@ -28,7 +28,7 @@ impl ComparisonFolder {
     pub fn create(artifacts: &Path, id: &RunId) -> Result<Self> {
         let root = artifacts.join(id.as_str());
         let make = || {
-            make_unwatched(artifacts)?;
+            create_ignored_dir(artifacts)?;
             std::fs::create_dir(&root)?;
             std::fs::create_dir(root.join("reports"))?;
             started::note(artifacts, id)

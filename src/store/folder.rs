@@ -28,7 +28,7 @@ pub(super) const JOURNAL: &str = "results/journal.jsonl";
 /// A line of the journal. It grows by what is new, so that its length follows that of the record.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Entry {
+pub(super) enum JournalEntry {
     /// The record without results: every selected case is there, as not run.
     Header(Box<RunRecord>),
     /// A case, by its index in the header, whole: replaces what was known of it.
@@ -67,7 +67,7 @@ impl RunFolder {
             .caused_by(&error)
         };
         if let Some(artifacts) = root.parent() {
-            make_unwatched(artifacts).map_err(fault)?;
+            create_ignored_dir(artifacts).map_err(fault)?;
         }
         std::fs::create_dir(root).map_err(fault)?;
         for name in ["results", "profiles", "reports", "logs"] {
@@ -79,7 +79,7 @@ impl RunFolder {
         let manifest = serde_json::to_string_pretty(&record.manifest).map_err(std::io::Error::from);
         let manifest = manifest.map_err(|error| folder.fault(error))?;
         write_atomically(&folder.root.join("manifest.json"), manifest.as_bytes())?;
-        folder.append(&Entry::Header(Box::new(record.clone())))?;
+        folder.append(&JournalEntry::Header(Box::new(record.clone())))?;
         Ok(folder)
     }
 
@@ -97,16 +97,16 @@ impl RunFolder {
         };
         let mut header = record.clone();
         let mut lines = Vec::new();
-        let mut line = |entry: &Entry| -> std::io::Result<()> {
+        let mut line = |entry: &JournalEntry| -> std::io::Result<()> {
             serde_json::to_writer(&mut lines, entry)?;
             lines.push(b'\n');
             Ok(())
         };
         let cases = std::mem::take(&mut header.cases);
         header.cases = cases.iter().map(head_of).collect();
-        line(&Entry::Header(Box::new(header))).map_err(unreadable)?;
+        line(&JournalEntry::Header(Box::new(header))).map_err(unreadable)?;
         for (index, case) in cases.into_iter().enumerate().filter(|(_, case)| !case.processes.is_empty()) {
-            line(&Entry::Case { index, case: Box::new(case) }).map_err(unreadable)?;
+            line(&JournalEntry::Case { index, case: Box::new(case) }).map_err(unreadable)?;
         }
         write_atomically(&path, &lines)?;
         for old in [SUMS, RECORD] {
@@ -137,13 +137,13 @@ impl RunFolder {
         };
         let samples = case.metrics.iter().filter_map(newest).collect();
         let head = self.changed_head(index, case)?;
-        self.append(&Entry::Process { index, head, process: Box::new(process.clone()), samples })
+        self.append(&JournalEntry::Process { index, head, process: Box::new(process.clone()), samples })
     }
 
     /// Writes down what a case is beside its processes: its outcome, its summaries.
     pub fn keep_outcome(&mut self, index: usize, case: &CaseRecord) -> Result<()> {
         match self.changed_head(index, case)? {
-            Some(head) => self.append(&Entry::Head { index, head }),
+            Some(head) => self.append(&JournalEntry::Head { index, head }),
             None => Ok(()),
         }
     }
@@ -157,7 +157,7 @@ impl RunFolder {
     }
 
     /// One write for a whole line: a kill leaves the line there or not there, or, at worst, half of the last one.
-    fn append(&mut self, entry: &Entry) -> Result<()> {
+    fn append(&mut self, entry: &JournalEntry) -> Result<()> {
         let line = serde_json::to_string(entry).map_err(std::io::Error::from);
         let written = line.and_then(|mut line| {
             line.push('\n');
@@ -200,8 +200,8 @@ impl RunFolder {
     }
 }
 
-/// Makes a folder for what the gate writes, out of sight of git: its own results must not make a tree dirty.
-pub fn make_unwatched(folder: &Path) -> std::io::Result<()> {
+/// Creates a folder that git ignores: the results of the gate must not make a tree dirty.
+pub fn create_ignored_dir(folder: &Path) -> std::io::Result<()> {
     if !folder.exists() {
         std::fs::create_dir_all(folder)?;
     }

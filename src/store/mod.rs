@@ -15,7 +15,7 @@ pub use comparison::{
     ComparisonFolder, comparison_of, holds_run, keep_whole_rounds, latest_comparison, read_comparison,
     read_sides,
 };
-pub use folder::{RunFolder, latest_run, make_unwatched};
+pub use folder::{RunFolder, create_ignored_dir, latest_run};
 pub use history::{Appended, History, HistoryEntry, Listed, Looked, RunSummary, SCHEMA_HISTORY, Started};
 pub use read::{read_record, read_two_records, without_temporary, write_atomically};
 pub use started::note_start;

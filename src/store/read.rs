@@ -9,7 +9,7 @@ use std::sync::Arc;
 use nix::fcntl::{AT_FDCWD, AtFlags};
 use nix::unistd::linkat;
 
-use super::folder::{Entry, JOURNAL, RECORD};
+use super::folder::{JOURNAL, JournalEntry, RECORD};
 use super::sums;
 use crate::model::{CaseRecord, Fault, RecordState, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
 
@@ -185,9 +185,9 @@ fn recover(path: &Path) -> Result<RunRecord> {
         let half = !line.ends_with(b"\n") && lines.peek().is_none();
         // As text, like the whole record: one reader is built, and bytes that are none are damage too.
         let text = std::str::from_utf8(line).map_err(serde::de::Error::custom);
-        let entry = text.and_then(serde_json::from_str::<Entry>);
+        let entry = text.and_then(serde_json::from_str::<JournalEntry>);
         match (entry, &mut record) {
-            (Ok(Entry::Header(header)), None) => record = Some(*header),
+            (Ok(JournalEntry::Header(header)), None) => record = Some(*header),
             (Ok(entry), Some(record)) if fits(&entry, record) => apply(entry, record),
             (Err(_), _) if half => {}
             _ => {
@@ -212,25 +212,27 @@ fn recover(path: &Path) -> Result<RunRecord> {
 }
 
 /// Whether an entry can follow what the journal has said so far.
-fn fits(entry: &Entry, record: &RunRecord) -> bool {
+fn fits(entry: &JournalEntry, record: &RunRecord) -> bool {
     match entry {
-        Entry::Header(_) => false,
-        Entry::Case { index, .. } | Entry::Head { index, .. } => *index < record.cases.len(),
-        Entry::Process { index, process, head, samples } => record.cases.get(*index).is_some_and(|case| {
-            let metrics = head.as_ref().map_or(&case.metrics, |head| &head.metrics);
-            let mut names = samples.iter().map(|(name, _)| name);
-            process.index as usize == case.processes.len()
-                && names.all(|name| metrics.iter().any(|metric| metric.name == *name))
-        }),
+        JournalEntry::Header(_) => false,
+        JournalEntry::Case { index, .. } | JournalEntry::Head { index, .. } => *index < record.cases.len(),
+        JournalEntry::Process { index, process, head, samples } => {
+            record.cases.get(*index).is_some_and(|case| {
+                let metrics = head.as_ref().map_or(&case.metrics, |head| &head.metrics);
+                let mut names = samples.iter().map(|(name, _)| name);
+                process.index as usize == case.processes.len()
+                    && names.all(|name| metrics.iter().any(|metric| metric.name == *name))
+            })
+        }
     }
 }
 
-fn apply(entry: Entry, record: &mut RunRecord) {
+fn apply(entry: JournalEntry, record: &mut RunRecord) {
     match entry {
-        Entry::Header(_) => {}
-        Entry::Case { index, case } => record.cases[index] = *case,
-        Entry::Head { index, head } => put_head(&mut record.cases[index], *head),
-        Entry::Process { index, head, process, samples } => {
+        JournalEntry::Header(_) => {}
+        JournalEntry::Case { index, case } => record.cases[index] = *case,
+        JournalEntry::Head { index, head } => put_head(&mut record.cases[index], *head),
+        JournalEntry::Process { index, head, process, samples } => {
             let case = &mut record.cases[index];
             if let Some(head) = head {
                 put_head(case, *head);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::action::{check_placeholders, read_action, read_build, read_dir, refuse_placeholders};
 use super::metrics;
-use super::reader::{Item, Page, Table};
+use super::reader::{FileText, Item, Table};
 use super::requires::read_requires;
 use super::settings::Changes;
 use super::sweep::{constrain, sweep};
@@ -15,8 +15,8 @@ use super::{Action, Benchmark, MetricRule};
 use crate::model::{BenchmarkId, Component, Kind, Origin, Params, Setting, Thermal, Timing};
 
 /// What the rest of the file says to every benchmark.
-pub(super) struct Surroundings<'a> {
-    pub page: &'a Page,
+pub(super) struct FileContext<'a> {
+    pub page: &'a FileText,
     /// The suite file's folder, absolute.
     pub folder: PathBuf,
     pub suite: String,
@@ -32,7 +32,7 @@ pub(super) struct Surroundings<'a> {
     pub budget: usize,
 }
 
-impl Surroundings<'_> {
+impl FileContext<'_> {
     /// Reads one entry, and gives it with the place of its id. Whatever is missing or wrong is on the page
     /// afterwards and has a stand-in here, so that the other keys are checked all the same.
     pub fn benchmark(&mut self, entry: &Item) -> Option<(Benchmark, Range<usize>)> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use toml::de::DeTable;
 
-use super::reader::{Item, Page, Table};
+use super::reader::{FileText, Item, Table};
 use super::settings::Changes;
 use super::words::near;
 use super::{RunOptions, Suite};
@@ -247,7 +247,7 @@ fn not_here(name: &str, key: &str) -> Fault {
         "threshold" => ", or give `--threshold`",
         "budget" => ", or give `--budget`",
         "rounds" => ", or give `--rounds`",
-        "way" => ", or give `--way`",
+        "way" => ", or give `--interleave`",
         "controls" => ", or give `--controls`",
         "sessions" => ", or give `--sessions`",
         "run.store" => ", or give `--store`",
@@ -278,7 +278,7 @@ fn as_line<T>(name: &str, key: &str, value: &str, read: impl FnOnce(&mut Table) 
         _ => quoted(value),
     };
     let text: Arc<str> = format!("{key} = {written}").into();
-    let page = Page::of_variable(name, text.clone());
+    let page = FileText::of_variable(name, text.clone());
     let of_variable = |fault: &Fault| Fault::at(format!("{name}={value}"), &fault.what, &fault.next);
     let broken = |what: &str| Fault::at(format!("{name}={value}"), what, "write it as in the suite file");
     let tree = DeTable::parse(&text).map_err(|error| broken(error.message()))?;

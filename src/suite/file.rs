@@ -11,14 +11,14 @@ use nix::fcntl::OFlag;
 use toml::de::DeTable;
 
 use super::action::argv;
-use super::benchmark::{Surroundings, TIMINGS, read_env, read_id, read_keep_env};
-use super::reader::{Item, Page, Table};
+use super::benchmark::{FileContext, TIMINGS, read_env, read_id, read_keep_env};
+use super::reader::{FileText, Item, Table};
 use super::settings::Changes;
 use super::sweep::MOST_POINTS;
 use super::words::near;
 use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics};
 use crate::model::{
-    BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Strictness, Way, sha256_hex,
+    BenchmarkId, Component, Fault, Interleaving, MATCH_FIELDS, Result, Setting, Strictness, sha256_hex,
 };
 
 /// The file that is looked for where none is named.
@@ -50,7 +50,7 @@ impl Suite {
             let next = "give a gbench.toml; records and verdicts are for `gbench-ci report` and `compare`";
             return Err(Fault::at_path(path, "this is JSON, and a suite file is TOML", next));
         }
-        let page = Page::new(path, Arc::from(text));
+        let page = FileText::new(path, Arc::from(text));
         let (tree, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
             let span = error.span().unwrap_or(0..0);
@@ -121,7 +121,13 @@ fn advice_on_syntax(message: &str) -> &'static str {
     }
 }
 
-fn read_suite(path: &Path, text: &str, page: &Page, tree: &DeTable, builtins: &[Benchmark]) -> Option<Suite> {
+fn read_suite(
+    path: &Path,
+    text: &str,
+    page: &FileText,
+    tree: &DeTable,
+    builtins: &[Benchmark],
+) -> Option<Suite> {
     let mut root = Table::root(page, tree);
     let (name, description) = read_names(root.table("suite"));
     let run = root.table("run").map(read_run).unwrap_or_default();
@@ -135,7 +141,7 @@ fn read_suite(path: &Path, text: &str, page: &Page, tree: &DeTable, builtins: &[
         keep_env = table.take("keep_env").and_then(|item| read_keep_env(&item)).unwrap_or_default();
         table.close();
     }
-    let mut surroundings = Surroundings {
+    let mut surroundings = FileContext {
         page,
         folder: folder_of(path),
         suite: name.clone(),
@@ -234,7 +240,9 @@ fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
     set(&mut gate.rounds, table.take("rounds"), |item| item.whole(4..=10_000).map(|rounds| rounds as u32));
     set(&mut gate.budget, table.take("budget"), Item::seconds);
     set(&mut gate.controls, table.take("controls"), |item| item.whole(0..=1000).map(|cases| cases as u32));
-    set(&mut gate.way, table.take("way"), |item| item.word(&Way::ALL.map(|way| (way.word(), way))));
+    set(&mut gate.interleaving, table.take("way"), |item| {
+        item.word(&Interleaving::ALL.map(|way| (way.word(), way)))
+    });
     set(&mut gate.watch, table.take("watch"), Item::flag);
     let rules = table.take("rule").map(|list| metrics::gate_rules(&list)).unwrap_or_default();
     set(&mut gate.inconclusive_fails, table.take("inconclusive"), |item| item.word(&POLICIES));
@@ -294,7 +302,7 @@ fn read_components(
     components
 }
 
-fn refuse_duplicates(page: &Page, benchmarks: &[(Benchmark, Range<usize>)]) {
+fn refuse_duplicates(page: &FileText, benchmarks: &[(Benchmark, Range<usize>)]) {
     let mut seen: BTreeMap<&BenchmarkId, &Range<usize>> = BTreeMap::new();
     for (benchmark, span) in benchmarks {
         if let Some(first) = seen.insert(&benchmark.id, span) {

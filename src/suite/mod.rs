@@ -6,6 +6,7 @@ mod environment;
 mod file;
 mod inputs;
 mod metrics;
+pub mod plan;
 mod reader;
 mod requires;
 mod select;
@@ -24,7 +25,8 @@ pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;
 pub use crate::model::Strictness;
 use crate::model::{
-    BenchmarkId, Better, Component, Kind, MetricDeclaration, Origin, Params, Setting, Settings, Timing, Way,
+    BenchmarkId, Better, Component, Interleaving, Kind, MetricDeclaration, Origin, Params, Setting, Settings,
+    Timing,
 };
 
 /// Everything a suite file says, checked; or the built-in suite.
@@ -190,7 +192,7 @@ pub struct Gate {
     pub budget: Setting<f64>,
     /// Cases of the base that are measured against themselves.
     pub controls: Setting<u32>,
-    pub way: Setting<Way>,
+    pub interleaving: Setting<Interleaving>,
     /// Look at what else the machine does while a process runs.
     pub watch: Setting<bool>,
     /// Inconclusive cases make the exit code 3.
@@ -213,7 +215,7 @@ impl Default for Gate {
             rounds: Setting::default(40),
             budget: Setting::default(0.0),
             controls: Setting::default(5),
-            way: Setting::default(Way::Alternating),
+            interleaving: Setting::default(Interleaving::Alternating),
             watch: Setting::default(true),
             inconclusive_fails: Setting::default(false),
             failed_fails: Setting::default(true),

@@ -16,7 +16,7 @@ use super::words::{
 use crate::model::{Fault, Margin, Origin};
 
 /// One file under reading and the faults found in it so far.
-pub(super) struct Page {
+pub(super) struct FileText {
     path: PathBuf,
     text: Arc<str>,
     line_starts: Vec<usize>,
@@ -25,7 +25,7 @@ pub(super) struct Page {
     faults: RefCell<Vec<(usize, Fault)>>,
 }
 
-impl Page {
+impl FileText {
     pub fn new(path: &Path, text: Arc<str>) -> Self {
         let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         let line_starts = std::iter::once(0).chain(after_breaks).collect();
@@ -73,7 +73,7 @@ impl Page {
 /// One value and the key it stands under.
 #[derive(Clone)]
 pub(super) struct Item<'t> {
-    pub page: &'t Page,
+    pub page: &'t FileText,
     pub key: &'t str,
     pub key_span: Range<usize>,
     pub span: Range<usize>,
@@ -296,7 +296,7 @@ impl<'t> Item<'t> {
 
 /// A table whose keys are asked for one by one; [`Table::close`] then reports those nobody asked for.
 pub(super) struct Table<'t> {
-    pub page: &'t Page,
+    pub page: &'t FileText,
     pub name: String,
     pub span: Range<usize>,
     entries: &'t DeTable<'t>,
@@ -304,7 +304,7 @@ pub(super) struct Table<'t> {
 }
 
 impl<'t> Table<'t> {
-    pub fn root(page: &'t Page, entries: &'t DeTable<'t>) -> Self {
+    pub fn root(page: &'t FileText, entries: &'t DeTable<'t>) -> Self {
         Self { page, name: "this file".into(), span: 0..0, entries, known: Vec::new() }
     }
 
@@ -372,7 +372,7 @@ mod tests {
     #[test]
     fn keys_nobody_asked_for_are_reported_in_the_order_of_the_file() {
         let text = "b = 1\nprocesses = 2\na = 3\n";
-        let page = Page::new(Path::new("gbench.toml"), text.into());
+        let page = FileText::new(Path::new("gbench.toml"), text.into());
         let tree = DeTable::parse(text).unwrap();
         let mut root = Table::root(&page, tree.get_ref());
         assert_eq!(root.take("processes").and_then(|item| item.whole(1..=9)), Some(2));
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn lines_are_counted_from_one() {
-        let page = Page::new(Path::new("some/gbench.toml"), "ab\ncd\n".into());
+        let page = FileText::new(Path::new("some/gbench.toml"), "ab\ncd\n".into());
         assert_eq!([0, 2, 3, 5, 6].map(|offset| page.line(offset)), [1, 1, 2, 2, 3]);
         assert_eq!(page.place(3), "gbench.toml:2");
     }

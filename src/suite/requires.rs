@@ -51,11 +51,11 @@ mod tests {
 
     use toml::de::DeTable;
 
-    use super::super::reader::Page;
+    use super::super::reader::FileText;
     use super::*;
 
     fn read(text: &str) -> (Requires, Option<String>) {
-        let page = Page::new(Path::new("gbench.toml"), Arc::from(text));
+        let page = FileText::new(Path::new("gbench.toml"), Arc::from(text));
         let tree = DeTable::parse(text).unwrap();
         let requires = read_requires(Table::root(&page, tree.get_ref()), Path::new("/suite"));
         (requires, page.into_fault().map(|fault| fault.what))

@@ -115,11 +115,11 @@ mod tests {
 
     use toml::de::DeTable;
 
-    use super::super::reader::Page;
+    use super::super::reader::FileText;
     use super::*;
 
     fn read(text: &str) -> (Settings, Vec<String>) {
-        let page = Page::new(Path::new("gbench.toml"), Arc::from(text));
+        let page = FileText::new(Path::new("gbench.toml"), Arc::from(text));
         let tree = DeTable::parse(text).unwrap();
         let mut table = Table::root(&page, tree.get_ref());
         let mut settings = Settings::default();
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_later_table_wins_over_an_earlier_one() {
         let text = "[a]\nprocesses = 3\nwarmup = 1\n[b]\nprocesses = 9\n";
-        let page = Page::new(Path::new("gbench.toml"), Arc::from(text));
+        let page = FileText::new(Path::new("gbench.toml"), Arc::from(text));
         let tree = DeTable::parse(text).unwrap();
         let mut root = Table::root(&page, tree.get_ref());
         let mut settings = Settings::default();

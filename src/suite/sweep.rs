@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use minijinja::{Environment, UndefinedBehavior, Value};
 use toml::de::DeValue;
 
-use super::reader::{Item, Page, Table};
+use super::reader::{FileText, Item, Table};
 use super::template::find_word;
 use super::words::{advise, counted, listed, near};
 use crate::model::{ParamValue, Params};
@@ -32,7 +32,7 @@ pub(super) fn sweep(
     matrix: Option<Table>,
     zip: Option<Table>,
     constraints: Option<Item>,
-    page: &Page,
+    page: &FileText,
     budget: &mut usize,
 ) -> Sweep {
     let mut names: Vec<&str> = Vec::new();
@@ -258,7 +258,7 @@ fn as_value(point: &Params) -> Value {
 }
 
 /// Reports a name that no parameter has.
-pub(super) fn unknown_parameter(page: &Page, at: std::ops::Range<usize>, name: &str, names: &[String]) {
+pub(super) fn unknown_parameter(page: &FileText, at: std::ops::Range<usize>, name: &str, names: &[String]) {
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let next = match known.as_slice() {
         [] => format!("declare it: `[benchmark.matrix]` with `{name} = [...]`"),
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, budget: usize) -> (Vec<String>, usize, Vec<String>) {
-        let page = Page::new(Path::new("gbench.toml"), Arc::from(text));
+        let page = FileText::new(Path::new("gbench.toml"), Arc::from(text));
         let tree = DeTable::parse(text).unwrap();
         let mut table = Table::root(&page, tree.get_ref());
         let (matrix, zip) = (table.table("matrix"), table.table("zip"));

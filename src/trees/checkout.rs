@@ -14,23 +14,23 @@ use std::path::{Path, PathBuf};
 use git2::build::CheckoutBuilder;
 use git2::{ObjectType, Oid, Repository, Status, StatusOptions, TreeWalkMode, TreeWalkResult};
 
-use super::link::{Ground, link};
+use super::link::{RootKind, link};
 use super::overlay::{self, Times};
 use super::{advice, files, lfs, submodules};
 use crate::model::{Fault, Result};
 
 /// What a work tree shall hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum TreeState {
     Commit(Oid),
     /// The files of the checkout, which stands on this commit.
     AsItStands(Oid),
 }
 
-impl State {
+impl TreeState {
     fn commit(self) -> Oid {
         match self {
-            State::Commit(id) | State::AsItStands(id) => id,
+            TreeState::Commit(id) | TreeState::AsItStands(id) => id,
         }
     }
 }
@@ -40,13 +40,13 @@ impl State {
 /// `within`: where `at` lies in the tree of the outermost repository, for messages about submodules.
 pub(super) fn fill(
     origin: &Repository,
-    state: State,
+    state: TreeState,
     at: &Path,
-    ground: Ground,
+    root: RootKind,
     within: &Path,
 ) -> Result<()> {
     let fault = |error: git2::Error| advice::cannot_check_out(origin, state.commit(), at, &error);
-    if let (State::AsItStands(commit), Some(checkout)) = (state, origin.workdir()) {
+    if let (TreeState::AsItStands(commit), Some(checkout)) = (state, origin.workdir()) {
         let head = origin.head().and_then(|head| head.peel_to_commit()).map_err(fault)?.id();
         if head != commit {
             let what = format!("stands on {head} by now, and no longer on {commit}");
@@ -57,8 +57,8 @@ pub(super) fn fill(
             ));
         }
     }
-    let tree = link(origin, at, state.commit(), ground)?;
-    let checkout = origin.workdir().filter(|_| matches!(state, State::AsItStands(_)));
+    let tree = link(origin, at, state.commit(), root)?;
+    let checkout = origin.workdir().filter(|_| matches!(state, TreeState::AsItStands(_)));
     let changes = match checkout {
         Some(_) => overlay::changes(origin).map_err(fault)?,
         None => Vec::new(),

@@ -18,7 +18,7 @@ const PREFIX: &str = "gbench-ci-";
 
 /// Whose folder it is that a work tree shall stand in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ground {
+pub(super) enum RootKind {
     /// Anybody's: what is not a work tree of ours is refused.
     Open,
     /// Inside of a work tree of ours: what is in the way was left by an earlier commit or by its build.
@@ -28,7 +28,7 @@ pub(super) enum Ground {
 /// Opens the work tree of `origin` at `at`; makes or mends it where needed. No file of it is touched but `.git`.
 ///
 /// Errors: something else lies there, or the folder or the repository cannot be written.
-pub(super) fn link(origin: &Repository, at: &Path, commit: Oid, ground: Ground) -> Result<Repository> {
+pub(super) fn link(origin: &Repository, at: &Path, commit: Oid, root: RootKind) -> Result<Repository> {
     let fault = |error: &dyn std::fmt::Display| {
         let what = format!("no work tree can be made here: {error}");
         Fault::at_path(at, what, "give a writable folder with enough space")
@@ -39,7 +39,7 @@ pub(super) fn link(origin: &Repository, at: &Path, commit: Oid, ground: Ground) 
     let name = format!("{PREFIX}{}", &sha256_hex(at.as_os_str().as_bytes())[..10]);
     let link = Link { admin: common.join("worktrees").join(name), at };
     if let Some(what) = link.obstacle() {
-        if ground == Ground::Open {
+        if root == RootKind::Open {
             let next = "move that folder away, or choose another one: it is left as it is";
             return Err(Fault::at_path(&link.at, what, next));
         }

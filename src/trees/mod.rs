@@ -1,4 +1,4 @@
-//! The two sides of a comparison as files: which commits the user's words mean, and a kept work tree for each.
+//! The two sides of a comparison as files: which commits the user's words mean, and a cached work tree for each.
 //!
 //! ```text
 //! .gbench/trees/base.lock      held while a gate uses the tree
@@ -11,9 +11,9 @@
 //! `git worktree add` adds: a folder below `.git/worktrees`.
 
 mod advice;
+mod cached;
 mod checkout;
 mod files;
-mod kept;
 mod lfs;
 mod link;
 mod overlay;
@@ -21,6 +21,6 @@ mod range;
 mod revision;
 mod submodules;
 
-pub use kept::{Tree, side_environment};
+pub use cached::{Tree, side_environment};
 pub use range::{Base, Range};
 pub use revision::{Revision, Sides, Unknown, is_bare, names_revision, resolve, why_unknown};

@@ -22,13 +22,13 @@ const SKIP_WORKTREE: u16 = 1 << 14;
 
 /// A path that is not as the commit has it, relative to the repository's root.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct TreeChange {
     pub path: PathBuf,
-    pub kind: Kind,
+    pub kind: ChangeKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ChangeKind {
     /// Changed, added or untracked.
     There,
     Gone,
@@ -39,7 +39,7 @@ pub(super) enum Kind {
 /// What differs between `HEAD` and the files, whatever the index says. Ignored files are no changes, nor is a
 /// repository that lies in the tree without being its submodule: git does not look into it either. Files that a sparse
 /// checkout leaves out are not gone.
-pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<Change>, git2::Error> {
+pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<TreeChange>, git2::Error> {
     let submodules = gitlinks(repository)?;
     let left_out = paths(repository, |entry| entry.flags_extended & SKIP_WORKTREE != 0)?;
     let root = repository.workdir().unwrap_or_else(|| repository.path());
@@ -58,30 +58,30 @@ pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<Change
             continue;
         }
         let kind = match (submodules.contains(&path), is_gone) {
-            (true, _) => Kind::Submodule,
-            (_, true) => Kind::Gone,
-            _ => Kind::There,
+            (true, _) => ChangeKind::Submodule,
+            (_, true) => ChangeKind::Gone,
+            _ => ChangeKind::There,
         };
-        changes.push(Change { path, kind });
+        changes.push(TreeChange { path, kind });
     }
     Ok(changes)
 }
 
 /// One sum over all changes: two working trees on one commit with the same sum hold the same files. `None` where a
 /// submodule is changed, whose own changes nobody has looked at.
-pub(super) fn fingerprint(root: &Path, changes: &[Change]) -> Option<String> {
-    if changes.iter().any(|change| change.kind == Kind::Submodule) {
+pub(super) fn fingerprint(root: &Path, changes: &[TreeChange]) -> Option<String> {
+    if changes.iter().any(|change| change.kind == ChangeKind::Submodule) {
         return None;
     }
     let mut sums = String::new();
     for change in changes {
         let path = root.join(&change.path);
         let content = match change.kind {
-            Kind::There if path.is_symlink() => {
+            ChangeKind::There if path.is_symlink() => {
                 fs::read_link(&path).map(|to| to.as_os_str().as_bytes().to_vec())
             }
-            Kind::There => fs::read(&path),
-            Kind::Gone | Kind::Submodule => Ok(Vec::new()),
+            ChangeKind::There => fs::read(&path),
+            ChangeKind::Gone | ChangeKind::Submodule => Ok(Vec::new()),
         };
         // What cannot be read is found out when it is copied.
         let content = sha256_hex(&content.unwrap_or_default());
@@ -111,10 +111,11 @@ pub(super) struct Times(Vec<(PathBuf, SystemTime)>);
 
 impl Times {
     /// To be asked before the tree is reset to its commit.
-    pub(super) fn of(tree: &Path, checkout: &Path, changes: &[Change]) -> Self {
-        let time = |change: &Change| {
+    pub(super) fn of(tree: &Path, checkout: &Path, changes: &[TreeChange]) -> Self {
+        let time = |change: &TreeChange| {
             let path = tree.join(&change.path);
-            let is_same = change.kind == Kind::There && files::are_equal(&path, &checkout.join(&change.path));
+            let is_same =
+                change.kind == ChangeKind::There && files::are_equal(&path, &checkout.join(&change.path));
             let time =
                 is_same.then(|| fs::metadata(&path).and_then(|found| found.modified()).ok()).flatten()?;
             Some((path, time))
@@ -133,17 +134,17 @@ impl Times {
 
 /// Makes the files of `tree`, which stands at the commit, those of `checkout`. Nothing is written to the user's
 /// index or objects: files go straight to files.
-pub(super) fn apply(checkout: &Path, tree: &Path, changes: &[Change]) -> Result<()> {
+pub(super) fn apply(checkout: &Path, tree: &Path, changes: &[TreeChange]) -> Result<()> {
     let fault = |path: &Path, error: io::Error| {
         let what = format!("cannot be copied from the working tree: {error}");
         Fault::at_path(tree.join(path), what, "check that it can be read, and that the disk has space")
             .caused_by(&error)
     };
     // What goes makes room: a file may have become a folder of the same name.
-    for change in changes.iter().filter(|change| change.kind == Kind::Gone) {
+    for change in changes.iter().filter(|change| change.kind == ChangeKind::Gone) {
         files::remove_with_empty_parents(tree, &change.path).map_err(|error| fault(&change.path, error))?;
     }
-    for change in changes.iter().filter(|change| change.kind == Kind::There) {
+    for change in changes.iter().filter(|change| change.kind == ChangeKind::There) {
         let copied = files::copy(&checkout.join(&change.path), tree, &change.path);
         copied.map_err(|error| fault(&change.path, error))?;
     }

@@ -6,9 +6,9 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::{Config, ErrorCode, Oid, Repository};
 
-use super::checkout::{self, State};
+use super::checkout::{self, TreeState};
 use super::files;
-use super::link::Ground;
+use super::link::RootKind;
 use super::overlay::GITLINK;
 use crate::machine;
 use crate::model::{Fault, Result};
@@ -94,7 +94,7 @@ impl Submodule {
                     "see whether `git status` works in it".into(),
                 )
             })?;
-            return checkout::fill(&module, State::AsItStands(head), &to, Ground::Ours, &shown);
+            return checkout::fill(&module, TreeState::AsItStands(head), &to, RootKind::Ours, &shown);
         }
         let Some(name) = self.name.as_deref().filter(|name| !is_unwanted(origin, name)) else {
             return Ok(());
@@ -112,7 +112,7 @@ impl Submodule {
             )
         })?;
         match module.find_commit(self.commit) {
-            Ok(_) => checkout::fill(&module, State::Commit(self.commit), &to, Ground::Ours, &shown),
+            Ok(_) => checkout::fill(&module, TreeState::Commit(self.commit), &to, RootKind::Ours, &shown),
             Err(error) if error.code() == ErrorCode::NotFound => Err(fault(
                 format!("its commit {} is not in this clone", self.commit),
                 format!("run `{update}`, or for an older commit `git -C {} fetch`", self.path.display()),

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use gbench_ci::github::{Client, Endpoint, Limits, Sha, Token};
+use gbench_ci::github::{Client, ClientLimits, Endpoint, Sha, Token};
 
 use super::fake_github::{FakeGithub, Fault, FaultKind};
 
 pub const SLUG: &str = "acme/kernels";
 
 /// Quick pauses and many tries: what is tested is what is done, not how long it takes.
-pub const LIMITS: Limits = Limits {
+pub const LIMITS: ClientLimits = ClientLimits {
     requests: 20_000,
     attempts: 12,
     pause: Duration::from_millis(1),
-    patience: Duration::from_secs(5),
+    max_wait: Duration::from_secs(5),
     timeout: Duration::from_secs(20),
     answer: 1 << 20,
 };
@@ -22,7 +22,7 @@ pub fn client(fake: &FakeGithub, token: &str) -> Client {
     client_within(fake, token, LIMITS)
 }
 
-pub fn client_within(fake: &FakeGithub, token: &str, limits: Limits) -> Client {
+pub fn client_within(fake: &FakeGithub, token: &str, limits: ClientLimits) -> Client {
     let endpoint = Endpoint::new(Some(&fake.url()), None).unwrap();
     Client::new(&endpoint, &SLUG.parse().unwrap(), Some(&Token::new(token).unwrap()), limits).unwrap()
 }

@@ -27,9 +27,9 @@ use std::time::SystemTime;
 use gbench_ci::model::{
     CaseRecord, HostFacts, Manifest, Probe, RecordState, RunId, RunRecord, RunSource, SCHEMA_RECORD, ToolInfo,
 };
-use gbench_ci::plan::Plan;
-use gbench_ci::run::{Executor, Finished, Session, Silent, Supervised};
+use gbench_ci::run::{Executor, Finished, PlanSession, Silent, Supervised};
 use gbench_ci::suite::Suite;
+use gbench_ci::suite::plan::Plan;
 
 /// The binary under test.
 pub fn gbench() -> PathBuf {
@@ -128,7 +128,7 @@ pub fn run_suite_with(folder: &Path, executor: &mut dyn Executor) -> Finished {
     let suite = Suite::load(&folder.join("gbench.toml"), &[]).unwrap();
     let plan = Plan::single(&suite);
     let artifacts = folder.join("artifacts");
-    let session = Session {
+    let session = PlanSession {
         plan: &plan,
         executor,
         observer: &mut Silent,

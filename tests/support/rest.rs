@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gbench_ci::github::{Client, Endpoint, Limits, Slug, Token};
+use gbench_ci::github::{Client, ClientLimits, Endpoint, Slug, Token};
 use serde_json::Value;
 
 /// A server and the token that goes along.
@@ -76,17 +76,17 @@ impl Rest {
 }
 
 /// Our client with pauses of milliseconds.
-pub fn hasty() -> Limits {
-    Limits {
+pub fn hasty() -> ClientLimits {
+    ClientLimits {
         pause: Duration::from_millis(2),
-        patience: Duration::from_secs(5),
+        max_wait: Duration::from_secs(5),
         timeout: Duration::from_secs(10),
-        ..Limits::default()
+        ..ClientLimits::default()
     }
 }
 
 /// Our client at a server's address.
-pub fn client(url: &str, slug: &str, token: Option<&str>, limits: Limits) -> Client {
+pub fn client(url: &str, slug: &str, token: Option<&str>, limits: ClientLimits) -> Client {
     let endpoint = Endpoint::new(Some(url), None).unwrap();
     let slug: Slug = slug.parse().unwrap();
     let token = token.map(|text| Token::new(text).unwrap());

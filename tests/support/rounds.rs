@@ -40,7 +40,7 @@ pub fn comparison(cases: usize) -> Comparison {
         head: "this change".into(),
         head_changes: None,
         seed: 1,
-        way: Way::Alternating,
+        interleaving: Interleaving::Alternating,
         budget: None,
         rule: SequentialRule::for_cases(cases),
         policy: ComparisonPolicy {

@@ -5,12 +5,13 @@ use std::time::SystemTime;
 
 use gbench_ci::model::line::Event;
 use gbench_ci::model::{CaseRecord, Metric, ProcessEnd, RunId, RunRecord, Side};
-use gbench_ci::plan::RoundsPlan;
 use gbench_ci::run::{
-    End, Execution, Executor, Finished, Launch, Next, Referee, Rounds, RoundsState, Silent, Stop, Turns,
+    Execution, ExecutionEnd, Executor, Finished, Launch, NextRound, RoundsSession, RoundsState, Silent,
+    StopReason, StoppingPolicy, Turns,
 };
 use gbench_ci::stats::seq_e::{SequentialLimits, Series, Status, decide};
 use gbench_ci::store::ComparisonFolder;
+use gbench_ci::suite::plan::RoundsPlan;
 use gbench_ci::suite::{Action, Benchmark, Source, Suite};
 
 /// One process, or what one case has of it, as the executor saw it: case, side's folder, index within its case.
@@ -26,7 +27,7 @@ pub struct Started {
 pub enum Fate {
     Measures(f64),
     Fails,
-    Ends(Stop),
+    Ends(StopReason),
     /// The gate is killed while it runs.
     Killed,
 }
@@ -52,7 +53,7 @@ impl Executor for Scripted<'_> {
         let cases = cases_of(launch);
         self.shared.push(cases.len());
         let mut execution = Execution::not_started(String::new());
-        execution.end = End::Process(ProcessEnd::Exit(0));
+        execution.end = ExecutionEnd::Process(ProcessEnd::Exit(0));
         execution.seconds = 0.5;
         let announce = cases.len() > 1;
         for (index, started) in cases.into_iter().enumerate() {
@@ -67,7 +68,7 @@ impl Executor for Scripted<'_> {
                     execution.events.push(Event::Samples { metric, values, unit: None, better: None });
                     continue;
                 }
-                Fate::Fails => execution.end = End::Process(ProcessEnd::Exit(3)),
+                Fate::Fails => execution.end = ExecutionEnd::Process(ProcessEnd::Exit(3)),
                 Fate::Ends(stop) => execution.stopped = Some(stop),
                 Fate::Killed => panic!("killed"),
             }
@@ -86,11 +87,11 @@ impl Executor for Scripted<'_> {
             executions[side] = Some(self.execute(launches[side]));
         }
         let mut executions = executions.map(Option::unwrap);
-        let fails = |execution: &Execution| execution.end == End::Process(ProcessEnd::Exit(3));
+        let fails = |execution: &Execution| execution.end == ExecutionEnd::Process(ProcessEnd::Exit(3));
         for side in [0, 1] {
             if fails(&executions[side]) && !fails(&executions[1 - side]) {
                 executions[1 - side].stopped =
-                    Some(Stop::Partner { why: "ended before its turns were over" });
+                    Some(StopReason::Partner { why: "ended before its turns were over" });
             }
         }
         executions
@@ -142,13 +143,13 @@ pub fn suite(names: &[&str], dir: &str) -> Suite {
 
 pub fn plan(names: &[&str], controls: usize) -> RoundsPlan {
     let (base, head) = (suite(names, "/base"), suite(names, "/head"));
-    let common = gbench_ci::plan::common_cases(&base, &head);
-    RoundsPlan::new(&base, &head, &gbench_ci::plan::choose_controls(&common, controls, 1), 7)
+    let common = gbench_ci::suite::plan::common_cases(&base, &head);
+    RoundsPlan::new(&base, &head, &gbench_ci::suite::plan::choose_controls(&common, controls, 1), 7)
 }
 
 pub fn headers(plan: &RoundsPlan) -> Vec<RunRecord> {
     let header = |side: &Option<Side>| RunRecord { side: *side, ..super::header() };
-    plan.lanes.iter().map(|lane| header(&lane.side)).collect()
+    plan.arms.iter().map(|arm| header(&arm.side)).collect()
 }
 
 pub fn new_folder(artifacts: &Path) -> ComparisonFolder {
@@ -159,13 +160,13 @@ pub fn rounds<'a>(
     plan: &'a RoundsPlan,
     executor: &'a mut dyn Executor,
     folder: &'a ComparisonFolder,
-) -> Rounds<'a> {
-    Rounds {
+) -> RoundsSession<'a> {
+    RoundsSession {
         plan,
         executor,
         // Nothing is leaked: it has no size.
         observer: Box::leak(Box::new(Silent)),
-        watch: None,
+        probe: None,
         binary: PathBuf::from("gbench-ci"),
         deadline: 0.0,
         after_timeout: Default::default(),
@@ -179,7 +180,7 @@ pub fn compare(
     plan: &RoundsPlan,
     script: &dyn Fn(&Started, usize) -> Fate,
     folder: &ComparisonFolder,
-    referee: &mut dyn Referee,
+    referee: &mut dyn StoppingPolicy,
 ) -> (Vec<Finished>, Vec<Started>) {
     let mut executor = Scripted::new(script);
     let finished = rounds(plan, &mut executor, folder).run(headers(plan), referee).unwrap();
@@ -189,19 +190,19 @@ pub fn compare(
 /// So many rounds of every case.
 pub struct Rounded(pub u32);
 
-impl Referee for Rounded {
-    fn next(&mut self, state: &RoundsState<'_>) -> Next {
+impl StoppingPolicy for Rounded {
+    fn next(&mut self, state: &RoundsState<'_>) -> NextRound {
         let mut open = state.open();
         open.retain(|pair| state.pairs[*pair].rounds < self.0);
-        if open.is_empty() { Next::Stop } else { Next::Measure(open) }
+        if open.is_empty() { NextRound::Stop } else { NextRound::Measure(open) }
     }
 }
 
 /// Until the rule has decided every case, or has seen its most rounds.
 pub struct Decided(pub SequentialLimits);
 
-impl Referee for Decided {
-    fn next(&mut self, state: &RoundsState<'_>) -> Next {
+impl StoppingPolicy for Decided {
+    fn next(&mut self, state: &RoundsState<'_>) -> NextRound {
         let mut open = state.open();
         let screening: Vec<usize> = open
             .iter()
@@ -209,11 +210,11 @@ impl Referee for Decided {
             .filter(|pair| (state.pairs[*pair].rounds as usize) < self.0.screen_rounds)
             .collect();
         if !screening.is_empty() {
-            return Next::Measure(screening);
+            return NextRound::Measure(screening);
         }
         let statuses = self.statuses(state.records[0], state.records[1]);
         open.retain(|pair| statuses[*pair].0 == Status::Open);
-        if open.is_empty() { Next::Stop } else { Next::Measure(open) }
+        if open.is_empty() { NextRound::Stop } else { NextRound::Measure(open) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The flags of a comparison of two commits.
 
 use crate::app::request::RoundsRequest;
-use crate::model::{Fault, Result, Way};
+use crate::model::{Fault, Interleaving, Result};
 use crate::suite::words::{near, parse_seconds};
 
 /// How a comparison of two commits is measured.
@@ -16,14 +16,14 @@ pub struct RoundsArgs {
     pub rounds: Option<u32>,
     /// How the two processes of a round share the machine: `alternating`, one after the other, or `lockstep`, by turns
     /// [default: alternating]
-    #[arg(long, value_name = "WAY", value_parser = way)]
-    pub way: Option<Way>,
+    #[arg(long, alias = "way", value_name = "MODE", value_parser = interleaving)]
+    pub interleave: Option<Interleaving>,
     /// Cases of the base that are measured against themselves, as a check [default: 5, at most an eighth of the cases]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub controls: Option<u32>,
-    /// Seed of the coin that decides who goes first in each round [default: a fresh one]
-    #[arg(long, value_name = "NUMBER")]
-    pub coin: Option<u64>,
+    /// Seed of the random order in which the sides of each round run [default: a fresh one]
+    #[arg(long, alias = "coin", value_name = "NUMBER")]
+    pub order_seed: Option<u64>,
 }
 
 impl RoundsArgs {
@@ -32,9 +32,9 @@ impl RoundsArgs {
         let given = [
             (self.budget.is_some(), "--budget"),
             (self.rounds.is_some(), "--rounds"),
-            (self.way.is_some(), "--way"),
+            (self.interleave.is_some(), "--interleave"),
             (self.controls.is_some(), "--controls"),
-            (self.coin.is_some(), "--coin"),
+            (self.order_seed.is_some(), "--order-seed"),
         ];
         given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
     }
@@ -44,9 +44,9 @@ impl RoundsArgs {
         Ok(RoundsRequest {
             budget: budget(self.budget.as_deref())?,
             rounds: self.rounds,
-            way: self.way,
+            interleave: self.interleave,
             controls: self.controls,
-            coin: self.coin,
+            order_seed: self.order_seed,
         })
     }
 }
@@ -63,10 +63,12 @@ pub fn duration(flag: &str, text: Option<&str>, next: &str) -> Result<Option<f64
     seconds.map(Some).map_err(|what| Fault::at_flag(format!("{flag} {text}"), what, next))
 }
 
-fn way(text: &str) -> std::result::Result<Way, String> {
-    let words: Vec<&str> = Way::ALL.map(Way::word).to_vec();
-    Way::ALL.into_iter().find(|way| way.word() == text).ok_or_else(|| match near(text, &words).first() {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("write one of {}", words.join(", ")),
+fn interleaving(text: &str) -> std::result::Result<Interleaving, String> {
+    let words: Vec<&str> = Interleaving::ALL.map(Interleaving::word).to_vec();
+    Interleaving::ALL.into_iter().find(|mode| mode.word() == text).ok_or_else(|| {
+        match near(text, &words).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("write one of {}", words.join(", ")),
+        }
     })
 }

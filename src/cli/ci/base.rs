@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use git2::{Oid, Repository};
 
 use super::reference::Reference;
-use crate::github::{Context, Event, PullRequest, Sha};
+use crate::github::{Context, PullRequest, Sha, WorkflowEvent};
 use crate::machine::open_repository;
 use crate::model::{BaseChoice, Fault, NoReference, Result};
 use crate::suite::words::counted;
@@ -201,13 +201,13 @@ impl Commits<'_> {
     fn by_event(&self, context: &Context, history: Option<&str>, newest: &Ask<'_>) -> Result<Found> {
         match (&context.pull_request, &context.event) {
             (Some(pull), _) => self.of_pull_request(pull, &context.sha),
-            (None, Event::MergeGroup) => {
+            (None, WorkflowEvent::MergeGroup) => {
                 let base = context.before.as_ref().unwrap_or(&context.head);
                 let base = commit_id(base)?;
                 self.need(base, "the commit that the merge group was put on")?;
                 Ok(found(base, "what the merge group was put on"))
             }
-            (None, Event::Push) => self.of_push(context),
+            (None, WorkflowEvent::Push) => self.of_push(context),
             (None, _) => self.of_schedule(context, history, newest),
         }
     }

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::app::measure::own_binary;
 use crate::cli::terminal::write::wrote;
 use crate::github::commands::{self, Level};
-use crate::github::{Context, Event};
+use crate::github::{Context, WorkflowEvent};
 use crate::machine::open_repository;
 use crate::model::{Exit, Fault, Result};
 
@@ -85,13 +85,13 @@ pub fn warn_of_credentials(out: &mut impl Write) -> Result<()> {
 pub fn refuse(context: &Context, allow_forks: bool) -> Result<()> {
     let fault = |what: String, next: &str| Err(Fault::at("the event", what, next).exits(Exit::Machine));
     match &context.event {
-        Event::PullRequestTarget => fault(
+        WorkflowEvent::PullRequestTarget => fault(
             "`pull_request_target` runs with the repository's secrets, and a pull request's code never runs beside \
              them"
                 .into(),
             "measure on `pull_request`, and publish from a `workflow_run` workflow with `gbench-ci publish`",
         ),
-        Event::WorkflowRun => fault(
+        WorkflowEvent::WorkflowRun => fault(
             "`workflow_run` runs with the repository's secrets: it is for telling results, and nothing is measured \
              there"
                 .into(),

@@ -12,11 +12,11 @@ use super::tell::Note;
 use crate::app::paths::{project_root, shown};
 use crate::cli::terminal::write::wrote;
 use crate::github::commands::Level;
-use crate::github::{Context, Event};
+use crate::github::{Context, WorkflowEvent};
 use crate::machine::open_repository;
 use crate::model::{Fault, Job, Result, RunId, Untouched};
 use crate::report::github as render;
-use crate::store::{make_unwatched, write_atomically};
+use crate::store::{create_ignored_dir, write_atomically};
 use crate::suite::{self, Benchmark, Suite};
 
 /// Whether the change leaves alone all that the base's suite measures. `None`: it does not, or nobody has said what that is.
@@ -28,7 +28,7 @@ pub fn of(
     builtins: &[Benchmark],
 ) -> Result<Option<Untouched>> {
     let is_change =
-        context.is_some_and(|it| it.pull_request.is_some() || matches!(it.event, Event::MergeGroup));
+        context.is_some_and(|it| it.pull_request.is_some() || matches!(it.event, WorkflowEvent::MergeGroup));
     if !is_change || chosen.choice.by_hand {
         return Ok(None);
     }
@@ -112,7 +112,7 @@ pub fn leave(
             "name another folder with `--artifacts`",
         )
     };
-    make_unwatched(&artifacts)
+    create_ignored_dir(&artifacts)
         .and_then(|()| std::fs::create_dir_all(folder.join("reports")))
         .map_err(unwritable)?;
     let bytes = serde_json::to_vec_pretty(job).map_err(|error| Fault::defect("job.json", error))?;

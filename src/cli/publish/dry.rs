@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use super::place::check_name;
-use super::post::{checks, facts, is_worth_saying};
+use super::post::{checks, facts, should_comment};
 use super::source::{self, Found, Material};
 use super::{PublishArgs, ended, nightly};
 use crate::cli::terminal::write::wrote;
-use crate::github::comments::Mode;
-use crate::github::{Context, Event, commands};
+use crate::github::comments::CommentMode;
+use crate::github::{Context, WorkflowEvent, commands};
 use crate::model::{Fault, Job, Result};
 use crate::report::github as render;
 use crate::suite::Benchmark;
@@ -68,10 +68,10 @@ fn tell(lines: &[String]) {
 /// What would be done beside what is printed, in the order of doing it.
 fn plan(args: &PublishArgs, context: Option<&Context>, material: &Material, unverified: bool) -> Vec<String> {
     match context {
-        Some(context) if context.event == Event::PullRequestTarget => {
+        Some(context) if context.event == WorkflowEvent::PullRequestTarget => {
             return vec!["nothing would be published: pull_request_target is refused".into()];
         }
-        Some(context) if context.event == Event::PullRequest && unverified => {
+        Some(context) if context.event == WorkflowEvent::PullRequest && unverified => {
             let whose = "the `workflow_run` workflow publishes a fork's verdict";
             return vec![format!("nothing would be published: {whose}")];
         }
@@ -108,12 +108,12 @@ fn comment(args: &PublishArgs, context: Option<&Context>, material: &Material) -
         (None, _) => "on the pull request".into(),
     };
     match args.comment {
-        Mode::Never => "none, as asked".into(),
-        Mode::OnChange if !is_worth_saying(&material.merged) => {
+        CommentMode::Never => "none, as asked".into(),
+        CommentMode::OnChange if !should_comment(&material.merged) => {
             format!("{whose}, only if one is there that says otherwise: nothing changed")
         }
-        Mode::OnChange => format!("{whose}, unless one is there that says so already"),
-        Mode::Always => format!("{whose}, in any case"),
+        CommentMode::OnChange => format!("{whose}, unless one is there that says so already"),
+        CommentMode::Always => format!("{whose}, in any case"),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::PublishArgs;
 use crate::app::github_client::{client_of, token};
 use crate::github::checks::external;
-use crate::github::{Client, Context, Event, Identity};
+use crate::github::{Client, Context, Identity, WorkflowEvent};
 use crate::model::{Exit, Fault, Result};
 
 /// A door to the event's repository.
@@ -63,7 +63,9 @@ pub fn run_url(context: &Context) -> Option<String> {
 /// a check of its own.
 pub fn check_name(context: Option<&Context>, name: &str, label: &str) -> String {
     let name = match context.map(|context| &context.event) {
-        None | Some(Event::PullRequest | Event::MergeGroup | Event::WorkflowRun) => name.to_owned(),
+        None | Some(WorkflowEvent::PullRequest | WorkflowEvent::MergeGroup | WorkflowEvent::WorkflowRun) => {
+            name.to_owned()
+        }
         Some(other) => format!("{name} ({})", other.word()),
     };
     if label.is_empty() { name } else { format!("{name} / {label}") }

@@ -10,8 +10,8 @@ use crate::cli::artifact::{Contents, read_hostile};
 use crate::cli::outputs;
 use crate::compare::{Conclusion, Merged, Verdict, regenerate_text};
 use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
-use crate::github::comments::{self, Marker, Posted, Saying};
-use crate::github::{Context, Event, Sha, WorkflowRun, artifacts, commands, pulls};
+use crate::github::comments::{self, CommentRequest, Marker, Posted};
+use crate::github::{Context, Sha, WorkflowEvent, WorkflowRun, artifacts, commands, pulls};
 use crate::model::{BaseChoice, Fault, Job, Result};
 use crate::report::github::{self as render, CheckPage, CheckState, PublishContext};
 
@@ -175,7 +175,7 @@ pub fn untouched(
     let end = End { conclusion: conclusion(check.state, false), output: &output(check) };
     for number in conclude(place, &name, waiting, &end, say)? {
         let body = |marker: &Marker| render::untouched(untouched, &facts, &marker.comment());
-        let words = Words { state: render::untouched_fingerprint(), worth_saying: false, body: &body };
+        let words = Words { state: render::untouched_fingerprint(), should_comment: false, body: &body };
         comment(args, place, (number, &waiting.name_for(&name, number)), &words, say)?;
     }
     Ok(())
@@ -218,7 +218,7 @@ fn tell(
             let body = |marker: &Marker| render::comment(merged, &facts, &marker.comment());
             let words = Words {
                 state: render::fingerprint(merged),
-                worth_saying: is_worth_saying(merged),
+                should_comment: should_comment(merged),
                 body: &body,
             };
             comment(args, place, (*number, &waiting.name_for(&name, *number)), &words, say)?;
@@ -256,7 +256,7 @@ const OVERTAKEN: &str = "left alone: a newer commit or run speaks already";
 struct Words<'a> {
     /// Digest of what is said.
     state: String,
-    worth_saying: bool,
+    should_comment: bool,
     body: &'a dyn Fn(&Marker) -> String,
 }
 
@@ -277,7 +277,11 @@ fn comment(
         state: words.state.clone(),
     };
     let is_overtaken = || is_overtaken(place, check);
-    let saying = Saying { body: words.body, worth_saying: words.worth_saying, is_overtaken: &is_overtaken };
+    let saying = CommentRequest {
+        body: words.body,
+        should_comment: words.should_comment,
+        is_overtaken: &is_overtaken,
+    };
     let posted = comments::post(&place.client, number, args.comment, &marker, &saying, &place.me)?;
     let what = match posted {
         Posted::Created(url) => format!("created {url}"),
@@ -291,7 +295,7 @@ fn comment(
 }
 
 /// Whether somebody should read it: all but plain green.
-pub fn is_worth_saying(merged: &Merged) -> bool {
+pub fn should_comment(merged: &Merged) -> bool {
     let improved = merged.counts.get(&Verdict::Improved).is_some_and(|count| *count > 0);
     merged.conclusion != Conclusion::Pass || improved
 }
@@ -313,7 +317,7 @@ pub fn without_verdict(
     for number in conclude(place, &name, waiting, &end, say)? {
         let body = |marker: &Marker| render::no_verdict(&ended.text, &facts, &marker.comment());
         let words =
-            Words { state: render::no_verdict_fingerprint(&ended.text), worth_saying: false, body: &body };
+            Words { state: render::no_verdict_fingerprint(&ended.text), should_comment: false, body: &body };
         comment(args, place, (number, &waiting.name_for(&name, number)), &words, say)?;
     }
     Ok(())
@@ -328,7 +332,7 @@ pub fn facts(
     unverified: bool,
 ) -> PublishContext {
     let job = material.and_then(|material| material.job.as_ref());
-    let ours = context.is_none_or(|context| context.event != Event::WorkflowRun);
+    let ours = context.is_none_or(|context| context.event != WorkflowEvent::WorkflowRun);
     let fail_on = match job {
         _ if !args.fail_on.is_empty() => args.fail_on.iter().map(|class| class.word().to_owned()).collect(),
         Some(job) if ours => job.fail_on.clone(),

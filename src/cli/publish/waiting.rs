@@ -4,7 +4,7 @@
 use super::place::{Place, unpublished};
 use super::post::{Say, where_it_stands};
 use crate::github::ApiResult;
-use crate::github::checks::{self, CheckConclusion, CheckOutput, Reported, Stand};
+use crate::github::checks::{self, CheckConclusion, CheckOutput, CheckStatus, Reported};
 use crate::github::pulls::{self, OpenPull};
 use crate::model::{Fault, Result};
 
@@ -103,7 +103,7 @@ pub fn conclude(
     }
     let stand = |name: &str| checks::stand(&place.client, name, &place.context.head);
     let last = match stand(name)? {
-        Some(Stand { run, conclusion: None }) if run > mine => {
+        Some(CheckStatus { run, conclusion: None }) if run > mine => {
             say(&format!("{name}: left in progress, run {} measures the same commit", run.0))?;
             return Ok(heard);
         }
@@ -113,7 +113,7 @@ pub fn conclude(
     for number in waiting.all.iter().filter(|number| !heard.contains(number)) {
         let other = stand(&own_name(name, *number))?.and_then(|stand| stand.conclusion);
         let other = other.map(|word| CheckConclusion::of_word(&word).unwrap_or(CheckConclusion::Failure));
-        if let Some(other) = other.filter(|other| other.gravity() > gravest.0.gravity()) {
+        if let Some(other) = other.filter(|other| other.severity() > gravest.0.severity()) {
             gravest = (other, Some(*number));
         }
     }

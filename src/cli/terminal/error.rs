@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use super::write::{WIDTH, wrap};
-use crate::model::{Fault, Place, is_unseen};
+use crate::model::{Fault, Location, is_unseen};
 
 /// Columns for the words beside `error: ` and `  = next: `.
 const WORDS: usize = WIDTH as usize - 10;
@@ -17,7 +17,7 @@ pub fn render_fault(fault: &Fault, color: bool, out: &mut impl Write) -> io::Res
             writeln!(out)?;
         }
         match &fault.place {
-            Place::Text { path, text, span } => {
+            Location::Text { path, text, span } => {
                 let path = path.display().to_string();
                 writeln!(out, "{}", with_source(fault, &path, text, span.clone(), color))?;
             }

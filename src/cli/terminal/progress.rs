@@ -169,7 +169,7 @@ fn on_lines(
             if *total == 0 {
                 trouble(id, *side, outcome)
             } else {
-                // The head's turn ends a case of two lanes; an ordinary run has no side at all.
+                // The head's turn ends a case of two arms; an ordinary run has no side at all.
                 *ended += usize::from(*side != Some(Side::Base));
                 let at = format!("[{}/{cases}] {}", (*ended).clamp(1, *cases), left(started, *done, *total));
                 match outcome.is_measured() {

@@ -100,7 +100,7 @@ impl Annotation {
 
 /// An annotation as GitHub has it.
 #[derive(Deserialize)]
-pub(super) struct Remark {
+pub(super) struct ExistingAnnotation {
     #[serde(default)]
     path: String,
     #[serde(default)]
@@ -113,7 +113,7 @@ pub(super) struct Remark {
     message: Option<String>,
 }
 
-impl Remark {
+impl ExistingAnnotation {
     fn is(&self, annotation: &Annotation) -> bool {
         let same =
             |there: &Option<String>, here: &str| there.as_deref().unwrap_or_default().trim() == here.trim();
@@ -126,7 +126,7 @@ impl Remark {
 }
 
 /// Those that are wanted and not there. One that is wanted twice has to be there twice.
-pub(super) fn missing(mut wanted: Vec<Annotation>, mut there: Vec<Remark>) -> Vec<Annotation> {
+pub(super) fn missing(mut wanted: Vec<Annotation>, mut there: Vec<ExistingAnnotation>) -> Vec<Annotation> {
     wanted.retain(|annotation| match there.iter().position(|remark| remark.is(annotation)) {
         Some(at) => {
             there.swap_remove(at);
@@ -170,7 +170,7 @@ mod tests {
             title: "t".into(),
             message: "m\n".into(),
         };
-        let there = |line: u32| Remark {
+        let there = |line: u32| ExistingAnnotation {
             path: "a.py".into(),
             start_line: line,
             annotation_level: Some("failure".into()),

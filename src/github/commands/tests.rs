@@ -51,7 +51,7 @@ fn commands_are_stopped_by_a_word_that_is_another_one_each_time() {
 
 #[test]
 fn a_tame_writer_passes_every_line_on_and_also_the_last() {
-    let mut tame = Tame::new(Vec::new());
+    let mut tame = CommandEscaper::new(Vec::new());
     for part in ["a:", ":b\n:", ":c\n", "::d"] {
         tame.write_all(part.as_bytes()).unwrap();
     }
@@ -116,7 +116,7 @@ proptest! {
     #[test]
     fn no_text_becomes_a_command(text in "(\\PC|[\\s\\r\\n:#\\[]|::|##\\[|\u{85}|\u{2028}|\u{1b}){0,40}") {
         prop_assert!(!obeyed(&line(&text)), "{:?}", line(&text));
-        let mut tame = Tame::new(Vec::new());
+        let mut tame = CommandEscaper::new(Vec::new());
         tame.write_all(text.as_bytes()).unwrap();
         let written = String::from_utf8(tame.finish().unwrap()).unwrap();
         prop_assert!(!obeyed(&written), "{written:?}");

@@ -99,7 +99,9 @@ fn a_push_knows_what_was_there_before() {
 fn a_merge_group_a_schedule_and_a_dispatch_say_what_they_run() {
     let group = read("merge_group", &[]);
     assert_eq!((group.before.as_ref(), &group.head), (Some(&sha(BASE)), &sha(HEAD)));
-    for (name, event) in [("schedule", Event::Schedule), ("workflow_dispatch", Event::WorkflowDispatch)] {
+    for (name, event) in
+        [("schedule", WorkflowEvent::Schedule), ("workflow_dispatch", WorkflowEvent::WorkflowDispatch)]
+    {
         let main = [("GITHUB_REF", "refs/heads/main"), ("GITHUB_REF_NAME", "main")];
         let context = read(name, &main);
         assert_eq!((&context.event, context.on_default_branch()), (&event, true));

@@ -1,11 +1,11 @@
 //! The GPU checks. One line a topic, however many GPUs there are: those that say the same are named together.
 
-use super::{Check, Part, State, gibibytes, shown};
+use super::{CheckSeverity, CheckSubject, MachineCheck, gibibytes, shown};
 use crate::machine::Readings;
 use crate::model::{Gpu, GpuFacts, Manifest, Probe};
 
 /// What one GPU says to one topic: how much it matters, the finding, the advice.
-type Said = (State, String, &'static str);
+type Said = (CheckSeverity, String, &'static str);
 
 type Topic = fn(&Gpu) -> Said;
 
@@ -26,17 +26,29 @@ const HOT: u32 = 80;
 /// Memory in use that no visible process explains.
 const UNEXPLAINED_BYTES: u64 = 1 << 30;
 
-pub(super) fn checks(manifest: &Manifest, readings: &Readings) -> Vec<Check> {
+pub(super) fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineCheck> {
     let gpus = match &manifest.gpu {
         Probe::Known(gpus) => gpus,
         Probe::Absent(reason) => {
             let advice =
                 "install the NVIDIA driver if this machine has a GPU, or start the container with its GPUs";
-            return vec![Check::new(Part::Gpu, "GPU", State::Warning, reason.as_str(), advice)];
+            return vec![MachineCheck::new(
+                CheckSubject::Gpu,
+                "GPU",
+                CheckSeverity::Warning,
+                reason.as_str(),
+                advice,
+            )];
         }
         Probe::Failed(reason) => {
             let advice = "make `nvidia-smi` work first; then run `gbench-ci doctor` again";
-            return vec![Check::new(Part::Gpu, "GPU", State::Problem, reason.as_str(), advice)];
+            return vec![MachineCheck::new(
+                CheckSubject::Gpu,
+                "GPU",
+                CheckSeverity::Problem,
+                reason.as_str(),
+                advice,
+            )];
         }
     };
     let mut checks = vec![devices(manifest, gpus)];
@@ -69,7 +81,7 @@ pub(super) fn obstacle(manifest: &Manifest) -> Option<String> {
     }
 }
 
-fn devices(manifest: &Manifest, gpus: &GpuFacts) -> Check {
+fn devices(manifest: &Manifest, gpus: &GpuFacts) -> MachineCheck {
     let mut models: Vec<(String, usize)> = vec![];
     for gpu in &gpus.devices {
         let model = shown(&gpu.model);
@@ -81,18 +93,18 @@ fn devices(manifest: &Manifest, gpus: &GpuFacts) -> Check {
     let models: Vec<String> = models.iter().map(|(model, count)| format!("{count} x {model}")).collect();
     let found = format!("{}, driver {}, CUDA {}", models.join(", "), shown(&gpus.driver), shown(&gpus.cuda));
     match obstacle(manifest) {
-        None => Check::new(Part::Gpu, "GPU", State::Ok, found, ""),
+        None => MachineCheck::new(CheckSubject::Gpu, "GPU", CheckSeverity::Ok, found, ""),
         Some(reason) => {
             let advice = "make `nvidia-smi` list a GPU, and let CUDA_VISIBLE_DEVICES name one or unset it";
-            Check::new(Part::Gpu, "GPU", State::Problem, reason, advice)
+            MachineCheck::new(CheckSubject::Gpu, "GPU", CheckSeverity::Problem, reason, advice)
         }
     }
 }
 
 /// The worst state of all GPUs, with each GPU's finding, and the advice of the worst.
-fn combined(name: &str, gpus: &[Gpu], topic: Topic) -> Check {
+fn combined(name: &str, gpus: &[Gpu], topic: Topic) -> MachineCheck {
     let mut findings: Vec<(String, Vec<String>)> = vec![];
-    let mut worst = (State::Ok, "");
+    let mut worst = (CheckSeverity::Ok, "");
     for gpu in gpus {
         let (state, finding, advice) = topic(gpu);
         if state > worst.0 {
@@ -111,16 +123,16 @@ fn combined(name: &str, gpus: &[Gpu], topic: Topic) -> Check {
             .collect::<Vec<_>>()
             .join("; "),
     };
-    Check::new(Part::Gpu, name, worst.0, finding, worst.1)
+    MachineCheck::new(CheckSubject::Gpu, name, worst.0, finding, worst.1)
 }
 
 /// A probe that is in order, absent, or a warning because it should have worked.
 fn said<T>(probe: &Probe<T>, known: impl FnOnce(&T) -> Said) -> Said {
     match probe {
         Probe::Known(value) => known(value),
-        Probe::Absent(reason) => (State::Ok, reason.clone(), ""),
+        Probe::Absent(reason) => (CheckSeverity::Ok, reason.clone(), ""),
         Probe::Failed(reason) => {
-            (State::Warning, format!("unknown: {reason}"), "check the driver with `nvidia-smi -q`")
+            (CheckSeverity::Warning, format!("unknown: {reason}"), "check the driver with `nvidia-smi -q`")
         }
     }
 }
@@ -128,20 +140,20 @@ fn said<T>(probe: &Probe<T>, known: impl FnOnce(&T) -> Said) -> Said {
 fn clocks(gpu: &Gpu) -> Said {
     said(&gpu.clocks_locked, |locked| {
         if *locked {
-            return (State::Ok, "held by a setting".into(), "");
+            return (CheckSeverity::Ok, "held by a setting".into(), "");
         }
         let most = gpu.sm_clock_max.known().map_or_else(String::new, |mhz| format!(", free up to {mhz} MHz"));
         let advice = "lock them with `sudo nvidia-smi -lgc <MHz>` before measuring and free them with `-rgc` after; \
                       where that is not allowed, compare runs made side by side";
-        (State::Warning, format!("no sign of a lock{most}"), advice)
+        (CheckSeverity::Warning, format!("no sign of a lock{most}"), advice)
     })
 }
 
 fn persistence(gpu: &Gpu) -> Said {
     said(&gpu.persistence, |on| match on {
-        true => (State::Ok, "on".into(), ""),
+        true => (CheckSeverity::Ok, "on".into(), ""),
         false => (
-            State::Warning,
+            CheckSeverity::Warning,
             "off: the driver unloads between processes and every start pays for it".into(),
             "switch it on with `sudo nvidia-smi -pm 1`",
         ),
@@ -154,7 +166,7 @@ fn processes(gpu: &Gpu) -> Said {
         let used = gpu.memory_used.known().copied().unwrap_or(0);
         if processes.is_empty() && used > UNEXPLAINED_BYTES {
             let finding = format!("none visible, but {} are in use (another container?)", gibibytes(used));
-            return (State::Warning, finding, advice);
+            return (CheckSeverity::Warning, finding, advice);
         }
         let names: Vec<String> = processes
             .iter()
@@ -164,8 +176,8 @@ fn processes(gpu: &Gpu) -> Said {
             })
             .collect();
         match names.as_slice() {
-            [] => (State::Ok, "none".into(), ""),
-            some => (State::Warning, some.join(", "), advice),
+            [] => (CheckSeverity::Ok, "none".into(), ""),
+            some => (CheckSeverity::Warning, some.join(", "), advice),
         }
     })
 }
@@ -178,14 +190,14 @@ fn throttling(gpu: &Gpu) -> Said {
             reasons.iter().map(String::as_str).filter(|reason| !HARMLESS.contains(reason)).collect();
         let halved = bad.iter().any(|reason| reason.starts_with("hw_") || reason.contains("thermal"));
         match (bad.is_empty(), halved) {
-            (true, _) => (State::Ok, "none now".into(), ""),
+            (true, _) => (CheckSeverity::Ok, "none now".into(), ""),
             (_, true) => (
-                State::Problem,
+                CheckSeverity::Problem,
                 bad.join(", "),
                 "let it cool and look after its fans and power supply: numbers from now are worthless",
             ),
             (_, false) => (
-                State::Warning,
+                CheckSeverity::Warning,
                 bad.join(", "),
                 "wait for other work to end, or lock a lower clock that it can hold",
             ),
@@ -197,8 +209,8 @@ fn temperature(gpu: &Gpu) -> Said {
     said(&gpu.temperature, |degrees| {
         let finding = format!("{degrees} °C");
         match *degrees >= HOT {
-            true => (State::Warning, finding, "let it cool before measuring"),
-            false => (State::Ok, finding, ""),
+            true => (CheckSeverity::Warning, finding, "let it cool before measuring"),
+            false => (CheckSeverity::Ok, finding, ""),
         }
     })
 }
@@ -206,49 +218,49 @@ fn temperature(gpu: &Gpu) -> Said {
 fn power_limit(gpu: &Gpu) -> Said {
     said(&gpu.power_limit, |limit| match gpu.power_limit_default.known() {
         Some(default) if (limit - default).abs() >= 1.0 => (
-            State::Warning,
+            CheckSeverity::Warning,
             format!("{limit:.0} W, by default {default:.0} W"),
             "set it back with `sudo nvidia-smi -pl <W>`, or keep it the same for every run that is compared",
         ),
-        _ => (State::Ok, format!("{limit:.0} W"), ""),
+        _ => (CheckSeverity::Ok, format!("{limit:.0} W"), ""),
     })
 }
 
 fn mig(gpu: &Gpu) -> Said {
     said(&gpu.mig, |on| match on {
         true => (
-            State::Warning,
+            CheckSeverity::Warning,
             "on: a benchmark gets a slice, and its neighbours share power and heat".into(),
             "name one slice in CUDA_VISIBLE_DEVICES, and compare only with runs on the same slice",
         ),
-        false => (State::Ok, "off".into(), ""),
+        false => (CheckSeverity::Ok, "off".into(), ""),
     })
 }
 
 fn ecc(gpu: &Gpu) -> Said {
-    said(&gpu.ecc, |on| (State::Ok, if *on { "on" } else { "off" }.into(), ""))
+    said(&gpu.ecc, |on| (CheckSeverity::Ok, if *on { "on" } else { "off" }.into(), ""))
 }
 
-fn profilers(manifest: &Manifest, readings: &Readings) -> Check {
+fn profilers(manifest: &Manifest, readings: &Readings) -> MachineCheck {
     let missing: Vec<&str> = ["nsys", "ncu"]
         .into_iter()
         .filter(|tool| manifest.tools.get(*tool).is_none_or(|line| line.known().is_none()))
         .collect();
     let restricted = readings.gpu_counters_restricted == Probe::Known(true);
     let (state, finding, advice) = match (missing.as_slice(), restricted) {
-        ([], false) => (State::Ok, "nsys and ncu are here".to_owned(), ""),
+        ([], false) => (CheckSeverity::Ok, "nsys and ncu are here".to_owned(), ""),
         ([], true) => (
-            State::Warning,
+            CheckSeverity::Warning,
             "nsys and ncu are here; the driver keeps its counters to the administrator".to_owned(),
             "load the driver with NVreg_RestrictProfilingToAdminUsers=0 to let ncu count",
         ),
         (some, _) => (
-            State::Warning,
+            CheckSeverity::Warning,
             format!("{} not on the PATH", some.join(" and ")),
             "install Nsight Systems and Nsight Compute where regressions are to be explained",
         ),
     };
-    Check::new(Part::Gpu, "profilers", state, finding, advice)
+    MachineCheck::new(CheckSubject::Gpu, "profilers", state, finding, advice)
 }
 
 #[cfg(test)]
@@ -259,7 +271,7 @@ mod tests {
     use crate::model::GpuProcess;
 
     /// The check of that name after one thing of the second GPU was spoilt.
-    fn spoilt(name: &str, spoil: impl FnOnce(&mut Gpu)) -> Check {
+    fn spoilt(name: &str, spoil: impl FnOnce(&mut Gpu)) -> MachineCheck {
         let mut manifest = manifest();
         spoil(&mut devices(&mut manifest)[1]);
         check(&checks(&manifest, &readings()), name)
@@ -269,7 +281,7 @@ mod tests {
     fn a_machine_in_order_has_nothing_to_say() {
         let checks = checks(&manifest(), &readings());
         assert!(
-            checks.iter().all(|check| check.state == State::Ok && check.advice.is_empty()),
+            checks.iter().all(|check| check.state == CheckSeverity::Ok && check.advice.is_empty()),
             "{checks:#?}"
         );
         assert_eq!(checks[0].finding, "2 x H100, driver 550.54, CUDA 12.4");
@@ -279,7 +291,7 @@ mod tests {
     #[test]
     fn gpus_that_differ_are_named_and_the_worst_one_decides() {
         let temperature = spoilt("temperature", |gpu| gpu.temperature = Probe::Known(85));
-        assert_eq!(temperature.state, State::Warning);
+        assert_eq!(temperature.state, CheckSeverity::Warning);
         assert_eq!(temperature.finding, "GPU 0: 40 °C; GPU 1: 85 °C");
         assert!(!temperature.advice.is_empty());
     }
@@ -292,19 +304,19 @@ mod tests {
             memory: Probe::Known(1 << 30),
         };
         let left = spoilt("processes", |gpu| gpu.processes = Probe::Known(vec![miner]));
-        assert_eq!(left.state, State::Warning);
+        assert_eq!(left.state, CheckSeverity::Warning);
         assert!(left.finding.contains("GPU 1") && left.finding.contains("miner (pid 4711)"), "{left:?}");
         // A process of another container shows its memory alone.
         let hidden = spoilt("processes", |gpu| gpu.memory_used = Probe::Known(2 << 30));
-        assert_eq!(hidden.state, State::Warning);
-        assert_eq!(check(&checks(&manifest(), &readings()), "processes").state, State::Ok);
+        assert_eq!(hidden.state, CheckSeverity::Warning);
+        assert_eq!(check(&checks(&manifest(), &readings()), "processes").state, CheckSeverity::Ok);
     }
 
     #[test]
     fn each_topic_warns_of_what_disturbs_a_measurement() {
         let process =
             GpuProcess { pid: 77, name: Probe::Known("/usr/bin/python3".into()), memory: Probe::Known(1) };
-        let cases: [(&str, Check); 8] = [
+        let cases: [(&str, MachineCheck); 8] = [
             ("no sign of a lock", spoilt("clocks", |gpu| gpu.clocks_locked = Probe::Known(false))),
             ("off", spoilt("persistence", |gpu| gpu.persistence = Probe::Known(false))),
             ("python3 (pid 77)", spoilt("processes", |gpu| gpu.processes = Probe::Known(vec![process]))),
@@ -320,7 +332,7 @@ mod tests {
             ("unknown: gone", spoilt("ECC", |gpu| gpu.ecc = Probe::Failed("gone".into()))),
         ];
         for (word, check) in cases {
-            assert_eq!(check.state, State::Warning, "{check:?}");
+            assert_eq!(check.state, CheckSeverity::Warning, "{check:?}");
             assert!(check.finding.contains(word) && !check.advice.is_empty(), "{check:?}");
         }
     }
@@ -330,9 +342,9 @@ mod tests {
         let hot = spoilt("throttling", |gpu| {
             gpu.throttle_reasons = Probe::Known(vec!["gpu_idle".into(), "hw_thermal_slowdown".into()]);
         });
-        assert_eq!((hot.state, hot.finding.contains("gpu_idle")), (State::Problem, false));
+        assert_eq!((hot.state, hot.finding.contains("gpu_idle")), (CheckSeverity::Problem, false));
         let ecc = spoilt("ECC", |gpu| gpu.ecc = Probe::Absent("not supported by this GPU".into()));
-        assert_eq!(ecc.state, State::Ok);
+        assert_eq!(ecc.state, CheckSeverity::Ok);
     }
 
     #[test]
@@ -355,9 +367,9 @@ mod tests {
         assert!(obstacle(&lost).unwrap().contains("fell off"));
         let none = Manifest { gpu: Probe::Absent("no driver".into()), ..manifest() };
         assert_eq!(obstacle(&none).as_deref(), Some("no driver"));
-        assert_eq!(checks(&none, &readings())[0].state, State::Warning);
+        assert_eq!(checks(&none, &readings())[0].state, CheckSeverity::Warning);
         let broken = Manifest { gpu: Probe::Failed("no driver".into()), ..manifest() };
-        assert_eq!(checks(&broken, &readings())[0].state, State::Problem);
+        assert_eq!(checks(&broken, &readings())[0].state, CheckSeverity::Problem);
     }
 
     #[test]

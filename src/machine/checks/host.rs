@@ -1,6 +1,6 @@
 //! The host's and the repository's checks.
 
-use super::{Check, Part, State, gibibytes, shown};
+use super::{CheckSeverity, CheckSubject, MachineCheck, gibibytes, shown};
 use crate::machine::Readings;
 use crate::model::{GitFacts, HostFacts, Probe};
 
@@ -20,7 +20,7 @@ const QUIET: f64 = 0.02;
 const FAST_CLOCKS: [&str; 6] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "tod"];
 
-pub(super) fn checks(host: &HostFacts, readings: &Readings) -> Vec<Check> {
+pub(super) fn checks(host: &HostFacts, readings: &Readings) -> Vec<MachineCheck> {
     vec![
         supervisor(&readings.own_binary),
         processor(host),
@@ -40,34 +40,34 @@ pub(super) fn checks(host: &HostFacts, readings: &Readings) -> Vec<Check> {
     ]
 }
 
-fn host(name: &str, state: State, finding: impl Into<String>, advice: &str) -> Check {
-    Check::new(Part::Host, name, state, finding, advice)
+fn host(name: &str, state: CheckSeverity, finding: impl Into<String>, advice: &str) -> MachineCheck {
+    MachineCheck::new(CheckSubject::Host, name, state, finding, advice)
 }
 
 /// Without it nothing can be started.
-fn supervisor(own_binary: &Probe<String>) -> Check {
+fn supervisor(own_binary: &Probe<String>) -> MachineCheck {
     match own_binary {
         Probe::Known(_) => {
-            host("supervisor", State::Ok, "this program can start itself beside each benchmark", "")
+            host("supervisor", CheckSeverity::Ok, "this program can start itself beside each benchmark", "")
         }
         reason => {
             let finding =
                 format!("this program cannot start itself beside each benchmark: {}", shown(reason));
-            host("supervisor", State::Problem, finding, "mount /proc")
+            host("supervisor", CheckSeverity::Problem, finding, "mount /proc")
         }
     }
 }
 
-fn processor(facts: &HostFacts) -> Check {
+fn processor(facts: &HostFacts) -> MachineCheck {
     let finding = format!("{}, {} to use", shown(&facts.cpu_model), cores(facts));
     match (&facts.cpu_model, &facts.cores) {
         (Probe::Failed(_), _) | (_, Probe::Failed(_)) => host(
             "processor",
-            State::Warning,
+            CheckSeverity::Warning,
             finding,
             "run where /proc is mounted: records name the processor by it",
         ),
-        _ => host("processor", State::Ok, finding, ""),
+        _ => host("processor", CheckSeverity::Ok, finding, ""),
     }
 }
 
@@ -78,167 +78,185 @@ fn cores(facts: &HostFacts) -> String {
     }
 }
 
-fn governor(governor: &Probe<String>) -> Check {
+fn governor(governor: &Probe<String>) -> MachineCheck {
     match governor {
         Probe::Known(name) if name != "performance" => host(
             "governor",
-            State::Warning,
+            CheckSeverity::Warning,
             format!("{name}: the clock follows the load"),
             "fix it with `sudo cpupower frequency-set -g performance`",
         ),
-        other => host("governor", State::Ok, shown(other), ""),
+        other => host("governor", CheckSeverity::Ok, shown(other), ""),
     }
 }
 
-fn turbo(turbo: &Probe<bool>) -> Check {
+fn turbo(turbo: &Probe<bool>) -> MachineCheck {
     match turbo {
         Probe::Known(true) => host(
             "turbo",
-            State::Warning,
+            CheckSeverity::Warning,
             "on: the clock depends on heat and on what the neighbours do",
             "switch it off for steadier numbers: 1 into intel_pstate/no_turbo, or 0 into cpufreq/boost, below \
              /sys/devices/system/cpu",
         ),
-        Probe::Known(false) => host("turbo", State::Ok, "off", ""),
-        other => host("turbo", State::Ok, shown(other), ""),
+        Probe::Known(false) => host("turbo", CheckSeverity::Ok, "off", ""),
+        other => host("turbo", CheckSeverity::Ok, shown(other), ""),
     }
 }
 
-fn load(facts: &HostFacts) -> Check {
+fn load(facts: &HostFacts) -> MachineCheck {
     let (Probe::Known(load), Probe::Known(cores)) = (&facts.load, &facts.cores) else {
-        return host("load", State::Warning, shown(&facts.load), "run where /proc is mounted");
+        return host("load", CheckSeverity::Warning, shown(&facts.load), "run where /proc is mounted");
     };
     let finding = format!("{load:.2} on {} over the last minute", self::cores(facts));
     match load / f64::from((*cores).max(1)) > BUSY {
-        true => host("load", State::Warning, finding, "wait for other work to end, or stop it"),
-        false => host("load", State::Ok, finding, ""),
+        true => host("load", CheckSeverity::Warning, finding, "wait for other work to end, or stop it"),
+        false => host("load", CheckSeverity::Ok, finding, ""),
     }
 }
 
-fn quota(quota: Option<f64>) -> Check {
+fn quota(quota: Option<f64>) -> MachineCheck {
     match quota {
         Some(quota) => host(
             "CPU quota",
-            State::Warning,
+            CheckSeverity::Warning,
             format!("{quota:.2} processors: what goes beyond is stopped until the next period"),
             "give the container whole processors (`--cpuset-cpus`) instead of a share (`--cpus`)",
         ),
-        None => host("CPU quota", State::Ok, "none", ""),
+        None => host("CPU quota", CheckSeverity::Ok, "none", ""),
     }
 }
 
-fn hypervisor(virtualization: &Probe<String>) -> Check {
+fn hypervisor(virtualization: &Probe<String>) -> MachineCheck {
     match virtualization {
         Probe::Known(name) if name != "none" => host(
             "hypervisor",
-            State::Warning,
+            CheckSeverity::Warning,
             format!("{name}: another guest can take the processor away unseen"),
             "compare runs made side by side, with more processes for each case",
         ),
-        other => host("hypervisor", State::Ok, shown(other), ""),
+        other => host("hypervisor", CheckSeverity::Ok, shown(other), ""),
     }
 }
 
-fn container(container: &Probe<String>) -> Check {
-    host("container", State::Ok, shown(container), "")
+fn container(container: &Probe<String>) -> MachineCheck {
+    host("container", CheckSeverity::Ok, shown(container), "")
 }
 
-fn memory(facts: &HostFacts) -> Check {
+fn memory(facts: &HostFacts) -> MachineCheck {
     let (Probe::Known(available), Probe::Known(total)) = (&facts.memory_available, &facts.memory_total)
     else {
-        return host("memory", State::Warning, shown(&facts.memory_available), "run where /proc is mounted");
+        return host(
+            "memory",
+            CheckSeverity::Warning,
+            shown(&facts.memory_available),
+            "run where /proc is mounted",
+        );
     };
     let finding = format!("{} of {} free", gibibytes(*available), gibibytes(*total));
     match *available < LITTLE_MEMORY || *available < total / 10 {
-        true => {
-            host("memory", State::Warning, finding, "free some: a benchmark that swaps measures the disk")
-        }
-        false => host("memory", State::Ok, finding, ""),
+        true => host(
+            "memory",
+            CheckSeverity::Warning,
+            finding,
+            "free some: a benchmark that swaps measures the disk",
+        ),
+        false => host("memory", CheckSeverity::Ok, finding, ""),
     }
 }
 
-fn timer(step: &Probe<u64>) -> Check {
+fn timer(step: &Probe<u64>) -> MachineCheck {
     match step {
         Probe::Known(step) if *step > COARSE_TIMER_NS => host(
             "timer",
-            State::Warning,
+            CheckSeverity::Warning,
             format!("steps of {step} ns"),
             "let every sample do work of at least a thousand steps",
         ),
-        Probe::Known(step) => host("timer", State::Ok, format!("steps of {step} ns"), ""),
+        Probe::Known(step) => host("timer", CheckSeverity::Ok, format!("steps of {step} ns"), ""),
         other => host(
             "timer",
-            State::Problem,
+            CheckSeverity::Problem,
             shown(other),
             "measure on another machine: nothing can be timed here",
         ),
     }
 }
 
-fn clocksource(source: &Probe<String>) -> Check {
+fn clocksource(source: &Probe<String>) -> MachineCheck {
     match source {
         Probe::Known(name) if !FAST_CLOCKS.contains(&name.as_str()) => host(
             "clock source",
-            State::Warning,
+            CheckSeverity::Warning,
             format!("{name}: every look at the clock is slow"),
             "boot with `clocksource=tsc` if the processor's counter is reliable",
         ),
-        other => host("clock source", State::Ok, shown(other), ""),
+        other => host("clock source", CheckSeverity::Ok, shown(other), ""),
     }
 }
 
 /// Never a warning: fresh processes each draw a layout, and the statistics take the process as their unit.
-fn randomization(level: &Probe<u32>) -> Check {
+fn randomization(level: &Probe<u32>) -> MachineCheck {
     let finding = match level {
         Probe::Known(0) => "off: every process has the same layout, lucky or not".into(),
         Probe::Known(_) => "on: every fresh process draws its layout".into(),
         other => shown(other),
     };
-    host("ASLR", State::Ok, finding, "")
+    host("ASLR", CheckSeverity::Ok, finding, "")
 }
 
-fn temp_folder(readings: &Readings) -> Check {
+fn temp_folder(readings: &Readings) -> MachineCheck {
     let temp = &readings.temp;
     let (direct, free) = match (&temp.direct, &temp.free) {
         (Probe::Known(direct), Probe::Known(free)) => (*direct, *free),
         (Probe::Known(_), reason) => {
-            return host("temp folder", State::Warning, shown(reason), "name another folder in TMPDIR");
+            return host(
+                "temp folder",
+                CheckSeverity::Warning,
+                shown(reason),
+                "name another folder in TMPDIR",
+            );
         }
         (reason, _) => {
             let advice = "name a folder in TMPDIR that can be written: logs and results go through it";
-            return host("temp folder", State::Problem, shown(reason), advice);
+            return host("temp folder", CheckSeverity::Problem, shown(reason), advice);
         }
     };
     let way = if direct { "O_DIRECT works" } else { "no O_DIRECT" };
     let finding = format!("{}: {} free, {way}", temp.path.display(), gibibytes(free));
     match (free < LITTLE_DISK, direct) {
-        (true, _) => {
-            host("temp folder", State::Warning, finding, "free some space, or name another folder in TMPDIR")
-        }
+        (true, _) => host(
+            "temp folder",
+            CheckSeverity::Warning,
+            finding,
+            "free some space, or name another folder in TMPDIR",
+        ),
         (_, false) => host(
             "temp folder",
-            State::Warning,
+            CheckSeverity::Warning,
             finding,
             "name a folder on a disk in TMPDIR to measure the disk and not the page cache",
         ),
-        _ => host("temp folder", State::Ok, finding, ""),
+        _ => host("temp folder", CheckSeverity::Ok, finding, ""),
     }
 }
 
-fn counters(paranoid: &Probe<i32>) -> Check {
+fn counters(paranoid: &Probe<i32>) -> MachineCheck {
     match paranoid {
         Probe::Known(level) if *level > 2 => host(
             "counters",
-            State::Warning,
+            CheckSeverity::Warning,
             format!("perf_event_paranoid is {level}: `perf` sees nothing"),
             "allow one's own processes with `sudo sysctl kernel.perf_event_paranoid=2`",
         ),
-        Probe::Known(level) => host("counters", State::Ok, format!("perf_event_paranoid is {level}"), ""),
-        other => host("counters", State::Ok, shown(other), ""),
+        Probe::Known(level) => {
+            host("counters", CheckSeverity::Ok, format!("perf_event_paranoid is {level}"), "")
+        }
+        other => host("counters", CheckSeverity::Ok, shown(other), ""),
     }
 }
 
-fn noise(readings: &Readings) -> Check {
+fn noise(readings: &Readings) -> MachineCheck {
     let noise = &readings.noise;
     let finding = format!(
         "{} equal spins of {:.1} ms spread over {:.1} %, the worst {:.2} times the median",
@@ -250,23 +268,23 @@ fn noise(readings: &Readings) -> Check {
     match noise.spread > QUIET {
         true => host(
             "noise",
-            State::Warning,
+            CheckSeverity::Warning,
             finding,
             "quieten the machine first, or take more processes and wider thresholds",
         ),
-        false => host("noise", State::Ok, finding, ""),
+        false => host("noise", CheckSeverity::Ok, finding, ""),
     }
 }
 
-pub(super) fn repository(git: &Probe<GitFacts>) -> Check {
+pub(super) fn repository(git: &Probe<GitFacts>) -> MachineCheck {
     let check = |state, finding: String, advice: &str| {
-        Check::new(Part::Project, "repository", state, finding, advice)
+        MachineCheck::new(CheckSubject::Project, "repository", state, finding, advice)
     };
     let facts = match git {
         Probe::Known(facts) => facts,
         Probe::Absent(reason) => {
             return check(
-                State::Warning,
+                CheckSeverity::Warning,
                 reason.clone(),
                 "work in a git repository, so that records name a commit",
             );
@@ -274,12 +292,12 @@ pub(super) fn repository(git: &Probe<GitFacts>) -> Check {
         Probe::Failed(reason) => {
             let advice = "make `git status` work here; `git config --global --add safe.directory <folder>` helps where \
                           the folder belongs to another user";
-            return check(State::Warning, reason.clone(), advice);
+            return check(CheckSeverity::Warning, reason.clone(), advice);
         }
     };
     let Some(commit) = &facts.commit else {
         return check(
-            State::Warning,
+            CheckSeverity::Warning,
             "no commit yet".into(),
             "commit, so that records name what they measured",
         );
@@ -293,14 +311,14 @@ pub(super) fn repository(git: &Probe<GitFacts>) -> Check {
         finding.push_str(", shallow");
     }
     if !facts.dirty.any() {
-        return check(State::Ok, finding, "");
+        return check(CheckSeverity::Ok, finding, "");
     }
     let dirty = facts.dirty;
     let counts = [(dirty.tracked, "changed"), (dirty.staged, "staged"), (dirty.untracked, "untracked")];
     for (count, word) in counts.iter().filter(|(count, _)| *count > 0) {
         finding.push_str(&format!(", {count} {word}"));
     }
-    check(State::Warning, finding, "commit or stash, so that the numbers belong to a commit")
+    check(CheckSeverity::Warning, finding, "commit or stash, so that the numbers belong to a commit")
 }
 
 #[cfg(test)]
@@ -310,7 +328,7 @@ mod tests {
     use crate::machine::sample::manifest;
     use crate::model::DirtyFacts;
 
-    fn state(name: &str, spoil: impl FnOnce(&mut HostFacts, &mut Readings)) -> State {
+    fn state(name: &str, spoil: impl FnOnce(&mut HostFacts, &mut Readings)) -> CheckSeverity {
         let (mut host, mut readings) = (manifest().host, readings());
         spoil(&mut host, &mut readings);
         check(&checks(&host, &readings), name).state
@@ -320,7 +338,7 @@ mod tests {
     fn a_host_in_order_has_nothing_to_say() {
         let checks = checks(&manifest().host, &readings());
         assert!(
-            checks.iter().all(|check| check.state == State::Ok && check.advice.is_empty()),
+            checks.iter().all(|check| check.state == CheckSeverity::Ok && check.advice.is_empty()),
             "{checks:#?}"
         );
     }
@@ -341,24 +359,24 @@ mod tests {
             state("counters", |_, readings| readings.perf_event_paranoid = Probe::Known(4)),
             state("noise", |_, readings| readings.noise.spread = 0.03),
         ];
-        assert_eq!(states, [State::Warning; 12]);
+        assert_eq!(states, [CheckSeverity::Warning; 12]);
     }
 
     #[test]
     fn n30_without_proc_nothing_can_be_started_and_that_is_a_problem() {
         let hidden = || Probe::Failed("its path is not known: No such file or directory".into());
-        assert_eq!(state("supervisor", |_, readings| readings.own_binary = hidden()), State::Problem);
+        assert_eq!(state("supervisor", |_, readings| readings.own_binary = hidden()), CheckSeverity::Problem);
     }
 
     #[test]
     fn load_is_judged_against_the_cores() {
-        assert_eq!(state("load", |host, _| host.load = Probe::Known(1.9)), State::Ok);
+        assert_eq!(state("load", |host, _| host.load = Probe::Known(1.9)), CheckSeverity::Ok);
         assert_eq!(
             state("load", |host, _| {
                 host.load = Probe::Known(1.9);
                 host.cores = Probe::Known(2);
             }),
-            State::Warning
+            CheckSeverity::Warning
         );
     }
 
@@ -366,11 +384,11 @@ mod tests {
     fn a_clock_that_stands_still_and_a_folder_that_takes_no_file_are_problems() {
         assert_eq!(
             state("timer", |_, readings| readings.timer_step_ns = Probe::Failed("no step".into())),
-            State::Problem
+            CheckSeverity::Problem
         );
         assert_eq!(
             state("temp folder", |_, readings| readings.temp.direct = Probe::Failed("read-only".into())),
-            State::Problem
+            CheckSeverity::Problem
         );
     }
 
@@ -378,7 +396,7 @@ mod tests {
     fn a_repository_is_in_order_when_its_numbers_belong_to_a_commit() {
         let facts = manifest().git.known().unwrap().clone();
         let clean = repository(&Probe::Known(facts.clone()));
-        assert_eq!((clean.state, clean.finding.as_str()), (State::Ok, "0123456789ab on main"));
+        assert_eq!((clean.state, clean.finding.as_str()), (CheckSeverity::Ok, "0123456789ab on main"));
         let dirty = GitFacts {
             branch: None,
             shallow: true,
@@ -386,10 +404,13 @@ mod tests {
             ..facts.clone()
         };
         let dirty = repository(&Probe::Known(dirty));
-        assert_eq!(dirty.state, State::Warning);
+        assert_eq!(dirty.state, CheckSeverity::Warning);
         assert_eq!(dirty.finding, "0123456789ab, detached, shallow, 2 changed, 1 untracked");
-        assert_eq!(repository(&Probe::Known(GitFacts { commit: None, ..facts })).state, State::Warning);
-        assert_eq!(repository(&Probe::Absent("none".into())).state, State::Warning);
-        assert_eq!(repository(&Probe::Failed("owner".into())).state, State::Warning);
+        assert_eq!(
+            repository(&Probe::Known(GitFacts { commit: None, ..facts })).state,
+            CheckSeverity::Warning
+        );
+        assert_eq!(repository(&Probe::Absent("none".into())).state, CheckSeverity::Warning);
+        assert_eq!(repository(&Probe::Failed("owner".into())).state, CheckSeverity::Warning);
     }
 }

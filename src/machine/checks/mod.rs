@@ -11,7 +11,7 @@ use crate::model::{Manifest, Probe};
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum CheckSeverity {
     Ok,
     /// Measuring works, and its numbers deserve less trust than they could.
     Warning,
@@ -19,12 +19,12 @@ pub enum State {
     Problem,
 }
 
-impl State {
+impl CheckSeverity {
     pub fn word(self) -> &'static str {
         match self {
-            State::Ok => "ok",
-            State::Warning => "warning",
-            State::Problem => "problem",
+            CheckSeverity::Ok => "ok",
+            CheckSeverity::Warning => "warning",
+            CheckSeverity::Problem => "problem",
         }
     }
 }
@@ -32,7 +32,7 @@ impl State {
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum CheckSubject {
     Gpu,
     Host,
     Project,
@@ -40,25 +40,31 @@ pub enum Part {
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
-    pub part: Part,
+pub struct MachineCheck {
+    pub part: CheckSubject,
     /// `clocks`, `governor`, `noise`.
     pub name: String,
-    pub state: State,
+    pub state: CheckSeverity,
     /// What was found.
     pub finding: String,
     /// What to do about it, in the imperative, without a trailing period; empty where nothing is.
     pub advice: String,
 }
 
-impl Check {
-    fn new(part: Part, name: &str, state: State, finding: impl Into<String>, advice: &str) -> Self {
+impl MachineCheck {
+    fn new(
+        part: CheckSubject,
+        name: &str,
+        state: CheckSeverity,
+        finding: impl Into<String>,
+        advice: &str,
+    ) -> Self {
         Self { part, name: name.to_owned(), state, finding: finding.into(), advice: advice.to_owned() }
     }
 }
 
 /// All checks: GPU, host, project.
-pub fn checks(manifest: &Manifest, readings: &Readings) -> Vec<Check> {
+pub fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineCheck> {
     let mut checks = gpu::checks(manifest, readings);
     checks.extend(host::checks(&manifest.host, readings));
     checks.push(host::repository(&manifest.git));
@@ -86,7 +92,7 @@ fn gibibytes(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Noise, TempFolder, sample};
+    use super::super::{TempFolder, TimingNoise, sample};
     use super::*;
 
     /// Readings of a machine in order.
@@ -101,11 +107,11 @@ mod tests {
             temp: TempFolder { path: "/tmp".into(), free: Probe::Known(9 << 30), direct: Probe::Known(true) },
             perf_event_paranoid: Probe::Known(2),
             gpu_counters_restricted: Probe::Known(false),
-            noise: Noise { repeats: 100, median_seconds: 0.004, spread: 0.01, worst: 1.1 },
+            noise: TimingNoise { repeats: 100, median_seconds: 0.004, spread: 0.01, worst: 1.1 },
         }
     }
 
-    pub(super) fn check(checks: &[Check], name: &str) -> Check {
+    pub(super) fn check(checks: &[MachineCheck], name: &str) -> MachineCheck {
         checks.iter().find(|check| check.name == name).unwrap().clone()
     }
 
@@ -117,7 +123,7 @@ mod tests {
         manifest.host.cpu_model = Probe::Failed("no /proc".into());
         manifest.host.load = Probe::Failed("no /proc".into());
         for check in checks(&manifest, &readings()) {
-            assert_eq!(check.advice.is_empty(), check.state == State::Ok, "{check:?}");
+            assert_eq!(check.advice.is_empty(), check.state == CheckSeverity::Ok, "{check:?}");
             assert!(!check.finding.is_empty() && !check.advice.ends_with('.'), "{check:?}");
         }
     }

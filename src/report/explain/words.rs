@@ -4,7 +4,7 @@ use std::f64::consts::LN_10;
 
 use super::row::Explained;
 use crate::compare::{DecisionTrace, MeasuredRound, Row, RowSide, SequentialStep, SideSummary, Verdict};
-use crate::model::Way;
+use crate::model::Interleaving;
 use crate::report::layout::number::{self, fine as percent};
 use crate::report::layout::words::plural;
 use crate::report::verdict::method::checks;
@@ -123,8 +123,8 @@ fn how(explained: &Explained, trace: &DecisionTrace) -> String {
     let rounds = plural(trace.measured_rounds.len(), "round");
     let Some(method) = &explained.document.method.rounds else { return rounds };
     let way = match method.way {
-        Way::Alternating => "one after the other",
-        Way::Lockstep => "both alive and taking measured_rounds where the benchmark can",
+        Interleaving::Alternating => "one after the other",
+        Interleaving::Lockstep => "both alive and taking turns where the benchmark can",
     };
     let tossed: Vec<bool> = trace.measured_rounds.iter().filter_map(|turn| turn.base_first).collect();
     let first = tossed.iter().filter(|base| **base).count();

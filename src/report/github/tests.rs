@@ -10,7 +10,7 @@ use crate::compare::{
     Conclusion, Difference, Group, Merged, RoundsMethod, Row, SCHEMA_MERGED, Sequence, Verdict,
     VerdictDocument,
 };
-use crate::model::{BaseChoice, ParamValue, SourceLine, Way};
+use crate::model::{BaseChoice, Interleaving, ParamValue, SourceLine};
 use crate::report::test_support as documents;
 use crate::report::test_support::{row, timed};
 
@@ -325,7 +325,7 @@ fn a_reader_of_a_job_is_told_what_a_job_can_do_and_not_to_resume() {
             most_rounds: 40,
             candidates: 1,
             seed: 7,
-            way: Way::Alternating,
+            way: Interleaving::Alternating,
             serial_correlation: None,
             serial_correlation_error: None,
             location_shift: None,

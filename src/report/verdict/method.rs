@@ -1,7 +1,7 @@
 //! What a comparison in rounds says of itself: how it was measured, on what its verdicts rest, what was checked.
 
 use crate::compare::{Conclusion, RoundsMethod, Row, SerialCorrelation, Verdict, VerdictDocument};
-use crate::model::Way;
+use crate::model::Interleaving;
 use crate::report::layout::number::{distinct, fine, percent, signed_percent};
 use crate::report::layout::words::plural;
 
@@ -14,8 +14,8 @@ pub fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
         [least, .., most] => format!("{least} to {most} rounds"),
     };
     let way = match rounds.way {
-        Way::Alternating => "one after the other",
-        Way::Lockstep => "both alive and taking turns (lock-step) where the benchmark can",
+        Interleaving::Alternating => "one after the other",
+        Interleaving::Lockstep => "both alive and taking turns (lock-step) where the benchmark can",
     };
     format!(
         "{used} a case, {} at most; a round is a fresh process of base and one of head, {way}, and a coin (seed {}) \

@@ -9,29 +9,29 @@
 
 use std::time::SystemTime;
 
-use super::turn::{Ran, Sitting, Start};
+use super::round::{ProcessRun, ProcessStart, RoundRun};
 use crate::model::Result;
-use crate::run::executor::{Execution, Stop};
-use crate::run::turns::Turns;
+use crate::run::executor::{Execution, StopReason};
+use crate::run::lockstep::schedule::Turns;
 
 /// One of two processes that take turns.
 struct Partner<'a> {
-    start: &'a Start,
+    start: &'a ProcessStart,
     /// Its place in the round; absent where nothing of it is kept.
     slot: Option<u8>,
 }
 
-impl Sitting<'_, '_> {
+impl RoundRun<'_, '_> {
     /// Base against head, and, where there is a control, control against head, before or after it as the coin says: it
     /// comes before where the coin puts it first, and in every other round where the coin puts it between the two.
     pub fn in_turns(&mut self) -> Result<()> {
         let round = self.round;
-        let place = |lane: usize| round.starts.iter().position(|start| start.lane == lane);
+        let place = |arm: usize| round.starts.iter().position(|start| start.arm == arm);
         let (Some(base), Some(head)) = (place(0), place(1)) else { return Ok(()) };
         let head_first = head < base;
-        let starts = |slots: [Option<u8>; 2], lane: usize| {
+        let starts = |slots: [Option<u8>; 2], arm: usize| {
             let partner = |at: usize, slot| Partner { start: &round.starts[at], slot };
-            [partner(lane, slots[0]), partner(head, slots[1])]
+            [partner(arm, slots[0]), partner(head, slots[1])]
         };
         let control = place(2);
         let control_first = control == Some(0) || (control == Some(1) && round.round.is_multiple_of(2));
@@ -60,20 +60,20 @@ impl Sitting<'_, '_> {
         let turns = Turns::of(&cases[0].benchmark, head_first);
         let launches = [0, 1].map(|side| {
             let process = pair[side].start.points[0].process;
-            self.hands.launch(cases[side], process, None)
+            self.launcher.launch(cases[side], process, None)
         });
-        if let Some(watch) = &mut self.watch {
-            watch.begin();
+        if let Some(probe) = &mut self.probe {
+            probe.begin();
         }
-        let executions = self.hands.executor.execute_pair([&launches[0], &launches[1]], &turns);
+        let executions = self.launcher.executor.execute_pair([&launches[0], &launches[1]], &turns);
         let [one, other] = &executions;
         let cpu = one.cpu_seconds.zip(other.cpu_seconds).map(|(one, other)| one + other);
         let wall = one.seconds.max(other.seconds);
-        let conditions = self.watch.as_mut().and_then(|watch| watch.end(cpu, wall));
+        let conditions = self.probe.as_mut().and_then(|probe| probe.end(cpu, wall));
         let mut after_timeout = [None, None];
         for side in [0, 1] {
             let execution = &executions[side];
-            after_timeout[side] = self.hands.after_timeout(execution, cases[side]);
+            after_timeout[side] = self.launcher.after_timeout(execution, cases[side]);
             self.tell_end(execution);
             self.log(pair[side].start, execution, mark(&pair[side], execution))?;
         }
@@ -84,7 +84,7 @@ impl Sitting<'_, '_> {
         }
         for ((partner, execution), after_timeout) in pair.into_iter().zip(executions).zip(after_timeout) {
             let Some(slot) = partner.slot else { continue };
-            if matches!(execution.stopped, Some(Stop::Partner { .. })) {
+            if matches!(execution.stopped, Some(StopReason::Partner { .. })) {
                 self.counter.total += 1;
                 self.alone(partner.start, slot)?;
                 if self.taken.stop.is_some() {
@@ -96,7 +96,7 @@ impl Sitting<'_, '_> {
             self.keep(
                 partner.start,
                 execution,
-                Ran { started, slot, lockstep: true, conditions, after_timeout },
+                ProcessRun { started, slot, lockstep: true, conditions, after_timeout },
             );
         }
         Ok(())
@@ -107,7 +107,7 @@ impl Sitting<'_, '_> {
 fn mark(partner: &Partner<'_>, execution: &Execution) -> &'static str {
     match (partner.slot, execution.stopped) {
         (None, _) => ".beside-control",
-        (_, Some(Stop::Partner { .. })) => ".given-up",
+        (_, Some(StopReason::Partner { .. })) => ".given-up",
         _ => "",
     }
 }

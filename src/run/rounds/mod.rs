@@ -1,13 +1,12 @@
-//! Carries a comparison out in rounds: base and head of every case that is still open, in an order that the coin
-//! decides, until a referee says that it is enough, the time is up or the user interrupts.
+//! Carries a comparison out in rounds: base and head of every case that is still open, in a random order, until the
+//! stopping policy ends it, the time is up or the user interrupts.
 //!
 //! | file | does |
 //! |---|---|
-//! | `referee` | what a referee sees and may say |
-//! | `work` | round after round; the only place that writes records |
-//! | `sittings` | which pairs share their processes, and who goes first |
-//! | `way` | whether the processes of a pair take turns |
-//! | `turn` | the processes of one round, one after the other |
+//! | `stopping_policy` | what a stopping policy sees and may answer |
+//! | `driver` | round after round; the only file that writes records |
+//! | `grouping` | which pairs share their processes, and who goes first |
+//! | `round` | the processes of one round, one after the other |
 //! | `lockstep` | the same in turns |
 //! | `resume` | whether records may be gone on from, and where they stand |
 //!
@@ -15,34 +14,33 @@
 //! them. An interrupt, a deadline or a kill therefore costs the running round of one case and nothing else, and a
 //! comparison that goes on from its records measures what an uninterrupted one would have measured next.
 
+mod driver;
+mod grouping;
 mod lockstep;
-mod referee;
 mod resume;
-mod sittings;
-mod turn;
-mod way;
-mod work;
+mod round;
+mod stopping_policy;
 
-pub use referee::{Next, PairState, Referee, RoundsState, Watch};
+pub use stopping_policy::{ConditionsProbe, NextRound, PairState, RoundsState, StoppingPolicy};
 
 use std::path::PathBuf;
 
+use super::arm::{ArmRecorder, Finished};
 use super::event::Observer;
 use super::executor::Executor;
-use super::hands::{Hands, deadline};
-use super::lane::{Finished, LaneRun};
+use super::launcher::{Launcher, deadline};
 use crate::model::{Fault, Result, RunRecord, Side};
-use crate::plan::RoundsPlan;
 use crate::store::ComparisonFolder;
-use work::Work;
+use crate::suite::plan::RoundsPlan;
+use driver::RoundDriver;
 
-/// What a comparison in rounds needs beside its referee.
-pub struct Rounds<'a> {
+/// A comparison in rounds, ready to run with a stopping policy.
+pub struct RoundsSession<'a> {
     pub plan: &'a RoundsPlan,
     pub executor: &'a mut dyn Executor,
     pub observer: &'a mut dyn Observer,
-    /// `None`: nobody looks at what else the machine does.
-    pub watch: Option<&'a mut dyn Watch>,
+    /// Reads the state of the machine around each process; `None`: nothing does.
+    pub probe: Option<&'a mut dyn ConditionsProbe>,
     /// The gbench-ci binary, which is what built-in workloads run in.
     pub binary: PathBuf,
     /// Seconds for everything; 0: no limit.
@@ -51,13 +49,13 @@ pub struct Rounds<'a> {
     pub after_timeout: (Vec<String>, PathBuf),
     /// New, or that of the comparison to go on with.
     pub folder: &'a ComparisonFolder,
-    /// Records to go on from, in the order of the lanes, as [`crate::store::read_comparison`] gives them; empty: from the
+    /// Records to go on from, in the order of the arms, as [`crate::store::read_comparison`] gives them; empty: from the
     /// beginning.
     pub resume: Vec<RunRecord>,
 }
 
-impl Rounds<'_> {
-    /// Measures until the referee stops it. `headers`: one record for each lane of the plan, complete but for its cases.
+impl RoundsSession<'_> {
+    /// Measures until the policy stops it. `headers`: one record for each arm of the plan, complete but for its cases.
     /// Where records are gone on from, the headers say what is here now: they are held against the records, whose ids,
     /// manifests and commands stay, and give budget, policy and most rounds from here on.
     ///
@@ -66,24 +64,25 @@ impl Rounds<'_> {
     ///
     /// Never ends early without records: deadlines, interrupts and failures become outcomes. Errors: the folder cannot
     /// be written, or what is to be gone on with is another comparison.
-    pub fn run(self, headers: Vec<RunRecord>, referee: &mut dyn Referee) -> Result<Vec<Finished>> {
-        let Rounds { plan, executor, observer, watch, binary, after_timeout, folder, resume, .. } = self;
-        if headers.len() != plan.lanes.len() {
-            let what = format!("{} headers for {} lanes", headers.len(), plan.lanes.len());
+    pub fn run(self, headers: Vec<RunRecord>, policy: &mut dyn StoppingPolicy) -> Result<Vec<Finished>> {
+        let RoundsSession { plan, executor, observer, probe, binary, after_timeout, folder, resume, .. } =
+            self;
+        if headers.len() != plan.arms.len() {
+            let what = format!("{} headers for {} arms", headers.len(), plan.arms.len());
             return Err(Fault::at("the comparison", what, "report this as a defect of gbench-ci"));
         }
-        let hands = Hands { executor, observer, binary, after_timeout, until: deadline(self.deadline) };
+        let launcher = Launcher { executor, observer, binary, after_timeout, until: deadline(self.deadline) };
         let resumes = !resume.is_empty();
         let records = if resumes { resume::checked(plan, headers, resume)? } else { headers };
-        let mut lanes = Vec::new();
-        for (index, (record, lane)) in records.into_iter().zip(&plan.lanes).enumerate() {
-            let root = folder.side(lane.side.unwrap_or(Side::Base));
-            let cases = plan.of_lane(index);
-            lanes.push(match resumes {
-                true => LaneRun::resume(lane, cases, record, &root)?,
-                false => LaneRun::begin(lane, cases, record, &root)?,
+        let mut arms = Vec::new();
+        for (index, (record, arm)) in records.into_iter().zip(&plan.arms).enumerate() {
+            let root = folder.side(arm.side.unwrap_or(Side::Base));
+            let cases = plan.of_arm(index);
+            arms.push(match resumes {
+                true => ArmRecorder::resume(arm, cases, record, &root)?,
+                false => ArmRecorder::begin(arm, cases, record, &root)?,
             });
         }
-        Work::new(plan, hands, watch, lanes).carry_out(referee)
+        RoundDriver::new(plan, launcher, probe, arms).carry_out(policy)
     }
 }

@@ -4,8 +4,8 @@ use std::time::SystemTime;
 
 use super::PairState;
 use crate::model::{CaseId, CaseRecord, Comparison, Fault, Origin, Result, RunRecord};
-use crate::plan::{Pair, PlannedCase, RoundsPlan, RunOrder};
-use crate::run::lane::{LaneRun, NOT_COMPLETE};
+use crate::run::arm::{ArmRecorder, NOT_COMPLETE};
+use crate::suite::plan::{CasePair, PlannedCase, RoundsPlan, RunOrder};
 
 /// The records to go on from, held against what is here now and brought up to date. The machine is compared by whoever
 /// knows the match key.
@@ -22,8 +22,8 @@ pub fn checked(
     }
     let resumed = humantime::format_rfc3339_millis(SystemTime::now());
     let mut taken = Vec::new();
-    for (lane, (header, mut record)) in headers.into_iter().zip(records).enumerate() {
-        if let Some(what) = difference(plan, lane, &header, &record) {
+    for (arm, (header, mut record)) in headers.into_iter().zip(records).enumerate() {
+        if let Some(what) = difference(plan, arm, &header, &record) {
             return Err(refused(&record, what));
         }
         let rounds = record.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0);
@@ -40,8 +40,8 @@ pub fn checked(
 }
 
 /// The first thing in which a record is not one of this comparison.
-fn difference(plan: &RoundsPlan, lane: usize, header: &RunRecord, record: &RunRecord) -> Option<String> {
-    if header.side != record.side || plan.lanes[lane].side != record.side {
+fn difference(plan: &RoundsPlan, arm: usize, header: &RunRecord, record: &RunRecord) -> Option<String> {
+    if header.side != record.side || plan.arms[arm].side != record.side {
         return Some("its sides are others".into());
     }
     if (&header.source.suite, &header.source.sha256) != (&record.source.suite, &record.source.sha256) {
@@ -61,11 +61,11 @@ fn difference(plan: &RoundsPlan, lane: usize, header: &RunRecord, record: &RunRe
     }
     let planned = |id: &CaseId| CaseId { device: "host".into(), ..id.clone() };
     let same =
-        record.cases.iter().map(|case| planned(&case.id)).eq(plan.of_lane(lane).map(|case| case.id.clone()));
+        record.cases.iter().map(|case| planned(&case.id)).eq(plan.of_arm(arm).map(|case| case.id.clone()));
     if !same {
         return Some("it has other cases".into());
     }
-    plan.of_lane(lane).zip(&record.cases).find_map(|(planned, case)| other_setting(planned, case))
+    plan.of_arm(arm).zip(&record.cases).find_map(|(planned, case)| other_setting(planned, case))
 }
 
 /// The first setting of a case that is not what it was. What the program itself said at run time stands above both.
@@ -92,7 +92,7 @@ fn other_comparison(now: Option<&Comparison>, before: Option<&Comparison>) -> Op
         () if now.id != before.id => Some("it is another comparison"),
         () if (&now.base, &now.head) != (&before.base, &before.head) => Some("its base or head is another"),
         () if now.seed != before.seed => Some("its coin has another seed"),
-        () if now.way != before.way => Some("its rounds are measured in another way"),
+        () if now.interleaving != before.interleaving => Some("its rounds are measured in another way"),
         () if levels(now) != levels(before) => Some("its rule has other levels or another screen"),
         () => None,
     }
@@ -104,20 +104,20 @@ fn refused(record: &RunRecord, what: String) -> Fault {
     Fault::at(format!("comparison {id}"), format!("cannot be resumed: {what}"), next)
 }
 
-/// Where a pair stands by its records. `next`: by lane, how many cases the pairs before it have there.
-pub fn state_of(pair: &Pair, next: &mut [usize], lanes: &[LaneRun]) -> PairState {
+/// Where a pair stands by its records. `next`: by arm, how many cases the pairs before it have there.
+pub fn state_of(pair: &CasePair, next: &mut [usize], arms: &[ArmRecorder]) -> PairState {
     let mut state = PairState { open: pair.is_comparable(), ..PairState::default() };
     let mut rounds = [0; 2];
     for case in &pair.cases {
-        let index = next[case.lane];
-        next[case.lane] += 1;
-        state.cases[case.lane] = Some(index);
-        let lane = &lanes[case.lane];
-        let processes = &lane.case(index).processes;
+        let index = next[case.arm];
+        next[case.arm] += 1;
+        state.cases[case.arm] = Some(index);
+        let arm = &arms[case.arm];
+        let processes = &arm.case(index).processes;
         state.seconds += processes.iter().map(|process| process.seconds).sum::<f64>();
-        if let Some(rounds) = rounds.get_mut(case.lane) {
+        if let Some(rounds) = rounds.get_mut(case.arm) {
             *rounds = processes.iter().filter(|process| process.outcome.is_measured()).count() as u32;
-            state.open &= !lane.is_broken(index);
+            state.open &= !arm.is_aborted(index);
         }
     }
     state.rounds = if pair.is_comparable() { rounds[0].min(rounds[1]) } else { 0 };

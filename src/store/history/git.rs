@@ -4,7 +4,6 @@
 //! commit, and moves the branch on. Whoever else writes meanwhile, git among them, waits or fails; nobody overwrites.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,10 +13,13 @@ use git2::{Error, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature, T
 use super::index::{self, Mark};
 use super::layout;
 use super::{Appended, File, Listed};
-use crate::model::{Exit, Fault, Result, RunId};
+use crate::model::{Exit, Fault, Result, RunId, backoff};
 
 /// For another writer to finish; one needs milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Before the second attempt at a branch that is locked.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
 
 /// A branch of a repository on this disk.
 pub(super) struct GitBranch {
@@ -199,17 +201,15 @@ impl GitBranch {
     /// Adds a file. `same`: whether what is there under its name already is the same run.
     pub(super) fn append(&self, file: &File<'_>, same: &dyn Fn(&[u8]) -> bool) -> Result<Appended> {
         let begun = Instant::now();
-        let mut pause = Duration::from_millis(2);
+        let mut attempts = 0;
         loop {
             match self.try_append(file, same) {
                 Ok(appended) => return Ok(appended),
                 Err(Stop::Fault(fault)) => return Err(fault),
                 Err(Stop::Git(error)) => return Err(self.fault(&error)),
                 Err(Stop::Locked) if begun.elapsed() < PATIENCE => {
-                    // A little random, so that many who wait do not come back at once.
-                    let random = RandomState::new().hash_one(pause) as f64 / u64::MAX as f64;
-                    std::thread::sleep(pause.mul_f64(0.5 + random));
-                    pause = (pause * 2).min(Duration::from_millis(100));
+                    std::thread::sleep(backoff::pause(SHORTEST_PAUSE, attempts));
+                    attempts += 1;
                 }
                 Err(Stop::Locked) => {
                     let lock = self.repository.commondir().join(format!("{}.lock", self.local()));

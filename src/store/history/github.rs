@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Appended, File, Listed, index, layout, taken};
 use crate::github::Client;
-use crate::github::branch::{self, BranchTip, Step, TreeItem, TreeKind, Trouble};
+use crate::github::branch::{self, AppendError, BranchChange, BranchTip, TreeItem, TreeKind};
 use crate::model::{Exit, Fault, Result};
 
 /// A branch behind a client.
@@ -91,13 +91,13 @@ impl GitHubBranch<'_> {
                 let readme = ("README.md".into(), layout::readme(&self.branch).into_bytes());
                 let mut files = with_mark(&path, file);
                 files.push(readme);
-                return Ok(Step::Add(files));
+                return Ok(BranchChange::Add(files));
             };
             let (place, is_there) = self.place(tip, file, same)?;
             path = place;
             Ok(match is_there {
-                true => Step::Nothing,
-                false => Step::Add(with_mark(&path, file)),
+                true => BranchChange::Nothing,
+                false => BranchChange::Add(with_mark(&path, file)),
             })
         };
         let added = branch::append(self.client, &self.branch, file.message, &mut look)?;
@@ -110,7 +110,7 @@ impl GitHubBranch<'_> {
         tip: &BranchTip,
         file: &File<'_>,
         same: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<(String, bool), Trouble> {
+    ) -> Result<(String, bool), AppendError> {
         let root = branch::folder(self.client, &tip.tree)?;
         let Some(runs) = self.is_of_a_history(&root)? else {
             return Ok((layout::place(file.month, None, file.run), false));

@@ -16,7 +16,7 @@ mod words;
 
 use std::f64::consts::LN_10;
 
-use crate::model::{Comparison, RecordState, RunRecord, SequentialRule, SequentialRuleName, Way};
+use crate::model::{Comparison, Interleaving, RecordState, RunRecord, SequentialRule, SequentialRuleName};
 use crate::stats::sample_stddev;
 use crate::stats::seq_e::{self, Screen, SequentialLimits, SequentialResult, Series, Status, Version};
 
@@ -40,7 +40,7 @@ const MOST_NAMED: usize = 3;
 pub struct SeqE {
     pub rule: SequentialRule,
     pub seed: u64,
-    pub way: Way,
+    pub way: Interleaving,
     /// Seconds that the rounds were given, where it was their end that ended them; see [`SeqE::ended_as`].
     pub spent: Option<f64>,
     /// Rows of the base that were compared with itself, and those of them that came out changed.
@@ -53,7 +53,7 @@ impl SeqE {
         Self {
             rule: comparison.rule,
             seed: comparison.seed,
-            way: comparison.way,
+            way: comparison.interleaving,
             spent: None,
             controls: 0,
             flagged_controls: Vec::new(),

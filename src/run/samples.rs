@@ -12,9 +12,9 @@ use super::reported;
 
 /// What one process gave.
 #[derive(Debug, Default)]
-pub struct Harvest {
+pub struct CollectedSamples {
     /// By name. `values` holds finite numbers only.
-    pub metrics: BTreeMap<String, Gathered>,
+    pub metrics: BTreeMap<String, MetricSamples>,
     /// Metrics that sent NaN, an infinity or nothing in place of a number, unless they are optional.
     pub not_finite: Vec<String>,
     /// Optional metrics that were left out, or sent no number at least once.
@@ -48,7 +48,7 @@ pub struct ConfigSaid {
 
 /// One metric of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Gathered {
+pub struct MetricSamples {
     pub unit: Option<String>,
     pub better: Option<Better>,
     pub values: Vec<f64>,
@@ -69,41 +69,41 @@ pub enum Beside {
     Memory,
 }
 
-impl Harvest {
+impl CollectedSamples {
     /// Everything that a process of the case gave, whatever became of it.
     pub fn of(execution: &Execution, benchmark: &Benchmark, case: &str) -> Self {
-        let mut harvest = Self::default();
+        let mut collected = Self::default();
         for event in &execution.events {
-            harvest.take(event);
+            collected.take(event);
         }
         match benchmark.timing {
             Timing::Protocol => {
-                harvest.derive_rates(benchmark.declaration("time", "").0.as_deref());
-                harvest.take_figures();
+                collected.derive_rates(benchmark.declaration("time", "").0.as_deref());
+                collected.take_figures();
             }
             Timing::Process => {
                 // Whatever a process-timed program sends is not what the suite file says to judge.
-                harvest.forget_samples();
-                let ended = matches!(execution.end, super::executor::End::Process(_));
+                collected.forget_samples();
+                let ended = matches!(execution.end, super::executor::ExecutionEnd::Process(_));
                 if ended && execution.stopped.is_none() {
-                    harvest.add("wall_time", Some("s"), Some(Better::Lower), [Some(execution.seconds)]);
+                    collected.add("wall_time", Some("s"), Some(Better::Lower), [Some(execution.seconds)]);
                 }
             }
             Timing::Stdout => {
-                harvest.forget_samples();
+                collected.forget_samples();
                 let optional = |metric: &str| benchmark.is_optional(metric, case);
                 match extract::all(&benchmark.extract, &execution.stdout, optional) {
                     Ok(found) => {
                         for (rule, values) in found {
-                            harvest.add(&rule.metric, Some(&rule.unit), rule.better, values);
+                            collected.add(&rule.metric, Some(&rule.unit), rule.better, values);
                         }
                     }
-                    Err(error) => harvest.extract_error = Some(error),
+                    Err(error) => collected.extract_error = Some(error),
                 }
             }
         }
-        harvest.excuse(benchmark, case);
-        harvest
+        collected.excuse(benchmark, case);
+        collected
     }
 
     /// Takes note of optional metrics that are not there, or not always: that is no fault of the process.
@@ -112,7 +112,7 @@ impl Harvest {
             .into_iter()
             .partition(|metric| benchmark.is_optional(metric, case));
         (self.absent, self.not_finite) = (absent, not_finite);
-        let gave = |gathered: &Gathered| !gathered.values.is_empty() || gathered.stated.is_some();
+        let gave = |gathered: &MetricSamples| !gathered.values.is_empty() || gathered.stated.is_some();
         self.metrics.retain(|name, gathered| gave(gathered) || !benchmark.is_optional(name, case));
         let missing = benchmark.named_optional(case).filter(|name| !self.metrics.contains_key(*name));
         self.absent.extend(missing.map(str::to_owned));
@@ -206,7 +206,7 @@ impl Harvest {
         unit: Option<&str>,
         better: Option<Better>,
         values: impl IntoIterator<Item = Option<f64>>,
-    ) -> &mut Gathered {
+    ) -> &mut MetricSamples {
         let gathered = self.metrics.entry(metric.to_owned()).or_default();
         match (&gathered.unit, unit) {
             (Some(before), Some(now)) if before != now => {
@@ -253,8 +253,13 @@ impl Harvest {
                 continue;
             }
             let better = Some(Better::Higher);
-            let gathered =
-                Gathered { unit: Some(unit.into()), better, values, derived: true, ..Gathered::default() };
+            let gathered = MetricSamples {
+                unit: Some(unit.into()),
+                better,
+                values,
+                derived: true,
+                ..MetricSamples::default()
+            };
             self.metrics.insert(metric, gathered);
         }
     }
@@ -269,12 +274,12 @@ impl Harvest {
         let peaks = std::mem::take(&mut self.peaks).into_iter();
         let peaks = peaks.map(|(name, bytes)| (name.to_owned(), "B", vec![bytes as f64], Beside::Memory));
         for (name, unit, values, beside) in errors.chain(peaks) {
-            self.metrics.entry(name).or_insert_with(|| Gathered {
+            self.metrics.entry(name).or_insert_with(|| MetricSamples {
                 unit: Some(unit.into()),
                 better: Some(Better::Lower),
                 values,
                 beside: Some(beside),
-                ..Gathered::default()
+                ..MetricSamples::default()
             });
         }
     }
@@ -308,12 +313,12 @@ impl Harvest {
 /// declares or from what an earlier process sent.
 pub fn merge(
     metrics: &mut Vec<Metric>,
-    harvest: &Harvest,
+    collected: &CollectedSamples,
     benchmark: &Benchmark,
     process: u32,
     partial: bool,
 ) -> Result<(), String> {
-    for (name, gathered) in &harvest.metrics {
+    for (name, gathered) in &collected.metrics {
         let (said, _) = benchmark.declaration(name, "");
         let unit = match (&gathered.unit, said) {
             (Some(sent), Some(said)) if *sent != said => {

@@ -2,7 +2,7 @@
 
 use crate::model::line::{self, Event, LineError, MAX_LINE};
 
-/// No benchmark means more than this; a child that writes it is broken, and the gate must not be.
+/// No benchmark means more than this: a child that writes more is broken.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Splits a child's bytes into events. Reading stops at the first bad line, as what follows cannot be trusted.
@@ -18,7 +18,7 @@ pub struct Lines {
 impl Lines {
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
-        if self.flooded() {
+        if self.is_over_limit() {
             return;
         }
         let mut bytes = bytes;
@@ -61,7 +61,7 @@ impl Lines {
         self.bad_line.is_some()
     }
 
-    pub fn flooded(&self) -> bool {
+    pub fn is_over_limit(&self) -> bool {
         self.bytes > MAX_BYTES
     }
 

@@ -1,22 +1,22 @@
-//! One record in the making: a lane of a plan, with its folder and its cases.
+//! One record in the making: a arm of a plan, with its folder and its cases.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::case_record::{CaseRecorder, ProcessContext};
 use super::devices::Devices;
-use super::draft::{Around, Draft};
-use super::executor::{Execution, Stop};
-use super::judge::signal_name;
-use super::nothing::{self, Start};
+use super::executor::{Execution, StopReason};
+use super::nothing::{self, InterpreterStart};
+use super::outcome::signal_name;
 use super::requires;
 use crate::model::{CaseRecord, FailureKind, Manifest, Outcome, RecordState, Result, RunRecord, Side};
-use crate::plan::{Lane, PlannedCase};
 use crate::store::RunFolder;
 use crate::suite::Benchmark;
+use crate::suite::plan::{Arm, PlannedCase};
 
-/// One lane's result.
+/// One arm's result.
 #[derive(Debug)]
 pub struct Finished {
     pub record: RunRecord,
@@ -28,99 +28,103 @@ pub struct Finished {
     pub gpu_missing: bool,
 }
 
-/// The state of one lane.
-pub struct LaneRun {
+/// The state of one arm.
+pub struct ArmRecorder {
     pub side: Option<Side>,
     pub record: RunRecord,
     pub folder: RunFolder,
     /// By index of the case in the record.
-    drafts: Vec<Draft>,
+    recorders: Vec<CaseRecorder>,
     /// How long the interpreters of its benchmarks take to start.
-    pub starts: Vec<Start>,
+    pub starts: Vec<InterpreterStart>,
     /// Benchmark id to the outcome that settles all its cases before they run.
-    pub settled: BTreeMap<String, Outcome>,
+    pub decided_early: BTreeMap<String, Outcome>,
     gpu_missing: bool,
 }
 
-impl LaneRun {
-    /// Begins a lane in the new folder `root`: every case stands in its record from the start, as not run.
+impl ArmRecorder {
+    /// Begins a arm in the new folder `root`: every case stands in its record from the start, as not run.
     pub fn begin<'a>(
-        lane: &Lane,
+        arm: &Arm,
         cases: impl Iterator<Item = &'a PlannedCase>,
         mut record: RunRecord,
         root: &Path,
     ) -> Result<Self> {
-        let drafts;
-        (drafts, record.cases) = cases.map(Draft::new).unzip();
+        let recorders;
+        (recorders, record.cases) = cases.map(CaseRecorder::new).unzip();
         record.state = RecordState::Interrupted;
         let folder = RunFolder::create(root, &record)?;
-        Ok(Self::new(lane, record, folder, drafts))
+        Ok(Self::new(arm, record, folder, recorders))
     }
 
     /// Goes on where `record` stands, in its own folder. Its cases are those of the plan, in the same order.
     pub fn resume<'a>(
-        lane: &Lane,
+        arm: &Arm,
         cases: impl Iterator<Item = &'a PlannedCase>,
         mut record: RunRecord,
         root: &Path,
     ) -> Result<Self> {
-        let drafts =
-            cases.zip(&mut record.cases).map(|(planned, case)| Draft::resumed(planned, case)).collect();
+        let recorders = cases
+            .zip(&mut record.cases)
+            .map(|(planned, case)| CaseRecorder::resumed(planned, case))
+            .collect();
         record.state = RecordState::Interrupted;
         record.finished = None;
         let folder = RunFolder::reopen(root, &record)?;
-        Ok(Self::new(lane, record, folder, drafts))
+        Ok(Self::new(arm, record, folder, recorders))
     }
 
-    fn new(lane: &Lane, mut record: RunRecord, folder: RunFolder, mut drafts: Vec<Draft>) -> Self {
-        let mut settled = BTreeMap::new();
+    fn new(arm: &Arm, mut record: RunRecord, folder: RunFolder, mut recorders: Vec<CaseRecorder>) -> Self {
+        let mut decided_early = BTreeMap::new();
         let mut gpu_missing = false;
         let devices = Arc::new(Devices::of(&record.manifest));
-        drafts.iter_mut().for_each(|draft| draft.knows(devices.clone()));
-        for benchmark in &lane.benchmarks {
+        recorders.iter_mut().for_each(|recorder| recorder.knows(devices.clone()));
+        for benchmark in &arm.benchmarks {
             if let Some(what) = devices.missing(&benchmark.settings.device.value) {
-                settled.insert(benchmark.id.to_string(), not_here(what));
+                decided_early.insert(benchmark.id.to_string(), not_here(what));
                 gpu_missing = true;
             } else if let Some((outcome, gpu)) = unmet(benchmark, &record.manifest) {
                 gpu_missing |= gpu;
-                settled.insert(benchmark.id.to_string(), outcome);
+                decided_early.insert(benchmark.id.to_string(), outcome);
             } else if let Some(warning) = devices.unchecked(&benchmark.settings.device.value)
                 && !record.warnings.contains(&warning)
             {
                 record.warnings.push(warning);
             }
         }
-        Self { side: lane.side, record, folder, drafts, starts: Vec::new(), settled, gpu_missing }
+        Self { side: arm.side, record, folder, recorders, starts: Vec::new(), decided_early, gpu_missing }
     }
 
     pub fn case(&self, index: usize) -> &CaseRecord {
         &self.record.cases[index]
     }
 
-    pub fn is_broken(&self, index: usize) -> bool {
-        self.drafts[index].is_broken()
+    pub fn is_aborted(&self, index: usize) -> bool {
+        self.recorders[index].is_aborted()
     }
 
     /// Settles a case whose benchmark cannot run here, or was not built. Says whether it did.
-    pub fn settle(&mut self, index: usize) -> bool {
-        let draft = &mut self.drafts[index];
-        let Some(outcome) = self.settled.get(draft.planned().benchmark.id.as_str()) else { return false };
-        let fresh = !draft.is_broken();
-        draft.break_off(&mut self.record.cases[index], outcome.clone());
+    pub fn decide_early(&mut self, index: usize) -> bool {
+        let recorder = &mut self.recorders[index];
+        let Some(outcome) = self.decided_early.get(recorder.planned().benchmark.id.as_str()) else {
+            return false;
+        };
+        let fresh = !recorder.is_aborted();
+        recorder.abort(&mut self.record.cases[index], outcome.clone());
         fresh
     }
 
-    pub fn break_off(&mut self, index: usize, outcome: Outcome) {
-        self.drafts[index].break_off(&mut self.record.cases[index], outcome);
+    pub fn abort(&mut self, index: usize, outcome: Outcome) {
+        self.recorders[index].abort(&mut self.record.cases[index], outcome);
     }
 
     /// Takes what a process gave, into the record alone.
-    pub fn add(&mut self, index: usize, execution: &Execution, around: Around) {
+    pub fn add(&mut self, index: usize, execution: &Execution, context: ProcessContext) {
         let case = &mut self.record.cases[index];
-        let sign = nothing::sign(execution, &self.drafts[index].planned().benchmark, &self.starts);
+        let sign = nothing::sign(execution, &self.recorders[index].planned().benchmark, &self.starts);
         case.nothing_measured
             .extend(sign.filter(|sign| !case.nothing_measured.iter().any(|it| it.is_like(sign))));
-        self.drafts[index].add(case, execution, around);
+        self.recorders[index].add(case, execution, context);
     }
 
     /// Says something of a case, once.
@@ -131,16 +135,16 @@ impl LaneRun {
         }
     }
 
-    /// A case that has run and not broken counts, however the run ends: in rounds it may end at any of them.
+    /// A case that has run and was not aborted counts, however the run ends: in rounds it may end at any of them.
     pub fn count_as_measured(&mut self, index: usize) {
-        if !self.drafts[index].is_broken() {
+        if !self.recorders[index].is_aborted() {
             self.record.cases[index].outcome = Outcome::Measured;
         }
     }
 
-    /// Ends a case: see [`Draft::finish`].
+    /// Ends a case: see [`CaseRecorder::finish`].
     pub fn end_case(&mut self, index: usize, complete: bool) {
-        self.drafts[index].finish(&mut self.record.cases[index], complete);
+        self.recorders[index].finish(&mut self.record.cases[index], complete);
     }
 
     /// Writes the newest process of a case down.
@@ -158,20 +162,20 @@ impl LaneRun {
     }
 
     /// Writes the whole record. `ended`: what came before the plan was through.
-    pub fn finish(mut self, ended: Option<Stop>) -> Result<Finished> {
+    pub fn finish(mut self, ended: Option<StopReason>) -> Result<Finished> {
         self.record.finished = Some(humantime::format_rfc3339_millis(SystemTime::now()).to_string());
         if ended.is_none() {
             self.record.state = RecordState::Complete;
         }
         let interrupted = match ended {
-            Some(Stop::Interrupt(signal)) => Some(signal),
+            Some(StopReason::Interrupt(signal)) => Some(signal),
             _ => None,
         };
         if let Some(stop) = ended {
             self.record.warnings.push(format!("{NOT_COMPLETE}: {}", why_ended(stop)));
         }
         self.folder.finish(&self.record)?;
-        let LaneRun { record, folder, gpu_missing, .. } = self;
+        let ArmRecorder { record, folder, gpu_missing, .. } = self;
         Ok(Finished { record, folder, interrupted, gpu_missing })
     }
 }
@@ -209,17 +213,17 @@ fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> 
     Some((outcome, gpu))
 }
 
-fn why_ended(stop: Stop) -> String {
+fn why_ended(stop: StopReason) -> String {
     match stop {
-        Stop::Interrupt(signal) => format!("{} ended it", signal_name(signal)),
+        StopReason::Interrupt(signal) => format!("{} ended it", signal_name(signal)),
         _ => "its deadline came".into(),
     }
 }
 
 /// What becomes of a case that had no turn before the end.
-pub fn not_reached(stop: Stop) -> Outcome {
+pub fn not_reached(stop: StopReason) -> Outcome {
     match stop {
-        Stop::Interrupt(signal) => Outcome::NotRun {
+        StopReason::Interrupt(signal) => Outcome::NotRun {
             cause: format!("{} came before its turn", signal_name(signal)),
             advice: "run again".into(),
         },

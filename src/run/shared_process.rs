@@ -2,7 +2,7 @@
 //! had had a process of its own.
 
 use super::environment;
-use super::executor::{End, Execution, Launch, Stop};
+use super::executor::{Execution, ExecutionEnd, Launch, StopReason};
 use crate::model::line::Event;
 use crate::model::{Params, ProcessEnd};
 
@@ -36,7 +36,7 @@ impl Launch {
 /// are left out where there are several cases.
 pub fn split_by_case(execution: &Execution, cases: usize) -> Vec<Execution> {
     let parts = Parts::of(&execution.events, cases);
-    let ended_well = execution.end == End::Process(ProcessEnd::Exit(0))
+    let ended_well = execution.end == ExecutionEnd::Process(ProcessEnd::Exit(0))
         && execution.stopped.is_none()
         && execution.bad_line.is_none();
     let one = |index: usize| {
@@ -55,16 +55,18 @@ pub fn split_by_case(execution: &Execution, cases: usize) -> Vec<Execution> {
             None if parts.last.is_none() && (!ended_well || parts.says_why()) => None,
             None if ended_well => Some(ShareFault::NeverAnnounced),
             // Not for a fault of its own: whoever ended the run ended it for all.
-            None if matches!(execution.stopped, Some(Stop::Interrupt(_) | Stop::RunDeadline)) => None,
+            None if matches!(execution.stopped, Some(StopReason::Interrupt(_) | StopReason::RunDeadline)) => {
+                None
+            }
             None => Some(ShareFault::NotReached),
             Some(_) => None,
         };
         if own.is_some() && !is_last && fault.is_none() {
-            it.end = End::Process(ProcessEnd::Exit(0));
+            it.end = ExecutionEnd::Process(ProcessEnd::Exit(0));
             (it.stopped, it.bad_line) = (None, None);
         }
         if let Some(fault) = fault {
-            it.stopped = Some(Stop::Share(fault));
+            it.stopped = Some(StopReason::Share(fault));
         }
         it
     };
@@ -135,7 +137,7 @@ mod tests {
 
     fn execution(lines: &str) -> Execution {
         let mut execution = Execution::not_started(String::new());
-        execution.end = End::Process(ProcessEnd::Exit(0));
+        execution.end = ExecutionEnd::Process(ProcessEnd::Exit(0));
         execution.seconds = 3.0;
         execution.peak_rss_bytes = Some(1);
         execution.events = lines.lines().map(|text| line::parse(text.trim().as_bytes()).unwrap()).collect();
@@ -153,7 +155,7 @@ mod tests {
 
     fn faults(parts: &[Execution]) -> Vec<Option<ShareFault>> {
         let of = |part: &Execution| match part.stopped {
-            Some(Stop::Share(fault)) => Some(fault),
+            Some(StopReason::Share(fault)) => Some(fault),
             _ => None,
         };
         parts.iter().map(of).collect()
@@ -182,11 +184,11 @@ mod tests {
     #[test]
     fn how_the_process_ends_is_the_word_on_its_last_case() {
         let mut whole = execution(THREE);
-        whole.end = End::Process(ProcessEnd::Signal(11));
-        whole.stopped = Some(Stop::Stage { stage: Stage::Measure, limit: 1.0, spent: 1.0 });
+        whole.end = ExecutionEnd::Process(ProcessEnd::Signal(11));
+        whole.stopped = Some(StopReason::Stage { stage: Stage::Measure, limit: 1.0, spent: 1.0 });
         let parts = split_by_case(&whole, 4);
         for complete in [0, 1] {
-            assert_eq!(parts[complete].end, End::Process(ProcessEnd::Exit(0)));
+            assert_eq!(parts[complete].end, ExecutionEnd::Process(ProcessEnd::Exit(0)));
             assert_eq!(parts[complete].stopped, None);
         }
         assert_eq!((&parts[2].end, parts[2].stopped), (&whole.end, whole.stopped));
@@ -196,7 +198,7 @@ mod tests {
     #[test]
     fn who_ends_the_run_ends_it_for_the_cases_to_come() {
         let mut whole = execution(THREE);
-        whole.stopped = Some(Stop::Interrupt(2));
+        whole.stopped = Some(StopReason::Interrupt(2));
         let parts = split_by_case(&whole, 4);
         let stopped: Vec<_> = parts.iter().map(|part| part.stopped).collect();
         assert_eq!(stopped, [None, None, whole.stopped, whole.stopped]);
@@ -216,7 +218,7 @@ mod tests {
         assert_eq!(faults(&parts), [None; 2]);
         assert!(parts.iter().all(|part| matches!(part.events[..], [Event::Skip { .. }])));
         let mut crashed = execution("");
-        crashed.end = End::Process(ProcessEnd::Signal(11));
+        crashed.end = ExecutionEnd::Process(ProcessEnd::Signal(11));
         assert!(
             split_by_case(&crashed, 2).iter().all(|part| part.end == crashed.end && part.stopped.is_none())
         );

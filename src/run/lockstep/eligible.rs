@@ -1,34 +1,34 @@
 //! Whether the processes of a pair take turns in a round, or run one after the other.
 
-use crate::model::{Manifest, Probe, Thermal, Way};
-use crate::plan::Pair;
-use crate::run::lane::LaneRun;
+use crate::model::{Interleaving, Manifest, Probe, Thermal};
+use crate::run::arm::ArmRecorder;
 use crate::run::why_apart;
 use crate::suite::Benchmark;
+use crate::suite::plan::CasePair;
 
 /// How the reason begins that stands as a warning in the head's case.
-pub const APART: &str = "one after the other instead of in turns: ";
+pub const ALTERNATING: &str = "one after the other instead of in turns: ";
 
 /// Whether the comparison asks for turns.
-pub fn wants_turns(lanes: &[LaneRun]) -> bool {
-    let comparison = lanes.first().and_then(|lane| lane.record.comparison.as_ref());
-    comparison.is_some_and(|comparison| comparison.way == Way::Lockstep)
+pub fn wants_lockstep(arms: &[ArmRecorder]) -> bool {
+    let comparison = arms.first().and_then(|arm| arm.record.comparison.as_ref());
+    comparison.is_some_and(|comparison| comparison.interleaving == Interleaving::Lockstep)
 }
 
 /// Why a pair that both sides have cannot take turns now; absent where it can. `cases`: their index in the records, by
-/// lane. It goes by the suite files and by what earlier processes of the case needed, so that a comparison that goes on
+/// arm. It goes by the suite files and by what earlier processes of the case needed, so that a comparison that goes on
 /// from its records decides as it would have.
-pub fn why_alternating(pair: &Pair, lanes: &[LaneRun], cases: [Option<usize>; 3]) -> Option<String> {
+pub fn why_alternating(pair: &CasePair, arms: &[ArmRecorder], cases: [Option<usize>; 3]) -> Option<String> {
     let [base, head, ..] = pair.cases.as_slice() else { return None };
     if let Some(why) = by_suite(&base.benchmark, &head.benchmark) {
-        return Some(format!("{APART}{why}"));
+        return Some(format!("{ALTERNATING}{why}"));
     }
     if base.id.thermal == Thermal::Cold {
-        return Some(format!("{APART}a cold process has the machine to itself"));
+        return Some(format!("{ALTERNATING}a cold process has the machine to itself"));
     }
-    let manifest = &lanes[0].record.manifest;
-    let peak = |lane: usize, of: fn(&crate::model::ProcessRecord) -> Option<u64>| {
-        let processes = &lanes[lane].case(cases[lane]?).processes;
+    let manifest = &arms[0].record.manifest;
+    let peak = |arm: usize, of: fn(&crate::model::ProcessRecord) -> Option<u64>| {
+        let processes = &arms[arm].case(cases[arm]?).processes;
         processes.iter().filter_map(of).max()
     };
     let apart = |of, available| why_apart(peak(0, of), peak(1, of), available);

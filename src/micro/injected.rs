@@ -7,14 +7,14 @@ use std::time::Instant;
 
 use super::channel::Channel;
 use super::pace::measure;
-use super::{Defaults, Member, MetricSpec, MicroError};
+use super::{Defaults, MetricSpec, MicroError, Workload};
 use crate::model::line::Request;
 use crate::model::{Better, Component, Stage};
 
 /// Name of the environment variable that says how much work one iteration is, in per cent of the usual.
 pub const WORK: &str = "GBENCH_PLANTED_WORK";
 
-pub const PLANTED: Member = Member {
+pub const INJECTED: Workload = Workload {
     name: "planted",
     description: "A chain of dependent multiplications on one core",
     components: &[Component::Cpu],

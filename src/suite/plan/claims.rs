@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use crate::model::{
-    CaseId, CaseRecord, Comparison, Exit, Fault, Outcome, Params, RecordState, Result, RunRecord, Thermal,
-    Way,
+    CaseId, CaseRecord, Comparison, Exit, Fault, Interleaving, Outcome, Params, RecordState, Result,
+    RunRecord, Thermal,
 };
 
 use super::RunOrder;
@@ -54,7 +54,7 @@ fn other_words(claims: &[&Comparison], torn: bool) -> Option<String> {
             ("seed", first.seed == other.seed),
             ("policy", torn || first.policy == other.policy),
             ("rule", first.rule == rule),
-            ("way", first.way == other.way),
+            ("way", first.interleaving == other.interleaving),
             ("base and head", (&first.base, &first.head) == (&other.base, &other.head)),
             ("state of the working tree", first.head_changes == other.head_changes),
         ];
@@ -105,7 +105,7 @@ fn wrong_rounds(record: &RunRecord) -> Option<String> {
     })
 }
 
-/// One case on every side that has it, by lane.
+/// One case on every side that has it, by arm.
 struct Sides<'a> {
     cases: [Option<&'a CaseRecord>; 3],
 }
@@ -114,9 +114,9 @@ impl<'a> Sides<'a> {
     /// Of every case that base and head have, in the base's order.
     fn of(records: &[&'a RunRecord]) -> impl Iterator<Item = Self> {
         let mut others: HashMap<CaseId, [Option<&'a CaseRecord>; 3]> = HashMap::new();
-        for (lane, record) in records.iter().enumerate() {
+        for (arm, record) in records.iter().enumerate() {
             for case in &record.cases {
-                others.entry(planned(&case.id)).or_default()[lane] = Some(case);
+                others.entry(planned(&case.id)).or_default()[arm] = Some(case);
             }
         }
         let base = records[0];
@@ -127,13 +127,13 @@ impl<'a> Sides<'a> {
     }
 
     fn present(&self) -> impl Iterator<Item = (usize, &'a CaseRecord)> {
-        self.cases.iter().enumerate().filter_map(|(lane, case)| Some((lane, (*case)?)))
+        self.cases.iter().enumerate().filter_map(|(arm, case)| Some((arm, (*case)?)))
     }
 
     /// Whole rounds are taken into all sides at once. A case that broke is no longer measured on its side.
     fn uneven(&self, torn: bool) -> Option<String> {
         let whole = || self.present().filter(|(_, case)| !is_broken(case)).map(|(_, case)| case);
-        let broke = self.present().any(|(lane, case)| lane < 2 && is_broken(case));
+        let broke = self.present().any(|(arm, case)| arm < 2 && is_broken(case));
         let counts = || whole().map(|case| case.processes.len());
         let (least, most) = (counts().min()?, counts().max()?);
         (!broke && most > least + usize::from(torn)).then(|| {
@@ -168,28 +168,33 @@ fn wrong_order(records: &[&RunRecord], comparison: &Comparison) -> Option<String
         let rounds = sides.present().map(|(_, case)| case.processes.len()).max().unwrap_or(0);
         (0..rounds).find_map(|round| {
             let order = RunOrder::of(comparison).in_round(&tossed_for, round as u32, participants);
-            wrong_in_round(&sides, round, &order, comparison.way)
+            wrong_in_round(&sides, round, &order, comparison.interleaving)
                 .map(|what| format!("round {round} of {id}: {what}"))
         })
     })
 }
 
-fn wrong_in_round(sides: &Sides, round: usize, order: &[usize], way: Way) -> Option<String> {
+fn wrong_in_round(
+    sides: &Sides,
+    round: usize,
+    order: &[usize],
+    interleaving: Interleaving,
+) -> Option<String> {
     let mut slots = Vec::new();
-    for (lane, case) in sides.present() {
+    for (arm, case) in sides.present() {
         let Some(process) = case.processes.get(round) else { continue };
         let Some(slot) = process.slot else { return Some("it does not say which side went first".into()) };
         // In lock-step the control takes its turns before or after the others, never between them.
-        if way == Way::Alternating || lane < 2 {
-            slots.push((slot, lane));
+        if interleaving == Interleaving::Alternating || arm < 2 {
+            slots.push((slot, arm));
         }
     }
     slots.sort_unstable();
     if slots.windows(2).any(|two| two[0].0 == two[1].0) {
         return Some("two sides stand in one place".into());
     }
-    let ran: Vec<usize> = slots.iter().map(|(_, lane)| *lane).collect();
-    let tossed: Vec<usize> = order.iter().copied().filter(|lane| ran.contains(lane)).collect();
+    let ran: Vec<usize> = slots.iter().map(|(_, arm)| *arm).collect();
+    let tossed: Vec<usize> = order.iter().copied().filter(|arm| ran.contains(arm)).collect();
     (ran != tossed).then(|| "its sides ran in another order than the coin gave".into())
 }
 

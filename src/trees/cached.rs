@@ -1,4 +1,4 @@
-//! The tree of one side, kept from one comparison to the next, so that a build does only what is new.
+//! The cached work tree of one side: it stays from one comparison to the next, so that a build does only what is new.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use git2::Oid;
 
-use super::checkout::{self, State};
-use super::link::Ground;
+use super::checkout::{self, TreeState};
+use super::link::RootKind;
 use super::revision::{self, Revision};
 use crate::model::{Exit, Fault, KERNEL_CACHES, Result, Side};
-use crate::store::make_unwatched;
+use crate::store::create_ignored_dir;
 
 /// A prepared tree. While it lives, no other gate can prepare the same one.
 #[derive(Debug)]
@@ -49,10 +49,10 @@ impl Tree {
         let lock = lock(&folder, side)?;
         let root = folder.join(side.word());
         let state = match revision.is_working_tree {
-            true => State::AsItStands(commit),
-            false => State::Commit(commit),
+            true => TreeState::AsItStands(commit),
+            false => TreeState::Commit(commit),
         };
-        checkout::fill(&origin, state, &root, Ground::Open, Path::new(""))?;
+        checkout::fill(&origin, state, &root, RootKind::Open, Path::new(""))?;
         let cache = folder.join(format!("{}.cache", side.word()));
         for name in KERNEL_CACHES {
             std::fs::create_dir_all(cache.join(name)).map_err(fault)?;
@@ -106,9 +106,9 @@ pub fn side_environment(tree: &Tree) -> Vec<(String, String)> {
 fn made(folder: &Path) -> io::Result<PathBuf> {
     // A store that does not exist yet is hidden whole, as its first baseline would do it.
     if let Some(store) = folder.parent().filter(|store| !store.as_os_str().is_empty()) {
-        make_unwatched(store)?;
+        create_ignored_dir(store)?;
     }
-    make_unwatched(folder)?;
+    create_ignored_dir(folder)?;
     if !folder.join(".gitignore").exists() {
         std::fs::write(folder.join(".gitignore"), "*\n")?;
     }

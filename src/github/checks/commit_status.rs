@@ -3,35 +3,16 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::checks::{CheckConclusion, Stand};
-use super::client::Client;
-use super::error::ApiResult;
-use super::place::Sha;
+use super::conclusion::{CheckConclusion, CheckStatus, CommitState};
+use super::output::cut;
+use crate::github::address::Sha;
+use crate::github::client::Client;
+use crate::github::error::ApiResult;
 
 /// Characters of a description; counted here in bytes, which are never fewer.
 const DESCRIPTION: usize = 140;
 /// Pages of 100 contexts of one commit.
 const PAGES: u32 = 10;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Pending,
-    Success,
-    Failure,
-    /// It came to no result.
-    Error,
-}
-
-impl State {
-    fn word(self) -> &'static str {
-        match self {
-            State::Pending => "pending",
-            State::Success => "success",
-            State::Failure => "failure",
-            State::Error => "error",
-        }
-    }
-}
 
 #[derive(Deserialize)]
 struct Status {
@@ -46,7 +27,7 @@ struct Status {
 }
 
 /// What became of it.
-pub(super) enum Set {
+pub(super) enum StatusWritten {
     Done,
     /// A later run's stands there.
     Superseded,
@@ -66,15 +47,15 @@ fn run_of(url: &str) -> Option<(u64, u32)> {
     }
 }
 
-/// How a status stands; see [`super::checks::stand`].
-pub(super) fn stand(client: &Client, context: &str, head: &Sha) -> ApiResult<Option<Stand>> {
+/// How a status stands; see [`super::stand`].
+pub(super) fn stand(client: &Client, context: &str, head: &Sha) -> ApiResult<Option<CheckStatus>> {
     let last = last(client, context, head)?;
     Ok(last.and_then(|status| {
         let run = run_of(status.target_url.as_deref()?)?;
-        let is_success = status.state == State::Success.word();
+        let is_success = status.state == CommitState::Success.word();
         let word = if is_success { CheckConclusion::Success } else { CheckConclusion::Failure }.word();
-        let conclusion = Some(word.to_owned()).filter(|_| status.state != State::Pending.word());
-        Some(Stand { run, conclusion })
+        let conclusion = Some(word.to_owned()).filter(|_| status.state != CommitState::Pending.word());
+        Some(CheckStatus { run, conclusion })
     }))
 }
 
@@ -91,12 +72,12 @@ pub(super) fn set(
     client: &Client,
     context: &str,
     head: &Sha,
-    state: State,
+    state: CommitState,
     description: &str,
     target_url: Option<&str>,
     mine: Option<(u64, u32)>,
-) -> ApiResult<Set> {
-    let description = super::checks::cut(description, DESCRIPTION);
+) -> ApiResult<StatusWritten> {
+    let description = cut(description, DESCRIPTION);
     let says_so = |status: &Status| {
         status.state == state.word()
             && status.description.as_deref().unwrap_or_default() == description
@@ -104,14 +85,18 @@ pub(super) fn set(
     };
     if let Some(there) = last(client, context, head)? {
         if says_so(&there) {
-            return Ok(Set::Done);
+            return Ok(StatusWritten::Done);
         }
         let run = there.target_url.as_deref().and_then(run_of);
         if mine.is_some() && run > mine {
-            return Ok(Set::Superseded);
+            return Ok(StatusWritten::Superseded);
         }
-        if mine.is_some() && run == mine && state == State::Pending && there.state != State::Pending.word() {
-            return Ok(Set::Ended);
+        if mine.is_some()
+            && run == mine
+            && state == CommitState::Pending
+            && there.state != CommitState::Pending.word()
+        {
+            return Ok(StatusWritten::Ended);
         }
     }
     let mut body = json!({ "context": context, "state": state.word(), "description": description });
@@ -120,7 +105,7 @@ pub(super) fn set(
     }
     let is_there = || Ok(last(client, context, head)?.filter(&says_so));
     client.create(&client.route(&format!("/statuses/{head}")), &body, is_there)?;
-    Ok(Set::Done)
+    Ok(StatusWritten::Done)
 }
 
 #[cfg(test)]

@@ -3,49 +3,49 @@
 use crate::model::{FailureKind, Outcome, ProcessEnd, ReportedError, Stage, Timing, format_duration};
 use crate::suite::Benchmark;
 
-use super::collect::Harvest;
-use super::executor::{End, Execution, Stop};
+use super::executor::{Execution, ExecutionEnd, StopReason};
+use super::lockstep::schedule::TurnFault;
 use super::reported::{self, Meaning};
-use super::share::ShareFault;
-use super::turns::TurnFault;
+use super::samples::CollectedSamples;
+use super::shared_process::ShareFault;
 
 /// What became of one process. The order of the questions is the order of trust: what the kernel says, then what
 /// the child says, then what is missing.
-pub fn judge(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) -> Outcome {
+pub fn classify(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchmark) -> Outcome {
     stopped(execution, benchmark)
         .or_else(|| not_started(execution, benchmark))
         .or_else(|| killed(execution, benchmark))
-        .or_else(|| said(execution, harvest))
+        .or_else(|| said(execution, collected))
         .or_else(|| exit_code(execution))
-        .or_else(|| bad_data(execution, harvest, benchmark))
+        .or_else(|| bad_data(execution, collected, benchmark))
         .unwrap_or(Outcome::Measured)
 }
 
 fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
     Some(match execution.stopped? {
-        Stop::Stage { stage, limit, spent } => Outcome::TimedOut {
+        StopReason::Stage { stage, limit, spent } => Outcome::TimedOut {
             stage,
             limit,
             spent,
             advice: timeout_advice(stage, limit / benchmark.settings.deadline_multiplier.value),
         },
-        Stop::RunDeadline => Outcome::NotRun {
+        StopReason::RunDeadline => Outcome::NotRun {
             cause: "the run's deadline came while it ran".into(),
             advice: "raise `deadline` in [run], or select less".into(),
         },
-        Stop::Interrupt(signal) => Outcome::NotRun {
+        StopReason::Interrupt(signal) => Outcome::NotRun {
             cause: format!("{} came while it ran", signal_name(signal)),
             advice: "run again".into(),
         },
-        Stop::Flood => failed(
+        StopReason::OutputLimit => failed(
             FailureKind::Protocol,
             "it sent more than 64 MiB over the channel".into(),
             "send fewer samples, or send them as one `samples` event",
         ),
-        Stop::BadLine => return bad_line(execution),
-        Stop::Turns(fault) => turns_broken(fault),
-        Stop::Share(fault) => not_its_own(fault),
-        Stop::Partner { why } => Outcome::NotRun {
+        StopReason::BadLine => return bad_line(execution),
+        StopReason::Turns(fault) => turns_broken(fault),
+        StopReason::Share(fault) => not_its_own(fault),
+        StopReason::Partner { why } => Outcome::NotRun {
             cause: format!("it took turns with the other side, which {why}"),
             advice: "look at the other side's outcome".into(),
         },
@@ -117,7 +117,7 @@ fn timeout_advice(stage: Stage, limit: f64) -> String {
 
 fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
     let (cause, not_found) = match &execution.end {
-        End::NotStarted { cause, not_found } => (cause.clone(), *not_found),
+        ExecutionEnd::NotStarted { cause, not_found } => (cause.clone(), *not_found),
         _ => return None,
     };
     let advice = match not_found {
@@ -130,8 +130,8 @@ fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> 
 /// Ended by a signal that the gate did not send.
 fn killed(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
     let signal = match execution.end {
-        End::Process(ProcessEnd::Signal(signal)) => signal,
-        End::Lost => {
+        ExecutionEnd::Process(ProcessEnd::Signal(signal)) => signal,
+        ExecutionEnd::SupervisorDied => {
             return Some(failed(
                 FailureKind::Signal,
                 "its supervisor was killed, and it went with it".into(),
@@ -162,8 +162,8 @@ fn killed(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
 }
 
 /// What the child reported itself.
-fn said(execution: &Execution, harvest: &Harvest) -> Option<Outcome> {
-    if let Some(error) = &harvest.error {
+fn said(execution: &Execution, collected: &CollectedSamples) -> Option<Outcome> {
+    if let Some(error) = &collected.error {
         let message = first_line(&error.message);
         let kind = error.kind.as_deref().map(first_line);
         let meaning = reported::meaning(error);
@@ -182,7 +182,7 @@ fn said(execution: &Execution, harvest: &Harvest) -> Option<Outcome> {
             Meaning::Other => failed(FailureKind::Error, cause, after_error(execution, error)),
         });
     }
-    let reason = harvest.skip.as_ref()?;
+    let reason = collected.skip.as_ref()?;
     Some(Outcome::Skipped {
         cause: first_line(reason),
         advice: "nothing to do if this machine is not meant to run it".into(),
@@ -190,7 +190,7 @@ fn said(execution: &Execution, harvest: &Harvest) -> Option<Outcome> {
 }
 
 fn exit_code(execution: &Execution) -> Option<Outcome> {
-    let End::Process(ProcessEnd::Exit(code)) = execution.end else { return None };
+    let ExecutionEnd::Process(ProcessEnd::Exit(code)) = execution.end else { return None };
     if code == 0 {
         return None;
     }
@@ -217,39 +217,39 @@ fn exit_code(execution: &Execution) -> Option<Outcome> {
 }
 
 /// It ended well; is what it gave a measurement?
-fn bad_data(execution: &Execution, harvest: &Harvest, benchmark: &Benchmark) -> Option<Outcome> {
+fn bad_data(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchmark) -> Option<Outcome> {
     if let Some(outcome) = bad_line(execution).filter(|_| benchmark.timing == Timing::Protocol) {
         return Some(outcome);
     }
-    if let Some(conflict) = &harvest.unit_conflict {
+    if let Some(conflict) = &collected.unit_conflict {
         return Some(failed(FailureKind::Protocol, conflict.clone(), "send one unit for a metric"));
     }
-    if let Some(message) = &harvest.invalid {
+    if let Some(message) = &collected.invalid {
         return Some(Outcome::Invalid {
             cause: format!("validation failed: {}", first_line(message)),
             advice: "a wrong answer is not measured: mend the benchmark or the code under it".into(),
         });
     }
-    if let Some(metric) = harvest.not_finite.first() {
+    if let Some(metric) = collected.not_finite.first() {
         return Some(Outcome::Invalid {
             cause: format!("metric `{metric}` has a sample that is not a finite number"),
             advice: "look for a division by zero or an empty timing in the benchmark".into(),
         });
     }
-    if let Some((metric, value)) = harvest.impossible_time(benchmark) {
+    if let Some((metric, value)) = collected.impossible_time(benchmark) {
         return Some(Outcome::Invalid {
             cause: format!("metric `{metric}` is {value}: nothing takes that time"),
             advice: "see by hand whether what it measures ran at all".into(),
         });
     }
-    if let Some(error) = &harvest.extract_error {
+    if let Some(error) = &collected.extract_error {
         let advice = error.next().unwrap_or_else(|| match execution.stdout.total() {
             0 => "it printed nothing to stdout: see by hand where its numbers go".into(),
             _ => "compare the rule in `extract` with the stdout in the run's logs".into(),
         });
         return Some(failed(FailureKind::Extraction, error.to_string(), &advice));
     }
-    if !harvest.has_samples() {
+    if !collected.has_samples() {
         let advice = match benchmark.timing {
             Timing::Protocol => "send at least one `sample` event, or set timing = \"process\"",
             Timing::Process | Timing::Stdout => "run it by hand, and look at what it prints",

@@ -1,31 +1,31 @@
 //! Which pairs of a round are measured together, and by which processes.
 
-use super::turn::{Point, Start};
+use super::round::{Point, ProcessStart};
 use crate::model::{CaseId, Params, Thermal};
-use crate::plan::{Pair, RoundsPlan};
+use crate::suite::plan::{CasePair, RoundsPlan};
 
 /// What a pair has to do with the others of its round.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Member {
+pub struct GroupMember {
     pub pair: usize,
     /// Whole rounds before this one.
     pub round: u32,
-    /// By lane: the index of the process that its case gets, if it gets one.
+    /// By arm: the index of the process that its case gets, if it gets one.
     pub processes: [Option<u32>; 3],
 }
 
 /// Puts the pairs together that share their processes: points of one benchmark in the same round, as far as the same sides
 /// of them take part. Base and head are then asked for the same points. The others stay alone. Each group stands where
 /// its first pair stood.
-pub fn group(plan: &RoundsPlan, members: Vec<Member>) -> Vec<Vec<Member>> {
-    let mut groups: Vec<Vec<Member>> = Vec::new();
+pub fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<GroupMember>> {
+    let mut groups: Vec<Vec<GroupMember>> = Vec::new();
     for member in members {
         let pair = &plan.pairs[member.pair];
-        let fits = |group: &&mut Vec<Member>| {
+        let fits = |group: &&mut Vec<GroupMember>| {
             let first = &group[0];
             plan.pairs[first.pair].id().benchmark == pair.id().benchmark
                 && first.round == member.round
-                && (0..2).all(|lane| first.processes[lane].is_some() == member.processes[lane].is_some())
+                && (0..2).all(|arm| first.processes[arm].is_some() == member.processes[arm].is_some())
                 && group.iter().all(|other| other.pair != member.pair)
         };
         let group = if is_shared(pair) { groups.iter_mut().find(fits) } else { None };
@@ -42,40 +42,40 @@ pub fn group(plan: &RoundsPlan, members: Vec<Member>) -> Vec<Vec<Member>> {
 /// Where processes are shared, the coin is tossed for the benchmark, not for each of its points, and knows whether any of
 /// them has a control, not which of them still go on: whatever is decided or resumed meanwhile, the order is the same.
 /// A shared control measures all that base measures, also what has no control, so that the two are alike.
-pub fn starts(plan: &RoundsPlan, group: &[Member]) -> Vec<Start> {
+pub fn starts(plan: &RoundsPlan, group: &[GroupMember]) -> Vec<ProcessStart> {
     let first = &plan.pairs[group[0].pair];
     let round = group[0].round;
-    let lanes: Vec<usize> = match is_shared(first) {
+    let arms: Vec<usize> = match is_shared(first) {
         true => {
             let id = CaseId { params: Params::new(), ..first.id().clone() };
             let of_benchmark = plan.pairs.iter().filter(|pair| pair.id().benchmark == id.benchmark);
-            let controlled = of_benchmark.flat_map(|pair| &pair.cases).any(|case| case.lane == 2);
+            let controlled = of_benchmark.flat_map(|pair| &pair.cases).any(|case| case.arm == 2);
             plan.order.in_round(&id, round, if controlled { 3 } else { 2 })
         }
         false => {
             let order = plan.order.in_round(first.id(), round, first.cases.len());
-            order.into_iter().map(|case| first.cases[case].lane).collect()
+            order.into_iter().map(|case| first.cases[case].arm).collect()
         }
     };
-    lanes.into_iter().filter_map(|lane| start(plan, group, lane)).collect()
+    arms.into_iter().filter_map(|arm| start(plan, group, arm)).collect()
 }
 
-fn start(plan: &RoundsPlan, group: &[Member], lane: usize) -> Option<Start> {
-    let place = |pair: usize, lane: usize| plan.pairs[pair].cases.iter().position(|case| case.lane == lane);
-    let point = |member: &Member| {
-        let Member { pair, processes, .. } = *member;
-        if let Some(process) = processes[lane] {
-            return Some(Point { pair, case: place(pair, lane)?, process, unkept: false });
+fn start(plan: &RoundsPlan, group: &[GroupMember], arm: usize) -> Option<ProcessStart> {
+    let place = |pair: usize, arm: usize| plan.pairs[pair].cases.iter().position(|case| case.arm == arm);
+    let point = |member: &GroupMember| {
+        let GroupMember { pair, processes, .. } = *member;
+        if let Some(process) = processes[arm] {
+            return Some(Point { pair, case: place(pair, arm)?, process, discarded: false });
         }
-        let process = processes[0].filter(|_| lane == 2)?;
-        Some(Point { pair, case: place(pair, 0)?, process, unkept: true })
+        let process = processes[0].filter(|_| arm == 2)?;
+        Some(Point { pair, case: place(pair, 0)?, process, discarded: true })
     };
     let points: Vec<Point> = group.iter().filter_map(point).collect();
-    points.iter().any(|point| !point.unkept).then_some(Start { lane, points })
+    points.iter().any(|point| !point.discarded).then_some(ProcessStart { arm, points })
 }
 
 /// Whether the suite says on every side that the pair's processes may be shared. A cold process is nobody's second.
-fn is_shared(pair: &Pair) -> bool {
+fn is_shared(pair: &CasePair) -> bool {
     pair.cases.iter().all(|case| case.benchmark.settings.share.value && case.id.thermal != Thermal::Cold)
 }
 
@@ -83,7 +83,7 @@ fn is_shared(pair: &Pair) -> bool {
 mod tests {
     use super::*;
     use crate::model::ParamValue;
-    use crate::plan::{choose_controls, common_cases};
+    use crate::suite::plan::{choose_controls, common_cases};
     use crate::suite::{Action, Benchmark, Source, Suite};
 
     /// `s/shared` has the points n = 0, 1, 2; `s/own` has n = 0, 1, each a process of its own.
@@ -101,15 +101,15 @@ mod tests {
         RoundsPlan::new(&suite, &suite, &choose_controls(&common[..3], controls, 1), 7)
     }
 
-    fn members(plan: &RoundsPlan, rounds: &[u32]) -> Vec<Member> {
+    fn members(plan: &RoundsPlan, rounds: &[u32]) -> Vec<GroupMember> {
         let member = |(pair, round): (usize, &u32)| {
-            let on = |lane| plan.pairs[pair].cases.iter().any(|case| case.lane == lane).then_some(*round);
-            Member { pair, round: *round, processes: [on(0), on(1), on(2)] }
+            let on = |arm| plan.pairs[pair].cases.iter().any(|case| case.arm == arm).then_some(*round);
+            GroupMember { pair, round: *round, processes: [on(0), on(1), on(2)] }
         };
         rounds.iter().enumerate().map(member).collect()
     }
 
-    fn pairs(groups: &[Vec<Member>]) -> Vec<Vec<usize>> {
+    fn pairs(groups: &[Vec<GroupMember>]) -> Vec<Vec<usize>> {
         groups.iter().map(|group| group.iter().map(|member| member.pair).collect()).collect()
     }
 
@@ -134,13 +134,13 @@ mod tests {
         let plan = plan(1);
         let mut orders = std::collections::HashSet::new();
         for round in 0..40 {
-            let lanes = |members: &[Member]| -> Vec<usize> {
-                starts(&plan, members).iter().map(|start| start.lane).filter(|lane| *lane < 2).collect()
+            let arms = |members: &[GroupMember]| -> Vec<usize> {
+                starts(&plan, members).iter().map(|start| start.arm).filter(|arm| *arm < 2).collect()
             };
             let all = members(&plan, &[round; 3]);
-            let whole = lanes(&all);
+            let whole = arms(&all);
             for member in all {
-                assert_eq!(lanes(&[member]), whole);
+                assert_eq!(arms(&[member]), whole);
             }
             orders.insert(whole);
         }
@@ -151,10 +151,10 @@ mod tests {
     fn a_shared_control_measures_what_the_base_measures_and_keeps_its_own() {
         let plan = plan(1);
         let starts = starts(&plan, &members(&plan, &[0; 3]));
-        let control = starts.iter().find(|start| start.lane == 2).unwrap();
+        let control = starts.iter().find(|start| start.arm == 2).unwrap();
         assert_eq!(control.points.iter().map(|point| point.pair).collect::<Vec<_>>(), [0, 1, 2]);
-        assert_eq!(control.points.iter().filter(|point| !point.unkept).count(), 1);
-        let others = starts.iter().filter(|start| start.lane < 2);
-        assert!(others.flat_map(|start| &start.points).all(|point| !point.unkept));
+        assert_eq!(control.points.iter().filter(|point| !point.discarded).count(), 1);
+        let others = starts.iter().filter(|start| start.arm < 2);
+        assert!(others.flat_map(|start| &start.points).all(|point| !point.discarded));
     }
 }

@@ -8,17 +8,17 @@ use crate::model::{
     CaseRecord, Conditions, FailureKind, Margin, Metric, MetricDeclaration, Origin, Outcome, ProcessEnd,
     ProcessRecord, Settings, Summary, looks_secret, without_secrets,
 };
-use crate::plan::{PlannedCase, Turn};
 use crate::stats;
+use crate::suite::plan::{PlannedCase, PlannedProcess};
 
-use super::collect::{self, Beside, Harvest};
 use super::devices::{Claim, Devices};
-use super::executor::{End, Execution};
-use super::judge::{failed, judge};
+use super::executor::{Execution, ExecutionEnd};
+use super::outcome::{classify, failed};
+use super::samples::{self, Beside, CollectedSamples};
 
 /// What is known of a case beside what its record says; grows by one process at a time. The record itself is handed in
 /// with each call: only one of it is held, however many processes it has.
-pub struct Draft {
+pub struct CaseRecorder {
     planned: PlannedCase,
     settings: Settings,
     device: Option<String>,
@@ -28,15 +28,15 @@ pub struct Draft {
     derived: Vec<String>,
     /// Metrics that are no samples, and have limits of their own.
     beside: BTreeMap<String, Beside>,
-    /// The outcome is settled: the case is not run, or not any further.
-    broken: bool,
+    /// The outcome is known before the end: the case is not run, or not any further.
+    aborted: bool,
 }
 
 /// What is known of a process beside its own execution.
 #[derive(Clone, Debug)]
-pub struct Around {
+pub struct ProcessContext {
     pub started: SystemTime,
-    pub turn: Turn,
+    pub turn: PlannedProcess,
     /// One of two or more sides that take turns.
     pub interleaved: bool,
     /// Alive together with the other side's process, in turns.
@@ -46,40 +46,41 @@ pub struct Around {
     pub conditions: Option<Conditions>,
 }
 
-impl Draft {
+impl CaseRecorder {
     /// A case that has not run, with its record.
     pub fn new(planned: &PlannedCase) -> (Self, CaseRecord) {
-        let draft = Self {
+        let recorder = Self {
             planned: planned.clone(),
             settings: planned.benchmark.settings.clone(),
             device: None,
             devices: Arc::default(),
             derived: Vec::new(),
             beside: BTreeMap::new(),
-            broken: false,
+            aborted: false,
         };
-        let record = draft.blank();
-        (draft, record)
+        let record = recorder.blank();
+        (recorder, record)
     }
 
     /// A case that has a record already: what later processes must agree with is taken from there. One that ran and did
     /// not end well stays as it is; one that never ran is free to.
     pub fn resumed(planned: &PlannedCase, record: &mut CaseRecord) -> Self {
-        let (mut draft, blank) = Self::new(planned);
+        let (mut recorder, blank) = Self::new(planned);
         if record.processes.is_empty() {
             *record = blank;
-            return draft;
+            return recorder;
         }
         let mut ends = record.processes.iter().map(|process| process.outcome.is_measured());
-        draft.broken = ends.any(|measured| !measured);
-        draft.device = Some(record.id.device.clone());
+        recorder.aborted = ends.any(|measured| !measured);
+        recorder.device = Some(record.id.device.clone());
         let is_derived = |metric: &&Metric| {
             let gate = record.declared.get(&metric.name).and_then(|said| said.gate);
             gate == Some(false)
                 && planned.benchmark.declaration(&metric.name, &planned.id.to_string()).1.gate.is_none()
         };
-        draft.derived = record.metrics.iter().filter(is_derived).map(|metric| metric.name.clone()).collect();
-        draft
+        recorder.derived =
+            record.metrics.iter().filter(is_derived).map(|metric| metric.name.clone()).collect();
+        recorder
     }
 
     fn blank(&self) -> CaseRecord {
@@ -109,8 +110,8 @@ impl Draft {
         self.devices = devices;
     }
 
-    pub fn is_broken(&self) -> bool {
-        self.broken
+    pub fn is_aborted(&self) -> bool {
+        self.aborted
     }
 
     pub fn planned(&self) -> &PlannedCase {
@@ -118,21 +119,21 @@ impl Draft {
     }
 
     /// Settles the case without running it, or any further.
-    pub fn break_off(&mut self, record: &mut CaseRecord, outcome: Outcome) {
-        if !self.broken {
-            self.broken = true;
+    pub fn abort(&mut self, record: &mut CaseRecord, outcome: Outcome) {
+        if !self.aborted {
+            self.aborted = true;
             record.outcome = outcome;
         }
     }
 
     /// Takes what one process gave.
-    pub fn add(&mut self, record: &mut CaseRecord, execution: &Execution, around: Around) {
-        let Around { started, turn, interleaved, lockstep, after_timeout, conditions } = around;
+    pub fn add(&mut self, record: &mut CaseRecord, execution: &Execution, context: ProcessContext) {
+        let ProcessContext { started, turn, interleaved, lockstep, after_timeout, conditions } = context;
         let benchmark = self.planned.benchmark.clone();
-        let harvest = Harvest::of(execution, &benchmark, &self.planned.id.to_string());
-        let mut outcome = judge(execution, &harvest, &benchmark);
+        let collected = CollectedSamples::of(execution, &benchmark, &self.planned.id.to_string());
+        let mut outcome = classify(execution, &collected, &benchmark);
         if outcome.is_measured()
-            && let (Some(before), now) = (&self.device, harvest.device.as_deref().unwrap_or("host"))
+            && let (Some(before), now) = (&self.device, collected.device.as_deref().unwrap_or("host"))
             && before != now
         {
             outcome = failed(
@@ -141,7 +142,7 @@ impl Draft {
                 "pin the device, so that every process measures the same one",
             );
         }
-        let claim = harvest.device.as_deref().filter(|_| outcome.is_measured());
+        let claim = collected.device.as_deref().filter(|_| outcome.is_measured());
         match claim.and_then(|claim| self.held(claim)) {
             Some(Claim::Refuted(cause)) => {
                 let advice =
@@ -153,7 +154,7 @@ impl Draft {
         }
         let partial = !outcome.is_measured();
         if let Err(conflict) =
-            collect::merge(&mut record.metrics, &harvest, &benchmark, turn.process, partial)
+            samples::merge(&mut record.metrics, &collected, &benchmark, turn.process, partial)
         {
             outcome = failed(FailureKind::Protocol, conflict, "use one unit for a metric everywhere");
             for metric in &mut record.metrics {
@@ -162,37 +163,37 @@ impl Draft {
             }
         }
         if outcome.is_measured() {
-            let device = harvest.device.clone().unwrap_or("host".into());
+            let device = collected.device.clone().unwrap_or("host".into());
             record.id.device = device.clone();
             self.device = Some(device);
         }
-        self.warn(record, execution, &harvest, turn);
-        self.learn(record, &harvest);
+        self.warn(record, execution, &collected, turn);
+        self.learn(record, &collected);
         record.processes.push(ProcessRecord {
             index: turn.process,
             started: humantime::format_rfc3339_millis(started).to_string(),
             seconds: execution.seconds,
             outcome: outcome.clone(),
             end: match execution.end {
-                End::Process(end) => Some(end),
-                End::NotStarted { .. } | End::Lost => None,
+                ExecutionEnd::Process(end) => Some(end),
+                ExecutionEnd::NotStarted { .. } | ExecutionEnd::SupervisorDied => None,
             },
             stages: execution.stages.clone(),
             peak_rss_bytes: execution.peak_rss_bytes,
-            device_peak_bytes: harvest.device_peak_bytes,
+            device_peak_bytes: collected.device_peak_bytes,
             cpu_seconds: execution.cpu_seconds,
             leftovers: execution.leftovers,
             output_bytes: execution.stdout.total() + execution.stderr.total(),
-            absent: harvest.absent.clone(),
+            absent: collected.absent.clone(),
             after_timeout,
             round: interleaved.then_some(turn.round),
             slot: interleaved.then_some(turn.slot),
             lockstep,
             conditions,
-            error: harvest.error.clone(),
+            error: collected.error.clone(),
         });
         if !outcome.is_measured() {
-            self.break_off(record, outcome);
+            self.abort(record, outcome);
         }
     }
 
@@ -201,7 +202,13 @@ impl Draft {
         self.devices.held(claim, &self.settings.device.value, env.map(String::as_str))
     }
 
-    fn warn(&self, record: &mut CaseRecord, execution: &Execution, harvest: &Harvest, turn: Turn) {
+    fn warn(
+        &self,
+        record: &mut CaseRecord,
+        execution: &Execution,
+        collected: &CollectedSamples,
+        turn: PlannedProcess,
+    ) {
         let process = turn.process;
         let mut warn = |text: String| {
             if !record.warnings.contains(&text) {
@@ -221,7 +228,7 @@ impl Draft {
         if benchmark.timing != crate::model::Timing::Protocol && !execution.events.is_empty() {
             warn("it speaks the protocol; set timing = \"protocol\" to use its own samples".into());
         }
-        for said in &harvest.config {
+        for said in &collected.config {
             let pinned = [
                 ("iterations", &self.settings.iterations.origin, said.iterations.is_some()),
                 ("warmup", &self.settings.warmup.origin, said.warmup.is_some()),
@@ -235,8 +242,8 @@ impl Draft {
         }
     }
 
-    fn learn(&mut self, record: &mut CaseRecord, harvest: &Harvest) {
-        for said in &harvest.config {
+    fn learn(&mut self, record: &mut CaseRecord, collected: &CollectedSamples) {
+        for said in &collected.config {
             let settings = &mut self.settings;
             if let Some(iterations) = said.iterations {
                 settings.iterations.set(iterations, Origin::Benchmark);
@@ -253,15 +260,15 @@ impl Draft {
                 }
             }
         }
-        record.metadata.extend(harvest.metadata.clone());
-        let derived = harvest.metrics.iter().filter(|(_, gathered)| gathered.derived);
+        record.metadata.extend(collected.metadata.clone());
+        let derived = collected.metrics.iter().filter(|(_, gathered)| gathered.derived);
         for (name, _) in derived {
             if !self.derived.contains(name) {
                 self.derived.push(name.clone());
             }
         }
         let beside =
-            harvest.metrics.iter().filter_map(|(name, gathered)| Some((name.clone(), gathered.beside?)));
+            collected.metrics.iter().filter_map(|(name, gathered)| Some((name.clone(), gathered.beside?)));
         self.beside.extend(beside);
         record.config = self.settings.shown();
         let declared =
@@ -269,10 +276,10 @@ impl Draft {
         record.declared = declared.filter(|(_, said)| *said != MetricDeclaration::default()).collect();
     }
 
-    /// Ends the case: summaries, and the outcome where nothing has settled it. `complete`: every process that was wanted
+    /// Ends the case: summaries, and the outcome where none is known yet. `complete`: every process that was wanted
     /// has had its turn.
     pub fn finish(&self, record: &mut CaseRecord, complete: bool) {
-        if !self.broken {
+        if !self.aborted {
             record.outcome = if complete { Outcome::Measured } else { not_finished() };
         }
         for metric in &mut record.metrics {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{Gid, Uid, User, getgrouplist};
 
-use super::install::{Places, script};
+use super::install::{InstalledFiles, script};
 use super::{GuardPolicy, HOOK};
 use crate::model::{Fault, Result};
 
@@ -21,7 +21,7 @@ pub struct RunnerUser {
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct AuditFinding {
     pub what: String,
     /// What to do, where it is not as it has to be.
     pub wrong: Option<String>,
@@ -92,7 +92,7 @@ impl RunnerUser {
 }
 
 /// Looks at an installation. `env`: the runner's own file of variables.
-pub fn findings(places: &Places, env: Option<&Path>, user: &RunnerUser) -> Vec<Finding> {
+pub fn findings(places: &InstalledFiles, env: Option<&Path>, user: &RunnerUser) -> Vec<AuditFinding> {
     let mut found = Vec::new();
     if user.uid == 0 {
         found.push(wrong(
@@ -123,15 +123,15 @@ pub fn findings(places: &Places, env: Option<&Path>, user: &RunnerUser) -> Vec<F
     found
 }
 
-fn right(what: String) -> Finding {
-    Finding { what, wrong: None }
+fn right(what: String) -> AuditFinding {
+    AuditFinding { what, wrong: None }
 }
 
-fn wrong(what: &str, next: &str) -> Finding {
-    Finding { what: what.into(), wrong: Some(next.into()) }
+fn wrong(what: &str, next: &str) -> AuditFinding {
+    AuditFinding { what: what.into(), wrong: Some(next.into()) }
 }
 
-fn of_script(places: &Places) -> Finding {
+fn of_script(places: &InstalledFiles) -> AuditFinding {
     let shown = places.script.display();
     let again = "write it anew: `gbench-ci guard install`";
     match std::fs::read_to_string(&places.script) {
@@ -148,7 +148,7 @@ pub fn line(script: &Path) -> String {
     format!("{HOOK}={}", script.display())
 }
 
-fn of_env(env: &Path, script: &Path) -> Finding {
+fn of_env(env: &Path, script: &Path) -> AuditFinding {
     let shown = env.display();
     let next = format!("put this line into it, and start the runner anew: {}", line(script));
     let text = match std::fs::read_to_string(env) {
@@ -177,7 +177,7 @@ fn of_env(env: &Path, script: &Path) -> Finding {
     }
 }
 
-fn unchangeable(path: &Path, user: &RunnerUser) -> Finding {
+fn unchangeable(path: &Path, user: &RunnerUser) -> AuditFinding {
     let (shown, name) = (path.display(), &user.name);
     match user.way_to_change(path) {
         Ok(None) => right(format!("{shown} cannot be changed by {name}")),
@@ -196,7 +196,7 @@ fn unchangeable(path: &Path, user: &RunnerUser) -> Finding {
     }
 }
 
-fn of_log(log: &Path, user: &RunnerUser) -> Finding {
+fn of_log(log: &Path, user: &RunnerUser) -> AuditFinding {
     let (shown, name) = (log.display(), &user.name);
     let writable = std::fs::metadata(log).map(|metadata| metadata.is_file() && user.may_write(&metadata));
     match writable {
@@ -208,7 +208,7 @@ fn of_log(log: &Path, user: &RunnerUser) -> Finding {
     }
 }
 
-fn of_token(token: &Path, user: &RunnerUser) -> Finding {
+fn of_token(token: &Path, user: &RunnerUser) -> AuditFinding {
     let (shown, name) = (token.display(), &user.name);
     match std::fs::metadata(token).map(|metadata| user.may_read(&metadata)) {
         Ok(true) => {

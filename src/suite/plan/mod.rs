@@ -1,11 +1,11 @@
 //! What will be measured, in which order. Pure: the same suites and seed give the same plan.
 //!
 //! An ordinary run has a [`Plan`]: one case after the other, so that a run that is cut short holds whole cases. A
-//! comparison of two commits has a [`RoundsPlan`]: base and head in rounds, who goes first being decided by a fair,
-//! seeded, recorded coin, so that whatever drifts on the machine meets both sides alike.
+//! comparison of two commits has a [`RoundsPlan`]: base and head in rounds, in an order that is random, with a recorded
+//! seed, so that whatever drifts on the machine meets both sides alike.
 
 mod claims;
-mod coin;
+mod order;
 mod rounds;
 mod shard;
 
@@ -15,48 +15,48 @@ use crate::model::{CaseId, Params, Side};
 use crate::suite::{Benchmark, Suite};
 
 pub use claims::check_claims;
-pub use coin::{RunOrder, order};
-pub use rounds::{Pair, RoundsPlan, choose_controls, common_cases};
+pub use order::{RunOrder, order};
+pub use rounds::{CasePair, RoundsPlan, choose_controls, common_cases};
 pub use shard::keep_shard;
 
 /// Everything that a session carries out.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// One; a [`RoundsPlan`] has more.
-    pub lanes: Vec<Lane>,
-    pub steps: Vec<Step>,
+    pub arms: Vec<Arm>,
+    pub steps: Vec<PlanStep>,
 }
 
 /// One record's worth of work.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lane {
+pub struct Arm {
     /// Absent in an ordinary run.
     pub side: Option<Side>,
     /// Every selected benchmark, for what happens once a benchmark: requirements and builds.
     pub benchmarks: Vec<Arc<Benchmark>>,
 }
 
-/// One case, on each lane that has it.
+/// One case, on each arm that has it.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct PlanStep {
     pub cases: Vec<PlannedCase>,
     /// Processes in the order in which they are started.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<PlannedProcess>,
 }
 
 /// A case as planned; the device is not known before it has run.
 #[derive(Clone, Debug)]
 pub struct PlannedCase {
-    /// Index into [`Plan::lanes`].
-    pub lane: usize,
+    /// Index into [`Plan::arms`].
+    pub arm: usize,
     pub benchmark: Arc<Benchmark>,
     pub id: CaseId,
 }
 
 /// One process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// Index into [`Step::cases`].
+pub struct PlannedProcess {
+    /// Index into [`PlanStep::cases`].
     pub case: usize,
     /// Index of the process within its case.
     pub process: u32,
@@ -68,9 +68,9 @@ pub struct Turn {
 impl Plan {
     /// An ordinary run of one suite.
     pub fn single(suite: &Suite) -> Self {
-        let lane = Lane::new(None, suite);
-        let steps = lane.cases(0).into_iter().map(Step::new).collect();
-        Self { lanes: vec![lane], steps }
+        let arm = Arm::new(None, suite);
+        let steps = arm.cases(0).into_iter().map(PlanStep::new).collect();
+        Self { arms: vec![arm], steps }
     }
 
     /// Processes in the whole plan.
@@ -79,19 +79,19 @@ impl Plan {
     }
 }
 
-impl Lane {
+impl Arm {
     fn new(side: Option<Side>, suite: &Suite) -> Self {
         Self { side, benchmarks: suite.benchmarks.iter().cloned().map(Arc::new).collect() }
     }
 
-    fn cases(&self, lane: usize) -> Vec<PlannedCase> {
+    fn cases(&self, arm: usize) -> Vec<PlannedCase> {
         let points = |benchmark: &Arc<Benchmark>| {
             let benchmark = benchmark.clone();
             let cases: Vec<_> = benchmark
                 .points
                 .iter()
                 .map(|point| PlannedCase {
-                    lane,
+                    arm,
                     benchmark: benchmark.clone(),
                     id: case_id(&benchmark, point),
                 })
@@ -102,10 +102,10 @@ impl Lane {
     }
 }
 
-impl Step {
+impl PlanStep {
     fn new(case: PlannedCase) -> Self {
         let processes = case.benchmark.settings.processes.value;
-        let turn = |process| Turn { case: 0, process, round: process, slot: 0 };
+        let turn = |process| PlannedProcess { case: 0, process, round: process, slot: 0 };
         Self { cases: vec![case], turns: (0..processes).map(turn).collect() }
     }
 }

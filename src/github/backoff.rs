@@ -1,32 +1,60 @@
-//! How long a call waits: between tries of its own, and when GitHub asks for it.
+//! How much one run may ask of GitHub, and how long a call waits: between its attempts, and when GitHub asks for it.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::answer::Answer;
-use super::client::Limits;
 use super::error::{ApiError, ApiResult};
+use crate::model::backoff;
+
+/// How much one run may ask of GitHub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientLimits {
+    /// Requests of one client, repeated ones among them. GitHub gives a repository's jobs 1,000 an hour together.
+    pub requests: u32,
+    /// Times that one call is tried.
+    pub attempts: u32,
+    /// The first pause between two tries; each one after it doubles.
+    pub pause: Duration,
+    /// The longest time that one call waits altogether.
+    pub max_wait: Duration,
+    /// For one request and its answer.
+    pub timeout: Duration,
+    /// Bytes of an answer, beyond which it is not read on.
+    pub answer: usize,
+}
+
+impl Default for ClientLimits {
+    fn default() -> Self {
+        Self {
+            requests: 200,
+            attempts: 5,
+            pause: Duration::from_secs(1),
+            max_wait: Duration::from_secs(180),
+            timeout: Duration::from_secs(30),
+            answer: 100 << 20,
+        }
+    }
+}
 
 /// The pauses of one call.
-pub(super) struct Wait {
-    limits: Limits,
+pub(super) struct Backoff {
+    limits: ClientLimits,
     tries: u32,
     waited: Duration,
 }
 
-impl Wait {
-    pub(super) fn new(limits: &Limits) -> Self {
+impl Backoff {
+    pub(super) fn new(limits: &ClientLimits) -> Self {
         Self { limits: *limits, tries: 1, waited: Duration::ZERO }
     }
 
-    /// The pause before another try, twice as long each time and a little random, so that many jobs that failed at
-    /// once do not come back at once. Errors: it was tried often enough.
+    /// The pause before another attempt. Errors: it was tried often enough.
     pub(super) fn next(&mut self, request: &str, cause: &str) -> ApiResult<Duration> {
         if self.tries >= self.limits.attempts {
             let cause = format!("{cause}, {} times", self.tries);
             return Err(ApiError::Unreachable { request: request.to_owned(), cause });
         }
-        let pause = jittered(self.limits.pause * (1 << (self.tries - 1).min(6)));
+        let pause = backoff::pause(self.limits.pause, self.tries - 1);
         self.tries += 1;
         self.waited += pause;
         Ok(pause)
@@ -34,20 +62,13 @@ impl Wait {
 
     /// The pause that GitHub asks for. Errors: it is longer than this call waits.
     pub(super) fn asked(&mut self, request: &str, pause: Duration) -> ApiResult<Duration> {
-        if self.waited + pause > self.limits.patience || self.tries >= self.limits.attempts {
+        if self.waited + pause > self.limits.max_wait || self.tries >= self.limits.attempts {
             return Err(ApiError::Limited { request: request.to_owned(), wait: pause });
         }
         self.tries += 1;
         self.waited += pause;
         Ok(pause)
     }
-}
-
-/// Between half and one and a half times the pause.
-pub(super) fn jittered(pause: Duration) -> Duration {
-    // The standard library seeds its hash maps from the system's randomness.
-    let random = RandomState::new().hash_one(pause) as f64 / u64::MAX as f64;
-    pause.mul_f64(0.5 + random)
 }
 
 /// How long to stay away, where the answer is a rate limit. GitHub: obey `retry-after`, else wait for the reset, else at

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use rand::{RngExt, SeedableRng};
 
-use super::{Lane, PlannedCase, RunOrder, case_id};
+use super::{Arm, PlannedCase, RunOrder, case_id};
 use crate::model::{CaseId, Side};
 use crate::suite::Suite;
 
@@ -12,59 +12,59 @@ use crate::suite::Suite;
 #[derive(Clone, Debug)]
 pub struct RoundsPlan {
     /// Base, head and, if any case is a control, the base once more: same tree, same build, only those cases.
-    pub lanes: Vec<Lane>,
+    pub arms: Vec<Arm>,
     /// The base's cases in its order, then those that only the head has.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<CasePair>,
     pub order: RunOrder,
 }
 
-/// One case on each lane that has it.
+/// One case on each arm that has it.
 #[derive(Clone, Debug)]
-pub struct Pair {
-    /// In the order of the lanes.
+pub struct CasePair {
+    /// In the order of the arms.
     pub cases: Vec<PlannedCase>,
 }
 
-impl Pair {
-    /// The same on every lane.
+impl CasePair {
+    /// The same on every arm.
     pub fn id(&self) -> &CaseId {
         &self.cases[0].id
     }
 
     /// Whether there is anything to compare. What only one side has is measured once, so that it is known to work.
     pub fn is_comparable(&self) -> bool {
-        self.cases.iter().filter(|case| case.lane < 2).count() == 2
+        self.cases.iter().filter(|case| case.arm < 2).count() == 2
     }
 }
 
 impl RoundsPlan {
-    /// `controls`: cases that are measured on a third lane too, the base against itself; those that are not on both
+    /// `controls`: cases that are measured on a third arm too, the base against itself; those that are not on both
     /// sides are left out. See [`choose_controls`].
     pub fn new(base: &Suite, head: &Suite, controls: &[CaseId], order: impl Into<RunOrder>) -> Self {
-        let mut lanes = vec![Lane::new(Some(Side::Base), base), Lane::new(Some(Side::Head), head)];
-        let heads = lanes[1].cases(1);
+        let mut arms = vec![Arm::new(Some(Side::Base), base), Arm::new(Some(Side::Head), head)];
+        let heads = arms[1].cases(1);
         let mut place: HashMap<CaseId, usize> =
             heads.iter().enumerate().map(|(index, case)| (case.id.clone(), index)).collect();
         let mut heads: Vec<Option<PlannedCase>> = heads.into_iter().map(Some).collect();
         let controls: HashSet<&CaseId> = controls.iter().collect();
         let mut pairs = Vec::new();
-        for case in lanes[0].cases(0) {
+        for case in arms[0].cases(0) {
             let head = place.remove(&case.id).and_then(|index| heads[index].take());
             let control = (head.is_some() && controls.contains(&case.id))
-                .then(|| PlannedCase { lane: 2, ..case.clone() });
-            pairs.push(Pair { cases: [Some(case), head, control].into_iter().flatten().collect() });
+                .then(|| PlannedCase { arm: 2, ..case.clone() });
+            pairs.push(CasePair { cases: [Some(case), head, control].into_iter().flatten().collect() });
         }
-        pairs.extend(heads.into_iter().flatten().map(|case| Pair { cases: vec![case] }));
+        pairs.extend(heads.into_iter().flatten().map(|case| CasePair { cases: vec![case] }));
         let on_control = |id: &str| {
-            let mut cases = pairs.iter().flat_map(|pair| &pair.cases).filter(|case| case.lane == 2);
+            let mut cases = pairs.iter().flat_map(|pair| &pair.cases).filter(|case| case.arm == 2);
             cases.any(|case| case.benchmark.id.as_str() == id)
         };
-        let benchmarks = lanes[0].benchmarks.iter().filter(|benchmark| on_control(benchmark.id.as_str()));
-        let control = Lane { side: Some(Side::Control), benchmarks: benchmarks.cloned().collect() };
+        let benchmarks = arms[0].benchmarks.iter().filter(|benchmark| on_control(benchmark.id.as_str()));
+        let control = Arm { side: Some(Side::Control), benchmarks: benchmarks.cloned().collect() };
         if !control.benchmarks.is_empty() {
-            lanes.push(control);
+            arms.push(control);
         }
-        Self { lanes, pairs, order: order.into() }
+        Self { arms, pairs, order: order.into() }
     }
 
     /// Pairs that have both sides.
@@ -72,9 +72,9 @@ impl RoundsPlan {
         self.pairs.iter().filter(|pair| pair.is_comparable()).count()
     }
 
-    /// The planned cases of one lane, in the order in which they stand in its record.
-    pub fn of_lane(&self, lane: usize) -> impl Iterator<Item = &PlannedCase> {
-        self.pairs.iter().flat_map(|pair| &pair.cases).filter(move |case| case.lane == lane)
+    /// The planned cases of one arm, in the order in which they stand in its record.
+    pub fn of_arm(&self, arm: usize) -> impl Iterator<Item = &PlannedCase> {
+        self.pairs.iter().flat_map(|pair| &pair.cases).filter(move |case| case.arm == arm)
     }
 }
 
@@ -116,33 +116,33 @@ mod tests {
         Suite::new("s", Source::Builtin, names.iter().map(benchmark).collect())
     }
 
-    fn lanes(plan: &RoundsPlan) -> Vec<Vec<usize>> {
-        plan.pairs.iter().map(|pair| pair.cases.iter().map(|case| case.lane).collect()).collect()
+    fn arms(plan: &RoundsPlan) -> Vec<Vec<usize>> {
+        plan.pairs.iter().map(|pair| pair.cases.iter().map(|case| case.arm).collect()).collect()
     }
 
     #[test]
-    fn controls_are_measured_on_a_third_lane_and_only_where_both_sides_have_the_case() {
+    fn controls_are_measured_on_a_third_arm_and_only_where_both_sides_have_the_case() {
         let (base, head) = (suite(&["s/a", "s/gone", "s/b"]), suite(&["s/new", "s/b", "s/a"]));
         let common = common_cases(&base, &head);
         let names: Vec<_> = common.iter().map(|id| id.benchmark.as_str()).collect();
         assert_eq!(names, ["s/a", "s/b"]);
         let gone = case_id(&base.benchmarks[1], &Default::default());
         let plan = RoundsPlan::new(&base, &head, &[common[1].clone(), gone], 1);
-        assert_eq!(lanes(&plan), [vec![0, 1], vec![0], vec![0, 1, 2], vec![1]]);
+        assert_eq!(arms(&plan), [vec![0, 1], vec![0], vec![0, 1, 2], vec![1]]);
         assert_eq!(plan.comparable(), 2);
-        let sides: Vec<_> = plan.lanes.iter().map(|lane| lane.side).collect();
+        let sides: Vec<_> = plan.arms.iter().map(|arm| arm.side).collect();
         assert_eq!(sides, [Some(Side::Base), Some(Side::Head), Some(Side::Control)]);
-        assert_eq!(plan.lanes[2].benchmarks.len(), 1);
+        assert_eq!(plan.arms[2].benchmarks.len(), 1);
         assert_eq!(
-            plan.of_lane(1).map(|case| case.id.benchmark.name()).collect::<Vec<_>>(),
+            plan.of_arm(1).map(|case| case.id.benchmark.name()).collect::<Vec<_>>(),
             ["a", "b", "new"]
         );
     }
 
     #[test]
-    fn without_controls_there_are_two_lanes() {
+    fn without_controls_there_are_two_arms() {
         let plan = RoundsPlan::new(&suite(&["s/a"]), &suite(&["s/a"]), &[], 1);
-        assert_eq!((plan.lanes.len(), lanes(&plan)), (2, vec![vec![0, 1]]));
+        assert_eq!((plan.arms.len(), arms(&plan)), (2, vec![vec![0, 1]]));
     }
 
     #[test]

@@ -1,21 +1,21 @@
-//! What both ways of running do with their hands: builds, single processes, the command after a timeout.
+//! Starts what a run needs: builds, single processes, the command after a timeout.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::arm::ArmRecorder;
 use super::build::{self, step_launch};
 use super::environment;
 use super::event::Observer;
-use super::executor::{End, Execution, Executor, Launch, StagePlan, Stop};
-use super::lane::LaneRun;
+use super::executor::{Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
 use super::nothing;
 use super::temporary::Temporary;
 use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{Outcome, Params, ProcessEnd, Result, Stage, Thermal, Timing};
-use crate::plan::{Lane, PlannedCase};
+use crate::suite::plan::{Arm, PlannedCase};
 
 /// Starts processes of a plan, one at a time.
-pub struct Hands<'a> {
+pub struct Launcher<'a> {
     pub executor: &'a mut dyn Executor,
     pub observer: &'a mut dyn Observer,
     pub binary: PathBuf,
@@ -29,20 +29,21 @@ pub fn deadline(seconds: f64) -> Option<Instant> {
     (seconds > 0.0).then(|| Instant::now() + Duration::from_secs_f64(seconds.min(1e9)))
 }
 
-impl Hands<'_> {
-    /// Runs each build step of a lane once. A failed build settles its benchmark's cases.
-    pub fn build_all(&mut self, plan: &Lane, lane: &mut LaneRun) -> Result<Option<Stop>> {
+impl Launcher<'_> {
+    /// Runs each build step of a arm once. A failed build settles its benchmark's cases.
+    pub fn build_all(&mut self, plan: &Arm, arm: &mut ArmRecorder) -> Result<Option<StopReason>> {
         let mut built: Vec<(crate::suite::Build, Option<Outcome>)> = Vec::new();
         for benchmark in &plan.benchmarks {
             let id = benchmark.id.to_string();
-            let Some(build) = benchmark.build.as_ref().filter(|_| !lane.settled.contains_key(&id)) else {
+            let Some(build) = benchmark.build.as_ref().filter(|_| !arm.decided_early.contains_key(&id))
+            else {
                 continue;
             };
             let outcome = match built.iter().find(|(other, _)| other == build) {
                 Some((_, outcome)) => outcome.clone(),
                 None => {
                     let step = (&**benchmark, build);
-                    let outcome = match build::build(self.executor, self.observer, step, lane, self.until)? {
+                    let outcome = match build::build(self.executor, self.observer, step, arm, self.until)? {
                         Ok(outcome) => outcome,
                         Err(stop) => return Ok(Some(stop)),
                     };
@@ -51,11 +52,11 @@ impl Hands<'_> {
                 }
             };
             if let Some(outcome) = outcome {
-                lane.settled.insert(id, outcome);
+                arm.decided_early.insert(id, outcome);
             }
         }
-        for benchmark in plan.benchmarks.iter().filter(|it| !lane.settled.contains_key(it.id.as_str())) {
-            nothing::time_start(self.executor, benchmark, &mut lane.starts);
+        for benchmark in plan.benchmarks.iter().filter(|it| !arm.decided_early.contains_key(it.id.as_str())) {
+            nothing::time_start(self.executor, benchmark, &mut arm.starts);
         }
         Ok(None)
     }
@@ -63,7 +64,7 @@ impl Hands<'_> {
     /// Calls the user's command after a timeout, so that the next process finds a device that works.
     pub fn after_timeout(&mut self, execution: &Execution, case: &PlannedCase) -> Option<ProcessEnd> {
         let (argv, dir) = &self.after_timeout;
-        if argv.is_empty() || !matches!(execution.stopped, Some(Stop::Stage { .. })) {
+        if argv.is_empty() || !matches!(execution.stopped, Some(StopReason::Stage { .. })) {
             return None;
         }
         let launch = step_launch(&case.benchmark, argv.clone(), dir.clone(), Stage::Teardown, self.until);
@@ -71,10 +72,10 @@ impl Hands<'_> {
         match execution.end {
             // The user's interrupt came first: it was never started.
             _ if execution.stopped.is_some() => None,
-            End::Process(end) => Some(end),
+            ExecutionEnd::Process(end) => Some(end),
             // As a shell says it of a command that it cannot start.
-            End::NotStarted { .. } => Some(ProcessEnd::Exit(127)),
-            End::Lost => Some(ProcessEnd::Signal(9)),
+            ExecutionEnd::NotStarted { .. } => Some(ProcessEnd::Exit(127)),
+            ExecutionEnd::SupervisorDied => Some(ProcessEnd::Signal(9)),
         }
     }
 

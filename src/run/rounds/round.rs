@@ -2,29 +2,29 @@
 
 use std::time::{Instant, SystemTime};
 
-use super::Watch;
+use super::ConditionsProbe;
 use crate::model::{Conditions, Params, ProcessEnd, Result};
-use crate::plan::{PlannedCase, RoundsPlan, Turn};
-use crate::run::draft::Around;
+use crate::run::arm::{ArmRecorder, slug};
+use crate::run::case_record::ProcessContext;
 use crate::run::event::Progress;
-use crate::run::executor::{Execution, Stop};
-use crate::run::hands::Hands;
-use crate::run::lane::{LaneRun, slug};
-use crate::run::share::split_by_case;
+use crate::run::executor::{Execution, StopReason};
+use crate::run::launcher::Launcher;
+use crate::run::shared_process::split_by_case;
+use crate::suite::plan::{PlannedCase, PlannedProcess, RoundsPlan};
 
 /// What one round is to be.
 pub struct Round<'a> {
     pub plan: &'a RoundsPlan,
     pub round: u32,
     /// The processes, who goes first first.
-    pub starts: Vec<Start>,
+    pub starts: Vec<ProcessStart>,
     /// Base and head take turns.
     pub lockstep: bool,
 }
 
 /// One process of a round.
-pub struct Start {
-    pub lane: usize,
+pub struct ProcessStart {
+    pub arm: usize,
     /// What it measures; more than one point where they share it. Never empty.
     pub points: Vec<Point>,
 }
@@ -38,26 +38,26 @@ pub struct Point {
     /// The index that the process has within its case.
     pub process: u32,
     /// Measured because the other side's process measures it too, and in no record.
-    pub unkept: bool,
+    pub discarded: bool,
 }
 
 /// What came of a round.
-pub struct Taken {
+pub struct RoundResult {
     /// All that took part, or fewer where it was cut short.
-    pub processes: Vec<Process>,
+    pub processes: Vec<CaseProcess>,
     /// Wall seconds, with whatever was needed to start and end the processes.
     pub seconds: f64,
     /// What cut it short: then nothing of it counts.
-    pub stop: Option<Stop>,
+    pub stop: Option<StopReason>,
 }
 
 /// What one case has of a process that ended by itself, or was ended for what it did.
-pub struct Process {
+pub struct CaseProcess {
     pub pair: usize,
-    /// Index into [`crate::plan::Pair::cases`].
+    /// Index into [`crate::suite::plan::CasePair::cases`].
     pub case: usize,
     pub execution: Execution,
-    pub around: Around,
+    pub context: ProcessContext,
 }
 
 /// Where the progress of a round stands: processes done, and in all.
@@ -67,17 +67,17 @@ pub struct Counter {
 }
 
 /// A round under way.
-pub struct Sitting<'s, 'h> {
-    pub hands: &'s mut Hands<'h>,
-    pub watch: Option<&'s mut (dyn Watch + 's)>,
-    pub lanes: &'s [LaneRun],
+pub struct RoundRun<'s, 'h> {
+    pub launcher: &'s mut Launcher<'h>,
+    pub probe: Option<&'s mut (dyn ConditionsProbe + 's)>,
+    pub arms: &'s [ArmRecorder],
     pub round: &'s Round<'s>,
     pub counter: &'s mut Counter,
-    pub taken: Taken,
+    pub taken: RoundResult,
 }
 
 /// How a process was run, for all the cases that it measured.
-pub struct Ran {
+pub struct ProcessRun {
     pub started: SystemTime,
     pub slot: u8,
     pub lockstep: bool,
@@ -88,25 +88,25 @@ pub struct Ran {
 /// Gives each case of a round its process. All of them run, also after one that failed: whether the other side works is
 /// what the reader asks next.
 pub fn carry_out<'s>(
-    hands: &'s mut Hands<'_>,
-    watch: Option<&'s mut (dyn Watch + 's)>,
-    lanes: &'s [LaneRun],
+    launcher: &'s mut Launcher<'_>,
+    probe: Option<&'s mut (dyn ConditionsProbe + 's)>,
+    arms: &'s [ArmRecorder],
     round: &'s Round<'s>,
     counter: &'s mut Counter,
-) -> Result<Taken> {
+) -> Result<RoundResult> {
     let began = Instant::now();
-    let taken = Taken { processes: Vec::new(), seconds: 0.0, stop: None };
-    let mut sitting = Sitting { hands, watch, lanes, round, counter, taken };
+    let taken = RoundResult { processes: Vec::new(), seconds: 0.0, stop: None };
+    let mut run = RoundRun { launcher, probe, arms, round, counter, taken };
     match round.lockstep {
-        true => sitting.in_turns()?,
-        false => sitting.one_after_the_other()?,
+        true => run.in_turns()?,
+        false => run.one_after_the_other()?,
     }
-    let mut taken = sitting.taken;
+    let mut taken = run.taken;
     taken.seconds = began.elapsed().as_secs_f64();
     Ok(taken)
 }
 
-impl<'s> Sitting<'s, '_> {
+impl<'s> RoundRun<'s, '_> {
     fn one_after_the_other(&mut self) -> Result<()> {
         for (slot, start) in self.round.starts.iter().enumerate() {
             self.alone(start, slot as u8)?;
@@ -118,21 +118,25 @@ impl<'s> Sitting<'s, '_> {
     }
 
     /// One process, with nothing of ours beside it.
-    pub fn alone(&mut self, start: &Start, slot: u8) -> Result<()> {
+    pub fn alone(&mut self, start: &ProcessStart, slot: u8) -> Result<()> {
         self.tell_start(start);
         let started = SystemTime::now();
-        if let Some(watch) = &mut self.watch {
-            watch.begin();
+        if let Some(probe) = &mut self.probe {
+            probe.begin();
         }
         let case = self.planned(&start.points[0]);
-        let execution = self.hands.process(case, start.points[0].process, &self.shared(start));
-        let looked = self.watch.as_mut().map(|watch| watch.end(execution.cpu_seconds, execution.seconds));
+        let execution = self.launcher.process(case, start.points[0].process, &self.shared(start));
+        let looked = self.probe.as_mut().map(|probe| probe.end(execution.cpu_seconds, execution.seconds));
         let conditions = looked.flatten();
-        let after_timeout = self.hands.after_timeout(&execution, case);
+        let after_timeout = self.launcher.after_timeout(&execution, case);
         self.tell_end(&execution);
         self.log(start, &execution, "")?;
         if !self.stops(&execution) {
-            self.keep(start, execution, Ran { started, slot, lockstep: false, conditions, after_timeout });
+            self.keep(
+                start,
+                execution,
+                ProcessRun { started, slot, lockstep: false, conditions, after_timeout },
+            );
         }
         Ok(())
     }
@@ -143,7 +147,7 @@ impl<'s> Sitting<'s, '_> {
     }
 
     /// The points of a shared process; none for one that has a case to itself.
-    fn shared(&self, start: &Start) -> Vec<Params> {
+    fn shared(&self, start: &ProcessStart) -> Vec<Params> {
         match start.points.as_slice() {
             [_] => Vec::new(),
             points => points.iter().map(|point| self.planned(point).id.params.clone()).collect(),
@@ -152,45 +156,48 @@ impl<'s> Sitting<'s, '_> {
 
     /// An interrupt or a deadline: nothing of the round counts.
     pub fn stops(&mut self, execution: &Execution) -> bool {
-        let Some(stop @ (Stop::Interrupt(_) | Stop::RunDeadline)) = execution.stopped else { return false };
+        let Some(stop @ (StopReason::Interrupt(_) | StopReason::RunDeadline)) = execution.stopped else {
+            return false;
+        };
         self.taken.stop = Some(stop);
         true
     }
 
     /// Gives each case of a process what is its own.
-    pub fn keep(&mut self, start: &Start, execution: Execution, ran: Ran) {
+    pub fn keep(&mut self, start: &ProcessStart, execution: Execution, ran: ProcessRun) {
         let parts = match start.points.len() {
             1 => vec![execution],
             points => split_by_case(&execution, points),
         };
-        for (point, execution) in start.points.iter().zip(parts).filter(|(point, _)| !point.unkept) {
+        for (point, execution) in start.points.iter().zip(parts).filter(|(point, _)| !point.discarded) {
             let Point { pair, case, process, .. } = *point;
-            let turn = Turn { case, process, round: self.round.round, slot: ran.slot };
+            let turn = PlannedProcess { case, process, round: self.round.round, slot: ran.slot };
             // Of those that share a process it was the doing of one.
-            let timed_out = matches!(execution.stopped, Some(Stop::Stage { .. }));
+            let timed_out = matches!(execution.stopped, Some(StopReason::Stage { .. }));
             let after_timeout = ran.after_timeout.filter(|_| timed_out);
-            let Ran { started, lockstep, .. } = ran;
+            let ProcessRun { started, lockstep, .. } = ran;
             let conditions = ran.conditions.clone();
-            let around = Around { started, turn, interleaved: true, lockstep, after_timeout, conditions };
-            self.taken.processes.push(Process { pair, case, execution, around });
+            let context =
+                ProcessContext { started, turn, interleaved: true, lockstep, after_timeout, conditions };
+            self.taken.processes.push(CaseProcess { pair, case, execution, context });
         }
     }
 
-    pub fn tell_start(&mut self, start: &Start) {
+    pub fn tell_start(&mut self, start: &ProcessStart) {
         let (plan, point) = (self.round.plan, &start.points[0]);
-        let (id, side) = (&plan.pairs[point.pair].cases[point.case].id, self.lanes[start.lane].side);
+        let (id, side) = (&plan.pairs[point.pair].cases[point.case].id, self.arms[start.arm].side);
         let (process, done, total) = (point.process, self.counter.done, self.counter.total);
-        self.hands.observer.on(&Progress::ProcessStarted { id, side, process, of: 0, done, total });
+        self.launcher.observer.on(&Progress::ProcessStarted { id, side, process, of: 0, done, total });
     }
 
     pub fn tell_end(&mut self, execution: &Execution) {
         self.counter.done += 1;
         let (seconds, done, total) = (execution.seconds, self.counter.done, self.counter.total);
-        self.hands.observer.on(&Progress::ProcessEnded { seconds, done, total });
+        self.launcher.observer.on(&Progress::ProcessEnded { seconds, done, total });
     }
 
     /// Writes down what a process printed; a shared one bears the name of its benchmark.
-    pub fn log(&self, start: &Start, execution: &Execution, mark: &str) -> Result<()> {
+    pub fn log(&self, start: &ProcessStart, execution: &Execution, mark: &str) -> Result<()> {
         let point = &start.points[0];
         let id = &self.planned(point).id;
         let name = match start.points.len() {
@@ -198,6 +205,6 @@ impl<'s> Sitting<'s, '_> {
             _ => slug(id.benchmark.as_str()),
         };
         let name = format!("{:03}-{name}.{}{mark}", point.pair, point.process);
-        self.lanes[start.lane].log(&name, execution)
+        self.arms[start.arm].log(&name, execution)
     }
 }

@@ -7,11 +7,11 @@ use std::os::unix::net::UnixStream;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use super::capture::Capture;
-use super::executor::{End, Execution, Launch, Stop};
-use super::lines::Lines;
+use super::executor::{Execution, ExecutionEnd, Launch, StopReason};
+use super::io::capture::Capture;
+use super::io::lines::Lines;
+use super::io::stream::{READS, Stream, read_report};
 use super::stages::StageClock;
-use super::stream::{READS, Stream, read_report};
 use crate::model::line::{Event, Order};
 use crate::model::{ProcessEnd, StageStatus};
 use crate::supervise::{self, Report};
@@ -30,7 +30,7 @@ pub enum Sign {
 }
 
 /// What is known so far of a running process.
-pub struct Watch {
+pub struct RunningProcess {
     supervisor: Child,
     control: UnixStream,
     channel: File,
@@ -41,13 +41,13 @@ pub struct Watch {
     takes_turns: bool,
     clock: StageClock,
     lines: Lines,
-    /// Events that [`Watch::signs`] has told of.
+    /// Events that [`RunningProcess::signs`] has told of.
     told: usize,
     stdout: (Option<Stream>, Capture),
     stderr: (Option<Stream>, Capture),
     /// Bytes of both when somebody last asked, and which of them had grown.
     told_output: (u64, u64, bool),
-    stopped: Option<Stop>,
+    stopped: Option<StopReason>,
     /// When a supervisor that was told to stop is no longer waited for.
     give_up: Option<Instant>,
     until: Option<Instant>,
@@ -57,7 +57,7 @@ pub struct Watch {
     over: Option<Instant>,
 }
 
-impl Watch {
+impl RunningProcess {
     /// `channel`: what the process writes its events to. `turns`: what it reads its turns from, held open here.
     pub fn new(
         launch: &Launch,
@@ -93,7 +93,7 @@ impl Watch {
         self.over.is_some()
     }
 
-    pub fn stopped(&self) -> Option<Stop> {
+    pub fn stopped(&self) -> Option<StopReason> {
         self.stopped
     }
 
@@ -184,19 +184,19 @@ impl Watch {
     pub fn check_deadlines(&mut self, now: Instant) {
         if self.clock.deadline().is_some_and(|deadline| now >= deadline) {
             let (stage, limit) = (self.clock.current(), self.clock.limit());
-            self.stop(Stop::Stage { stage, limit, spent: self.clock.spent(now) }, false);
+            self.stop(StopReason::Stage { stage, limit, spent: self.clock.spent(now) }, false);
         } else if self.until.is_some_and(|until| now >= until) {
-            self.stop(Stop::RunDeadline, false);
-        } else if self.lines.flooded() {
-            self.stop(Stop::Flood, false);
+            self.stop(StopReason::RunDeadline, false);
+        } else if self.lines.is_over_limit() {
+            self.stop(StopReason::OutputLimit, false);
         }
     }
 
     /// Tells the supervisor to end the child; the first reason stays. `again`: the user insists.
-    pub fn stop(&mut self, reason: Stop, again: bool) {
+    pub fn stop(&mut self, reason: StopReason, again: bool) {
         let word = match self.stopped {
             None => supervise::STOP,
-            Some(Stop::Interrupt(_)) if again => supervise::KILL,
+            Some(StopReason::Interrupt(_)) if again => supervise::KILL,
             Some(_) => return,
         };
         self.stopped.get_or_insert(reason);
@@ -270,12 +270,12 @@ impl Watch {
     }
 
     /// Everything that was seen. `blame`: why what looks like a good end is none.
-    pub fn finish(self, oom_killer: bool, blame: Option<Stop>) -> Execution {
+    pub fn finish(self, oom_killer: bool, blame: Option<StopReason>) -> Execution {
         let report = self.end();
         let stopped = self.stopped.or(blame);
         let ended_well = matches!(report, Some(Report::Ended { end: ProcessEnd::Exit(0), .. }));
         let status = match stopped {
-            Some(Stop::Stage { .. }) => StageStatus::TimedOut,
+            Some(StopReason::Stage { .. }) => StageStatus::TimedOut,
             None if ended_well => StageStatus::Completed,
             _ => StageStatus::Ended,
         };
@@ -285,7 +285,7 @@ impl Watch {
         };
         let (events, bad_line) = self.lines.finish();
         let mut execution = Execution {
-            end: End::Lost,
+            end: ExecutionEnd::SupervisorDied,
             seconds: 0.0,
             stopped,
             events,
@@ -303,10 +303,10 @@ impl Watch {
         match report {
             None => {}
             Some(Report::NotStarted { cause, not_found }) => {
-                execution.end = End::NotStarted { cause, not_found }
+                execution.end = ExecutionEnd::NotStarted { cause, not_found }
             }
             Some(Report::Ended { end, seconds, peak_rss_bytes, cpu_seconds, leftovers, survivors }) => {
-                execution.end = End::Process(end);
+                execution.end = ExecutionEnd::Process(end);
                 execution.seconds = seconds;
                 execution.peak_rss_bytes = Some(peak_rss_bytes);
                 execution.cpu_seconds = Some(cpu_seconds);

@@ -1,8 +1,8 @@
-//! The coin that orders the processes of a round.
+//! The random order of the processes of a round, by a recorded seed.
 //!
-//! The rule stands on it: with identical programs each round's difference is as likely as its negative because a fair
-//! coin, and nothing that was measured, said who goes first. So it is a hash of the seed, the case and the round, and
-//! depends on nothing else: not on which cases are still open, not on what ran before, not on where a run was cut.
+//! The statistics rely on it: with identical programs each round's difference is as likely as its negative, because chance
+//! and nothing that was measured decides who goes first. The order is therefore a hash of the seed, the case and the round,
+//! and depends on nothing else: not on which cases are still open, not on what ran before, not on where a run was cut.
 
 use sha2::{Digest, Sha256};
 

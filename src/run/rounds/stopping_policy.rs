@@ -1,12 +1,12 @@
-//! Who decides what is measured next, and what there is to decide by.
+//! The trait that decides what is measured next, and what it decides by.
 
 use crate::model::{Conditions, RunRecord};
-use crate::plan::RoundsPlan;
+use crate::suite::plan::RoundsPlan;
 
-/// Says before each round what it shall measure.
-pub trait Referee {
+/// Decides before each round what it measures (nvbench calls this a stopping criterion).
+pub trait StoppingPolicy {
     /// Called before the first round and after each.
-    fn next(&mut self, state: &RoundsState<'_>) -> Next;
+    fn next(&mut self, state: &RoundsState<'_>) -> NextRound;
 
     /// Asked before each pair of a round: `false` ends the round there, and the pairs not reached have a round less.
     /// The hook for a budget. Pairs that share their processes are measured if it may of each of them.
@@ -16,9 +16,9 @@ pub trait Referee {
     }
 }
 
-/// What a referee wants.
+/// The answer of a stopping policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextRound {
     /// One round of these pairs, by their index in the plan, in this order. Pairs that are closed are passed over, and
     /// a round in which nothing at all could be measured is the last.
     Measure(Vec<usize>),
@@ -72,8 +72,8 @@ impl RoundsState<'_> {
     }
 }
 
-/// Looks at what else the machine does while a process runs.
-pub trait Watch {
+/// Reads before and after a process what else the machine does.
+pub trait ConditionsProbe {
     /// Right before a process, or a lock-step pair, starts.
     fn begin(&mut self);
 

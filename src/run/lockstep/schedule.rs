@@ -69,7 +69,7 @@ pub enum TurnFault {
 
 /// What is to be done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub enum NextTurn {
     Wait,
     Give {
         side: usize,
@@ -80,7 +80,7 @@ pub(super) enum Next {
 }
 
 /// The token that goes to and fro.
-pub(super) struct Baton {
+pub struct TurnToken {
     turns: Turns,
     /// Pairs that were begun.
     pairs: u32,
@@ -100,7 +100,7 @@ struct Half {
     has_begun: bool,
 }
 
-impl Baton {
+impl TurnToken {
     pub fn new(turns: Turns) -> Self {
         let left = turns.iterations.max(1);
         let turns = Turns { first: turns.first.min(1), ..turns };
@@ -124,15 +124,15 @@ impl Baton {
         Ok(())
     }
 
-    pub fn next(&mut self, now: Instant) -> Next {
+    pub fn next(&mut self, now: Instant) -> NextTurn {
         if self.finished || self.holder.is_some() || self.sides.iter().any(|half| !half.waiting) {
-            return Next::Wait;
+            return NextTurn::Wait;
         }
         let (side, iterations) = match self.second.take() {
             Some(block) => block,
             None if self.is_enough() => {
                 self.finished = true;
-                return Next::Finish;
+                return NextTurn::Finish;
             }
             None => {
                 let iterations = self.size();
@@ -146,7 +146,7 @@ impl Baton {
         let half = &mut self.sides[side];
         (half.waiting, half.has_begun) = (false, true);
         self.holder = Some((side, iterations, now));
-        Next::Give { side, iterations }
+        NextTurn::Give { side, iterations }
     }
 
     /// True where it is ready and the other is not, or has the turn.
@@ -226,21 +226,21 @@ mod tests {
     /// The blocks in the order in which they are had: side and iterations. `seconds`: of an iteration of each side.
     fn play(turns: Turns, seconds: [f64; 2]) -> Vec<(usize, u32)> {
         let mut now = Instant::now();
-        let mut baton = Baton::new(turns);
+        let mut token = TurnToken::new(turns);
         let mut order = Vec::new();
-        baton.on_yield(1, now).unwrap();
-        assert_eq!(baton.next(now), Next::Wait, "one side alone does not begin");
-        baton.on_yield(0, now).unwrap();
+        token.on_yield(1, now).unwrap();
+        assert_eq!(token.next(now), NextTurn::Wait, "one side alone does not begin");
+        token.on_yield(0, now).unwrap();
         loop {
-            match baton.next(now) {
-                Next::Give { side, iterations } => {
+            match token.next(now) {
+                NextTurn::Give { side, iterations } => {
                     order.push((side, iterations));
-                    assert_eq!(baton.next(now), Next::Wait, "one turn at a time");
+                    assert_eq!(token.next(now), NextTurn::Wait, "one turn at a time");
                     now += Duration::from_secs_f64(seconds[side] * f64::from(iterations));
-                    baton.on_yield(side, now).unwrap();
+                    token.on_yield(side, now).unwrap();
                 }
-                Next::Finish => return order,
-                Next::Wait => panic!("nobody moves"),
+                NextTurn::Finish => return order,
+                NextTurn::Wait => panic!("nobody moves"),
             }
             assert!(order.len() < 1000, "it does not end");
         }
@@ -305,11 +305,11 @@ mod tests {
     #[test]
     fn a_turn_that_was_not_given_cannot_be_given_back() {
         let now = Instant::now();
-        let mut baton = Baton::new(Turns { first: 0, iterations: 12, duration: 0.0 });
-        baton.on_yield(0, now).unwrap();
-        assert_eq!(baton.on_yield(0, now), Err(TurnFault::NotItsTurn));
-        baton.on_yield(1, now).unwrap();
-        assert_eq!(baton.next(now), Next::Give { side: 0, iterations: 2 });
-        assert_eq!(baton.on_yield(1, now), Err(TurnFault::NotItsTurn));
+        let mut token = TurnToken::new(Turns { first: 0, iterations: 12, duration: 0.0 });
+        token.on_yield(0, now).unwrap();
+        assert_eq!(token.on_yield(0, now), Err(TurnFault::NotItsTurn));
+        token.on_yield(1, now).unwrap();
+        assert_eq!(token.next(now), NextTurn::Give { side: 0, iterations: 2 });
+        assert_eq!(token.on_yield(1, now), Err(TurnFault::NotItsTurn));
     }
 }

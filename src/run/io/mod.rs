@@ -1,0 +1,5 @@
+//! Reads what a child writes: output within bounds, events line by line.
+
+pub(super) mod capture;
+pub(super) mod lines;
+pub(super) mod stream;
