@@ -4,8 +4,8 @@ use std::path::{Component, Path};
 
 use super::request::LocalSuite;
 use super::stores::Stores;
-use crate::model::{Fault, Result, shell_word};
-use crate::suite::words::{advise, near};
+use crate::model::{Fault, Result, near, shell_word};
+use crate::suite::words::advise;
 use crate::trees::{Unknown, names_revision, why_unknown};
 
 /// The words of a comparison.

@@ -248,7 +248,7 @@ mod tests {
             shard: Some(Shard { index: 2, of: 3 }),
             ..SelectionRequest::default()
         };
-        assert_eq!(request.flags(), " --benchmark 'k/*' --benchmark a --param 'n=1,2' --shard 2/3");
+        assert_eq!(request.flags(), " --benchmark 'k/*' --benchmark a --param n=1,2 --shard 2/3");
         assert_eq!(SelectionRequest::default().flags(), "");
     }
 }

@@ -14,11 +14,11 @@ use crate::compare::{
     DecisionTrace, Group, Merged, Policy, SeqE, SideInput, VerdictDocument, compare_sides,
     decision_traces_of, named_sides, verdict_of,
 };
-use crate::model::{CaseId, Exit, Fault, Result, RunRecord};
+use crate::model::{CaseId, Exit, Fault, Result, RunRecord, near};
 use crate::report::explain::{self, Explained, Rowless};
 use crate::report::{self, Input, Options, Style};
 use crate::store::write_atomically;
-use crate::suite::words::{listed, near};
+use crate::suite::words::listed;
 use crate::suite::{Benchmark, fitting};
 
 /// Explain why a case has its verdict: round by round, in words, figures and a picture

@@ -7,7 +7,6 @@ mod look;
 mod machines;
 mod next;
 mod template;
-mod wrap;
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -61,7 +60,7 @@ pub fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
 /// A gate that guards nothing must not look like one that does.
 fn last_words(found: bool, out: &mut impl Write) -> Result<Exit> {
     if !found {
-        let words = format!("\n{}{OF_YOURS}", wrap::paragraph("", NOTHING_OF_YOURS));
+        let words = format!("\n{}{OF_YOURS}", crate::report::paragraph("", NOTHING_OF_YOURS));
         wrote(out.write_all(words.as_bytes()))?;
     }
     Ok(Exit::Pass)

@@ -1,8 +1,8 @@
 //! The flags of a comparison of two commits.
 
 use crate::app::request::RoundsRequest;
-use crate::model::{Fault, Interleaving, Result};
-use crate::suite::words::{near, parse_seconds};
+use crate::model::{Fault, Interleaving, Result, near};
+use crate::suite::words::parse_seconds;
 
 /// How a comparison of two commits is measured.
 #[derive(clap::Args, Clone, Debug, Default)]

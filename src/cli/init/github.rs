@@ -7,11 +7,11 @@ use super::action::ActionRef;
 use super::machines::{USUAL_LABELS, own_labels, parts, runner_labels};
 use super::next::{self, Circumstances};
 use super::template::{Facts, Forks, workflows};
-use super::wrap::paragraph;
 use super::{linter, shown_from_here};
 use crate::cli::terminal::write::wrote;
 use crate::machine::open_repository;
 use crate::model::{Exit, Fault, Result, Shard};
+use crate::report::paragraph;
 
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct GithubArgs {

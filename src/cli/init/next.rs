@@ -3,7 +3,7 @@
 use super::action::ActionRef;
 use super::machines::{Part, USUAL_LABELS};
 use super::template::{Facts, Forks};
-use super::wrap::paragraph;
+use crate::report::paragraph;
 
 /// What is not in the workflows themselves.
 pub struct Circumstances {
