@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::compare::CompareArgs;
-use super::comparison::{kept_folder, read_checked};
+use super::kept_comparison::{kept_folder, read_checked};
+use super::request::CommitsRequest;
 use crate::model::{Comparison, Fault, Result, RunRecord};
 use crate::store::ComparisonFolder;
 use crate::trees::{self, Range, Revision, Sides};
@@ -19,12 +19,12 @@ pub struct Resumed {
 
 impl Resumed {
     /// Refuses flags that would make it another comparison, rather than passing over them.
-    pub fn allows(&self, args: &CompareArgs) -> Result<()> {
+    pub fn allows(&self, request: &CommitsRequest) -> Result<()> {
         let begun = &self.comparison;
-        let threshold = args.settings.overrides()?.threshold;
+        let threshold = request.settings.overrides.threshold;
         let differs = [
-            (args.rounds.order_seed.is_some_and(|seed| seed != begun.seed), "--order-seed"),
-            (args.rounds.interleave.is_some_and(|mode| mode != begun.interleaving), "--interleave"),
+            (request.rounds.order_seed.is_some_and(|seed| seed != begun.seed), "--order-seed"),
+            (request.rounds.interleave.is_some_and(|mode| mode != begun.interleaving), "--interleave"),
             (threshold.is_some() && threshold != begun.policy.threshold, "--threshold"),
         ];
         match differs.into_iter().find(|(differs, _)| *differs) {
