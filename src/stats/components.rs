@@ -200,8 +200,8 @@ mod tests {
         let (count, between, late) = (12, 0.5, 0.8);
         let (mut differences, mut lates, mut samples) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..4000 {
-            let mut place = |location_shift: f64| {
-                let one = process(location_shift + between * normal(), 0.3, count, &mut normal);
+            let mut place = |shift: f64| {
+                let one = process(shift + between * normal(), 0.3, count, &mut normal);
                 samples.push(one.clone());
                 midmean(&mut one.clone()).unwrap()
             };

@@ -194,11 +194,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_shift_moves_the_centre_and_leaves_the_spread(values in values(), location_shift in -1e6..1e6_f64) {
-            let moved: Vec<f64> = values.iter().map(|value| value + location_shift).collect();
+        fn a_shift_moves_the_centre_and_leaves_the_spread(values in values(), shift in -1e6..1e6_f64) {
+            let moved: Vec<f64> = values.iter().map(|value| value + shift).collect();
             let (was, is) = (summarize([&values[..]], &[]).unwrap(), summarize([&moved[..]], &[]).unwrap());
-            prop_assert!((is.mean - was.mean - location_shift).abs() < 1e-8);
-            prop_assert!((is.median - was.median - location_shift).abs() < 1e-8);
+            prop_assert!((is.mean - was.mean - shift).abs() < 1e-8);
+            prop_assert!((is.median - was.median - shift).abs() < 1e-8);
             prop_assert!((is.stddev.unwrap_or(0.0) - was.stddev.unwrap_or(0.0)).abs() < 1e-8);
         }
 

@@ -76,8 +76,8 @@ pub fn tries(
                     Length::Drawn(_) => there.get((place * there.len() as f64) as usize),
                 };
                 let Some(taken) = taken else { continue };
-                let location_shift = if planted.contains(&at) { row.effect } else { 0.0 };
-                differences[at].push(if heads[row.case] { *taken } else { -taken } + location_shift);
+                let shift = if planted.contains(&at) { row.effect } else { 0.0 };
+                differences[at].push(if heads[row.case] { *taken } else { -taken } + shift);
             }
         }
         let series: Vec<Series> = rows

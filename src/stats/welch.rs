@@ -90,7 +90,7 @@ mod tests {
     struct Case {
         base: Vec<f64>,
         head: Vec<f64>,
-        location_shift: f64,
+        shift: f64,
         freedom: f64,
         interval_95: (f64, f64),
         interval_999: (f64, f64),
@@ -113,8 +113,8 @@ mod tests {
                 figures::close(low, theirs.0, 1e-10, "low");
                 figures::close(high, theirs.1, 1e-10, "high");
             }
-            figures::close(ours.p_above(case.location_shift), case.p_above, 1e-10, "p above");
-            figures::close(ours.p_below(-case.location_shift), case.p_below, 1e-10, "p below");
+            figures::close(ours.p_above(case.shift), case.p_above, 1e-10, "p above");
+            figures::close(ours.p_below(-case.shift), case.p_below, 1e-10, "p below");
         }
     }
 
