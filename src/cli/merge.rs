@@ -1,17 +1,17 @@
 //! `gbench-ci merge`: what the jobs of a matrix measured becomes one answer. The parts are read as
-//! [`super::artifact`] reads what strangers packed: they come from other machines.
+//! [`crate::app::untrusted`] reads what strangers packed: they come from other machines.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::args::format_parser;
-use super::artifact::{Contents, read_folder, too_few};
-use super::ci::{FailOn, decide_by};
-use super::outputs;
 use super::terminal::style;
 use super::terminal::write::wrote;
+use crate::app::fail_on::{FailOn, decide_by};
 use crate::app::paths::shown;
+use crate::app::step_outputs;
 use crate::app::subject::MERGED;
+use crate::app::untrusted::{Contents, read_folder, too_few};
 use crate::compare::{Merged, MissingPart, merge_records};
 use crate::github::commands;
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
@@ -86,7 +86,7 @@ pub fn run(args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
 
 fn verdicts(args: &MergeArgs, contents: Contents, out: &mut impl Write) -> Result<Exit> {
     if let Some(job) = contents.all_untouched(args.expect, args.measured.as_deref()) {
-        outputs::of_untouched()?;
+        step_outputs::of_untouched()?;
         let words = job.untouched.as_ref().map(untouched_words).unwrap_or_default();
         say(args.format, &commands::line(&words), out)?;
         return Ok(Exit::Pass);
@@ -103,8 +103,8 @@ fn verdicts(args: &MergeArgs, contents: Contents, out: &mut impl Write) -> Resul
     wrote(page.render(&options, &mut report))?;
     let report_path = args.output.join("merged.md");
     write_atomically(&report_path, &report)?;
-    outputs::of_answer(conclusion, &counts)?;
-    outputs::set(&[("report", shown(&report_path))])?;
+    step_outputs::of_answer(conclusion, &counts)?;
+    step_outputs::set(&[("report", shown(&report_path))])?;
     let gate = print(&page, args, out)?;
     say(args.format, &format!("merged {}", shown(&path)), out)?;
     Ok(decide_by(&listed, &counts, conclusion, gate))

@@ -11,29 +11,29 @@ fn against(base: &str, run: RunSummary) -> RunSummary {
 
 const WHOLE: Looked = Looked { warnings: Vec::new(), unreadable: 0, cut_short: false, is_there: true };
 
-fn seen(runs: &[RunSummary], looked: &Looked) -> Reference {
-    let mut ledger = Ledger::default();
-    let _ = runs.iter().try_for_each(|run| ledger.see(run));
-    ledger.reference(looked)
+fn seen(runs: &[RunSummary], looked: &Looked) -> HistoryBase {
+    let mut statuses = ShardStatuses::default();
+    let _ = runs.iter().try_for_each(|run| statuses.add(run));
+    statuses.reference(looked)
 }
 
 /// Runs newest first: commit, shard, whether it was green; what they were judged against is not known.
-fn of(runs: &[(&str, &str, bool)]) -> Reference {
+fn of(runs: &[(&str, &str, bool)]) -> HistoryBase {
     let runs: Vec<RunSummary> = runs.iter().map(|(id, shard, green)| run(id, shard, *green)).collect();
     seen(&runs, &WHOLE)
 }
 
-fn green(id: &str) -> Reference {
-    Reference::Green(id.into())
+fn green(id: &str) -> HistoryBase {
+    HistoryBase::Green(id.into())
 }
 
-fn oldest(id: &str) -> Reference {
-    Reference::Oldest(id.into())
+fn oldest(id: &str) -> HistoryBase {
+    HistoryBase::Oldest(id.into())
 }
 
 #[test]
 fn the_newest_green_commit_is_the_reference_and_without_one_the_oldest() {
-    assert_eq!(of(&[]), Reference::Missing(NoReference::NoRun));
+    assert_eq!(of(&[]), HistoryBase::Missing(NoReference::NoRun));
     assert_eq!(of(&[("c", "", true), ("b", "", true)]), green("c"));
     assert_eq!(of(&[("c", "", false), ("b", "", true), ("a", "", true)]), green("b"));
     assert_eq!(of(&[("c", "", false), ("b", "", false), ("a", "", false)]), oldest("a"));
@@ -68,7 +68,7 @@ fn a_commit_is_cut_as_its_newest_run_was() {
 
 #[test]
 fn n15_the_reference_of_red_nights_outlives_the_run_that_made_it_green() {
-    let kept = Reference::Kept("g".into());
+    let kept = HistoryBase::Kept("g".into());
     let nights = [against("g", run("d", "", false)), against("g", run("c", "", false))];
     assert_eq!(seen(&nights, &WHOLE), kept);
     // However little of the history is left to read.
@@ -90,11 +90,11 @@ fn n15_a_push_and_a_commit_that_was_compared_with_itself_make_nothing_green() {
     };
     // The slow commit `s` is red; a push on top of it is as fast as its parent.
     let runs = [push("s", "t"), against("g", run("s", "", false)), against("f", run("g", "", true))];
-    assert_eq!(seen(&runs, &WHOLE), Reference::Kept("g".into()));
+    assert_eq!(seen(&runs, &WHOLE), HistoryBase::Kept("g".into()));
     assert_eq!(seen(&[push("a", "b"), push("z", "a")], &WHOLE), oldest("a"));
     // As an older version left it that had lost its history.
     let lie = against("s", run("s", "", true));
-    assert_eq!(seen(&[lie.clone(), runs[1].clone()], &WHOLE), Reference::Kept("g".into()));
+    assert_eq!(seen(&[lie.clone(), runs[1].clone()], &WHOLE), HistoryBase::Kept("g".into()));
     assert_eq!(seen(&[lie], &WHOLE), oldest("s"));
     // Who starts it by hand, or publishes it by hand, accepts it.
     for started in [Started::Other, Started::Nowhere] {
@@ -103,13 +103,13 @@ fn n15_a_push_and_a_commit_that_was_compared_with_itself_make_nothing_green() {
     }
     // Outside of a job nothing is judged by the history.
     let outside = RunSummary { started: Started::Nowhere, ..against("s", run("t", "", true)) };
-    assert_eq!(seen(&[outside, runs[1].clone()], &WHOLE), Reference::Kept("g".into()));
+    assert_eq!(seen(&[outside, runs[1].clone()], &WHOLE), HistoryBase::Kept("g".into()));
 }
 
 #[test]
 fn n15_what_was_not_seen_is_never_taken_for_what_is_not_there() {
     let missing = |looked: &Looked, runs: &[RunSummary]| match seen(runs, looked) {
-        Reference::Missing(missing) => missing,
+        HistoryBase::Missing(missing) => missing,
         found => panic!("{found:?}"),
     };
     let red = [run("b", "", false)];

@@ -1,18 +1,20 @@
 //! What a measuring job left, read as if an enemy had packed it: a fork's pull request decides what is in its artifact.
 //!
 //! ```text
-//! zip      the archive's structure, strictly: one truth about what is in it
-//! folder   the same of a folder
-//! limits   how large a text may be, before it becomes a document
-//! check    what a document says of itself, held against its rows
+//! caps         how much an artifact may hold
+//! zip          the archive's structure, strictly: one truth about what is in it
+//! folder       the same of a folder
+//! json_limits  how large a text may be, before it becomes a document
+//! documents    what a document says of itself, held against its rows
 //! ```
 //!
 //! Nothing is written to disk, nothing is executed, no link is followed; only `job.json`, `verdict.json` and `merged.json`
 //! are looked at. About which pull request all this belongs to, nothing in here is believed.
 
-mod check;
+mod caps;
+mod documents;
 mod folder;
-mod limits;
+mod json_limits;
 mod zip;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,29 +23,9 @@ use std::path::Path;
 use crate::compare::{Conclusion, Merged, MissingPart, VerdictPart, merge_with, merged_job};
 use crate::model::{Fault, Job, Result};
 
-pub use check::{job, merged, verdict};
-
-/// Most files of an artifact.
-pub const FILES: usize = 2_000;
-/// Most bytes of one file, unpacked.
-pub const FILE: u64 = 32 << 20;
-/// Most bytes of all files together, unpacked; also of an archive itself.
-pub const ALL: u64 = 128 << 20;
-/// Most bytes of all documents together: what is made of them takes several times their room.
-pub const DOCUMENTS: usize = 64 << 20;
-/// A file of more than a MiB may not be packed more tightly than this.
-pub const RATIO: u64 = 200;
-/// Most folders in a path.
-pub const DEPTH: usize = 16;
-/// Most bytes of a path.
-pub const PATH: usize = 1_024;
-
-const NEXT: &str = "upload the folder of a comparison as gbench-ci left it, without its logs";
-
-/// Why an artifact is refused. `name`: the artifact's or the file's.
-fn refused(name: &str, what: impl std::fmt::Display) -> Fault {
-    Fault::at(name, format!("the artifact is refused: {what}"), NEXT)
-}
+pub use caps::{ALL, DEPTH, DOCUMENTS, FILE, FILES, PATH, RATIO};
+use caps::{Files, refused};
+pub use documents::{job, merged, verdict};
 
 /// What one or several artifacts hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,22 +41,10 @@ pub struct Contents {
     pub runs: Vec<String>,
 }
 
-/// Files by their names, and a way to read one: an archive or a folder.
-trait Files {
-    /// Relative, with `/`; each once.
-    fn names(&self) -> &[String];
-    /// Folders right below the root of which each should hold something; none of an archive.
-    fn folders(&self) -> &[String] {
-        &[]
-    }
-    /// At most [`FILE`] bytes, as text.
-    fn read(&self, name: &str) -> Result<String>;
-}
-
 /// Reads a zip archive of somebody else. `name`: the artifact's, for messages, and where there is no job for the label.
 ///
 /// Errors, exit code 2: anything that gbench-ci would not have packed; see the caps above.
-pub fn read_hostile(name: &str, archive: &[u8]) -> Result<Contents> {
+pub fn read_artifact(name: &str, archive: &[u8]) -> Result<Contents> {
     contents(name, &zip::Archive::open(name, archive)?)
 }
 
@@ -213,19 +183,20 @@ fn contents(name: &str, files: &impl Files) -> Result<Contents> {
             let Some(path) = path else { return Ok(None) };
             let text = files.read(path)?;
             bytes += text.len();
-            match bytes > DOCUMENTS {
-                true => {
-                    Err(refused(name, format!("its documents have more than {DOCUMENTS} bytes together")))
-                }
-                false => Ok(Some(text)),
+            if bytes > DOCUMENTS {
+                return Err(refused(
+                    name,
+                    format!("its documents have more than {DOCUMENTS} bytes together"),
+                ));
             }
+            Ok(Some(text))
         };
-        let job = read(&found.job)?.map(|text| check::job(&called, &text)).transpose()?;
+        let job = read(&found.job)?.map(|text| documents::job(&called, &text)).transpose()?;
         if let Some(text) = read(&found.merged)? {
-            let merged = check::merged(&called, &text)?;
+            let merged = documents::merged(&called, &text)?;
             contents.merged.push((called, merged, job));
         } else if let Some(text) = read(&found.verdict)? {
-            let verdict = check::verdict(&called, &text)?;
+            let verdict = documents::verdict(&called, &text)?;
             if job.is_some() && verdict.method.suite_file.is_some() {
                 let what = "its two sides were measured with a suite file that somebody chose, and a job is judged by its base's";
                 return Err(refused(&called, what));

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use git2::{Oid, Repository};
 
-use super::reference::Reference;
+use super::last_green::HistoryBase;
 use crate::github::{Context, PullRequest, Sha, WorkflowEvent};
 use crate::machine::open_repository;
 use crate::model::{BaseChoice, Fault, NoReference, Result};
@@ -13,9 +13,9 @@ use crate::suite::words::counted;
 use crate::trees::{self, Range};
 
 /// The two sides of the comparison.
-pub struct Chosen {
+pub struct BaseSelection {
     pub base: Sha,
-    pub head: Head,
+    pub head: JudgedHead,
     pub choice: BaseChoice,
     /// What is missing, where the commit is compared with itself because nothing else was found, and not because somebody
     /// wants it so.
@@ -23,13 +23,13 @@ pub struct Chosen {
 }
 
 /// What is judged.
-pub enum Head {
+pub enum JudgedHead {
     Commit(Sha),
     /// The working tree, on top of this commit.
     WorkingTree(Sha),
 }
 
-impl Head {
+impl JudgedHead {
     pub fn commit(&self) -> &str {
         match self {
             Self::Commit(sha) | Self::WorkingTree(sha) => sha.as_str(),
@@ -37,24 +37,24 @@ impl Head {
     }
 }
 
-impl Chosen {
+impl BaseSelection {
     /// As `gbench-ci compare` takes it; names have no place in it, so that none is misread.
     pub fn range(&self) -> String {
         match &self.head {
-            Head::Commit(head) => format!("{}..{head}", self.base),
-            Head::WorkingTree(_) => format!("{}..", self.base),
+            JudgedHead::Commit(head) => format!("{}..{head}", self.base),
+            JudgedHead::WorkingTree(_) => format!("{}..", self.base),
         }
     }
 }
 
 /// What the command line says about the base.
-pub struct Asked<'a> {
+pub(super) struct BaseRequest<'a> {
     pub base: Option<&'a str>,
     pub history: Option<&'a str>,
 }
 
 /// What asks a history, by its address.
-type Ask<'a> = dyn Fn(&str) -> Result<Reference> + 'a;
+type Ask<'a> = dyn Fn(&str) -> Result<HistoryBase> + 'a;
 
 /// A commit, and why it is the base.
 struct Found {
@@ -71,12 +71,12 @@ fn found(base: Oid, why: impl Into<String>) -> Found {
 /// Chooses by the event, or by git where there is none. `newest`: what a history has to be judged against.
 ///
 /// Errors: a commit that this clone does not hold, most often because the checkout was cut short; exit code 2.
-pub fn choose(
+pub(super) fn choose(
     folder: &Path,
     context: Option<&Context>,
-    asked: &Asked<'_>,
+    asked: &BaseRequest<'_>,
     newest: &Ask<'_>,
-) -> Result<Chosen> {
+) -> Result<BaseSelection> {
     if let Some(base) = asked.base.filter(|base| base.trim().is_empty() || base.contains("..")) {
         let next = "name one branch, tag or commit, or take the flag out";
         return Err(Fault::at_flag(format!("--base '{base}'"), "this is no single revision", next));
@@ -93,12 +93,12 @@ pub fn choose(
         None => commits.by_event(context, asked.history, newest)?,
     };
     let choice = BaseChoice { by_hand: asked.base.is_some(), ..commits.choice(found.base, &found.why) };
-    let head = Head::Commit(context.head.clone());
-    Ok(Chosen { base: sha(found.base)?, head, choice, missing: found.missing })
+    let head = JudgedHead::Commit(context.head.clone());
+    Ok(BaseSelection { base: sha(found.base)?, head, choice, missing: found.missing })
 }
 
 /// As `gbench-ci compare` without words, or with one.
-fn by_git(folder: &Path, asked: Option<&str>) -> Result<Chosen> {
+fn by_git(folder: &Path, asked: Option<&str>) -> Result<BaseSelection> {
     let sides = trees::resolve(folder, &Range::parse(asked))?;
     let base = parsed(&sides.base.commit)?;
     let repository = open_repository(folder)
@@ -117,9 +117,9 @@ fn by_git(folder: &Path, asked: Option<&str>) -> Result<Chosen> {
     };
     let by_hand = asked.is_some();
     let choice = BaseChoice { by_hand, ..commits.choice(commit_id(&base)?, &why) };
-    Ok(Chosen {
+    Ok(BaseSelection {
         base,
-        head: Head::WorkingTree(parsed(&sides.head.commit)?),
+        head: JudgedHead::WorkingTree(parsed(&sides.head.commit)?),
         choice,
         missing: (sides.are_the_same() && !by_hand).then_some(NoReference::NoChange),
     })
@@ -290,37 +290,37 @@ impl Commits<'_> {
         let of = context.branch.as_deref().map_or(String::new(), |branch| format!(" of {branch}"));
         let reference = newest(address)?;
         let (commit, what, mut why) = match &reference {
-            Reference::Green(commit) => {
+            HistoryBase::Green(commit) => {
                 let what = "the newest green commit of the history";
                 (commit, what, what.to_owned())
             }
-            Reference::Kept(commit) => (
+            HistoryBase::Kept(commit) => (
                 commit,
                 "the commit that the newest run in the history was judged against",
                 format!(
                     "what the newest run{of} in the history was judged against, because that run is not green"
                 ),
             ),
-            Reference::Oldest(commit) => (
+            HistoryBase::Oldest(commit) => (
                 commit,
                 "the oldest commit of the history",
                 format!("the commit of the oldest run in the history, because no run{of} is green yet"),
             ),
-            Reference::Missing(NoReference::NoRun) => {
+            HistoryBase::Missing(NoReference::NoRun) => {
                 let because = format!("the history holds no run{of} yet, or no more");
                 return Ok(self.itself(NoReference::NoRun, &because));
             }
-            Reference::Missing(missing) => return Ok(self.itself(*missing, missing.words())),
+            HistoryBase::Missing(missing) => return Ok(self.itself(*missing, missing.words())),
         };
         let base = commit_id(&parsed(commit)?)?;
         self.need(base, what)?;
         match reference {
-            Reference::Oldest(_) if base == self.head => {
+            HistoryBase::Oldest(_) if base == self.head => {
                 let because =
                     format!("no run{of} in the history is green yet, and the oldest is of this commit");
                 return Ok(self.itself(NoReference::OwnCommit, &because));
             }
-            Reference::Green(_) if base == self.head => why += ", which is this one: already judged green",
+            HistoryBase::Green(_) if base == self.head => why += ", which is this one: already judged green",
             _ if base == self.head => why += ", which is this commit",
             _ => {}
         }

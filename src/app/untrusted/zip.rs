@@ -10,7 +10,7 @@ use std::io::Read;
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
-use super::{ALL, DEPTH, FILE, FILES, Files, PATH, RATIO, refused};
+use super::caps::{ALL, DEPTH, FILE, FILES, Files, PATH, RATIO, refused};
 use crate::model::Result;
 
 const LOCAL: u32 = 0x0403_4b50;
@@ -30,7 +30,7 @@ const FILE_TYPE: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
 const DIRECTORY: u32 = 0o040_000;
 
-pub struct Archive<'a> {
+pub(super) struct Archive<'a> {
     name: String,
     files: BTreeMap<String, Entry<'a>>,
     names: Vec<String>,

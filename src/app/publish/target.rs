@@ -1,27 +1,27 @@
-//! Where a verdict is published: the repository, the commit, by whose leave.
+//! The target of a verdict: the repository, the commit, and whose token is used.
 
-use super::PublishArgs;
+use super::request::PublishRequest;
 use crate::app::github_client::{client_of, token};
 use crate::github::checks::external;
 use crate::github::{Client, Context, Identity, WorkflowEvent};
 use crate::model::{Exit, Fault, Result};
 
-/// A door to the event's repository.
-pub struct Place {
+/// The repository of the event, with a client for it.
+pub(super) struct PublishTarget {
     pub context: Context,
     pub client: Client,
     pub me: Identity,
 }
 
-impl Place {
+impl PublishTarget {
     /// Errors: no token, or one that cannot be used.
-    pub fn open(args: &PublishArgs, context: Context) -> Result<Self> {
+    pub fn open(request: &PublishRequest, context: Context) -> Result<Self> {
         if token()?.is_none() {
             let next = "give the step `env: { GBENCH_TOKEN: '${{ github.token }}' }`, or the action `token:`";
             return Err(unpublished("publish", "there is no token to publish with", next));
         }
         let client = client_of(&context.slug)?;
-        let me = match &args.login {
+        let me = match &request.login {
             Some(login) => Identity::named(login),
             None => Identity::of(&client)?,
         };
@@ -51,7 +51,7 @@ impl Place {
 }
 
 /// The page of the run that measured: of a `workflow_run` workflow it is the other one's.
-pub fn run_url(context: &Context) -> Option<String> {
+pub(super) fn run_url(context: &Context) -> Option<String> {
     match &context.workflow_run {
         Some(run) => Some(context.page_of(run.id, run.attempt)),
         None => context.run_url(),
@@ -61,7 +61,7 @@ pub fn run_url(context: &Context) -> Option<String> {
 /// The name of the check of one machine, and of all where there is no label. Branch protection knows a check by its name, so
 /// it holds nothing that changes. A run that no pull request started answers another question about the same commit, and has
 /// a check of its own.
-pub fn check_name(context: Option<&Context>, name: &str, label: &str) -> String {
+pub(super) fn check_name(context: Option<&Context>, name: &str, label: &str) -> String {
     let name = match context.map(|context| &context.event) {
         None | Some(WorkflowEvent::PullRequest | WorkflowEvent::MergeGroup | WorkflowEvent::WorkflowRun) => {
             name.to_owned()
@@ -82,8 +82,8 @@ pub fn gate_name(text: &str) -> std::result::Result<String, String> {
 }
 
 /// A fault that means: judged, but not told.
-pub fn unpublished(place: &str, what: impl std::fmt::Display, next: &str) -> Fault {
-    Fault::at(place, what, next).exits(Exit::Unpublished)
+pub(super) fn unpublished(target: &str, what: impl std::fmt::Display, next: &str) -> Fault {
+    Fault::at(target, what, next).exits(Exit::Unpublished)
 }
 
 #[cfg(test)]

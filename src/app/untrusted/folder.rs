@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 
-use super::{DEPTH, FILE, FILES, Files, refused};
+use super::caps::{DEPTH, FILE, FILES, Files, refused};
 use crate::model::{Fault, Result};
 
 /// Beside `results`, these hold a run's bulk: thousands of files that say nothing here.
 const BULK: [&str; 2] = ["logs", "profiles"];
 
-pub struct Folder {
+pub(super) struct Folder {
     root: PathBuf,
     names: Vec<String>,
     folders: Vec<String>,
@@ -89,7 +89,7 @@ impl Files for Folder {
 }
 
 /// The text of a regular file of at most [`FILE`] bytes.
-pub fn read_text(path: &Path) -> Result<String> {
+pub(super) fn read_text(path: &Path) -> Result<String> {
     let fault =
         |error: std::io::Error| Fault::at_path(path, format!("cannot be read: {error}"), "make it readable");
     // It may have become something else since it was listed: a link, or a pipe that never ends.

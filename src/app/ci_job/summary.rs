@@ -1,6 +1,6 @@
-//! What the job says elsewhere: the words of its summary and annotations.
+//! The job's own summary and annotations.
 
-use super::tell::Note;
+use super::note::RunnerNote;
 use crate::app::job_flags::shell_job_flags;
 use crate::compare::{Merged, VerdictDocument};
 use crate::github::Context;
@@ -9,8 +9,8 @@ use crate::model::{Fault, Job, NoReference};
 use crate::report::github::{self as render, PublishContext};
 
 /// The step's summary in Markdown: the whole report, and what it was measured against.
-pub fn step_summary(document: &VerdictDocument, job: &Job, context: Option<&Context>) -> String {
-    render::step_summary(&merged(document, job), &facts(job, context))
+pub(super) fn step_summary(document: &VerdictDocument, job: &Job, context: Option<&Context>) -> String {
+    render::step_summary(&merged(document, job), &publish_context(job, context))
 }
 
 fn merged(document: &VerdictDocument, job: &Job) -> Merged {
@@ -18,7 +18,7 @@ fn merged(document: &VerdictDocument, job: &Job) -> Merged {
 }
 
 /// Nothing that needs a token: what the event and the job say.
-fn facts(job: &Job, context: Option<&Context>) -> PublishContext {
+fn publish_context(job: &Job, context: Option<&Context>) -> PublishContext {
     let run_url = context.and_then(Context::run_url);
     PublishContext {
         gate: String::new(),
@@ -36,19 +36,20 @@ fn facts(job: &Job, context: Option<&Context>) -> PublishContext {
 }
 
 /// The page of a change that touches nothing that is measured.
-pub fn untouched_page(job: &Job, context: Option<&Context>) -> String {
+pub(super) fn untouched_page(job: &Job, context: Option<&Context>) -> String {
     let untouched = job.untouched.as_ref();
-    untouched.map_or(String::new(), |untouched| render::untouched(untouched, &facts(job, context), ""))
+    untouched
+        .map_or(String::new(), |untouched| render::untouched(untouched, &publish_context(job, context), ""))
 }
 
 /// The flags of a job for a shell, with a blank before each; its shard where it measured one.
-pub fn flags_of(job: &Job) -> String {
+pub(super) fn flags_of(job: &Job) -> String {
     let shard = job.shard.map_or(String::new(), |shard| format!(" --shard {shard}"));
     shell_job_flags(&job.flags) + &shard
 }
 
 /// The summary of a step that decided nothing.
-pub fn refused(fault: &Fault) -> String {
+pub(super) fn refused(fault: &Fault) -> String {
     let each = fault.each().map(|one| format!("{}: {}\nnext: {}", one.place, one.what, one.next));
     format!("### gbench-ci measured nothing\n\n{}", block(&each.collect::<Vec<_>>().join("\n\n")))
 }
@@ -61,18 +62,18 @@ fn block(text: &str) -> String {
 }
 
 /// What failed and what stayed open, gravest first, as annotations at its source.
-pub fn annotations(document: &VerdictDocument, job: &Job) -> Vec<Note> {
-    let remarks = render::annotations_of_log(&merged(document, job), &facts(job, None));
-    let note = |remark: render::LogAnnotation| {
-        let (path, line) = remark.place.unzip();
-        let level = if remark.failure { Level::Error } else { Level::Warning };
-        Note { level, path, line, title: remark.title, message: remark.message }
+pub(super) fn annotations(document: &VerdictDocument, job: &Job) -> Vec<RunnerNote> {
+    let annotations = render::annotations_of_log(&merged(document, job), &publish_context(job, None));
+    let note = |annotation: render::LogAnnotation| {
+        let (path, line) = annotation.place.unzip();
+        let level = if annotation.failure { Level::Error } else { Level::Warning };
+        RunnerNote { level, path, line, title: annotation.title, message: annotation.message }
     };
-    remarks.into_iter().map(note).collect()
+    annotations.into_iter().map(note).collect()
 }
 
 /// A commit that was compared with itself, for want of another: nothing is decided then.
-pub fn compared_with_itself(job: &Job, missing: NoReference) -> Note {
+pub(super) fn compared_with_itself(job: &Job, missing: NoReference) -> RunnerNote {
     let message = format!("base: {}\nnext: {}", job.base.why, missing.next());
-    Note { level: Level::Warning, path: None, line: None, title: "compared with itself".into(), message }
+    RunnerNote::warning("compared with itself", message)
 }

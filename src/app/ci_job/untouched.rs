@@ -1,16 +1,14 @@
 //! A change that touches nothing of what the suite measures, where the base's suite file says what that is (`[gate] paths`):
 //! nothing is measured, and everybody is told so. What the change itself says about it is not asked.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use git2::{DiffOptions, Repository, Tree};
 
-use super::base::Chosen;
-use super::tell::Note;
-use crate::app::paths::{project_root, shown};
-use crate::cli::terminal::write::wrote;
+use super::base::BaseSelection;
+use super::note::RunnerNote;
+use crate::app::paths::project_root;
 use crate::github::commands::Level;
 use crate::github::{Context, WorkflowEvent};
 use crate::machine::open_repository;
@@ -21,10 +19,10 @@ use crate::suite::{self, Benchmark, Suite};
 
 /// Whether the change leaves alone all that the base's suite measures. `None`: it does not, or nobody has said what that is.
 /// A base that somebody chose is compared in any case, and so is a run that is about no change.
-pub fn of(
+pub(super) fn of(
     config: &Path,
     context: Option<&Context>,
-    chosen: &Chosen,
+    chosen: &BaseSelection,
     builtins: &[Benchmark],
 ) -> Result<Option<Untouched>> {
     let is_change =
@@ -91,14 +89,13 @@ fn changed(
     Ok(paths)
 }
 
-/// Leaves behind what the publishing job needs, and says it in the log. Gives the folder.
-pub fn leave(
+/// Leaves behind what the publishing job needs. Gives the folder.
+pub(super) fn leave(
     config: &Path,
     artifacts: Option<&Path>,
     job: &Job,
     page: &str,
     builtins: &[Benchmark],
-    out: &mut impl Write,
 ) -> Result<PathBuf> {
     let here = Suite::load(config, builtins)?;
     let below = artifacts.unwrap_or(&here.run.artifacts.value);
@@ -118,15 +115,17 @@ pub fn leave(
     let bytes = serde_json::to_vec_pretty(job).map_err(|error| Fault::defect("job.json", error))?;
     write_atomically(&folder.join("job.json"), &bytes)?;
     write_atomically(&folder.join("reports/untouched.md"), page.as_bytes())?;
-    if let Some(untouched) = &job.untouched {
-        wrote(writeln!(out, "{}", render::untouched_words(untouched)))?;
-    }
-    wrote(writeln!(out, "\njob {}", shown(&folder.join("job.json"))))?;
     Ok(folder)
 }
 
 /// What stands in the list of annotations: green and nothing said would pass for measured.
-pub fn note(untouched: &Untouched) -> Note {
+pub(super) fn note(untouched: &Untouched) -> RunnerNote {
     let title = "nothing was measured".into();
-    Note { level: Level::Notice, path: None, line: None, title, message: render::untouched_words(untouched) }
+    RunnerNote {
+        level: Level::Notice,
+        path: None,
+        line: None,
+        title,
+        message: render::untouched_words(untouched),
+    }
 }

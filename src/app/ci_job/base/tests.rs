@@ -85,22 +85,22 @@ impl World {
         Context::read(&variable).unwrap().unwrap()
     }
 
-    fn choose_asking(&self, context: &Context, asked: &Asked<'_>, past: Past) -> Result<Chosen> {
+    fn choose_asking(&self, context: &Context, asked: &BaseRequest<'_>, past: Past) -> Result<BaseSelection> {
         let newest = |address: &str| {
             assert_eq!(address, "git:history");
             Ok(match past {
-                Past::Green(id) => Reference::Green(id.to_string()),
-                Past::Red(oldest) => Reference::Oldest(oldest.to_string()),
-                Past::Kept(base) => Reference::Kept(base.to_string()),
-                Past::None => Reference::Missing(NoReference::NoRun),
-                Past::Lost(missing) => Reference::Missing(missing),
+                Past::Green(id) => HistoryBase::Green(id.to_string()),
+                Past::Red(oldest) => HistoryBase::Oldest(oldest.to_string()),
+                Past::Kept(base) => HistoryBase::Kept(base.to_string()),
+                Past::None => HistoryBase::Missing(NoReference::NoRun),
+                Past::Lost(missing) => HistoryBase::Missing(missing),
             })
         };
         choose(self.repository.workdir().unwrap(), Some(context), asked, &newest)
     }
 
-    fn choose(&self, context: &Context) -> Chosen {
-        self.choose_asking(context, &Asked { base: None, history: None }, Past::None).unwrap()
+    fn choose(&self, context: &Context) -> BaseSelection {
+        self.choose_asking(context, &BaseRequest { base: None, history: None }, Past::None).unwrap()
     }
 
     /// Makes the clone one that was cut short.
@@ -109,7 +109,7 @@ impl World {
     }
 }
 
-fn said(chosen: &Chosen, base: Oid, head: Oid, why: &str) {
+fn said(chosen: &BaseSelection, base: Oid, head: Oid, why: &str) {
     assert_eq!(chosen.choice.why, why);
     assert_eq!(chosen.range(), format!("{base}..{head}"));
     assert_eq!(chosen.choice.commit, Some(base.to_string()));
@@ -164,7 +164,7 @@ fn a_forced_push_whose_old_commit_is_gone_says_so() {
     said(&world.choose(&context), world.second, world.topic1, why);
     world.shallow(world.second);
     let fault =
-        world.choose_asking(&context, &Asked { base: None, history: None }, Past::None).err().unwrap();
+        world.choose_asking(&context, &BaseRequest { base: None, history: None }, Past::None).err().unwrap();
     assert!(fault.next.contains("fetch-depth"), "{fault}");
 }
 
@@ -181,7 +181,7 @@ fn a_scheduled_run_is_judged_against_what_its_history_says_and_tells_which() {
     let world = World::new();
     for name in ["schedule", "workflow_dispatch"] {
         let context = world.job(name, world.third, world.first, "heads/main");
-        let history = Asked { base: None, history: Some("git:history") };
+        let history = BaseRequest { base: None, history: Some("git:history") };
         let ask = |past| world.choose_asking(&context, &history, past).unwrap();
         let itself = "the commit itself, so that this shows noise alone";
         for (past, base, why, missing) in [
@@ -248,7 +248,7 @@ fn a_scheduled_run_is_judged_against_what_its_history_says_and_tells_which() {
         assert_eq!(alone.missing, Some(NoReference::NoHistoryNamed));
         // Who asks for the commit itself accepts it, and knows what it shows.
         let commit = world.third.to_string();
-        let accepts = Asked { base: Some(&commit), ..history };
+        let accepts = BaseRequest { base: Some(&commit), ..history };
         let accepted = world.choose_asking(&context, &accepts, Past::Green(world.first)).unwrap();
         said(
             &accepted,
@@ -264,8 +264,9 @@ fn a_scheduled_run_is_judged_against_what_its_history_says_and_tells_which() {
 fn who_names_a_base_gets_its_merge_base() {
     let world = World::new();
     let context = world.job("pull_request.opened", world.topic2, world.third, "pull/42");
-    let ask =
-        |base: &str| world.choose_asking(&context, &Asked { base: Some(base), history: None }, Past::None);
+    let ask = |base: &str| {
+        world.choose_asking(&context, &BaseRequest { base: Some(base), history: None }, Past::None)
+    };
     let why = "the merge base of main, as asked for by `--base`, and this branch, 3 days old";
     said(&ask("main").unwrap(), world.second, world.topic2, why);
     let name = world.first.to_string();
@@ -286,7 +287,7 @@ fn a_commit_that_this_clone_does_not_hold_is_a_matter_of_the_fetch_depth() {
     let world = World::new();
     let gone = Oid::from_str("8c1f0a2e5b7d49c3a6e0f1d2b3c4d5e6f7081923").unwrap();
     let fails = |context: &Context, past: Past| {
-        let asked = Asked { base: None, history: Some("git:history") };
+        let asked = BaseRequest { base: None, history: Some("git:history") };
         let fault = world.choose_asking(context, &asked, past).err().unwrap();
         assert!(fault.next.contains("fetch-depth"), "{fault}");
         assert_eq!(fault.exit, Exit::Usage);

@@ -10,7 +10,7 @@ use crate::suite::{Action, Benchmark, Source, Suite};
 
 /// One line for each benchmark of a suite that lies in a tree at `root`: of the first file of the commit that a word of
 /// its command names, else its entry in the suite file. What is in neither is left out.
-pub fn of(suite: &Suite, root: &Path, commit: &str) -> Vec<SourceLine> {
+pub(super) fn of(suite: &Suite, root: &Path, commit: &str) -> Vec<SourceLine> {
     let Ok(repository) = open_repository(root) else { return Vec::new() };
     let commit = Oid::from_str(commit).and_then(|id| repository.find_commit(id));
     let Ok(files) = commit.and_then(|commit| commit.tree()) else { return Vec::new() };

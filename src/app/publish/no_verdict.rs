@@ -5,12 +5,12 @@ use crate::github::checks::CheckConclusion;
 use crate::model::Exit;
 
 /// How a check ends where nothing was judged.
-pub struct Ended {
+pub(super) struct NoVerdict {
     pub conclusion: CheckConclusion,
     pub text: String,
 }
 
-impl Ended {
+impl NoVerdict {
     pub fn failed(text: impl Into<String>) -> Self {
         Self { conclusion: CheckConclusion::Failure, text: text.into() }
     }
@@ -26,35 +26,35 @@ impl Ended {
 }
 
 /// What an exit code of the gate says where there is no verdict.
-pub fn of_code(code: u8) -> Ended {
+pub(super) fn of_code(code: u8) -> NoVerdict {
     let exit = Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code);
     match exit {
         Some(Exit::Interrupted | Exit::Terminated) => {
-            Ended::cancelled("The run was interrupted before it gave a verdict.")
+            NoVerdict::cancelled("The run was interrupted before it gave a verdict.")
         }
         Some(exit) => {
             let words = Exit::ALL.into_iter().find(|(it, _)| *it == exit).map_or("", |(_, words)| words);
-            Ended::failed(format!("Nothing was compared: exit code {code}, {words}. The log says more."))
+            NoVerdict::failed(format!("Nothing was compared: exit code {code}, {words}. The log says more."))
         }
-        None => Ended::failed(format!("Nothing was compared: the gate ended with exit code {code}.")),
+        None => NoVerdict::failed(format!("Nothing was compared: the gate ended with exit code {code}.")),
     }
 }
 
 /// A fork's pull request where forks are not measured.
-pub fn of_fork() -> Ended {
-    Ended::blocked(
+pub(super) fn of_fork() -> NoVerdict {
+    NoVerdict::blocked(
         "This pull request comes from a fork, whose code and results are not trusted here: nothing was measured. Somebody \
          who has read it can push its branch to this repository.",
     )
 }
 
 /// What a run that left no verdict comes to.
-pub fn of_run(run: &WorkflowRun) -> Ended {
+pub(super) fn of_run(run: &WorkflowRun) -> NoVerdict {
     match run.conclusion.as_deref() {
-        Some("cancelled") => Ended::cancelled("The run was cancelled before it gave a verdict."),
+        Some("cancelled") => NoVerdict::cancelled("The run was cancelled before it gave a verdict."),
         // Neutral would let a required check pass with nothing measured.
-        Some("skipped") => Ended::blocked("The run was skipped: nothing was measured."),
-        _ => Ended::failed("The run left no verdict: nothing was compared. Its log says why."),
+        Some("skipped") => NoVerdict::blocked("The run was skipped: nothing was measured."),
+        _ => NoVerdict::failed("The run left no verdict: nothing was compared. Its log says why."),
     }
 }
 

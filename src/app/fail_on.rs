@@ -6,7 +6,7 @@ use crate::compare::{Conclusion, Verdict, VerdictDocument};
 use crate::model::{Exit, Fault, Result};
 
 /// A class of what a comparison can come to.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailOn {
     Regression,
     Inconclusive,
@@ -16,6 +16,9 @@ pub enum FailOn {
 }
 
 impl FailOn {
+    /// Every class.
+    pub const ALL: [Self; 4] = [Self::Regression, Self::Inconclusive, Self::Failed, Self::None];
+
     pub fn word(self) -> &'static str {
         match self {
             Self::Regression => "regression",
@@ -27,9 +30,7 @@ impl FailOn {
 
     /// The class of a word, as a job's record has it.
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Regression, Self::Inconclusive, Self::Failed, Self::None]
-            .into_iter()
-            .find(|it| it.word() == word)
+        Self::ALL.into_iter().find(|it| it.word() == word)
     }
 
     /// The exit code of this class, if the answer holds it.
@@ -53,18 +54,13 @@ impl FailOn {
 
 /// Refuses a list that says both nothing and something.
 pub fn refuse_contradiction(listed: &[FailOn]) -> Result<()> {
-    match listed.contains(&FailOn::None) && listed.iter().any(|class| *class != FailOn::None) {
-        true => {
-            let words: Vec<_> = listed.iter().map(|class| class.word()).collect();
-            let next = "write `none` alone, or leave it out of the list";
-            Err(Fault::at_flag(
-                format!("--fail-on {}", words.join(",")),
-                "`none` and a class exclude each other",
-                next,
-            ))
-        }
-        false => Ok(()),
+    if !listed.contains(&FailOn::None) || listed.iter().all(|class| *class == FailOn::None) {
+        return Ok(());
     }
+    let words: Vec<_> = listed.iter().map(|class| class.word()).collect();
+    let next = "write `none` alone, or leave it out of the list";
+    let flag = format!("--fail-on {}", words.join(","));
+    Err(Fault::at_flag(flag, "`none` and a class exclude each other", next))
 }
 
 /// The exit code of a job. Without a list it is the gate's. A list stands in place of the gate's policy: what it names
@@ -82,13 +78,11 @@ pub fn decide_by(
     gate: Exit,
 ) -> Exit {
     let is_policy = matches!(gate, Exit::Pass | Exit::Regression | Exit::Inconclusive | Exit::Failed);
-    match listed.is_empty() || !is_policy {
-        true => gate,
-        false => listed
-            .iter()
-            .filter_map(|class| class.found(counts, conclusion))
-            .fold(Exit::Pass, Exit::most_severe),
+    if listed.is_empty() || !is_policy {
+        return gate;
     }
+    let found = listed.iter().filter_map(|class| class.found(counts, conclusion));
+    found.fold(Exit::Pass, Exit::most_severe)
 }
 
 #[cfg(test)]
@@ -97,7 +91,7 @@ mod tests {
 
     /// A document that says no more than it must here.
     fn document(conclusion: Conclusion, counts: &[(Verdict, u32)]) -> VerdictDocument {
-        let text = include_str!("../../../fixtures/verdicts/v1/demo.json");
+        let text = include_str!("../../fixtures/verdicts/v1/demo.json");
         let mut document: VerdictDocument = serde_json::from_str(text).unwrap();
         document.conclusion = conclusion;
         document.counts = Verdict::ALL.map(|verdict| (verdict, 0)).into();

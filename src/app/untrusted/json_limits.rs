@@ -11,7 +11,7 @@ pub const TEXT: usize = 4 << 10;
 pub const VALUES: usize = 2_000_000;
 
 /// Errors: the text is no JSON, not finite, too deep (128, as the reader has it), or one of its parts is too large.
-pub fn check(text: &str) -> Result<(), String> {
+pub(super) fn check(text: &str) -> Result<(), String> {
     let mut values = 0;
     let mut reader = serde_json::Deserializer::from_str(text);
     Measure { values: &mut values }.deserialize(&mut reader).map_err(|error| error.to_string())?;
@@ -30,9 +30,10 @@ impl<'c> Measure<'c> {
 
     fn one<E: Error>(&mut self) -> Result<(), E> {
         *self.values += 1;
-        match *self.values > VALUES {
-            true => Err(E::custom(format!("it holds more than {VALUES} values"))),
-            false => Ok(()),
+        if *self.values > VALUES {
+            Err(E::custom(format!("it holds more than {VALUES} values")))
+        } else {
+            Ok(())
         }
     }
 }
@@ -69,19 +70,17 @@ impl<'de> Visitor<'de> for Measure<'_> {
     }
 
     fn visit_f64<E: Error>(mut self, value: f64) -> Result<(), E> {
-        match value.is_finite() {
-            true => self.one(),
-            false => Err(E::custom("it holds a number that is none")),
-        }
+        if value.is_finite() { self.one() } else { Err(E::custom("it holds a number that is none")) }
     }
 
     fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
-        match text.len() > TEXT {
-            true => {
-                Err(E::custom(format!("it holds a text of {} bytes, and {TEXT} are allowed", text.len())))
-            }
-            false => self.one(),
+        if text.len() > TEXT {
+            return Err(E::custom(format!(
+                "it holds a text of {} bytes, and {TEXT} are allowed",
+                text.len()
+            )));
         }
+        self.one()
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {

@@ -2,22 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use super::PublishArgs;
+use super::request::PublishRequest;
 use crate::app::kept_comparison::{ArtifactsRequest, kept_folder};
-use crate::cli::artifact::{self, Contents};
+use crate::app::untrusted::{self, Contents};
 use crate::compare::{Merged, SCHEMA_MERGED};
 use crate::model::{Fault, Job, Result};
 use crate::suite::Benchmark;
 
 /// What a folder holds.
-pub enum Found {
-    Verdict(Box<Material>),
+pub(super) enum FoundInput {
+    Verdict(Box<PublishInput>),
     /// Nothing was measured, because the change touches nothing that is.
     Untouched(Box<Job>),
 }
 
 /// A verdict, and what is known of the jobs that gave it.
-pub struct Material {
+pub(super) struct PublishInput {
     pub merged: Merged,
     /// The one that stands for all.
     pub job: Option<Job>,
@@ -25,7 +25,7 @@ pub struct Material {
     pub folder: Option<PathBuf>,
 }
 
-impl Material {
+impl PublishInput {
     /// Errors: the contents are no one verdict.
     pub fn of(contents: Contents, folder: Option<&Path>) -> Result<Self> {
         let (merged, job) = contents.whole()?;
@@ -34,15 +34,19 @@ impl Material {
 }
 
 /// Reads what the command line names, or the latest comparison. Errors: nothing is there, or it is no verdict.
-pub fn here(what: Option<&Path>, args: &PublishArgs, builtins: &[Benchmark]) -> Result<Found> {
+pub(super) fn find(
+    what: Option<&Path>,
+    request: &PublishRequest,
+    builtins: &[Benchmark],
+) -> Result<FoundInput> {
     let path = match what {
         Some(path) => path.to_owned(),
         None => kept_folder(None, &ArtifactsRequest::default().folder(builtins)?)?,
     };
     if path.is_dir() {
-        let contents = artifact::read_folder(&path)?;
-        if let Some(job) = contents.all_untouched(args.expect, args.measured.as_deref()) {
-            return Ok(Found::Untouched(Box::new(job)));
+        let contents = untrusted::read_folder(&path)?;
+        if let Some(job) = contents.all_untouched(request.expect, request.measured.as_deref()) {
+            return Ok(FoundInput::Untouched(Box::new(job)));
         }
         if contents.parts.is_empty() && contents.merged.is_empty() {
             let next =
@@ -50,18 +54,18 @@ pub fn here(what: Option<&Path>, args: &PublishArgs, builtins: &[Benchmark]) -> 
             return Err(Fault::at_path(path, "the folder holds no verdict", next));
         }
         let contents = match contents.merged.is_empty() {
-            true => contents.held_to(args.expect, args.measured.as_deref())?,
+            true => contents.held_to(request.expect, request.measured.as_deref())?,
             false => contents,
         };
-        return Ok(Found::Verdict(Box::new(Material::of(contents, Some(&path))?)));
+        return Ok(FoundInput::Verdict(Box::new(PublishInput::of(contents, Some(&path))?)));
     }
     let next = "name what `gbench-ci ci`, `compare` or `merge` wrote";
     let text = std::fs::read_to_string(&path)
         .map_err(|error| Fault::at_path(&path, format!("cannot be read: {error}"), next))?;
     let name = path.display().to_string();
     let merged = match text.contains(SCHEMA_MERGED) {
-        true => artifact::merged(&name, &text)?,
-        false => Merged::single("", artifact::verdict(&name, &text)?),
+        true => untrusted::merged(&name, &text)?,
+        false => Merged::single("", untrusted::verdict(&name, &text)?),
     };
-    Ok(Found::Verdict(Box::new(Material { merged, job: None, folder: None })))
+    Ok(FoundInput::Verdict(Box::new(PublishInput { merged, job: None, folder: None })))
 }

@@ -2,24 +2,24 @@
 
 use git2::{Oid, Repository};
 
-use super::place::unpublished;
+use super::target::unpublished;
 use crate::app::paths::current_folder;
 use crate::machine::open_repository;
 use crate::model::Result;
 
 /// The repository that this folder lies in, if one does.
-pub fn repository() -> Option<Repository> {
+pub(super) fn repository() -> Option<Repository> {
     open_repository(&current_folder().ok()?).ok()
 }
 
 /// The branch that is checked out.
-pub fn checked_out(repository: &Repository) -> Option<String> {
+pub(super) fn checked_out(repository: &Repository) -> Option<String> {
     let head = repository.head().ok()?;
     head.is_branch().then(|| head.shorthand().ok().map(str::to_owned)).flatten()
 }
 
 /// Refuses a run of anything but the default branch, as in CI: later runs are judged by it.
-pub fn refuse_other(repository: &Repository, branch: &str, commit: &str) -> Result<()> {
+pub(super) fn refuse_other(repository: &Repository, branch: &str, commit: &str) -> Result<()> {
     let Some(default) = default_branch(repository) else {
         let next = "say which: `git remote set-head origin --auto`, or without a remote `git config \
                     init.defaultBranch BRANCH`";
@@ -32,8 +32,8 @@ pub fn refuse_other(repository: &Repository, branch: &str, commit: &str) -> Resu
         return Err(unpublished("the history", what, &next));
     }
     let places = [format!("refs/heads/{branch}"), format!("refs/remotes/origin/{branch}")];
-    let holds = |place: &String| {
-        let tip = repository.find_reference(place).and_then(|tip| tip.peel_to_commit()).ok()?.id();
+    let holds = |target: &String| {
+        let tip = repository.find_reference(target).and_then(|tip| tip.peel_to_commit()).ok()?.id();
         let commit = Oid::from_str(commit).ok()?;
         Some(tip == commit || repository.graph_descendant_of(tip, commit).unwrap_or(false))
     };

@@ -1,17 +1,16 @@
 //! What is refused before anything is built, and what benchmarks must not find.
 
-use std::io::Write;
+use std::convert::Infallible;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use super::note::RunnerNote;
 use crate::app::measure::own_binary;
-use crate::cli::terminal::write::wrote;
-use crate::github::commands::{self, Level};
 use crate::github::{Context, WorkflowEvent};
 use crate::machine::open_repository;
 use crate::model::{Exit, Fault, Result};
 
-/// What opens GitHub's door, by the names under which workflows hand it to a step.
+/// The tokens of GitHub, by the names under which workflows hand them to a step.
 const TOKENS: [&str; 7] = [
     "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
     "ACTIONS_RUNTIME_TOKEN",
@@ -22,23 +21,28 @@ const TOKENS: [&str; 7] = [
     "GITHUB_TOKEN",
 ];
 
-/// Begins this process anew without the tokens in its environment, if there are any. Leaving them out of the children's
-/// environment is not enough: root, as in most containers, reads that of any process below `/proc`, and what a process
-/// was started with stays there until it executes something else.
-pub fn shed_tokens(out: &mut impl Write) -> Result<()> {
-    let found: Vec<&str> = TOKENS.into_iter().filter(|name| std::env::var_os(name).is_some()).collect();
-    if found.is_empty() {
-        return Ok(());
-    }
+/// The tokens in the environment of this process, by name.
+pub fn tokens() -> Vec<&'static str> {
+    TOKENS.into_iter().filter(|name| std::env::var_os(name).is_some()).collect()
+}
+
+/// A warning about [`tokens`].
+pub fn token_warning(found: &[&str]) -> RunnerNote {
     let what = format!(
         "{} is in the environment of the step that measures: give the token to `gbench-ci publish` alone. It was \
          taken out before anything was started, but the shell of this step still holds it",
         found.join(", ")
     );
-    warn("a token where benchmarks run", &what, out)?;
+    RunnerNote::warning(TOKEN_TITLE, what)
+}
+
+/// Begins this process anew without the tokens; returns only where that fails. Leaving them out of the children's environment
+/// is not enough: root, as in most containers, reads that of any process below `/proc`, and what a process was started with
+/// stays there until it executes something else.
+pub fn restart_without(tokens: &[&str]) -> Result<Infallible> {
     let mut again = Command::new(own_binary()?);
     again.args(std::env::args_os().skip(1));
-    for name in found {
+    for name in tokens {
         again.env_remove(name);
     }
     let error = again.exec();
@@ -46,40 +50,18 @@ pub fn shed_tokens(out: &mut impl Write) -> Result<()> {
     Err(Fault::at("gbench-ci", what, "take the token out of this step's environment").exits(Exit::Internal))
 }
 
-fn in_actions() -> bool {
-    std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
-}
-
-/// An annotation in a job, a line on standard error elsewhere.
-fn warn(title: &str, what: &str, out: &mut impl Write) -> Result<()> {
-    match in_actions() {
-        true => {
-            let line = commands::annotation(Level::Warning, None, None, title, what);
-            wrote(writeln!(out, "{line}").and_then(|()| out.flush()))
-        }
-        false => {
-            let _ = writeln!(std::io::stderr(), "warning: {what}");
-            Ok(())
-        }
-    }
-}
-
 /// A checkout that kept the job's token keeps it in the repository's configuration, where every benchmark can read it.
-pub fn warn_of_credentials(out: &mut impl Write) -> Result<()> {
-    let repository = std::env::current_dir().ok().and_then(|here| open_repository(&here).ok());
-    let config = repository.and_then(|repository| repository.config().ok());
-    let Some(config) = config else { return Ok(()) };
+pub fn credentials_warning() -> Option<RunnerNote> {
+    let repository = std::env::current_dir().ok().and_then(|folder| open_repository(&folder).ok())?;
+    let config = repository.config().ok()?;
     let holds =
         config.entries(Some(r"^http\..*\.extraheader$")).is_ok_and(|mut found| found.next().is_some());
-    match holds {
-        true => {
-            let what = "the checkout keeps a token in its git configuration, where benchmarks can read it: give \
-                        actions/checkout `persist-credentials: false`";
-            warn("a token where benchmarks run", what, out)
-        }
-        false => Ok(()),
-    }
+    let what = "the checkout keeps a token in its git configuration, where benchmarks can read it: give \
+                actions/checkout `persist-credentials: false`";
+    holds.then(|| RunnerNote::warning(TOKEN_TITLE, what))
 }
+
+const TOKEN_TITLE: &str = "a token where benchmarks run";
 
 /// Refuses events that would run a stranger's code here, or anybody's code with the repository's secrets. Exit code 5.
 pub fn refuse(context: &Context, allow_forks: bool) -> Result<()> {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
 
-use super::{limits, refused};
+use super::caps::{self, refused};
+use super::json_limits;
 use crate::app::job_flags::is_job_flag;
 use crate::compare::{
     Merged, SCHEMA_MERGED, VERDICTS_READ, VerdictDocument, check_consistency, check_merged_consistency,
@@ -49,7 +50,7 @@ pub fn merged(name: &str, text: &str) -> Result<Merged> {
 
 fn document<T: DeserializeOwned>(name: &str, file: &str, text: &str) -> Result<T> {
     let read =
-        limits::check(text).and_then(|()| serde_json::from_str(text).map_err(|error| error.to_string()));
+        json_limits::check(text).and_then(|()| serde_json::from_str(text).map_err(|error| error.to_string()));
     read.map_err(|what| refused(name, format!("{file}: {what}")))
 }
 
@@ -80,7 +81,7 @@ fn job_is_ours(job: &Job) -> Result<(), String> {
         return Err(format!("`{}` is no flag that chooses what is measured", word.escape_debug()));
     }
     if let Some(untouched) = &job.untouched {
-        let odd = |path: &String| path.len() > super::PATH || has_controls(path);
+        let odd = |path: &String| path.len() > caps::PATH || has_controls(path);
         if job.exit_code != Exit::Pass.code() || untouched.paths.is_empty() || untouched.paths.iter().any(odd)
         {
             return Err("it says that nothing was touched, and not of what".into());
@@ -146,16 +147,18 @@ fn merged_is_ours(merged: &Merged) -> Result<(), String> {
 }
 
 fn is_commit(text: &str) -> Result<(), String> {
-    match (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit()) {
-        true => Ok(()),
-        false => Err("a commit of it is none".into()),
+    if (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit()) {
+        Ok(())
+    } else {
+        Err("a commit of it is none".into())
     }
 }
 
 fn is_exit(code: u8) -> Result<(), String> {
-    match Exit::ALL.iter().any(|(exit, _)| exit.code() == code) {
-        true => Ok(()),
-        false => Err(format!("{code} is no exit code of gbench-ci")),
+    if Exit::ALL.iter().any(|(exit, _)| exit.code() == code) {
+        Ok(())
+    } else {
+        Err(format!("{code} is no exit code of gbench-ci"))
     }
 }
 

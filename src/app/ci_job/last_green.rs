@@ -1,4 +1,4 @@
-//! What the nights before say about a scheduled run's base.
+//! The base of a scheduled run, out of the runs in a history.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -7,46 +7,51 @@ use std::path::Path;
 use crate::app::github_client::client_of;
 use crate::app::stores::history_of;
 use crate::github::Context;
-use crate::github::commands::line;
 use crate::model::{Exit, NoReference, Result, Shard};
 use crate::store::{Address, History, Looked, RunSummary, Started};
 
 /// The commit of a history that the next run is judged against.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reference {
+pub(super) enum HistoryBase {
     /// The newest commit that is green.
     Green(String),
-    /// The newest night is not green, and this is what it was judged against: the reference stays while nothing is green,
+    /// The newest such run is not green, and this is what it was judged against: the reference stays while nothing is green,
     /// whatever became of older runs.
     Kept(String),
-    /// Nothing is green, and no night was judged against another commit: the commit of the oldest run.
+    /// Nothing is green, and no such run was judged against another commit: the commit of the oldest run.
     Oldest(String),
     Missing(NoReference),
 }
 
-/// Asks a history about the branch and the machine of this job. A history that cannot be read is a missing reference; what
-/// is passed over is said on standard error.
+/// Asks a history about the branch and the machine of this job. A history that cannot be read is a missing reference; `warn`
+/// is told what is passed over.
 ///
 /// Errors: an address that is none or that names something else.
-pub fn newest(address: &str, home: &Path, context: Option<&Context>, label: &str) -> Result<Reference> {
+pub(super) fn last_green(
+    address: &str,
+    root: &Path,
+    context: Option<&Context>,
+    label: &str,
+    warn: &mut dyn FnMut(&str),
+) -> Result<HistoryBase> {
     let address = history_of(address)?;
     let client = match &address {
         Address::GitHub { slug, .. } => Some(client_of(slug)?),
         _ => None,
     };
-    let history = History::open(&address, home, client.as_ref())?;
+    let history = History::open(&address, root, client.as_ref())?;
     let branch = context.and_then(|context| context.branch.as_deref());
-    let mut ledger = Ledger::default();
-    let looked = history.series(branch, label, |run| ledger.see(run));
+    let mut statuses = ShardStatuses::default();
+    let looked = history.series(branch, label, |run| statuses.add(run));
     match looked {
         Ok(looked) => {
-            looked.warnings.iter().for_each(|warning| eprintln!("{}", line(warning)));
-            Ok(ledger.reference(&looked))
+            looked.warnings.iter().for_each(|warning| warn(warning));
+            Ok(statuses.reference(&looked))
         }
-        // The night is measured all the same, and says what it lacked.
+        // The run is measured all the same, and its verdict says what it lacked.
         Err(fault) if fault.exit == Exit::Unpublished => {
-            eprintln!("{}", line(&format!("{}: {}; {}", fault.place, fault.what, fault.next)));
-            Ok(Reference::Missing(NoReference::Unreadable))
+            warn(&format!("{}: {}; {}", fault.place, fault.what, fault.next));
+            Ok(HistoryBase::Missing(NoReference::Unreadable))
         }
         Err(fault) => Err(fault),
     }
@@ -54,7 +59,7 @@ pub fn newest(address: &str, home: &Path, context: Option<&Context>, label: &str
 
 /// What the runs seen so far, newest first, say of their commits.
 #[derive(Default)]
-struct Ledger {
+struct ShardStatuses {
     commits: Vec<Commit>,
     green: Option<String>,
     kept: Option<String>,
@@ -71,7 +76,7 @@ struct Commit {
 
 /// Whether a run was judged against what the history says, or is a commit that somebody accepted. A push is judged against
 /// the commit before it: it may be as slow as that one, so that it does not say what was green.
-fn is_night(run: &RunSummary) -> bool {
+fn is_scheduled(run: &RunSummary) -> bool {
     match run.started {
         Started::Push => false,
         Started::Schedule | Started::Other => true,
@@ -80,16 +85,16 @@ fn is_night(run: &RunSummary) -> bool {
     }
 }
 
-impl Ledger {
+impl ShardStatuses {
     /// Breaks off when the reference is known: all that is still to come is older.
-    fn see(&mut self, run: &RunSummary) -> ControlFlow<()> {
+    fn add(&mut self, run: &RunSummary) -> ControlFlow<()> {
         let other = run.base.as_ref().filter(|base| **base != run.commit);
-        let is_night = is_night(run);
-        self.oldest = Some(other.filter(|_| is_night).unwrap_or(&run.commit).clone());
+        let is_scheduled = is_scheduled(run);
+        self.oldest = Some(other.filter(|_| is_scheduled).unwrap_or(&run.commit).clone());
         // A schedule that found nothing new, or nothing to compare with: what makes the commit green stands elsewhere.
         let says_nothing =
             run.started == Started::Schedule && run.is_green && run.base.is_some() && other.is_none();
-        if !is_night || says_nothing {
+        if !is_scheduled || says_nothing {
             return ControlFlow::Continue(());
         }
         let shard = run.shard.unwrap_or(Shard { index: 1, of: 1 });
@@ -115,16 +120,16 @@ impl Ledger {
         }
     }
 
-    fn reference(self, looked: &Looked) -> Reference {
+    fn reference(self, looked: &Looked) -> HistoryBase {
         match (self.green, self.kept, self.oldest) {
-            (Some(commit), ..) => Reference::Green(commit),
-            (None, Some(commit), _) => Reference::Kept(commit),
+            (Some(commit), ..) => HistoryBase::Green(commit),
+            (None, Some(commit), _) => HistoryBase::Kept(commit),
             // What was not seen may be the green one, or an older one than the oldest.
-            _ if looked.cut_short => Reference::Missing(NoReference::TooFar),
-            _ if looked.unreadable > 0 => Reference::Missing(NoReference::Unreadable),
-            (.., Some(commit)) => Reference::Oldest(commit),
-            _ if !looked.is_there => Reference::Missing(NoReference::NoBranch),
-            _ => Reference::Missing(NoReference::NoRun),
+            _ if looked.cut_short => HistoryBase::Missing(NoReference::TooFar),
+            _ if looked.unreadable > 0 => HistoryBase::Missing(NoReference::Unreadable),
+            (.., Some(commit)) => HistoryBase::Oldest(commit),
+            _ if !looked.is_there => HistoryBase::Missing(NoReference::NoBranch),
+            _ => HistoryBase::Missing(NoReference::NoRun),
         }
     }
 }

@@ -1,15 +1,15 @@
 //! A verdict on a pull request or a commit: one comment, one check for each machine.
 
-use super::PublishArgs;
-use super::ended::{self, Ended};
-use super::place::{Place, check_name, run_url, unpublished};
-use super::source::{Found, Material};
-use super::waiting::{End, Waiting, conclude, is_overtaken, unnamed};
+use super::input::{FoundInput, PublishInput};
+use super::no_verdict::{self, NoVerdict};
+use super::recipients::{CheckEnd, Recipients, conclude, is_overtaken, unnamed, where_reported};
+use super::request::{Log, PublishRequest};
+use super::target::{PublishTarget, check_name, run_url, unpublished};
 use crate::app::job_flags::shell_job_flags;
-use crate::cli::artifact::{Contents, read_hostile};
-use crate::cli::outputs;
+use crate::app::step_outputs;
+use crate::app::untrusted::{Contents, read_artifact};
 use crate::compare::{Conclusion, Merged, Verdict, regenerate_text};
-use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
+use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput};
 use crate::github::comments::{self, CommentRequest, Marker, Posted};
 use crate::github::{Context, Sha, WorkflowEvent, WorkflowRun, artifacts, commands, pulls};
 use crate::model::{BaseChoice, Fault, Job, Result};
@@ -21,93 +21,106 @@ const MOST_BYTES: usize = 64 << 20;
 /// Artifacts of one run that are looked at: no matrix has more jobs.
 const MOST_ARTIFACTS: usize = 256;
 
-/// Takes lines for the log.
-pub type Say<'a> = dyn FnMut(&str) -> Result<()> + 'a;
-
 /// The check of this job, or of the run that a `workflow_run` event is about, in progress.
-pub fn begin(args: &PublishArgs, place: &Place, say: &mut Say<'_>) -> Result<()> {
-    let begun = render::begun(&facts(args, Some(&place.context), None, false));
-    let name = place.check_name(&args.name, &args.label);
-    let head = &place.context.head;
-    let url = place.run_url();
+pub(super) fn begin(request: &PublishRequest, target: &PublishTarget, log: &mut Log<'_>) -> Result<()> {
+    let begun = render::begun(&publish_context(request, Some(&target.context), None, false));
+    let name = target.check_name(&request.name, &request.label);
+    let head = &target.context.head;
+    let url = target.run_url();
     let reported =
-        checks::begin(&place.client, &name, head, &place.external(), url.as_deref(), &output(begun))?;
-    say(&format!("{name}: in progress, {}", where_it_stands(&reported, head)))
+        checks::begin(&target.client, &name, head, &target.external(), url.as_deref(), &output(begun))?;
+    log(&format!("{name}: in progress, {}", where_reported(&reported, head)))
 }
 
 /// After a job of this event has measured.
-pub fn for_event(args: &PublishArgs, place: &Place, material: &Material, say: &mut Say<'_>) -> Result<()> {
-    same_head(&material.merged, &place.context.head)?;
-    tell(args, place, material, &Waiting::of_event(place)?, false, say)
+pub(super) fn for_event(
+    request: &PublishRequest,
+    target: &PublishTarget,
+    input: &PublishInput,
+    log: &mut Log<'_>,
+) -> Result<()> {
+    same_head(&input.merged, &target.context.head)?;
+    tell(request, target, input, &Recipients::of_event(target)?, false, log)
 }
 
 /// For the run that a `workflow_run` event tells of. Nothing that the run left behind is believed about what it is for:
 /// that comes from the event and the API.
-pub fn for_run(args: &PublishArgs, place: &Place, run: &WorkflowRun, say: &mut Say<'_>) -> Result<()> {
+pub(super) fn for_run(
+    request: &PublishRequest,
+    target: &PublishTarget,
+    run: &WorkflowRun,
+    log: &mut Log<'_>,
+) -> Result<()> {
     if !matches!(run.event.as_str(), "pull_request" | "merge_group") {
-        return say(&format!("run {} was started by {}: nothing to publish", run.id, run.event));
+        return log(&format!("run {} was started by {}: nothing to publish", run.id, run.event));
     }
-    if args.start || run.action != "completed" {
-        return begin(args, place, say);
+    if request.start || run.action != "completed" {
+        return begin(request, target, log);
     }
-    if place.context.is_fork() && !args.allow_forks {
+    if target.context.is_fork() && !request.allow_forks {
         // Whoever can change the workflow file can write any result.
-        without_verdict(args, place, &ended::of_fork(), &Waiting::default(), say)?;
-        return say("a fork's result is not published: `--allow-forks` does, and calls it unverified");
+        without_verdict(request, target, &no_verdict::of_fork(), &Recipients::default(), log)?;
+        return log("a fork's result is not published: `--allow-forks` does, and calls it unverified");
     }
     let found = match run.event.as_str() {
-        "pull_request" => pulls::of_run(&place.client, run)?.map(|found| Waiting::of_run(&found)),
+        "pull_request" => pulls::of_run(&target.client, run)?.map(|found| Recipients::of_run(&found)),
         // A merge queue has a commit to mark and nobody to tell.
-        _ => pulls::confirmed(&place.client, run)?.map(|()| Waiting::default()),
+        _ => pulls::confirmed(&target.client, run)?.map(|()| Recipients::default()),
     };
-    let waiting = match found {
-        Ok(waiting) => waiting,
+    let recipients = match found {
+        Ok(recipients) => recipients,
         // What was found of the commit stays true; nobody waits to be told.
         Err(no) if no.is_over => {
-            say(&format!("no comment: {}", no.why))?;
-            Waiting::default()
+            log(&format!("no comment: {}", no.why))?;
+            Recipients::default()
         }
         Err(no) => {
-            let ended = Ended::failed(format!("Nothing is published: {}.", no.why));
-            without_verdict(args, place, &ended, &Waiting::default(), say)?;
-            return say(&format!("no comment: {}", no.why));
+            let ended = NoVerdict::failed(format!("Nothing is published: {}.", no.why));
+            without_verdict(request, target, &ended, &Recipients::default(), log)?;
+            return log(&format!("no comment: {}", no.why));
         }
     };
     // Its words may quote the artifact; the log's are escaped, the check's are ours alone.
     let mut refused = |text: &str, fault: Fault| {
-        without_verdict(args, place, &Ended::failed(text), &waiting, say)?;
+        without_verdict(request, target, &NoVerdict::failed(text), &recipients, log)?;
         Err(fault)
     };
-    let found = match fetched(args, place, run) {
+    let found = match fetched(request, target, run) {
         Ok(Some(found)) => found,
-        Ok(None) => return without_verdict(args, place, &ended::of_run(run), &waiting, say),
+        Ok(None) => return without_verdict(request, target, &no_verdict::of_run(run), &recipients, log),
         Err(fault) => return refused("The run's artifact is refused. The log says why.", fault),
     };
     let (about, named) = match &found {
-        Found::Verdict(material) => {
-            (same_head(&material.merged, &run.head), material.job.as_ref().and_then(|job| job.pull_request))
+        FoundInput::Verdict(input) => {
+            (same_head(&input.merged, &run.head), input.job.as_ref().and_then(|job| job.pull_request))
         }
-        Found::Untouched(job) => (same_commit(job, &run.head), job.pull_request),
+        FoundInput::Untouched(job) => (same_commit(job, &run.head), job.pull_request),
     };
     if let Err(fault) = about {
         return refused("The run's artifact is about another commit.", fault);
     }
-    let Some(waiting) = waiting.narrowed(named) else {
+    let Some(recipients) = recipients.narrowed(named) else {
         return refused(
             "Several pull requests are of this branch, and the run's artifact does not say for which it is.",
-            unnamed(&waiting),
+            unnamed(&recipients),
         );
     };
     match found {
-        Found::Verdict(material) => tell(args, place, &material, &waiting, place.context.is_fork(), say),
-        Found::Untouched(job) => untouched(args, place, &job, &waiting, say),
+        FoundInput::Verdict(input) => {
+            tell(request, target, &input, &recipients, target.context.is_fork(), log)
+        }
+        FoundInput::Untouched(job) => untouched(request, target, &job, &recipients, log),
     }
 }
 
 /// The verdicts in a run's artifacts, as one. `None`: it left none.
-fn fetched(args: &PublishArgs, place: &Place, run: &WorkflowRun) -> Result<Option<Found>> {
-    let mut ours = artifacts::list(&place.client, run.id)?;
-    ours.retain(|artifact| artifact.name.starts_with(&args.artifact) && !artifact.expired);
+fn fetched(
+    request: &PublishRequest,
+    target: &PublishTarget,
+    run: &WorkflowRun,
+) -> Result<Option<FoundInput>> {
+    let mut ours = artifacts::list(&target.client, run.id)?;
+    ours.retain(|artifact| artifact.name.starts_with(&request.artifact) && !artifact.expired);
     if ours.len() > MOST_ARTIFACTS {
         let next = "choose a longer beginning of their names with `--artifact`";
         return Err(unpublished("artifacts", format!("the run has {}", ours.len()), next));
@@ -115,22 +128,22 @@ fn fetched(args: &PublishArgs, place: &Place, run: &WorkflowRun) -> Result<Optio
     let mut left = MOST_BYTES;
     let mut contents = Contents::default();
     for artifact in &ours {
-        let bytes = artifacts::fetch(&place.client, artifact, left)?;
+        let bytes = artifacts::fetch(&target.client, artifact, left)?;
         left = left.saturating_sub(bytes.len());
-        contents.extend(read_hostile(&artifact.name, &bytes)?);
+        contents.extend(read_artifact(&artifact.name, &bytes)?);
     }
     // What was merged over there is merged anew here, out of its parts, and held to how the run ended.
     contents.merged.clear();
-    if let Some(job) = contents.all_untouched(args.expect, run.conclusion.as_deref()) {
-        return Ok(Some(Found::Untouched(Box::new(job))));
+    if let Some(job) = contents.all_untouched(request.expect, run.conclusion.as_deref()) {
+        return Ok(Some(FoundInput::Untouched(Box::new(job))));
     }
     if contents.parts.is_empty() {
         return Ok(None);
     }
-    let contents = contents.held_to(args.expect, run.conclusion.as_deref())?;
-    let mut material = Material::of(contents, None)?;
-    material.merged = regenerate_text(material.merged);
-    Ok(Some(Found::Verdict(Box::new(material))))
+    let contents = contents.held_to(request.expect, run.conclusion.as_deref())?;
+    let mut input = PublishInput::of(contents, None)?;
+    input.merged = regenerate_text(input.merged);
+    Ok(Some(FoundInput::Verdict(Box::new(input))))
 }
 
 /// A verdict about another commit must not stand on this one.
@@ -149,7 +162,7 @@ fn same_head(merged: &Merged, head: &Sha) -> Result<()> {
 }
 
 /// The same of a job that measured nothing.
-pub fn same_commit(job: &Job, head: &Sha) -> Result<()> {
+pub(super) fn same_commit(job: &Job, head: &Sha) -> Result<()> {
     let commit = job.head.as_deref().unwrap_or("no commit");
     if commit.eq_ignore_ascii_case(head.as_str()) {
         return Ok(());
@@ -159,69 +172,70 @@ pub fn same_commit(job: &Job, head: &Sha) -> Result<()> {
 }
 
 /// That nothing was measured: the check says so, and a comment that is there, which would else speak of another commit.
-pub fn untouched(
-    args: &PublishArgs,
-    place: &Place,
+pub(super) fn untouched(
+    request: &PublishRequest,
+    target: &PublishTarget,
     job: &Job,
-    waiting: &Waiting,
-    say: &mut Say<'_>,
+    recipients: &Recipients,
+    log: &mut Log<'_>,
 ) -> Result<()> {
     let Some(untouched) = &job.untouched else { return Ok(()) };
-    let facts = facts(args, Some(&place.context), None, false);
-    summarize(args, &render::untouched(untouched, &facts, ""))?;
-    outputs::of_untouched()?;
-    let name = place.check_name(&args.name, &args.label);
-    let check = render::check_untouched(untouched, &facts);
-    let end = End { conclusion: conclusion(check.state, false), output: &output(check) };
-    for number in conclude(place, &name, waiting, &end, say)? {
-        let body = |marker: &Marker| render::untouched(untouched, &facts, &marker.comment());
-        let words = Words { state: render::untouched_fingerprint(), should_comment: false, body: &body };
-        comment(args, place, (number, &waiting.name_for(&name, number)), &words, say)?;
+    let shown = publish_context(request, Some(&target.context), None, false);
+    summarize(request, &render::untouched(untouched, &shown, ""))?;
+    step_outputs::of_untouched()?;
+    let name = target.check_name(&request.name, &request.label);
+    let check = render::check_untouched(untouched, &shown);
+    let end = CheckEnd { conclusion: conclusion(check.state, false), output: &output(check) };
+    for number in conclude(target, &name, recipients, &end, log)? {
+        let body = |marker: &Marker| render::untouched(untouched, &shown, &marker.comment());
+        let words =
+            CommentContent { state: render::untouched_fingerprint(), should_comment: false, body: &body };
+        comment(request, target, (number, &recipients.name_for(&name, number)), &words, log)?;
     }
     Ok(())
 }
 
-fn summarize(args: &PublishArgs, page: &str) -> Result<()> {
-    let file = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| args.summary && !file.is_empty());
+fn summarize(request: &PublishRequest, page: &str) -> Result<()> {
+    let file = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| request.summary && !file.is_empty());
     file.map_or(Ok(()), |file| commands::append_summary(file.as_ref(), page))
 }
 
 /// Checks first: the comment is the louder of the two, and what it links to should be there.
 fn tell(
-    args: &PublishArgs,
-    place: &Place,
-    material: &Material,
-    waiting: &Waiting,
+    request: &PublishRequest,
+    target: &PublishTarget,
+    input: &PublishInput,
+    recipients: &Recipients,
     unverified: bool,
-    say: &mut Say<'_>,
+    log: &mut Log<'_>,
 ) -> Result<()> {
-    let facts = facts(args, Some(&place.context), Some(material), unverified);
-    summarize(args, &render::step_summary(&material.merged, &facts))?;
-    let merged = &material.merged;
-    outputs::of_answer(merged.conclusion, &merged.counts)?;
-    let all = checks(args, Some(&place.context), merged, &facts);
+    let shown = publish_context(request, Some(&target.context), Some(input), unverified);
+    summarize(request, &render::step_summary(&input.merged, &shown))?;
+    let merged = &input.merged;
+    step_outputs::of_answer(merged.conclusion, &merged.counts)?;
+    let all = checks(request, Some(&target.context), merged, &shown);
     let last = all.len().saturating_sub(1);
     for (index, (name, check)) in all.into_iter().enumerate() {
         let conclusion = conclusion(check.state, unverified);
         let output = output(check);
-        let end = End { conclusion, output: &output };
+        let end = CheckEnd { conclusion, output: &output };
         // The last one stands for all.
         if index < last {
-            conclude(place, &name, &Waiting::default(), &end, say)?;
+            conclude(target, &name, &Recipients::default(), &end, log)?;
             continue;
         }
-        let heard = conclude(place, &name, waiting, &end, say)?;
-        for number in waiting.unheard(&heard) {
-            say(&format!("comment on #{number}: {OVERTAKEN}"))?;
+        let heard = conclude(target, &name, recipients, &end, log)?;
+        for number in recipients.unheard(&heard) {
+            log(&format!("comment on #{number}: {OVERTAKEN}"))?;
         }
         for number in &heard {
-            let body = |marker: &Marker| render::comment(merged, &facts, &marker.comment());
-            let words = Words {
+            let body = |marker: &Marker| render::comment(merged, &shown, &marker.comment());
+            let words = CommentContent {
                 state: render::fingerprint(merged),
                 should_comment: should_comment(merged),
                 body: &body,
             };
-            comment(args, place, (*number, &waiting.name_for(&name, *number)), &words, say)?;
+            comment(request, target, (*number, &recipients.name_for(&name, *number)), &words, log)?;
         }
     }
     Ok(())
@@ -229,23 +243,24 @@ fn tell(
 
 /// The checks of a verdict, with their names: one for each machine that has a label, and one for all, the name that branch
 /// protection can ask for. A machine's own job has only its own.
-pub fn checks(
-    args: &PublishArgs,
+pub(super) fn checks(
+    request: &PublishRequest,
     context: Option<&Context>,
     merged: &Merged,
-    facts: &PublishContext,
+    shown: &PublishContext,
 ) -> Vec<(String, CheckPage)> {
-    let name = |label: &str| check_name(context, &args.name, label);
+    let name = |label: &str| check_name(context, &request.name, label);
     let labelled = merged.groups.iter().filter(|group| !group.label.is_empty());
     let mut checks: Vec<(String, CheckPage)> = labelled
         .map(|group| {
             let alone = Merged::single(&group.label, group.verdict.clone());
-            (name(&group.label), render::check(&alone, facts))
+            (name(&group.label), render::check(&alone, shown))
         })
         .collect();
-    let is_own = !args.label.is_empty() && merged.groups.len() == 1 && merged.groups[0].label == args.label;
+    let is_own =
+        !request.label.is_empty() && merged.groups.len() == 1 && merged.groups[0].label == request.label;
     if !is_own {
-        checks.push((name(&args.label), render::check(merged, facts)));
+        checks.push((name(&request.label), render::check(merged, shown)));
     }
     checks
 }
@@ -253,7 +268,7 @@ pub fn checks(
 const OVERTAKEN: &str = "left alone: a newer commit or run speaks already";
 
 /// What a comment is to say.
-struct Words<'a> {
+struct CommentContent<'a> {
     /// Digest of what is said.
     state: String,
     should_comment: bool,
@@ -262,27 +277,27 @@ struct Words<'a> {
 
 /// `pull`: its number, and the check by which it is known whether a later run has spoken.
 fn comment(
-    args: &PublishArgs,
-    place: &Place,
+    request: &PublishRequest,
+    target: &PublishTarget,
     (number, check): (u64, &str),
-    words: &Words,
-    say: &mut Say<'_>,
+    words: &CommentContent,
+    log: &mut Log<'_>,
 ) -> Result<()> {
-    let (run, attempt) = place.run();
+    let (run, attempt) = target.run();
     let marker = Marker {
-        gate: args.name.clone(),
-        head: place.context.head.clone(),
+        gate: request.name.clone(),
+        head: target.context.head.clone(),
         run,
         attempt,
         state: words.state.clone(),
     };
-    let is_overtaken = || is_overtaken(place, check);
+    let is_overtaken = || is_overtaken(target, check);
     let saying = CommentRequest {
         body: words.body,
         should_comment: words.should_comment,
         is_overtaken: &is_overtaken,
     };
-    let posted = comments::post(&place.client, number, args.comment, &marker, &saying, &place.me)?;
+    let posted = comments::post(&target.client, number, request.comment, &marker, &saying, &target.me)?;
     let what = match posted {
         Posted::Created(url) => format!("created {url}"),
         Posted::Updated(url) => format!("updated {url}"),
@@ -291,56 +306,61 @@ fn comment(
         Posted::Stale => OVERTAKEN.into(),
         Posted::Never => "none, as asked".into(),
     };
-    say(&format!("comment on #{number}: {what}"))
+    log(&format!("comment on #{number}: {what}"))
 }
 
 /// Whether somebody should read it: all but plain green.
-pub fn should_comment(merged: &Merged) -> bool {
+pub(super) fn should_comment(merged: &Merged) -> bool {
     let improved = merged.counts.get(&Verdict::Improved).is_some_and(|count| *count > 0);
     merged.conclusion != Conclusion::Pass || improved
 }
 
 /// A check that ends without a verdict. What a comment said before is about another run, and must not stand there as the
 /// answer to this one; where there is no comment, the check says enough.
-pub fn without_verdict(
-    args: &PublishArgs,
-    place: &Place,
-    ended: &Ended,
-    waiting: &Waiting,
-    say: &mut Say<'_>,
+pub(super) fn without_verdict(
+    request: &PublishRequest,
+    target: &PublishTarget,
+    ended: &NoVerdict,
+    recipients: &Recipients,
+    log: &mut Log<'_>,
 ) -> Result<()> {
-    let name = place.check_name(&args.name, &args.label);
+    let name = target.check_name(&request.name, &request.label);
     let output =
         CheckOutput { title: "No verdict".into(), summary: ended.text.clone(), ..CheckOutput::default() };
-    let end = End { conclusion: ended.conclusion, output: &output };
-    let facts = facts(args, Some(&place.context), None, false);
-    for number in conclude(place, &name, waiting, &end, say)? {
-        let body = |marker: &Marker| render::no_verdict(&ended.text, &facts, &marker.comment());
-        let words =
-            Words { state: render::no_verdict_fingerprint(&ended.text), should_comment: false, body: &body };
-        comment(args, place, (number, &waiting.name_for(&name, number)), &words, say)?;
+    let end = CheckEnd { conclusion: ended.conclusion, output: &output };
+    let shown = publish_context(request, Some(&target.context), None, false);
+    for number in conclude(target, &name, recipients, &end, log)? {
+        let body = |marker: &Marker| render::no_verdict(&ended.text, &shown, &marker.comment());
+        let words = CommentContent {
+            state: render::no_verdict_fingerprint(&ended.text),
+            should_comment: false,
+            body: &body,
+        };
+        comment(request, target, (number, &recipients.name_for(&name, number)), &words, log)?;
     }
     Ok(())
 }
 
 /// What the posts say beside the verdict. Of another workflow's job only what cannot mislead is taken: the policy is this
 /// command line's, the links are ours.
-pub fn facts(
-    args: &PublishArgs,
+pub(super) fn publish_context(
+    request: &PublishRequest,
     context: Option<&Context>,
-    material: Option<&Material>,
+    input: Option<&PublishInput>,
     unverified: bool,
 ) -> PublishContext {
-    let job = material.and_then(|material| material.job.as_ref());
+    let job = input.and_then(|input| input.job.as_ref());
     let ours = context.is_none_or(|context| context.event != WorkflowEvent::WorkflowRun);
     let fail_on = match job {
-        _ if !args.fail_on.is_empty() => args.fail_on.iter().map(|class| class.word().to_owned()).collect(),
+        _ if !request.fail_on.is_empty() => {
+            request.fail_on.iter().map(|class| class.word().to_owned()).collect()
+        }
         Some(job) if ours => job.fail_on.clone(),
         _ => Vec::new(),
     };
     let run_url = context.and_then(run_url);
     PublishContext {
-        gate: args.name.clone(),
+        gate: request.name.clone(),
         head: context
             .map(|context| context.head.to_string())
             .or_else(|| job.and_then(|job| job.head.clone())),
@@ -382,15 +402,5 @@ fn conclusion(standing: CheckState, unverified: bool) -> CheckConclusion {
         CheckState::Failure | CheckState::InProgress => CheckConclusion::Failure,
         CheckState::Neutral => CheckConclusion::Neutral,
         CheckState::ActionRequired => CheckConclusion::ActionRequired,
-    }
-}
-
-pub fn where_it_stands(reported: &Reported, head: &Sha) -> String {
-    match reported {
-        Reported::Check(_, url) if url.is_empty() => format!("a check of {}", head.short()),
-        Reported::Check(_, url) => format!("a check of {}: {url}", head.short()),
-        Reported::Status => format!("a status of {}: the token may write no checks", head.short()),
-        Reported::Ended => format!("left alone: this run has ended the check of {}", head.short()),
-        Reported::Superseded => format!("left alone: a later run has the check of {}", head.short()),
     }
 }
