@@ -131,9 +131,10 @@ fn of_branch(name: &str) -> String {
 
 /// `exactly`: the name's own commit is the base.
 fn of_asked(name: &str, exactly: bool) -> String {
-    match exactly {
-        true => format!("{name}, as asked for by `--base`"),
-        false => format!("the merge base of {name}, as asked for by `--base`, and this branch"),
+    if exactly {
+        format!("{name}, as asked for by `--base`")
+    } else {
+        format!("the merge base of {name}, as asked for by `--base`, and this branch")
     }
 }
 
@@ -149,31 +150,32 @@ impl Commits<'_> {
     }
 
     fn need(&self, id: Oid, what: &str) -> Result<()> {
-        match self.has(id) {
-            true => Ok(()),
-            false => Err(self.missing(&format!("{what} ({})", short(id)))),
-        }
+        if self.has(id) { Ok(()) } else { Err(self.missing(&format!("{what} ({})", short(id)))) }
     }
 
     fn missing(&self, what: &str) -> Fault {
         let shallow = if self.repository.is_shallow() { ", which is shallow" } else { "" };
         // Everything is all branches: the history's, too.
-        let next = match self.repository.is_shallow() {
-            true => "fetch more: a larger `fetch-depth` of actions/checkout, or 0, which brings every branch",
-            false => "fetch every branch: `fetch-depth: 0` of actions/checkout",
+        let next = if self.repository.is_shallow() {
+            "fetch more: a larger `fetch-depth` of actions/checkout, or 0, which brings every branch"
+        } else {
+            "fetch every branch: `fetch-depth: 0` of actions/checkout"
         };
         Fault::at(what, format!("not in this clone{shallow}"), next)
     }
 
     /// The merge base with the head.
     fn common(&self, other: Oid, what: &str) -> Result<Oid> {
-        self.repository.merge_base(other, self.head).map_err(|_| match self.repository.is_shallow() {
-            true => self.missing(&format!("the merge base of {what} and {}", short(self.head))),
-            false => Fault::at(
-                format!("the merge base of {what} and {}", short(self.head)),
-                "they have no history in common",
-                "name another base with `--base`",
-            ),
+        self.repository.merge_base(other, self.head).map_err(|_| {
+            if self.repository.is_shallow() {
+                self.missing(&format!("the merge base of {what} and {}", short(self.head)))
+            } else {
+                Fault::at(
+                    format!("the merge base of {what} and {}", short(self.head)),
+                    "they have no history in common",
+                    "name another base with `--base`",
+                )
+            }
         })
     }
 

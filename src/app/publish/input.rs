@@ -53,9 +53,10 @@ pub(super) fn find(
                 "name a comparison's folder, one with reports/verdict.json, or what `gbench-ci merge` wrote";
             return Err(Fault::at_path(path, "the folder holds no verdict", next));
         }
-        let contents = match contents.merged.is_empty() {
-            true => contents.held_to(request.expect, request.measured.as_deref())?,
-            false => contents,
+        let contents = if contents.merged.is_empty() {
+            contents.held_to(request.expect, request.measured.as_deref())?
+        } else {
+            contents
         };
         return Ok(FoundInput::Verdict(Box::new(PublishInput::of(contents, Some(&path))?)));
     }
@@ -63,9 +64,10 @@ pub(super) fn find(
     let text = std::fs::read_to_string(&path)
         .map_err(|error| Fault::at_path(&path, format!("cannot be read: {error}"), next))?;
     let name = path.display().to_string();
-    let merged = match text.contains(SCHEMA_MERGED) {
-        true => untrusted::merged(&name, &text)?,
-        false => Merged::single("", untrusted::verdict(&name, &text)?),
+    let merged = if text.contains(SCHEMA_MERGED) {
+        untrusted::merged(&name, &text)?
+    } else {
+        Merged::single("", untrusted::verdict(&name, &text)?)
     };
     Ok(FoundInput::Verdict(Box::new(PublishInput { merged, job: None, folder: None })))
 }

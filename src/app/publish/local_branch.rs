@@ -37,14 +37,12 @@ pub(super) fn refuse_other(repository: &Repository, branch: &str, commit: &str) 
         let commit = Oid::from_str(commit).ok()?;
         Some(tip == commit || repository.graph_descendant_of(tip, commit).unwrap_or(false))
     };
-    match places.iter().filter_map(holds).any(|holds| holds) {
-        true => Ok(()),
-        false => {
-            let short = commit.get(..10).unwrap_or(commit);
-            let what =
-                format!("it takes commits of {default} alone, and {short} is none that this clone knows");
-            Err(unpublished("the history", what, "merge it, or fetch the branch, and publish again"))
-        }
+    if places.iter().filter_map(holds).any(|holds| holds) {
+        Ok(())
+    } else {
+        let short = commit.get(..10).unwrap_or(commit);
+        let what = format!("it takes commits of {default} alone, and {short} is none that this clone knows");
+        Err(unpublished("the history", what, "merge it, or fetch the branch, and publish again"))
     }
 }
 

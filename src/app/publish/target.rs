@@ -75,9 +75,10 @@ pub(super) fn check_name(context: Option<&Context>, name: &str, label: &str) -> 
 pub fn gate_name(text: &str) -> std::result::Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || " _-.+/()".contains(c);
     let text = text.trim();
-    match !text.is_empty() && text.len() <= 80 && text.chars().all(plain) && !text.contains("--") {
-        true => Ok(text.to_owned()),
-        false => Err("use at most 80 letters, digits, blanks and _-.+/(), and no `--`".to_owned()),
+    if !text.is_empty() && text.len() <= 80 && text.chars().all(plain) && !text.contains("--") {
+        Ok(text.to_owned())
+    } else {
+        Err("use at most 80 letters, digits, blanks and _-.+/(), and no `--`".to_owned())
     }
 }
 
