@@ -1,6 +1,5 @@
 //! `gbench-ci calibrate`: the suite against itself, to learn what this machine can tell apart and what that costs.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -90,8 +89,7 @@ pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -
     let teller = Shared::new(args.output.quiet);
 
     // Short enough to be typed again.
-    let seed =
-        args.order_seed.unwrap_or_else(|| RandomState::new().hash_one(SystemTime::now()) % 1_000_000_000);
+    let seed = args.order_seed.unwrap_or_else(|| rand::random_range(0..1_000_000_000));
     let comparison = comparison(&suite, seed, overrides.threshold);
     let plan = RoundsPlan::new(&suite, &suite, &[], seed);
     let folder = ComparisonFolder::create(&artifacts, &comparison.id)?;
@@ -134,7 +132,7 @@ fn comparison(suite: &Suite, seed: u64, threshold: Option<f64>) -> Comparison {
     let started = SystemTime::now();
     let gate = &suite.gate;
     Comparison {
-        id: RunId::new(started, RandomState::new().hash_one(started) as u32),
+        id: RunId::new(started, rand::random::<u32>()),
         base: "this tree".into(),
         head: "this tree again".into(),
         head_changes: None,

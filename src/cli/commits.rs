@@ -1,6 +1,5 @@
 //! `gbench-ci compare BASE..HEAD`: both commits checked out, built, and measured against each other in rounds.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -139,7 +138,7 @@ pub fn measure(
         (Some(resumed), _) => resumed.comparison.seed,
         (None, Some(seed)) => seed,
         // The standard library seeds its hash maps from the system's randomness. Short enough to be typed again.
-        (None, None) => RandomState::new().hash_one(SystemTime::now()) % 1_000_000_000,
+        (None, None) => rand::random_range(0..1_000_000_000),
     };
     let cases = common_cases(&base, &head);
     let controls = choose_controls(&cases, most_controls(cases.len(), &gate), seed);
@@ -210,7 +209,7 @@ fn comparison(
         let asked = if args.rounds.rounds.is_some() { rule.most_rounds } else { 0 };
         rule = SequentialRule { most_rounds: asked.max(before.rule.most_rounds), ..before.rule };
     }
-    let salt = RandomState::new().hash_one(started) as u32;
+    let salt = rand::random::<u32>();
     Comparison {
         id: before.map_or_else(|| RunId::new(started, salt), |before| before.id.clone()),
         base: before.map_or_else(|| route.sides.base.words.clone(), |before| before.base.clone()),

@@ -1,6 +1,5 @@
 //! The positive control of `calibrate`: a workload of ours with more work on one side, judged like any other.
 
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -36,7 +35,7 @@ pub fn planted(artifacts: &Path, home: &Path, seed: u64, teller: &Shared) -> Res
     let started = SystemTime::now();
     let rule = SequentialRule::for_cases(1);
     let comparison = Comparison {
-        id: RunId::new(started, RandomState::new().hash_one(started) as u32),
+        id: RunId::new(started, rand::random::<u32>()),
         base: "the usual work".into(),
         head: "5 % more work".into(),
         head_changes: None,

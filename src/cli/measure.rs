@@ -1,7 +1,6 @@
 //! The measuring half of the route, shared by `run`, `compare` and `demo`: plan in, finished records out.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -31,8 +30,7 @@ impl Measuring<'_> {
     /// Carries out the plan of a suite that belongs to the repository of a folder.
     pub fn carry_out(&self, plan: &Plan, suite: &Suite, folder: &Path) -> Result<Finished> {
         let started = SystemTime::now();
-        // The standard library seeds its hash maps from the system's randomness: enough to tell two runs apart.
-        let salt = RandomState::new().hash_one(started) as u32;
+        let salt = rand::random::<u32>();
         let header = header(RunId::new(started, salt), started, suite, None, machine::manifest(folder), None);
         let binary = own_binary()?;
         let mut executor = executor(&binary)?;
@@ -70,7 +68,7 @@ impl RoundsMeasuring<'_> {
     /// One finished record a arm: base, head and, where there are controls, control.
     pub fn carry_out(self, referee: &mut dyn StoppingPolicy, teller: &Shared) -> Result<Vec<Finished>> {
         let started = SystemTime::now();
-        let salt = RandomState::new().hash_one(started) as u32;
+        let salt = rand::random::<u32>();
         let mut headers = Vec::new();
         for (index, arm) in self.plan.arms.iter().enumerate() {
             let (suite, folder) = self.sides[usize::from(arm.side == Some(Side::Head))];
@@ -109,8 +107,10 @@ fn same_machine(now: &RunRecord, before: &RunRecord, match_key: &BTreeMap<String
     match there.iter().find(|(field, value)| here.get(*field).is_some_and(|here| here != *value)) {
         None => Ok(()),
         Some((field, value)) => {
-            let what =
-                format!("it was begun on another machine: `{field}` was {value} and is {}", here[field]);
+            let what = format!(
+                "it was begun on another machine: `{field}` was {} and is {}",
+                value.text, here[field].text
+            );
             let next = "resume it where it was begun, or begin a new comparison";
             Err(Fault::at("--resume", what, next).exits(Exit::Machine))
         }

@@ -50,6 +50,7 @@ pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
 };
 pub use exit::Exit;
+pub use facts::Fact;
 pub use fault::{DEFECT, Fault, Location, Result};
 pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};

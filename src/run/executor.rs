@@ -10,7 +10,6 @@ use crate::model::{ProcessEnd, Setting, Stage, StageReport};
 
 use super::io::capture::Capture;
 use super::lockstep::schedule::{Block, TurnFault, Turns};
-use super::shared_process::ShareFault;
 
 /// Starts one process, sees it through to its end, and leaves nothing of it behind.
 pub trait Executor {
@@ -142,6 +141,21 @@ pub enum StopReason {
     Partner {
         why: &'static str,
     },
+}
+
+/// Why a case of a shared process has no measurement of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShareFault {
+    /// It announced a case that it was not asked for: nothing that it sent can be trusted to be of the right case.
+    Unknown { index: u32, asked: u32 },
+    /// It sent numbers before it had announced a case.
+    BeforeAny,
+    /// It announced this case a second time.
+    Twice,
+    /// It ended well and never announced this case.
+    NeverAnnounced,
+    /// It failed in another case, before it came to this one.
+    NotReached,
 }
 
 impl Execution {

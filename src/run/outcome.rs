@@ -3,11 +3,10 @@
 use crate::model::{FailureKind, Outcome, ProcessEnd, ReportedError, Stage, Timing, format_duration};
 use crate::suite::Benchmark;
 
-use super::executor::{Execution, ExecutionEnd, StopReason};
+use super::executor::{Execution, ExecutionEnd, ShareFault, StopReason};
 use super::lockstep::schedule::TurnFault;
 use super::reported::{self, Meaning};
 use super::samples::CollectedSamples;
-use super::shared_process::ShareFault;
 
 /// What became of one process. The order of the questions is the order of trust: what the kernel says, then what
 /// the child says, then what is missing.
@@ -121,8 +120,8 @@ fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> 
         _ => return None,
     };
     let advice = match not_found {
-        true => format!("check `command` at {}: program and `dir` must exist", benchmark.place),
-        false => format!("check `command` at {}", benchmark.place),
+        true => format!("check `command` at {}: program and `dir` must exist", benchmark.declared),
+        false => format!("check `command` at {}", benchmark.declared),
     };
     Some(failed(FailureKind::Spawn, format!("the command could not be started: {cause}"), &advice))
 }

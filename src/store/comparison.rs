@@ -10,8 +10,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::atomic::write_atomically;
 use super::folder::{JOURNAL, RECORD, create_ignored_dir};
-use super::read::{read_record, write_atomically};
+use super::read::read_record;
 use super::started;
 use crate::model::{CaseId, CaseRecord, Exit, Fault, Outcome, Result, RunId, RunRecord, Side};
 

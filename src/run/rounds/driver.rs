@@ -12,7 +12,7 @@ use crate::run::arm::{ArmRecorder, Finished, not_reached};
 use crate::run::event::Progress;
 use crate::run::executor::StopReason;
 use crate::run::launcher::Launcher;
-use crate::run::lockstep::eligible::{ALTERNATING, wants_lockstep, why_alternating};
+use crate::run::lockstep::eligible::{wants_lockstep, why_alternating};
 use crate::suite::plan::RoundsPlan;
 
 /// A comparison under way.
@@ -182,8 +182,8 @@ impl<'a> RoundDriver<'a> {
     fn say_why_apart(&mut self, group: &[GroupMember], apart: Option<String>) {
         let Some(why) = apart else { return };
         for index in group.iter().filter_map(|member| self.states[member.pair].cases[1]) {
-            let warnings = &self.arms[1].case(index).warnings;
-            if !warnings.iter().any(|warning| warning.starts_with(ALTERNATING)) {
+            // The first process outside of lockstep brings the reason; those before it are in the record.
+            if self.arms[1].case(index).processes.iter().all(|process| process.lockstep) {
                 self.arms[1].warn(index, why.clone());
             }
         }
