@@ -175,6 +175,7 @@ fn header(
         run_id,
         tool: ToolInfo { name: "gbench-ci".into(), version: env!("CARGO_PKG_VERSION").into() },
         state: RecordState::Interrupted,
+        cut_short: None,
         started: humantime::format_rfc3339_millis(started).to_string(),
         finished: None,
         side,

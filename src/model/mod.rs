@@ -58,10 +58,10 @@ pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
 pub use manifest::*;
 pub use match_fields::{MATCH_FIELDS, Strictness};
 pub use nothing::{NothingMeasured, RefusalReason};
-pub use outcome::{FailureKind, Outcome};
+pub use outcome::{FailureKind, Outcome, OutcomeCode};
 pub use record::{
-    CaseRecord, Conditions, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, ReportedError,
-    RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
+    CaseRecord, Conditions, CutShort, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState,
+    ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
 };
 pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};

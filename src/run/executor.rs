@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::model::line::{Event, LineError};
-use crate::model::{ProcessEnd, Setting, Stage, StageReport};
+use crate::model::{CutShort, ProcessEnd, Setting, Stage, StageReport};
 
 use super::io::capture::Capture;
 use super::lockstep::schedule::{Block, TurnFault, Turns};
@@ -159,6 +159,15 @@ pub enum ShareFault {
 }
 
 impl Execution {
+    /// What ended the whole run while the process ran, if anything did.
+    pub fn cut_short(&self) -> Option<CutShort> {
+        match self.stopped? {
+            StopReason::Interrupt(signal) => Some(CutShort::Interrupt { signal }),
+            StopReason::RunDeadline => Some(CutShort::Deadline),
+            _ => None,
+        }
+    }
+
     /// Nothing came of it: the gate could not even try.
     pub fn not_started(cause: String) -> Self {
         Self {

@@ -180,6 +180,7 @@ fn cut(case: &mut CaseRecord, processes: usize) {
     case.metrics.retain(|metric| !metric.processes.is_empty());
     if processes == 0 {
         case.outcome = Outcome::NotRun {
+            code: None,
             cause: "the run ended before its first round did".into(),
             advice: "resume the comparison, or run it again".into(),
         };
