@@ -5,11 +5,11 @@ use std::io::{self, IsTerminal};
 use clap::Args;
 use serde::Serialize;
 
-use super::terminal::table::columns;
 use super::terminal::write::{write_json, wrote};
 use crate::app::paths::current_folder;
 use crate::machine::{self, CheckSeverity, CheckSubject, MachineCheck, Readings};
 use crate::model::{Exit, Fault, Manifest};
+use crate::report::table;
 
 #[derive(Args, Clone, Debug)]
 pub struct DoctorArgs {
@@ -90,9 +90,9 @@ fn render(
             said.push_str("\n-> ");
             said.push_str(&check.advice);
         }
-        [check.state.word().to_owned(), check.name.clone(), said]
+        vec![format!(" {}", check.state.word()), check.name.clone(), said]
     });
-    for line in columns(rows).lines() {
+    for line in table(&[], rows).lines() {
         text.push_str(&coloured(line, colour));
         text.push('\n');
     }

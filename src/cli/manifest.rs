@@ -8,11 +8,11 @@ use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::terminal::table::columns;
 use super::terminal::write::{write_json, wrote};
 use crate::app::paths::current_folder;
 use crate::machine::{self, ManifestChange};
 use crate::model::{Exit, Fault, Manifest};
+use crate::report::table;
 
 #[derive(Args, Clone, Debug)]
 pub struct ManifestArgs {
@@ -68,7 +68,7 @@ fn json_text(value: &impl serde::Serialize) -> Result<Vec<u8>, Fault> {
 }
 
 fn shown(manifest: &Manifest) -> String {
-    columns(machine::flat(manifest).into_iter().map(|(field, value)| [field, value]))
+    table(&[], machine::flat(manifest).into_iter().map(|(field, value)| vec![format!(" {field}"), value]))
 }
 
 fn listed(a: &Path, b: &Path, changes: &[ManifestChange], all: bool) -> String {
@@ -81,10 +81,11 @@ fn listed(a: &Path, b: &Path, changes: &[ManifestChange], all: bool) -> String {
     };
     let shown: Vec<&ManifestChange> = if all { changes.iter().collect() } else { lasting };
     if !shown.is_empty() {
-        let head = ["field".to_owned(), a.display().to_string(), b.display().to_string()];
-        let rows = shown.iter().map(|change| [change.field.clone(), change.a.clone(), change.b.clone()]);
+        let head = [" field".to_owned(), a.display().to_string(), b.display().to_string()].to_vec();
+        let rows =
+            shown.iter().map(|change| vec![format!(" {}", change.field), change.a.clone(), change.b.clone()]);
         text.push('\n');
-        text.push_str(&columns(std::iter::once(head).chain(rows)));
+        text.push_str(&table(&[], std::iter::once(head).chain(rows)));
     }
     if !all && !volatile.is_empty() {
         let count = volatile.len();

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::job::VARIABLES;
+use crate::model::shell_word;
 
 /// Names within the guard's folder.
 pub const SCRIPT: &str = "guard.sh";
@@ -102,14 +103,9 @@ allowed=yes
 "#,
         hook = super::HOOK,
         worker = WORKER,
-        program = quoted(&places.program),
-        policy = quoted(&places.policy),
+        program = shell_word(&places.program.display().to_string()),
+        policy = shell_word(&places.policy.display().to_string()),
     )
-}
-
-/// A path as one word of a shell.
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
 /// The policy, with what each line means.

@@ -31,6 +31,7 @@ mod job;
 pub mod line;
 mod manifest;
 mod match_fields;
+mod near;
 mod nothing;
 mod outcome;
 mod record;
@@ -57,6 +58,7 @@ pub use id::{BaselineName, BenchmarkId, RunId};
 pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
 pub use manifest::*;
 pub use match_fields::{MATCH_FIELDS, Strictness};
+pub use near::near;
 pub use nothing::{NothingMeasured, RefusalReason};
 pub use outcome::{FailureKind, Outcome, OutcomeCode};
 pub use record::{

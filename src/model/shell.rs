@@ -2,7 +2,7 @@
 
 /// One word of a shell, quoted only where the shell would change it.
 pub fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%".contains(c);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
     }

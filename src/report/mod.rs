@@ -29,7 +29,8 @@ mod verdict;
 
 pub use self::format::{Format, Options};
 pub use self::input::Input;
-pub use self::layout::terminal::Style;
+pub use self::layout::terminal::{Style, table};
+pub use self::layout::width::{COLUMNS, paragraph, wrap};
 pub use self::layout::words::plural;
 pub use self::record::record;
 pub use self::verdict::{merged, verdict};

@@ -12,9 +12,8 @@ use toml::de::DeTable;
 
 use super::reader::{FileText, Item, Table};
 use super::settings::Changes;
-use super::words::near;
 use super::{RunOptions, Suite};
-use crate::model::{Fault, MATCH_FIELDS, Result, Setting, Settings, line};
+use crate::model::{Fault, MATCH_FIELDS, Result, Setting, Settings, line, near};
 
 /// How the names of all variables of this program begin.
 pub const PREFIX: &str = "GBENCH_";

@@ -15,10 +15,9 @@ use super::benchmark::{FileContext, TIMINGS, read_env, read_id, read_keep_env};
 use super::reader::{FileText, Item, Table};
 use super::settings::Changes;
 use super::sweep::MOST_POINTS;
-use super::words::near;
 use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics};
 use crate::model::{
-    BenchmarkId, Component, Fault, Interleaving, MATCH_FIELDS, Result, Setting, Strictness, sha256_hex,
+    BenchmarkId, Component, Fault, Interleaving, MATCH_FIELDS, Result, Setting, Strictness, near, sha256_hex,
 };
 
 /// The file that is looked for where none is named.

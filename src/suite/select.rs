@@ -3,9 +3,9 @@
 
 use globset::{Glob, GlobMatcher};
 
-use super::words::{advise, listed, near};
+use super::words::{advise, listed};
 use super::{Benchmark, Source, Suite};
-use crate::model::{BenchmarkId, Component, Fault, ParamValue, Params, Result};
+use crate::model::{BenchmarkId, Component, Fault, ParamValue, Params, Result, near};
 
 /// Everything that can be named: the file's benchmarks and the built-in ones are one list, in which the
 /// file's come first and hide built-ins of the same id.

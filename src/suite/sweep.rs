@@ -8,8 +8,8 @@ use toml::de::DeValue;
 
 use super::reader::{FileText, Item, Table};
 use super::template::find_word;
-use super::words::{advise, counted, listed, near};
-use crate::model::{ParamValue, Params};
+use super::words::{advise, counted, listed};
+use crate::model::{ParamValue, Params, near};
 
 /// Most combinations that one file may make: beyond it somebody crossed what they meant to zip.
 pub(super) const MOST_POINTS: usize = 100_000;

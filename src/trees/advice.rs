@@ -4,8 +4,8 @@ use std::path::Path;
 
 use git2::{Config, Error, ErrorClass, ErrorCode, Oid, Repository};
 
-use crate::model::{Exit, Fault};
-use crate::suite::words::{advise, listed, near};
+use crate::model::{Exit, Fault, near};
+use crate::suite::words::{advise, listed};
 
 /// For shallow clones, as most CI makes them.
 const DEEPEN: &str =

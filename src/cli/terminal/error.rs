@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
-use super::write::{WIDTH, wrap};
 use crate::model::{Fault, Location, is_unseen};
+use crate::report::{COLUMNS, wrap};
 
 /// Columns for the words beside `error: ` and `  = next: `.
-const WORDS: usize = WIDTH as usize - 10;
+const WORDS: usize = COLUMNS - 10;
 
 /// Writes the fault and those chained to it, a blank line between two. `color`: with terminal escapes.
 pub fn render_fault(fault: &Fault, color: bool, out: &mut impl Write) -> io::Result<()> {
@@ -40,7 +40,7 @@ fn with_source(fault: &Fault, path: &str, text: &str, span: std::ops::Range<usiz
         .element(Snippet::source(text).path(path).annotation(annotation))
         .element(Level::HELP.with_name("next").message(next))];
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-    renderer.term_width(WIDTH.into()).render(&report)
+    renderer.term_width(COLUMNS).render(&report)
 }
 
 fn without_source(fault: &Fault, place: &str, color: bool, out: &mut impl Write) -> io::Result<()> {

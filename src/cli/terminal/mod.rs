@@ -3,5 +3,4 @@
 pub mod error;
 pub mod progress;
 pub mod style;
-pub mod table;
 pub mod write;

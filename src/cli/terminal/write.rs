@@ -1,15 +1,12 @@
-//! Writing to whoever reads: tables of 80 columns, stable JSON, and a reader who has left.
+//! Writing to whoever reads: stable JSON, and a reader who has left.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
 use crate::model::{Exit, Fault, Result};
-
-/// Columns that everything for a terminal fits in.
-pub const WIDTH: u16 = 80;
+pub use crate::report::{table, wrap};
 
 /// Standard output, whose reader may leave before the end (`| head -1`). What is written after that goes nowhere and is no
 /// error, whatever stands between the command and this writer: formatters wrap errors in their own.
@@ -83,75 +80,9 @@ pub fn write_json(document: &impl Serialize, out: &mut impl Write) -> io::Result
     writeln!(out)
 }
 
-/// Columns without a frame, wrapped at [`WIDTH`].
-pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
-    if !header.is_empty() {
-        table.set_header(header.to_vec());
-    }
-    table.add_rows(rows);
-    if let Some(column) = table.column_mut(0) {
-        column.set_padding((0, 1));
-    }
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-/// Greedy wrapping between words; a word longer than `width` stands on a line of its own. What stands
-/// between backticks is one word, so that a command can be copied, unless it is half a line long.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let mut add = |word: &str| match lines.last_mut() {
-        Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-            line.push(' ');
-            line.push_str(word);
-        }
-        _ => lines.push(word.to_owned()),
-    };
-    let mut held = String::new();
-    for word in text.split_whitespace() {
-        held.push_str(if held.is_empty() { "" } else { " " });
-        held.push_str(word);
-        let closed = held.matches('`').count().is_multiple_of(2);
-        if closed || held.chars().count() > width / 2 {
-            let words: Vec<_> = if closed { vec![held.as_str()] } else { held.split(' ').collect() };
-            words.into_iter().for_each(&mut add);
-            held.clear();
-        }
-    }
-    held.split_whitespace().for_each(add);
-    if lines.is_empty() {
-        lines.push(String::new());
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_table_fits_its_width_whatever_stands_in_it() {
-        let rows = vec![vec!["kernels/gemm".to_owned(), "a long description ".repeat(20)]];
-        let text = table(&["benchmark", "description"], rows);
-        assert!(text.lines().all(|line| line.chars().count() <= usize::from(WIDTH)), "{text}");
-        assert!(text.starts_with("benchmark"));
-    }
-
-    #[test]
-    fn wrapping_keeps_every_word() {
-        let lines = wrap("one two three averyveryverylongword four", 9);
-        assert_eq!(lines, ["one two", "three", "averyveryverylongword", "four"]);
-    }
-
-    #[test]
-    fn a_quoted_command_stays_in_one_piece() {
-        assert_eq!(wrap("then run `a b c` now", 12), ["then run", "`a b c` now"]);
-        assert_eq!(
-            wrap("a lone ` mark is no quotation at all", 20),
-            ["a lone ` mark is no", "quotation at all"]
-        );
-    }
 
     #[test]
     fn n22_no_formatter_makes_an_error_of_a_reader_who_left() {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::non_finite::{absent_everywhere, absent_if_non_finite, literal_of, quote_non_finite};
 use super::shape::{self, Field, Form};
 use super::{Event, MAX_LINE};
+use crate::model::near;
 
 /// Why a line is not an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -116,12 +117,12 @@ fn check_shape(object: &mut Map<String, Value>) -> Result<(), LineError> {
         Some(other) => return Err(LineError::UnknownEvent { name: show(other), near: None }),
     };
     let Some((event, fields)) = shape::of(&name) else {
-        let near = near(&name, shape::names());
+        let near = near(&name, &shape::names()).first().copied();
         return Err(LineError::UnknownEvent { name, near });
     };
     for (key, value) in object.iter_mut().filter(|(key, _)| *key != "event") {
         let Some(field) = fields.iter().find(|field| field.key == key) else {
-            let near = near(key, shape::keys(event));
+            let near = near(key, &shape::keys(event)).first().copied();
             return Err(LineError::UnknownKey { event, key: key.clone(), near });
         };
         check_field(event, field, value)?;
@@ -217,18 +218,6 @@ fn check_values(event: &Event) -> Result<(), LineError> {
         _ => {}
     }
     Ok(())
-}
-
-/// The name that was probably meant: near enough that it is not a guess.
-fn near(name: &str, names: Vec<&'static str>) -> Option<&'static str> {
-    // The distance costs the product of the lengths; no name is long.
-    let name = name.get(..name.len().min(40))?;
-    names
-        .into_iter()
-        .map(|known| (strsim::damerau_levenshtein(name, known), known))
-        .min()
-        .filter(|(distance, known)| *distance <= known.len().div_ceil(3))
-        .map(|(_, known)| known)
 }
 
 /// The value as JSON, cut to 60 characters.

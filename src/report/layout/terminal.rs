@@ -7,7 +7,7 @@ use std::io;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use super::escape::{ascii, visible};
-use super::width::{cut_middle, fold, fold_command, fold_name, width};
+use super::width::{COLUMNS, cut_middle, fold, fold_command, fold_name, width};
 
 /// What the reader's terminal can show. The caller finds out; a report never asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,6 +236,22 @@ impl<'a, W: io::Write + ?Sized> TerminalLayout<'a, W> {
     }
 }
 
+/// Columns without a frame in 80 columns of a terminal; long cells wrap within their column, a cell's own line breaks stay.
+pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(COLUMNS as u16);
+    if !header.is_empty() {
+        table.set_header(header.to_vec());
+    }
+    let shown = |cell: &String| cell.split('\n').map(visible).collect::<Vec<_>>().join("\n");
+    table.add_rows(rows.into_iter().map(|row| row.iter().map(shown).collect::<Vec<_>>()));
+    if let Some(column) = table.column_mut(0) {
+        column.set_padding((0, 1));
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
 /// Every column as wide as its content, the first in what is left of `total`. Where too little is left for
 /// it, the widest of the others yield.
 fn column_widths(header: &[String], rows: &[Vec<Vec<String>>], total: usize) -> Vec<usize> {
@@ -284,4 +300,18 @@ fn fold_names(lines: &[String], limit: usize, most: usize, ellipsis: &str) -> Ve
         folded.append(&mut parts);
     }
     folded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_fits_its_width_whatever_stands_in_it() {
+        let rows = [["kernels/gemm", &"a long description ".repeat(20)], ["b", &"x".repeat(200)]];
+        let text = table(&["benchmark", "description"], rows.map(|row| row.map(str::to_owned).to_vec()));
+        assert!(text.lines().all(|line| width(line) <= COLUMNS), "{text}");
+        assert!(text.starts_with("benchmark") && text.lines().count() > 5);
+        assert!(!table(&[], [vec!["\u{1b}[31mred".to_owned()]]).contains('\u{1b}'));
+    }
 }

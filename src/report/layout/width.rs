@@ -35,20 +35,88 @@ fn take(chars: impl Iterator<Item = char>, limit: usize) -> String {
 /// Where a name may be broken: after any of these.
 const IN_NAMES: &[char] = &[' ', '/', ',', '[', '_', '-'];
 
-/// Lines of at most `limit` columns, broken at spaces; a word longer than a line is broken where a name may be,
-/// or where it must be. At least one line.
+/// Lines of at most `limit` columns, broken at spaces. What stands between two backticks is one word where a line holds it,
+/// so that a command can be copied, and a percent sign stays with its figure. A longer word stands on a line of its own,
+/// whole: paths and addresses can be copied too. At least one line.
+pub fn wrap(text: &str, limit: usize) -> Vec<String> {
+    lines_of(text, limit, false)
+}
+
+/// As [`wrap`], and a word longer than a line is broken where a name may be, or where it must be.
 pub fn fold(text: &str, limit: usize) -> Vec<String> {
-    // A percent sign stays with its figure: the space between them is made unbreakable meanwhile.
-    let lines = fold_at(&text.replace(" %", "\u{a0}%"), limit, &[&[' '], IN_NAMES]);
-    lines.into_iter().map(|line| line.replace("\u{a0}%", " %")).collect()
+    lines_of(text, limit, true)
 }
 
-/// As [`fold`], for names: they fill their lines.
+fn lines_of(text: &str, limit: usize, breaks_words: bool) -> Vec<String> {
+    let text = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in words(&text, limit) {
+        let (used, columns) = (width(&line), width(word));
+        let is_long = breaks_words && columns > limit;
+        // A long word begins where little stands before it: a break so early would leave the line empty.
+        let joins = used + 1 + columns <= limit || is_long && used <= limit / 3;
+        if line.is_empty() || joins {
+            line += if line.is_empty() { "" } else { " " };
+        } else {
+            lines.push(std::mem::take(&mut line));
+        }
+        line += word;
+        if is_long {
+            lines.extend(fold_name(&line, limit));
+            line = lines.pop().unwrap_or_default();
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+/// `lead` and the wrapped text in 80 columns, further lines below its first word. Ends in a line break.
+pub fn paragraph(lead: &str, text: &str) -> String {
+    let hang = width(lead);
+    let lines = wrap(text, COLUMNS - hang).join(&format!("\n{:hang$}", ""));
+    format!("{lead}{lines}\n")
+}
+
+/// Columns of a file, a pipe and a terminal that says nothing.
+pub const COLUMNS: usize = 80;
+
+/// The words of a text with what is not to be broken as one word.
+fn words(text: &str, limit: usize) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find(' ').unwrap_or(rest.len());
+        let code = code_end(rest, end).filter(|end| width(&rest[..*end]) <= limit);
+        let end = code.unwrap_or(end);
+        let end = end + if rest[end..].starts_with(" %") { percent_end(&rest[end..]) } else { 0 };
+        let (word, after) = rest.split_at(end);
+        words.push(word);
+        rest = after.trim_start();
+    }
+    words
+}
+
+/// Where a word ends whose first part, up to `end`, opens a quotation in backticks; `None` where it opens none.
+fn code_end(text: &str, mut end: usize) -> Option<usize> {
+    let is_open = |end: usize| text[..end].matches('`').count() % 2 == 1;
+    if !is_open(end) {
+        return None;
+    }
+    while is_open(end) {
+        let next = text.get(end + 1..)?;
+        end += 1 + next.find(' ').unwrap_or(next.len());
+    }
+    Some(end)
+}
+
+/// The length of ` %` and what follows it without a space.
+fn percent_end(text: &str) -> usize {
+    1 + text[1..].find(' ').unwrap_or(text.len() - 1)
+}
+
+/// Lines of at most `limit` columns for a name: it fills them, broken after its separators or where it must be.
 pub fn fold_name(text: &str, limit: usize) -> Vec<String> {
-    fold_at(text, limit, &[IN_NAMES])
-}
-
-fn fold_at(text: &str, limit: usize, separators: &[&[char]]) -> Vec<String> {
     let limit = limit.max(2);
     let mut lines = Vec::new();
     let mut rest = text.trim();
@@ -57,9 +125,7 @@ fn fold_at(text: &str, limit: usize, separators: &[&[char]]) -> Vec<String> {
         // A space may fall just beyond the line, since it is not shown.
         let room = if rest[fitting..].starts_with(' ') { fitting + 1 } else { fitting };
         // A break early in the line would leave most of it empty.
-        let end_at =
-            |chars: &&[char]| rest[..room].rfind(*chars).map(|at| at + 1).filter(|end| *end > room / 3);
-        let end = separators.iter().find_map(end_at);
+        let end = rest[..room].rfind(IN_NAMES).map(|at| at + 1).filter(|end| *end > room / 3);
         let (line, after) = rest.split_at(end.unwrap_or(fitting));
         lines.push(line.trim_end().to_owned());
         rest = after.trim_start();
@@ -137,6 +203,26 @@ mod tests {
         assert_eq!(fold_name("kernels/gemm[n=1024]", 13), ["kernels/gemm[", "n=1024]"]);
         assert_eq!(fold("", 8), [""]);
         assert_eq!(fold("more than 5 % of it", 11), ["more than", "5 % of it"]);
+        assert_eq!(fold("averyverylongword, four", 9), ["averyvery", "longword,", "four"]);
+    }
+
+    #[test]
+    fn wrapping_keeps_words_and_quoted_commands_whole() {
+        let lines = wrap("one two three averyveryverylongword four", 9);
+        assert_eq!(lines, ["one two", "three", "averyveryverylongword", "four"]);
+        assert_eq!(wrap("then run `a b c` now", 12), ["then run", "`a b c` now"]);
+        assert_eq!(wrap("a `b c d e f g h`", 12), ["a `b c d e f", "g h`"]);
+        let lone = wrap("a lone ` mark is no quotation at all", 20);
+        assert_eq!(lone, ["a lone ` mark is no", "quotation at all"]);
+    }
+
+    #[test]
+    fn a_paragraph_hangs_below_its_first_word() {
+        let text = paragraph("  1. ", &("word ".repeat(30) + "`a command of several words` end"));
+        assert!(text.starts_with("  1. word") && text.lines().skip(1).all(|line| line.starts_with("     ")));
+        assert!(text.lines().all(|line| line.len() <= COLUMNS), "{text}");
+        assert!(text.contains("`a command of several words`"), "{text}");
+        assert_eq!(paragraph("", "one"), "one\n");
     }
 
     #[test]

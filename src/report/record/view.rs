@@ -7,7 +7,7 @@ use super::metric::MetricView;
 use super::ranking::{self, Problem};
 use super::resources::{self, Resources};
 use crate::model::{
-    CaseRecord, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration,
+    CaseRecord, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration, shell_word,
 };
 use crate::report::layout::grouped::{named, together};
 use crate::report::layout::names::CaseNames;
@@ -205,8 +205,8 @@ impl<'a> RunView<'a> {
                 _ => None,
             })
             .collect();
-        let variables = variables.into_iter().map(|(name, value)| format!("{name}={}", quoted(&value)));
-        let words = self.record.command.iter().map(|word| quoted(word));
+        let variables = variables.into_iter().map(|(name, value)| format!("{name}={}", shell_word(&value)));
+        let words = self.record.command.iter().map(|word| shell_word(word));
         variables.chain(words).collect::<Vec<_>>().join(" ")
     }
 }
@@ -227,15 +227,6 @@ fn as_variable(value: &serde_json::Value) -> String {
         serde_json::Value::String(text) => text.clone(),
         serde_json::Value::Array(members) => members.iter().map(as_variable).collect::<Vec<_>>().join(","),
         other => other.to_string(),
-    }
-}
-
-/// A word for a POSIX shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 
@@ -279,12 +270,5 @@ mod tests {
         let variables =
             "GBENCH_ITERATIONS=7 GBENCH_PERCENTILES=99.9,99.99 GBENCH_RUN_DEADLINE='1m 30s' gbench-ci run ";
         assert!(command.starts_with(variables), "{command}");
-    }
-
-    #[test]
-    fn a_command_can_be_pasted() {
-        assert_eq!(quoted("--param"), "--param");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }

@@ -7,6 +7,7 @@ use super::method;
 use super::status::counts_text;
 use super::summary::{Speedup, SuiteSummary};
 use crate::compare::{Row, RowSide, Verdict, VerdictDocument, is_known};
+use crate::model::shell_word;
 use crate::report::layout::names::CaseNames;
 use crate::report::layout::number::{self, distinct};
 use crate::report::layout::words::{plural, short_commit};
@@ -127,10 +128,8 @@ impl<'a> VerdictView<'a> {
     /// The command that explains the row most worth it; only a comparison in rounds has one.
     pub fn explain(&self) -> Option<String> {
         let row = method::worth_explaining(self.document)?;
-        let comparison = self.document.reproduce.strip_prefix("gbench-ci replay ")?;
-        let case = row.case.to_string();
-        let plain = case.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c));
-        let case = if plain { case } else { format!("'{}'", case.replace('\'', r"'\''")) };
+        let [comparison] = self.document.replayed().try_into().ok()?;
+        let case = shell_word(&row.case.to_string());
         Some(format!("gbench-ci explain {case} {comparison}"))
     }
 

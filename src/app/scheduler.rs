@@ -1,0 +1,249 @@
+//! The sequential scheduler: decides between the rounds of a comparison which cases are measured next, and reports what the
+//! rest will cost.
+//!
+//! It asks the same rule that gives the verdict, and nothing else: a case is measured as long as that rule would leave
+//! it open. Under a budget every open case gets an equal share of the time before any gets more, and what is left of the
+//! shares goes to the cases that are soonest decided; choosing by what was seen so far is allowed, because an e-process
+//! holds whenever one stops.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::progress::Reporter;
+use crate::compare::{CaseProgress, Policy, SeqE, SideInput, case_progress};
+use crate::model::{CaseId, Comparison, RunRecord};
+use crate::report::plural;
+use crate::run::{NextRound, RoundsState, StoppingPolicy};
+
+/// Seconds between two lines about the same stage.
+const PAUSE: f64 = 15.0;
+
+/// Stops a case when the rule of `gbench-ci compare BASE..HEAD` has decided it.
+pub struct SequentialStopping {
+    rule: SeqE,
+    policy: Policy,
+    names: [String; 2],
+    /// Seconds for the rounds of this call; 0: until all is decided.
+    budget: f64,
+    reporter: Reporter,
+    /// Stage and seconds of the last line.
+    told: Option<(usize, f64)>,
+    /// Seconds of the budget that each suspect of the screen may use before any uses more.
+    share: Option<f64>,
+    /// A case could not be measured further because the time was up.
+    pub out_of_time: bool,
+}
+
+impl SequentialStopping {
+    pub fn new(comparison: &Comparison, reporter: Reporter) -> Self {
+        Self {
+            rule: SeqE::of(comparison),
+            policy: Policy::of(comparison),
+            names: [comparison.base.clone(), comparison.head.clone()],
+            budget: comparison.budget.unwrap_or(0.0),
+            reporter,
+            told: None,
+            share: None,
+            out_of_time: false,
+        }
+    }
+
+    fn standings(&self, state: &RoundsState<'_>) -> Vec<CaseProgress> {
+        let side = |index: usize| SideInput { record: state.records[index], name: self.names[index].clone() };
+        // It fails only for a record that holds a case twice, which a plan cannot.
+        case_progress(&self.rule, &side(0), &side(1), &self.policy).unwrap_or_default()
+    }
+
+    /// What is to be measured in the rounds after the screen, dearest last.
+    fn suspects(&self, state: &RoundsState<'_>) -> Vec<Suspect> {
+        let pairs = pairs_by_case(state);
+        let (screen, most) = (self.rule.rule.screen_rounds, self.rule.rule.most_rounds);
+        let suspect = |case_progress: CaseProgress| {
+            let pair = *pairs.get(&case_progress.case)?;
+            let left = most.saturating_sub(state.pairs[pair].rounds);
+            let round = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
+            let open = case_progress.open && state.pairs[pair].open && left > 0;
+            let probable = case_progress.more_rounds.map_or(left, |more| more.min(left));
+            open.then(|| Suspect {
+                pair,
+                hopeless: case_progress.more_rounds.is_none(),
+                round,
+                spent: round * f64::from(state.pairs[pair].rounds.saturating_sub(screen)),
+                probably: round * f64::from(probable),
+                at_most: round * f64::from(left),
+            })
+        };
+        let mut suspects: Vec<Suspect> = self.standings(state).into_iter().filter_map(suspect).collect();
+        suspects.sort_by(|a, b| a.hopeless.cmp(&b.hopeless).then(a.probably.total_cmp(&b.probably)));
+        suspects
+    }
+
+    /// What of the suspects, sorted, is measured in the next round. Without a budget: all. With one, every suspect first gets
+    /// its share of the time that was left when the screen was over; what the soonest decided leave of theirs then goes to
+    /// those that it probably suffices for, at least one.
+    fn chosen(&mut self, suspects: &[Suspect], state: &RoundsState<'_>) -> Vec<usize> {
+        let all = || suspects.iter().map(|suspect| suspect.pair);
+        if self.budget <= 0.0 {
+            return all().collect();
+        }
+        let left = (self.budget - state.seconds).max(0.0);
+        let share = *self.share.get_or_insert(left / suspects.len() as f64);
+        affordable(suspects, share, left)
+    }
+
+    fn tell(&mut self, state: &RoundsState<'_>, screening: Option<u32>, suspects: &[Suspect]) {
+        // A line a round would be forty; the first of a stage, and then one now and again, say as much.
+        let stage = usize::from(screening.is_none());
+        let due = self.told.is_none_or(|(told, at)| told != stage || state.seconds - at >= PAUSE);
+        if state.passes == 0 || !due {
+            return;
+        }
+        self.told = Some((stage, state.seconds));
+        let (probably, at_most) = match screening {
+            Some(rounds) => {
+                let open = state.pairs.iter().filter(|pair| pair.open);
+                let round: f64 = open.clone().filter_map(|pair| pair.seconds_per_round()).sum();
+                let left = self.rule.rule.most_rounds.saturating_sub(state.rounds());
+                (round * f64::from(rounds), round * f64::from(left))
+            }
+            None => (
+                suspects.iter().map(|suspect| suspect.probably).sum(),
+                suspects.iter().map(|suspect| suspect.at_most).sum(),
+            ),
+        };
+        let left = (self.budget > 0.0).then(|| (self.budget - state.seconds).max(0.0));
+        let capped = |seconds: f64| left.map_or(seconds, |left| seconds.min(left));
+        let what = match screening {
+            Some(rounds) => {
+                format!("{} to go until all cases are screened", plural(rounds as usize, "round"))
+            }
+            None => format!("{} still open", plural(suspects.len(), "case")),
+        };
+        if screening.is_some() || !suspects.is_empty() {
+            let [probably, at_most] = [probably, at_most].map(|seconds| rounded(capped(seconds)));
+            let time = if probably == at_most {
+                format!("at most {at_most} more")
+            } else {
+                format!("about {probably} more, at most {at_most}")
+            };
+            self.reporter.note(&format!("{}: {what}; {time}", plural(state.rounds() as usize, "round")));
+        }
+    }
+}
+
+/// Of suspects that are sorted by what they will probably cost: those that have not used up their share of the time; where
+/// there is none, those that the seconds left probably suffice for, at least one.
+fn affordable(suspects: &[Suspect], share: f64, mut left: f64) -> Vec<usize> {
+    let pair = |suspect: &Suspect| suspect.pair;
+    let has_share_left = |suspect: &&Suspect| suspect.spent + suspect.round <= share;
+    let due: Vec<usize> = suspects.iter().filter(has_share_left).map(pair).collect();
+    if !due.is_empty() {
+        return due;
+    }
+    let fits = suspects.iter().take_while(|suspect| {
+        left -= suspect.probably;
+        left >= 0.0
+    });
+    let fits = fits.count().max(1).min(suspects.len());
+    suspects[..fits].iter().map(pair).collect()
+}
+
+/// A case that another round may decide.
+struct Suspect {
+    pair: usize,
+    /// No number of rounds is in sight that would.
+    hopeless: bool,
+    /// Seconds of one round of it, and of all since the screen.
+    round: f64,
+    spent: f64,
+    /// Seconds until it is decided, and until its rounds are over.
+    probably: f64,
+    at_most: f64,
+}
+
+impl StoppingPolicy for SequentialStopping {
+    fn next(&mut self, state: &RoundsState<'_>) -> NextRound {
+        let screen = self.rule.rule.screen_rounds;
+        let unscreened: Vec<usize> =
+            state.open().into_iter().filter(|pair| state.pairs[*pair].rounds < screen).collect();
+        if let Some(fewest) = unscreened.iter().map(|pair| state.pairs[*pair].rounds).min() {
+            self.tell(state, Some(screen.saturating_sub(fewest)), &[]);
+            let behind = unscreened.iter().copied().filter(|pair| state.pairs[*pair].rounds == fewest);
+            return NextRound::Measure(behind.collect());
+        }
+        let suspects = self.suspects(state);
+        self.tell(state, None, &suspects);
+        if suspects.is_empty() {
+            // What one side alone has is measured in the first round, also where nothing can be compared.
+            return if state.passes == 0 { NextRound::Measure(Vec::new()) } else { NextRound::Stop };
+        }
+        NextRound::Measure(self.chosen(&suspects, state))
+    }
+
+    fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
+        let round = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
+        let may = self.budget <= 0.0 || state.seconds + round <= self.budget;
+        self.out_of_time |= !may;
+        may
+    }
+}
+
+fn pairs_by_case<'a>(state: &RoundsState<'a>) -> HashMap<&'a CaseId, usize> {
+    let mut pairs = HashMap::new();
+    for (pair, place) in state.pairs.iter().enumerate() {
+        for (record, index) in state.records.iter().zip(place.cases).take(2) {
+            let record: &'a RunRecord = record;
+            if let Some(case) = index.and_then(|index| record.cases.get(index)) {
+                pairs.insert(&case.id, pair);
+            }
+        }
+    }
+    pairs
+}
+
+/// A duration in words: whole seconds, whole minutes from ten on.
+pub fn rounded(seconds: f64) -> String {
+    let seconds = match seconds {
+        seconds if seconds >= 600.0 => (seconds / 60.0).ceil() * 60.0,
+        seconds => seconds.ceil(),
+    };
+    humantime::format_duration(Duration::from_secs(seconds.clamp(0.0, 1e9) as u64)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n29_every_open_case_gets_its_share_before_any_gets_its_last() {
+        // Five cases of different length, none ever decided, and a budget for about 20 rounds of each.
+        let rounds_of = [0.1, 0.2, 0.5, 1.0, 2.0];
+        let mut suspects: Vec<Suspect> = rounds_of
+            .iter()
+            .enumerate()
+            .map(|(pair, round)| Suspect {
+                pair,
+                hopeless: pair % 2 == 0,
+                round: *round,
+                spent: 0.0,
+                probably: 37.0 * round,
+                at_most: 37.0 * round,
+            })
+            .collect();
+        let mut left = 76.0;
+        let share = left / 5.0;
+        let mut spent = [0.0; 5];
+        while left > 0.05 {
+            let chosen = affordable(&suspects, share, left);
+            let beyond = chosen.iter().any(|pair| spent[*pair] + rounds_of[*pair] > share);
+            let all_had_theirs = (0..5).all(|pair| spent[pair] + rounds_of[pair] > share);
+            assert!(!beyond || all_had_theirs, "{chosen:?} after {spent:?}");
+            for pair in chosen {
+                spent[pair] += rounds_of[pair];
+                left -= rounds_of[pair];
+                suspects.iter_mut().filter(|it| it.pair == pair).for_each(|it| it.spent = spent[pair]);
+            }
+        }
+        assert!((0..5).all(|pair| spent[pair] + rounds_of[pair] > share), "{spent:?}");
+    }
+}

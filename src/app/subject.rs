@@ -1,0 +1,119 @@
+//! What `report` and `explain` are asked about: a comparison, a run or a document, by its path or its id.
+
+use std::path::{Path, PathBuf};
+
+use super::kept_comparison::{ArtifactsRequest, Kept, kept_folder, read_checked};
+use super::paths::shown;
+use crate::compare::verdict_of;
+use crate::model::{Fault, Result, RunId};
+use crate::report::Input;
+use crate::store::{ComparisonFolder, comparison_of, holds_run, latest_comparison, latest_run, read_record};
+use crate::suite::Benchmark;
+
+/// The merged verdicts, in the folder that `merge` writes.
+pub const MERGED: &str = "merged.json";
+
+/// What was found.
+pub enum Subject {
+    /// The records of a comparison in rounds, with its folder.
+    Comparison(Box<Kept>, PathBuf),
+    Document(Input),
+}
+
+impl Subject {
+    /// A comparison's folder or id, a run's folder or id, the folder of a merge, a verdict or a record; without any of them
+    /// the latest comparison, else the latest run.
+    pub fn find(named: Option<&str>, place: &ArtifactsRequest, builtins: &[Benchmark]) -> Result<Self> {
+        let Some(text) = named else {
+            let artifacts = place.folder(builtins)?;
+            let folder = match (latest_comparison(&artifacts), latest_run(&artifacts)) {
+                (None, Some(run)) => run,
+                _ => kept_folder(None, &artifacts)?,
+            };
+            return Self::in_folder(&folder, place, builtins);
+        };
+        let path = Path::new(text);
+        match text.parse::<RunId>() {
+            _ if path.is_dir() => Self::in_folder(path, place, builtins),
+            Ok(id) if !path.exists() && !is_document(path) => {
+                let artifacts = place.folder(builtins)?;
+                let folder = artifacts.join(id.as_str());
+                if !folder.is_dir() {
+                    return Err(unknown(text, &artifacts));
+                }
+                Self::in_folder(&folder, place, builtins)
+            }
+            // What a killed run left.
+            _ if path.extension().is_some_and(|extension| extension == "jsonl") => {
+                Ok(Self::Document(Input::Record(Box::new(read_record(path)?))))
+            }
+            _ => {
+                // What is shown of a comparison is shown only where its records hold.
+                if let Some(folder) = comparison_of(path) {
+                    read_checked(&folder)?;
+                }
+                Ok(Self::Document(Input::parse(path, &read(path)?)?))
+            }
+        }
+    }
+
+    fn in_folder(folder: &Path, place: &ArtifactsRequest, builtins: &[Benchmark]) -> Result<Self> {
+        let merged = folder.join(MERGED);
+        if merged.is_file() {
+            return Ok(Self::Document(Input::parse(&merged, &read(&merged)?)?));
+        }
+        if ComparisonFolder::open(folder).is_ok() {
+            let named = folder.to_string_lossy();
+            let kept = Kept::find(Some(&named), place, builtins)?;
+            return Ok(Self::Comparison(Box::new(kept), folder.to_owned()));
+        }
+        if !holds_run(folder) {
+            let next =
+                "give a comparison's folder, one with `base` and `head`, or a run's, one with `results`";
+            return Err(Fault::at_path(folder, "the folder holds neither a comparison nor a run", next));
+        }
+        Ok(Self::Document(Input::Record(Box::new(read_record(folder)?))))
+    }
+
+    /// The document to be shown: of a comparison the verdict that it keeps, else the one that its records give.
+    pub fn document(self) -> Result<Input> {
+        match self {
+            Self::Document(input) => Ok(input),
+            Self::Comparison(kept, folder) => {
+                let verdict = folder.join("reports/verdict.json");
+                match verdict.is_file() {
+                    true => Input::parse(&verdict, &read(&verdict)?),
+                    false => {
+                        let document = verdict_of(&kept.base, &kept.head, kept.control.as_ref())?;
+                        Ok(Input::Verdict(Box::new(document)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn unknown(text: &str, artifacts: &Path) -> Fault {
+    let what = format!("neither a run nor a comparison of this id lies in {}", shown(artifacts));
+    let next = match latest_comparison(artifacts) {
+        Some(latest) => {
+            let latest = latest.file_name().unwrap_or_default().display().to_string();
+            format!("the latest one is {latest}; name another folder than this with `--artifacts`")
+        }
+        None => "name its folder, or the folder that it lies in with `--artifacts`".into(),
+    };
+    Fault::at_flag(text, what, next)
+}
+
+/// Whether it is called as a document is, and not as a run.
+fn is_document(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json" || extension == "jsonl")
+}
+
+fn read(path: &Path) -> Result<String> {
+    let next = "give a verdict, a run record, or the folder or id of a run or of a comparison";
+    let bytes = std::fs::read(path)
+        .map_err(|error| Fault::at_path(path, format!("cannot be read: {error}"), next))?;
+    String::from_utf8(bytes)
+        .map_err(|error| Fault::at_path(path, format!("is no UTF-8 text: {}", error.utf8_error()), next))
+}
