@@ -17,8 +17,9 @@ use super::{calibration, control};
 use crate::app::paths::{project_root, shown};
 use crate::app::stores::folder_of;
 use crate::compare::{Calibration, calibrate};
+use crate::model::text::count;
 use crate::model::{Comparison, ComparisonPolicy, Exit, Fault, Result, RunId};
-use crate::report::{self, plural};
+use crate::report;
 use crate::run::{Finished, NextRound, RoundsState, StoppingPolicy};
 use crate::store::{ComparisonFolder, write_atomically};
 use crate::suite::plan::{RoundsPlan, common_cases};
@@ -99,8 +100,8 @@ pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -
     teller.note(&format!(
         "{} against itself: {}, {}{within}",
         suite.name,
-        plural(plan.comparable(), "case"),
-        plural(args.rounds as usize, "round")
+        count(plan.comparable(), "case"),
+        count(args.rounds as usize, "round")
     ));
     let measuring = RoundsMeasuring {
         plan: &plan,

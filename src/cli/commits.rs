@@ -17,11 +17,12 @@ use super::terminal::write::wrote;
 use crate::app::paths::project_root;
 use crate::app::stores::folder_of;
 use crate::compare::{Calibration, VerdictDocument, verdict_of};
+use crate::model::text::count;
 use crate::model::{
     Comparison, ComparisonPolicy, Exit, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Shard, Side,
     shell_word,
 };
-use crate::report::{Format, plural};
+use crate::report::Format;
 use crate::run::Finished;
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
@@ -282,7 +283,7 @@ fn announce(
     };
     let controlled = match controls {
         0 => String::new(),
-        controls => format!(" and {}", plural(controls, "control")),
+        controls => format!(" and {}", count(controls, "control")),
     };
     let (calibration, useless) = match kept {
         Some(Ok(it)) => (Some(it), None),
@@ -293,9 +294,9 @@ fn announce(
     let cost = cost.unwrap_or_else(|| "the time is known after the first".into());
     teller.note(&format!(
         "{} on both sides{controlled}: {} screen them ({}), up to {} decide what is left{budget}; {cost}",
-        plural(plan.comparable(), "case"),
-        plural(rule.screen_rounds as usize, "round"),
-        plural(least, "process"),
+        count(plan.comparable(), "case"),
+        count(rule.screen_rounds as usize, "round"),
+        count(least, "process"),
         rule.most_rounds,
     ));
     let hopeless = calibration.map(|it| calibration::hopeless(&it, plan)).unwrap_or_default();
@@ -363,7 +364,7 @@ fn conclude(measured: &Measured, args: &CompareArgs, out: &mut impl Write) -> Re
         // Standard output is the report's, and there is none.
         let text = format!(
             "interrupted after {}; what they decide so far: gbench-ci replay {}\nresume  {}",
-            plural(whole, "round"),
+            count(whole, "round"),
             measured.id(),
             measured.resume_command(None, args)
         );

@@ -15,8 +15,9 @@ use super::terminal::style;
 use super::terminal::write::{wrap, wrote};
 use crate::app::paths::shown;
 use crate::compare::{Verdict, VerdictDocument};
+use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, shell_word};
-use crate::report::{Format, plural};
+use crate::report::Format;
 use crate::run::has_binary;
 
 /// The benchmark whose second commit does more work.
@@ -162,7 +163,7 @@ fn effort(measured: &Measured, out: &mut impl Write) -> Result<()> {
     let host = &base.manifest.host;
     let cpu = host.cpu_model.known().map_or("a CPU of unknown model", String::as_str);
     let load = host.load.known().map(|load| format!(", load {load:.1}")).unwrap_or_default();
-    let count = plural(processes().count(), "process");
+    let count = count(processes().count(), "process");
     say(out, &format!("Measured {count} in {seconds:.1} s, on {cpu}{load}."))?;
     wrote(writeln!(out))
 }

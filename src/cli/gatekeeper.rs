@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::compare::{CaseProgress, Policy, SeqE, SideInput, case_progress};
+use crate::model::text::count;
 use crate::model::{CaseId, Comparison, RunRecord};
-use crate::report::plural;
 use crate::run::{NextRound, RoundsState, StoppingPolicy};
 
 use super::terminal::progress::Shared;
@@ -117,9 +117,9 @@ impl Gatekeeper {
         };
         let what = match screening {
             Some(rounds) => {
-                format!("{} to go until all cases are screened", plural(rounds as usize, "round"))
+                format!("{} to go until all cases are screened", count(rounds as usize, "round"))
             }
-            None => format!("{} still open", plural(suspects.len(), "case")),
+            None => format!("{} still open", count(suspects.len(), "case")),
         };
         if screening.is_some() || !suspects.is_empty() {
             let [probably, at_most] = [probably, at_most].map(|seconds| rounded(capped(seconds)));
@@ -127,7 +127,7 @@ impl Gatekeeper {
                 true => format!("at most {at_most} more"),
                 false => format!("about {probably} more, at most {at_most}"),
             };
-            self.teller.note(&format!("{}: {what}; {time}", plural(state.rounds() as usize, "round")));
+            self.teller.note(&format!("{}: {what}; {time}", count(state.rounds() as usize, "round")));
         }
     }
 }

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use self::look::{Found, look, word};
 use super::terminal::write::wrote;
+use crate::model::text::count;
 use crate::model::{Exit, Fault, Result};
-use crate::suite::words::counted;
 use crate::suite::{Action, Benchmark, FILE_NAME, Suite};
 
 /// Write a first gbench.toml from what lies in this folder
@@ -110,7 +110,7 @@ fn write_suite(
     write(&args.config, &text, force)?;
     Suite::load(&args.config, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
 
-    let count = counted(suite.benchmarks.len(), "benchmark");
+    let count = count(suite.benchmarks.len(), "benchmark");
     wrote(writeln!(out, "wrote {} with {count}:", shown_from_here(&args.config)))?;
     for benchmark in &suite.benchmarks {
         wrote(writeln!(out, "  {}", benchmark.id))?;

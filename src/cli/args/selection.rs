@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::app::environment;
+use crate::model::text::count;
 use crate::model::{Fault, Result, Shard};
 use crate::suite::plan::keep_shard;
-use crate::suite::words::{counted, parse_ratio, parse_seconds};
+use crate::suite::words::{parse_ratio, parse_seconds};
 use crate::suite::{Benchmark, FILE_NAME, Overrides, Registry, Selection, Suite, commas};
 
 /// Which benchmarks are meant.
@@ -111,7 +112,7 @@ impl SelectionArgs {
         match keep_shard(suites, shard) {
             Ok(common) => Ok(Some((shard, common))),
             Err(cases) => {
-                let what = format!("there are more shards than cases: {}", counted(cases, "case"));
+                let what = format!("there are more shards than cases: {}", count(cases, "case"));
                 let next = format!("cut the suite into {cases} at most, in every job alike");
                 Err(Fault::at_flag(format!("--shard {shard}"), what, next))
             }
