@@ -2,19 +2,15 @@
 //! matter may add up to one that does.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::compare::{exit_from, rendered, write_reports_as};
 use super::terminal::style;
 use super::terminal::write::wrote;
 use crate::app::paths::shown;
+use crate::app::verdict_files::{ANCHOR_PREFIX, anchor_beside, exit_from, rendered, write_as};
 use crate::compare::VerdictDocument;
 use crate::model::{Exit, Fault, Result};
-use crate::report::{Format, Style};
-use crate::store::write_atomically;
-
-/// What the names of the anchor's files begin with.
-pub const PREFIX: &str = "anchor.";
+use crate::report::Format;
 
 /// Where the anchor's verdict goes beside the first one's.
 pub struct Places<'a> {
@@ -45,13 +41,9 @@ pub fn deliver(
     (format, all): (Format, bool),
     out: &mut impl Write,
 ) -> Result<Exit> {
-    if let Some(folder) = places.reports {
-        write_reports_as(PREFIX, anchored, folder)?;
-    }
-    let whole = |format| rendered(anchored, format, Style::PLAIN, true);
     for (path, format) in [(places.json, Format::Json), (places.markdown, Format::Markdown)] {
         if let Some(path) = path {
-            write_atomically(&beside(path), &whole(format)?)?;
+            write_as(format, anchored, &anchor_beside(path))?;
         }
     }
     let text = rendered(anchored, format, style::of_stdout(), all)?;
@@ -66,8 +58,8 @@ pub fn deliver(
     let graver = exit.most_severe(of_anchor);
     if format == Format::Terminal {
         if let Some(folder) = places.reports {
-            let [verdict, report] =
-                ["verdict.json", "verdict.md"].map(|name| shown(&folder.join(format!("{PREFIX}{name}"))));
+            let [verdict, report] = ["verdict.json", "verdict.md"]
+                .map(|name| shown(&folder.join(format!("{ANCHOR_PREFIX}{name}"))));
             wrote(writeln!(out, "\nverdict {verdict}\nreport  {report}"))?;
         }
         let both = format!(
@@ -80,21 +72,4 @@ pub fn deliver(
         wrote(writeln!(out, "\n{both}"))?;
     }
     Ok(graver)
-}
-
-/// `out/verdict.json` -> `out/anchor.verdict.json`.
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    path.with_file_name(format!("{PREFIX}{name}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_anchors_files_lie_beside_the_others() {
-        assert_eq!(beside(Path::new("out/v.json")), Path::new("out/anchor.v.json"));
-        assert_eq!(beside(Path::new("v.md")), Path::new("anchor.v.md"));
-    }
 }

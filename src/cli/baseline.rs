@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::args::selection::SelectionArgs;
 use super::terminal::write::{table, write_json, wrote};
 use crate::app::environment;
 use crate::app::paths::{current_folder, project_root, shown};
+use crate::app::request::SelectionRequest;
 use crate::app::stores::{Branch, Stored, Stores, name_of};
 use crate::model::text::{count, short_commit};
 use crate::model::{CaseRecord, Exit, Fault, Outcome, RecordState, Result};
@@ -31,7 +31,7 @@ enum Command {
         #[arg(long)]
         partial: bool,
         #[command(flatten)]
-        place: PlaceArgs,
+        place: StoreArgs,
     },
     /// List what is saved, oldest first
     List {
@@ -39,19 +39,19 @@ enum Command {
         #[arg(long)]
         json: bool,
         #[command(flatten)]
-        place: PlaceArgs,
+        place: StoreArgs,
     },
     /// Remove a name with all its records
     Remove {
         name: String,
         #[command(flatten)]
-        place: PlaceArgs,
+        place: StoreArgs,
     },
 }
 
 /// Where baselines and runs are kept.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct PlaceArgs {
+pub struct StoreArgs {
     /// Suite file whose store is meant [default: gbench.toml of this folder]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -60,10 +60,9 @@ pub struct PlaceArgs {
     pub store: Option<String>,
 }
 
-impl PlaceArgs {
+impl StoreArgs {
     fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
-        let selection = SelectionArgs { config: self.config.clone(), ..SelectionArgs::default() };
-        selection.suite(builtins)
+        SelectionRequest::of_file(self.config.clone()).suite(builtins)
     }
 }
 

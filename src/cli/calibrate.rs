@@ -1,21 +1,19 @@
 //! `gbench-ci calibrate`: the suite against itself, to learn what this machine can tell apart and what that costs.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::args::selection::{SelectionArgs, SettingsArgs};
-use super::commits::rule_of;
-use super::gatekeeper::rounded;
-use super::measure::RoundsMeasuring;
-use super::run::OutputArgs;
-use super::terminal::progress::Shared;
+use super::args::{OutputArgs, SelectionArgs, SettingsArgs, budget};
+use super::terminal::progress::reporter;
 use super::terminal::style;
 use super::terminal::write::{check_place, write_json, wrote};
-use super::{calibration, control};
+use crate::app::compare_commits::rule_of;
+use crate::app::measure::{RoundsMeasuring, RunRequest};
 use crate::app::paths::{project_root, shown};
+use crate::app::scheduler::rounded;
 use crate::app::stores::folder_of;
+use crate::app::{calibration, positive_control as control, random};
 use crate::compare::{Calibration, calibrate};
 use crate::model::text::count;
 use crate::model::{Comparison, ComparisonPolicy, Exit, Fault, Result, RunId};
@@ -23,7 +21,6 @@ use crate::report;
 use crate::run::{Finished, NextRound, RoundsState, StoppingPolicy};
 use crate::store::{ComparisonFolder, write_atomically};
 use crate::suite::plan::{RoundsPlan, common_cases};
-use crate::suite::words::parse_seconds;
 use crate::suite::{Benchmark, Suite};
 
 /// Compare the suite with itself: what can be told apart here
@@ -75,29 +72,25 @@ enum Format {
 
 pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--json", args.json.as_deref())?;
-    let budget = match &args.budget {
-        Some(text) => parse_seconds(text).map_err(|what| {
-            Fault::at_flag(format!("--budget {text}"), what, "give a duration such as 90s or 10m")
-        })?,
-        None => 0.0,
+    let budget = budget(args.budget.as_deref())?.unwrap_or(0.0);
+    let request = RunRequest {
+        selection: args.selection.request()?,
+        settings: args.settings.request()?,
+        output: args.output.request()?,
     };
-    let mut suite = args.selection.suite(builtins)?;
-    let overrides = args.settings.overrides()?;
-    args.settings.apply(&mut suite)?;
-    args.output.apply(&mut suite)?;
+    let suite = request.suite(builtins)?;
+    let overrides = &request.settings.overrides;
     let home = project_root(&suite)?;
     let store = folder_of(&suite, args.store.as_deref())?.root().to_owned();
     let artifacts = home.join(&suite.run.artifacts.value).join("calibrations");
-    let teller = Shared::new(args.output.quiet);
+    let reporter = reporter(args.output.quiet);
 
-    // Short enough to be typed again.
-    let seed =
-        args.order_seed.unwrap_or_else(|| RandomState::new().hash_one(SystemTime::now()) % 1_000_000_000);
+    let seed = args.order_seed.unwrap_or_else(random::seed);
     let comparison = comparison(&suite, seed, overrides.threshold);
     let plan = RoundsPlan::new(&suite, &suite, &[], seed);
     let folder = ComparisonFolder::create(&artifacts, &comparison.id)?;
     let within = if budget > 0.0 { format!(", within {}", rounded(budget)) } else { String::new() };
-    teller.note(&format!(
+    reporter.note(&format!(
         "{} against itself: {}, {}{within}",
         suite.name,
         count(plan.comparable(), "case"),
@@ -110,7 +103,7 @@ pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -
         folder: &folder,
         resume: Vec::new(),
     };
-    let finished = measuring.carry_out(&mut Even { rounds: args.rounds, budget }, &teller)?;
+    let finished = measuring.carry_out(&mut Even { rounds: args.rounds, budget }, &reporter)?;
     let [base, head, ..] = finished.as_slice() else {
         return Err(Fault::defect("calibrate", "gave no two records"));
     };
@@ -119,7 +112,7 @@ pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -
     }
     let mut calibration = calibrate(&base.record, &head.record, &comparison, args.rounds)?;
     if calibration.has_figures() && !args.no_planted {
-        match control::planted(&artifacts, &home, seed, &teller)? {
+        match control::planted(&artifacts, &home, seed, &reporter)? {
             control::Planted::Measured(control) => calibration.control = Some(control),
             control::Planted::Failed(why) => {
                 calibration.warnings.push(format!("the planted slowdown could not be measured: {why}"));
@@ -135,7 +128,7 @@ fn comparison(suite: &Suite, seed: u64, threshold: Option<f64>) -> Comparison {
     let started = SystemTime::now();
     let gate = &suite.gate;
     Comparison {
-        id: RunId::new(started, RandomState::new().hash_one(started) as u32),
+        id: RunId::new(started, random::salt()),
         base: "this tree".into(),
         head: "this tree again".into(),
         head_changes: None,

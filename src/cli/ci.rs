@@ -13,18 +13,16 @@ mod untouched;
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::args::rounds::RoundsArgs;
-use super::args::selection::{SelectionArgs, SettingsArgs};
-use super::commits::{self, Asker};
-use super::compare::{self, exit_from, rendered, write_reports};
-use super::narrow::words;
-use super::run::OutputArgs;
-use super::suites::suite_path;
-use super::terminal::progress::Shared;
+use super::args::{OutputArgs, RoundsArgs, SelectionArgs, SettingsArgs};
+use super::terminal::progress::{reporter, runner_reporter};
 use super::terminal::style;
 use super::terminal::write::wrote;
+use crate::app::compare_commits;
+use crate::app::job_flags::job_flags;
 use crate::app::paths::shown;
+use crate::app::request::{Audience, CommitsRequest};
 use crate::app::stores::{history_of, store_of};
+use crate::app::verdict_files::{exit_from, rendered, write_reports};
 use crate::compare::VerdictDocument;
 use crate::github::Context;
 use crate::github::commands::{self, CommandEscaper};
@@ -72,16 +70,16 @@ pub struct CiArgs {
 }
 
 impl CiArgs {
-    /// The same measurement as `compare` knows it.
-    fn compare(&self) -> compare::CompareArgs {
-        compare::CompareArgs {
+    /// The comparison of what the event chose.
+    fn request(&self) -> Result<CommitsRequest> {
+        Ok(CommitsRequest {
             store: self.store.clone(),
-            selection: self.selection.clone(),
-            settings: self.settings.clone(),
-            output: self.output.clone(),
-            rounds: self.rounds.clone(),
-            ..compare::CompareArgs::default()
-        }
+            selection: self.selection.request()?,
+            settings: self.settings.request()?,
+            output: self.output.request()?,
+            rounds: self.rounds.request()?,
+            ..CommitsRequest::default()
+        })
     }
 
     fn label(&self) -> &str {
@@ -159,18 +157,18 @@ fn judge(
     builtins: &[Benchmark],
     out: &mut impl Write,
 ) -> Result<Done> {
-    let mut compare = args.compare();
-    commits::refuse_unused(&compare)?;
+    let mut request = args.request()?;
+    request.settings.refuse_between_commits()?;
     // Also where this event asks neither: a mistake in a workflow is found in the first run and not at night.
     refuse_contradiction(&args.fail_on)?;
     args.history.as_deref().map(history_of).transpose()?;
     args.store.as_deref().map(store_of).transpose()?;
-    let config = suite_path(&compare)?;
+    let config = request.selection.suite_path()?;
     let home = config.parent().unwrap_or(&config);
     let newest = |address: &str| reference::newest(address, home, context, args.label());
     let asked = base::Asked { base: args.base.as_deref(), history: args.history.as_deref() };
     let chosen = base::choose(home, context, &asked, &newest)?;
-    compare.no_reference = chosen.missing;
+    request.no_reference = chosen.missing;
     wrote(writeln!(out, "base {}: {}", chosen.base.short(), chosen.choice.why).and_then(|()| out.flush()))?;
     if let Some(missing) = chosen.missing {
         let words = format!("nothing will be decided; next: {}", missing.next());
@@ -178,17 +176,19 @@ fn judge(
     }
 
     if let Some(untouched) = untouched::of(&config, context, &chosen, builtins)? {
-        let job = Job { untouched: Some(untouched), ..job_of(args, context, &chosen, Exit::Pass.code()) };
+        let job =
+            Job { untouched: Some(untouched), ..job_of(args, &request, context, &chosen, Exit::Pass.code()) };
         let page = after::untouched_page(&job, context);
         let folder = untouched::leave(&config, args.output.artifacts.as_deref(), &job, &page, builtins, out)?;
         return Ok(Done { exit: Exit::Pass, came_to: CameTo::Untouched(Box::new(job), folder) });
     }
 
     let quiet = args.output.quiet;
-    let teller = if context.is_some() { Shared::of_runner(quiet) } else { Shared::new(quiet) };
+    let reporter = if context.is_some() { runner_reporter(quiet) } else { reporter(quiet) };
     let is_pull = context.is_some_and(|context| context.pull_request.is_some());
-    let asker = if is_pull { Asker::PullRequest } else { Asker::Job };
-    let measured = commits::measure(&compare, Some(&chosen.range()), asker, builtins, &teller)?;
+    request.audience = if is_pull { Audience::PullRequest } else { Audience::Job };
+    request.range = Some(chosen.range());
+    let measured = compare_commits::measure(&request, builtins, &reporter)?;
     if let Some(signal) = measured.interrupted() {
         let folder = shown(measured.folder.root());
         wrote(writeln!(out, "interrupted: nothing is decided; what was measured is in {folder}"))?;
@@ -201,7 +201,7 @@ fn judge(
     let (suite, root) = &measured.head;
     let job = Job {
         sources: sources::of(suite, root, chosen.head.commit()),
-        ..job_of(args, context, &chosen, document.exit_code)
+        ..job_of(args, &request, context, &chosen, document.exit_code)
     };
     let folder = measured.folder.root().to_owned();
     let bytes = serde_json::to_vec_pretty(&job).map_err(|error| Fault::defect("job.json", error))?;
@@ -223,7 +223,13 @@ fn judge(
 }
 
 /// What the job knows beside its verdict, without the places of what it measured.
-fn job_of(args: &CiArgs, context: Option<&Context>, chosen: &Chosen, exit_code: u8) -> Job {
+fn job_of(
+    args: &CiArgs,
+    request: &CommitsRequest,
+    context: Option<&Context>,
+    chosen: &Chosen,
+    exit_code: u8,
+) -> Job {
     Job {
         schema: SCHEMA_JOB.into(),
         event: context.map_or("none", |context| context.event.word()).to_owned(),
@@ -234,7 +240,7 @@ fn job_of(args: &CiArgs, context: Option<&Context>, chosen: &Chosen, exit_code: 
         shard: args.selection.shard,
         exit_code,
         fail_on: args.fail_on.iter().map(|class| class.word().to_owned()).collect(),
-        flags: words(&args.selection, &args.settings),
+        flags: job_flags(&request.selection, &request.settings),
         sources: Vec::new(),
         fork: context.is_some_and(Context::is_fork),
         untouched: None,

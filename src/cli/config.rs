@@ -5,12 +5,12 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::args::selection::{SelectionArgs, SettingsArgs};
+use super::args::{SelectionArgs, SettingsArgs};
 use super::terminal::write::{table, wrap, write_json, wrote};
-use crate::app::environment;
-use crate::app::paths::current_folder;
-use crate::model::{BenchmarkId, Exit, MATCH_FIELDS, Result, Setting, Settings, Shown, format_duration};
-use crate::suite::{Benchmark, Gate, RunOptions, Strictness, Suite};
+use crate::app::effective_settings::suite_wide;
+use crate::app::measure::RunRequest;
+use crate::model::{BenchmarkId, Exit, Result, Settings, Shown};
+use crate::suite::{Benchmark, Gate, RunOptions, Suite};
 
 /// Show the effective configuration
 #[derive(clap::Args, Clone, Debug)]
@@ -58,14 +58,11 @@ const AT_RUN_TIME: &str = "A program may set its own values at run time through 
 
 pub fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let Command::Show(args) = &args.command;
-    let config = match args.defaults {
-        true => defaults(),
-        false => {
-            let mut suite = args.selection.suite(builtins)?;
-            args.settings.apply(&mut suite)?;
-            environment::read()?.apply_run(&mut suite.run, &current_folder()?);
-            effective(&suite)
-        }
+    let config = if args.defaults {
+        defaults()
+    } else {
+        let (selection, settings) = (args.selection.request()?, args.settings.request()?);
+        effective(&RunRequest { selection, settings, ..RunRequest::default() }.suite(builtins)?)
     };
     wrote(if args.json { write_json(&config, out) } else { write!(out, "{}", text(&config)) })?;
     Ok(Exit::Pass)
@@ -88,42 +85,6 @@ fn effective(suite: &Suite) -> V1Config {
         defaults: None,
         benchmarks: suite.benchmarks.iter().map(shown).collect(),
     }
-}
-
-/// `[run]` and `[gate]` by their names in the suite file, with their origins.
-pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
-    let policy = |fails: bool| if fails { "fail" } else { "pass" };
-    let mut rows = BTreeMap::from([
-        ("run.deadline".to_owned(), shown(&run.deadline, format_duration(run.deadline.value))),
-        ("run.artifacts".to_owned(), shown(&run.artifacts, run.artifacts.value.display().to_string())),
-        ("run.store".to_owned(), shown(&run.store, run.store.value.clone())),
-        ("run.keep".to_owned(), shown(&run.keep, run.keep.value)),
-        ("run.after_timeout".to_owned(), shown(&run.after_timeout, run.after_timeout.value.clone())),
-        ("gate.alpha".to_owned(), shown(&gate.alpha, gate.alpha.value)),
-        ("gate.alpha_improved".to_owned(), shown(&gate.alpha_improved, gate.alpha_improved.value)),
-        ("gate.rounds".to_owned(), shown(&gate.rounds, gate.rounds.value)),
-        ("gate.budget".to_owned(), shown(&gate.budget, format_duration(gate.budget.value))),
-        ("gate.controls".to_owned(), shown(&gate.controls, gate.controls.value)),
-        ("gate.watch".to_owned(), shown(&gate.watch, gate.watch.value)),
-        ("gate.way".to_owned(), shown(&gate.interleaving, gate.interleaving.value.word())),
-        (
-            "gate.inconclusive".to_owned(),
-            shown(&gate.inconclusive_fails, policy(gate.inconclusive_fails.value)),
-        ),
-        ("gate.sessions".to_owned(), shown(&gate.sessions, gate.sessions.value)),
-        ("gate.paths".to_owned(), shown(&gate.paths, gate.paths.value.clone())),
-        ("gate.failed".to_owned(), shown(&gate.failed_fails, policy(gate.failed_fails.value))),
-    ]);
-    for (field, usual) in MATCH_FIELDS {
-        let unset: Setting<Strictness> = Setting::default(usual);
-        let setting = gate.match_key.get(field).unwrap_or(&unset);
-        rows.insert(format!("gate.match.{field}"), shown(setting, setting.value.word()));
-    }
-    rows
-}
-
-fn shown<T>(setting: &Setting<T>, value: impl Into<serde_json::Value>) -> Shown {
-    Shown { value: value.into(), origin: setting.origin.clone() }
 }
 
 fn text(config: &V1Config) -> String {

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 
 use git2::{Repository, Signature};
 
-use super::commits::{self, Asker, Measured};
-use super::compare::{self, exit_from, rendered, write_reports};
-use super::terminal::progress::Shared;
+use super::terminal::progress::reporter;
 use super::terminal::style;
 use super::terminal::write::{wrap, wrote};
+use crate::app::compare_commits::{self, MeasuredCommits};
 use crate::app::paths::shown;
+use crate::app::request::{CommitsRequest, RoundsRequest, SelectionRequest};
+use crate::app::verdict_files::{exit_from, rendered, write_reports};
 use crate::compare::{Verdict, VerdictDocument};
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, shell_word};
@@ -77,13 +78,7 @@ pub fn run(args: &DemoArgs, out: &mut impl Write) -> Result<Exit> {
     let place = shell_word(&shown(&repository));
     wrote(writeln!(out, "\n  cd {place}\n  gbench-ci compare {RANGE}\n").and_then(|()| out.flush()))?;
 
-    let measured = commits::measure(
-        &route(args, &repository),
-        Some(RANGE),
-        Asker::Person,
-        &[],
-        &Shared::new(args.quiet),
-    )?;
+    let measured = compare_commits::measure(&request(args.seed, &repository), &[], &reporter(args.quiet))?;
     if let Some(signal) = measured.interrupted() {
         say(out, "Interrupted: nothing is compared.")?;
         return Ok(if signal == 2 { Exit::Interrupted } else { Exit::Terminated });
@@ -97,12 +92,14 @@ pub fn run(args: &DemoArgs, out: &mut impl Write) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The arguments of the command that is shown, with the place said instead of gone to.
-fn route(args: &DemoArgs, repository: &Path) -> compare::CompareArgs {
-    let mut route = compare::CompareArgs::default();
-    route.selection.config = Some(repository.join("gbench.toml"));
-    route.rounds.order_seed = Some(args.seed);
-    route
+/// The command that is shown as a request, with the suite file named instead of gone to.
+fn request(seed: u64, repository: &Path) -> CommitsRequest {
+    CommitsRequest {
+        range: Some(RANGE.into()),
+        selection: SelectionRequest::of_file(Some(repository.join("gbench.toml"))),
+        rounds: RoundsRequest { order_seed: Some(seed), ..RoundsRequest::default() },
+        ..CommitsRequest::default()
+    }
 }
 
 fn say(out: &mut impl Write, text: &str) -> Result<()> {
@@ -153,7 +150,7 @@ fn commit(repository: &Repository, message: &str) -> Result<git2::Oid, git2::Err
 }
 
 /// What the reader should know of the machine and the effort before the verdict.
-fn effort(measured: &Measured, out: &mut impl Write) -> Result<()> {
+fn effort(measured: &MeasuredCommits, out: &mut impl Write) -> Result<()> {
     let processes = || {
         let cases = measured.finished.iter().flat_map(|finished| &finished.record.cases);
         cases.flat_map(|case| &case.processes)
@@ -198,7 +195,7 @@ fn conclude(document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
     Ok(exit)
 }
 
-fn whereabouts(measured: &Measured, out: &mut impl Write) -> Result<()> {
+fn whereabouts(measured: &MeasuredCommits, out: &mut impl Write) -> Result<()> {
     let [base, head, ..] = measured.finished.as_slice() else { return Ok(()) };
     wrote(writeln!(
         out,

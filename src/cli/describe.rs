@@ -6,7 +6,7 @@ use std::io::Write;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::args::selection::{SelectionArgs, SettingsArgs};
+use super::args::{SelectionArgs, SettingsArgs};
 use super::config::settings_table;
 use super::terminal::write::{table, write_json, wrote};
 use crate::model::text::count;
@@ -59,11 +59,10 @@ struct V1Benchmark {
 }
 
 pub fn run(args: &DescribeArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
-    let mut selection = args.selection.selection()?;
-    selection.benchmarks.splice(0..0, args.ids.iter().cloned());
-    let mut suite = args.selection.registry(builtins)?.select(&selection)?;
-    args.selection.keep_shard(&mut [&mut suite])?;
-    args.settings.apply(&mut suite)?;
+    let mut request = args.selection.request()?;
+    request.selection.benchmarks.splice(0..0, args.ids.iter().cloned());
+    let mut suite = request.suite(builtins)?;
+    args.settings.request()?.apply(&mut suite)?;
     if args.json {
         let benchmarks = suite.benchmarks.iter().map(document).collect();
         wrote(write_json(&V1Describe { schema: "gbench-ci/describe/v1", benchmarks }, out))?;

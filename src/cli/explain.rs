@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::compare::policy;
-use super::comparison::{Kept, PlaceArgs};
-use super::subject::Subject;
+use super::args::ArtifactsArgs;
 use super::terminal::style;
 use super::terminal::write::{check_place, wrote};
+use crate::app::compare_records::policy;
+use crate::app::kept_comparison::Kept;
+use crate::app::subject::Subject;
 use crate::compare::{
     DecisionTrace, Group, Merged, Policy, SeqE, SideInput, VerdictDocument, compare_sides,
     decision_traces_of, named_sides, verdict_of,
@@ -45,7 +46,7 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "GLOB")]
     metric: Option<String>,
     #[command(flatten)]
-    place: PlaceArgs,
+    place: ArtifactsArgs,
     /// Also draw the rounds of the one row that is explained
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -70,7 +71,7 @@ pub fn run(args: &ExplainArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
             let kept = Kept::read(base, head, args.control.as_deref())?;
             return explain_kept(args, &kept, out);
         }
-        _ => Subject::find(args.what.as_deref(), &args.place, builtins)?,
+        _ => Subject::find(args.what.as_deref(), &args.place.request(), builtins)?,
     };
     match subject {
         Subject::Comparison(kept, _) => explain_kept(args, &kept, out),

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
-use super::measure::own_binary;
 use super::terminal::write::wrote;
+use crate::app::measure::own_binary;
 use crate::github::{ApiError, Client, ClientLimits, Token, approval, commands};
 use crate::guard::audit::{RunnerUser, findings, line};
 use crate::guard::install::{Allowed, InstalledFiles, policy, script};

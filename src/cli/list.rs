@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::args::selection::SelectionArgs;
+use super::args::SelectionArgs;
 use super::terminal::write::{table, write_json, wrote};
 use crate::model::text::count;
 use crate::model::{BenchmarkId, Component, Exit, Kind, Result};
@@ -47,9 +47,9 @@ struct V1Entry<'a> {
 }
 
 pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
-    let registry = args.selection.registry(builtins)?;
-    let mut suite = registry.select(&args.selection.selection()?)?;
-    args.selection.keep_shard(&mut [&mut suite])?;
+    let request = args.selection.request()?;
+    let registry = request.registry(builtins)?;
+    let suite = request.select(&registry)?;
     if args.json {
         wrote(write_json(&document(&suite), out))?;
         return Ok(Exit::Pass);

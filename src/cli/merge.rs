@@ -4,13 +4,14 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::args::format_parser;
 use super::artifact::{Contents, read_folder, too_few};
 use super::ci::{FailOn, decide_by};
 use super::outputs;
-use super::report::format_parser;
 use super::terminal::style;
 use super::terminal::write::wrote;
 use crate::app::paths::shown;
+use crate::app::subject::MERGED;
 use crate::compare::{Merged, MissingPart, merge_records};
 use crate::github::commands;
 use crate::model::{Exit, Fault, Job, Result, RunRecord};
@@ -18,8 +19,6 @@ use crate::report::github::untouched_words;
 use crate::report::{Format, Input, Options, Style};
 use crate::store::{RunFolder, create_ignored_dir, read_record, write_atomically};
 
-/// The document in the folder of a merge.
-pub const MERGED: &str = "merged.json";
 const JOB: &str = "job.json";
 
 /// Merge what the jobs of a matrix measured into one verdict, or one record

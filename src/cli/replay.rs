@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::compare::{exit_from, rendered};
-use super::comparison::{Kept, PlaceArgs};
-use super::report::format_parser;
+use super::args::{ArtifactsArgs, format_parser};
 use super::terminal::style;
 use super::terminal::write::{check_place, wrote};
+use crate::app::kept_comparison::Kept;
 use crate::app::paths::shown;
+use crate::app::verdict_files::{exit_from, rendered};
 use crate::compare::{VerdictDocument, verdict_of};
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Style};
@@ -34,7 +34,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "FILE")]
     control: Option<PathBuf>,
     #[command(flatten)]
-    place: PlaceArgs,
+    place: ArtifactsArgs,
     /// What to print
     #[arg(long, default_value = "terminal", value_parser = format_parser())]
     format: Format,
@@ -61,7 +61,7 @@ pub fn run(args: &ReplayArgs, builtins: &[Benchmark], out: &mut impl Write) -> R
                 "take it out, or name the records of base and head",
             ));
         }
-        what => Kept::find(what.first().map(String::as_str), &args.place, builtins)?,
+        what => Kept::find(what.first().map(String::as_str), &args.place.request(), builtins)?,
     };
     let document = verdict_of(&kept.base, &kept.head, kept.control.as_ref())?;
     if let Some(path) = &args.json {

@@ -3,12 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-
-use super::comparison::PlaceArgs;
-use super::subject::Subject;
+use super::args::{ArtifactsArgs, format_parser};
 use super::terminal::style;
 use super::terminal::write::wrote;
+use crate::app::subject::Subject;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Options, Style};
 use crate::store::write_atomically;
@@ -21,7 +19,7 @@ pub struct ReportArgs {
     /// comparison, else the latest run]
     what: Option<String>,
     #[command(flatten)]
-    place: PlaceArgs,
+    place: ArtifactsArgs,
     /// How to write it
     #[arg(long, default_value = "terminal", value_parser = format_parser())]
     format: Format,
@@ -36,15 +34,9 @@ pub struct ReportArgs {
     exit_code: bool,
 }
 
-/// Takes the words of [`Format::ALL`].
-pub fn format_parser() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(|(_, word)| word))
-        .try_map(|word| Format::from_word(&word).ok_or_else(|| format!("no such format: {word}")))
-}
-
 /// Reads the document and writes the report. Exit 0, or the document's own code where that is asked for.
 pub fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::Write) -> Result<Exit> {
-    let input = Subject::find(args.what.as_deref(), &args.place, builtins)?.document()?;
+    let input = Subject::find(args.what.as_deref(), &args.place.request(), builtins)?.document()?;
     match &args.output {
         Some(path) => {
             let mut bytes = Vec::new();

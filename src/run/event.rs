@@ -68,6 +68,12 @@ pub enum Progress<'a> {
         done: usize,
         total: usize,
     },
+    /// A line of its own, such as an estimate.
+    Note {
+        text: &'a str,
+    },
+    /// No more is measured: what follows is the result.
+    Finished,
 }
 
 /// Somebody who listens.

@@ -1,7 +1,7 @@
 //! The flags of a comparison of two commits.
 
-use crate::model::{Fault, Interleaving, Origin, Result, near};
-use crate::suite::Gate;
+use crate::app::request::RoundsRequest;
+use crate::model::{Fault, Interleaving, Result, near};
 use crate::suite::words::parse_seconds;
 
 /// How a comparison of two commits is measured.
@@ -39,25 +39,28 @@ impl RoundsArgs {
         given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
     }
 
-    /// Lets the flags speak over the suite file.
-    pub fn apply(&self, gate: &mut Gate) -> Result<()> {
-        if let Some(text) = &self.budget {
-            let flag = format!("--budget {text}");
-            let seconds = parse_seconds(text)
-                .map_err(|what| Fault::at_flag(&flag, what, "give a duration such as 90s or 10m"))?;
-            gate.budget.set(seconds, Origin::Cli("--budget".into()));
-        }
-        if let Some(rounds) = self.rounds {
-            gate.rounds.set(rounds, Origin::Cli("--rounds".into()));
-        }
-        if let Some(mode) = self.interleave {
-            gate.interleaving.set(mode, Origin::Cli("--interleave".into()));
-        }
-        if let Some(controls) = self.controls {
-            gate.controls.set(controls, Origin::Cli("--controls".into()));
-        }
-        Ok(())
+    /// Errors: a budget that is no duration.
+    pub fn request(&self) -> Result<RoundsRequest> {
+        Ok(RoundsRequest {
+            budget: budget(self.budget.as_deref())?,
+            rounds: self.rounds,
+            interleave: self.interleave,
+            controls: self.controls,
+            order_seed: self.order_seed,
+        })
     }
+}
+
+/// The seconds of `--budget`.
+pub fn budget(text: Option<&str>) -> Result<Option<f64>> {
+    duration("--budget", text, "give a duration such as 90s or 10m")
+}
+
+/// The seconds that a flag gives.
+pub fn duration(flag: &str, text: Option<&str>, next: &str) -> Result<Option<f64>> {
+    let Some(text) = text else { return Ok(None) };
+    let seconds = parse_seconds(text);
+    seconds.map(Some).map_err(|what| Fault::at_flag(format!("{flag} {text}"), what, next))
 }
 
 fn interleaving(text: &str) -> std::result::Result<Interleaving, String> {

@@ -1,14 +1,12 @@
 //! The flags that several commands share: which suite file, which benchmarks of it, and which settings the
 //! command line sets above all files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::app::environment;
-use crate::model::text::count;
+use crate::app::request::{SelectionRequest, SettingsRequest};
 use crate::model::{Fault, Result, Shard};
-use crate::suite::plan::keep_shard;
 use crate::suite::words::{parse_ratio, parse_seconds};
-use crate::suite::{Benchmark, FILE_NAME, Overrides, Registry, Selection, Suite, commas};
+use crate::suite::{Overrides, Selection, commas};
 
 /// Which benchmarks are meant.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -41,42 +39,16 @@ pub struct SelectionArgs {
 }
 
 impl SelectionArgs {
-    /// Every flag that may be given several times, with what was given.
-    pub fn lists(&self) -> [(&'static str, &Vec<String>); 6] {
-        [
-            ("--benchmark", &self.benchmarks),
-            ("--suite", &self.suites),
-            ("--component", &self.components),
-            ("--tag", &self.tags),
-            ("--exclude", &self.exclude),
-            ("--param", &self.params),
-        ]
-    }
-
-    /// The suite file if there is one, and the built-in members. Errors: a file that is named and missing,
-    /// and every mistake in one that is there.
-    pub fn registry(&self, builtins: &[Benchmark]) -> Result<Registry> {
-        let file = match &self.config {
-            Some(path) => Some(Suite::load(path, builtins)?),
-            // Also a link that leads nowhere: a broken suite file must not become the built-in suite.
-            None if Path::new(FILE_NAME).symlink_metadata().is_ok() => {
-                Some(Suite::load(Path::new(FILE_NAME), builtins)?)
-            }
-            None => None,
-        };
-        Ok(Registry::new(file, builtins))
-    }
-
-    /// The selection that the flags describe; names are checked when it is applied.
-    pub fn selection(&self) -> Result<Selection> {
-        let given = [
+    /// Errors: a flag that names nothing, and words that no selection has.
+    pub fn request(&self) -> Result<SelectionRequest> {
+        let lists = [
             ("--benchmark", &self.benchmarks),
             ("--suite", &self.suites),
             ("--component", &self.components),
             ("--tag", &self.tags),
             ("--exclude", &self.exclude),
         ];
-        for (flag, texts) in given {
+        for (flag, texts) in lists {
             // `--suite "$UNSET"` must not mean everything.
             if let Some(empty) = texts.iter().find(|text| commas(text).is_empty()) {
                 let next = "give it a name, or take the flag out";
@@ -95,28 +67,10 @@ impl SelectionArgs {
         };
         self.components.iter().try_for_each(|text| selection.add_components(text))?;
         self.params.iter().try_for_each(|text| selection.add_param(text))?;
-        Ok(selection)
-    }
-
-    /// [`SelectionArgs::registry`] narrowed by [`SelectionArgs::selection`] and by `--shard`.
-    pub fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
-        let mut suite = self.registry(builtins)?.select(&self.selection()?)?;
-        self.keep_shard(&mut [&mut suite])?;
-        Ok(suite)
-    }
-
-    /// Keeps the cases of the shard that is asked for in suites that are measured together. Gives that shard, and how
-    /// many cases all suites had. Errors: more shards than cases.
-    pub fn keep_shard(&self, suites: &mut [&mut Suite]) -> Result<Option<(Shard, usize)>> {
-        let Some(shard) = self.shard else { return Ok(None) };
-        match keep_shard(suites, shard) {
-            Ok(common) => Ok(Some((shard, common))),
-            Err(cases) => {
-                let what = format!("there are more shards than cases: {}", count(cases, "case"));
-                let next = format!("cut the suite into {cases} at most, in every job alike");
-                Err(Fault::at_flag(format!("--shard {shard}"), what, next))
-            }
-        }
+        let given = lists.into_iter().chain([("--param", &self.params)]);
+        let given = given.flat_map(|(flag, texts)| texts.iter().map(move |text| (flag, text.clone())));
+        let given = given.collect();
+        Ok(SelectionRequest { config: self.config.clone(), selection, shard: self.shard, given })
     }
 }
 
@@ -154,9 +108,8 @@ pub struct SettingsArgs {
 }
 
 impl SettingsArgs {
-    /// Every flag that takes a value, with what was given.
-    pub fn values(&self) -> [(&'static str, &Option<String>); 7] {
-        [
+    pub fn request(&self) -> Result<SettingsRequest> {
+        let given = [
             ("--iterations", &self.iterations),
             ("--warmup", &self.warmup),
             ("--duration", &self.duration),
@@ -164,18 +117,13 @@ impl SettingsArgs {
             ("--timeout-multiplier", &self.timeout_multiplier),
             ("--threshold", &self.threshold),
             ("--seed", &self.seed),
-        ]
-    }
-
-    /// Lets the environment speak over the suite file, and the flags over both.
-    pub fn apply(&self, suite: &mut Suite) -> Result<()> {
-        environment::read()?.apply(suite);
-        self.overrides()?.apply(suite);
-        Ok(())
+        ];
+        let given = given.into_iter().filter_map(|(flag, value)| Some((flag, value.clone()?)));
+        Ok(SettingsRequest { overrides: self.overrides()?, given: given.collect() })
     }
 
     /// Errors: a value that the suite file would refuse, too.
-    pub fn overrides(&self) -> Result<Overrides> {
+    fn overrides(&self) -> Result<Overrides> {
         let duration = "a duration such as 2, 2s or 500ms";
         Ok(Overrides {
             processes: value("--processes", &self.processes, whole(1, 1000), "a number from 1 to 1000")?,
@@ -248,16 +196,17 @@ mod tests {
 
     #[test]
     fn repeated_and_comma_separated_flags_mean_the_same() {
-        let one = parse("--component cpu,gpu --suite a,b --param n=1,2").selection.selection().unwrap();
+        let one =
+            parse("--component cpu,gpu --suite a,b --param n=1,2").selection.request().unwrap().selection;
         let two = parse("--component cpu --component gpu --suite a --suite b --param n=1 --param n=2");
-        assert_eq!(one, two.selection.selection().unwrap());
+        assert_eq!(one, two.selection.request().unwrap().selection);
         assert_eq!(one.components, [Component::Cpu, Component::Gpu]);
     }
 
     #[test]
     fn an_empty_name_is_no_selection_of_everything() {
         for flag in ["--suite=", "--component=,", "--tag=", "--benchmark=", "--exclude="] {
-            let fault = parse(flag).selection.selection().unwrap_err();
+            let fault = parse(flag).selection.request().unwrap_err();
             assert_eq!(fault.what, "this names nothing", "{flag}");
         }
     }

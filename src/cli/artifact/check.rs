@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::de::DeserializeOwned;
 
 use super::{limits, refused};
-use crate::cli::narrow::is_word;
+use crate::app::job_flags::is_job_flag;
 use crate::compare::{
     Merged, SCHEMA_MERGED, VERDICTS_READ, VerdictDocument, check_consistency, check_merged_consistency,
     regenerate_text,
@@ -76,7 +76,7 @@ fn job_is_ours(job: &Job) -> Result<(), String> {
     if job.fail_on.len() > FAIL_ON.len() || !job.fail_on.iter().all(|word| FAIL_ON.contains(&word.as_str())) {
         return Err("its `fail_on` holds words that there are not".into());
     }
-    if let Some(word) = job.flags.iter().find(|word| !is_word(word)) {
+    if let Some(word) = job.flags.iter().find(|word| !is_job_flag(word)) {
         return Err(format!("`{}` is no flag that chooses what is measured", word.escape_debug()));
     }
     if let Some(untouched) = &job.untouched {

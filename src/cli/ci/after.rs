@@ -1,7 +1,7 @@
 //! What the job says elsewhere: the words of its summary and annotations.
 
 use super::tell::Note;
-use crate::cli::narrow::shown_flags;
+use crate::app::job_flags::shell_job_flags;
 use crate::compare::{Merged, VerdictDocument};
 use crate::github::Context;
 use crate::github::commands::{self, Level};
@@ -44,7 +44,7 @@ pub fn untouched_page(job: &Job, context: Option<&Context>) -> String {
 /// The flags of a job for a shell, with a blank before each; its shard where it measured one.
 pub fn flags_of(job: &Job) -> String {
     let shard = job.shard.map_or(String::new(), |shard| format!(" --shard {shard}"));
-    shown_flags(&job.flags) + &shard
+    shell_job_flags(&job.flags) + &shard
 }
 
 /// The summary of a step that decided nothing.

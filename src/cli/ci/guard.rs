@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::cli::measure::own_binary;
+use crate::app::measure::own_binary;
 use crate::cli::terminal::write::wrote;
 use crate::github::commands::{self, Level};
 use crate::github::{Context, WorkflowEvent};

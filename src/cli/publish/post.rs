@@ -5,8 +5,8 @@ use super::ended::{self, Ended};
 use super::place::{Place, check_name, run_url, unpublished};
 use super::source::{Found, Material};
 use super::waiting::{End, Waiting, conclude, is_overtaken, unnamed};
+use crate::app::job_flags::shell_job_flags;
 use crate::cli::artifact::{Contents, read_hostile};
-use crate::cli::narrow::shown_flags;
 use crate::cli::outputs;
 use crate::compare::{Conclusion, Merged, Verdict, regenerate_text};
 use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
@@ -348,7 +348,7 @@ pub fn facts(
         report_url: run_url.clone(),
         run_url,
         unverified,
-        flags: job.map_or_else(String::new, |job| shown_flags(&job.flags)),
+        flags: job.map_or_else(String::new, |job| shell_job_flags(&job.flags)),
         sources: job.map_or_else(Vec::new, |job| job.sources.clone()),
         fail_on,
         server: context

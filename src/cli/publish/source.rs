@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::PublishArgs;
+use crate::app::kept_comparison::{ArtifactsRequest, kept_folder};
 use crate::cli::artifact::{self, Contents};
-use crate::cli::comparison::{PlaceArgs, kept_folder};
 use crate::compare::{Merged, SCHEMA_MERGED};
 use crate::model::{Fault, Job, Result};
 use crate::suite::Benchmark;
@@ -37,7 +37,7 @@ impl Material {
 pub fn here(what: Option<&Path>, args: &PublishArgs, builtins: &[Benchmark]) -> Result<Found> {
     let path = match what {
         Some(path) => path.to_owned(),
-        None => kept_folder(None, &PlaceArgs::default().artifacts(builtins)?)?,
+        None => kept_folder(None, &ArtifactsRequest::default().folder(builtins)?)?,
     };
     if path.is_dir() {
         let contents = artifact::read_folder(&path)?;

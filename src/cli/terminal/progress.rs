@@ -2,13 +2,12 @@
 //!
 //! Nothing is drawn while a child measures: the bar moves between processes, without a timer of its own.
 
-use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::app::progress::Reporter;
 use crate::github::commands;
 use crate::model::text::count;
 use crate::model::{CaseId, Outcome, Side};
@@ -73,42 +72,14 @@ fn on_the_runners_log(text: &str) {
     let _ = out.flush();
 }
 
-/// One teller for the session and for who decides between its rounds.
-#[derive(Clone)]
-pub struct Shared(Rc<RefCell<Teller>>);
-
-impl Shared {
-    pub fn new(quiet: bool) -> Self {
-        Self(Rc::new(RefCell::new(Teller::new(quiet))))
-    }
-
-    /// Lines for the log of a CI job's runner, or nothing with `quiet`.
-    pub fn of_runner(quiet: bool) -> Self {
-        let teller = if quiet { Teller::Silent } else { Teller::lines(on_the_runners_log) };
-        Self(Rc::new(RefCell::new(teller)))
-    }
-
-    /// Takes a bar away: what follows is for standard output.
-    pub fn clear(&self) {
-        if let Teller::Bar { bar, .. } = &*self.0.borrow() {
-            bar.finish_and_clear();
-        }
-    }
-
-    /// A line of its own, above a bar.
-    pub fn note(&self, text: &str) {
-        match &*self.0.borrow() {
-            Teller::Silent => {}
-            Teller::Bar { bar, .. } => bar.println(text),
-            Teller::Lines { say, .. } => say(text),
-        }
-    }
+/// The observer of a command that measures: standard error, or nothing with `quiet`.
+pub fn reporter(quiet: bool) -> Reporter {
+    Reporter::new(Teller::new(quiet))
 }
 
-impl Observer for Shared {
-    fn on(&mut self, progress: &Progress<'_>) {
-        self.0.borrow_mut().on(progress);
-    }
+/// Lines for the log of a CI job's runner, or nothing with `quiet`.
+pub fn runner_reporter(quiet: bool) -> Reporter {
+    Reporter::new(if quiet { Teller::Silent } else { Teller::lines(on_the_runners_log) })
 }
 
 impl Observer for Teller {
@@ -165,6 +136,8 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, progress: &Progress<'_>) {
                 bar.finish_and_clear();
             }
         }
+        Progress::Note { text } => bar.println(text),
+        Progress::Finished => bar.finish_and_clear(),
     }
 }
 
@@ -190,7 +163,8 @@ fn on_lines(
         Progress::BuildStarted { .. } | Progress::BuildGoesOn { .. } | Progress::BuildEnded { .. } => {
             return None;
         }
-        Progress::ProcessStarted { .. } | Progress::ProcessEnded { .. } => return None,
+        Progress::ProcessStarted { .. } | Progress::ProcessEnded { .. } | Progress::Finished => return None,
+        Progress::Note { text } => (*text).to_owned(),
         Progress::CaseEnded { id, side, outcome, done, total } => {
             if *total == 0 {
                 trouble(id, *side, outcome)

@@ -2,23 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::selection::SelectionArgs;
-use crate::app::environment;
-use crate::app::paths::{current_folder, project_root, shown};
+use super::environment;
+use super::paths::{current_folder, project_root, shown};
+use super::request::SelectionRequest;
 use crate::model::{Fault, Result, RunId, RunRecord};
 use crate::store::{keep_whole_rounds, latest_comparison, read_record, read_sides};
 use crate::suite::plan::check_claims;
 use crate::suite::{Benchmark, RunOptions};
 
 /// Where comparisons lie.
-#[derive(clap::Args, Clone, Debug, Default)]
-pub struct PlaceArgs {
-    /// Suite file that says where artifacts are [default: gbench.toml of this folder]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Folder of run folders and comparisons [default: `artifacts` beside the suite file]
-    #[arg(long, value_name = "DIR")]
-    artifacts: Option<PathBuf>,
+#[derive(Clone, Debug, Default)]
+pub struct ArtifactsRequest {
+    /// Suite file that says where artifacts are.
+    pub config: Option<PathBuf>,
+    /// Folder of run folders and comparisons, whatever the suite file says.
+    pub artifacts: Option<PathBuf>,
 }
 
 /// The records of one comparison.
@@ -32,11 +30,11 @@ pub struct Kept {
 
 impl Kept {
     /// Reads the comparison that a folder or an id names; without either the latest one.
-    pub fn find(named: Option<&str>, place: &PlaceArgs, builtins: &[Benchmark]) -> Result<Self> {
+    pub fn find(named: Option<&str>, place: &ArtifactsRequest, builtins: &[Benchmark]) -> Result<Self> {
         let folder = match named {
             // A folder needs no suite file that says where artifacts are.
             Some(text) if Path::new(text).is_dir() => PathBuf::from(text),
-            named => kept_folder(named, &place.artifacts(builtins)?)?,
+            named => kept_folder(named, &place.folder(builtins)?)?,
         };
         let (base, head, control) = read_checked(&folder)?;
         Ok(Self { base, head, control, folder: Some(folder) })
@@ -76,18 +74,18 @@ pub fn kept_folder(named: Option<&str>, artifacts: &Path) -> Result<PathBuf> {
     }
 }
 
-impl PlaceArgs {
-    pub fn artifacts(&self, builtins: &[Benchmark]) -> Result<PathBuf> {
+impl ArtifactsRequest {
+    pub fn folder(&self, builtins: &[Benchmark]) -> Result<PathBuf> {
         if let Some(folder) = &self.artifacts {
             return Ok(folder.clone());
         }
-        let selection = SelectionArgs { config: self.config.clone(), ..SelectionArgs::default() };
-        let (home, mut run) = match &selection.registry(builtins)?.file {
+        let selection = SelectionRequest::of_file(self.config.clone());
+        let (root, mut run) = match &selection.registry(builtins)?.file {
             Some(suite) => (project_root(suite)?, suite.run.clone()),
             None => (PathBuf::new(), RunOptions::default()),
         };
         environment::read()?.apply_run(&mut run, &current_folder()?);
-        Ok(home.join(&run.artifacts.value))
+        Ok(root.join(&run.artifacts.value))
     }
 }
 

@@ -1,12 +1,12 @@
 //! The positive control of `calibrate`: a workload of ours with more work on one side, judged like any other.
 
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::gatekeeper::Gatekeeper;
 use super::measure::RoundsMeasuring;
-use super::terminal::progress::Shared;
+use super::progress::Reporter;
+use super::random;
+use super::scheduler::SequentialStopping;
 use crate::compare::{PlantedControl, Verdict, VerdictDocument, limits_of, verdict_of};
 use crate::micro::injected::{INJECTED, WORK};
 use crate::model::{Comparison, ComparisonPolicy, Result, RunId, SequentialRule, Setting, Timing};
@@ -29,14 +29,14 @@ pub enum Planted {
 }
 
 /// Measures until it is decided, in at most the usual rounds. Its records go below `artifacts`.
-pub fn planted(artifacts: &Path, home: &Path, seed: u64, teller: &Shared) -> Result<Planted> {
+pub fn planted(artifacts: &Path, home: &Path, seed: u64, reporter: &Reporter) -> Result<Planted> {
     let (Some(base), Some(head)) = (suite(home, USUAL), suite(home, MORE)) else {
         return Ok(Planted::Failed("its name is none".into()));
     };
     let started = SystemTime::now();
     let rule = SequentialRule::for_cases(1);
     let comparison = Comparison {
-        id: RunId::new(started, RandomState::new().hash_one(started) as u32),
+        id: RunId::new(started, random::salt()),
         base: "the usual work".into(),
         head: "5 % more work".into(),
         head_changes: None,
@@ -53,7 +53,7 @@ pub fn planted(artifacts: &Path, home: &Path, seed: u64, teller: &Shared) -> Res
         no_reference: None,
         suite_file: None,
     };
-    teller.note("a built-in workload with 5 % more work on one side");
+    reporter.note("a built-in workload with 5 % more work on one side");
     let plan = RoundsPlan::new(&base, &head, &[], seed);
     let folder = ComparisonFolder::create(artifacts, &comparison.id)?;
     let measuring = RoundsMeasuring {
@@ -63,7 +63,8 @@ pub fn planted(artifacts: &Path, home: &Path, seed: u64, teller: &Shared) -> Res
         folder: &folder,
         resume: Vec::new(),
     };
-    let finished = measuring.carry_out(&mut Gatekeeper::new(&comparison, teller.clone()), teller)?;
+    let finished =
+        measuring.carry_out(&mut SequentialStopping::new(&comparison, reporter.clone()), reporter)?;
     let [base, head, ..] = finished.as_slice() else {
         return Ok(Planted::Failed("it gave no two records".into()));
     };

@@ -1,42 +1,84 @@
 //! The measuring half of the route, shared by `run`, `compare` and `demo`: plan in, finished records out.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::effective_settings::suite_wide;
+use super::paths::project_root;
+use super::progress::Reporter;
+use super::random;
+use super::request::{OutputRequest, SelectionRequest, SettingsRequest};
+use super::verdict_files::bytes_of;
 use crate::compare::machine_key;
 use crate::machine;
 use crate::model::{
     Comparison, Conditions, Exit, Fault, Manifest, RecordState, Result, RunId, RunRecord, RunSource,
     SCHEMA_RECORD, Shown, Side, Strictness, ToolInfo, without_secrets,
 };
+use crate::report::{self, Format, Options, Style};
 use crate::run::{
     ConditionsProbe, Finished, Interrupt, PlanSession, RoundsSession, StoppingPolicy, Supervised,
 };
 use crate::store::{ComparisonFolder, without_temporary};
 use crate::suite::plan::{Plan, RoundsPlan};
-use crate::suite::{Source, Suite};
+use crate::suite::{Benchmark, Source, Suite};
 
-use super::config::suite_wide;
-use super::terminal::progress::{Shared, Teller};
+/// One run of a suite.
+#[derive(Clone, Debug, Default)]
+pub struct RunRequest {
+    pub selection: SelectionRequest,
+    pub settings: SettingsRequest,
+    pub output: OutputRequest,
+}
+
+impl RunRequest {
+    /// The suite as it is to be measured.
+    pub fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
+        self.configured(self.selection.suite(builtins)?)
+    }
+
+    /// A suite under the settings of the request.
+    pub fn configured(&self, mut suite: Suite) -> Result<Suite> {
+        self.settings.apply(&mut suite)?;
+        self.output.apply(&mut suite)?;
+        Ok(suite)
+    }
+}
+
+/// Runs one suite in the folder that it belongs to and writes its Markdown summary beside the record.
+pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
+    let folder = project_root(suite)?;
+    let artifacts = folder.join(&suite.run.artifacts.value);
+    let plan = Plan::single(suite);
+    let finished = Measuring { artifacts: &artifacts, reporter }.carry_out(&plan, suite, &folder)?;
+    let options = Options { format: Format::Markdown, style: Style::PLAIN, all: true };
+    let summary = bytes_of(|bytes| report::record(&finished.record, &options, bytes))?;
+    finished.folder.report("summary.md", &summary)?;
+    Ok(finished)
+}
 
 /// Where and how a plan is carried out.
-pub struct Measuring<'a> {
-    pub artifacts: &'a Path,
-    pub quiet: bool,
+struct Measuring<'a> {
+    artifacts: &'a Path,
+    reporter: &'a Reporter,
 }
 
 impl Measuring<'_> {
     /// Carries out the plan of a suite that belongs to the repository of a folder.
-    pub fn carry_out(&self, plan: &Plan, suite: &Suite, folder: &Path) -> Result<Finished> {
+    fn carry_out(&self, plan: &Plan, suite: &Suite, folder: &Path) -> Result<Finished> {
         let started = SystemTime::now();
-        // The standard library seeds its hash maps from the system's randomness: enough to tell two runs apart.
-        let salt = RandomState::new().hash_one(started) as u32;
-        let header = header(RunId::new(started, salt), started, suite, None, machine::manifest(folder), None);
+        let header = header(
+            RunId::new(started, random::salt()),
+            started,
+            suite,
+            None,
+            machine::manifest(folder),
+            None,
+        );
         let binary = own_binary()?;
         let mut executor = executor(&binary)?;
-        let mut observer = Teller::new(self.quiet);
+        let mut observer = self.reporter.clone();
         let session = PlanSession {
             plan,
             executor: &mut executor,
@@ -67,10 +109,10 @@ pub struct RoundsMeasuring<'a> {
 }
 
 impl RoundsMeasuring<'_> {
-    /// One finished record a arm: base, head and, where there are controls, control.
-    pub fn carry_out(self, referee: &mut dyn StoppingPolicy, teller: &Shared) -> Result<Vec<Finished>> {
+    /// One finished record an arm: base, head and, where there are controls, control.
+    pub fn carry_out(self, stopping: &mut dyn StoppingPolicy, reporter: &Reporter) -> Result<Vec<Finished>> {
         let started = SystemTime::now();
-        let salt = RandomState::new().hash_one(started) as u32;
+        let salt = random::salt();
         let mut headers = Vec::new();
         for (index, arm) in self.plan.arms.iter().enumerate() {
             let (suite, folder) = self.sides[usize::from(arm.side == Some(Side::Head))];
@@ -85,7 +127,7 @@ impl RoundsMeasuring<'_> {
         }
         let binary = own_binary()?;
         let mut executor = executor(&binary)?;
-        let mut observer = teller.clone();
+        let mut observer = reporter.clone();
         let mut watch = machine::HostConditions::here();
         let (head, tree) = self.sides[1];
         let rounds = RoundsSession {
@@ -99,7 +141,7 @@ impl RoundsMeasuring<'_> {
             folder: self.folder,
             resume: self.resume,
         };
-        rounds.run(headers, referee)
+        rounds.run(headers, stopping)
     }
 }
 
@@ -186,28 +228,4 @@ fn header(
         cases: Vec::new(),
         warnings: Vec::new(),
     }
-}
-
-/// The exit code of one finished run, without any comparison.
-pub fn exit_of(finished: &Finished) -> Exit {
-    let cases = &finished.record.cases;
-    let measured = cases.iter().any(|case| case.outcome.is_measured());
-    let failed = cases.iter().any(|case| case.outcome.is_failure());
-    match finished.interrupted {
-        Some(2) => Exit::Interrupted,
-        Some(_) => Exit::Terminated,
-        None if failed && finished.gpu_missing && only_missing_dependencies(finished) => Exit::Machine,
-        None if failed || finished.record.state != RecordState::Complete => Exit::Failed,
-        None if measured => Exit::Pass,
-        // Nothing was measured: never green. The reason decides what to call it.
-        None if finished.gpu_missing => Exit::Machine,
-        None => Exit::Failed,
-    }
-}
-
-fn only_missing_dependencies(finished: &Finished) -> bool {
-    use crate::model::{FailureKind, Outcome};
-    let missing =
-        |outcome: &Outcome| matches!(outcome, Outcome::Failed { kind: FailureKind::MissingDependency, .. });
-    finished.record.cases.iter().all(|case| !case.outcome.is_failure() || missing(&case.outcome))
 }

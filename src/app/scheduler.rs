@@ -1,4 +1,5 @@
-//! Decides between the rounds of a comparison what is measured next, and says what it will still cost.
+//! The sequential scheduler: decides between the rounds of a comparison which cases are measured next, and reports what the
+//! rest will cost.
 //!
 //! It asks the same rule that gives the verdict, and nothing else: a case is measured as long as that rule would leave
 //! it open. Under a budget every open case gets an equal share of the time before any gets more, and what is left of the
@@ -8,24 +9,23 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::progress::Reporter;
 use crate::compare::{CaseProgress, Policy, SeqE, SideInput, case_progress};
 use crate::model::text::count;
 use crate::model::{CaseId, Comparison, RunRecord};
 use crate::run::{NextRound, RoundsState, StoppingPolicy};
 
-use super::terminal::progress::Shared;
-
 /// Seconds between two lines about the same stage.
 const PAUSE: f64 = 15.0;
 
-/// The referee of `gbench-ci compare BASE..HEAD`.
-pub struct Gatekeeper {
+/// Stops a case when the rule of `gbench-ci compare BASE..HEAD` has decided it.
+pub struct SequentialStopping {
     rule: SeqE,
     policy: Policy,
     names: [String; 2],
     /// Seconds for the rounds of this call; 0: until all is decided.
     budget: f64,
-    teller: Shared,
+    reporter: Reporter,
     /// Stage and seconds of the last line.
     told: Option<(usize, f64)>,
     /// Seconds of the budget that each suspect of the screen may use before any uses more.
@@ -34,14 +34,14 @@ pub struct Gatekeeper {
     pub out_of_time: bool,
 }
 
-impl Gatekeeper {
-    pub fn new(comparison: &Comparison, teller: Shared) -> Self {
+impl SequentialStopping {
+    pub fn new(comparison: &Comparison, reporter: Reporter) -> Self {
         Self {
             rule: SeqE::of(comparison),
             policy: Policy::of(comparison),
             names: [comparison.base.clone(), comparison.head.clone()],
             budget: comparison.budget.unwrap_or(0.0),
-            teller,
+            reporter,
             told: None,
             share: None,
             out_of_time: false,
@@ -111,10 +111,8 @@ impl Gatekeeper {
                 suspects.iter().map(|suspect| suspect.at_most).sum(),
             ),
         };
-        let capped = |seconds: f64| match self.budget > 0.0 {
-            true => seconds.min((self.budget - state.seconds).max(0.0)),
-            false => seconds,
-        };
+        let left = (self.budget > 0.0).then(|| (self.budget - state.seconds).max(0.0));
+        let capped = |seconds: f64| left.map_or(seconds, |left| seconds.min(left));
         let what = match screening {
             Some(rounds) => {
                 format!("{} to go until all cases are screened", count(rounds as usize, "round"))
@@ -123,11 +121,12 @@ impl Gatekeeper {
         };
         if screening.is_some() || !suspects.is_empty() {
             let [probably, at_most] = [probably, at_most].map(|seconds| rounded(capped(seconds)));
-            let time = match probably == at_most {
-                true => format!("at most {at_most} more"),
-                false => format!("about {probably} more, at most {at_most}"),
+            let time = if probably == at_most {
+                format!("at most {at_most} more")
+            } else {
+                format!("about {probably} more, at most {at_most}")
             };
-            self.teller.note(&format!("{}: {what}; {time}", count(state.rounds() as usize, "round")));
+            self.reporter.note(&format!("{}: {what}; {time}", count(state.rounds() as usize, "round")));
         }
     }
 }
@@ -162,7 +161,7 @@ struct Suspect {
     at_most: f64,
 }
 
-impl StoppingPolicy for Gatekeeper {
+impl StoppingPolicy for SequentialStopping {
     fn next(&mut self, state: &RoundsState<'_>) -> NextRound {
         let screen = self.rule.rule.screen_rounds;
         let unscreened: Vec<usize> =
@@ -202,7 +201,7 @@ fn pairs_by_case<'a>(state: &RoundsState<'a>) -> HashMap<&'a CaseId, usize> {
     pairs
 }
 
-/// A duration as one says it: whole seconds, whole minutes from ten on.
+/// A duration in words: whole seconds, whole minutes from ten on.
 pub fn rounded(seconds: f64) -> String {
     let seconds = match seconds {
         seconds if seconds >= 600.0 => (seconds / 60.0).ceil() * 60.0,

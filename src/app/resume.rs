@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::compare::CompareArgs;
-use super::comparison::{kept_folder, read_checked};
-use crate::model::text::short_commit;
+use super::kept_comparison::{kept_folder, read_checked};
+use super::request::CommitsRequest;
 use crate::model::{Comparison, Fault, Result, RunRecord};
 use crate::store::ComparisonFolder;
 use crate::trees::{self, Range, Revision, Sides};
@@ -20,12 +19,12 @@ pub struct Resumed {
 
 impl Resumed {
     /// Refuses flags that would make it another comparison, rather than passing over them.
-    pub fn allows(&self, args: &CompareArgs) -> Result<()> {
+    pub fn allows(&self, request: &CommitsRequest) -> Result<()> {
         let begun = &self.comparison;
-        let threshold = args.settings.overrides()?.threshold;
+        let threshold = request.settings.overrides.threshold;
         let differs = [
-            (args.rounds.order_seed.is_some_and(|seed| seed != begun.seed), "--order-seed"),
-            (args.rounds.interleave.is_some_and(|mode| mode != begun.interleaving), "--interleave"),
+            (request.rounds.order_seed.is_some_and(|seed| seed != begun.seed), "--order-seed"),
+            (request.rounds.interleave.is_some_and(|mode| mode != begun.interleaving), "--interleave"),
             (threshold.is_some() && threshold != begun.policy.threshold, "--threshold"),
         ];
         match differs.into_iter().find(|(differs, _)| *differs) {
@@ -78,10 +77,14 @@ fn revision_of(record: &RunRecord, home: &Path, path: &Path) -> Result<Revision>
     if now.commit != commit {
         let what = format!(
             "its head was a working tree at {}, and yours is at {}",
-            short_commit(&commit),
-            short_commit(&now.commit)
+            short(&commit),
+            short(&now.commit)
         );
         return Err(Fault::at_path(path, what, "check that commit out again, or begin a new comparison"));
     }
     Ok(now)
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
 }

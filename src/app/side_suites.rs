@@ -5,33 +5,16 @@
 
 use std::path::{Path, PathBuf};
 
-use super::commits::Asker;
-use super::compare::CompareArgs;
+use super::request::{Audience, CommitsRequest, absolute_suite};
 use super::resume::Resumed;
 use crate::model::{CommonSuite, Exit, Fault, Judge, Result, sha256_hex};
 use crate::store::ComparisonFolder;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, RunOptions, Source, Suite};
 use crate::trees::{self, Sides, Tree};
 
-/// One suite file for both sides.
-#[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Between commits")]
-pub struct SuiteFileArgs {
-    /// Measure both sides with this suite file instead of their own; the base's own still judges, where it has one
-    /// [default: the checkout's, where no commit to be compared has any]
-    #[arg(long, value_name = "FILE", conflicts_with = "config")]
-    pub suite_file: Option<PathBuf>,
-}
-
-impl SuiteFileArgs {
-    pub fn flag(&self) -> Option<&'static str> {
-        self.suite_file.is_some().then_some("--suite-file")
-    }
-}
-
 /// How the sides get their suites.
-pub struct Suites<'a> {
-    args: &'a CompareArgs,
+pub struct SideSuites<'a> {
+    request: &'a CommitsRequest,
     builtins: &'a [Benchmark],
     /// The suite file as the user sees it: where each side has its own, its counterpart in each tree.
     config: PathBuf,
@@ -49,24 +32,25 @@ struct Common {
     before: Option<CommonSuite>,
 }
 
-impl<'a> Suites<'a> {
+impl<'a> SideSuites<'a> {
     /// Also gives the suite that says where artifacts and trees lie. Errors: the file is not there, or wrong.
-    pub fn new(args: &'a CompareArgs, builtins: &'a [Benchmark]) -> Result<(Self, Suite)> {
-        let config = suite_path(args)?;
-        let Some(file) = &args.suite_file.suite_file else {
-            let here = match args.resume.is_some() && config.symlink_metadata().is_err() {
+    pub fn new(request: &'a CommitsRequest, builtins: &'a [Benchmark]) -> Result<(Self, Suite)> {
+        let config = request.selection.suite_path()?;
+        let Some(file) = &request.suite_file else {
+            let here = match request.resume.is_some() && config.symlink_metadata().is_err() {
                 // What is gone on with may keep its own suite file.
                 true => unwritten(&config),
                 false => Suite::load(&config, builtins)?,
             };
-            return Ok((Self { args, builtins, config, common: None }, here));
+            return Ok((Self { request, builtins, config, common: None }, here));
         };
         let text = Suite::text_of(file)?;
         // Mistakes in it are named by the path that the user gave.
         let run = Suite::parse(file, &text, builtins)?.run;
         let here = Suite { run, ..unwritten(&config) };
-        let common = Common { text, at: absolute(file)?, shown: file.display().to_string(), before: None };
-        Ok((Self { args, builtins, config, common: Some(common) }, here))
+        let common =
+            Common { text, at: absolute_suite(file)?, shown: file.display().to_string(), before: None };
+        Ok((Self { request, builtins, config, common: Some(common) }, here))
     }
 
     /// Goes on with what the comparison began with. Errors: another suite file is asked for, or the kept one was edited.
@@ -100,15 +84,19 @@ impl<'a> Suites<'a> {
 
     /// For a person, commits without a suite file are measured with the checkout's, and so is a base without one against
     /// the working tree, which has that very file. A job has no such choice: its head would choose its own gate.
-    pub fn settle(&mut self, trees: [&Tree; 2], sides: &Sides, asker: Asker) -> Result<()> {
-        if self.common.is_some() || self.args.resume.is_some() || asker != Asker::Person || in_a_job() {
+    pub fn settle(&mut self, trees: [&Tree; 2], sides: &Sides, audience: Audience) -> Result<()> {
+        if self.common.is_some()
+            || self.request.resume.is_some()
+            || audience != Audience::Person
+            || in_a_job()
+        {
             return Ok(());
         }
         let has_one =
             |tree: &Tree| tree.path_of(&self.config).is_none_or(|path| path.symlink_metadata().is_ok());
         let [base, head] = trees.map(has_one);
         if !base && (!head || sides.head.is_working_tree) {
-            let shown = self.args.selection.config.clone().unwrap_or_else(|| FILE_NAME.into());
+            let shown = self.request.selection.suite_file();
             let text = Suite::text_of(&self.config)?;
             let shown = shown.display().to_string();
             self.common = Some(Common { text, at: self.config.clone(), shown, before: None });
@@ -143,8 +131,8 @@ impl<'a> Suites<'a> {
     }
 
     /// The selected suite of one tree. `other`: the head's, by which the base's is chosen: what the head has is wanted of
-    /// the base, and it is no mistake if it was not there yet. `asker`: who is told if a side has no suite at all.
-    pub fn of(&self, tree: &Tree, asker: Asker, other: Option<&Suite>) -> Result<Suite> {
+    /// the base, and it is no mistake if it was not there yet. `audience`: who is told if a side has no suite at all.
+    pub fn of(&self, tree: &Tree, audience: Audience, other: Option<&Suite>) -> Result<Suite> {
         let loaded = match &self.common {
             Some(common) => {
                 let mut suite = Suite::parse(&self.place_of(common, tree)?, &common.text, self.builtins)?;
@@ -153,11 +141,11 @@ impl<'a> Suites<'a> {
                 }
                 suite
             }
-            None => self.own_or_refused(tree, asker, other.is_some())?,
+            None => self.own_or_refused(tree, audience, other.is_some())?,
         };
         let mut suite = self.selected(loaded, other)?;
-        self.args.settings.apply(&mut suite)?;
-        self.args.output.apply(&mut suite)?;
+        self.request.settings.apply(&mut suite)?;
+        self.request.output.apply(&mut suite)?;
         for (name, value) in trees::side_environment(tree) {
             for benchmark in &mut suite.benchmarks {
                 benchmark.env.entry(name.clone()).or_insert_with(|| value.clone());
@@ -173,7 +161,7 @@ impl<'a> Suites<'a> {
             return Ok(base.gate.clone());
         };
         let mut own = Suite::load(&own, self.builtins)?;
-        self.args.settings.apply(&mut own)?;
+        self.request.settings.apply(&mut own)?;
         for benchmark in &mut base.benchmarks {
             let Some(judge) = own.benchmarks.iter().find(|judge| judge.id == benchmark.id) else { continue };
             benchmark.metrics = judge.metrics.clone();
@@ -200,20 +188,19 @@ impl<'a> Suites<'a> {
         tree.path_of(&self.config).filter(|path| path.symlink_metadata().is_ok())
     }
 
-    fn own_or_refused(&self, tree: &Tree, asker: Asker, is_base: bool) -> Result<Suite> {
+    fn own_or_refused(&self, tree: &Tree, audience: Audience, is_base: bool) -> Result<Suite> {
         let path = tree.path_of(&self.config).ok_or_else(|| outside(&self.config))?;
         let name = self.config.file_name().unwrap_or_default().to_string_lossy();
         match path.exists() {
             true => Suite::load(&path, self.builtins),
-            false if is_base => Err(no_suite_yet(&name, asker)),
-            false => Err(no_suite_in_head(&name, asker)),
+            false if is_base => Err(no_suite_yet(&name, audience)),
+            false => Err(no_suite_in_head(&name, audience)),
         }
     }
 
     fn selected(&self, loaded: Suite, other: Option<&Suite>) -> Result<Suite> {
         let everything = loaded.clone();
-        let selection = self.args.selection.selection()?;
-        let selected = Registry::new(Some(loaded), self.builtins).select(&selection);
+        let selected = Registry::new(Some(loaded), self.builtins).select(&self.request.selection.selection);
         match (selected, other) {
             (Ok(suite), _) => Ok(suite),
             (Err(fault), None) => Err(fault),
@@ -227,17 +214,6 @@ impl<'a> Suites<'a> {
             }
         }
     }
-}
-
-/// The suite file as the user sees it; what is measured is its counterpart in each tree.
-pub fn suite_path(args: &CompareArgs) -> Result<PathBuf> {
-    let path = args.selection.config.clone().unwrap_or_else(|| PathBuf::from(FILE_NAME));
-    absolute(&path)
-}
-
-fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path)
-        .map_err(|error| Fault::at_path(path, error, "name a suite file with `--config`"))
 }
 
 /// What holds where no file says anything.
@@ -258,28 +234,28 @@ fn outside(config: &Path) -> Fault {
     Fault::at_path(config, what, next)
 }
 
-fn no_suite_in_head(name: &str, asker: Asker) -> Fault {
-    let next = match asker {
-        Asker::Person => format!("measure both sides with one suite file: `--suite-file {name}`"),
-        Asker::Job | Asker::PullRequest => {
+fn no_suite_in_head(name: &str, audience: Audience) -> Fault {
+    let next = match audience {
+        Audience::Person => format!("measure both sides with one suite file: `--suite-file {name}`"),
+        Audience::Job | Audience::PullRequest => {
             "commit the suite file; `gbench-ci init` writes a first one".into()
         }
     };
     Fault::at(format!("{name} of the head"), "the head has no suite file: nothing says what to measure", next)
 }
 
-fn no_suite_yet(name: &str, asker: Asker) -> Fault {
-    let (so, next) = match asker {
-        Asker::PullRequest => (
+fn no_suite_yet(name: &str, audience: Audience) -> Fault {
+    let (so, next) = match audience {
+        Audience::PullRequest => (
             "this pull request cannot be compared",
             "merge it, and the next pull request is compared with it".to_owned(),
         ),
-        Asker::Job => (
+        Audience::Job => (
             "there is nothing to compare with",
             "once the suite file is in the base, the next run is compared with it; or choose a later one with `--base`"
                 .to_owned(),
         ),
-        Asker::Person => (
+        Audience::Person => (
             "there is nothing to compare with",
             format!(
                 "measure both sides with one suite file: `--suite-file {name}`; or choose a later base, or measure the \

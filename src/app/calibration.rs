@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::gatekeeper::rounded;
-use crate::app::paths::shown;
+use super::paths::shown;
+use super::scheduler::rounded;
 use crate::compare::{CalibratedRow, Calibration, Readiness, SCHEMA_CALIBRATION, machine_key};
 use crate::machine;
 use crate::model::text::count;

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use super::comparison::{Kept, PlaceArgs, kept_folder, read_checked};
-use super::merge::MERGED;
-use crate::app::paths::shown;
+use super::kept_comparison::{ArtifactsRequest, Kept, kept_folder, read_checked};
+use super::paths::shown;
 use crate::compare::verdict_of;
 use crate::model::{Fault, Result, RunId};
 use crate::report::Input;
 use crate::store::{ComparisonFolder, comparison_of, holds_run, latest_comparison, latest_run, read_record};
 use crate::suite::Benchmark;
+
+/// The merged verdicts, in the folder that `merge` writes.
+pub const MERGED: &str = "merged.json";
 
 /// What was found.
 pub enum Subject {
@@ -21,9 +23,9 @@ pub enum Subject {
 impl Subject {
     /// A comparison's folder or id, a run's folder or id, the folder of a merge, a verdict or a record; without any of them
     /// the latest comparison, else the latest run.
-    pub fn find(named: Option<&str>, place: &PlaceArgs, builtins: &[Benchmark]) -> Result<Self> {
+    pub fn find(named: Option<&str>, place: &ArtifactsRequest, builtins: &[Benchmark]) -> Result<Self> {
         let Some(text) = named else {
-            let artifacts = place.artifacts(builtins)?;
+            let artifacts = place.folder(builtins)?;
             let folder = match (latest_comparison(&artifacts), latest_run(&artifacts)) {
                 (None, Some(run)) => run,
                 _ => kept_folder(None, &artifacts)?,
@@ -34,7 +36,7 @@ impl Subject {
         match text.parse::<RunId>() {
             _ if path.is_dir() => Self::in_folder(path, place, builtins),
             Ok(id) if !path.exists() && !is_document(path) => {
-                let artifacts = place.artifacts(builtins)?;
+                let artifacts = place.folder(builtins)?;
                 let folder = artifacts.join(id.as_str());
                 if !folder.is_dir() {
                     return Err(unknown(text, &artifacts));
@@ -55,7 +57,7 @@ impl Subject {
         }
     }
 
-    fn in_folder(folder: &Path, place: &PlaceArgs, builtins: &[Benchmark]) -> Result<Self> {
+    fn in_folder(folder: &Path, place: &ArtifactsRequest, builtins: &[Benchmark]) -> Result<Self> {
         let merged = folder.join(MERGED);
         if merged.is_file() {
             return Ok(Self::Document(Input::parse(&merged, &read(&merged)?)?));

@@ -1,0 +1,285 @@
+//! Two records, or a stored baseline and a fresh run, become one verdict; with a release baseline, two.
+
+use std::path::{Path, PathBuf};
+
+use super::compare_target::looks_like_a_record;
+use super::measure::{RunRequest, measure};
+use super::paths::shown;
+use super::progress::Reporter;
+use super::request::LocalSuite;
+use super::selection_filter::{SelectionFilter, of_records};
+use super::stores::{Found, Stores, histories};
+use super::verdict_files::{ANCHOR_PREFIX, write_reports, write_reports_as};
+use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
+use crate::model::{Fault, Result, RunRecord, shell_word};
+use crate::run::Finished;
+use crate::store::read_two_records;
+use crate::suite::plan::check_claims;
+use crate::suite::words::ratio_text;
+use crate::suite::{Gate, Overrides, Selection, Suite};
+
+/// A comparison of records.
+#[derive(Clone, Debug, Default)]
+pub struct RecordsRequest {
+    /// A record's path, or a baseline's name.
+    pub base: String,
+    /// The same of what is judged; `None` for a fresh run of the suite.
+    pub head: Option<String>,
+    /// The release baseline that the head is judged against, too.
+    pub anchor: Option<String>,
+    /// What is measured, or taken of the records.
+    pub run: RunRequest,
+    /// Store instead of the suite file's.
+    pub store: Option<String>,
+    /// Stored runs that must show how much sessions differ; `None`: as the gate has it.
+    pub sessions: Option<u32>,
+    pub fail_inconclusive: bool,
+    /// Put the records into the documents.
+    pub embed: bool,
+}
+
+/// What a comparison of records gives.
+pub enum ComparedRecords {
+    Verdict(Box<RecordsVerdict>),
+    /// The fresh run was cut short, and nothing is compared.
+    Interrupted(Box<Finished>),
+}
+
+/// A verdict with what it rests on.
+pub struct RecordsVerdict {
+    pub document: VerdictDocument,
+    /// Against the release baseline.
+    pub anchored: Option<VerdictDocument>,
+    /// Where the reports of a fresh run are written.
+    pub reports: Option<PathBuf>,
+    /// Base, head and release baseline.
+    pub records: Vec<RunRecord>,
+}
+
+/// Compares the records of a request. The reports of a fresh run are written beside its record.
+pub fn compare(
+    request: &RecordsRequest,
+    stores: &Stores<'_>,
+    local: &LocalSuite<'_>,
+    reporter: &Reporter,
+) -> Result<ComparedRecords> {
+    let selection = &request.run.selection;
+    if let Some(shard) = selection.shard {
+        let what = "records are compared whole";
+        let next = "take it out, or name commits: `gbench-ci compare BASE..HEAD`";
+        return Err(Fault::at_flag(format!("--shard {shard}"), what, next));
+    }
+    // Two files need no suite; where there is one, its gate still decides how they are judged.
+    let registry = local.registry()?;
+    let overrides = &request.run.settings.overrides;
+    let mut loaded = match &request.head {
+        Some(head) => {
+            refuse_measuring(request)?;
+            Loaded::both(request, head, registry.file.as_ref(), stores)?
+        }
+        None => {
+            let suite = request.run.configured(registry.select(&selection.selection)?)?;
+            // Before anything is measured: a baseline that is not there must not cost a run.
+            let base = LoadedRecord::find(&request.base, Some(&suite), stores)?;
+            let anchor = LoadedRecord::anchor(Some(&suite), request, stores)?;
+            let finished = measure(&suite, reporter)?;
+            if finished.interrupted.is_some() {
+                return Ok(ComparedRecords::Interrupted(Box::new(finished)));
+            }
+            let path = finished.folder.root().to_owned();
+            let reports = Some(path.join("reports"));
+            let head = LoadedRecord { record: finished.record, name: "this run".into(), path };
+            Loaded { base, head, anchor, suite: Some(suite), reports }
+        }
+    };
+    // Of two records those cases are known that stand in them; of a fresh run those of its suite.
+    let of_both = (request.head.is_some() && selection.selection != Selection::default())
+        .then(|| of_records(loaded.records().map(|loaded| &loaded.record)));
+    let filter = SelectionFilter::new(of_both.as_ref().unwrap_or(registry), &selection.selection)?;
+    loaded.records_mut().for_each(|loaded| filter.apply(&mut loaded.record));
+    let Loaded { base, head, anchor, suite, reports } = loaded;
+    let mut policy = policy(suite.as_ref().map(|suite| &suite.gate), overrides.threshold);
+    policy.sessions = request.sessions.unwrap_or(policy.sessions);
+    policy.inconclusive_fails |= request.fail_inconclusive;
+    let bases = std::iter::once(&base).chain(&anchor);
+    let pairs: Vec<_> = bases.clone().map(|base| (&base.record, &head.record)).collect();
+    let (histories, unread) = histories(suite.as_ref(), stores, &pairs, &policy)?;
+    let judge = |base: &LoadedRecord, history: &History| -> Result<VerdictDocument> {
+        let reproduce = reproduce(request, &base.path, &head.path, &policy);
+        let policy = Policy { reproduce, ..policy.clone() };
+        let mut document = compare_with(history, &base.side(), &head.side(), &policy)?;
+        document.warnings.extend(unread.iter().cloned());
+        if request.embed {
+            document.records = Some(Box::new(Records {
+                base: base.record.clone(),
+                head: head.record.clone(),
+                history: (history.runs > 0).then(|| history.clone()),
+            }));
+        }
+        Ok(document)
+    };
+    let document = judge(&base, &histories[0])?;
+    let anchored = anchor.as_ref().map(|anchor| judge(anchor, &histories[1])).transpose()?;
+    if let Some(folder) = &reports {
+        write_reports(&document, folder)?;
+        anchored.as_ref().map_or(Ok(()), |document| write_reports_as(ANCHOR_PREFIX, document, folder))?;
+    }
+    let records = [Some(base), Some(head), anchor].into_iter().flatten().map(|loaded| loaded.record);
+    let records = records.collect();
+    Ok(ComparedRecords::Verdict(Box::new(RecordsVerdict { document, anchored, reports, records })))
+}
+
+/// Refuses what says how to measure where nothing will be measured.
+fn refuse_measuring(request: &RecordsRequest) -> Result<()> {
+    let unused = Overrides { threshold: None, ..request.run.settings.overrides.clone() };
+    if unused != Overrides::default() {
+        return Err(Fault::at(
+            "compare",
+            "settings of a measurement are given, and two records are measured already",
+            "take the flags out, or name the base alone to measure anew",
+        ));
+    }
+    let output = &request.run.output;
+    let flags = [(output.artifacts.is_some(), "--artifacts"), (output.deadline.is_some(), "--deadline")];
+    match flags.into_iter().find(|(is_given, _)| *is_given) {
+        None => Ok(()),
+        Some((_, flag)) => {
+            let what = "it says how to measure, and two records are measured already";
+            Err(Fault::at_flag(flag, what, "take it out, or name the base alone to measure anew"))
+        }
+    }
+}
+
+/// All that one comparison rests on.
+struct Loaded {
+    base: LoadedRecord,
+    head: LoadedRecord,
+    anchor: Option<LoadedRecord>,
+    /// Its gate judges.
+    suite: Option<Suite>,
+    /// Folder of a fresh run's reports.
+    reports: Option<PathBuf>,
+}
+
+impl Loaded {
+    /// Two records that are there already.
+    fn both(
+        request: &RecordsRequest,
+        head: &str,
+        suite: Option<&Suite>,
+        stores: &Stores<'_>,
+    ) -> Result<Self> {
+        let found = [&request.base, head].map(|text| LoadedRecord::found(text, suite, stores));
+        let [base_found, head_found] = found;
+        let (base_found, head_found) = (base_found?, head_found?);
+        let (base, head_record) = match (&base_found, &head_found) {
+            (Found::Path(base), Found::Path(head)) => read_two_records(base, head),
+            (base, head) => (base.read(), head.read()),
+        };
+        let base = LoadedRecord { record: base?, name: request.base.clone(), path: base_found.place() };
+        let head = LoadedRecord { record: head_record?, name: head.to_owned(), path: head_found.place() };
+        // Those of one comparison in rounds are judged by its rule, which rests on them.
+        check_claims(&base.record, &head.record, None)?;
+        let anchor = LoadedRecord::anchor(suite, request, stores)?;
+        Ok(Self { base, head, anchor, suite: suite.cloned(), reports: None })
+    }
+
+    fn records(&self) -> impl Iterator<Item = &LoadedRecord> {
+        [&self.base, &self.head].into_iter().chain(&self.anchor)
+    }
+
+    fn records_mut(&mut self) -> impl Iterator<Item = &mut LoadedRecord> {
+        [&mut self.base, &mut self.head].into_iter().chain(&mut self.anchor)
+    }
+}
+
+/// A record that the request names, or the one of its fresh run.
+struct LoadedRecord {
+    record: RunRecord,
+    /// The word of the request, or `this run`.
+    name: String,
+    /// Where it lies, so that the comparison can be repeated when a name means something newer.
+    path: PathBuf,
+}
+
+impl LoadedRecord {
+    fn find(text: &str, suite: Option<&Suite>, stores: &Stores<'_>) -> Result<Self> {
+        let found = Self::found(text, suite, stores)?;
+        Ok(Self { record: found.read()?, name: text.to_owned(), path: found.place() })
+    }
+
+    /// A record's path, or the newest one of a baseline's name. Where both fit, the name wins: a program or folder
+    /// called `main` must not hide the baseline.
+    fn found(text: &str, suite: Option<&Suite>, stores: &Stores<'_>) -> Result<Found> {
+        let path = Path::new(text);
+        if looks_like_a_record(text) {
+            return Ok(Found::Path(path.to_owned()));
+        }
+        let store = stores.of(suite)?;
+        match store.find(text)? {
+            Some(found) => Ok(found),
+            None if path.exists() => Ok(Found::Path(path.to_owned())),
+            None => Err(store.missing(text)),
+        }
+    }
+
+    /// The release baseline, if one is named.
+    fn anchor(suite: Option<&Suite>, request: &RecordsRequest, stores: &Stores<'_>) -> Result<Option<Self>> {
+        request.anchor.as_deref().map(|text| Self::find(text, suite, stores)).transpose()
+    }
+
+    fn side(&self) -> SideInput<'_> {
+        SideInput { record: &self.record, name: self.name.clone() }
+    }
+}
+
+/// The suite file's gate as the comparison takes it.
+pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
+    let usual = Gate::default();
+    let gate = gate.unwrap_or(&usual);
+    Policy {
+        alpha: gate.alpha.value,
+        inconclusive_fails: gate.inconclusive_fails.value,
+        failed_fails: gate.failed_fails.value,
+        doubt_fails: true,
+        sessions: gate.sessions.value,
+        threshold,
+        match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
+        reproduce: String::new(),
+        no_reference: None,
+    }
+}
+
+/// The command that gives the same verdict from the records.
+fn reproduce(request: &RecordsRequest, base: &Path, head: &Path, policy: &Policy) -> String {
+    let [base, head] = [base, head].map(|path| shell_word(&shown(path)));
+    let mut command = format!("gbench-ci compare {base} {head}");
+    command += &request.run.selection.flags();
+    if request.fail_inconclusive {
+        command += " --fail-inconclusive";
+    }
+    if let Some(sessions) = request.sessions {
+        command += &format!(" --sessions {sessions}");
+    }
+    if let Some(store) = &request.store {
+        command += &format!(" --store {}", shell_word(store));
+    }
+    if let Some(threshold) = policy.threshold {
+        command += &format!(" --threshold {}", ratio_text(threshold));
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_of_the_file_reaches_the_policy() {
+        let mut gate = Gate::default();
+        gate.alpha.value = 0.01;
+        gate.inconclusive_fails.value = true;
+        let policy = policy(Some(&gate), Some(0.02));
+        assert_eq!((policy.alpha, policy.inconclusive_fails, policy.threshold), (0.01, true, Some(0.02)));
+    }
+}

@@ -1,0 +1,254 @@
+//! The parts of requests that several use cases share: which suite file and which of its cases, the settings above it,
+//! where results go, and how a comparison of two commits is measured.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use super::environment;
+use super::paths::current_folder;
+use crate::model::text::count;
+use crate::model::{Fault, Interleaving, NoReference, Origin, Result, Shard, shell_word};
+use crate::suite::plan::keep_shard;
+use crate::suite::{Benchmark, FILE_NAME, Gate, Overrides, Registry, Selection, Suite};
+
+/// A flag with its value, as the user typed it.
+pub type GivenFlag = (&'static str, String);
+
+/// Which suite file, and which of its cases.
+#[derive(Clone, Debug, Default)]
+pub struct SelectionRequest {
+    /// The suite file that is named.
+    pub config: Option<PathBuf>,
+    /// Names are checked when it is applied.
+    pub selection: Selection,
+    /// One part of the cases, where several jobs measure a suite together.
+    pub shard: Option<Shard>,
+    /// What `selection` was read from, for commands that are shown.
+    pub given: Vec<GivenFlag>,
+}
+
+impl SelectionRequest {
+    /// Everything of one suite file.
+    pub fn of_file(config: Option<PathBuf>) -> Self {
+        Self { config, ..Self::default() }
+    }
+
+    /// The suite file: the one that is named, else the usual one of the current folder.
+    pub fn suite_file(&self) -> &Path {
+        self.config.as_deref().unwrap_or(Path::new(FILE_NAME))
+    }
+
+    /// [`SelectionRequest::suite_file`] from the root of the file system.
+    pub fn suite_path(&self) -> Result<PathBuf> {
+        absolute_suite(self.suite_file())
+    }
+
+    /// The suite file if there is one, and the built-in members. Errors: a file that is named and missing, and every mistake
+    /// in one that is there.
+    pub fn registry(&self, builtins: &[Benchmark]) -> Result<Registry> {
+        let path = self.suite_file();
+        // Also a link that leads nowhere: a broken suite file must not become the built-in suite.
+        let is_there = self.config.is_some() || path.symlink_metadata().is_ok();
+        let file = is_there.then(|| Suite::load(path, builtins)).transpose()?;
+        Ok(Registry::new(file, builtins))
+    }
+
+    /// The selected cases of the suite file, or of the built-in members.
+    pub fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
+        self.select(&self.registry(builtins)?)
+    }
+
+    /// The selected cases of a registry, and of these the shard's.
+    pub fn select(&self, registry: &Registry) -> Result<Suite> {
+        let mut suite = registry.select(&self.selection)?;
+        self.keep_shard(&mut [&mut suite])?;
+        Ok(suite)
+    }
+
+    /// Keeps the cases of the shard in suites that are measured together. Returns the shard, and how many cases all suites
+    /// had. Errors: more shards than cases.
+    pub fn keep_shard(&self, suites: &mut [&mut Suite]) -> Result<Option<(Shard, usize)>> {
+        let Some(shard) = self.shard else { return Ok(None) };
+        match keep_shard(suites, shard) {
+            Ok(common) => Ok(Some((shard, common))),
+            Err(cases) => {
+                let what = format!("there are more shards than cases: {}", count(cases, "case"));
+                let next = format!("cut the suite into {cases} at most, in every job alike");
+                Err(Fault::at_flag(format!("--shard {shard}"), what, next))
+            }
+        }
+    }
+
+    /// The selection as flags for a shell, with a blank before each.
+    pub fn flags(&self) -> String {
+        let config = self.config.iter().map(|path| ("--config", path.display().to_string()));
+        let shard = self.shard.iter().map(|shard| ("--shard", shard.to_string()));
+        shell_flags(config.chain(self.given.iter().cloned()).chain(shard))
+    }
+}
+
+/// Flags for a shell, with a blank before each.
+pub fn shell_flags(flags: impl IntoIterator<Item = GivenFlag>) -> String {
+    flags.into_iter().map(|(flag, value)| format!(" {flag} {}", shell_word(&value))).collect()
+}
+
+/// The path of a suite file from the root of the file system.
+pub fn absolute_suite(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path)
+        .map_err(|error| Fault::at_path(path, error, "name a suite file with `--config`"))
+}
+
+/// The suite file of a request, read when it is first needed and at most once.
+pub struct LocalSuite<'a> {
+    request: &'a SelectionRequest,
+    builtins: &'a [Benchmark],
+    registry: OnceCell<Result<Registry>>,
+}
+
+impl<'a> LocalSuite<'a> {
+    pub fn new(request: &'a SelectionRequest, builtins: &'a [Benchmark]) -> Self {
+        Self { request, builtins, registry: OnceCell::new() }
+    }
+
+    /// Errors: those of [`SelectionRequest::registry`].
+    pub fn registry(&self) -> Result<&Registry> {
+        let read = self.registry.get_or_init(|| self.request.registry(self.builtins));
+        read.as_ref().map_err(Clone::clone)
+    }
+
+    /// The suite file's content; `None` also for a file with mistakes, where the answer does not depend on it.
+    pub fn file(&self) -> Option<&Suite> {
+        self.registry().ok()?.file.as_ref()
+    }
+}
+
+/// Settings that win over the suite file and the environment.
+#[derive(Clone, Debug, Default)]
+pub struct SettingsRequest {
+    pub overrides: Overrides,
+    /// What was given with a value, but for `--processes`, which has no meaning between commits.
+    pub given: Vec<GivenFlag>,
+}
+
+impl SettingsRequest {
+    /// Lets the environment win over the suite file, and the request over both.
+    pub fn apply(&self, suite: &mut Suite) -> Result<()> {
+        environment::read()?.apply(suite);
+        self.overrides.apply(suite);
+        Ok(())
+    }
+
+    /// Refuses what has no meaning between commits, rather than passing over it.
+    pub fn refuse_between_commits(&self) -> Result<()> {
+        if self.overrides.processes.is_none() {
+            return Ok(());
+        }
+        let next = "each round starts a process a side: see `--rounds`";
+        Err(Fault::at_flag("--processes", "it has no meaning between commits", next))
+    }
+}
+
+/// Where results go, and how long a run may take.
+#[derive(Clone, Debug, Default)]
+pub struct OutputRequest {
+    /// Folder for run folders, from the current one.
+    pub artifacts: Option<PathBuf>,
+    /// Seconds for the whole run; 0: no limit.
+    pub deadline: Option<f64>,
+}
+
+impl OutputRequest {
+    /// Lets the environment win over the suite file, and the request over both.
+    pub fn apply(&self, suite: &mut Suite) -> Result<()> {
+        environment::read()?.apply_run(&mut suite.run, &current_folder()?);
+        if let Some(seconds) = self.deadline {
+            suite.run.deadline.set(seconds, Origin::Cli("--deadline".into()));
+        }
+        if let Some(folder) = &self.artifacts {
+            let folder = std::path::absolute(folder).map_err(|error| {
+                Fault::at_flag(format!("--artifacts {}", folder.display()), error, "give another folder")
+            })?;
+            suite.run.artifacts.set(folder, Origin::Cli("--artifacts".into()));
+        }
+        Ok(())
+    }
+}
+
+/// How a comparison of two commits is measured; what is absent is as the suite file has it.
+#[derive(Clone, Debug, Default)]
+pub struct RoundsRequest {
+    /// Seconds for the rounds; 0: until all is decided.
+    pub budget: Option<f64>,
+    pub rounds: Option<u32>,
+    pub interleave: Option<Interleaving>,
+    pub controls: Option<u32>,
+    /// Seed of the random run order.
+    pub order_seed: Option<u64>,
+}
+
+impl RoundsRequest {
+    /// Lets the request win over the suite file.
+    pub fn apply(&self, gate: &mut Gate) {
+        if let Some(seconds) = self.budget {
+            gate.budget.set(seconds, Origin::Cli("--budget".into()));
+        }
+        if let Some(rounds) = self.rounds {
+            gate.rounds.set(rounds, Origin::Cli("--rounds".into()));
+        }
+        if let Some(mode) = self.interleave {
+            gate.interleaving.set(mode, Origin::Cli("--interleave".into()));
+        }
+        if let Some(controls) = self.controls {
+            gate.controls.set(controls, Origin::Cli("--controls".into()));
+        }
+    }
+}
+
+/// For whom a comparison is made, as far as the text of notes and faults depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Audience {
+    #[default]
+    Person,
+    /// It has named its base and why.
+    Job,
+    /// A job about a pull request, whose base nobody can choose.
+    PullRequest,
+}
+
+/// A comparison of two commits.
+#[derive(Clone, Debug, Default)]
+pub struct CommitsRequest {
+    /// As typed; `None` for the default range, or for a comparison that is resumed.
+    pub range: Option<String>,
+    pub selection: SelectionRequest,
+    pub settings: SettingsRequest,
+    pub output: OutputRequest,
+    pub rounds: RoundsRequest,
+    /// Store instead of the suite file's.
+    pub store: Option<String>,
+    /// The comparison to resume: its id or folder; empty: the latest one.
+    pub resume: Option<String>,
+    /// One suite file for both sides.
+    pub suite_file: Option<PathBuf>,
+    pub fail_inconclusive: bool,
+    /// What was missing, where a commit is compared with itself because there is no other.
+    pub no_reference: Option<NoReference>,
+    pub audience: Audience,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_can_be_pasted() {
+        let given = |flag, value: &str| (flag, value.to_owned());
+        let request = SelectionRequest {
+            given: vec![given("--benchmark", "k/*"), given("--benchmark", "a"), given("--param", "n=1,2")],
+            shard: Some(Shard { index: 2, of: 3 }),
+            ..SelectionRequest::default()
+        };
+        assert_eq!(request.flags(), " --benchmark 'k/*' --benchmark a --param n=1,2 --shard 2/3");
+        assert_eq!(SelectionRequest::default().flags(), "");
+    }
+}

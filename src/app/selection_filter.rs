@@ -1,0 +1,62 @@
+//! The selection of a comparison, applied to its records: what the user left out is neither measured nor missed.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
+
+use crate::model::{BenchmarkId, CaseRecord, Params, Result, RunRecord};
+use crate::suite::{Action, Benchmark, Registry, Selection, Source, Suite};
+
+/// Which cases the selection flags leave out of a comparison.
+pub struct SelectionFilter {
+    left_out: HashSet<(BenchmarkId, Params)>,
+}
+
+impl SelectionFilter {
+    /// Without flags nothing is left out. Errors: flags that select nothing.
+    ///
+    /// A case that the suite no longer has is no matter of selection: it stays, and is missed.
+    pub fn new(registry: &Registry, selection: &Selection) -> Result<Self> {
+        if *selection == Selection::default() {
+            return Ok(Self { left_out: HashSet::new() });
+        }
+        let chosen = registry.select(selection)?;
+        let chosen: HashSet<_> = points(chosen.benchmarks.iter()).collect();
+        Ok(Self { left_out: points(registry.all()).filter(|point| !chosen.contains(point)).collect() })
+    }
+
+    /// Takes the cases that are left out from a record, which then says so.
+    pub fn apply(&self, record: &mut RunRecord) {
+        let before = record.cases.len();
+        let stays =
+            |case: &CaseRecord| !self.left_out.contains(&(case.id.benchmark.clone(), case.id.params.clone()));
+        record.cases.retain(stays);
+        let count = before - record.cases.len();
+        if count > 0 {
+            let what = format!("{count} of its {before} cases are outside the selection, and not compared");
+            record.warnings.push(what);
+        }
+    }
+}
+
+/// The cases of records as a suite to select from: records can be compared where their suite file is not.
+pub fn of_records<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Registry {
+    let mut found: BTreeMap<&BenchmarkId, (&CaseRecord, BTreeSet<&Params>)> = BTreeMap::new();
+    for case in records.flat_map(|record| &record.cases) {
+        found.entry(&case.id.benchmark).or_insert((case, BTreeSet::new())).1.insert(&case.id.params);
+    }
+    let benchmarks = found.into_iter().map(|(id, (case, points))| {
+        let mut benchmark = Benchmark::new(id.clone(), Action::Command(Vec::new()), PathBuf::new());
+        benchmark.components = case.components.clone();
+        benchmark.tags = case.tags.clone();
+        benchmark.points = points.into_iter().cloned().collect();
+        benchmark
+    });
+    Registry::new(Some(Suite::new("records", Source::Builtin, benchmarks.collect())), &[])
+}
+
+fn points<'a>(
+    benchmarks: impl Iterator<Item = &'a Benchmark>,
+) -> impl Iterator<Item = (BenchmarkId, Params)> {
+    benchmarks
+        .flat_map(|benchmark| benchmark.points.iter().map(|point| (benchmark.id.clone(), point.clone())))
+}

@@ -1,0 +1,70 @@
+//! A verdict as bytes and as files: the formats of a report folder, and a release baseline's beside the first verdict's.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::compare::VerdictDocument;
+use crate::model::{Exit, Fault, Result};
+use crate::report::{self, Format, Options, Style};
+use crate::store::write_atomically;
+
+/// How the names of a release baseline's files begin.
+pub const ANCHOR_PREFIX: &str = "anchor.";
+
+/// The bytes that a renderer writes.
+pub fn bytes_of(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    write(&mut bytes).map_err(|error| Fault::defect("the output", error))?;
+    Ok(bytes)
+}
+
+/// The verdict in one format.
+pub fn rendered(document: &VerdictDocument, format: Format, style: Style, all: bool) -> Result<Vec<u8>> {
+    bytes_of(|bytes| report::verdict(document, &Options { format, style, all }, bytes))
+}
+
+/// Writes the whole verdict in one format.
+pub fn write_as(format: Format, document: &VerdictDocument, path: &Path) -> Result<()> {
+    write_atomically(path, &rendered(document, format, Style::PLAIN, true)?)
+}
+
+/// Writes every format of a verdict into a run's report folder.
+pub fn write_reports(document: &VerdictDocument, folder: &Path) -> Result<()> {
+    write_reports_as("", document, folder)
+}
+
+/// [`write_reports`] under names that begin with `prefix`.
+pub fn write_reports_as(prefix: &str, document: &VerdictDocument, folder: &Path) -> Result<()> {
+    for (format, name) in [
+        (Format::Json, "verdict.json"),
+        (Format::Markdown, "verdict.md"),
+        (Format::Csv, "verdict.csv"),
+        (Format::Junit, "verdict.junit.xml"),
+    ] {
+        write_as(format, document, &folder.join(format!("{prefix}{name}")))?;
+    }
+    Ok(())
+}
+
+/// The file of the release baseline beside one of the first verdict: `out/verdict.json` -> `out/anchor.verdict.json`.
+pub fn anchor_beside(path: &Path) -> PathBuf {
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    path.with_file_name(format!("{ANCHOR_PREFIX}{name}"))
+}
+
+/// The document's own exit code; [`Exit::Internal`] for one that no version of the document has.
+pub fn exit_from(document: &VerdictDocument) -> Exit {
+    let known = Exit::ALL.into_iter().find(|(exit, _)| exit.code() == document.exit_code);
+    known.map_or(Exit::Internal, |(exit, _)| exit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_anchors_files_lie_beside_the_others() {
+        assert_eq!(anchor_beside(Path::new("out/v.json")), Path::new("out/anchor.v.json"));
+        assert_eq!(anchor_beside(Path::new("v.md")), Path::new("anchor.v.md"));
+    }
+}
