@@ -12,6 +12,7 @@ pub mod effective_settings;
 pub mod environment;
 pub mod export;
 pub mod github_client;
+pub mod init;
 pub mod job_flags;
 pub mod kept_comparison;
 pub mod manifests;

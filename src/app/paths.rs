@@ -32,3 +32,20 @@ pub fn shown(path: &Path) -> String {
 pub fn below_current_folder(path: &Path) -> &Path {
     std::env::current_dir().ok().and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path)
 }
+
+/// The path as it leads there from the current folder.
+pub fn shown_from_here(path: &Path) -> String {
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
+    if path.is_relative() {
+        return path.display().to_string();
+    }
+    let shared = here.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+    // Where all that is shared is the root of everything, the whole path is the plainer one.
+    if shared < 2 {
+        return path.display().to_string();
+    }
+    let up = here.components().skip(shared).map(|_| Path::new("..").to_owned());
+    let relative: PathBuf =
+        up.chain(path.components().skip(shared).map(|it| PathBuf::from(it.as_os_str()))).collect();
+    if relative.as_os_str().is_empty() { ".".into() } else { relative.display().to_string() }
+}

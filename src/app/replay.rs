@@ -13,7 +13,7 @@ use crate::report::{Format, Style};
 const MOST_NAMED: usize = 5;
 
 /// What a version says of its figures: another version may say it otherwise, and no verdict depends on it.
-const PROSE: [&str; 5] = ["sentence", "reason", "next", "warnings", "reproduce"];
+const PROSE: [&str; 7] = ["sentence", "reason", "next", "advice", "warnings", "reproduce", "replays"];
 
 /// How far the replayed verdict agrees with the stored one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +47,10 @@ pub fn held_against(document: &VerdictDocument, path: &Path) -> Result<Agreement
     differences("", &old, &new, &mut found);
     match found.as_slice() {
         [] => Ok(Agreement::SameFigures),
-        [one] if one.starts_with("tool_version ") => Ok(Agreement::OtherVersion),
+        [one] if one.path == "tool_version" => Ok(Agreement::OtherVersion),
         all => {
-            let named = all[..all.len().min(MOST_NAMED)].join("; ");
+            let named: Vec<String> = all.iter().take(MOST_NAMED).map(Difference::to_string).collect();
+            let named = named.join("; ");
             let more = match all.len().saturating_sub(MOST_NAMED) {
                 0 => String::new(),
                 more => format!("; and {more} more"),
@@ -59,9 +60,22 @@ pub fn held_against(document: &VerdictDocument, path: &Path) -> Result<Agreement
     }
 }
 
-/// Paths at which two documents differ, with both values: `rows[3].verdict is "unchanged", replayed "regressed"`. Rows
-/// are named by their case and metric.
-fn differences(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
+/// A place at which two documents differ, with both values.
+struct Difference {
+    path: String,
+    stored: String,
+    replayed: String,
+}
+
+/// `rows[3].verdict is "unchanged", replayed "regressed"`.
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} is {}, replayed {}", self.path, self.stored, self.replayed)
+    }
+}
+
+/// The places at which two documents differ. Rows are named by their case and metric.
+fn differences(path: &str, old: &Value, new: &Value, found: &mut Vec<Difference>) {
     match (old, new) {
         (Value::Object(one), Value::Object(other)) => {
             let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
@@ -85,7 +99,7 @@ fn differences(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
             }
         }
         _ if old == new => {}
-        _ => found.push(format!("{path} is {}, replayed {}", short(old), short(new))),
+        _ => found.push(Difference { path: path.to_owned(), stored: short(old), replayed: short(new) }),
     }
 }
 

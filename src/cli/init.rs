@@ -1,22 +1,17 @@
-//! `gbench-ci init`: a first suite file from what lies in the folder. Starts no child.
+//! `gbench-ci init`: writes a first suite file, and workflows for GitHub Actions where they are asked for.
 
-mod action;
-mod github;
-mod linter;
-mod look;
-mod machines;
-mod next;
-mod template;
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::PathBuf;
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
-
-use self::look::{Found, look, word};
 use super::terminal::write::wrote;
-use crate::model::{Exit, Fault, Result};
-use crate::suite::words::counted;
-use crate::suite::{Action, Benchmark, FILE_NAME, Suite};
+use crate::app::init::{
+    ActionRef, ActionlintFile, ForkRuns, NextSteps, PreparedWorkflows, USUAL_LABELS, WorkflowsRequest,
+    WrittenWorkflows, folder_of, jobs, runner_labels, write_suite,
+};
+use crate::app::paths::shown_from_here;
+use crate::model::{Exit, Fault, Result, Shard};
+use crate::report::{paragraph, plural};
+use crate::suite::{Benchmark, FILE_NAME};
 
 /// Write a first gbench.toml from what lies in this folder
 #[derive(clap::Args, Clone, Debug)]
@@ -28,42 +23,156 @@ pub struct InitArgs {
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
-    pub github: github::GithubArgs,
+    pub github: GithubArgs,
+}
+
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct GithubArgs {
+    /// Write workflows for GitHub Actions, too: pull requests, their report, a nightly run
+    #[arg(long)]
+    github: bool,
+    /// Labels of the runner that measures, with commas between; asked for on a terminal
+    #[arg(long, value_name = "LABELS", requires = "github")]
+    runner: Option<String>,
+    /// The gbench-ci action, by its full commit: OWNER/REPO@SHA, or 'OWNER/REPO@SHA # v1.2.3'
+    #[arg(long, value_name = "ACTION", requires = "github")]
+    action: Option<String>,
+    /// What to do with pull requests of forks
+    #[arg(long, value_enum, default_value = "refuse", requires = "github")]
+    forks: Forks,
+    /// Measure in so many jobs, each a part of the suite
+    #[arg(long, value_name = "N", requires = "github", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=Shard::MOST as i64))]
+    shards: u32,
+    /// Measure on several machines: a name for each, and the labels of its runner, h100=self-hosted,gpu,h100
+    #[arg(long = "machine", value_name = "NAME=LABELS", requires = "github", num_args = 1.., conflicts_with = "runner")]
+    machines: Vec<String>,
+}
+
+/// The code of forks' pull requests
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum Forks {
+    /// Nothing of theirs runs on the runner
+    #[default]
+    Refuse,
+    /// Their code runs on the runner: only for machines that are thrown away after each job
+    Allow,
+}
+
+impl GithubArgs {
+    /// `None`: no workflows are asked for.
+    fn request(&self, force: bool) -> Result<Option<WorkflowsRequest>> {
+        if !self.github {
+            return Ok(None);
+        }
+        let action = ActionRef::choose(self.action.as_deref())?;
+        let labels_assumed = self.runner.is_none() && self.machines.is_empty();
+        let runner = match &self.runner {
+            Some(labels) => runner_labels(labels)?,
+            None if labels_assumed => runner_labels(&asked()?)?,
+            None => Vec::new(),
+        };
+        let jobs = jobs(&runner, &self.machines, self.shards)?;
+        let forks = match self.forks {
+            Forks::Refuse => ForkRuns::Refuse,
+            Forks::Allow => ForkRuns::Allow,
+        };
+        Ok(Some(WorkflowsRequest { action, forks, jobs, labels_assumed, force }))
+    }
 }
 
 pub fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let folder = folder_of(&args.config)?;
-    if args.github.github {
-        let setup = github::Setup::prepare(&args.github, &args.config, &folder, args.force)?;
-        let found = match args.config.exists() {
-            true => {
-                wrote(writeln!(out, "kept  {}: it is there already", shown_from_here(&args.config)))?;
-                true
+    let workflows = args.github.request(args.force)?;
+    let workflows =
+        workflows.map(|request| PreparedWorkflows::new(&request, &args.config, &folder)).transpose()?;
+    let shown = shown_from_here(&args.config);
+    let has_own = if workflows.is_some() && args.config.exists() {
+        wrote(writeln!(out, "kept  {shown}: it is there already"))?;
+        true
+    } else {
+        let written = write_suite(&args.config, builtins, args.force && workflows.is_none())?;
+        let count = plural(written.benchmarks.len(), "benchmark");
+        wrote(writeln!(out, "wrote {shown} with {count}:"))?;
+        for benchmark in &written.benchmarks {
+            wrote(writeln!(out, "  {benchmark}"))?;
+        }
+        written.has_own
+    };
+    match workflows {
+        Some(workflows) => print_workflows(&workflows.write()?, out)?,
+        None => {
+            if has_own {
+                wrote(writeln!(
+                    out,
+                    "check `requires` of each: a program that declines and ends well is timed all the same"
+                ))?;
             }
-            false => write_suite(args, &folder, builtins, false, out)?,
-        };
-        setup.write(out)?;
-        setup.say_next(out)?;
-        return last_words(found, out);
+            wrote(writeln!(out, "next: read it, then run `gbench-ci list` and `gbench-ci run`"))?;
+        }
     }
-    let found = write_suite(args, &folder, builtins, args.force, out)?;
-    if found {
-        wrote(writeln!(
-            out,
-            "check `requires` of each: a program that declines and ends well is timed all the same"
-        ))?;
-    }
-    wrote(writeln!(out, "next: read it, then run `gbench-ci list` and `gbench-ci run`"))?;
-    last_words(found, out)
-}
-
-/// A gate that guards nothing must not look like one that does.
-fn last_words(found: bool, out: &mut impl Write) -> Result<Exit> {
-    if !found {
-        let words = format!("\n{}{OF_YOURS}", crate::report::paragraph("", NOTHING_OF_YOURS));
-        wrote(out.write_all(words.as_bytes()))?;
+    // A gate that guards nothing must not look like one that does.
+    if !has_own {
+        wrote(write!(out, "\n{}{OF_YOURS}", paragraph("", NOTHING_OF_YOURS)))?;
     }
     Ok(Exit::Pass)
+}
+
+fn print_workflows(written: &WrittenWorkflows, out: &mut impl Write) -> Result<()> {
+    if let Some((root, suite)) = &written.below {
+        let words = format!(
+            "The workflows go to the repository's root, {}, and name the suite file as `{suite}`.",
+            shown_from_here(root),
+        );
+        wrote(write!(out, "{}", paragraph("", &words)))?;
+    }
+    for path in &written.files {
+        wrote(writeln!(out, "wrote {}", shown_from_here(path)))?;
+    }
+    if let Some((path, state)) = &written.actionlint {
+        let shown = shown_from_here(path);
+        wrote(match state {
+            ActionlintFile::Written => writeln!(out, "wrote {shown}"),
+            ActionlintFile::Complete => writeln!(out, "kept  {shown}: it lists the labels already"),
+            ActionlintFile::Lacks(labels) => {
+                writeln!(out, "kept  {shown}: it should list the labels {}, too", labels.join(", "))
+            }
+        })?;
+    }
+    let NextSteps { notes, steps, warnings } = &written.next;
+    for note in notes {
+        wrote(write!(out, "\n{}", paragraph("", note)))?;
+    }
+    wrote(writeln!(out, "\nNext:"))?;
+    for (step, number) in steps.iter().zip(1..) {
+        wrote(write!(out, "{}", paragraph(&format!("  {number}. "), step)))?;
+    }
+    for warning in warnings {
+        wrote(write!(out, "\n{}", paragraph("", warning)))?;
+    }
+    Ok(())
+}
+
+/// The labels that somebody at a terminal types; the usual ones where nobody is there.
+fn asked() -> Result<String> {
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Ok(USUAL_LABELS.into());
+    }
+    let mut line = String::new();
+    let mut err = std::io::stderr();
+    let typed = write!(err, "Labels of the runner that measures [{USUAL_LABELS}]: ")
+        .and_then(|()| err.flush())
+        .and_then(|()| std::io::stdin().lock().read_line(&mut line));
+    typed.map_err(|error| {
+        Fault::at(
+            "the terminal",
+            format!("cannot be read: {error}"),
+            "give the labels with `--runner LABELS`",
+        )
+    })?;
+    Ok(match line.trim() {
+        "" => USUAL_LABELS.into(),
+        labels => labels.to_owned(),
+    })
 }
 
 const NOTHING_OF_YOURS: &str = "Nothing here looks like a benchmark. The built-in ones in the suite file measure the machine \
@@ -76,227 +185,3 @@ const OF_YOURS: &str = r#"
   command = ["./gemm", "--n=4096"]
   build = ["make", "gemm"]
 "#;
-
-/// The path as it leads there from the current folder.
-fn shown_from_here(path: &Path) -> String {
-    let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
-    if path.is_relative() {
-        return path.display().to_string();
-    }
-    let shared = here.components().zip(path.components()).take_while(|(a, b)| a == b).count();
-    // Where all that is shared is the root of everything, the whole path is the plainer one.
-    if shared < 2 {
-        return path.display().to_string();
-    }
-    let up = here.components().skip(shared).map(|_| Path::new("..").to_owned());
-    let way: PathBuf =
-        up.chain(path.components().skip(shared).map(|it| PathBuf::from(it.as_os_str()))).collect();
-    if way.as_os_str().is_empty() { ".".into() } else { way.display().to_string() }
-}
-
-/// Says whether something of the user's own was found.
-fn write_suite(
-    args: &InitArgs,
-    folder: &Path,
-    builtins: &[Benchmark],
-    force: bool,
-    out: &mut impl Write,
-) -> Result<bool> {
-    let found = look(folder);
-    let name = folder.file_name().map_or_else(|| "suite".into(), |name| word(&name.to_string_lossy()));
-    let text = compose(&name, &found, builtins);
-    // Read before it is written: a file that cannot be read back must not replace one that can.
-    let suite = Suite::parse(&args.config, &text, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
-    write(&args.config, &text, force)?;
-    Suite::load(&args.config, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
-
-    let count = counted(suite.benchmarks.len(), "benchmark");
-    wrote(writeln!(out, "wrote {} with {count}:", shown_from_here(&args.config)))?;
-    for benchmark in &suite.benchmarks {
-        wrote(writeln!(out, "  {}", benchmark.id))?;
-    }
-    Ok(!found.is_empty())
-}
-
-fn folder_of(path: &Path) -> Result<PathBuf> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    parent.canonicalize().map_err(|error| {
-        Fault::at_path(parent, format!("this folder cannot be read: {error}"), "make the folder first")
-    })
-}
-
-fn write(path: &Path, text: &str, force: bool) -> Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    match force {
-        true => options.create(true).truncate(true),
-        // One step, so that a file which appears meanwhile is safe, too.
-        false => options.create_new(true),
-    };
-    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            let next = "edit it, or overwrite it with `gbench-ci init --force`";
-            Fault::at_path(path, "the file is there already, and init overwrites nothing", next)
-        }
-        _ => {
-            let next = "choose another place with `--config`";
-            Fault::at_path(path, format!("cannot be written: {error}"), next).caused_by(&error)
-        }
-    })
-}
-
-/// The text of the file. Each value is quoted by the TOML writer, whatever the folder's files are called.
-fn compose(name: &str, found: &[Found], builtins: &[Benchmark]) -> String {
-    let mut text = format!(
-        "# What gbench-ci measures here. `gbench-ci list` shows it, `gbench-ci run` runs it,\n\
-         # `gbench-ci config show` prints every setting with its value.\n\n\
-         [suite]\nname = {}\n\n\
-         [defaults]\n\
-         # Fresh processes for every case: what verdicts rest on. More of them see smaller changes.\n\
-         processes = 5\n\
-         # The least change that matters; a metric or a benchmark may have its own.\n\
-         {}\n",
-        quote(name),
-        match found.is_empty() {
-            // Each built-in one has thresholds that fit its noise; a value here would stand above them.
-            true => "# threshold = \"5%\"",
-            false => "threshold = \"5%\"",
-        }
-    );
-    if !found.is_empty() {
-        text += "\n# Say in `requires` what each one needs (gpus = 1, file = [\"data.bin\"], env = [\"HOME\"]): where that is\n\
-                 # missing it is skipped. A program that finds no GPU by itself and ends well would be timed all the same.\n";
-    }
-    for entry in found {
-        text += &found_benchmark(entry);
-    }
-    if found.is_empty() {
-        text += "\n# Nothing here looked like a benchmark, so these built-in ones stand in for yours.\n";
-        for member in builtins {
-            text += &builtin_benchmark(member);
-        }
-    }
-    text + EXAMPLE
-}
-
-fn found_benchmark(entry: &Found) -> String {
-    let mut text = format!(
-        "\n# {}. It speaks no protocol yet, so the whole process is timed.\n\
-         [[benchmark]]\nid = {}\ncommand = {}\n",
-        entry.why,
-        quote(&entry.name),
-        quote_list(&entry.command)
-    );
-    if !entry.build.is_empty() {
-        text += &format!("build = {}\n", quote_list(&entry.build));
-    }
-    let binary = (!entry.binaries.is_empty()).then(|| format!("binary = {}", quote_list(&entry.binaries)));
-    let gpus = entry.gpu.then(|| "gpus = 1".to_owned());
-    let needs: Vec<String> = binary.into_iter().chain(gpus).collect();
-    if entry.gpu && entry.build.is_empty() {
-        text += "# It mentions CUDA. Take `gpus` out if it measures without a GPU, too.\n";
-    }
-    if !needs.is_empty() {
-        text += &format!("requires = {{ {} }}\n", needs.join(", "));
-    }
-    text
-}
-
-fn builtin_benchmark(member: &Benchmark) -> String {
-    let Action::Builtin(name) = &member.action else { return String::new() };
-    let comment = match member.description.as_str() {
-        "" => String::new(),
-        words => format!("# {}\n", words.replace(char::is_control, " ")),
-    };
-    format!("\n{comment}[[benchmark]]\nid = {}\nbuiltin = {}\n", quote(name), quote(name))
-}
-
-fn quote(text: &str) -> String {
-    toml::Value::from(text).to_string()
-}
-
-fn quote_list(texts: &[String]) -> String {
-    toml::Value::from(texts.to_vec()).to_string()
-}
-
-const EXAMPLE: &str = r#"
-# A benchmark with parameters: every combination is a case of its own.
-#
-# [[benchmark]]
-# id = "gemm"
-# command = ["./gemm", "--n={n}", "--dtype={dtype}"]
-# components = ["gpu"]
-# build = ["make", "gemm"]
-# requires = { binary = ["nvcc"], gpus = 1 }
-# matrix = { n = [1024, 4096], dtype = ["fp16", "bf16"] }
-# where = ["n <= 4096 or dtype == 'fp16'"]
-#
-# Numbers that a program prints become metrics:
-#
-# [[benchmark.extract]]
-# metric = "gflops"
-# unit = "GFLOP/s"
-# better = "higher"
-# regex = 'gflops: ([0-9.]+)'
-"#;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn builtins() -> Vec<Benchmark> {
-        let action = Action::Builtin("cpu_flops".into());
-        let mut member = Benchmark::new("micro/cpu_flops".parse().unwrap(), action, "/".into());
-        member.description = "Matrix product\non the CPU".into();
-        vec![member]
-    }
-
-    fn init(folder: &Path, force: bool) -> Result<String> {
-        let mut out = Vec::new();
-        let args = InitArgs { config: folder.join(FILE_NAME), force, github: github::GithubArgs::default() };
-        run(&args, &builtins(), &mut out).map(|_| String::from_utf8(out).unwrap())
-    }
-
-    #[test]
-    fn an_empty_folder_gets_the_built_in_members() {
-        let folder = tempfile::tempdir().unwrap();
-        let said = init(folder.path(), false).unwrap();
-        assert!(said.contains("/cpu_flops"), "{said}");
-        let suite = Suite::load(&folder.path().join(FILE_NAME), &builtins()).unwrap();
-        assert_eq!(suite.benchmarks[0].action, Action::Builtin("cpu_flops".into()));
-    }
-
-    #[test]
-    fn an_odd_file_name_becomes_a_benchmark_that_loads() {
-        let folder = tempfile::tempdir().unwrap();
-        let name = "bench \"{n}\" \\ é.py";
-        std::fs::write(folder.path().join(name), "").unwrap();
-        init(folder.path(), false).unwrap();
-        let suite = Suite::load(&folder.path().join(FILE_NAME), &[]).unwrap();
-        let Action::Command(argv) = &suite.benchmarks[0].action else { panic!("a command") };
-        let argv = crate::suite::substitute(argv, &Default::default());
-        assert_eq!(argv, ["python3", name]);
-    }
-
-    #[test]
-    fn a_file_that_is_there_is_overwritten_by_force_only() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join(FILE_NAME);
-        std::fs::write(&file, "mine").unwrap();
-        let fault = init(folder.path(), false).unwrap_err();
-        assert!(fault.next.contains("--force"));
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
-        init(folder.path(), true).unwrap();
-        assert!(std::fs::read_to_string(&file).unwrap().contains("[suite]"));
-    }
-
-    #[test]
-    fn the_commented_example_is_a_suite_file_once_it_is_uncommented() {
-        let lines = EXAMPLE.lines().filter(|line| !line.ends_with(':') && !line.ends_with("its own."));
-        let text: String =
-            lines.map(|line| format!("{}\n", line.trim_start_matches('#').trim_start())).collect();
-        let suite = Suite::parse(Path::new(FILE_NAME), &text, &[]).unwrap();
-        assert_eq!(suite.benchmarks[0].points.len(), 4);
-    }
-}

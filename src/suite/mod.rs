@@ -2,6 +2,7 @@
 
 mod action;
 mod benchmark;
+pub mod discover;
 mod environment;
 mod file;
 mod inputs;

@@ -1,13 +1,13 @@
-//! The measuring jobs: which runner each goes to, and which part of the suite it takes.
+//! The measuring jobs: the runner of each, and the part of the suite that it takes.
 
 use crate::model::{Fault, Result, Shard};
 
-/// What is taken where nobody says otherwise.
+/// The labels of a runner where none are given.
 pub const USUAL_LABELS: &str = "self-hosted, gpu";
 
 /// One measuring job.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct MeasuringJob {
     /// Name of the machine among several; empty for the only one.
     pub label: String,
     pub runner: Vec<String>,
@@ -39,7 +39,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// Every machine times every shard. `named` are written `NAME=LABELS`; without them the one runner is meant.
-pub fn parts(runner: &[String], named: &[String], shards: u32) -> Result<Vec<Part>> {
+pub fn jobs(runner: &[String], named: &[String], shards: u32) -> Result<Vec<MeasuringJob>> {
     let mut machines = Vec::new();
     for text in named {
         machines.push(machine(text)?);
@@ -66,10 +66,10 @@ pub fn parts(runner: &[String], named: &[String], shards: u32) -> Result<Vec<Par
         ));
     }
     let of_machine = |(label, runner): &(String, Vec<String>)| {
-        let part = |shard| Part { label: label.clone(), runner: runner.clone(), shard };
+        let job = |shard| MeasuringJob { label: label.clone(), runner: runner.clone(), shard };
         match shards {
-            0 | 1 => vec![part(None)],
-            of => (1..=of).map(|index| part(Some(Shard { index, of }))).collect(),
+            0 | 1 => vec![job(None)],
+            of => (1..=of).map(|index| job(Some(Shard { index, of }))).collect(),
         }
     };
     Ok(machines.iter().flat_map(of_machine).collect())
@@ -92,7 +92,7 @@ fn machine(text: &str) -> Result<(String, Vec<String>)> {
 }
 
 /// What `runs-on` takes: one label by itself, or a list.
-pub fn labels_as_yaml(labels: &[String]) -> String {
+pub(super) fn labels_as_yaml(labels: &[String]) -> String {
     match labels {
         [only] => word_as_yaml(only),
         several => {
@@ -102,20 +102,20 @@ pub fn labels_as_yaml(labels: &[String]) -> String {
     }
 }
 
-/// One entry of `strategy.matrix.include` a line.
-pub fn parts_as_yaml(parts: &[Part]) -> String {
-    let line = |(number, part): (usize, &Part)| {
+/// The entries of `strategy.matrix.include`.
+pub(super) fn jobs_as_yaml(jobs: &[MeasuringJob]) -> Vec<String> {
+    let entry = |(number, job): (usize, &MeasuringJob)| {
         // Each entry has every key: the workflow names them all.
-        let label = if part.label.is_empty() { "\"\"".into() } else { word_as_yaml(&part.label) };
-        let shard = part.shard.map_or("\"\"".into(), |shard| shard.to_string());
-        let runner = labels_as_yaml(&part.runner);
+        let label = if job.label.is_empty() { "\"\"".into() } else { word_as_yaml(&job.label) };
+        let shard = job.shard.map_or("\"\"".into(), |shard| shard.to_string());
+        let runner = labels_as_yaml(&job.runner);
         format!("- {{ part: {number}, label: {label}, shard: {shard}, runner: {runner} }}")
     };
-    parts.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+    jobs.iter().enumerate().map(entry).collect()
 }
 
 /// A word of [`is_word`] is plain in YAML unless it could be read as a number, a truth value or nothing.
-pub fn word_as_yaml(word: &str) -> String {
+pub(super) fn word_as_yaml(word: &str) -> String {
     const SPECIAL: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
     let begins_plain = word.starts_with(|c: char| c.is_ascii_alphabetic());
     match begins_plain && !SPECIAL.contains(&word.to_ascii_lowercase().as_str()) {
@@ -125,10 +125,10 @@ pub fn word_as_yaml(word: &str) -> String {
 }
 
 /// Labels that actionlint has to be told of: those that neither GitHub nor a runner's own set-up gives.
-pub fn own_labels(parts: &[Part]) -> Vec<String> {
+pub(super) fn own_labels(jobs: &[MeasuringJob]) -> Vec<String> {
     const GIVEN: [&str; 9] =
         ["self-hosted", "linux", "x64", "arm64", "arm", "windows", "macos", "ubuntu-latest", "ubuntu-slim"];
-    let mut labels: Vec<String> = parts.iter().flat_map(|part| part.runner.clone()).collect();
+    let mut labels: Vec<String> = jobs.iter().flat_map(|job| job.runner.clone()).collect();
     labels.retain(|label| !GIVEN.contains(&label.to_ascii_lowercase().as_str()));
     labels.sort();
     labels.dedup();
@@ -140,17 +140,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_times_shards_are_the_parts() {
+    fn machines_times_shards_are_the_jobs() {
         let gpus = ["h100=self-hosted,h100".to_owned(), "a100=self-hosted,a100".to_owned()];
-        let found = parts(&[], &gpus, 2).unwrap();
+        let found = jobs(&[], &gpus, 2).unwrap();
         assert_eq!(found.len(), 4);
         assert_eq!(
-            parts_as_yaml(&found).lines().last(),
+            jobs_as_yaml(&found).last().map(String::as_str),
             Some("- { part: 3, label: a100, shard: 2/2, runner: [self-hosted, a100] }")
         );
         assert_eq!(own_labels(&found), ["a100", "h100"]);
-        let only = parts(&["gpu".into()], &[], 1).unwrap();
-        assert_eq!(only, [Part { label: String::new(), runner: vec!["gpu".into()], shard: None }]);
+        let only = jobs(&["gpu".into()], &[], 1).unwrap();
+        assert_eq!(only, [MeasuringJob { label: String::new(), runner: vec!["gpu".into()], shard: None }]);
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
         for (gpus, shards) in [(&["a=x", "a=y"][..], 1), (&["a=x", "b=y"], 129), (&["a"], 1), (&["a b=x"], 1)]
         {
             let gpus: Vec<String> = gpus.iter().map(|gpu| (*gpu).to_owned()).collect();
-            assert!(parts(&["gpu".into()], &gpus, shards).is_err(), "{gpus:?}");
+            assert!(jobs(&["gpu".into()], &gpus, shards).is_err(), "{gpus:?}");
         }
     }
 }

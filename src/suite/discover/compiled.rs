@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use super::{Found, files, literal, word};
+use super::entry::{Discovered, files, id_word, literal};
 
 /// Folders that are looked into, and whether every program in them is a benchmark, whatever it is called.
 const FOLDERS: [(&str, bool); 4] = [("", false), ("bench", true), ("benchmark", true), ("benchmarks", true)];
@@ -24,7 +24,7 @@ fn compiler(extension: &str) -> Option<&'static [&'static str]> {
 
 /// Adds an entry with a build step for each source. A program that was built from one by hand gives way to it: after a
 /// change of the source it would still be the old one.
-pub fn add(folder: &Path, found: &mut Vec<Found>) {
+pub(super) fn add(folder: &Path, found: &mut Vec<Discovered>) {
     let mut taken: Vec<String> = Vec::new();
     for (place, all) in FOLDERS {
         for file in files(&folder.join(place)) {
@@ -47,8 +47,8 @@ pub fn add(folder: &Path, found: &mut Vec<Found>) {
             if extension == "c" {
                 build.push("-lm".into());
             }
-            found.push(Found {
-                name: word(Path::new(stem).file_name().and_then(|name| name.to_str()).unwrap_or(stem)),
+            found.push(Discovered {
+                name: id_word(Path::new(stem).file_name().and_then(|name| name.to_str()).unwrap_or(stem)),
                 command,
                 binaries: build[..1].to_vec(),
                 build,
@@ -69,64 +69,4 @@ fn is_program(path: &Path) -> bool {
         && text.match_indices("main").any(|(at, found)| {
             begins_word(&text[..at]) && text[at + found.len()..].trim_start().starts_with('(')
         })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{look, tests::folder};
-
-    const MAIN: &str = "int main(int argc, char **argv) { return 0; }\n";
-
-    fn told(files: &[(&str, &str, u32)]) -> Vec<String> {
-        let folder = folder(files);
-        let line = |entry: super::Found| {
-            format!(
-                "{}: {} <- {}{}",
-                entry.name,
-                entry.command.join(" "),
-                entry.build.join(" "),
-                if entry.gpu { " gpu" } else { "" }
-            )
-        };
-        look(folder.path()).into_iter().map(line).collect()
-    }
-
-    #[test]
-    fn sources_with_a_main_are_built_and_run() {
-        let told = told(&[
-            ("gemm_bench.cu", MAIN, 0o644),
-            ("kernels.cu", MAIN, 0o644),
-            ("bench/softmax.cu", MAIN, 0o644),
-            ("bench/timer.cpp", "void domain() { remain(); }\n", 0o644),
-            ("benchmarks/io.c", "int\nmain (void)\n{}\n", 0o644),
-            ("benchmarks/map.cpp", "BENCHMARK_MAIN();\n", 0o644),
-        ]);
-        assert_eq!(
-            told,
-            [
-                "gemm_bench: ./gemm_bench <- nvcc -O3 -o gemm_bench gemm_bench.cu gpu",
-                "softmax: ./bench/softmax <- nvcc -O3 -o bench/softmax bench/softmax.cu gpu",
-                "io: ./benchmarks/io <- cc -O2 -o benchmarks/io benchmarks/io.c -lm",
-                "map: ./benchmarks/map <- c++ -O2 -o benchmarks/map benchmarks/map.cpp",
-            ]
-        );
-    }
-
-    #[test]
-    fn what_was_built_by_hand_gives_way_to_its_source_and_no_two_share_an_output() {
-        let told = told(&[("bench_a.c", MAIN, 0o644), ("bench_a.cu", MAIN, 0o644), ("bench_a", "", 0o755)]);
-        assert_eq!(
-            told,
-            [
-                "bench_a: ./bench_a <- cc -O2 -o bench_a bench_a.c -lm",
-                "bench_a-2: ./bench_a-cu <- nvcc -O3 -o bench_a-cu bench_a.cu gpu",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_makefile_that_knows_benchmarks_knows_how_they_are_built() {
-        let told = told(&[("bench/gemm.cu", MAIN, 0o644), ("Makefile", "bench:\n\ttrue\n", 0o644)]);
-        assert_eq!(told, ["bench: make bench <- "]);
-    }
 }

@@ -1,0 +1,214 @@
+//! A first suite file from what lies in a folder.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::model::{BenchmarkId, Exit, Fault, Result};
+use crate::suite::discover::{Discovered, discover, id_word};
+use crate::suite::{Action, Benchmark, Suite};
+
+/// A suite file that was written.
+#[derive(Clone, Debug)]
+pub struct WrittenSuite {
+    pub benchmarks: Vec<BenchmarkId>,
+    /// Some of them are the user's own; else all are built in.
+    pub has_own: bool,
+}
+
+/// Writes the suite file with all that looks like a benchmark beside it, else with the built-in members. Errors: a file is
+/// there and `force` is not given, or it cannot be written.
+pub fn write_suite(config: &Path, builtins: &[Benchmark], force: bool) -> Result<WrittenSuite> {
+    let folder = folder_of(config)?;
+    let found = discover(&folder);
+    let name = folder.file_name().map_or_else(|| "suite".into(), |name| id_word(&name.to_string_lossy()));
+    let text = compose(&name, &found, builtins);
+    // Read before it is written: a file that cannot be read back must not replace one that can.
+    let suite = Suite::parse(config, &text, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
+    write(config, &text, force)?;
+    Suite::load(config, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
+    let benchmarks = suite.benchmarks.iter().map(|benchmark| benchmark.id.clone()).collect();
+    Ok(WrittenSuite { benchmarks, has_own: !found.is_empty() })
+}
+
+/// The folder that a suite file lies in, or is to lie in.
+pub fn folder_of(path: &Path) -> Result<PathBuf> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    parent.canonicalize().map_err(|error| {
+        Fault::at_path(parent, format!("this folder cannot be read: {error}"), "make the folder first")
+    })
+}
+
+fn write(path: &Path, text: &str, force: bool) -> Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    if force {
+        options.create(true).truncate(true);
+    } else {
+        // One step, so that a file which appears meanwhile is safe, too.
+        options.create_new(true);
+    }
+    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            let next = "edit it, or overwrite it with `gbench-ci init --force`";
+            Fault::at_path(path, "the file is there already, and init overwrites nothing", next)
+        }
+        _ => {
+            let next = "choose another place with `--config`";
+            Fault::at_path(path, format!("cannot be written: {error}"), next).caused_by(&error)
+        }
+    })
+}
+
+/// The text of the file. Each value is quoted by the TOML writer, whatever the folder's files are called.
+fn compose(name: &str, found: &[Discovered], builtins: &[Benchmark]) -> String {
+    let mut text = format!(
+        "# What gbench-ci measures here. `gbench-ci list` shows it, `gbench-ci run` runs it,\n\
+         # `gbench-ci config show` prints every setting with its value.\n\n\
+         [suite]\nname = {}\n\n\
+         [defaults]\n\
+         # Fresh processes for every case: what verdicts rest on. More of them see smaller changes.\n\
+         processes = 5\n\
+         # The least change that matters; a metric or a benchmark may have its own.\n\
+         {}\n",
+        quote(name),
+        // Each built-in one has thresholds that fit its noise; a value here would stand above them.
+        if found.is_empty() { "# threshold = \"5%\"" } else { "threshold = \"5%\"" }
+    );
+    if !found.is_empty() {
+        text += "\n# Say in `requires` what each one needs (gpus = 1, file = [\"data.bin\"], env = [\"HOME\"]): where that is\n\
+                 # missing it is skipped. A program that finds no GPU by itself and ends well would be timed all the same.\n";
+    }
+    for entry in found {
+        text += &found_benchmark(entry);
+    }
+    if found.is_empty() {
+        text += "\n# Nothing here looked like a benchmark, so these built-in ones stand in for yours.\n";
+        for member in builtins {
+            text += &builtin_benchmark(member);
+        }
+    }
+    text + EXAMPLE
+}
+
+fn found_benchmark(entry: &Discovered) -> String {
+    let mut text = format!(
+        "\n# {}. It speaks no protocol yet, so the whole process is timed.\n\
+         [[benchmark]]\nid = {}\ncommand = {}\n",
+        entry.why,
+        quote(&entry.name),
+        quote_list(&entry.command)
+    );
+    if !entry.build.is_empty() {
+        text += &format!("build = {}\n", quote_list(&entry.build));
+    }
+    let binary = (!entry.binaries.is_empty()).then(|| format!("binary = {}", quote_list(&entry.binaries)));
+    let gpus = entry.gpu.then(|| "gpus = 1".to_owned());
+    let needs: Vec<String> = binary.into_iter().chain(gpus).collect();
+    if entry.gpu && entry.build.is_empty() {
+        text += "# It mentions CUDA. Take `gpus` out if it measures without a GPU, too.\n";
+    }
+    if !needs.is_empty() {
+        text += &format!("requires = {{ {} }}\n", needs.join(", "));
+    }
+    text
+}
+
+fn builtin_benchmark(member: &Benchmark) -> String {
+    let Action::Builtin(name) = &member.action else { return String::new() };
+    let comment = match member.description.as_str() {
+        "" => String::new(),
+        words => format!("# {}\n", words.replace(char::is_control, " ")),
+    };
+    format!("\n{comment}[[benchmark]]\nid = {}\nbuiltin = {}\n", quote(name), quote(name))
+}
+
+fn quote(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+fn quote_list(texts: &[String]) -> String {
+    toml::Value::from(texts.to_vec()).to_string()
+}
+
+const EXAMPLE: &str = r#"
+# A benchmark with parameters: every combination is a case of its own.
+#
+# [[benchmark]]
+# id = "gemm"
+# command = ["./gemm", "--n={n}", "--dtype={dtype}"]
+# components = ["gpu"]
+# build = ["make", "gemm"]
+# requires = { binary = ["nvcc"], gpus = 1 }
+# matrix = { n = [1024, 4096], dtype = ["fp16", "bf16"] }
+# where = ["n <= 4096 or dtype == 'fp16'"]
+#
+# Numbers that a program prints become metrics:
+#
+# [[benchmark.extract]]
+# metric = "gflops"
+# unit = "GFLOP/s"
+# better = "higher"
+# regex = 'gflops: ([0-9.]+)'
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::FILE_NAME;
+
+    fn builtins() -> Vec<Benchmark> {
+        let action = Action::Builtin("cpu_flops".into());
+        let mut member = Benchmark::new("micro/cpu_flops".parse().unwrap(), action, "/".into());
+        member.description = "Matrix product\non the CPU".into();
+        vec![member]
+    }
+
+    fn init(folder: &Path, force: bool) -> Result<WrittenSuite> {
+        write_suite(&folder.join(FILE_NAME), &builtins(), force)
+    }
+
+    #[test]
+    fn an_empty_folder_gets_the_built_in_members() {
+        let folder = tempfile::tempdir().unwrap();
+        let written = init(folder.path(), false).unwrap();
+        assert!(!written.has_own);
+        assert!(written.benchmarks[0].to_string().ends_with("/cpu_flops"), "{:?}", written.benchmarks);
+        let suite = Suite::load(&folder.path().join(FILE_NAME), &builtins()).unwrap();
+        assert_eq!(suite.benchmarks[0].action, Action::Builtin("cpu_flops".into()));
+    }
+
+    #[test]
+    fn an_odd_file_name_becomes_a_benchmark_that_loads() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = "bench \"{n}\" \\ é.py";
+        std::fs::write(folder.path().join(name), "").unwrap();
+        init(folder.path(), false).unwrap();
+        let suite = Suite::load(&folder.path().join(FILE_NAME), &[]).unwrap();
+        let Action::Command(argv) = &suite.benchmarks[0].action else { panic!("a command") };
+        let argv = crate::suite::substitute(argv, &Default::default());
+        assert_eq!(argv, ["python3", name]);
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_overwritten_by_force_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(FILE_NAME);
+        std::fs::write(&file, "mine").unwrap();
+        let fault = init(folder.path(), false).unwrap_err();
+        assert!(fault.next.contains("--force"));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+        init(folder.path(), true).unwrap();
+        assert!(std::fs::read_to_string(&file).unwrap().contains("[suite]"));
+    }
+
+    #[test]
+    fn the_commented_example_is_a_suite_file_once_it_is_uncommented() {
+        let lines = EXAMPLE.lines().filter(|line| !line.ends_with(':') && !line.ends_with("its own."));
+        let text: String =
+            lines.map(|line| format!("{}\n", line.trim_start_matches('#').trim_start())).collect();
+        let suite = Suite::parse(Path::new(FILE_NAME), &text, &[]).unwrap();
+        assert_eq!(suite.benchmarks[0].points.len(), 4);
+    }
+}
