@@ -288,7 +288,7 @@ fn read(name: &str, side: Side) -> RunRecord {
 /// The verdict on a checked-in pair.
 fn verdict(expected: &Expected) -> VerdictDocument {
     let (base, head) = (read(expected.name, Side::Base), read(expected.name, Side::Head));
-    let reproduce = "gbench-ci compare base.json head.json".to_owned();
+    let reproduce = Reproduce::Command("gbench-ci compare base.json head.json".to_owned());
     // What sessions add stands in compare_sessions.rs.
     let mut policy = Policy { reproduce, sessions: 0, ..Default::default() };
     (expected.policy)(&mut policy);

@@ -343,6 +343,7 @@ fn another_rule_decides_behind_the_same_seam() {
                 verdict: verdict(row),
                 reason: String::new(),
                 next: String::new(),
+                advice: None,
                 change: None,
                 sequence: None,
                 tested: true,

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use assert_cmd::Command;
-use gbench_ci::compare::{self, Policy, SideInput};
+use gbench_ci::compare::{self, Policy, Reproduce, SideInput};
 use gbench_ci::model::{CaseRecord, RunRecord};
 use serde_json::json;
 
@@ -74,7 +74,7 @@ impl Files {
     fn new() -> Self {
         let (base, head) = (record("r-base", 1.0), record("r-head", 1.2));
         let side = |record, name: &str| SideInput { record, name: name.into() };
-        let reproduce = "gbench-ci compare a.json b.json --sessions 0".into();
+        let reproduce = Reproduce::Command("gbench-ci compare a.json b.json --sessions 0".into());
         let policy = Policy { reproduce, sessions: 0, ..Policy::default() };
         let verdict = compare::compare(&side(&base, "a.json"), &side(&head, "b.json"), &policy).unwrap();
         let files = Self { folder: tempfile::tempdir().unwrap() };

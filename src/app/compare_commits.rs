@@ -173,7 +173,7 @@ fn comparison(
         },
         seed,
         interleaving: before.map_or(gate.interleaving.value, |before| before.interleaving),
-        budget: Some(gate.budget.value).filter(|budget| *budget > 0.0),
+        budget: gate.budget.value,
         rule,
         // What the verdicts mean stays as it was begun, but for what makes the gate stricter.
         policy: before
@@ -228,7 +228,7 @@ fn announce(
     let rule = comparison.rule;
     let controls = plan.arms.get(2).map_or(0, |_| plan.of_arm(2).count());
     let least = plan.comparable() * 2 * rule.screen_rounds as usize + controls * rule.screen_rounds as usize;
-    let budget = match comparison.budget {
+    let budget = match comparison.budget.seconds() {
         Some(seconds) => format!(", within {}", rounded(seconds)),
         None => String::new(),
     };

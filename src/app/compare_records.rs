@@ -10,7 +10,7 @@ use super::request::LocalSuite;
 use super::selection_filter::{SelectionFilter, of_records};
 use super::stores::{Found, Stores, histories};
 use super::verdict_files::{ANCHOR_PREFIX, write_reports, write_reports_as};
-use crate::compare::{History, Policy, Records, SideInput, VerdictDocument, compare_with};
+use crate::compare::{History, Policy, Records, Reproduce, SideInput, VerdictDocument, compare_with};
 use crate::model::{Fault, Result, RunRecord, shell_word};
 use crate::run::Finished;
 use crate::store::read_two_records;
@@ -105,7 +105,7 @@ pub fn compare(
     let pairs: Vec<_> = bases.clone().map(|base| (&base.record, &head.record)).collect();
     let (histories, unread) = histories(suite.as_ref(), stores, &pairs, &policy)?;
     let judge = |base: &LoadedRecord, history: &History| -> Result<VerdictDocument> {
-        let reproduce = reproduce(request, &base.path, &head.path, &policy);
+        let reproduce = Reproduce::Command(reproduce(request, &base.path, &head.path, &policy));
         let policy = Policy { reproduce, ..policy.clone() };
         let mut document = compare_with(history, &base.side(), &head.side(), &policy)?;
         document.warnings.extend(unread.iter().cloned());
@@ -245,7 +245,7 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
         sessions: gate.sessions.value,
         threshold,
         match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
-        reproduce: String::new(),
+        reproduce: Reproduce::default(),
         no_reference: None,
     }
 }

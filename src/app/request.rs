@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::environment;
 use super::paths::current_folder;
 use crate::model::text::count;
-use crate::model::{Fault, Interleaving, NoReference, Origin, Result, Shard, shell_word};
+use crate::model::{Budget, Fault, Interleaving, NoReference, Origin, Result, Shard, shell_word};
 use crate::suite::plan::keep_shard;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Overrides, Registry, Selection, Suite};
 
@@ -177,8 +177,7 @@ impl OutputRequest {
 /// How a comparison of two commits is measured; what is absent is as the suite file has it.
 #[derive(Clone, Debug, Default)]
 pub struct RoundsRequest {
-    /// Seconds for the rounds; 0: until all is decided.
-    pub budget: Option<f64>,
+    pub budget: Option<Budget>,
     pub rounds: Option<u32>,
     pub interleave: Option<Interleaving>,
     pub controls: Option<u32>,
@@ -189,8 +188,8 @@ pub struct RoundsRequest {
 impl RoundsRequest {
     /// Lets the request win over the suite file.
     pub fn apply(&self, gate: &mut Gate) {
-        if let Some(seconds) = self.budget {
-            gate.budget.set(seconds, Origin::Cli("--budget".into()));
+        if let Some(budget) = self.budget {
+            gate.budget.set(budget, Origin::Cli("--budget".into()));
         }
         if let Some(rounds) = self.rounds {
             gate.rounds.set(rounds, Origin::Cli("--rounds".into()));

@@ -86,5 +86,14 @@ fn decision(evidence: &Evidence, verdict: Verdict, tested: bool) -> RowDecision 
         }
         _ => "",
     };
-    RowDecision { verdict, reason, next: next.into(), change: None, sequence: None, tested, open: false }
+    RowDecision {
+        verdict,
+        reason,
+        next: next.into(),
+        advice: None,
+        change: None,
+        sequence: None,
+        tested,
+        open: false,
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::History;
+use super::{Advice, History};
 use crate::model::{
     Better, CaseId, CommonSuite, Interleaving, NoReference, NothingMeasured, Outcome, RunId, RunRecord, Side,
 };
@@ -43,6 +43,10 @@ pub struct VerdictDocument {
     pub nothing_measured: Vec<DoubtfulCase>,
     /// A command that gives the same comparison again, ready for a shell.
     pub reproduce: String,
+    /// The comparisons in rounds that `reproduce` judges again. Empty where it compares two records, and in documents of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replays: Vec<RunId>,
     /// The evidence itself, where the document is to stand alone; reports do not look at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<Box<Records>>,
@@ -69,6 +73,15 @@ pub struct Records {
 }
 
 impl VerdictDocument {
+    /// The comparisons in rounds that the document is of; empty for two records. An earlier version has only the command.
+    pub fn replayed(&self) -> Vec<RunId> {
+        if !self.replays.is_empty() {
+            return self.replays.clone();
+        }
+        let id = self.reproduce.strip_prefix("gbench-ci replay ").and_then(|id| id.parse().ok());
+        id.into_iter().collect()
+    }
+
     /// The JSON Schema of a verdict; `docs/schema/verdict-v2.json` is this.
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(VerdictDocument).into()
@@ -270,6 +283,9 @@ pub struct Row {
     pub reason: String,
     /// What to do about it; empty where nothing is.
     pub next: String,
+    /// `next` as a value. Absent where nothing is to do, and in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<RowSide>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

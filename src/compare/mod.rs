@@ -16,6 +16,7 @@
 //! scale             logarithms or differences, and the way back to a slowdown
 //! quantized         figures that come in steps, and what that leaves unknown
 //! absolute          errors, which are judged by their difference
+//! advice            the next step for the reader of a row, as a value
 //! summary_only      processes that gave a summary and no samples
 //! throttling        a GPU whose clocks were held down
 //! history           what stored records say of the past
@@ -32,6 +33,7 @@
 //! ```
 
 mod absolute;
+mod advice;
 mod calibration;
 mod comparability;
 mod conclusion;
@@ -60,6 +62,7 @@ mod validity;
 mod verdict;
 mod warnings;
 
+pub use advice::Advice;
 pub use calibration::*;
 pub use conclusion::{check_consistency, is_probably_worse};
 pub use document::*;
@@ -70,14 +73,14 @@ pub use merge::{
     regenerate_text,
 };
 pub use merged::{Group, Merged, SCHEMA_MERGED};
-pub use policy::{Policy, SideInput};
+pub use policy::{Policy, Reproduce, SideInput};
 pub use progress::{CaseProgress, case_progress};
 pub use quantized::{Unit, unresolved};
 pub use replay::{named_sides, verdict_of};
 pub use rounds::{MeasuredRound, RoundDifferences, RoundScale};
 pub use rules::{
-    ASSUMED_DEVIATION, ProcessSession, ProcessWelchHolm, RESUME, RowDecision, Rule, RuleOutput, SeqE,
-    is_known, limits_of,
+    ASSUMED_DEVIATION, ProcessSession, ProcessWelchHolm, RowDecision, Rule, RuleOutput, SeqE, is_known,
+    limits_of,
 };
 pub use trace::{DecisionTrace, SequentialStep, decision_traces, decision_traces_of};
 pub use validity::SerialCorrelation;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    CaseRecord, Comparison, Fault, Metric, MetricDeclaration, NoReference, Origin, Result, RunRecord,
+    CaseRecord, Comparison, Fault, Metric, MetricDeclaration, NoReference, Origin, Result, RunId, RunRecord,
     SequentialRuleName, Strictness, convert,
 };
 
@@ -15,6 +15,37 @@ pub struct SideInput<'a> {
     pub record: &'a RunRecord,
     /// `main`, `a.json`, `this run`.
     pub name: String,
+}
+
+/// How the same comparison is had again.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reproduce {
+    /// The records of a comparison in rounds are judged again.
+    Replay(RunId),
+    /// Two records are compared again, by this command; empty where none gives the same.
+    Command(String),
+}
+
+impl Default for Reproduce {
+    fn default() -> Self {
+        Self::Command(String::new())
+    }
+}
+
+impl Reproduce {
+    pub fn command(&self) -> String {
+        match self {
+            Self::Replay(id) => format!("gbench-ci replay {id}"),
+            Self::Command(command) => command.clone(),
+        }
+    }
+
+    pub fn replays(&self) -> Vec<RunId> {
+        match self {
+            Self::Replay(id) => vec![id.clone()],
+            Self::Command(_) => Vec::new(),
+        }
+    }
 }
 
 /// How to judge, and what the verdicts mean for the exit code.
@@ -36,8 +67,7 @@ pub struct Policy {
     /// Strictness by field; fields that are not named keep that of `model::MATCH_FIELDS`, and all others are
     /// annotated. `tools` speaks for every `tools.nvcc` that is not named itself.
     pub match_key: BTreeMap<String, Strictness>,
-    /// The command that gives the same comparison again.
-    pub reproduce: String,
+    pub reproduce: Reproduce,
     /// What was missing, where a commit was compared with itself for want of another.
     pub no_reference: Option<NoReference>,
 }
@@ -52,7 +82,7 @@ impl Default for Policy {
             sessions: 4,
             threshold: None,
             match_key: BTreeMap::new(),
-            reproduce: String::new(),
+            reproduce: Reproduce::default(),
             no_reference: None,
         }
     }
@@ -77,7 +107,7 @@ impl Policy {
             sessions: Policy::default().sessions,
             threshold: policy.threshold,
             match_key: policy.match_key,
-            reproduce: format!("gbench-ci replay {}", comparison.id),
+            reproduce: Reproduce::Replay(comparison.id.clone()),
             no_reference: comparison.no_reference,
         }
     }

@@ -18,6 +18,7 @@ pub fn decide(evidence: &Evidence, base: &Stated, head: &Stated, quantiles: &mut
         verdict: Verdict::Inconclusive,
         reason,
         next: next.into(),
+        advice: None,
         change,
         sequence: None,
         tested: false,

@@ -188,6 +188,7 @@ fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> RowDe
         verdict,
         reason: if base == head { String::new() } else { changed },
         next: String::new(),
+        advice: None,
         change: (ratio.is_finite() && slowdown.is_finite()).then_some(change),
         sequence: None,
         tested: false,
@@ -224,6 +225,7 @@ fn repeated(value: f64) -> RowDecision {
         ),
         next: "let every process measure anew, or declare `exact = true` for the metric if it cannot vary"
             .into(),
+        advice: None,
         change: None,
         sequence: None,
         tested: false,
@@ -237,6 +239,7 @@ fn too_few(base: usize, head: usize) -> RowDecision {
         verdict: Verdict::Inconclusive,
         reason: format!("{base} on base and {head} on head do not show how much processes differ by chance"),
         next: "measure both sides with at least 2 processes, better 5: `--processes 5`".into(),
+        advice: None,
         change: None,
         sequence: None,
         tested: false,
@@ -255,6 +258,7 @@ fn too_coarse(base: f64, head: f64) -> RowDecision {
             "measure both sides with {LEAST_PROCESSES} processes or more, let the program print more digits, or \
              declare `exact = true` for a metric that is counted"
         ),
+        advice: None,
         change: None,
         sequence: None,
         tested: false,
@@ -286,7 +290,7 @@ impl Test {
             }
             _ => Default::default(),
         };
-        RowDecision { verdict, reason, next, change, sequence: None, tested: true, open: false }
+        RowDecision { verdict, reason, next, advice: None, change, sequence: None, tested: true, open: false }
     }
 
     /// `None` where the base is zero and nothing can be said relative to it.

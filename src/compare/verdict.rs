@@ -214,7 +214,8 @@ pub fn compare_by(
         rows,
         warnings,
         nothing_measured: [doubtful(Side::Base, base), doubtful(Side::Head, head)].concat(),
-        reproduce: policy.reproduce.clone(),
+        reproduce: policy.reproduce.command(),
+        replays: policy.reproduce.replays(),
         records: None,
     })
 }
@@ -236,6 +237,7 @@ fn flag_the_impossible(decision: &mut RowDecision) {
             decision.next = "look whether head still computes its result, checks it and uses the same unit; a `validation` \
                              event shows that its answer is right"
                 .into();
+            decision.advice = None;
             decision.verdict = Verdict::Inconclusive;
             decision.open = false;
         }

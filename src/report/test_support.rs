@@ -68,6 +68,7 @@ pub fn row(benchmark: &str, verdict: Verdict) -> Row {
         verdict,
         reason: String::new(),
         next: String::new(),
+        advice: None,
         base: None,
         head: None,
         change: None,
@@ -141,6 +142,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
         nothing_measured: Vec::new(),
         reproduce: "gbench-ci compare .gbench/baselines/main.json artifacts/20261121T110102.345Z-7d01aa/results/record.json"
             .into(),
+        replays: Vec::new(),
         records: None,
     }
 }

@@ -11,7 +11,7 @@ use crate::compare::{
     Conclusion, Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
 };
 use crate::model::text::list;
-use crate::model::{CaseId, Exit, Fault, Result};
+use crate::model::{CaseId, Exit, Fault, Result, RunId};
 
 /// Shards up to which the command that judges all of them again is given.
 const MOST_COMMANDS: usize = 64;
@@ -88,6 +88,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
         warnings,
         nothing_measured: parts.iter().flat_map(|part| part.verdict.nothing_measured.clone()).collect(),
         reproduce: again(&parts),
+        replays: replays(&parts),
         records: None,
     };
     document.sentence = sentence::of_verdict(&document, &[]);
@@ -260,19 +261,28 @@ fn among(parts: &[VerdictPart]) -> Vec<String> {
     warnings
 }
 
-/// One command for all parts: what each says of itself.
+/// One command for all parts; empty where they are too many.
 fn again(parts: &[VerdictPart]) -> String {
-    const REPLAY: &str = "gbench-ci replay ";
     let commands: BTreeSet<&str> =
         parts.iter().map(|part| &*part.verdict.reproduce).filter(|command| !command.is_empty()).collect();
+    let ids = replays(parts);
     if commands.len() > MOST_COMMANDS {
-        return String::new();
+        String::new()
+    } else if commands.len() > 1 && ids.len() == commands.len() {
+        let ids: Vec<&str> = ids.iter().map(RunId::as_str).collect();
+        format!("for id in {}; do gbench-ci replay $id; done", ids.join(" "))
+    } else {
+        commands.into_iter().collect::<Vec<_>>().join("; ")
     }
-    let ids: Option<Vec<&str>> = commands.iter().map(|command| command.strip_prefix(REPLAY)).collect();
-    match ids {
-        Some(ids) if ids.len() > 1 => format!("for id in {}; do gbench-ci replay $id; done", ids.join(" ")),
-        _ => commands.into_iter().collect::<Vec<_>>().join("; "),
-    }
+}
+
+/// The comparisons in rounds that the parts are of; empty where one of them is of two records, or where they are too many.
+fn replays(parts: &[VerdictPart]) -> Vec<RunId> {
+    let with_command = parts.iter().filter(|part| !part.verdict.reproduce.is_empty());
+    let of_parts: Vec<Vec<RunId>> = with_command.map(|part| part.verdict.replayed()).collect();
+    let ids: BTreeSet<RunId> = of_parts.iter().flatten().cloned().collect();
+    let all = of_parts.iter().all(|ids| !ids.is_empty()) && ids.len() <= MOST_COMMANDS;
+    if all { ids.into_iter().collect() } else { Vec::new() }
 }
 
 /// [`crate::compare::check_consistency`] of a group: beside what its rows give it may be inconclusive to the letter because a shard

@@ -5,10 +5,10 @@ mod process_session;
 pub(in crate::compare) mod seq_e;
 mod welch_holm;
 
-use crate::compare::{Change, Evidence, RoundsMethod, Row, Sequence, Sessions, Verdict};
+use crate::compare::{Advice, Change, Evidence, RoundsMethod, Row, Sequence, Sessions, Verdict};
 
 pub use process_session::{ASSUMED_DEVIATION, ProcessSession};
-pub use seq_e::{RESUME, SeqE, is_known, limits_of};
+pub use seq_e::{SeqE, is_known, limits_of};
 pub use welch_holm::ProcessWelchHolm;
 
 /// Decides every row of a suite.
@@ -70,6 +70,8 @@ pub struct RowDecision {
     pub reason: String,
     /// What to do about it, in the imperative; empty where nothing is.
     pub next: String,
+    /// `next` as a value, where it has one.
+    pub advice: Option<Advice>,
     pub change: Option<Change>,
     pub sequence: Option<Sequence>,
     /// The row took part in the correction for many comparisons.
@@ -84,6 +86,7 @@ impl RowDecision {
         row.verdict = self.verdict;
         row.reason = self.reason;
         row.next = self.next;
+        row.advice = self.advice;
         row.change = self.change;
         row.sequence = self.sequence;
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::context::PublishContext;
 use super::links::{commits, is_dirty};
-use crate::compare::{Merged, RESUME, Row, VerdictDocument};
+use crate::compare::{Advice, Merged, Row, VerdictDocument};
 use crate::model::text::{count, short_commit};
 
 /// A comparison of the same states.
@@ -18,7 +18,7 @@ pub(super) struct LocalCommand {
 pub(super) fn local_command(merged: &Merged, context: &PublishContext) -> Option<LocalCommand> {
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
     // A comparison of commits is one in rounds, even where it was refused before any.
-    let of_commits = verdict.method.rounds.is_some() || verdict.reproduce.starts_with("gbench-ci replay ");
+    let of_commits = verdict.method.rounds.is_some() || !verdict.replayed().is_empty();
     let [Some(base), Some(head)] = commits(merged, context) else { return None };
     let [base, head] = [base, head].map(short_commit);
     // A stranger's job wrote them, or more than anybody would type.
@@ -40,7 +40,7 @@ pub(super) fn local_command(merged: &Merged, context: &PublishContext) -> Option
 
 /// The verdict with advice for readers who have the repository, but not the records: nobody resumes in a job.
 pub(super) fn with_ci_advice<'m>(merged: &'m Merged, context: &PublishContext) -> Cow<'m, Merged> {
-    let resumes = |row: &Row| row.next.starts_with(RESUME);
+    let resumes = |row: &Row| matches!(row.advice, Some(Advice::Resume { .. }));
     if !merged.groups.iter().any(|group| group.verdict.rows.iter().any(resumes)) {
         return Cow::Borrowed(merged);
     }

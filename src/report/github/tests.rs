@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::context::{CHECK, COMMENT, SUMMARY};
 use super::*;
 use crate::compare::{
-    Conclusion, Difference, Group, Merged, RoundsMethod, Row, SCHEMA_MERGED, Sequence, Verdict,
+    Advice, Conclusion, Difference, Group, Merged, RoundsMethod, Row, SCHEMA_MERGED, Sequence, Verdict,
     VerdictDocument,
 };
 use crate::model::{BaseChoice, Interleaving, ParamValue, SourceLine};
@@ -307,6 +307,7 @@ fn a_reader_of_a_job_is_told_what_a_job_can_do_and_not_to_resume() {
         let mut rows = vec![timed("s/x", Verdict::Inconclusive, 1.0, 0.01, 0.1)];
         rows[0].next =
             "resume the comparison: about 9 more rounds would probably decide it (`--rounds 40`)".into();
+        rows[0].advice = Some(Advice::Resume { more_rounds: more, rounds: 40 });
         rows[0].sequence = Some(Sequence {
             rounds,
             min_effect: 0.0025,

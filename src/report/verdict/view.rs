@@ -128,7 +128,7 @@ impl<'a> VerdictView<'a> {
     /// The command that explains the row most worth it; only a comparison in rounds has one.
     pub fn explain(&self) -> Option<String> {
         let row = method::worth_explaining(self.document)?;
-        let comparison = self.document.reproduce.strip_prefix("gbench-ci replay ")?;
+        let [comparison] = self.document.replayed().try_into().ok()?;
         let case = shell_word(&row.case.to_string());
         Some(format!("gbench-ci explain {case} {comparison}"))
     }

@@ -30,7 +30,7 @@ use crate::model::text::{count, list};
 
 use words::{finer_figures, further_rounds, steps_in_the_way, what_next, why_better, why_open, why_red};
 
-pub use words::{RESUME, is_known};
+pub use words::is_known;
 
 /// Control rows that one reason names.
 const MOST_NAMED: usize = 3;
@@ -167,7 +167,7 @@ impl SeqE {
     pub fn ended_as(self, comparison: &Comparison, records: [&RunRecord; 2]) -> Self {
         let whole = records.iter().all(|record| record.state == RecordState::Complete);
         let known = whole && self.rule.name != SequentialRuleName::SeqE;
-        Self { spent: comparison.budget.filter(|_| known), ..self }
+        Self { spent: comparison.budget.seconds().filter(|_| known), ..self }
     }
 }
 
@@ -376,13 +376,12 @@ fn decide(
         Verdict::Inconclusive => further_rounds(state, result, noise, limits, candidates),
         _ => None,
     };
-    let (reason, next) = match verdict {
-        Verdict::Regressed => (why_red(result, at_least, limits), String::new()),
-        Verdict::Improved => (why_better(result, limits), String::new()),
+    let (reason, (next, advice)) = match verdict {
+        Verdict::Regressed => (why_red(result, at_least, limits), Default::default()),
+        Verdict::Improved => (why_better(result, limits), Default::default()),
         Verdict::Inconclusive => {
-            let steps = steps_in_the_way(state, result);
-            let next = match steps {
-                Some(steps) => finer_figures(steps, state),
+            let next = match steps_in_the_way(state, result) {
+                Some(steps) => (finer_figures(steps, state), None),
                 None => what_next(result, further, limits, spent),
             };
             (why_open(state, result, change.as_ref(), noise, limits, spent), next)
@@ -394,6 +393,7 @@ fn decide(
         verdict,
         reason,
         next,
+        advice,
         change,
         sequence: Some(Sequence {
             rounds: result.rounds as u32,

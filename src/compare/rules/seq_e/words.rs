@@ -4,8 +4,8 @@ use crate::model::format_duration;
 use crate::stats::seq_e::{self, SequentialLimits, SequentialResult, Status};
 
 use super::RowState;
-use crate::compare::Change;
 use crate::compare::quantized::{Resolution, resolution};
+use crate::compare::{Advice, Change};
 use crate::model::text::{count, percent, signed_percent};
 
 /// Advising more further rounds than this would be no advice.
@@ -107,16 +107,13 @@ pub fn is_known(change: &Change) -> bool {
     change.low > HUNDREDTH || change.high < HUNDRED_TIMES
 }
 
-/// How the advice begins that only somebody beside the records can follow. Posts say it otherwise.
-pub const RESUME: &str = "resume the comparison: ";
-
 pub(super) fn what_next(
     result: &SequentialResult,
     further: Option<u32>,
     limits: &SequentialLimits,
     spent: Option<f64>,
-) -> String {
-    match further {
+) -> (String, Option<Advice>) {
+    let text = match further {
         None if spent.is_some() => format!(
             "give it more time with `--budget`: there was some for {} of {}; if they go on to differ as much, quieten the \
              machine, measure longer in each process, or raise the `target`",
@@ -126,12 +123,15 @@ pub(super) fn what_next(
         Some(further) => {
             let total = (result.rounds as u32 + further).max(limits.most_rounds as u32);
             let rounds = count(further as usize, "more round");
-            format!("{RESUME}about {rounds} would probably decide it (`--rounds {total}`)")
+            let text =
+                format!("resume the comparison: about {rounds} would probably decide it (`--rounds {total}`)");
+            return (text, Some(Advice::Resume { more_rounds: further, rounds: total }));
         }
         None => "more rounds alone would hardly decide it: quieten the machine (lock the clocks, stop other work), \
                  measure longer in each process, or raise the `target`"
             .into(),
-    }
+    };
+    (text, None)
 }
 
 /// Rounds beyond those that are there after which the row is probably decided, if it is what it looks like now.
