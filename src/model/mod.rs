@@ -19,6 +19,7 @@
 //! | [`Fault`] | an error as the user meets it: where, what, what next, and the exit code |
 
 pub mod backoff;
+mod budget;
 mod caches;
 mod case;
 mod comparison;
@@ -45,6 +46,7 @@ pub mod text;
 mod unit;
 mod visible;
 
+pub use budget::Budget;
 pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Variant};
 pub use comparison::{

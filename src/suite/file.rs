@@ -17,7 +17,8 @@ use super::settings::Changes;
 use super::sweep::MOST_POINTS;
 use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics};
 use crate::model::{
-    BenchmarkId, Component, Fault, Interleaving, MATCH_FIELDS, Result, Setting, Strictness, near, sha256_hex,
+    BenchmarkId, Budget, Component, Fault, Interleaving, MATCH_FIELDS, Result, Setting, Strictness, near,
+    sha256_hex,
 };
 
 /// The file that is looked for where none is named.
@@ -227,7 +228,7 @@ fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
     set(&mut gate.alpha, table.take("alpha"), chance);
     set(&mut gate.alpha_improved, table.take("alpha_improved"), chance);
     set(&mut gate.rounds, table.take("rounds"), |item| item.whole(4..=10_000).map(|rounds| rounds as u32));
-    set(&mut gate.budget, table.take("budget"), Item::seconds);
+    set(&mut gate.budget, table.take("budget"), |item| item.seconds().map(Budget::from_seconds));
     set(&mut gate.controls, table.take("controls"), |item| item.whole(0..=1000).map(|cases| cases as u32));
     set(&mut gate.interleaving, table.take("way"), |item| {
         item.word(&Interleaving::ALL.map(|way| (way.word(), way)))

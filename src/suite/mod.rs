@@ -27,8 +27,8 @@ pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;
 pub use crate::model::Strictness;
 use crate::model::{
-    BenchmarkId, Better, Component, Interleaving, Kind, MetricDeclaration, Origin, Params, Setting, Settings,
-    Timing,
+    BenchmarkId, Better, Budget, Component, Interleaving, Kind, MetricDeclaration, Origin, Params, Setting,
+    Settings, Timing,
 };
 
 /// Everything a suite file says, checked; or the built-in suite.
@@ -210,7 +210,7 @@ pub struct Gate {
     /// Most rounds of a comparison of two commits.
     pub rounds: Setting<u32>,
     /// Seconds that the rounds may take; 0: until all is decided.
-    pub budget: Setting<f64>,
+    pub budget: Setting<Budget>,
     /// Cases of the base that are measured against themselves.
     pub controls: Setting<u32>,
     pub interleaving: Setting<Interleaving>,
@@ -234,7 +234,7 @@ impl Default for Gate {
             alpha: Setting::default(0.05),
             alpha_improved: Setting::default(0.05),
             rounds: Setting::default(40),
-            budget: Setting::default(0.0),
+            budget: Setting::default(Budget::UNLIMITED),
             controls: Setting::default(5),
             interleaving: Setting::default(Interleaving::Alternating),
             watch: Setting::default(true),
