@@ -2,11 +2,13 @@
 //! or picks an exit code: `cli` turns flags into a request, prints the value and picks the code.
 
 pub mod builtins;
+pub mod calibrate;
 pub mod calibration;
 pub mod ci_job;
 pub mod compare_commits;
 pub mod compare_records;
 pub mod compare_target;
+pub mod demo;
 pub mod effective_settings;
 pub mod environment;
 pub mod export;
@@ -15,6 +17,7 @@ pub mod github_client;
 pub mod init;
 pub mod job_flags;
 pub mod kept_comparison;
+pub mod manifests;
 pub mod matrix;
 pub mod measure;
 pub mod merge;
@@ -23,6 +26,7 @@ pub mod positive_control;
 pub mod progress;
 pub mod publish;
 pub mod random;
+pub mod replay;
 pub mod request;
 pub mod resume;
 pub mod runner_guard;

@@ -151,10 +151,13 @@ fn same_head(merged: &Merged, head: &Sha) -> Result<()> {
     for group in &merged.groups {
         let judged = &group.verdict.head;
         let commit = judged.commit.as_deref().unwrap_or("no commit");
-        let what = match judged.dirty {
-            true => format!("it judges {commit} with changes that are not committed"),
-            false if commit.eq_ignore_ascii_case(head.as_str()) => continue,
-            false => format!("it judges {commit}, and the event is about {head}"),
+        if !judged.dirty && commit.eq_ignore_ascii_case(head.as_str()) {
+            continue;
+        }
+        let what = if judged.dirty {
+            format!("it judges {commit} with changes that are not committed")
+        } else {
+            format!("it judges {commit}, and the event is about {head}")
         };
         return Err(unpublished("the verdict", what, "measure the event's own head: `gbench-ci ci` does"));
     }
