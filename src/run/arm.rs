@@ -210,9 +210,10 @@ fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> 
         parts.join("; ")
     };
     let (cause, advice) = (told(|missing| &missing.what), told(|missing| &missing.next));
-    let outcome = match benchmark.settings.fail_on_missing.value {
-        true => Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice },
-        false => Outcome::Skipped { code: Some(OutcomeCode::MissingRequirement), cause, advice },
+    let outcome = if benchmark.settings.fail_on_missing.value {
+        Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice }
+    } else {
+        Outcome::Skipped { code: Some(OutcomeCode::MissingRequirement), cause, advice }
     };
     Some((outcome, gpu))
 }

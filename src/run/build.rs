@@ -89,9 +89,10 @@ fn logs(execution: &Execution, side: Option<Side>, name: &str) -> String {
         .filter(|(_, output)| output.total() > 0)
         .map(|(stream, _)| format!("{below}/{name}.{stream}.log"))
         .collect();
-    match files.is_empty() {
-        true => "; it printed nothing".into(),
-        false => format!("; its output is in the {whose}'s folder: {}", files.join(" and ")),
+    if files.is_empty() {
+        "; it printed nothing".into()
+    } else {
+        format!("; its output is in the {whose}'s folder: {}", files.join(" and "))
     }
 }
 

@@ -125,9 +125,10 @@ fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> 
         ExecutionEnd::NotStarted { cause, not_found } => (cause.clone(), *not_found),
         _ => return None,
     };
-    let advice = match not_found {
-        true => format!("check `command` at {}: program and `dir` must exist", benchmark.declared),
-        false => format!("check `command` at {}", benchmark.declared),
+    let advice = if not_found {
+        format!("check `command` at {}: program and `dir` must exist", benchmark.declared)
+    } else {
+        format!("check `command` at {}", benchmark.declared)
     };
     Some(failed(FailureKind::Spawn, format!("the command could not be started: {cause}"), &advice))
 }

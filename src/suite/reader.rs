@@ -243,9 +243,12 @@ impl<'t> Item<'t> {
 
     /// Bytes; 0 is allowed.
     pub fn bytes(&self) -> Option<u64> {
-        let check = |number: f64| match number >= 0.0 && number.fract() == 0.0 {
-            true => Ok(number as u64),
-            false => Err(format!("{number} is not a number of bytes")),
+        let check = |number: f64| {
+            if number >= 0.0 && number.fract() == 0.0 {
+                Ok(number as u64)
+            } else {
+                Err(format!("{number} is not a number of bytes"))
+            }
         };
         self.quantity(parse_size, check, "a size such as \"8 GiB\", \"512 MB\" or a number of bytes")
     }
@@ -257,9 +260,12 @@ impl<'t> Item<'t> {
 
     /// An absolute difference: `"50 ns"`, `"64 KiB"`, or a number in the metric's own unit.
     pub fn margin(&self) -> Option<Margin> {
-        let check = |value: f64| match value > 0.0 {
-            true => Ok(Margin { value, unit: String::new() }),
-            false => Err(format!("{value} is not above 0")),
+        let check = |value: f64| {
+            if value > 0.0 {
+                Ok(Margin { value, unit: String::new() })
+            } else {
+                Err(format!("{value} is not above 0"))
+            }
         };
         self.quantity(parse_margin, check, "a difference such as \"50 ns\" or \"64 KiB\"")
     }

@@ -97,9 +97,10 @@ pub fn carry_out<'s>(
     let began = Instant::now();
     let taken = RoundResult { processes: Vec::new(), seconds: 0.0, cut_short: None };
     let mut run = RoundRun { launcher, probe, arms, round, counter, taken };
-    match round.lockstep {
-        true => run.in_turns()?,
-        false => run.one_after_the_other()?,
+    if round.lockstep {
+        run.in_turns()?
+    } else {
+        run.one_after_the_other()?
     }
     let mut taken = run.taken;
     taken.seconds = began.elapsed().as_secs_f64();
