@@ -12,8 +12,8 @@ use super::scheduler::rounded;
 use super::stores::folder_of;
 use super::{calibration, random};
 use crate::compare::{self, Calibration};
+use crate::model::text::count;
 use crate::model::{Budget, Comparison, ComparisonPolicy, Fault, Result, RunId};
-use crate::report::plural;
 use crate::run::{NextRound, RoundsState, StoppingPolicy};
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, common_cases};
@@ -74,8 +74,8 @@ pub fn calibrate(
     reporter.note(&format!(
         "{} against itself: {}, {}{within}",
         suite.name,
-        plural(plan.comparable(), "case"),
-        plural(request.rounds as usize, "round")
+        count(plan.comparable(), "case"),
+        count(request.rounds as usize, "round")
     ));
     let measuring = RoundsMeasuring {
         plan: &plan,

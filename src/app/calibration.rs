@@ -7,8 +7,8 @@ use super::paths::shown;
 use super::scheduler::rounded;
 use crate::compare::{CalibratedRow, Calibration, Readiness, SCHEMA_CALIBRATION, machine_key};
 use crate::machine;
+use crate::model::text::count;
 use crate::model::{CaseId, Fault, Result, SequentialRule, Strictness};
-use crate::report::plural;
 use crate::store::{create_ignored_dir, write_atomically};
 use crate::suite::plan::RoundsPlan;
 
@@ -91,7 +91,7 @@ pub fn estimate(it: &Calibration, plan: &RoundsPlan, rule: &SequentialRule) -> O
     let day = it.date.get(..10).unwrap_or(&it.date);
     let without = match unknown {
         0 => String::new(),
-        some => format!(", without {} that it does not know", plural(some, "case")),
+        some => format!(", without {} that it does not know", count(some, "case")),
     };
     Some(format!(
         "by the calibration of {day} about {} to screen, about {} in all if nothing changed{without}",

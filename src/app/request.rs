@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::environment;
 use super::paths::current_folder;
+use crate::model::text::count;
 use crate::model::{Budget, Fault, Interleaving, NoReference, Origin, Result, Shard, shell_word};
 use crate::suite::plan::keep_shard;
-use crate::suite::words::counted;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Overrides, Registry, Selection, Suite};
 
 /// A flag with its value, as the user typed it.
@@ -72,7 +72,7 @@ impl SelectionRequest {
         match keep_shard(suites, shard) {
             Ok(common) => Ok(Some((shard, common))),
             Err(cases) => {
-                let what = format!("there are more shards than cases: {}", counted(cases, "case"));
+                let what = format!("there are more shards than cases: {}", count(cases, "case"));
                 let next = format!("cut the suite into {cases} at most, in every job alike");
                 Err(Fault::at_flag(format!("--shard {shard}"), what, next))
             }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use super::progress::Reporter;
 use crate::compare::{CaseProgress, Policy, SeqE, SideInput, case_progress};
+use crate::model::text::count;
 use crate::model::{Budget, CaseId, Comparison, RunRecord};
-use crate::report::plural;
 use crate::run::{NextRound, RoundsState, StoppingPolicy};
 
 /// Seconds between two lines about the same stage.
@@ -112,9 +112,9 @@ impl SequentialStopping {
         let capped = |seconds: f64| left.map_or(seconds, |left| seconds.min(left));
         let what = match screening {
             Some(rounds) => {
-                format!("{} to go until all cases are screened", plural(rounds as usize, "round"))
+                format!("{} to go until all cases are screened", count(rounds as usize, "round"))
             }
-            None => format!("{} still open", plural(suspects.len(), "case")),
+            None => format!("{} still open", count(suspects.len(), "case")),
         };
         if screening.is_some() || !suspects.is_empty() {
             let [probably, at_most] = [probably, at_most].map(|seconds| rounded(capped(seconds)));
@@ -123,7 +123,7 @@ impl SequentialStopping {
             } else {
                 format!("about {probably} more, at most {at_most}")
             };
-            self.reporter.note(&format!("{}: {what}; {time}", plural(state.rounds() as usize, "round")));
+            self.reporter.note(&format!("{}: {what}; {time}", count(state.rounds() as usize, "round")));
         }
     }
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use super::terminal::write::{table, write_json, wrote};
 use crate::app::baselines::{BaselineList, BaselinesRequest, V1HistoryRow};
 use crate::app::paths::shown;
+use crate::model::text::{count, short_commit};
 use crate::model::{Exit, Result};
-use crate::report::plural;
 use crate::store::{Address, BaselineEntry};
 use crate::suite::Benchmark;
 
@@ -69,7 +69,7 @@ pub fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Write) ->
         Command::Save { name, run, partial, place } => {
             let saved = place.request().save(name, run.as_deref(), *partial, builtins)?;
             let (name, run_id, path) = (&saved.name, &saved.run_id, shown(&saved.path));
-            let cases = plural(saved.measured, "measured case");
+            let cases = count(saved.measured, "measured case");
             wrote(writeln!(out, "saved run {run_id} with {cases} as `{name}`\n  {path}"))?;
             if let Some(newer) = &saved.newer {
                 wrote(writeln!(
@@ -90,8 +90,8 @@ pub fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Write) ->
             }
         },
         Command::Remove { name, place } => {
-            let (name, count) = place.request().remove(name, builtins)?;
-            wrote(writeln!(out, "removed `{name}`: {}", plural(count, "record")))?;
+            let (name, removed) = place.request().remove(name, builtins)?;
+            wrote(writeln!(out, "removed `{name}`: {}", count(removed, "record")))?;
         }
     }
     Ok(Exit::Pass)
@@ -122,7 +122,7 @@ fn print_history(address: &Address, rows: &[V1HistoryRow], json: bool, out: &mut
         return wrote(writeln!(out, "no run is in {address}"));
     }
     let row = |row: &V1HistoryRow| {
-        let commit = row.commit.get(..10).unwrap_or_default().to_owned();
+        let commit = short_commit(&row.commit).to_owned();
         vec![row.name.clone(), row.run_id.clone(), commit, row.conclusion.clone().unwrap_or_default()]
     };
     wrote(write!(out, "{}", table(&["name", "run", "commit", "conclusion"], rows.iter().map(row))))

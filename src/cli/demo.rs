@@ -15,8 +15,9 @@ use crate::app::demo::{self, Finding, PLANTED, RANGE};
 use crate::app::paths::shown;
 use crate::app::verdict_files::{exit_from, rendered, write_reports};
 use crate::compare::VerdictDocument;
+use crate::model::text::count;
 use crate::model::{Exit, Result, shell_word};
-use crate::report::{Format, plural};
+use crate::report::Format;
 
 /// Compare two commits, one with a planted slowdown, and show the verdict
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -76,8 +77,8 @@ fn effort(measured: &MeasuredCommits, out: &mut impl Write) -> Result<()> {
     let host = &base.manifest.host;
     let cpu = host.cpu_model.known().map_or("a CPU of unknown model", String::as_str);
     let load = host.load.known().map(|load| format!(", load {load:.1}")).unwrap_or_default();
-    let count = plural(processes().count(), "process");
-    say(out, &format!("MeasuredCommits {count} in {seconds:.1} s, on {cpu}{load}."))?;
+    let count = count(processes().count(), "process");
+    say(out, &format!("Measured {count} in {seconds:.1} s, on {cpu}{load}."))?;
     wrote(writeln!(out))
 }
 

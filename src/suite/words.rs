@@ -146,11 +146,6 @@ pub fn format_size(bytes: u64) -> String {
     format!("{} {unit}", bytes / scale)
 }
 
-/// `1 case`, `3 cases`.
-pub fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,8 +8,8 @@ use super::advice;
 use super::overlay;
 use super::range::{Base, Range};
 use crate::machine;
+use crate::model::text::{count, short_commit};
 use crate::model::{Fault, Result};
-use crate::suite::words::counted;
 
 /// One side: a commit, or the user's working tree on top of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ fn working_tree(repository: &Repository, folder: &Path) -> Result<Revision> {
     let fingerprint = (changed > 0).then(|| overlay::fingerprint(root, &changes)).flatten();
     let state = match changed {
         0 => "no changes".to_owned(),
-        _ => format!("{} changed", counted(changed, "file")),
+        _ => format!("{} changed", count(changed, "file")),
     };
     let words = format!("working tree at {}, {state}", short(head.id()));
     Ok(Revision { commit: head.id().to_string(), words, is_working_tree: true, changed, fingerprint })
@@ -197,9 +197,6 @@ fn default_branch(repository: &Repository) -> Result<String> {
         .ok_or_else(|| advice::no_default_branch(repository))
 }
 
-/// As git shows them: ten digits.
 fn short(id: Oid) -> String {
-    let mut text = id.to_string();
-    text.truncate(10);
-    text
+    short_commit(&id.to_string()).to_owned()
 }

@@ -8,8 +8,8 @@ use git2::{Oid, Repository};
 use super::reference::Reference;
 use crate::github::{Context, PullRequest, Sha, WorkflowEvent};
 use crate::machine::open_repository;
+use crate::model::text::{count, short_commit};
 use crate::model::{BaseChoice, Fault, NoReference, Result};
-use crate::suite::words::counted;
 use crate::trees::{self, Range};
 
 /// The two sides of the comparison.
@@ -355,13 +355,13 @@ const YEAR_10000: u64 = 253_402_300_800;
 fn age(at: SystemTime, now: SystemTime) -> String {
     // A clock that is behind makes nothing older than new.
     let minutes = now.duration_since(at).unwrap_or_default().as_secs() / 60;
-    let (count, unit) = match minutes {
+    let (age, unit) = match minutes {
         0 => return "less than a minute old".into(),
         1..60 => (minutes, "minute"),
         60..2880 => (minutes / 60, "hour"),
         _ => (minutes / 1440, "day"),
     };
-    format!("{} old", counted(count as usize, unit))
+    format!("{} old", count(age as usize, unit))
 }
 
 fn commit_id(sha: &Sha) -> Result<Oid> {
@@ -377,9 +377,8 @@ fn sha(id: Oid) -> Result<Sha> {
     parsed(&id.to_string())
 }
 
-/// As git shows them: ten digits.
 fn short(id: Oid) -> String {
-    id.to_string().chars().take(10).collect()
+    short_commit(&id.to_string()).to_owned()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::{CheckSeverity, CheckSubject, MachineCheck, gibibytes, shown};
 use crate::machine::Readings;
+use crate::model::text::{percent, short_commit};
 use crate::model::{GitFacts, HostFacts, Probe};
 
 /// Share of the processors that other work may keep busy before it shows in the numbers.
@@ -259,10 +260,10 @@ fn counters(paranoid: &Probe<i32>) -> MachineCheck {
 fn noise(readings: &Readings) -> MachineCheck {
     let noise = &readings.noise;
     let finding = format!(
-        "{} equal spins of {:.1} ms spread over {:.1} %, the worst {:.2} times the median",
+        "{} equal spins of {:.1} ms spread over {}, the worst {:.2} times the median",
         noise.repeats,
         noise.median_seconds * 1e3,
-        noise.spread * 100.0,
+        percent(noise.spread),
         noise.worst
     );
     match noise.spread > QUIET {
@@ -302,7 +303,7 @@ pub(super) fn repository(git: &Probe<GitFacts>) -> MachineCheck {
             "commit, so that records name what they measured",
         );
     };
-    let short: String = commit.chars().take(12).collect();
+    let short = short_commit(commit);
     let mut finding = match &facts.branch {
         Some(branch) => format!("{short} on {branch}"),
         None => format!("{short}, detached"),
@@ -396,7 +397,7 @@ mod tests {
     fn a_repository_is_in_order_when_its_numbers_belong_to_a_commit() {
         let facts = manifest().git.known().unwrap().clone();
         let clean = repository(&Probe::Known(facts.clone()));
-        assert_eq!((clean.state, clean.finding.as_str()), (CheckSeverity::Ok, "0123456789ab on main"));
+        assert_eq!((clean.state, clean.finding.as_str()), (CheckSeverity::Ok, "0123456789 on main"));
         let dirty = GitFacts {
             branch: None,
             shallow: true,

@@ -26,6 +26,7 @@ use github::GitHubBranch;
 
 use super::Address;
 use crate::github::Client;
+use crate::model::text::short_commit;
 use crate::model::{Exit, Fault, Result, RunId};
 
 use entry::MOST;
@@ -255,7 +256,7 @@ impl<'c> History<'c> {
 
 fn message(entry: &HistoryEntry) -> String {
     let label = if entry.label.is_empty() { String::new() } else { format!(" on {}", entry.label) };
-    let commit = entry.commit.get(..10).unwrap_or_default();
+    let commit = short_commit(&entry.commit);
     // Whoever's token pushes it: a run of the benchmarks must not start the next one.
     format!("Run {} of {} at {commit}{label}\n\n[skip ci]\n", entry.run_id, entry.branch)
 }
