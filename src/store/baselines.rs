@@ -11,8 +11,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::atomic::write_atomically;
 use super::folder::create_ignored_dir;
-use super::read::write_atomically;
 use crate::model::{BaselineName, Fault, Result, RunRecord};
 
 /// A store in a folder, `dir:.gbench`.

@@ -10,8 +10,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::atomic::write_atomically;
 use super::folder::{JOURNAL, RECORD, create_ignored_dir};
-use super::read::{read_record, write_atomically};
+use super::read::read_record;
 use super::started;
 use crate::model::{CaseId, CaseRecord, Exit, Fault, Outcome, Result, RunId, RunRecord, Side};
 
@@ -179,6 +180,7 @@ fn cut(case: &mut CaseRecord, processes: usize) {
     case.metrics.retain(|metric| !metric.processes.is_empty());
     if processes == 0 {
         case.outcome = Outcome::NotRun {
+            code: None,
             cause: "the run ended before its first round did".into(),
             advice: "resume the comparison, or run it again".into(),
         };

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
+use super::Declared;
 use super::words::{
     advise, check_ratio, check_seconds, listed, parse_margin, parse_ratio, parse_seconds, parse_size,
 };
@@ -47,10 +48,10 @@ impl FileText {
         self.line_starts.partition_point(|start| *start <= offset)
     }
 
-    /// `gbench.toml:12`.
-    pub fn place(&self, offset: usize) -> String {
+    /// The file and the line of an offset.
+    pub fn place(&self, offset: usize) -> Declared {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
-        format!("{}:{}", name.to_string_lossy(), self.line(offset))
+        Declared::At { file: name.to_string_lossy().into_owned(), line: self.line(offset) }
     }
 
     /// The characters of the file that a span covers.
@@ -84,7 +85,7 @@ impl<'t> Item<'t> {
     pub fn origin(&self) -> Origin {
         match &self.page.variable {
             Some(name) => Origin::Environment(name.clone()),
-            None => Origin::File(self.page.place(self.span.start)),
+            None => Origin::File(self.page.place(self.span.start).to_string()),
         }
     }
 
@@ -387,6 +388,6 @@ mod tests {
     fn lines_are_counted_from_one() {
         let page = FileText::new(Path::new("some/gbench.toml"), "ab\ncd\n".into());
         assert_eq!([0, 2, 3, 5, 6].map(|offset| page.line(offset)), [1, 1, 2, 2, 3]);
-        assert_eq!(page.place(3), "gbench.toml:2");
+        assert_eq!(page.place(3).to_string(), "gbench.toml:2");
     }
 }
