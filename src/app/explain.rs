@@ -215,12 +215,10 @@ fn cases<'c>(text: &str, ids: impl Iterator<Item = &'c CaseId>) -> Result<Vec<Ca
 
 /// Why a case of the records has no row.
 fn why_no_row(document: &VerdictDocument) -> String {
-    match document.differences.iter().any(|difference| difference.strict) {
-        true => document.sentence.clone(),
-        false => {
-            "it has no row, for neither side measured it, or its metrics are shown and not judged (`gate = \
-                  false`); the warnings of `gbench-ci replay` name it"
-                .into()
-        }
+    if document.differences.iter().any(|difference| difference.strict) {
+        return document.sentence.clone();
     }
+    "it has no row, for neither side measured it, or its metrics are shown and not judged (`gate = false`); the \
+     warnings of `gbench-ci replay` name it"
+        .into()
 }
