@@ -21,7 +21,7 @@ const BEAT: Duration = Duration::from_secs(1);
 
 /// Runs a build step to its end. Gives what settles the benchmark's cases where it failed; an interrupt or the run's
 /// deadline is no outcome of the step.
-pub fn build(
+pub(super) fn build(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
     (benchmark, build): (&Benchmark, &Build),
@@ -52,7 +52,7 @@ pub fn build(
 }
 
 /// A process beside the measured ones, all of it one stage.
-pub fn step_launch(
+pub(super) fn step_launch(
     benchmark: &Benchmark,
     argv: Vec<String>,
     dir: std::path::PathBuf,
@@ -89,9 +89,10 @@ fn logs(execution: &Execution, side: Option<Side>, name: &str) -> String {
         .filter(|(_, output)| output.total() > 0)
         .map(|(stream, _)| format!("{below}/{name}.{stream}.log"))
         .collect();
-    match files.is_empty() {
-        true => "; it printed nothing".into(),
-        false => format!("; its output is in the {whose}'s folder: {}", files.join(" and ")),
+    if files.is_empty() {
+        "; it printed nothing".into()
+    } else {
+        format!("; its output is in the {whose}'s folder: {}", files.join(" and "))
     }
 }
 

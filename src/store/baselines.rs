@@ -91,9 +91,10 @@ impl Store {
             Some(entry) => Ok(entry.path),
             None => {
                 let names = self.names();
-                let next = match names.is_empty() {
-                    true => format!("save one first: `gbench-ci run`, then `gbench-ci baseline save {name}`"),
-                    false => format!("use one of: {}", names.join(", ")),
+                let next = if names.is_empty() {
+                    format!("save one first: `gbench-ci run`, then `gbench-ci baseline save {name}`")
+                } else {
+                    format!("use one of: {}", names.join(", "))
                 };
                 Err(Fault::at(
                     format!("baseline `{name}`"),

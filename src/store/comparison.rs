@@ -47,13 +47,14 @@ impl ComparisonFolder {
 
     /// One that is there. Errors: it does not hold a base and a head.
     pub fn open(root: &Path) -> Result<Self> {
-        match is_comparison(root) {
-            true => Ok(Self { root: root.to_owned() }),
-            false => Err(Fault::at_path(
+        if is_comparison(root) {
+            Ok(Self { root: root.to_owned() })
+        } else {
+            Err(Fault::at_path(
                 root,
                 "the folder holds no comparison",
                 "give a comparison's folder: one with `base` and `head`, each a run's folder",
-            )),
+            ))
         }
     }
 

@@ -47,13 +47,12 @@ impl Source {
                 )),
             };
         }
-        match path.extension().is_some_and(|extension| extension == "jsonl") {
-            true => Ok(Self::Journal(path.to_owned())),
-            false => {
-                let text = read_text(path)?;
-                sums::check(path, text.as_bytes())?;
-                Ok(Self::Record(path.to_owned(), text))
-            }
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            Ok(Self::Journal(path.to_owned()))
+        } else {
+            let text = read_text(path)?;
+            sums::check(path, text.as_bytes())?;
+            Ok(Self::Record(path.to_owned(), text))
         }
     }
 
@@ -117,9 +116,10 @@ fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
     };
     // A record may be one line of megabytes: only the neighbourhood is shown.
     let (excerpt, span) = excerpt(text, at);
-    match text.len() > 4096 {
-        true => Fault::at_path(path, format!("not a record, near byte {at}: {cause}: {excerpt}"), next),
-        false => Fault::in_text(path, &Arc::from(text), span, format!("not a record: {cause}"), next),
+    if text.len() > 4096 {
+        Fault::at_path(path, format!("not a record, near byte {at}: {cause}: {excerpt}"), next)
+    } else {
+        Fault::in_text(path, &Arc::from(text), span, format!("not a record: {cause}"), next)
     }
 }
 

@@ -56,10 +56,11 @@ impl Suite {
             let span = error.span().unwrap_or(0..0);
             page.fault(span, format!("this is not TOML: {}", error.message()), SYNTAX);
         }
-        let suite = match errors.is_empty() {
-            true => read_suite(path, text, &page, tree.get_ref(), builtins),
+        let suite = if errors.is_empty() {
+            read_suite(path, text, &page, tree.get_ref(), builtins)
+        } else {
             // What the parser made up to recover would only be complained about again.
-            false => None,
+            None
         };
         match (suite, page.into_fault()) {
             (Some(suite), None) => Ok(suite),

@@ -200,9 +200,12 @@ fn default_branch(repository: &Repository) -> Result<String> {
     let remote = remote.and_then(|head| head.symbolic_target().ok().flatten().map(str::to_owned));
     let remote = remote.and_then(|target| target.strip_prefix("refs/remotes/").map(str::to_owned));
     let mut names = remote.into_iter().chain(USUAL.map(str::to_owned));
-    let place = |name: &String| match name.starts_with("origin/") {
-        true => format!("refs/remotes/{name}"),
-        false => format!("refs/heads/{name}"),
+    let place = |name: &String| {
+        if name.starts_with("origin/") {
+            format!("refs/remotes/{name}")
+        } else {
+            format!("refs/heads/{name}")
+        }
     };
     names
         .find(|name| commit_of(repository, &place(name)).is_ok())
