@@ -1,4 +1,4 @@
-//! What else the machine does while one process runs: the work of others on the processors that it may use, and what
+//! Reads what else the machine does while one process runs: the work of others on the processors that it may use, and what
 //! holds a GPU's clocks down.
 //!
 //! Looked at right before and right after the process, never while it measures. What is not seen: the throttling of a

@@ -150,7 +150,7 @@ static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("{starts}|{linkers}|{others}")).ok()
 });
 
-/// What a tool says when another one has failed, which is no reason.
+/// Lines that a tool prints when another one has failed: they give no reason.
 static ECHO: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let echoes = [
         r"ld returned \d+ exit status",

@@ -1,4 +1,4 @@
-//! What a program says of its own failure: its words are kept as given, and the names of well-known exceptions are
+//! Reads the failure that a program reports itself: its words are kept as given, and the names of well-known exceptions are
 //! understood, whatever language raised them.
 
 use crate::model::ReportedError;
@@ -8,7 +8,7 @@ const MOST_TRACE: usize = 16_384;
 const MOST_MESSAGE: usize = 2_000;
 const MOST_KIND: usize = 100;
 
-/// What an error means to the gate, beside what it is called.
+/// The meaning of an error to the gate, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     OutOfMemory,

@@ -24,7 +24,7 @@ use crate::model::{
 /// The file that is looked for where none is named.
 pub const FILE_NAME: &str = "gbench.toml";
 
-/// Bytes; nobody writes more by hand, and `/dev/zero` is longer still. Read, it takes some hundred times as much memory.
+/// Bytes; no author writes more by hand, and `/dev/zero` is longer still. Read, it takes some hundred times as much memory.
 const LARGEST_FILE: u64 = 4 << 20;
 
 impl Suite {
@@ -77,7 +77,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         return Err(Fault::at_path(path, "this is a folder, not a suite file", next));
     }
     let mut bytes = Vec::new();
-    // Without waiting: a FIFO that nobody writes to would be waited for without end.
+    // Without waiting: a FIFO without a writer would be waited for without end.
     let opened = std::fs::File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
     if opened.as_ref().is_ok_and(|file| file.metadata().is_ok_and(|found| found.file_type().is_fifo())) {
         let next = "write it into a file: the paths in it begin at its folder, and a pipe has none";

@@ -12,10 +12,10 @@ use super::words::{advise, listed};
 use crate::model::text::count;
 use crate::model::{ParamValue, Params, near};
 
-/// Most combinations that one file may make: beyond it somebody crossed what they meant to zip.
+/// Most combinations that one file may make: beyond it the author most likely crossed what should be zipped.
 pub(super) const MOST_POINTS: usize = 100_000;
 
-/// What `matrix`, `zip` and `where` of one benchmark come to.
+/// The combinations of `matrix`, `zip` and `where` of one benchmark.
 pub(super) struct Sweep {
     /// Sorted; also those whose values could not be read, so that one mistake is not reported twice.
     pub names: Vec<String>,

@@ -1,4 +1,4 @@
-//! What to do where a repository has not what was asked for. Most often a clone of CI was cut short.
+//! Advice where a repository has not what was asked for. Most often a clone of CI was cut short.
 
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use crate::app::stores::history_of;
 use crate::github::Context;
 use crate::github::commands::line;
 use crate::model::{Exit, NoReference, Result, Shard};
-use crate::store::{Address, History, Looked, RunSummary, Started};
+use crate::store::{Address, HistoryBranch, Looked, RunSummary, Started};
 
 /// The commit of a history that the next run is judged against.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub fn newest(address: &str, home: &Path, context: Option<&Context>, label: &str
         Address::GitHub { slug, .. } => Some(client_of(slug)?),
         _ => None,
     };
-    let history = History::open(&address, home, client.as_ref())?;
+    let history = HistoryBranch::open(&address, home, client.as_ref())?;
     let branch = context.and_then(|context| context.branch.as_deref());
     let mut ledger = Ledger::default();
     let looked = history.series(branch, label, |run| ledger.see(run));

@@ -6,14 +6,14 @@
 //! head    --##  ##--  --##  ##--      - waiting for its turn
 //! ```
 //!
-//! Why it is fair: the whole order is a function of the round's one fair coin, and the size of a block depends on both
+//! Why it is fair: the whole order is a function of the one random order of the round, and the size of a block depends on both
 //! sides alike. Exchanging the names of two equal sides therefore changes nothing but the sign of their difference,
 //! which is all that the rule asks for. Why the order is turned round after every pair (A B, B A, A B, ...) and not
-//! by a coin for each: whatever drifts steadily over an even number of pairs then cancels exactly, not on average.
+//! at random for each: whatever drifts steadily over an even number of pairs then cancels exactly, not on average.
 //!
 //! Why blocks of this size: at most [`MOST_BLOCKS`] a side, as more would only cost more switches, and none shorter than
 //! [`LEAST_SECONDS`] where that can be had: the first iteration after a switch finds cold caches and a sleeping core,
-//! and must stay a small share of its block. Before the first pair nobody knows how long an iteration takes, so that
+//! and must stay a small share of its block. Before the first pair the time of an iteration is unknown, so that
 //! the first block is a sixth of the whole; the later ones go by the slower side of what was seen.
 
 use std::time::Instant;
@@ -22,22 +22,22 @@ use crate::suite::Benchmark;
 
 /// Blocks that a side's iterations are cut into at most. Even, for the sake of drift.
 pub(crate) const MOST_BLOCKS: u32 = 6;
-/// What a block lasts at least, unless a side has no more to do.
+/// Seconds that a block lasts at least, unless a side has no more to do.
 pub(crate) const LEAST_SECONDS: f64 = 0.010;
 
 /// How a pair of processes takes turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turns {
-    /// The round's coin: which of the two launches has the first block, 0 or 1.
+    /// By the random order of the round: which of the two launches has the first block, 0 or 1.
     pub first: usize,
-    /// What each side measures in all.
+    /// Iterations that each side measures in all.
     pub iterations: u32,
     /// Seconds that each side measures for instead; 0: by iterations.
     pub duration: f64,
 }
 
 impl Turns {
-    /// As the benchmark's settings ask for. `head_first`: how the round's coin fell, where head is the second launch.
+    /// As the benchmark's settings ask for. `head_first`: the random order of the round, where head is the second launch.
     pub fn of(benchmark: &Benchmark, head_first: bool) -> Self {
         let settings = &benchmark.settings;
         Self {
@@ -67,7 +67,7 @@ pub enum TurnFault {
     LeftEarly,
 }
 
-/// What is to be done next.
+/// The next step of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NextTurn {
     Wait,

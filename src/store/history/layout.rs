@@ -21,7 +21,7 @@ const SUFFIX: &str = ".json.gz";
 /// Files of one folder. GitHub's pages and its contents API show no more.
 pub(super) const MOST_FILES: usize = 1_000;
 
-/// What the root commit says to whoever finds the branch.
+/// The README of the root commit, for a user who finds the branch.
 pub(super) fn readme(branch: &str) -> String {
     format!(
         "\
