@@ -14,7 +14,7 @@ use super::action::argv;
 use super::benchmark::{FileContext, TIMINGS, read_env, read_id, read_keep_env};
 use super::reader::{FileText, Item, Table};
 use super::settings::Changes;
-use super::sweep::MOST_POINTS;
+use super::sweep::MAX_POINTS;
 use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics};
 use crate::model::{
     BenchmarkId, Budget, Component, Fault, Interleaving, MATCH_FIELDS, Result, Setting, Strictness, near,
@@ -142,14 +142,14 @@ fn read_suite(
         env,
         keep_env,
         rules,
-        budget: MOST_POINTS,
+        budget: MAX_POINTS,
     };
     let list = root.take("benchmark");
     let entries = list.and_then(|item| item.list("`[[benchmark]]` with two brackets")).unwrap_or_default();
-    if let Some(beyond) = entries.get(MOST_POINTS) {
+    if let Some(beyond) = entries.get(MAX_POINTS) {
         let what = format!(
-            "this is benchmark {} of {}; a file may make {MOST_POINTS} cases",
-            MOST_POINTS + 1,
+            "this is benchmark {} of {}; a file may make {MAX_POINTS} cases",
+            MAX_POINTS + 1,
             entries.len()
         );
         beyond.fault(what, "write a `matrix` for what varies, or several files");
