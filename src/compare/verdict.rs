@@ -1,5 +1,6 @@
 //! The comparison as a whole: rows by weight, one conclusion, one exit code.
 
+use crate::model::text::short_commit;
 use crate::model::{CommonSuite, Manifest, Probe, Result, RunRecord, Side};
 
 use super::comparability::{advice, differences};
@@ -89,6 +90,7 @@ fn without_cases(record: &RunRecord) -> RunRecord {
         run_id: record.run_id.clone(),
         tool: record.tool.clone(),
         state: record.state,
+        cut_short: record.cut_short,
         started: record.started.clone(),
         finished: record.finished.clone(),
         side: record.side,
@@ -252,11 +254,11 @@ fn flag_the_impossible(decision: &mut RowDecision) {
 
 /// Where the change that made a case worse is to be found. `differences`: fields of the machines that the report lists.
 fn look_for_the_cause(base: &RunRecord, head: &RunRecord, differences: usize) -> String {
-    let commit = |record: &RunRecord| {
+    let commits = [base, head].map(|record| {
         let commit = record.manifest.git.known().and_then(|git| git.commit.as_deref());
-        commit.map(|commit| commit.chars().take(10).collect::<String>())
-    };
-    match (commit(base), commit(head)) {
+        commit.map(short_commit)
+    });
+    match commits.into() {
         (Some(base), Some(head)) if base != head => {
             format!("look for the cause in `git log -p {base}..{head}`")
         }

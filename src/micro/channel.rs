@@ -32,7 +32,7 @@ impl Channel {
     pub fn open() -> io::Result<Self> {
         let path = match (env::var(line::env::FD), env::var_os(line::env::EVENTS)) {
             // Opening the descriptor's name gives an owned file without having to claim, unsafely, that
-            // nobody else owns the number.
+            // no other part of the process owns the number.
             (Ok(fd), _) => Some(format!("/dev/fd/{fd}").into()),
             (Err(_), Some(path)) => Some(path),
             (Err(_), None) => None,
@@ -135,9 +135,10 @@ impl Channel {
     /// large it may be is known here, and nothing is left to compare.
     pub fn validation(&mut self, check: &str, error: f64, allowed: f64) -> Result<(), MicroError> {
         let passed = error <= allowed;
-        let message = match passed {
-            true => check.to_owned(),
-            false => format!("{check}: off by {error:e}, where {allowed:e} is allowed"),
+        let message = if passed {
+            check.to_owned()
+        } else {
+            format!("{check}: off by {error:e}, where {allowed:e} is allowed")
         };
         self.notes([("error.max_error", error.into())])?;
         self.send(&Event::Validation { passed, message: Some(message), errors: BTreeMap::new() })
@@ -163,7 +164,7 @@ impl Channel {
     }
 }
 
-/// What the gate asks for; the member's defaults when run by hand, with the plain variables
+/// The request of the gate; the workload's defaults when run by hand, with the plain variables
 /// (`GBENCH_ITERATIONS=3`) above them.
 pub fn request(member: &Workload, variable: impl Fn(&str) -> Option<String>) -> Result<Request, Fault> {
     if let Some(text) = variable(line::env::REQUEST) {

@@ -23,7 +23,7 @@ use super::{Defaults, Doing, MetricSpec, MicroError, Workload, allocate};
 use crate::model::line::Request;
 use crate::model::{Better, Component, Stage};
 
-pub const IO: Workload = Workload {
+pub(super) const IO: Workload = Workload {
     name: "disk_io",
     description: "A file of 64 MiB: sequential write and read by 1 MiB, random read by 4 KiB, one at a time",
     components: &[Component::Storage],
@@ -40,9 +40,9 @@ static METRICS: [MetricSpec; 3] = [
 ];
 
 const FILE: usize = 64 << 20;
-/// What one sequential call moves.
+/// Bytes that one sequential call moves.
 const CHUNK: usize = 1 << 20;
-/// What one random call reads; also the alignment that direct I/O asks for, at most, everywhere.
+/// Bytes that one random call reads; also the alignment that direct I/O asks for, at most, everywhere.
 const BLOCK: usize = 4 << 10;
 /// Random reads of one sample.
 const READS: usize = 512;
@@ -172,7 +172,7 @@ fn stamp(block: &mut [u8]) -> &mut [u8] {
     &mut block[..8]
 }
 
-/// What the first bytes of the block at `offset` say after the file was written `generation` times.
+/// The first bytes of the block at `offset` after the file was written `generation` times.
 fn mark(generation: u64, offset: usize) -> [u8; 8] {
     (generation << 32 | (offset / BLOCK) as u64).to_le_bytes()
 }
@@ -190,13 +190,14 @@ fn reopen_directly(file: &File) -> Option<File> {
 
 fn enough_space(free: u64) -> Result<(), MicroError> {
     let needed = 2 * FILE as u64;
-    match free < needed {
-        true => Err(MicroError::Skip(format!(
+    if free < needed {
+        Err(MicroError::Skip(format!(
             "{} MiB of free space are needed, and there are {} MiB; set TMPDIR to a folder with more",
             needed >> 20,
             free >> 20
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

@@ -21,7 +21,7 @@ use super::{Defaults, Doing, MetricSpec, MicroError, Workload};
 use crate::model::line::Request;
 use crate::model::{Better, Component, Stage};
 
-pub const BANDWIDTH: Workload = Workload {
+pub(super) const BANDWIDTH: Workload = Workload {
     name: "net_bandwidth",
     description: "TCP over the loopback interface, both ends on one processor: 32 MiB one way, round trips of 64 bytes",
     components: &[Component::Network],
@@ -38,9 +38,9 @@ static METRICS: [MetricSpec; 2] = [
 
 /// No call on a loopback connection takes this long on a working machine.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What one call moves at most.
+/// Bytes that one call moves at most.
 const CHUNK: usize = 128 << 10;
-/// What a sample of throughput moves.
+/// Bytes that a sample of throughput moves.
 const BULK: usize = 32 << 20;
 /// Bytes of a message that comes back.
 const MESSAGE: usize = 64;

@@ -1,4 +1,4 @@
-//! What one verdict is about.
+//! A case: the subject of one verdict.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -52,10 +52,7 @@ impl fmt::Display for CaseId {
         if self.device != "host" {
             notes.push(&self.device);
         }
-        match notes.is_empty() {
-            true => Ok(()),
-            false => write!(f, " ({})", notes.join(", ")),
-        }
+        if notes.is_empty() { Ok(()) } else { write!(f, " ({})", notes.join(", ")) }
     }
 }
 

@@ -10,24 +10,24 @@ use super::environment;
 use super::event::{Observer, Progress};
 use super::executor::{Beat, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
 use super::outcome::{first_line, signal_name};
-use crate::model::{FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
+use crate::model::{CutShort, FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
 use crate::suite::{Benchmark, Build};
 
 /// Bytes kept of each stream of a build: all of it, but for one that has gone astray.
-const MOST_OUTPUT: usize = 32 << 20;
+const MAX_OUTPUT: usize = 32 << 20;
 
 /// How often a listener hears of a build that goes on.
 const BEAT: Duration = Duration::from_secs(1);
 
 /// Runs a build step to its end. Gives what settles the benchmark's cases where it failed; an interrupt or the run's
 /// deadline is no outcome of the step.
-pub fn build(
+pub(super) fn build(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
     (benchmark, build): (&Benchmark, &Build),
     arm: &ArmRecorder,
     until: Option<Instant>,
-) -> Result<Result<Option<Outcome>, StopReason>> {
+) -> Result<Result<Option<Outcome>, CutShort>> {
     let (id, side) = (benchmark.id.to_string(), arm.side);
     observer.on(&Progress::BuildStarted { benchmark: &id, side });
     let launch = step_launch(
@@ -45,14 +45,14 @@ pub fn build(
     observer.on(&Progress::BuildEnded { benchmark: &id, side, seconds: execution.seconds });
     let name = format!("build-{}", slug(&id));
     arm.log(&name, &execution)?;
-    if let Some(stop @ (StopReason::Interrupt(_) | StopReason::RunDeadline)) = execution.stopped {
-        return Ok(Err(stop));
+    if let Some(ended) = execution.cut_short() {
+        return Ok(Err(ended));
     }
     Ok(Ok(outcome(&execution, &logs(&execution, arm.side, &name))))
 }
 
 /// A process beside the measured ones, all of it one stage.
-pub fn step_launch(
+pub(super) fn step_launch(
     benchmark: &Benchmark,
     argv: Vec<String>,
     dir: std::path::PathBuf,
@@ -71,8 +71,8 @@ pub fn step_launch(
             multiplier: settings.deadline_multiplier.value,
         },
         memory_limit: 0,
-        stdout_limit: MOST_OUTPUT,
-        stderr_limit: MOST_OUTPUT,
+        stdout_limit: MAX_OUTPUT,
+        stderr_limit: MAX_OUTPUT,
         until,
     }
 }
@@ -89,9 +89,10 @@ fn logs(execution: &Execution, side: Option<Side>, name: &str) -> String {
         .filter(|(_, output)| output.total() > 0)
         .map(|(stream, _)| format!("{below}/{name}.{stream}.log"))
         .collect();
-    match files.is_empty() {
-        true => "; it printed nothing".into(),
-        false => format!("; its output is in the {whose}'s folder: {}", files.join(" and ")),
+    if files.is_empty() {
+        "; it printed nothing".into()
+    } else {
+        format!("; its output is in the {whose}'s folder: {}", files.join(" and "))
     }
 }
 
@@ -149,7 +150,7 @@ static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("{starts}|{linkers}|{others}")).ok()
 });
 
-/// What a tool says when another one has failed, which is no reason.
+/// Lines that a tool prints when another one has failed: they give no reason.
 static ECHO: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let echoes = [
         r"ld returned \d+ exit status",

@@ -1,12 +1,12 @@
-//! A case's record in the making: process by process, in its place in the run's record, readable at every moment.
+//! Builds the record of a case process by process, in its place in the run's record, readable at every moment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::model::{
-    CaseRecord, Conditions, FailureKind, Margin, Metric, MetricDeclaration, Origin, Outcome, ProcessEnd,
-    ProcessRecord, Settings, Summary, looks_secret, without_secrets,
+    CaseRecord, Conditions, FailureKind, Margin, Metric, MetricDeclaration, Origin, Outcome, OutcomeCode,
+    ProcessEnd, ProcessRecord, Settings, Summary, looks_secret, without_secrets,
 };
 use crate::stats;
 use crate::suite::plan::{PlannedCase, PlannedProcess};
@@ -16,13 +16,13 @@ use super::executor::{Execution, ExecutionEnd};
 use super::outcome::{classify, failed};
 use super::samples::{self, Beside, CollectedSamples};
 
-/// What is known of a case beside what its record says; grows by one process at a time. The record itself is handed in
+/// Adds processes to the record of a case, and holds what the record does not. The record itself is handed in
 /// with each call: only one of it is held, however many processes it has.
-pub struct CaseRecorder {
+pub(super) struct CaseRecorder {
     planned: PlannedCase,
     settings: Settings,
     device: Option<String>,
-    /// What it can have run on.
+    /// The devices that it can have run on.
     devices: Arc<Devices>,
     /// Metrics that the gate computed from others.
     derived: Vec<String>,
@@ -32,9 +32,9 @@ pub struct CaseRecorder {
     aborted: bool,
 }
 
-/// What is known of a process beside its own execution.
+/// The circumstances of a process: its place in the plan and the state of the machine.
 #[derive(Clone, Debug)]
-pub struct ProcessContext {
+pub(super) struct ProcessContext {
     pub started: SystemTime,
     pub turn: PlannedProcess,
     /// One of two or more sides that take turns.
@@ -48,7 +48,7 @@ pub struct ProcessContext {
 
 impl CaseRecorder {
     /// A case that has not run, with its record.
-    pub fn new(planned: &PlannedCase) -> (Self, CaseRecord) {
+    pub(super) fn new(planned: &PlannedCase) -> (Self, CaseRecord) {
         let recorder = Self {
             planned: planned.clone(),
             settings: planned.benchmark.settings.clone(),
@@ -64,7 +64,7 @@ impl CaseRecorder {
 
     /// A case that has a record already: what later processes must agree with is taken from there. One that ran and did
     /// not end well stays as it is; one that never ran is free to.
-    pub fn resumed(planned: &PlannedCase, record: &mut CaseRecord) -> Self {
+    pub(super) fn resumed(planned: &PlannedCase, record: &mut CaseRecord) -> Self {
         let (mut recorder, blank) = Self::new(planned);
         if record.processes.is_empty() {
             *record = blank;
@@ -106,20 +106,20 @@ impl CaseRecorder {
     }
 
     /// Tells which devices the machine has.
-    pub fn knows(&mut self, devices: Arc<Devices>) {
+    pub(super) fn knows(&mut self, devices: Arc<Devices>) {
         self.devices = devices;
     }
 
-    pub fn is_aborted(&self) -> bool {
+    pub(super) fn is_aborted(&self) -> bool {
         self.aborted
     }
 
-    pub fn planned(&self) -> &PlannedCase {
+    pub(super) fn planned(&self) -> &PlannedCase {
         &self.planned
     }
 
     /// Settles the case without running it, or any further.
-    pub fn abort(&mut self, record: &mut CaseRecord, outcome: Outcome) {
+    pub(super) fn abort(&mut self, record: &mut CaseRecord, outcome: Outcome) {
         if !self.aborted {
             self.aborted = true;
             record.outcome = outcome;
@@ -127,7 +127,7 @@ impl CaseRecorder {
     }
 
     /// Takes what one process gave.
-    pub fn add(&mut self, record: &mut CaseRecord, execution: &Execution, context: ProcessContext) {
+    pub(super) fn add(&mut self, record: &mut CaseRecord, execution: &Execution, context: ProcessContext) {
         let ProcessContext { started, turn, interleaved, lockstep, after_timeout, conditions } = context;
         let benchmark = self.planned.benchmark.clone();
         let collected = CollectedSamples::of(execution, &benchmark, &self.planned.id.to_string());
@@ -147,7 +147,8 @@ impl CaseRecorder {
             Some(Claim::Refuted(cause)) => {
                 let advice =
                     "let the program name the device that it really used, and fail where it finds none";
-                outcome = Outcome::Invalid { cause, advice: advice.into() };
+                let code = Some(OutcomeCode::RefutedDevice);
+                outcome = Outcome::Invalid { code, cause, advice: advice.into() };
             }
             Some(Claim::Doubtful(what)) if !record.warnings.contains(&what) => record.warnings.push(what),
             Some(Claim::Doubtful(_)) | None => {}
@@ -278,7 +279,7 @@ impl CaseRecorder {
 
     /// Ends the case: summaries, and the outcome where none is known yet. `complete`: every process that was wanted
     /// has had its turn.
-    pub fn finish(&self, record: &mut CaseRecord, complete: bool) {
+    pub(super) fn finish(&self, record: &mut CaseRecord, complete: bool) {
         if !self.aborted {
             record.outcome = if complete { Outcome::Measured } else { not_finished() };
         }
@@ -336,8 +337,9 @@ fn shown_variable((name, value): (&String, &String)) -> (String, String) {
 }
 
 /// A case that is planned and has not ended.
-pub fn not_finished() -> Outcome {
+pub(super) fn not_finished() -> Outcome {
     Outcome::NotRun {
+        code: Some(OutcomeCode::Unfinished),
         cause: "the run ended before this case did".into(),
         advice: "run again, or raise `deadline` in [run]".into(),
     }

@@ -1,17 +1,22 @@
-//! From what was seen of a process to its outcome: one pure function, so that every ending has one meaning.
+//! Classifies the outcome of a process: one pure function, so that every ending has one meaning.
 
-use crate::model::{FailureKind, Outcome, ProcessEnd, ReportedError, Stage, Timing, format_duration};
+use crate::model::{
+    FailureKind, Outcome, OutcomeCode, ProcessEnd, ReportedError, Stage, Timing, format_duration,
+};
 use crate::suite::Benchmark;
 
-use super::executor::{Execution, ExecutionEnd, StopReason};
+use super::executor::{Execution, ExecutionEnd, ShareFault, StopReason};
 use super::lockstep::schedule::TurnFault;
 use super::reported::{self, Meaning};
 use super::samples::CollectedSamples;
-use super::shared_process::ShareFault;
 
-/// What became of one process. The order of the questions is the order of trust: what the kernel says, then what
+/// The outcome of one process. The order of the questions is the order of trust: what the kernel says, then what
 /// the child says, then what is missing.
-pub fn classify(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchmark) -> Outcome {
+pub(super) fn classify(
+    execution: &Execution,
+    collected: &CollectedSamples,
+    benchmark: &Benchmark,
+) -> Outcome {
     stopped(execution, benchmark)
         .or_else(|| not_started(execution, benchmark))
         .or_else(|| killed(execution, benchmark))
@@ -30,10 +35,12 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
             advice: timeout_advice(stage, limit / benchmark.settings.deadline_multiplier.value),
         },
         StopReason::RunDeadline => Outcome::NotRun {
+            code: Some(OutcomeCode::RunDeadline),
             cause: "the run's deadline came while it ran".into(),
             advice: "raise `deadline` in [run], or select less".into(),
         },
         StopReason::Interrupt(signal) => Outcome::NotRun {
+            code: Some(OutcomeCode::Interrupted),
             cause: format!("{} came while it ran", signal_name(signal)),
             advice: "run again".into(),
         },
@@ -46,6 +53,7 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
         StopReason::Turns(fault) => turns_broken(fault),
         StopReason::Share(fault) => not_its_own(fault),
         StopReason::Partner { why } => Outcome::NotRun {
+            code: Some(OutcomeCode::PartnerEnded),
             cause: format!("it took turns with the other side, which {why}"),
             advice: "look at the other side's outcome".into(),
         },
@@ -74,6 +82,7 @@ fn not_its_own(fault: ShareFault) -> Outcome {
     let (cause, advice) = match fault {
         ShareFault::NotReached => {
             return Outcome::NotRun {
+                code: Some(OutcomeCode::SharedProcessFailed),
                 cause: "the process that it shares failed before it came to this case".into(),
                 advice: "look at the benchmark's other cases: one of them failed".into(),
             };
@@ -120,9 +129,10 @@ fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> 
         ExecutionEnd::NotStarted { cause, not_found } => (cause.clone(), *not_found),
         _ => return None,
     };
-    let advice = match not_found {
-        true => format!("check `command` at {}: program and `dir` must exist", benchmark.place),
-        false => format!("check `command` at {}", benchmark.place),
+    let advice = if not_found {
+        format!("check `command` at {}: program and `dir` must exist", benchmark.declared)
+    } else {
+        format!("check `command` at {}", benchmark.declared)
     };
     Some(failed(FailureKind::Spawn, format!("the command could not be started: {cause}"), &advice))
 }
@@ -161,7 +171,7 @@ fn killed(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
     Some(failed(FailureKind::Signal, format!("ended by {}", signal_name(signal)), advice))
 }
 
-/// What the child reported itself.
+/// The error or the skip that the child reported.
 fn said(execution: &Execution, collected: &CollectedSamples) -> Option<Outcome> {
     if let Some(error) = &collected.error {
         let message = first_line(&error.message);
@@ -184,6 +194,7 @@ fn said(execution: &Execution, collected: &CollectedSamples) -> Option<Outcome> 
     }
     let reason = collected.skip.as_ref()?;
     Some(Outcome::Skipped {
+        code: Some(OutcomeCode::Declined),
         cause: first_line(reason),
         advice: "nothing to do if this machine is not meant to run it".into(),
     })
@@ -226,18 +237,21 @@ fn bad_data(execution: &Execution, collected: &CollectedSamples, benchmark: &Ben
     }
     if let Some(message) = &collected.invalid {
         return Some(Outcome::Invalid {
+            code: Some(OutcomeCode::WrongAnswer),
             cause: format!("validation failed: {}", first_line(message)),
             advice: "a wrong answer is not measured: mend the benchmark or the code under it".into(),
         });
     }
     if let Some(metric) = collected.not_finite.first() {
         return Some(Outcome::Invalid {
+            code: Some(OutcomeCode::NotFinite),
             cause: format!("metric `{metric}` has a sample that is not a finite number"),
             advice: "look for a division by zero or an empty timing in the benchmark".into(),
         });
     }
     if let Some((metric, value)) = collected.impossible_time(benchmark) {
         return Some(Outcome::Invalid {
+            code: Some(OutcomeCode::ImpossibleTime),
             cause: format!("metric `{metric}` is {value}: nothing takes that time"),
             advice: "see by hand whether what it measures ran at all".into(),
         });
@@ -299,12 +313,12 @@ fn out_of_memory(cause: String) -> Outcome {
     failed(FailureKind::OutOfMemory, cause, advice)
 }
 
-pub fn failed(kind: FailureKind, cause: String, advice: &str) -> Outcome {
+pub(super) fn failed(kind: FailureKind, cause: String, advice: &str) -> Outcome {
     Outcome::Failed { kind, cause, advice: advice.to_owned() }
 }
 
 /// At most one line of 200 characters, without control characters: causes stand in tables.
-pub fn first_line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(empty)");
     let mut line: String = without_escapes(line).chars().filter(|c| !c.is_control()).collect();
     if let Some((end, _)) = line.char_indices().nth(200) {
@@ -332,7 +346,7 @@ fn without_escapes(text: &str) -> String {
 }
 
 /// `SIGSEGV`, or `signal 37` for those without a name.
-pub fn signal_name(number: i32) -> String {
+pub(super) fn signal_name(number: i32) -> String {
     match nix::sys::signal::Signal::try_from(number) {
         Ok(signal) => signal.as_str().to_owned(),
         Err(_) => format!("signal {number}"),

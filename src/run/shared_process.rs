@@ -2,24 +2,9 @@
 //! had had a process of its own.
 
 use super::environment;
-use super::executor::{Execution, ExecutionEnd, Launch, StopReason};
+use super::executor::{Execution, ExecutionEnd, Launch, ShareFault, StopReason};
 use crate::model::line::Event;
 use crate::model::{Params, ProcessEnd};
-
-/// Why a case of a shared process has no measurement of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShareFault {
-    /// It announced a case that it was not asked for: nothing that it sent can be trusted to be of the right case.
-    Unknown { index: u32, asked: u32 },
-    /// It sent numbers before it had announced a case.
-    BeforeAny,
-    /// It announced this case a second time.
-    Twice,
-    /// It ended well and never announced this case.
-    NeverAnnounced,
-    /// It failed in another case, before it came to this one.
-    NotReached,
-}
 
 impl Launch {
     /// The same process, asked for several points of its benchmark.
@@ -54,7 +39,7 @@ pub fn split_by_case(execution: &Execution, cases: usize) -> Vec<Execution> {
             // Before any case was begun the process has failed, or said why there will be none, for all of them.
             None if parts.last.is_none() && (!ended_well || parts.says_why()) => None,
             None if ended_well => Some(ShareFault::NeverAnnounced),
-            // Not for a fault of its own: whoever ended the run ended it for all.
+            // The end of the run is no fault of the case.
             None if matches!(execution.stopped, Some(StopReason::Interrupt(_) | StopReason::RunDeadline)) => {
                 None
             }
@@ -81,7 +66,7 @@ struct Parts<'a> {
     /// The case that was announced last.
     last: Option<usize>,
     twice: Vec<usize>,
-    /// What makes all of it worthless.
+    /// The fault that makes all of it worthless.
     fault: Option<ShareFault>,
 }
 

@@ -9,7 +9,7 @@ use crate::github::Slug;
 /// `dir:PATH`, `git:BRANCH` or `github:OWNER/REPO@BRANCH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// Named baselines in a folder; a relative path counts from whoever names it.
+    /// Named baselines in a folder; a relative path counts from the folder or file that names it.
     Dir(PathBuf),
     /// A history on a branch of the repository that holds the folder.
     Git(String),
@@ -18,7 +18,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// What to write instead of an address that is none.
+    /// The advice for an address that is none.
     pub const FORMS: &str = "write it as dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH";
 }
 
@@ -51,9 +51,10 @@ impl fmt::Display for Address {
 }
 
 fn checked(branch: &str) -> Result<String, String> {
-    match is_branch(branch) {
-        true => Ok(branch.to_owned()),
-        false => Err(format!("`{}` cannot name a branch", branch.escape_debug())),
+    if is_branch(branch) {
+        Ok(branch.to_owned())
+    } else {
+        Err(format!("`{}` cannot name a branch", branch.escape_debug()))
     }
 }
 

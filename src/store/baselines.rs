@@ -11,8 +11,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::atomic::write_atomically;
 use super::folder::create_ignored_dir;
-use super::read::write_atomically;
 use crate::model::{BaselineName, Fault, Result, RunRecord};
 
 /// A store in a folder, `dir:.gbench`.
@@ -69,7 +69,7 @@ impl Store {
         let text = serde_json::to_vec(record)
             .map_err(|error| Fault::at_path(&path, error, "report this as a defect of gbench-ci"))?;
         create_ignored_dir(&self.root).map_err(fault)?;
-        // Before anything is written: whoever removes the name meanwhile must not take its folder away.
+        // Before anything is written: a process that removes the name meanwhile must not take its folder away.
         let _lock = self.lock()?;
         std::fs::create_dir_all(&folder).map_err(fault)?;
         write_atomically(&path, &text)?;
@@ -91,9 +91,10 @@ impl Store {
             Some(entry) => Ok(entry.path),
             None => {
                 let names = self.names();
-                let next = match names.is_empty() {
-                    true => format!("save one first: `gbench-ci run`, then `gbench-ci baseline save {name}`"),
-                    false => format!("use one of: {}", names.join(", ")),
+                let next = if names.is_empty() {
+                    format!("save one first: `gbench-ci run`, then `gbench-ci baseline save {name}`")
+                } else {
+                    format!("use one of: {}", names.join(", "))
                 };
                 Err(Fault::at(
                     format!("baseline `{name}`"),

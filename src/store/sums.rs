@@ -9,7 +9,7 @@ use crate::model::{Exit, Fault, Result, sha256_hex};
 /// elsewhere, or its run was killed before the end: there is nothing to hold it against.
 ///
 /// Errors: exit code 4.
-pub fn check(record: &Path, bytes: &[u8]) -> Result<()> {
+pub(super) fn check(record: &Path, bytes: &[u8]) -> Result<()> {
     let sums = record.with_file_name(file_name(SUMS));
     let said = match std::fs::read(&sums) {
         Ok(said) => said,
@@ -36,7 +36,7 @@ pub fn check(record: &Path, bytes: &[u8]) -> Result<()> {
             let what = "SHA256SUMS does not name the record that lies beside it";
             Err(Fault::at_path(record, what, next).exits(Exit::Failed))
         }
-        // Somebody's own list of other files.
+        // A user's own list of other files.
         None => Ok(()),
     }
 }

@@ -14,16 +14,17 @@ use super::action::argv;
 use super::benchmark::{FileContext, TIMINGS, read_env, read_id, read_keep_env};
 use super::reader::{FileText, Item, Table};
 use super::settings::Changes;
-use super::sweep::MOST_POINTS;
+use super::sweep::MAX_POINTS;
 use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics};
 use crate::model::{
-    BenchmarkId, Component, Fault, Interleaving, MATCH_FIELDS, Result, Setting, Strictness, near, sha256_hex,
+    BenchmarkId, Budget, Component, Fault, Interleaving, MATCH_FIELDS, Result, Setting, Strictness, near,
+    sha256_hex,
 };
 
 /// The file that is looked for where none is named.
 pub const FILE_NAME: &str = "gbench.toml";
 
-/// Bytes; nobody writes more by hand, and `/dev/zero` is longer still. Read, it takes some hundred times as much memory.
+/// Bytes; no author writes more by hand, and `/dev/zero` is longer still. Read, it takes some hundred times as much memory.
 const LARGEST_FILE: u64 = 4 << 20;
 
 impl Suite {
@@ -53,16 +54,13 @@ impl Suite {
         let (tree, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
             let span = error.span().unwrap_or(0..0);
-            page.fault(
-                span,
-                format!("this is not TOML: {}", error.message()),
-                advice_on_syntax(error.message()),
-            );
+            page.fault(span, format!("this is not TOML: {}", error.message()), SYNTAX);
         }
-        let suite = match errors.is_empty() {
-            true => read_suite(path, text, &page, tree.get_ref(), builtins),
+        let suite = if errors.is_empty() {
+            read_suite(path, text, &page, tree.get_ref(), builtins)
+        } else {
             // What the parser made up to recover would only be complained about again.
-            false => None,
+            None
         };
         match (suite, page.into_fault()) {
             (Some(suite), None) => Ok(suite),
@@ -79,7 +77,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         return Err(Fault::at_path(path, "this is a folder, not a suite file", next));
     }
     let mut bytes = Vec::new();
-    // Without waiting: a FIFO that nobody writes to would be waited for without end.
+    // Without waiting: a FIFO without a writer would be waited for without end.
     let opened = std::fs::File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
     if opened.as_ref().is_ok_and(|file| file.metadata().is_ok_and(|found| found.file_type().is_fifo())) {
         let next = "write it into a file: the paths in it begin at its folder, and a pipe has none";
@@ -103,21 +101,15 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
+/// The parser says what it expected as a sentence only, so that one advice serves for every mistake.
+const SYNTAX: &str = "write `key = value`: each key once, text in \"quotes\", every quote and bracket closed";
+
 fn no_benchmark(path: &Path) -> Fault {
     Fault::at_path(
         path,
         "the suite file has no benchmark",
         "add a `[[benchmark]]` with an `id` and a `command`, or run `gbench-ci init --force`",
     )
-}
-
-fn advice_on_syntax(message: &str) -> &'static str {
-    match message {
-        message if message.contains("duplicate key") => "keep one of the two",
-        message if message.contains("unclosed") => "close it on the same line, or before the next key",
-        message if message.contains("string") => "put text between quotes: \"text\"",
-        _ => "mend the line: `key = value`, with text in \"quotes\"",
-    }
 }
 
 fn read_suite(
@@ -150,14 +142,14 @@ fn read_suite(
         env,
         keep_env,
         rules,
-        budget: MOST_POINTS,
+        budget: MAX_POINTS,
     };
     let list = root.take("benchmark");
     let entries = list.and_then(|item| item.list("`[[benchmark]]` with two brackets")).unwrap_or_default();
-    if let Some(beyond) = entries.get(MOST_POINTS) {
+    if let Some(beyond) = entries.get(MAX_POINTS) {
         let what = format!(
-            "this is benchmark {} of {}; a file may make {MOST_POINTS} cases",
-            MOST_POINTS + 1,
+            "this is benchmark {} of {}; a file may make {MAX_POINTS} cases",
+            MAX_POINTS + 1,
             entries.len()
         );
         beyond.fault(what, "write a `matrix` for what varies, or several files");
@@ -237,7 +229,7 @@ fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
     set(&mut gate.alpha, table.take("alpha"), chance);
     set(&mut gate.alpha_improved, table.take("alpha_improved"), chance);
     set(&mut gate.rounds, table.take("rounds"), |item| item.whole(4..=10_000).map(|rounds| rounds as u32));
-    set(&mut gate.budget, table.take("budget"), Item::seconds);
+    set(&mut gate.budget, table.take("budget"), |item| item.seconds().map(Budget::from_seconds));
     set(&mut gate.controls, table.take("controls"), |item| item.whole(0..=1000).map(|cases| cases as u32));
     set(&mut gate.interleaving, table.take("way"), |item| {
         item.word(&Interleaving::ALL.map(|way| (way.word(), way)))
@@ -323,7 +315,7 @@ mod tests {
         let path = Path::new("gbench.toml");
         for text in [format!("\u{feff}{LEAST}"), LEAST.replace('\n', "\r\n")] {
             let suite = Suite::parse(path, &text, &[]).unwrap();
-            assert_eq!(suite.benchmarks[0].place, "gbench.toml:1");
+            assert_eq!(suite.benchmarks[0].declared.to_string(), "gbench.toml:1");
         }
     }
 

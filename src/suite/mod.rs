@@ -1,4 +1,4 @@
-//! What can be measured: `gbench.toml` and the built-in suite become one [`Suite`].
+//! The suite, which says what can be measured: `gbench.toml` and the built-in suite become one [`Suite`].
 
 mod action;
 mod benchmark;
@@ -17,6 +17,7 @@ mod template;
 pub mod words;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 pub use self::environment::{Environment, PREFIX};
@@ -26,8 +27,8 @@ pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;
 pub use crate::model::Strictness;
 use crate::model::{
-    BenchmarkId, Better, Component, Interleaving, Kind, MetricDeclaration, Origin, Params, Setting, Settings,
-    Timing,
+    BenchmarkId, Better, Budget, Component, Interleaving, Kind, MetricDeclaration, Origin, Params, Setting,
+    Settings, Timing,
 };
 
 /// Everything a suite file says, checked; or the built-in suite.
@@ -74,8 +75,7 @@ pub enum Source {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benchmark {
     pub id: BenchmarkId,
-    /// `gbench.toml:12`, or `built-in`.
-    pub place: String,
+    pub declared: Declared,
     pub description: String,
     pub components: Vec<Component>,
     pub kind: Kind,
@@ -102,7 +102,27 @@ pub struct Benchmark {
     pub settings: Settings,
 }
 
-/// What a child process is.
+/// Where a benchmark is declared; shown as `gbench.toml:12`, or `built-in`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Declared {
+    BuiltIn,
+    /// The name of the suite file without its folder, and a line from 1.
+    At {
+        file: String,
+        line: usize,
+    },
+}
+
+impl fmt::Display for Declared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Declared::BuiltIn => f.write_str("built-in"),
+            Declared::At { file, line } => write!(f, "{file}:{line}"),
+        }
+    }
+}
+
+/// The program that a child process runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Program and arguments; `{name}` stands for a parameter's value, `{{` and `}}` for braces.
@@ -135,7 +155,7 @@ pub struct Build {
     pub dir: PathBuf,
 }
 
-/// What must be there before anything is started.
+/// Requirements that are checked before anything is started.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Requires {
     /// Names looked up on PATH, or paths.
@@ -190,7 +210,7 @@ pub struct Gate {
     /// Most rounds of a comparison of two commits.
     pub rounds: Setting<u32>,
     /// Seconds that the rounds may take; 0: until all is decided.
-    pub budget: Setting<f64>,
+    pub budget: Setting<Budget>,
     /// Cases of the base that are measured against themselves.
     pub controls: Setting<u32>,
     pub interleaving: Setting<Interleaving>,
@@ -202,7 +222,7 @@ pub struct Gate {
     pub failed_fails: Setting<bool>,
     /// Stored sessions that a comparison of different runs needs before it may be green; 0: none.
     pub sessions: Setting<u32>,
-    /// Files of the repository that the suite measures, as globs from its root; empty: nobody has said.
+    /// Files of the repository that the suite measures, as globs from its root; empty: not declared.
     pub paths: Setting<Vec<String>>,
     /// Field of the match key to strictness; fields that are not named keep their default.
     pub match_key: BTreeMap<String, Setting<Strictness>>,
@@ -214,7 +234,7 @@ impl Default for Gate {
             alpha: Setting::default(0.05),
             alpha_improved: Setting::default(0.05),
             rounds: Setting::default(40),
-            budget: Setting::default(0.0),
+            budget: Setting::default(Budget::UNLIMITED),
             controls: Setting::default(5),
             interleaving: Setting::default(Interleaving::Alternating),
             watch: Setting::default(true),
@@ -260,7 +280,7 @@ impl Benchmark {
     pub fn new(id: BenchmarkId, action: Action, dir: PathBuf) -> Self {
         Self {
             id,
-            place: "built-in".into(),
+            declared: Declared::BuiltIn,
             description: String::new(),
             components: Vec::new(),
             kind: Kind::default(),

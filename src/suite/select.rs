@@ -15,7 +15,7 @@ pub struct Registry {
     pub builtin: Suite,
 }
 
-/// What the selection flags say. Within one field any value will do; the fields narrow each other.
+/// The selection flags. Within one field any value will do; the fields narrow each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
     /// Globs over ids, in the order in which they are to run; one without `/` also matches a name alone.
@@ -125,7 +125,7 @@ impl Registry {
         Ok(Suite { benchmarks, ..suite.clone() })
     }
 
-    /// What `--benchmark`, `--suite` or, without these, `--component` name; the whole suite if none is given.
+    /// The benchmarks that `--benchmark`, `--suite` or, without these, `--component` name; the whole suite if none is given.
     fn named(&self, selection: &Selection) -> Result<Vec<&Benchmark>> {
         let mut chosen: Vec<&Benchmark> = Vec::new();
         if !selection.benchmarks.is_empty() {
@@ -152,9 +152,10 @@ impl Registry {
                 let what = format!("no suite is called `{wanted}`");
                 let is_benchmark =
                     |benchmark: &Benchmark| benchmark.id.as_str() == wanted || benchmark.id.name() == wanted;
-                let next = match self.all().any(is_benchmark) {
-                    true => format!("`{wanted}` is a benchmark: write `--benchmark {wanted}`"),
-                    false => advise(wanted, &known),
+                let next = if self.all().any(is_benchmark) {
+                    format!("`{wanted}` is a benchmark: write `--benchmark {wanted}`")
+                } else {
+                    advise(wanted, &known)
                 };
                 return Err(Fault::at_flag(format!("--suite {wanted}"), what, next));
             }
@@ -165,7 +166,7 @@ impl Registry {
         Ok(chosen)
     }
 
-    /// What a glob means: the file's benchmarks; the built-in ones if it names their suite, or if it fits
+    /// The benchmarks of a glob: the file's benchmarks; the built-in ones if it names their suite, or if it fits
     /// none of the file's. `*` in a folder with a file thus means the file, as no glob at all does.
     fn matching(&self, pattern: &str) -> Result<Vec<&Benchmark>> {
         let flag = format!("--benchmark {pattern}");
@@ -177,7 +178,7 @@ impl Registry {
         if found.is_empty() { Err(self.unknown(&flag, pattern)) } else { Ok(found) }
     }
 
-    /// What `--component` alone means: what the file declares, else what the file has, else the built-in
+    /// The benchmarks of `--component` alone: what the file declares, else what the file has, else the built-in
     /// members that exercise it.
     fn defaults_of(&self, component: Component) -> Result<Vec<&Benchmark>> {
         let declared = self.file.as_ref().and_then(|suite| suite.components.get(&component));
@@ -210,9 +211,10 @@ impl Registry {
         let Some(wanted) = selection.tags.iter().find(|tag| !known.contains(&tag.as_str())) else {
             return Ok(());
         };
-        let next = match known.is_empty() {
-            true => format!("give a benchmark `tags = [\"{wanted}\"]`"),
-            false => advise(wanted, &known),
+        let next = if known.is_empty() {
+            format!("give a benchmark `tags = [\"{wanted}\"]`")
+        } else {
+            advise(wanted, &known)
         };
         Err(Fault::at_flag(format!("--tag {wanted}"), format!("no benchmark is tagged `{wanted}`"), next))
     }
@@ -227,7 +229,7 @@ impl Registry {
         Fault::at_flag(flag, "no benchmark is called so", next)
     }
 
-    /// What to write where the name is that of a suite, a component or a tag.
+    /// The advice where the name is that of a suite, a component or a tag.
     fn other_flag(&self, flag: &str, name: &str) -> Option<String> {
         let is_suite = self.all().any(|benchmark| benchmark.id.suite() == name);
         let is_component = Component::ALL.into_iter().any(|(_, word)| word == name);
@@ -262,7 +264,7 @@ fn glob(flag: &str, pattern: &str) -> Result<GlobMatcher> {
         .map_err(|error| Fault::at_flag(flag, format!("this is no glob: {}", error.kind()), next))
 }
 
-/// What a glob fits, for other names than those of benchmarks. Errors: what is no glob, at `flag`.
+/// The matcher of a glob, for other names than those of benchmarks. Errors: what is no glob, at `flag`.
 pub fn fitting(flag: &str, pattern: &str) -> Result<impl Fn(&str) -> bool + use<>> {
     let glob = glob(flag, pattern)?;
     Ok(move |name: &str| glob.is_match(name))
@@ -276,13 +278,14 @@ fn matches(glob: &GlobMatcher, benchmark: &Benchmark) -> bool {
 fn narrow(chosen: &mut Vec<&Benchmark>, flag: &str, keep: impl Fn(&Benchmark) -> bool) -> Result<()> {
     let before: Vec<_> = chosen.iter().map(|benchmark| benchmark.id.as_str().to_owned()).collect();
     chosen.retain(|benchmark| keep(benchmark));
-    match chosen.is_empty() && !before.is_empty() {
-        true => Err(Fault::at_flag(
+    if chosen.is_empty() && !before.is_empty() {
+        Err(Fault::at_flag(
             flag,
             format!("this leaves nothing of {}", listed(&before)),
             "loosen this flag or the ones beside it; `gbench-ci list` shows what there is",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -295,9 +298,10 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
         names.sort();
         names.dedup();
         if !names.contains(&name.as_str()) {
-            let next = match names.is_empty() {
-                true => "take the flag out: what is selected has no parameters".to_owned(),
-                false => advise(name, &names),
+            let next = if names.is_empty() {
+                "take the flag out: what is selected has no parameters".to_owned()
+            } else {
+                advise(name, &names)
             };
             return Err(Fault::at_flag(flag, format!("no parameter is called `{name}`"), next));
         }

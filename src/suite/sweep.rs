@@ -8,13 +8,14 @@ use toml::de::DeValue;
 
 use super::reader::{FileText, Item, Table};
 use super::template::find_word;
-use super::words::{advise, counted, listed};
+use super::words::{advise, listed};
+use crate::model::text::count;
 use crate::model::{ParamValue, Params, near};
 
-/// Most combinations that one file may make: beyond it somebody crossed what they meant to zip.
-pub(super) const MOST_POINTS: usize = 100_000;
+/// Most combinations that one file may make: beyond it the author most likely crossed what should be zipped.
+pub(super) const MAX_POINTS: usize = 100_000;
 
-/// What `matrix`, `zip` and `where` of one benchmark come to.
+/// The combinations of `matrix`, `zip` and `where` of one benchmark.
 pub(super) struct Sweep {
     /// Sorted; also those whose values could not be read, so that one mistake is not reported twice.
     pub names: Vec<String>,
@@ -55,7 +56,7 @@ pub(super) fn sweep(
         let many = combinations.map_or("more than a machine can count".into(), |count| count.to_string());
         page.fault(
             span,
-            format!("the parameters make {many} combinations; a file may hold {MOST_POINTS}"),
+            format!("the parameters make {many} combinations; a file may hold {MAX_POINTS}"),
             "shorten the lists, or move lists that belong together from `matrix` to `zip`",
         );
         return Sweep { names, points: vec![Params::new()], excluded: 0 };
@@ -176,7 +177,7 @@ fn zipped<'t>(table: &Table<'t>, names: &mut Vec<&'t str>) -> Option<Axis> {
     for (item, values) in columns {
         let values = values?;
         if values.len() != length {
-            let (has, has_first) = (counted(values.len(), "value"), counted(length, "value"));
+            let (has, has_first) = (count(values.len(), "value"), count(length, "value"));
             let what = format!("`{}` has {has} and `{}` has {has_first}", item.key, first.key);
             item.fault(what, "give the lists of `zip` equal lengths, or move one to `matrix`");
             return None;
@@ -348,7 +349,7 @@ mod tests {
     fn a_grid_beyond_the_budget_is_refused_before_it_is_built() {
         let list = (0..1000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
         let text = format!("matrix = {{a = [{list}], b = [{list}], c = [{list}]}}");
-        let (points, _, faults) = read(&text, MOST_POINTS);
+        let (points, _, faults) = read(&text, MAX_POINTS);
         assert_eq!(points.len(), 1);
         assert_eq!(faults, ["the parameters make 1000000000 combinations; a file may hold 100000"]);
     }

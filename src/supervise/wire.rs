@@ -1,4 +1,4 @@
-//! What gate and supervisor say to each other over their socket: one JSON line each way, then signals of intent.
+//! The messages of gate and supervisor over their socket: one JSON line each way, then signals of intent.
 //!
 //! gate -> supervisor: an [`Assignment`] line, then `env_bytes` bytes of `KEY=VALUE\0`; later the byte
 //! [`STOP`] (SIGTERM, grace, SIGKILL) or [`KILL`] (at once). End of file means that the gate is gone: kill at once.
@@ -15,7 +15,7 @@ pub const ARGUMENT: &str = "__supervise";
 pub const STOP: u8 = b'T';
 pub const KILL: u8 = b'K';
 
-/// What to start.
+/// The process to start.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Assignment {
     pub argv: Vec<String>,
@@ -63,11 +63,11 @@ mod bytes {
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
         path.as_os_str().as_bytes().serialize(serializer)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
         Ok(OsString::from_vec(Vec::deserialize(deserializer)?).into())
     }
 }
@@ -80,11 +80,13 @@ mod bytes_if_any {
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub fn serialize<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
         path.as_ref().map(|path| path.as_os_str().as_bytes()).serialize(serializer)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<PathBuf>, D::Error> {
         let bytes: Option<Vec<u8>> = Option::deserialize(deserializer)?;
         Ok(bytes.map(|bytes| OsString::from_vec(bytes).into()))
     }

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-/// Stands in front of a non-finite literal once it is made a string; nobody's text begins so.
+/// Stands in front of a non-finite literal once it is made a string; no real text begins so.
 const MARK: &str = "\u{7f}non-finite:";
 
 /// A text that serde_json can read, and how its columns relate to the original's.
@@ -17,7 +17,7 @@ pub(super) struct Quoted {
 
 impl Quoted {
     /// Maps a column of the changed text to the original's.
-    pub fn column_before(&self, column: usize) -> usize {
+    pub(super) fn column_before(&self, column: usize) -> usize {
         // The mark and two quotation marks were added for each literal.
         const GROWTH: usize = MARK.len() + 2;
         let mut shift = 0;

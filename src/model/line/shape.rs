@@ -13,7 +13,7 @@ pub(super) struct Field {
     pub required: bool,
 }
 
-/// What a key's value looks like.
+/// The form of a key's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Text,
@@ -32,7 +32,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub fn wanted(self) -> &'static str {
+    pub(super) fn wanted(self) -> &'static str {
         match self {
             Form::Text => "text",
             Form::Flag => "true or false",
@@ -49,8 +49,8 @@ impl Form {
         }
     }
 
-    /// Looks at the outside only: what is in a list or an object is checked by whoever walks it.
-    pub fn allows(self, value: &Value) -> bool {
+    /// Looks at the outside only: what is in a list or an object is checked by the caller that walks it.
+    pub(super) fn allows(self, value: &Value) -> bool {
         match self {
             Form::Text => value.is_string(),
             Form::Flag => value.is_boolean(),

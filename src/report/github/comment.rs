@@ -8,10 +8,10 @@ use super::links::{files_of_the_job, footer, whole_report};
 use super::machine::{MachineSection, counts, fill};
 use super::reproduce::{LocalCommand, local_command, with_ci_advice};
 use crate::compare::{Conclusion, Group, Merged, Verdict, VerdictDocument};
+use crate::model::text::{capitalized, count};
 use crate::report::layout::escape::markdown_block;
 use crate::report::layout::markdown::details;
 
-use crate::report::layout::words::{capitalized, plural};
 use crate::report::verdict::status::{conclusion_sign, conclusion_word, counts_text};
 use crate::report::verdict::view::VerdictView;
 
@@ -24,7 +24,7 @@ const FOR_WORDS: usize = 4000;
 /// Warnings that are shown before the rest is only counted.
 const MOST_WARNINGS: usize = 12;
 
-/// What a page begins with, and how much of it there may be.
+/// The opening of a page, and its limits.
 pub(super) struct Layout {
     pub opening: String,
     /// Bytes.
@@ -75,10 +75,10 @@ pub(super) fn answer(merged: &Merged, context: &PublishContext) -> String {
         [only] => counts(&VerdictView::new(&only.verdict), &only.label),
         groups => {
             let rows: u32 = merged.counts.values().sum();
-            let machines = plural(groups.len(), "machine");
+            let machines = count(groups.len(), "machine");
             let counts = counts_text(&merged.counts);
             let colon = if counts.is_empty() { "" } else { ": " };
-            format!("{} on {machines}{colon}{counts}.", plural(rows as usize, "row"))
+            format!("{} on {machines}{colon}{counts}.", count(rows as usize, "row"))
         }
     };
     let end = if counts.is_empty() { "" } else { "\n\n" };
@@ -120,7 +120,7 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: Layout) ->
     }
     let unseen = merged.groups.len() - sections.len();
     if unseen > 0 {
-        page += &format!("{} without a section here: see {more}.\n\n", plural(unseen, "machine"));
+        page += &format!("{} without a section here: see {more}.\n\n", count(unseen, "machine"));
     }
     page += &warnings;
     page += &again;
@@ -139,9 +139,12 @@ pub(super) fn folds(merged: &Merged, context: &PublishContext, limit: usize) -> 
     let mut sections = sections(merged, &digests, &more, &mut budget);
     fold(&mut sections, usize::MAX, &commands_below(merged, context), &more, &mut budget);
     let alone = merged.groups.len() == 1;
-    let part = |section: &MachineSection| match alone || section.folded.is_empty() {
-        true => section.folded.clone(),
-        false => format!("#### {}\n\n{}\n", prose(&section.group.label, 200), section.folded),
+    let part = |section: &MachineSection| {
+        if alone || section.folded.is_empty() {
+            section.folded.clone()
+        } else {
+            format!("#### {}\n\n{}\n", prose(&section.group.label, 200), section.folded)
+        }
     };
     sections.iter().map(part).collect()
 }
@@ -217,7 +220,7 @@ fn warnings(merged: &Merged, more: &str, budget: &mut ByteBudget) -> String {
     let items: Vec<String> = texts.iter().take(MOST_WARNINGS).map_while(item).collect();
     let rest = match texts.len() - items.len() {
         0 => String::new(),
-        rest => format!("- {} in {more}\n", plural(rest, "further warning")),
+        rest => format!("- {} in {more}\n", count(rest, "further warning")),
     };
     format!("**Warnings**\n\n{}{rest}\n", items.concat())
 }
@@ -226,9 +229,10 @@ fn warnings(merged: &Merged, more: &str, budget: &mut ByteBudget) -> String {
 fn again(merged: &Merged, context: &PublishContext) -> String {
     let Some((what, command)) = command(merged, context) else { return String::new() };
     let block = markdown_block("sh", &command);
-    match is_all_green(merged) {
-        true => format!("{}\n", details(&what, &block)),
-        false => format!("**{what}**\n\n{block}\n"),
+    if is_all_green(merged) {
+        format!("{}\n", details(&what, &block))
+    } else {
+        format!("**{what}**\n\n{block}\n")
     }
 }
 
@@ -238,18 +242,19 @@ fn command(merged: &Merged, context: &PublishContext) -> Option<(String, String)
         return Some((words, command));
     }
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
-    // What a stranger's job calls a command is not put into anyone's shell.
+    // A command that an unverified job wrote is not shown: a reader might paste it.
     let own = Some(verdict.reproduce.clone()).filter(|_| merged.groups.len() == 1 && !context.unverified);
     Some((VerdictView::new(verdict).again().into(), own.filter(short_enough)?))
 }
 
 fn commands_below(merged: &Merged, context: &PublishContext) -> Commands {
-    match context.unverified {
-        true => Commands::Hidden,
-        false => Commands::But {
+    if context.unverified {
+        Commands::Hidden
+    } else {
+        Commands::But {
             above: command(merged, context).map(|(_, command)| command),
             files: files_of_the_job(context),
-        },
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::budget::{ByteBudget, ShortNames, prose};
 use super::table::{Shape, Width};
 use crate::compare::{Conclusion, Difference, Group, Verdict};
+use crate::model::text::count;
 use crate::report::verdict::markdown::{MOST_NAMED, NoteStyle, Notes, differences};
 
-use crate::report::layout::words::plural;
 use crate::report::verdict::method::certified;
 use crate::report::verdict::status::{conclusion_sign, conclusion_word};
 use crate::report::verdict::view::{RowView, VerdictView};
@@ -28,7 +28,7 @@ const MOST_NOTES: usize = 20;
 /// Fewer bytes than any row has.
 const LEAST_ROW: usize = 30;
 
-/// What a table needs beside its rows.
+/// Bytes of a table beside its rows.
 const AROUND_A_TABLE: usize = 400;
 
 pub(super) struct MachineSection<'a> {
@@ -39,7 +39,7 @@ pub(super) struct MachineSection<'a> {
     head: String,
     /// Differences that forbid the comparison.
     strict: String,
-    /// What changed or could not be decided, the gravest first; and each as a row, as far as there is room.
+    /// Rows that changed or are undecided, most severe first; and each as text, as far as there is room.
     changed: Vec<&'a RowView<'a>>,
     rows: Vec<String>,
     /// By columns.
@@ -63,11 +63,10 @@ impl<'a> MachineSection<'a> {
         let changed: Vec<&RowView> = digest.groups.iter().flat_map(|group| &group.lines).collect();
         let strict: Vec<&Difference> =
             group.verdict.differences.iter().filter(|field| field.strict).collect();
-        let strict = match strict.is_empty() {
-            true => String::new(),
-            false => {
-                budget.fit(format!("Differs, and must agree for a comparison:\n\n{}\n", differences(&strict)))
-            }
+        let strict = if strict.is_empty() {
+            String::new()
+        } else {
+            budget.fit(format!("Differs, and must agree for a comparison:\n\n{}\n", differences(&strict)))
         };
         Some(Self {
             group,
@@ -121,13 +120,10 @@ impl<'a> MachineSection<'a> {
         let left_out = self.rows.iter().filter(|row| row.is_empty()).count();
         if left_out > 0 {
             let verb = if left_out == 1 { "is" } else { "are" };
-            text += &format!("\n{} {verb} in {more}.\n", plural(left_out, "further row"));
+            text += &format!("\n{} {verb} in {more}.\n", count(left_out, "further row"));
         }
         text += &self.notes;
-        match text.is_empty() {
-            true => text,
-            false => text.trim_end_matches('\n').to_owned() + "\n\n",
-        }
+        if text.is_empty() { text } else { text.trim_end_matches('\n').to_owned() + "\n\n" }
     }
 }
 
@@ -195,8 +191,9 @@ pub(super) fn counts(digest: &VerdictView, label: &str) -> String {
         (true, _) | (_, Conclusion::Incomparable) => String::new(),
         _ => format!(" Measured on {}.", place.join(", ")),
     };
-    match document.rows.is_empty() {
-        true => place.trim_start().to_owned(),
-        false => format!("{}{certified}.{place}", prose(&digest.counts(), 400)),
+    if document.rows.is_empty() {
+        place.trim_start().to_owned()
+    } else {
+        format!("{}{certified}.{place}", prose(&digest.counts(), 400))
     }
 }

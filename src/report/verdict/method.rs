@@ -2,15 +2,15 @@
 
 use crate::compare::{Conclusion, RoundsMethod, Row, SerialCorrelation, Verdict, VerdictDocument};
 use crate::model::Interleaving;
-use crate::report::layout::number::{distinct, fine, percent, signed_percent};
-use crate::report::layout::words::plural;
+use crate::model::text::{count, percent};
+use crate::report::layout::number::{distinct, signed_percent};
 
 /// How both sides were measured, for a reader who has never heard of rounds.
 pub fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let used = distinct(sequences(document).map(|sequence| f64::from(sequence.rounds)));
     let used = match used.as_slice() {
         [] => "no round".to_owned(),
-        [one] => plural(*one as usize, "round"),
+        [one] => count(*one as usize, "round"),
         [least, .., most] => format!("{least} to {most} rounds"),
     };
     let way = match rounds.way {
@@ -29,7 +29,7 @@ pub fn sureness(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let candidates = rounds.candidates as usize;
     let share = match candidates {
         1 => "for 1 suspect".to_owned(),
-        _ => format!("{} share it", plural(candidates, "suspect")),
+        _ => format!("{} share it", count(candidates, "suspect")),
     };
     format!(
         "the chance of any false red in the whole suite is {} at most ({share}), of any false \"improved\" {}",
@@ -65,8 +65,8 @@ pub fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
          medians; ± below the rounds says how much the change differs from round to round. Of a change, plus is worse \
          and minus is better; the range holds it with {sure}, taken row by row.",
         document.method.rule,
-        plural(rounds.screen_rounds as usize, "round"),
-        plural(candidates, "suspect"),
+        count(rounds.screen_rounds as usize, "round"),
+        count(candidates, "suspect"),
     )
 }
 
@@ -94,11 +94,11 @@ pub fn checks(rounds: &RoundsMethod) -> Vec<String> {
     let controls = match (rounds.controls as usize, flagged) {
         (0, _) => "the base compared with itself: not measured".to_owned(),
         (controls, 0) => {
-            format!("the base compared with itself: {}, none of them changed", plural(controls, "row"))
+            format!("the base compared with itself: {}, none of them changed", count(controls, "row"))
         }
         (controls, _) => format!(
             "the base compared with itself: {flagged} of {} changed ({}), which cannot be, so no red is believed",
-            plural(controls, "row"),
+            count(controls, "row"),
             rounds.flagged_controls.join(", ")
         ),
     };
@@ -123,8 +123,8 @@ pub fn certified<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
 fn span(values: impl Iterator<Item = f64>) -> String {
     match distinct(values).as_slice() {
         [] => "the target".into(),
-        [one] => fine(*one),
-        [least, .., most] => format!("{} to {}", fine(*least), fine(*most)),
+        [one] => percent(*one),
+        [least, .., most] => format!("{} to {}", percent(*least), percent(*most)),
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json_path::{JsonPath, LocatedNode, PathElement};
 use super::Odd;
 
 /// Keys by which tools name what an entry is about.
-pub const NAMES: [&str; 15] = [
+pub(super) const NAMES: [&str; 15] = [
     "name",
     "benchmark",
     "bench",
@@ -31,7 +31,7 @@ pub const NAMES: [&str; 15] = [
 ];
 
 /// The texts that the path selects in a document, or in the lines of JSON lines.
-pub fn texts(path: &str, text: &str) -> Result<Vec<String>, Odd> {
+pub(super) fn texts(path: &str, text: &str) -> Result<Vec<String>, Odd> {
     let parsed = JsonPath::parse(path).map_err(|error| Odd::Unreadable(error.to_string()))?;
     let documents: Result<Vec<Value>, _> = match serde_json::from_str(text) {
         Ok(document) => Ok(vec![document]),
@@ -128,9 +128,10 @@ fn one_meaning(path: &str, found: &[Match<'_>]) -> Result<(), Odd> {
 /// A path that takes the entries of one name alone, where the path has a list to filter.
 fn with_filter(path: &str, key: &str, name: &str) -> String {
     let name = name.trim_matches('`').replace('\'', "\\\\'");
-    match path.contains("[*]") {
-        true => path.replacen("[*]", &format!("[?@.{key} == '{name}']"), 1),
-        false => format!("$.list[?@.{key} == '{name}'].number"),
+    if path.contains("[*]") {
+        path.replacen("[*]", &format!("[?@.{key} == '{name}']"), 1)
+    } else {
+        format!("$.list[?@.{key} == '{name}'].number")
     }
 }
 
@@ -144,7 +145,7 @@ fn short(name: &str) -> String {
     }
 }
 
-/// What well-known tools write beside the numbers of a run that failed.
+/// Keys that well-known tools write beside the numbers of a run that failed.
 fn failure(entry: &Map<String, Value>) -> Option<String> {
     // Google Benchmark.
     for key in ["error_occurred", "skipped"] {

@@ -6,14 +6,14 @@
 //! head    --##  ##--  --##  ##--      - waiting for its turn
 //! ```
 //!
-//! Why it is fair: the whole order is a function of the round's one fair coin, and the size of a block depends on both
+//! Why it is fair: the whole order is a function of the one random order of the round, and the size of a block depends on both
 //! sides alike. Exchanging the names of two equal sides therefore changes nothing but the sign of their difference,
 //! which is all that the rule asks for. Why the order is turned round after every pair (A B, B A, A B, ...) and not
-//! by a coin for each: whatever drifts steadily over an even number of pairs then cancels exactly, not on average.
+//! at random for each: whatever drifts steadily over an even number of pairs then cancels exactly, not on average.
 //!
-//! Why blocks of this size: at most [`MOST_BLOCKS`] a side, as more would only cost more switches, and none shorter than
-//! [`LEAST_SECONDS`] where that can be had: the first iteration after a switch finds cold caches and a sleeping core,
-//! and must stay a small share of its block. Before the first pair nobody knows how long an iteration takes, so that
+//! Why blocks of this size: at most [`MAX_BLOCKS`] a side, as more would only cost more switches, and none shorter than
+//! [`MIN_SECONDS`] where that can be had: the first iteration after a switch finds cold caches and a sleeping core,
+//! and must stay a small share of its block. Before the first pair the time of an iteration is unknown, so that
 //! the first block is a sixth of the whole; the later ones go by the slower side of what was seen.
 
 use std::time::Instant;
@@ -21,23 +21,23 @@ use std::time::Instant;
 use crate::suite::Benchmark;
 
 /// Blocks that a side's iterations are cut into at most. Even, for the sake of drift.
-pub const MOST_BLOCKS: u32 = 6;
-/// What a block lasts at least, unless a side has no more to do.
-pub const LEAST_SECONDS: f64 = 0.010;
+pub(crate) const MAX_BLOCKS: u32 = 6;
+/// Seconds that a block lasts at least, unless a side has no more to do.
+pub(crate) const MIN_SECONDS: f64 = 0.010;
 
 /// How a pair of processes takes turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turns {
-    /// The round's coin: which of the two launches has the first block, 0 or 1.
+    /// By the random order of the round: which of the two launches has the first block, 0 or 1.
     pub first: usize,
-    /// What each side measures in all.
+    /// Iterations that each side measures in all.
     pub iterations: u32,
     /// Seconds that each side measures for instead; 0: by iterations.
     pub duration: f64,
 }
 
 impl Turns {
-    /// As the benchmark's settings ask for. `head_first`: how the round's coin fell, where head is the second launch.
+    /// As the benchmark's settings ask for. `head_first`: the random order of the round, where head is the second launch.
     pub fn of(benchmark: &Benchmark, head_first: bool) -> Self {
         let settings = &benchmark.settings;
         Self {
@@ -67,9 +67,9 @@ pub enum TurnFault {
     LeftEarly,
 }
 
-/// What is to be done next.
+/// The next step of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextTurn {
+pub(crate) enum NextTurn {
     Wait,
     Give {
         side: usize,
@@ -80,7 +80,7 @@ pub enum NextTurn {
 }
 
 /// The token that goes to and fro.
-pub struct TurnToken {
+pub(crate) struct TurnToken {
     turns: Turns,
     /// Pairs that were begun.
     pairs: u32,
@@ -101,14 +101,14 @@ struct Half {
 }
 
 impl TurnToken {
-    pub fn new(turns: Turns) -> Self {
+    pub(crate) fn new(turns: Turns) -> Self {
         let left = turns.iterations.max(1);
         let turns = Turns { first: turns.first.min(1), ..turns };
         Self { turns, pairs: 0, left, sides: Default::default(), holder: None, second: None, finished: false }
     }
 
     /// A side is ready, or gives its turn back.
-    pub fn on_yield(&mut self, side: usize, now: Instant) -> Result<(), TurnFault> {
+    pub(crate) fn on_yield(&mut self, side: usize, now: Instant) -> Result<(), TurnFault> {
         let half = &mut self.sides[side];
         if self.finished || half.waiting {
             return Err(TurnFault::NotItsTurn);
@@ -124,7 +124,7 @@ impl TurnToken {
         Ok(())
     }
 
-    pub fn next(&mut self, now: Instant) -> NextTurn {
+    pub(crate) fn next(&mut self, now: Instant) -> NextTurn {
         if self.finished || self.holder.is_some() || self.sides.iter().any(|half| !half.waiting) {
             return NextTurn::Wait;
         }
@@ -150,29 +150,30 @@ impl TurnToken {
     }
 
     /// True where it is ready and the other is not, or has the turn.
-    pub fn is_waiting(&self, side: usize) -> bool {
+    pub(crate) fn is_waiting(&self, side: usize) -> bool {
         self.sides[side].waiting
     }
 
     /// True once it has had a turn.
-    pub fn has_begun(&self, side: usize) -> bool {
+    pub(crate) fn has_begun(&self, side: usize) -> bool {
         self.sides[side].has_begun
     }
 
     /// True once both have had all their turns.
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.finished
     }
 
-    pub fn into_blocks(self) -> [Vec<Block>; 2] {
+    pub(crate) fn into_blocks(self) -> [Vec<Block>; 2] {
         self.sides.map(|half| half.blocks)
     }
 
     fn is_enough(&self) -> bool {
-        match self.turns.duration > 0.0 {
+        if self.turns.duration > 0.0 {
             // The faster side decides; the slower one has then measured for longer.
-            true => self.sides.iter().all(|half| seconds(half) >= self.turns.duration),
-            false => self.left == 0,
+            self.sides.iter().all(|half| seconds(half) >= self.turns.duration)
+        } else {
+            self.left == 0
         }
     }
 
@@ -180,13 +181,10 @@ impl TurnToken {
     fn size(&self) -> u32 {
         let pace = self.sides.iter().map(seconds_per_iteration).fold(0.0, f64::max);
         if self.pairs == 0 {
-            return match self.turns.duration > 0.0 {
-                true => 1,
-                false => self.left.div_ceil(MOST_BLOCKS),
-            };
+            return if self.turns.duration > 0.0 { 1 } else { self.left.div_ceil(MAX_BLOCKS) };
         }
         if self.turns.duration > 0.0 {
-            let block = (self.turns.duration / f64::from(MOST_BLOCKS)).max(LEAST_SECONDS);
+            let block = (self.turns.duration / f64::from(MAX_BLOCKS)).max(MIN_SECONDS);
             let done = self.sides.iter().map(seconds).fold(f64::MAX, f64::min);
             // A clock that saw no time pass must not end in a division by zero, nor one that saw little in a block
             // without end.
@@ -195,13 +193,14 @@ impl TurnToken {
             return wanted.min(most).ceil().clamp(1.0, f64::from(u32::MAX)) as u32;
         }
         let least = |blocks: u32| f64::from(self.left) * pace / f64::from(blocks);
-        let most = MOST_BLOCKS.saturating_sub(self.pairs).clamp(1, self.left);
-        let mut blocks = (least(1) / LEAST_SECONDS).clamp(1.0, f64::from(most)) as u32;
+        let most = MAX_BLOCKS.saturating_sub(self.pairs).clamp(1, self.left);
+        let mut blocks = (least(1) / MIN_SECONDS).clamp(1.0, f64::from(most)) as u32;
         // Together with the pairs that were an even number, where that is to be had for a little less than the least.
         if (self.pairs + blocks) % 2 == 1 {
-            match blocks < most && least(blocks + 1) >= 0.75 * LEAST_SECONDS {
-                true => blocks += 1,
-                false => blocks = (blocks - 1).max(1),
+            if blocks < most && least(blocks + 1) >= 0.75 * MIN_SECONDS {
+                blocks += 1
+            } else {
+                blocks = (blocks - 1).max(1)
             }
         }
         self.left.div_ceil(blocks)

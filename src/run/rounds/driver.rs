@@ -1,4 +1,4 @@
-//! Round after round, until it is enough.
+//! Drives a comparison round by round until the stopping policy ends it.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -7,16 +7,15 @@ use super::grouping::{GroupMember, group, starts};
 use super::resume::state_of;
 use super::round::{Counter, Round, RoundResult, carry_out};
 use super::{ConditionsProbe, NextRound, PairState, RoundsState, StoppingPolicy};
-use crate::model::{Outcome, Result, Side};
+use crate::model::{CutShort, Outcome, OutcomeCode, Result, Side};
 use crate::run::arm::{ArmRecorder, Finished, not_reached};
 use crate::run::event::Progress;
-use crate::run::executor::StopReason;
 use crate::run::launcher::Launcher;
-use crate::run::lockstep::eligible::{ALTERNATING, wants_lockstep, why_alternating};
+use crate::run::lockstep::eligible::{wants_lockstep, why_alternating};
 use crate::suite::plan::RoundsPlan;
 
 /// A comparison under way.
-pub struct RoundDriver<'a> {
+pub(super) struct RoundDriver<'a> {
     plan: &'a RoundsPlan,
     launcher: Launcher<'a>,
     probe: Option<&'a mut dyn ConditionsProbe>,
@@ -26,12 +25,12 @@ pub struct RoundDriver<'a> {
     passes: u32,
     /// When the first round began.
     since: Instant,
-    /// What cut the run short.
-    ended: Option<StopReason>,
+    /// The reason why the run was cut short.
+    ended: Option<CutShort>,
 }
 
 impl<'a> RoundDriver<'a> {
-    pub fn new(
+    pub(super) fn new(
         plan: &'a RoundsPlan,
         launcher: Launcher<'a>,
         probe: Option<&'a mut dyn ConditionsProbe>,
@@ -43,7 +42,7 @@ impl<'a> RoundDriver<'a> {
         Self { plan, launcher, probe, arms, states, passes: 0, since: Instant::now(), ended: None }
     }
 
-    pub fn carry_out(mut self, policy: &mut dyn StoppingPolicy) -> Result<Vec<Finished>> {
+    pub(super) fn carry_out(mut self, policy: &mut dyn StoppingPolicy) -> Result<Vec<Finished>> {
         let (pairs, comparable) = (self.plan.pairs.len(), self.plan.comparable());
         self.launcher.observer.on(&Progress::RoundsPlanned { cases: pairs, comparable });
         self.build()?;
@@ -131,8 +130,8 @@ impl<'a> RoundDriver<'a> {
             };
             let probe = self.probe.as_deref_mut().map(|probe| probe as &mut dyn ConditionsProbe);
             let taken = carry_out(&mut self.launcher, probe, &self.arms, &round, &mut counter)?;
-            if taken.stop.is_some() {
-                self.ended = taken.stop;
+            if taken.cut_short.is_some() {
+                self.ended = taken.cut_short;
                 break;
             }
             self.say_why_apart(&group, apart);
@@ -147,7 +146,7 @@ impl<'a> RoundDriver<'a> {
         Ok(measured > 0)
     }
 
-    /// What a round gives a pair: a process for each case that goes on, or, where there is nothing to compare, for the one
+    /// The processes that a round gives a pair: one for each case that goes on, or, where there is nothing to compare, for the one
     /// that has not shown yet that it works. Absent where that is none.
     fn member(&self, pair: usize) -> Option<GroupMember> {
         let mut processes = [None; 3];
@@ -182,8 +181,8 @@ impl<'a> RoundDriver<'a> {
     fn say_why_apart(&mut self, group: &[GroupMember], apart: Option<String>) {
         let Some(why) = apart else { return };
         for index in group.iter().filter_map(|member| self.states[member.pair].cases[1]) {
-            let warnings = &self.arms[1].case(index).warnings;
-            if !warnings.iter().any(|warning| warning.starts_with(ALTERNATING)) {
+            // The first process outside of lockstep brings the reason; those before it are in the record.
+            if self.arms[1].case(index).processes.iter().all(|process| process.lockstep) {
                 self.arms[1].warn(index, why.clone());
             }
         }
@@ -280,6 +279,7 @@ fn tell_end(launcher: &mut Launcher<'_>, arm: &ArmRecorder, index: usize) {
 /// The stopping policy ended the rounds before the case had one.
 fn out_of_time() -> Outcome {
     Outcome::NotRun {
+        code: Some(OutcomeCode::RoundsOver),
         cause: "the rounds were over before its first".into(),
         advice: "give more time, or resume the comparison".into(),
     }

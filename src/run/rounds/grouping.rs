@@ -1,12 +1,12 @@
-//! Which pairs of a round are measured together, and by which processes.
+//! Groups the pairs of a round that share their processes, and orders the processes.
 
 use super::round::{Point, ProcessStart};
 use crate::model::{CaseId, Params, Thermal};
-use crate::suite::plan::{CasePair, RoundsPlan};
+use crate::suite::plan::{PlannedPair, RoundsPlan};
 
-/// What a pair has to do with the others of its round.
+/// A pair that takes part in a round.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GroupMember {
+pub(super) struct GroupMember {
     pub pair: usize,
     /// Whole rounds before this one.
     pub round: u32,
@@ -17,7 +17,7 @@ pub struct GroupMember {
 /// Puts the pairs together that share their processes: points of one benchmark in the same round, as far as the same sides
 /// of them take part. Base and head are then asked for the same points. The others stay alone. Each group stands where
 /// its first pair stood.
-pub fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<GroupMember>> {
+pub(super) fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<GroupMember>> {
     let mut groups: Vec<Vec<GroupMember>> = Vec::new();
     for member in members {
         let pair = &plan.pairs[member.pair];
@@ -37,25 +37,22 @@ pub fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<GroupMembe
     groups
 }
 
-/// The processes of one group, in the coin's order.
+/// The processes of one group, in the random order of the round.
 ///
-/// Where processes are shared, the coin is tossed for the benchmark, not for each of its points, and knows whether any of
+/// Where processes are shared, the order is drawn for the benchmark, not for each of its points, and depends on whether any of
 /// them has a control, not which of them still go on: whatever is decided or resumed meanwhile, the order is the same.
 /// A shared control measures all that base measures, also what has no control, so that the two are alike.
-pub fn starts(plan: &RoundsPlan, group: &[GroupMember]) -> Vec<ProcessStart> {
+pub(super) fn starts(plan: &RoundsPlan, group: &[GroupMember]) -> Vec<ProcessStart> {
     let first = &plan.pairs[group[0].pair];
     let round = group[0].round;
-    let arms: Vec<usize> = match is_shared(first) {
-        true => {
-            let id = CaseId { params: Params::new(), ..first.id().clone() };
-            let of_benchmark = plan.pairs.iter().filter(|pair| pair.id().benchmark == id.benchmark);
-            let controlled = of_benchmark.flat_map(|pair| &pair.cases).any(|case| case.arm == 2);
-            plan.order.in_round(&id, round, if controlled { 3 } else { 2 })
-        }
-        false => {
-            let order = plan.order.in_round(first.id(), round, first.cases.len());
-            order.into_iter().map(|case| first.cases[case].arm).collect()
-        }
+    let arms: Vec<usize> = if is_shared(first) {
+        let id = CaseId { params: Params::new(), ..first.id().clone() };
+        let of_benchmark = plan.pairs.iter().filter(|pair| pair.id().benchmark == id.benchmark);
+        let controlled = of_benchmark.flat_map(|pair| &pair.cases).any(|case| case.arm == 2);
+        plan.order.in_round(&id, round, if controlled { 3 } else { 2 })
+    } else {
+        let order = plan.order.in_round(first.id(), round, first.cases.len());
+        order.into_iter().map(|case| first.cases[case].arm).collect()
     };
     arms.into_iter().filter_map(|arm| start(plan, group, arm)).collect()
 }
@@ -74,8 +71,8 @@ fn start(plan: &RoundsPlan, group: &[GroupMember], arm: usize) -> Option<Process
     points.iter().any(|point| !point.discarded).then_some(ProcessStart { arm, points })
 }
 
-/// Whether the suite says on every side that the pair's processes may be shared. A cold process is nobody's second.
-fn is_shared(pair: &CasePair) -> bool {
+/// Whether the suite says on every side that the pair's processes may be shared. A cold process is never shared.
+fn is_shared(pair: &PlannedPair) -> bool {
     pair.cases.iter().all(|case| case.benchmark.settings.share.value && case.id.thermal != Thermal::Cold)
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Instant, SystemTime};
 
 use super::ConditionsProbe;
-use crate::model::{Conditions, Params, ProcessEnd, Result};
+use crate::model::{Conditions, CutShort, Params, ProcessEnd, Result};
 use crate::run::arm::{ArmRecorder, slug};
 use crate::run::case_record::ProcessContext;
 use crate::run::event::Progress;
@@ -12,8 +12,8 @@ use crate::run::launcher::Launcher;
 use crate::run::shared_process::split_by_case;
 use crate::suite::plan::{PlannedCase, PlannedProcess, RoundsPlan};
 
-/// What one round is to be.
-pub struct Round<'a> {
+/// The plan of one round.
+pub(super) struct Round<'a> {
     pub plan: &'a RoundsPlan,
     pub round: u32,
     /// The processes, who goes first first.
@@ -23,15 +23,15 @@ pub struct Round<'a> {
 }
 
 /// One process of a round.
-pub struct ProcessStart {
+pub(super) struct ProcessStart {
     pub arm: usize,
-    /// What it measures; more than one point where they share it. Never empty.
+    /// The points that it measures; more than one where they share it. Never empty.
     pub points: Vec<Point>,
 }
 
 /// One case that a process measures.
 #[derive(Clone, Copy)]
-pub struct Point {
+pub(super) struct Point {
     /// Index of the pair in the plan, and of the case in the pair.
     pub pair: usize,
     pub case: usize,
@@ -41,33 +41,33 @@ pub struct Point {
     pub discarded: bool,
 }
 
-/// What came of a round.
-pub struct RoundResult {
+/// The processes of a round that has run.
+pub(super) struct RoundResult {
     /// All that took part, or fewer where it was cut short.
     pub processes: Vec<CaseProcess>,
     /// Wall seconds, with whatever was needed to start and end the processes.
     pub seconds: f64,
-    /// What cut it short: then nothing of it counts.
-    pub stop: Option<StopReason>,
+    /// The reason why it was cut short: then nothing of it counts.
+    pub cut_short: Option<CutShort>,
 }
 
-/// What one case has of a process that ended by itself, or was ended for what it did.
-pub struct CaseProcess {
+/// The part of one case in a process that ended by itself, or was ended for what it did.
+pub(super) struct CaseProcess {
     pub pair: usize,
-    /// Index into [`crate::suite::plan::CasePair::cases`].
+    /// Index into [`crate::suite::plan::PlannedPair::cases`].
     pub case: usize,
     pub execution: Execution,
     pub context: ProcessContext,
 }
 
 /// Where the progress of a round stands: processes done, and in all.
-pub struct Counter {
+pub(super) struct Counter {
     pub done: usize,
     pub total: usize,
 }
 
 /// A round under way.
-pub struct RoundRun<'s, 'h> {
+pub(super) struct RoundRun<'s, 'h> {
     pub launcher: &'s mut Launcher<'h>,
     pub probe: Option<&'s mut (dyn ConditionsProbe + 's)>,
     pub arms: &'s [ArmRecorder],
@@ -77,7 +77,7 @@ pub struct RoundRun<'s, 'h> {
 }
 
 /// How a process was run, for all the cases that it measured.
-pub struct ProcessRun {
+pub(super) struct ProcessRun {
     pub started: SystemTime,
     pub slot: u8,
     pub lockstep: bool,
@@ -87,7 +87,7 @@ pub struct ProcessRun {
 
 /// Gives each case of a round its process. All of them run, also after one that failed: whether the other side works is
 /// what the reader asks next.
-pub fn carry_out<'s>(
+pub(super) fn carry_out<'s>(
     launcher: &'s mut Launcher<'_>,
     probe: Option<&'s mut (dyn ConditionsProbe + 's)>,
     arms: &'s [ArmRecorder],
@@ -95,11 +95,12 @@ pub fn carry_out<'s>(
     counter: &'s mut Counter,
 ) -> Result<RoundResult> {
     let began = Instant::now();
-    let taken = RoundResult { processes: Vec::new(), seconds: 0.0, stop: None };
+    let taken = RoundResult { processes: Vec::new(), seconds: 0.0, cut_short: None };
     let mut run = RoundRun { launcher, probe, arms, round, counter, taken };
-    match round.lockstep {
-        true => run.in_turns()?,
-        false => run.one_after_the_other()?,
+    if round.lockstep {
+        run.in_turns()?
+    } else {
+        run.one_after_the_other()?
     }
     let mut taken = run.taken;
     taken.seconds = began.elapsed().as_secs_f64();
@@ -110,7 +111,7 @@ impl<'s> RoundRun<'s, '_> {
     fn one_after_the_other(&mut self) -> Result<()> {
         for (slot, start) in self.round.starts.iter().enumerate() {
             self.alone(start, slot as u8)?;
-            if self.taken.stop.is_some() {
+            if self.taken.cut_short.is_some() {
                 break;
             }
         }
@@ -118,7 +119,7 @@ impl<'s> RoundRun<'s, '_> {
     }
 
     /// One process, with nothing of ours beside it.
-    pub fn alone(&mut self, start: &ProcessStart, slot: u8) -> Result<()> {
+    pub(super) fn alone(&mut self, start: &ProcessStart, slot: u8) -> Result<()> {
         self.tell_start(start);
         let started = SystemTime::now();
         if let Some(probe) = &mut self.probe {
@@ -141,7 +142,7 @@ impl<'s> RoundRun<'s, '_> {
         Ok(())
     }
 
-    pub fn planned(&self, point: &Point) -> &'s PlannedCase {
+    pub(super) fn planned(&self, point: &Point) -> &'s PlannedCase {
         let round: &'s Round<'s> = self.round;
         &round.plan.pairs[point.pair].cases[point.case]
     }
@@ -155,16 +156,14 @@ impl<'s> RoundRun<'s, '_> {
     }
 
     /// An interrupt or a deadline: nothing of the round counts.
-    pub fn stops(&mut self, execution: &Execution) -> bool {
-        let Some(stop @ (StopReason::Interrupt(_) | StopReason::RunDeadline)) = execution.stopped else {
-            return false;
-        };
-        self.taken.stop = Some(stop);
-        true
+    pub(super) fn stops(&mut self, execution: &Execution) -> bool {
+        let cut_short = execution.cut_short();
+        self.taken.cut_short = cut_short.or(self.taken.cut_short);
+        cut_short.is_some()
     }
 
     /// Gives each case of a process what is its own.
-    pub fn keep(&mut self, start: &ProcessStart, execution: Execution, ran: ProcessRun) {
+    pub(super) fn keep(&mut self, start: &ProcessStart, execution: Execution, ran: ProcessRun) {
         let parts = match start.points.len() {
             1 => vec![execution],
             points => split_by_case(&execution, points),
@@ -183,21 +182,21 @@ impl<'s> RoundRun<'s, '_> {
         }
     }
 
-    pub fn tell_start(&mut self, start: &ProcessStart) {
+    pub(super) fn tell_start(&mut self, start: &ProcessStart) {
         let (plan, point) = (self.round.plan, &start.points[0]);
         let (id, side) = (&plan.pairs[point.pair].cases[point.case].id, self.arms[start.arm].side);
         let (process, done, total) = (point.process, self.counter.done, self.counter.total);
         self.launcher.observer.on(&Progress::ProcessStarted { id, side, process, of: 0, done, total });
     }
 
-    pub fn tell_end(&mut self, execution: &Execution) {
+    pub(super) fn tell_end(&mut self, execution: &Execution) {
         self.counter.done += 1;
         let (seconds, done, total) = (execution.seconds, self.counter.done, self.counter.total);
         self.launcher.observer.on(&Progress::ProcessEnded { seconds, done, total });
     }
 
     /// Writes down what a process printed; a shared one bears the name of its benchmark.
-    pub fn log(&self, start: &ProcessStart, execution: &Execution, mark: &str) -> Result<()> {
+    pub(super) fn log(&self, start: &ProcessStart, execution: &Execution, mark: &str) -> Result<()> {
         let point = &start.points[0];
         let id = &self.planned(point).id;
         let name = match start.points.len() {

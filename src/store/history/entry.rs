@@ -15,7 +15,7 @@ use crate::store::address::is_branch;
 pub const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";
 
 /// Bytes of an entry's JSON: no more is written, and no more is unpacked, whatever a file claims to be.
-pub const MOST: usize = 64 << 20;
+pub(super) const MOST: usize = 64 << 20;
 
 /// One run. A history holds a file for each and never changes one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -63,10 +63,7 @@ impl HistoryEntry {
 
     /// The name of the series of runs that it belongs to: `main`, and `main@h100` where there are several machines.
     pub fn series(&self) -> String {
-        match self.label.is_empty() {
-            true => self.branch.clone(),
-            false => format!("{}@{}", self.branch, self.label),
-        }
+        if self.label.is_empty() { self.branch.clone() } else { format!("{}@{}", self.branch, self.label) }
     }
 
     /// The whole entry, compressed: the same bytes for the same entry, whenever and wherever it is written.
