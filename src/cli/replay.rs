@@ -81,7 +81,8 @@ pub fn run(args: &ReplayArgs, builtins: &[Benchmark], out: &mut impl Write) -> R
 }
 
 /// What a version says of its figures: another version may say it otherwise, and no verdict depends on it.
-const PROSE: [&str; 7] = ["sentence", "reason", "next", "advice", "warnings", "reproduce", "replays"];
+const PROSE: [&str; 9] =
+    ["sentence", "reason", "why", "next", "advice", "warnings", "warning_codes", "reproduce", "replays"];
 
 /// How the replayed verdict relates to the kept one. Errors: they differ, with exit code 4.
 fn held_against(document: &VerdictDocument, path: &Path) -> Result<&'static str> {

@@ -79,24 +79,25 @@ fn without_device(id: &CaseId) -> CaseId {
     CaseId { device: String::new(), ..id.clone() }
 }
 
-/// How a case of the other side that shares benchmark, variant and parameters differs nevertheless: a reader
-/// who finds a case missing wants to know that its twin ran cold, or on the CPU.
-pub fn near_match(id: &CaseId, others: &HashMap<CaseId, &CaseId>) -> Option<String> {
+/// How a case of the other side that shares benchmark, variant and parameters differs nevertheless.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NearMatch {
+    /// The case's own device, and the other's.
+    pub devices: Option<(String, String)>,
+    /// How the other one ran.
+    pub thermal: Option<Thermal>,
+    pub timing: bool,
+}
+
+/// A reader who finds a case missing wants to know that one like it ran cold, or on the CPU.
+pub fn near_match(id: &CaseId, others: &HashMap<CaseId, &CaseId>) -> Option<NearMatch> {
     let other = others.get(&loose(id))?;
-    let mut parts = Vec::new();
-    if other.device != id.device {
-        parts.push(format!("on {} instead of {}", other.device, id.device));
-    }
-    if other.thermal != id.thermal {
-        parts.push(
-            if other.thermal == Thermal::Cold { "cold instead of warm" } else { "warm instead of cold" }
-                .into(),
-        );
-    }
-    if other.timing != id.timing {
-        parts.push("timed in another way".to_owned());
-    }
-    (!parts.is_empty()).then(|| parts.join(" and "))
+    let found = NearMatch {
+        devices: (other.device != id.device).then(|| (id.device.clone(), other.device.clone())),
+        thermal: Some(other.thermal).filter(|thermal| *thermal != id.thermal),
+        timing: other.timing != id.timing,
+    };
+    (found != NearMatch { devices: None, thermal: None, timing: false }).then_some(found)
 }
 
 /// The identities of one side's unpaired cases by what [`near_match`] asks for.

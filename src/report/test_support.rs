@@ -67,6 +67,7 @@ pub fn row(benchmark: &str, verdict: Verdict) -> Row {
         better: Some(Better::Lower),
         verdict,
         reason: String::new(),
+        why: None,
         next: String::new(),
         advice: None,
         base: None,
@@ -139,6 +140,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
         differences: Vec::new(),
         rows,
         warnings: Vec::new(),
+        warning_codes: Vec::new(),
         nothing_measured: Vec::new(),
         reproduce: "gbench-ci compare .gbench/baselines/main.json artifacts/20261121T110102.345Z-7d01aa/results/record.json"
             .into(),
