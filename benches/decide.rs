@@ -83,7 +83,7 @@ fn comparison(cases: u32) -> Comparison {
         head_changes: None,
         seed: 1,
         interleaving: Interleaving::Alternating,
-        budget: None,
+        budget: Budget::UNLIMITED,
         rule: SequentialRule::for_cases(cases as usize),
         policy: ComparisonPolicy {
             inconclusive_fails: false,

@@ -606,7 +606,7 @@ fn n25_rounds_that_a_spent_budget_ended_are_said_to_be() {
     let (mut base, mut head) = sides(&plans);
     for record in [&mut base, &mut head] {
         record.state = RecordState::Complete;
-        record.comparison.as_mut().unwrap().budget = Some(5.0);
+        record.comparison.as_mut().unwrap().budget = Budget::from_seconds(5.0);
     }
     let document = judge(&base, &head);
     for name in ["s/slow", "s/wild"] {

@@ -218,7 +218,8 @@ fn n14_no_step_that_always_runs_is_reached_after_a_refusal() {
         machine.policy(&text);
     }
     let script = std::fs::read_to_string(machine.at("guard/guard.sh")).unwrap();
-    std::fs::write(machine.at("guard/guard.sh"), script.replace("gbench-ci' guard", "gone' guard")).unwrap();
+    std::fs::write(machine.at("guard/guard.sh"), script.replace("gbench-ci guard run", "gone guard run"))
+        .unwrap();
     killed(&night(), "a program that is not there");
     std::fs::write(machine.at("guard/guard.sh"), script).unwrap();
     std::fs::remove_file(machine.at("guard/guard.toml")).unwrap();
@@ -305,7 +306,8 @@ fn n14_what_cannot_be_read_is_refused() {
     machine.refuses(&night(), 2, "guard.toml");
     // The program is gone.
     let script = std::fs::read_to_string(machine.at("guard/guard.sh")).unwrap();
-    std::fs::write(machine.at("guard/guard.sh"), script.replace("gbench-ci' guard", "gone' guard")).unwrap();
+    std::fs::write(machine.at("guard/guard.sh"), script.replace("gbench-ci guard run", "gone guard run"))
+        .unwrap();
     let (began, ran) = machine.begin(&night());
     assert!(!began && ran.code != 0);
 }

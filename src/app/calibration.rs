@@ -7,8 +7,8 @@ use super::paths::shown;
 use super::scheduler::rounded;
 use crate::compare::{CalibratedRow, Calibration, Readiness, SCHEMA_CALIBRATION, machine_key};
 use crate::machine;
-use crate::model::{CaseId, Fault, Result, SequentialRule, Strictness};
-use crate::report::plural;
+use crate::model::text::count;
+use crate::model::{CaseId, Fact, Fault, Result, SequentialRule, Strictness};
 use crate::store::{create_ignored_dir, write_atomically};
 use crate::suite::plan::RoundsPlan;
 
@@ -51,16 +51,15 @@ pub fn kept(
 }
 
 /// The first fact in which the machine differs from the one of the calibration.
-fn other_machine(it: &Calibration, here: &BTreeMap<String, String>) -> Option<String> {
-    let fact = |facts: &BTreeMap<String, String>, field: &String| {
-        facts.get(field).cloned().unwrap_or_else(|| "not recorded".into())
-    };
+fn other_machine(it: &Calibration, here: &BTreeMap<String, Fact>) -> Option<String> {
     let mut fields = it.machine.keys().chain(here.keys());
-    // Unknown on both sides is no difference, whatever the reason was.
-    let unknown = |text: &str| text.starts_with("unknown (") || text == "not recorded";
     fields.find_map(|field| {
-        let (there, here) = (fact(&it.machine, field), fact(here, field));
-        let same = there == here || unknown(&there) && unknown(&here);
+        let there = it.machine.get(field).map_or("not recorded", String::as_str);
+        let known_there = it.machine.contains_key(field) && !it.unknown.contains(field);
+        let (here, known_here) =
+            here.get(field).map_or(("not recorded", false), |fact| (fact.text.as_str(), fact.is_known));
+        // Unknown on both sides is no difference, whatever the reason was.
+        let same = there == here || !known_there && !known_here;
         (!same).then(|| format!("{field}: {there} there, {here} here"))
     })
 }
@@ -91,7 +90,7 @@ pub fn estimate(it: &Calibration, plan: &RoundsPlan, rule: &SequentialRule) -> O
     let day = it.date.get(..10).unwrap_or(&it.date);
     let without = match unknown {
         0 => String::new(),
-        some => format!(", without {} that it does not know", plural(some, "case")),
+        some => format!(", without {} that it does not know", count(some, "case")),
     };
     Some(format!(
         "by the calibration of {day} about {} to screen, about {} in all if nothing changed{without}",

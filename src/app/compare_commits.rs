@@ -13,11 +13,11 @@ use super::side_suites::SideSuites;
 use super::stores::folder_of;
 use super::{calibration, environment, random};
 use crate::compare::{Calibration, VerdictDocument, verdict_of};
+use crate::model::text::count;
 use crate::model::{
     Comparison, ComparisonPolicy, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Shard, Side,
     shell_word,
 };
-use crate::report::plural;
 use crate::run::Finished;
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
@@ -173,7 +173,7 @@ fn comparison(
         },
         seed,
         interleaving: before.map_or(gate.interleaving.value, |before| before.interleaving),
-        budget: Some(gate.budget.value).filter(|budget| *budget > 0.0),
+        budget: gate.budget.value,
         rule,
         // What the verdicts mean stays as it was begun, but for what makes the gate stricter.
         policy: before
@@ -228,13 +228,13 @@ fn announce(
     let rule = comparison.rule;
     let controls = plan.arms.get(2).map_or(0, |_| plan.of_arm(2).count());
     let least = plan.comparable() * 2 * rule.screen_rounds as usize + controls * rule.screen_rounds as usize;
-    let budget = match comparison.budget {
+    let budget = match comparison.budget.seconds() {
         Some(seconds) => format!(", within {}", rounded(seconds)),
         None => String::new(),
     };
     let controlled = match controls {
         0 => String::new(),
-        controls => format!(" and {}", plural(controls, "control")),
+        controls => format!(" and {}", count(controls, "control")),
     };
     let (calibration, useless) = match kept {
         Some(Ok(it)) => (Some(it), None),
@@ -245,9 +245,9 @@ fn announce(
     let cost = cost.unwrap_or_else(|| "the time is known after the first".into());
     reporter.note(&format!(
         "{} on both sides{controlled}: {} screen them ({}), up to {} decide what is left{budget}; {cost}",
-        plural(plan.comparable(), "case"),
-        plural(rule.screen_rounds as usize, "round"),
-        plural(least, "process"),
+        count(plan.comparable(), "case"),
+        count(rule.screen_rounds as usize, "round"),
+        count(least, "process"),
         rule.most_rounds,
     ));
     let hopeless = calibration.map(|it| calibration::hopeless(&it, plan)).unwrap_or_default();

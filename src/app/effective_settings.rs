@@ -17,7 +17,10 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
         ("gate.alpha".to_owned(), shown(&gate.alpha, gate.alpha.value)),
         ("gate.alpha_improved".to_owned(), shown(&gate.alpha_improved, gate.alpha_improved.value)),
         ("gate.rounds".to_owned(), shown(&gate.rounds, gate.rounds.value)),
-        ("gate.budget".to_owned(), shown(&gate.budget, format_duration(gate.budget.value))),
+        (
+            "gate.budget".to_owned(),
+            shown(&gate.budget, format_duration(gate.budget.value.seconds().unwrap_or(0.0))),
+        ),
         ("gate.controls".to_owned(), shown(&gate.controls, gate.controls.value)),
         ("gate.watch".to_owned(), shown(&gate.watch, gate.watch.value)),
         ("gate.way".to_owned(), shown(&gate.interleaving, gate.interleaving.value.word())),

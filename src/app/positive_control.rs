@@ -9,7 +9,7 @@ use super::random;
 use super::scheduler::SequentialStopping;
 use crate::compare::{PlantedControl, Verdict, VerdictDocument, limits_of, verdict_of};
 use crate::micro::injected::{INJECTED, WORK};
-use crate::model::{Comparison, ComparisonPolicy, Result, RunId, SequentialRule, Setting, Timing};
+use crate::model::{Budget, Comparison, ComparisonPolicy, Result, RunId, SequentialRule, Setting, Timing};
 use crate::stats::seq_e;
 use crate::store::ComparisonFolder;
 use crate::suite::plan::RoundsPlan;
@@ -42,7 +42,7 @@ pub fn planted(artifacts: &Path, home: &Path, seed: u64, reporter: &Reporter) ->
         head_changes: None,
         seed,
         interleaving: Default::default(),
-        budget: None,
+        budget: Budget::UNLIMITED,
         rule,
         policy: ComparisonPolicy {
             inconclusive_fails: false,

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::environment;
 use super::paths::current_folder;
-use crate::model::{Fault, Interleaving, NoReference, Origin, Result, Shard, shell_word};
+use crate::model::text::count;
+use crate::model::{Budget, Fault, Interleaving, NoReference, Origin, Result, Shard, shell_word};
 use crate::suite::plan::keep_shard;
-use crate::suite::words::counted;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Overrides, Registry, Selection, Suite};
 
 /// A flag with its value, as the user typed it.
@@ -72,7 +72,7 @@ impl SelectionRequest {
         match keep_shard(suites, shard) {
             Ok(common) => Ok(Some((shard, common))),
             Err(cases) => {
-                let what = format!("there are more shards than cases: {}", counted(cases, "case"));
+                let what = format!("there are more shards than cases: {}", count(cases, "case"));
                 let next = format!("cut the suite into {cases} at most, in every job alike");
                 Err(Fault::at_flag(format!("--shard {shard}"), what, next))
             }
@@ -177,8 +177,7 @@ impl OutputRequest {
 /// How a comparison of two commits is measured; what is absent is as the suite file has it.
 #[derive(Clone, Debug, Default)]
 pub struct RoundsRequest {
-    /// Seconds for the rounds; 0: until all is decided.
-    pub budget: Option<f64>,
+    pub budget: Option<Budget>,
     pub rounds: Option<u32>,
     pub interleave: Option<Interleaving>,
     pub controls: Option<u32>,
@@ -189,8 +188,8 @@ pub struct RoundsRequest {
 impl RoundsRequest {
     /// Lets the request win over the suite file.
     pub fn apply(&self, gate: &mut Gate) {
-        if let Some(seconds) = self.budget {
-            gate.budget.set(seconds, Origin::Cli("--budget".into()));
+        if let Some(budget) = self.budget {
+            gate.budget.set(budget, Origin::Cli("--budget".into()));
         }
         if let Some(rounds) = self.rounds {
             gate.rounds.set(rounds, Origin::Cli("--rounds".into()));

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::kept_comparison::{kept_folder, read_checked};
 use super::request::CommitsRequest;
+use crate::model::text::short_commit;
 use crate::model::{Comparison, Fault, Result, RunRecord};
 use crate::store::ComparisonFolder;
 use crate::trees::{self, Range, Revision, Sides};
@@ -77,14 +78,10 @@ fn revision_of(record: &RunRecord, home: &Path, path: &Path) -> Result<Revision>
     if now.commit != commit {
         let what = format!(
             "its head was a working tree at {}, and yours is at {}",
-            short(&commit),
-            short(&now.commit)
+            short_commit(&commit),
+            short_commit(&now.commit)
         );
         return Err(Fault::at_path(path, what, "check that commit out again, or begin a new comparison"));
     }
     Ok(now)
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
 }

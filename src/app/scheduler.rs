@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use super::progress::Reporter;
 use crate::compare::{CaseProgress, Policy, SeqE, SideInput, case_progress};
-use crate::model::{CaseId, Comparison, RunRecord};
-use crate::report::plural;
+use crate::model::text::count;
+use crate::model::{Budget, CaseId, Comparison, RunRecord};
 use crate::run::{NextRound, RoundsState, StoppingPolicy};
 
 /// Seconds between two lines about the same stage.
@@ -23,8 +23,8 @@ pub struct SequentialStopping {
     rule: SeqE,
     policy: Policy,
     names: [String; 2],
-    /// Seconds for the rounds of this call; 0: until all is decided.
-    budget: f64,
+    /// For the rounds of this call.
+    budget: Budget,
     reporter: Reporter,
     /// Stage and seconds of the last line.
     told: Option<(usize, f64)>,
@@ -40,7 +40,7 @@ impl SequentialStopping {
             rule: SeqE::of(comparison),
             policy: Policy::of(comparison),
             names: [comparison.base.clone(), comparison.head.clone()],
-            budget: comparison.budget.unwrap_or(0.0),
+            budget: comparison.budget,
             reporter,
             told: None,
             share: None,
@@ -83,10 +83,7 @@ impl SequentialStopping {
     /// those that it probably suffices for, at least one.
     fn chosen(&mut self, suspects: &[Suspect], state: &RoundsState<'_>) -> Vec<usize> {
         let all = || suspects.iter().map(|suspect| suspect.pair);
-        if self.budget <= 0.0 {
-            return all().collect();
-        }
-        let left = (self.budget - state.seconds).max(0.0);
+        let Some(left) = self.budget.left(state.seconds) else { return all().collect() };
         let share = *self.share.get_or_insert(left / suspects.len() as f64);
         affordable(suspects, share, left)
     }
@@ -111,13 +108,13 @@ impl SequentialStopping {
                 suspects.iter().map(|suspect| suspect.at_most).sum(),
             ),
         };
-        let left = (self.budget > 0.0).then(|| (self.budget - state.seconds).max(0.0));
+        let left = self.budget.left(state.seconds);
         let capped = |seconds: f64| left.map_or(seconds, |left| seconds.min(left));
         let what = match screening {
             Some(rounds) => {
-                format!("{} to go until all cases are screened", plural(rounds as usize, "round"))
+                format!("{} to go until all cases are screened", count(rounds as usize, "round"))
             }
-            None => format!("{} still open", plural(suspects.len(), "case")),
+            None => format!("{} still open", count(suspects.len(), "case")),
         };
         if screening.is_some() || !suspects.is_empty() {
             let [probably, at_most] = [probably, at_most].map(|seconds| rounded(capped(seconds)));
@@ -126,7 +123,7 @@ impl SequentialStopping {
             } else {
                 format!("about {probably} more, at most {at_most}")
             };
-            self.reporter.note(&format!("{}: {what}; {time}", plural(state.rounds() as usize, "round")));
+            self.reporter.note(&format!("{}: {what}; {time}", count(state.rounds() as usize, "round")));
         }
     }
 }
@@ -182,7 +179,7 @@ impl StoppingPolicy for SequentialStopping {
 
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
         let round = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
-        let may = self.budget <= 0.0 || state.seconds + round <= self.budget;
+        let may = self.budget.has_room(state.seconds, round);
         self.out_of_time |= !may;
         may
     }

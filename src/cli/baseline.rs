@@ -8,8 +8,8 @@ use crate::app::environment;
 use crate::app::paths::{current_folder, project_root, shown};
 use crate::app::request::SelectionRequest;
 use crate::app::stores::{Branch, Stored, Stores, name_of};
+use crate::model::text::{count, short_commit};
 use crate::model::{CaseRecord, Exit, Fault, Outcome, RecordState, Result};
-use crate::report::plural;
 use crate::store::{BaselineEntry, Store, latest_run, read_record};
 use crate::suite::{Benchmark, Suite};
 
@@ -114,7 +114,7 @@ pub fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Write) ->
                 out,
                 "saved run {} with {} as `{name}`\n  {}",
                 record.run_id,
-                plural(measured, "measured case"),
+                count(measured, "measured case"),
                 shown(&saved)
             ))?;
             let newest = store.list().into_iter().rfind(|entry| entry.name == name);
@@ -136,8 +136,8 @@ pub fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Write) ->
         }
         Command::Remove { name, place } => {
             let name = name_of(name)?;
-            let count = folder(&place.suite(builtins)?, place.store.as_deref())?.remove(&name)?;
-            wrote(writeln!(out, "removed `{name}`: {}", plural(count, "record")))?;
+            let removed = folder(&place.suite(builtins)?, place.store.as_deref())?.remove(&name)?;
+            wrote(writeln!(out, "removed `{name}`: {}", count(removed, "record")))?;
         }
     }
     Ok(Exit::Pass)
@@ -198,7 +198,7 @@ fn list_branch(branch: &Branch, json: bool, out: &mut impl Write) -> Result<()> 
         let _ = writeln!(std::io::stderr(), "warning: {warning}");
     }
     let row = |row: &V1HistoryRow| {
-        let commit = row.commit.get(..10).unwrap_or_default().to_owned();
+        let commit = short_commit(&row.commit).to_owned();
         vec![row.name.clone(), row.run_id.clone(), commit, row.conclusion.clone().unwrap_or_default()]
     };
     wrote(match json {

@@ -1,26 +1,20 @@
 //! `gbench-ci calibrate`: the suite against itself, to learn what this machine can tell apart and what that costs.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::PathBuf;
 
 use super::args::{OutputArgs, SelectionArgs, SettingsArgs, budget};
+use super::exit::of_signal;
 use super::terminal::progress::reporter;
 use super::terminal::style;
-use super::terminal::write::{check_place, write_json, wrote};
-use crate::app::compare_commits::rule_of;
-use crate::app::measure::{RoundsMeasuring, RunRequest};
-use crate::app::paths::{project_root, shown};
-use crate::app::scheduler::rounded;
-use crate::app::stores::folder_of;
-use crate::app::{calibration, positive_control as control, random};
-use crate::compare::{Calibration, calibrate};
-use crate::model::{Comparison, ComparisonPolicy, Exit, Fault, Result, RunId};
-use crate::report::{self, plural};
-use crate::run::{Finished, NextRound, RoundsState, StoppingPolicy};
-use crate::store::{ComparisonFolder, write_atomically};
-use crate::suite::plan::{RoundsPlan, common_cases};
-use crate::suite::{Benchmark, Suite};
+use super::terminal::write::{check_place, wrote};
+use crate::app::calibrate::{CalibrateRequest, CalibrateResult, Calibrated, calibrate};
+use crate::app::measure::RunRequest;
+use crate::app::paths::shown;
+use crate::model::{Budget, Exit, Result};
+use crate::report;
+use crate::store::write_atomically;
+use crate::suite::Benchmark;
 
 /// Compare the suite with itself: what can be told apart here
 ///
@@ -71,144 +65,54 @@ enum Format {
 
 pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--json", args.json.as_deref())?;
-    let budget = budget(args.budget.as_deref())?.unwrap_or(0.0);
-    let request = RunRequest {
-        selection: args.selection.request()?,
-        settings: args.settings.request()?,
-        output: args.output.request()?,
-    };
-    let suite = request.suite(builtins)?;
-    let overrides = &request.settings.overrides;
-    let home = project_root(&suite)?;
-    let store = folder_of(&suite, args.store.as_deref())?.root().to_owned();
-    let artifacts = home.join(&suite.run.artifacts.value).join("calibrations");
-    let reporter = reporter(args.output.quiet);
-
-    let seed = args.order_seed.unwrap_or_else(random::seed);
-    let comparison = comparison(&suite, seed, overrides.threshold);
-    let plan = RoundsPlan::new(&suite, &suite, &[], seed);
-    let folder = ComparisonFolder::create(&artifacts, &comparison.id)?;
-    let within = if budget > 0.0 { format!(", within {}", rounded(budget)) } else { String::new() };
-    reporter.note(&format!(
-        "{} against itself: {}, {}{within}",
-        suite.name,
-        plural(plan.comparable(), "case"),
-        plural(args.rounds as usize, "round")
-    ));
-    let measuring = RoundsMeasuring {
-        plan: &plan,
-        sides: [(&suite, &home), (&suite, &home)],
-        comparison: &comparison,
-        folder: &folder,
-        resume: Vec::new(),
-    };
-    let finished = measuring.carry_out(&mut Even { rounds: args.rounds, budget }, &reporter)?;
-    let [base, head, ..] = finished.as_slice() else {
-        return Err(Fault::defect("calibrate", "gave no two records"));
-    };
-    if let Some(signal) = head.interrupted {
-        return interrupted(signal, out);
-    }
-    let mut calibration = calibrate(&base.record, &head.record, &comparison, args.rounds)?;
-    if calibration.has_figures() && !args.no_planted {
-        match control::planted(&artifacts, &home, seed, &reporter)? {
-            control::Planted::Measured(control) => calibration.control = Some(control),
-            control::Planted::Failed(why) => {
-                calibration.warnings.push(format!("the planted slowdown could not be measured: {why}"));
-            }
-            control::Planted::Interrupted(signal) => return interrupted(signal, out),
-        }
-    }
-    deliver(&calibration, &folder, &store, args, out)?;
-    Ok(exit_of(&calibration, &finished))
-}
-
-fn comparison(suite: &Suite, seed: u64, threshold: Option<f64>) -> Comparison {
-    let started = SystemTime::now();
-    let gate = &suite.gate;
-    Comparison {
-        id: RunId::new(started, random::salt()),
-        base: "this tree".into(),
-        head: "this tree again".into(),
-        head_changes: None,
-        seed,
-        interleaving: gate.interleaving.value,
-        budget: None,
-        rule: rule_of(gate, common_cases(suite, suite).len()),
-        policy: ComparisonPolicy {
-            inconclusive_fails: false,
-            failed_fails: true,
-            threshold,
-            match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
+    let request = CalibrateRequest {
+        budget: budget(args.budget.as_deref())?.unwrap_or(Budget::UNLIMITED),
+        run: RunRequest {
+            selection: args.selection.request()?,
+            settings: args.settings.request()?,
+            output: args.output.request()?,
         },
-        no_reference: None,
-        suite_file: None,
-    }
-}
-
-/// Every case gets the same rounds: what is decided early is measured on, because its noise is the question.
-struct Even {
-    rounds: u32,
-    /// Seconds; 0: none.
-    budget: f64,
-}
-
-impl StoppingPolicy for Even {
-    fn next(&mut self, state: &RoundsState<'_>) -> NextRound {
-        let rounds = |pair: &usize| state.pairs[*pair].rounds;
-        let open: Vec<usize> = state.open().into_iter().filter(|pair| rounds(pair) < self.rounds).collect();
-        match open.iter().map(rounds).min() {
-            Some(fewest) => {
-                NextRound::Measure(open.into_iter().filter(|pair| rounds(pair) == fewest).collect())
-            }
-            None => NextRound::Stop,
+        rounds: args.rounds,
+        order_seed: args.order_seed,
+        positive_control: !args.no_planted,
+        store: args.store.clone(),
+    };
+    match calibrate(&request, builtins, &reporter(args.output.quiet))? {
+        CalibrateResult::Done(calibrated) => {
+            print(&calibrated, args, out)?;
+            Ok(exit_of(&calibrated))
+        }
+        CalibrateResult::Interrupted(signal) => {
+            let next = "begin again with fewer rounds or a `--budget`";
+            wrote(writeln!(out, "interrupted: nothing is calibrated; {next}"))?;
+            Ok(of_signal(signal))
         }
     }
-
-    fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
-        let round = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
-        self.budget <= 0.0 || state.seconds + round <= self.budget
-    }
 }
 
-fn interrupted(signal: i32, out: &mut impl Write) -> Result<Exit> {
-    wrote(writeln!(
-        out,
-        "interrupted: nothing is calibrated; begin again with fewer rounds or a `--budget`"
-    ))?;
-    Ok(if signal == 2 { Exit::Interrupted } else { Exit::Terminated })
-}
-
-/// Prints, and keeps where it can be found: nothing that was not measured replaces what was.
-fn deliver(
-    it: &Calibration,
-    folder: &ComparisonFolder,
-    store: &Path,
-    args: &CalibrateArgs,
-    out: &mut impl Write,
-) -> Result<()> {
-    let mut bytes = Vec::new();
-    wrote(write_json(it, &mut bytes))?;
-    folder.report("calibration.json", &bytes)?;
-    let kept = it.has_figures().then(|| calibration::keep(store, &bytes)).transpose()?;
+fn print(calibrated: &Calibrated, args: &CalibrateArgs, out: &mut impl Write) -> Result<()> {
+    let Calibrated { calibration, bytes, folder, stored, .. } = calibrated;
     if let Some(path) = &args.json {
-        write_atomically(path, &bytes)?;
+        write_atomically(path, bytes)?;
     }
     if args.format == Format::Json {
-        return wrote(out.write_all(&bytes).and_then(|()| out.flush()));
+        return wrote(out.write_all(bytes).and_then(|()| out.flush()));
     }
-    wrote(report::calibration::terminal(it, style::of_stdout(), args.all, out))?;
-    let kept = kept.map_or("nothing was".to_owned(), |path| shown(&path));
-    wrote(writeln!(out, "\nrecords  {}\nkept     {kept}", shown(folder.root())))
+    wrote(report::calibration::terminal(calibration, style::of_stdout(), args.all, out))?;
+    let stored = stored.as_deref().map_or("nothing was".to_owned(), shown);
+    wrote(writeln!(out, "\nrecords  {}\nkept     {stored}", shown(folder)))
 }
 
-fn exit_of(it: &Calibration, finished: &[Finished]) -> Exit {
-    let failed = finished.iter().flat_map(|it| &it.record.cases).any(|case| case.outcome.is_failure());
-    let blind = it.control.as_ref().is_some_and(|control| control.is_missed());
-    match () {
-        () if !it.has_figures() => Exit::Failed,
-        () if it.false_alarms.too_many(it.alpha) || blind => Exit::Regression,
-        () if failed => Exit::Failed,
-        () => Exit::Pass,
+fn exit_of(calibrated: &Calibrated) -> Exit {
+    let it = &calibrated.calibration;
+    let is_missed = it.control.as_ref().is_some_and(|control| control.is_missed());
+    if !it.has_figures() {
+        Exit::Failed
+    } else if it.false_alarms.too_many(it.alpha) || is_missed {
+        Exit::Regression
+    } else if calibrated.has_failures {
+        Exit::Failed
+    } else {
+        Exit::Pass
     }
 }

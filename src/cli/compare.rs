@@ -19,8 +19,9 @@ use crate::app::request::{CommitsRequest, LocalSuite};
 use crate::app::stores::Stores;
 use crate::app::verdict_files::{exit_from, rendered, write_as, write_reports};
 use crate::compare::VerdictDocument;
+use crate::model::text::count;
 use crate::model::{Exit, Fault, Result};
-use crate::report::{Format, plural};
+use crate::report::Format;
 use crate::suite::Benchmark;
 
 /// Compare two commits, a baseline with a fresh run, or two records
@@ -231,7 +232,7 @@ fn interrupted(
 ) -> Result<Exit> {
     let text = format!(
         "interrupted after {}; what they decide so far: gbench-ci replay {}\nresume  {}",
-        plural(measured.rounds()?, "round"),
+        count(measured.rounds()?, "round"),
         measured.id(),
         measured.resume_command(None, request)
     );

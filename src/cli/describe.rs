@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::args::{SelectionArgs, SettingsArgs};
 use super::config::settings_table;
 use super::terminal::write::{table, write_json, wrote};
+use crate::model::text::count;
 use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing};
-use crate::suite::words::{counted, format_size};
+use crate::suite::words::format_size;
 use crate::suite::{Action, Benchmark, ExtractFrom};
 
 /// Describe benchmarks: every field and the effective settings
@@ -85,7 +86,7 @@ fn document(benchmark: &Benchmark) -> V1Benchmark {
     let requires = &benchmark.requires;
     V1Benchmark {
         id: benchmark.id.clone(),
-        place: benchmark.place.clone(),
+        place: benchmark.declared.to_string(),
         description: benchmark.description.clone(),
         components: benchmark.components.clone(),
         kind: benchmark.kind,
@@ -238,9 +239,9 @@ fn parameters(benchmark: &Benchmark) -> Vec<String> {
         values.entry(name).or_default().insert(value);
     }
     let lines = values.into_iter().map(|(name, values)| {
-        let count = values.len();
+        let number = values.len();
         let shown: Vec<_> = values.into_iter().take(20).map(|value| value.to_string()).collect();
-        let more = if count > 20 { format!(" ... ({})", counted(count, "value")) } else { String::new() };
+        let more = if number > 20 { format!(" ... ({})", count(number, "value")) } else { String::new() };
         format!("{name} = {}{more}", shown.join(", "))
     });
     lines.collect()

@@ -9,8 +9,9 @@ use crate::app::init::{
     WrittenWorkflows, folder_of, jobs, runner_labels, write_suite,
 };
 use crate::app::paths::shown_from_here;
+use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, Shard};
-use crate::report::{paragraph, plural};
+use crate::report::paragraph;
 use crate::suite::{Benchmark, FILE_NAME};
 
 /// Write a first gbench.toml from what lies in this folder
@@ -91,7 +92,7 @@ pub fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
         true
     } else {
         let written = write_suite(&args.config, builtins, args.force && workflows.is_none())?;
-        let count = plural(written.benchmarks.len(), "benchmark");
+        let count = count(written.benchmarks.len(), "benchmark");
         wrote(writeln!(out, "wrote {shown} with {count}:"))?;
         for benchmark in &written.benchmarks {
             wrote(writeln!(out, "  {benchmark}"))?;

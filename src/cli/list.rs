@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::args::SelectionArgs;
 use super::terminal::write::{table, write_json, wrote};
+use crate::model::text::count;
 use crate::model::{BenchmarkId, Component, Exit, Kind, Result};
-use crate::suite::words::counted;
 use crate::suite::{Benchmark, Source, Suite};
 
 /// List the benchmarks of the suite
@@ -39,7 +39,7 @@ struct V1Entry<'a> {
     components: &'a [Component],
     kind: Kind,
     tags: &'a [String],
-    place: &'a str,
+    place: String,
     /// Points of its parameters.
     cases: usize,
     /// Points that its constraints remove.
@@ -66,16 +66,16 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
     });
     let cases = suite.benchmarks.iter().map(|benchmark| benchmark.points.len()).sum();
     let text = table(&["benchmark", "cases", "components", "description"], rows);
-    let count = format!("{}, {}", counted(suite.benchmarks.len(), "benchmark"), counted(cases, "case"));
+    let counts = format!("{}, {}", count(suite.benchmarks.len(), "benchmark"), count(cases, "case"));
     let from = match &suite.source {
         Source::File { path, .. } => format!("of {}", path.display()),
         Source::Builtin => "built in".to_owned(),
     };
-    wrote(write!(out, "{text}\n{count} {from}\n"))?;
+    wrote(write!(out, "{text}\n{counts} {from}\n"))?;
     let listed_builtins =
         suite.benchmarks.iter().any(|benchmark| benchmark.id.suite() == registry.builtin.name);
     if registry.file.is_some() && !listed_builtins && !registry.builtin.benchmarks.is_empty() {
-        let members = counted(registry.builtin.benchmarks.len(), "benchmark");
+        let members = count(registry.builtin.benchmarks.len(), "benchmark");
         wrote(writeln!(out, "and {members} built in: --suite {}", registry.builtin.name))?;
     }
     Ok(Exit::Pass)
@@ -102,7 +102,7 @@ fn entry(benchmark: &Benchmark) -> V1Entry<'_> {
         components: &benchmark.components,
         kind: benchmark.kind,
         tags: &benchmark.tags,
-        place: &benchmark.place,
+        place: benchmark.declared.to_string(),
         cases: benchmark.points.len(),
         excluded: benchmark.excluded,
     }

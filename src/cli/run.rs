@@ -11,8 +11,9 @@ use super::terminal::write::{check_place, table, wrote};
 use crate::app::export::Pattern;
 use crate::app::measure::{RunRequest, measure};
 use crate::app::paths::shown;
+use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, Stage, Timing, format_duration};
-use crate::report::{self, Format, Options, plural};
+use crate::report::{self, Format, Options};
 use crate::run::Finished;
 use crate::store::write_atomically;
 use crate::suite::plan::Plan;
@@ -89,9 +90,9 @@ fn dry_run(suite: &Suite) -> String {
     let mut text = table(&["case", "processes", "limits", "command"], rows);
     text += &format!(
         "\n{} in {}; {} left out by `where`; nothing was started\n",
-        plural(plan.steps.len(), "case"),
-        plural(plan.processes(), "process"),
-        plural(excluded, "combination"),
+        count(plan.steps.len(), "case"),
+        count(plan.processes(), "process"),
+        count(excluded, "combination"),
     );
     text
 }

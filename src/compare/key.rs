@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{CaseRecord, Origin, Thermal, Timing};
 
-use super::pairing::CasePair;
+use super::pairing::PairedCase;
 use super::warning::counted;
 use super::{Reason, SettingEffect, Warning};
 
@@ -55,7 +55,7 @@ fn reaches(name: &str, case: &CaseRecord) -> bool {
 
 /// What differs: settings, whether they refuse the case or not; and command and environment, which are for the reader to
 /// judge: they may be the very change that is looked at, or another size of the problem.
-pub fn warnings(pairs: &[CasePair]) -> Vec<Warning> {
+pub fn warnings(pairs: &[PairedCase]) -> Vec<Warning> {
     let mut told: BTreeMap<(&str, String, String), u32> = BTreeMap::new();
     let mut started = Vec::new();
     for (base, head) in pairs.iter().filter_map(|pair| Some((pair.base?, pair.head?))) {

@@ -10,7 +10,7 @@ use crate::model::{
 
 use super::evidence::{Evidence, MeasuredSide, Unusable, case_side, only_stated};
 use super::key::other_settings;
-use super::pairing::{CasePair, loosely, near_match};
+use super::pairing::{PairedCase, loosely, near_match};
 use super::policy::{Policy, declaration};
 use super::{Advice, Change, Reason, Row, RowDecision, RowLimits, Verdict, throttling};
 
@@ -32,7 +32,7 @@ pub struct PreparedRows<'a> {
 /// Sorts pairs into rows. `same_run`: both records carry one run id. `in_rounds`: a rule over rounds will decide, for which
 /// also cases that did not end well count: for the prior and the number of comparisons, without a row.
 pub fn prepare<'a>(
-    pairs: &[CasePair<'a>],
+    pairs: &[PairedCase<'a>],
     policy: &Policy,
     same_run: bool,
     in_rounds: bool,
@@ -62,7 +62,7 @@ struct RowBuilder<'a, 'p> {
 type Unmatched<'a> = (HashMap<CaseId, &'a CaseId>, HashMap<CaseId, &'a CaseId>);
 
 impl<'a> RowBuilder<'a, '_> {
-    fn pair(&mut self, pair: &CasePair<'a>, unmatched: &Unmatched) {
+    fn pair(&mut self, pair: &PairedCase<'a>, unmatched: &Unmatched) {
         match (pair.base, pair.head) {
             (Some(base), Some(head)) if base.outcome.is_measured() && head.outcome.is_measured() => {
                 self.metrics(pair.id, base, head);
@@ -133,7 +133,7 @@ impl<'a> RowBuilder<'a, '_> {
 
     /// What a case that did not end well showed before, if both sides had begun: later than others it would have been
     /// one of those that share the error rate, and nothing that is decided meanwhile may change because it broke.
-    fn prior_only(&mut self, pair: &CasePair<'a>) {
+    fn prior_only(&mut self, pair: &PairedCase<'a>) {
         let (Some(base), Some(head)) = (pair.base, pair.head) else { return };
         if base.outcome.is_measured() && head.outcome.is_measured() {
             return;
@@ -177,7 +177,7 @@ impl<'a> RowBuilder<'a, '_> {
     }
 
     /// A row about a case as a whole.
-    fn case(&mut self, pair: &CasePair<'a>, verdict: Verdict, reason: Reason, next: Option<Advice>) {
+    fn case(&mut self, pair: &PairedCase<'a>, verdict: Verdict, reason: Reason, next: Option<Advice>) {
         let of = pair.head.or(pair.base);
         let mut row = Row {
             case: pair.id.clone(),
@@ -247,7 +247,7 @@ impl<'a> RowBuilder<'a, '_> {
             self.metric((id, row), (base, base_metric), (head, head_metric));
         }
         if (self.prepared.rows.len(), self.prepared.ungated.len()) == before {
-            let pair = CasePair { id, base: Some(base), head: Some(head) };
+            let pair = PairedCase { id, base: Some(base), head: Some(head) };
             self.case(&pair, Verdict::Invalid, Reason::NoMetric {}, Some(Advice::SendSamples {}));
         }
     }

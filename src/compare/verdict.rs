@@ -1,5 +1,6 @@
 //! The comparison as a whole: rows by weight, one conclusion, one exit code.
 
+use crate::model::text::short_commit;
 use crate::model::{CommonSuite, Manifest, Probe, Result, RunRecord, Side};
 
 use super::comparability::{advice, differences};
@@ -89,6 +90,7 @@ fn without_cases(record: &RunRecord) -> RunRecord {
         run_id: record.run_id.clone(),
         tool: record.tool.clone(),
         state: record.state,
+        cut_short: record.cut_short,
         started: record.started.clone(),
         finished: record.finished.clone(),
         side: record.side,
@@ -251,7 +253,7 @@ fn flag_the_impossible(decision: &mut RowDecision) {
 fn look_for_the_cause(base: &RunRecord, head: &RunRecord, differences: usize) -> Advice {
     let commit = |record: &RunRecord| {
         let git = record.manifest.git.known()?;
-        let commit = git.commit.as_deref()?.chars().take(10).collect::<String>();
+        let commit = short_commit(git.commit.as_deref()?).to_owned();
         Some((commit, git.dirty.any()))
     };
     match (commit(base), commit(head)) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::model::{RecordState, Side};
 
-use super::pairing::CasePair;
+use super::pairing::PairedCase;
 use super::policy::has_bad_threshold;
 use super::rows::PreparedRows;
 use super::warning::counted;
@@ -20,7 +20,7 @@ const MOST_NAMED: usize = 5;
 pub fn of_comparison(
     base: &SideInput,
     head: &SideInput,
-    pairs: &[CasePair],
+    pairs: &[PairedCase],
     prepared: &PreparedRows,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();

@@ -1,6 +1,7 @@
 //! Where GitHub is, which repository is meant, and by whose leave: small checked types, so that nothing from an event
 //! file or a command line reaches a request's path unchecked.
 
+use crate::model::text::short_commit;
 use std::fmt;
 use std::str::FromStr;
 
@@ -76,7 +77,7 @@ impl Sha {
 
     /// The ten digits that reports show.
     pub fn short(&self) -> &str {
-        &self.0[..10]
+        short_commit(&self.0)
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{NoReference, RunId, Strictness};
+use super::{Budget, NoReference, RunId, Strictness};
 
 /// What the records of one comparison share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,8 +25,9 @@ pub struct Comparison {
     #[serde(rename = "way")]
     pub interleaving: Interleaving,
     /// Seconds that the rounds may take; absent: until all is decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<f64>,
+    #[serde(default, skip_serializing_if = "Budget::is_unlimited")]
+    #[schemars(with = "Option<f64>")]
+    pub budget: Budget,
     pub rule: SequentialRule,
     pub policy: ComparisonPolicy,
     /// Present where both sides are one commit because nothing was found to judge it against, and what was missing: then

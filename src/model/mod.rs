@@ -19,6 +19,7 @@
 //! | [`Fault`] | an error as the user meets it: where, what, what next, and the exit code |
 
 pub mod backoff;
+mod budget;
 mod caches;
 mod case;
 mod comparison;
@@ -45,12 +46,14 @@ pub mod text;
 mod unit;
 mod visible;
 
+pub use budget::Budget;
 pub use caches::{CACHE_HOME, KERNEL_CACHES};
 pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Variant};
 pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
 };
 pub use exit::Exit;
+pub use facts::Fact;
 pub use fault::{DEFECT, Fault, Location, Result};
 pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};
@@ -59,10 +62,10 @@ pub use manifest::*;
 pub use match_fields::{MATCH_FIELDS, Strictness};
 pub use near::near;
 pub use nothing::{NothingMeasured, RefusalReason};
-pub use outcome::{FailureKind, Outcome};
+pub use outcome::{FailureKind, Outcome, OutcomeCode};
 pub use record::{
-    CaseRecord, Conditions, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, ReportedError,
-    RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
+    CaseRecord, Conditions, CutShort, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState,
+    ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
 };
 pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};

@@ -1,8 +1,11 @@
-//! Numbers and lists as they stand in reasons and sentences.
+//! Numbers, lists and commits as they stand in reasons, sentences and tables: one rule for each.
 
 /// `0.1023` -> `10.2 %`, `0.0004` -> `0.04 %`, `-0.05` -> `-5 %`: three digits at most, no idle zeros.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
+    if value.is_nan() {
+        return "unknown".into();
+    }
     if value.abs() >= 1e6 {
         return if value > 0.0 { "over 1000000 %".into() } else { "under -1000000 %".into() };
     }
@@ -12,10 +15,7 @@ pub fn percent(share: f64) -> String {
         _ => 2,
     };
     let text = format!("{value:.decimals$}");
-    let text = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
-    };
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{} %", if text == "-0" { "0" } else { text })
 }
 
@@ -45,6 +45,20 @@ pub fn list(items: &[String], most: usize) -> String {
     }
 }
 
+/// The start of a commit's id, by which people know it.
+pub fn short_commit(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
+
+/// With a capital first letter, unless the first word is a name such as `kernels/gemm`.
+pub fn capitalized(text: &str) -> String {
+    let word = text.split(' ').next().unwrap_or("");
+    if word.is_empty() || !word.chars().all(|c| c.is_ascii_lowercase()) {
+        return text.to_owned();
+    }
+    text[..1].to_ascii_uppercase() + &text[1..]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +80,12 @@ mod tests {
             assert_eq!(percent(share), text);
         }
         assert_eq!([0.05, -0.05, 1e-6].map(signed_percent), ["+5 %", "-5 %", "0 %"]);
+    }
+
+    #[test]
+    fn names_keep_their_first_letter_and_commits_their_first_ten() {
+        assert_eq!(["one row", "kernels/gemm is", ""].map(capitalized), ["One row", "kernels/gemm is", ""]);
+        assert_eq!(["1a2b3c4d5e6f", "main"].map(short_commit), ["1a2b3c4d5e", "main"]);
     }
 
     #[test]

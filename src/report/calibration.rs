@@ -3,10 +3,10 @@
 use std::io;
 
 use super::layout::names::CaseNames;
-use super::layout::number::{fine, percent, signed_percent};
+use super::layout::number::signed_percent;
 use super::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLayout};
-use super::layout::words::{capitalized, plural};
 use crate::compare::{CalibratedRow, Calibration, FalseAlarms, PLANTED, Readiness, Share};
+use crate::model::text::{capitalized, count, percent};
 
 /// Writes the whole. `all`: with the parts of every row's noise. Errors: only those of `out`.
 pub fn terminal(
@@ -59,23 +59,23 @@ fn conclusion(it: &Calibration) -> (&'static str, Emphasis) {
 }
 
 fn sentence(it: &Calibration) -> String {
-    let count = |readiness| it.rows.iter().filter(|row| row.readiness == readiness).count();
+    let rows_of = |readiness| it.rows.iter().filter(|row| row.readiness == readiness).count();
     let kinds = [Readiness::Ready, Readiness::Slow, Readiness::Hopeless, Readiness::Unknown];
-    let kinds = kinds.map(|kind| (count(kind), kind.word()));
+    let kinds = kinds.map(|kind| (rows_of(kind), kind.word()));
     let kinds: Vec<String> =
         kinds.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
     if !it.has_figures() {
-        return format!("none of {} gave figures", plural(it.unmeasured.len() + it.rows.len(), "case"));
+        return format!("none of {} gave figures", count(it.unmeasured.len() + it.rows.len(), "case"));
     }
     let without = match it.unmeasured.len() {
         0 => String::new(),
-        some => format!("; {} without figures", plural(some, "case")),
+        some => format!("; {} without figures", count(some, "case")),
     };
     format!(
         "{}: {}{without}; the suite against itself, {}, {} of measuring",
-        plural(it.rows.len(), "row"),
+        count(it.rows.len(), "row"),
         kinds.join(", "),
-        plural(it.rounds as usize, "round"),
+        count(it.rounds as usize, "round"),
         seconds(it.seconds)
     )
 }
@@ -90,7 +90,7 @@ fn prospects(it: &Calibration, names: &CaseNames) -> Grid {
         let cell = |text: &dyn Fn(&crate::compare::Prospect) -> String| prospect.map_or("-".into(), text);
         let found = |it: &crate::compare::Prospect| match it.planted {
             0 => "-".into(),
-            planted => format!("{:.0} %", 100.0 * f64::from(it.found) / f64::from(planted)),
+            planted => percent(f64::from(it.found) / f64::from(planted)),
         };
         let mut notes: Vec<(&'static str, String)> = row.why.iter().map(|why| ("why", why.clone())).collect();
         notes.extend(row.help.iter().map(|help| ("try", help.clone())));
@@ -98,7 +98,7 @@ fn prospects(it: &Calibration, names: &CaseNames) -> Grid {
             cells: vec![
                 format!("{} {}", names.of(&row.case), row.metric),
                 row.readiness.word().to_owned(),
-                row.noise.as_ref().map_or("-".into(), |noise| fine(noise.floor)),
+                row.noise.as_ref().map_or("-".into(), |noise| percent(noise.floor)),
                 cell(&|it| it.detectable.map_or("none".into(), percent)),
                 cell(&|it| or_never(it.rounds_to_certify, it.seconds_to_certify)),
                 cell(&|it| or_never(it.rounds_to_prove, it.seconds_to_prove)),
@@ -115,7 +115,6 @@ fn parts(it: &Calibration, names: &CaseNames, all: bool) -> Grid {
     let rows = it.rows.iter().filter(|row| row.noise.is_some());
     let row = |row: &CalibratedRow| {
         let noise = row.noise.as_ref()?;
-        let share = |share: f64| format!("{:.0} %", 100.0 * share);
         let parts = noise.parts.as_ref();
         let cell = |text: &dyn Fn(&crate::compare::Parts) -> String| parts.map_or("-".into(), text);
         let iterations = |it: &crate::compare::Parts| match it.best_iterations {
@@ -129,7 +128,7 @@ fn parts(it: &Calibration, names: &CaseNames, all: bool) -> Grid {
                 "",
                 format!(
                     "{} of {} a round, target {}; the second process {}; rounds correlate {}; the measured rounds find {}",
-                    plural(row.rounds as usize, "round"),
+                    count(row.rounds as usize, "round"),
                     seconds(row.seconds_per_round),
                     percent(row.target),
                     noise.second_place.map_or("unknown".into(), signed_percent),
@@ -141,9 +140,9 @@ fn parts(it: &Calibration, names: &CaseNames, all: bool) -> Grid {
         Some(GridRow {
             cells: vec![
                 format!("{} {}", names.of(&row.case), row.metric),
-                cell(&|it| share(it.within)),
-                cell(&|it| share(it.between)),
-                cell(&|it| share(it.order)),
+                cell(&|it| percent(it.within)),
+                cell(&|it| percent(it.between)),
+                cell(&|it| percent(it.order)),
                 cell(&|it| format!("{:.2}", it.autocorrelation)),
                 cell(&iterations),
             ],
@@ -167,7 +166,7 @@ fn false_alarms(it: &Calibration) -> Vec<String> {
     said.push(format!("the same rounds with other tosses of the coin: {}", share(*flipped, it.alpha)));
     said.push(format!(
         "{} drawn from them, with fresh tosses: {}",
-        plural(it.usual_rounds as usize, "round"),
+        count(it.usual_rounds as usize, "round"),
         share(*drawn, it.alpha)
     ));
     said.push(match serial_correlation {
@@ -187,9 +186,9 @@ fn share(share: Share, alpha: f64) -> String {
         "{} of {} suites have a red, {} ± {} (promised: {} at most)",
         share.with_red,
         share.suites,
-        fine(share.value()),
-        fine(share.error()),
-        fine(alpha)
+        percent(share.value()),
+        percent(share.error()),
+        percent(alpha)
     )
 }
 
@@ -202,7 +201,7 @@ fn found(it: &Calibration) -> Vec<String> {
             "by arithmetic: {} added to the measured rounds of one row in twenty at a time is called red in {found} of \
              {planted} tries over {}",
             percent(PLANTED),
-            plural(it.usual_rounds as usize, "round")
+            count(it.usual_rounds as usize, "round")
         ));
     }
     said.push(match &it.control {
@@ -213,15 +212,15 @@ fn found(it: &Calibration) -> Vec<String> {
             match control.found {
                 true => format!(
                     "for real: {work} was called red after {}{looked}",
-                    plural(control.rounds as usize, "round")
+                    count(control.rounds as usize, "round")
                 ),
                 false => {
                     let detectable = control.detectable.map_or("nothing".into(), percent);
                     format!(
                         "for real: {work} was not called red in {}{looked}; rounds differ by {}, at which {detectable} \
                          or more is found",
-                        plural(control.rounds as usize, "round"),
-                        fine(control.noise)
+                        count(control.rounds as usize, "round"),
+                        percent(control.noise)
                     )
                 }
             }
@@ -236,8 +235,8 @@ fn legend(it: &Calibration) -> String {
          rounds and time until that is shown. All of it four times out of five, with {} sharing the error rate. found: 3 % \
          added by arithmetic. within, between, order: shares of a process's variance from its iterations, from process to \
          process, from going second; autocorr. of iterations; best: for the least time.",
-        plural(it.usual_rounds as usize, "round"),
-        plural(it.candidates as usize, "suspect"),
+        count(it.usual_rounds as usize, "round"),
+        count(it.candidates as usize, "suspect"),
     )
 }
 

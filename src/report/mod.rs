@@ -31,6 +31,5 @@ pub use self::format::{Format, Options};
 pub use self::input::Input;
 pub use self::layout::terminal::{Style, table};
 pub use self::layout::width::{COLUMNS, paragraph, wrap};
-pub use self::layout::words::plural;
 pub use self::record::record;
 pub use self::verdict::{merged, verdict};

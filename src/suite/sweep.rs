@@ -8,7 +8,8 @@ use toml::de::DeValue;
 
 use super::reader::{FileText, Item, Table};
 use super::template::find_word;
-use super::words::{advise, counted, listed};
+use super::words::{advise, listed};
+use crate::model::text::count;
 use crate::model::{ParamValue, Params, near};
 
 /// Most combinations that one file may make: beyond it somebody crossed what they meant to zip.
@@ -176,7 +177,7 @@ fn zipped<'t>(table: &Table<'t>, names: &mut Vec<&'t str>) -> Option<Axis> {
     for (item, values) in columns {
         let values = values?;
         if values.len() != length {
-            let (has, has_first) = (counted(values.len(), "value"), counted(length, "value"));
+            let (has, has_first) = (count(values.len(), "value"), count(length, "value"));
             let what = format!("`{}` has {has} and `{}` has {has_first}", item.key, first.key);
             item.fault(what, "give the lists of `zip` equal lengths, or move one to `matrix`");
             return None;

@@ -57,9 +57,10 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         },
     };
     let bytes = number * scale as f64;
-    match bytes < (1u64 << 53) as f64 {
-        true => Ok(bytes.round() as u64),
-        false => Err(format!("`{text}` is more than any machine holds")),
+    if bytes < (1u64 << 53) as f64 {
+        Ok(bytes.round() as u64)
+    } else {
+        Err(format!("`{text}` is more than any machine holds"))
     }
 }
 
@@ -144,11 +145,6 @@ pub fn format_size(bytes: u64) -> String {
     let exact = SIZE_UNITS.iter().filter(|(_, scale)| bytes >= *scale && bytes.is_multiple_of(*scale));
     let (unit, scale) = exact.max_by_key(|(_, scale)| *scale).unwrap_or(&("B", 1));
     format!("{} {unit}", bytes / scale)
-}
-
-/// `1 case`, `3 cases`.
-pub fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub fn comparison(cases: usize) -> Comparison {
         head_changes: None,
         seed: 1,
         interleaving: Interleaving::Alternating,
-        budget: None,
+        budget: Budget::UNLIMITED,
         rule: SequentialRule::for_cases(cases),
         policy: ComparisonPolicy {
             inconclusive_fails: false,

@@ -1,7 +1,7 @@
 //! The flags of a comparison of two commits.
 
 use crate::app::request::RoundsRequest;
-use crate::model::{Fault, Interleaving, Result, near};
+use crate::model::{Budget, Fault, Interleaving, Result, near};
 use crate::suite::words::parse_seconds;
 
 /// How a comparison of two commits is measured.
@@ -51,9 +51,10 @@ impl RoundsArgs {
     }
 }
 
-/// The seconds of `--budget`.
-pub fn budget(text: Option<&str>) -> Result<Option<f64>> {
-    duration("--budget", text, "give a duration such as 90s or 10m")
+/// `--budget`. Errors: no duration.
+pub fn budget(text: Option<&str>) -> Result<Option<Budget>> {
+    let seconds = duration("--budget", text, "give a duration such as 90s or 10m")?;
+    Ok(seconds.map(Budget::from_seconds))
 }
 
 /// The seconds that a flag gives.

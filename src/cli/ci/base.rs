@@ -8,8 +8,8 @@ use git2::{Oid, Repository};
 use super::reference::Reference;
 use crate::github::{Context, PullRequest, Sha, WorkflowEvent};
 use crate::machine::open_repository;
+use crate::model::text::{count, short_commit};
 use crate::model::{BaseChoice, Fault, NoReference, Result};
-use crate::suite::words::counted;
 use crate::trees::{self, Range};
 
 /// The two sides of the comparison.
@@ -104,14 +104,13 @@ fn by_git(folder: &Path, asked: Option<&str>) -> Result<Chosen> {
     let repository = open_repository(folder)
         .map_err(|error| Fault::at_path(folder, error.message(), "see whether `git status` works here"))?;
     let commits = Commits { repository: &repository, head: commit_id(&parsed(&sides.head.commit)?)? };
-    // Without the digits at the end, which stand in front already.
-    let words = sides.base.words.rsplit_once(" (").map_or(sides.base.words.as_str(), |(words, _)| words);
-    let name = words.strip_prefix("merge base with ").unwrap_or(words);
+    let name = sides.base.name.as_deref().unwrap_or(&sides.base.words);
     let why = match asked {
         _ if sides.are_the_same() => {
-            format!("{words}, which is what is judged, so that this shows noise alone")
+            let relation = if sides.base.is_merge_base { "merge base with " } else { "" };
+            format!("{relation}{name}, which is what is judged, so that this shows noise alone")
         }
-        Some(_) => of_asked(name, name == words),
+        Some(_) => of_asked(name, !sides.base.is_merge_base),
         // The remote's branch of the same name is meant, as in a job.
         None => of_branch(name.strip_prefix("origin/").unwrap_or(name)),
     };
@@ -355,13 +354,13 @@ const YEAR_10000: u64 = 253_402_300_800;
 fn age(at: SystemTime, now: SystemTime) -> String {
     // A clock that is behind makes nothing older than new.
     let minutes = now.duration_since(at).unwrap_or_default().as_secs() / 60;
-    let (count, unit) = match minutes {
+    let (age, unit) = match minutes {
         0 => return "less than a minute old".into(),
         1..60 => (minutes, "minute"),
         60..2880 => (minutes / 60, "hour"),
         _ => (minutes / 1440, "day"),
     };
-    format!("{} old", counted(count as usize, unit))
+    format!("{} old", count(age as usize, unit))
 }
 
 fn commit_id(sha: &Sha) -> Result<Oid> {
@@ -377,9 +376,8 @@ fn sha(id: Oid) -> Result<Sha> {
     parsed(&id.to_string())
 }
 
-/// As git shows them: ten digits.
 fn short(id: Oid) -> String {
-    id.to_string().chars().take(10).collect()
+    short_commit(&id.to_string()).to_owned()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::place::unpublished;
 use crate::app::paths::current_folder;
 use crate::machine::open_repository;
 use crate::model::Result;
+use crate::model::text::short_commit;
 
 /// The repository that this folder lies in, if one does.
 pub fn repository() -> Option<Repository> {
@@ -40,7 +41,7 @@ pub fn refuse_other(repository: &Repository, branch: &str, commit: &str) -> Resu
     match places.iter().filter_map(holds).any(|holds| holds) {
         true => Ok(()),
         false => {
-            let short = commit.get(..10).unwrap_or(commit);
+            let short = short_commit(commit);
             let what =
                 format!("it takes commits of {default} alone, and {short} is none that this clone knows");
             Err(unpublished("the history", what, "merge it, or fetch the branch, and publish again"))

@@ -9,8 +9,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::app::progress::Reporter;
 use crate::github::commands;
+use crate::model::text::count;
 use crate::model::{CaseId, Outcome, Side};
-use crate::report::plural;
 use crate::run::{Observer, Progress, side_word};
 
 /// Writes to standard error, so that standard output holds results alone.
@@ -150,11 +150,11 @@ fn on_lines(
     let line = match progress {
         Progress::Planned { cases: planned, processes } => {
             *cases = *planned;
-            format!("measuring {} in {}", plural(*planned, "case"), plural(*processes, "process"))
+            format!("measuring {} in {}", count(*planned, "case"), count(*processes, "process"))
         }
         Progress::RoundsPlanned { cases: planned, comparable } => {
             *cases = *planned;
-            format!("comparing {} in rounds", plural(*comparable, "case"))
+            format!("comparing {} in rounds", count(*comparable, "case"))
         }
         Progress::RoundStarted { pass: 0, processes: 0 } => NOTHING_LEFT.to_owned(),
         Progress::RoundStarted { .. } => return None,
@@ -215,7 +215,7 @@ fn whole_seconds(seconds: f64) -> String {
 }
 
 fn round(pass: u32, open: usize) -> String {
-    format!("round {}: {} may be measured further", pass + 1, plural(open, "case"))
+    format!("round {}: {} may be measured further", pass + 1, count(open, "case"))
 }
 
 fn trouble(id: &CaseId, side: Option<Side>, outcome: &Outcome) -> String {

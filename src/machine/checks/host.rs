@@ -2,6 +2,7 @@
 
 use super::{CheckSeverity, CheckSubject, MachineCheck, gibibytes, shown};
 use crate::machine::Readings;
+use crate::model::text::{percent, short_commit};
 use crate::model::{GitFacts, HostFacts, Probe};
 
 /// Share of the processors that other work may keep busy before it shows in the numbers.
@@ -109,9 +110,10 @@ fn load(facts: &HostFacts) -> MachineCheck {
         return host("load", CheckSeverity::Warning, shown(&facts.load), "run where /proc is mounted");
     };
     let finding = format!("{load:.2} on {} over the last minute", self::cores(facts));
-    match load / f64::from((*cores).max(1)) > BUSY {
-        true => host("load", CheckSeverity::Warning, finding, "wait for other work to end, or stop it"),
-        false => host("load", CheckSeverity::Ok, finding, ""),
+    if load / f64::from((*cores).max(1)) > BUSY {
+        host("load", CheckSeverity::Warning, finding, "wait for other work to end, or stop it")
+    } else {
+        host("load", CheckSeverity::Ok, finding, "")
     }
 }
 
@@ -154,14 +156,10 @@ fn memory(facts: &HostFacts) -> MachineCheck {
         );
     };
     let finding = format!("{} of {} free", gibibytes(*available), gibibytes(*total));
-    match *available < LITTLE_MEMORY || *available < total / 10 {
-        true => host(
-            "memory",
-            CheckSeverity::Warning,
-            finding,
-            "free some: a benchmark that swaps measures the disk",
-        ),
-        false => host("memory", CheckSeverity::Ok, finding, ""),
+    if *available < LITTLE_MEMORY || *available < total / 10 {
+        host("memory", CheckSeverity::Warning, finding, "free some: a benchmark that swaps measures the disk")
+    } else {
+        host("memory", CheckSeverity::Ok, finding, "")
     }
 }
 
@@ -259,20 +257,21 @@ fn counters(paranoid: &Probe<i32>) -> MachineCheck {
 fn noise(readings: &Readings) -> MachineCheck {
     let noise = &readings.noise;
     let finding = format!(
-        "{} equal spins of {:.1} ms spread over {:.1} %, the worst {:.2} times the median",
+        "{} equal spins of {:.1} ms spread over {}, the worst {:.2} times the median",
         noise.repeats,
         noise.median_seconds * 1e3,
-        noise.spread * 100.0,
+        percent(noise.spread),
         noise.worst
     );
-    match noise.spread > QUIET {
-        true => host(
+    if noise.spread > QUIET {
+        host(
             "noise",
             CheckSeverity::Warning,
             finding,
             "quieten the machine first, or take more processes and wider thresholds",
-        ),
-        false => host("noise", CheckSeverity::Ok, finding, ""),
+        )
+    } else {
+        host("noise", CheckSeverity::Ok, finding, "")
     }
 }
 
@@ -302,7 +301,7 @@ pub(super) fn repository(git: &Probe<GitFacts>) -> MachineCheck {
             "commit, so that records name what they measured",
         );
     };
-    let short: String = commit.chars().take(12).collect();
+    let short = short_commit(commit);
     let mut finding = match &facts.branch {
         Some(branch) => format!("{short} on {branch}"),
         None => format!("{short}, detached"),
@@ -396,7 +395,7 @@ mod tests {
     fn a_repository_is_in_order_when_its_numbers_belong_to_a_commit() {
         let facts = manifest().git.known().unwrap().clone();
         let clean = repository(&Probe::Known(facts.clone()));
-        assert_eq!((clean.state, clean.finding.as_str()), (CheckSeverity::Ok, "0123456789ab on main"));
+        assert_eq!((clean.state, clean.finding.as_str()), (CheckSeverity::Ok, "0123456789 on main"));
         let dirty = GitFacts {
             branch: None,
             shallow: true,

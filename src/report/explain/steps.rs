@@ -5,8 +5,8 @@ use std::f64::consts::LN_10;
 use super::row::Explained;
 use super::words::{Towards, e_value, least, side_of, slowdown};
 use crate::compare::{Change, Conclusion, DecisionTrace, SequentialStep, Verdict, is_known};
-use crate::report::layout::number::{self, fine as percent};
-use crate::report::layout::words::plural;
+use crate::model::text::{count, percent};
+use crate::report::layout::number;
 
 /// The steps to the verdict, in order.
 pub fn trace(explained: &Explained) -> Vec<String> {
@@ -38,7 +38,7 @@ fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     if result.rounds < limits.screen_rounds {
         said.push(format!(
             "{} of the {} that the screen takes: nothing is decided before it is over",
-            plural(result.rounds, "round"),
+            count(result.rounds, "round"),
             limits.screen_rounds
         ));
         return said;
@@ -50,14 +50,14 @@ fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
         said.push(format!(
             "screened out as unchanged: after the first {} all of its range{seen} lay within {target} either way, so no \
              further round was spent on it",
-            plural(limits.screen_rounds, "round"),
+            count(limits.screen_rounds, "round"),
         ));
     } else {
         said.push(format!(
             "the screen of {} left it open: its range{seen} did not lie within {target} either way; it is one of {} that \
              share the chance of a false alarm",
-            plural(limits.screen_rounds, "round"),
-            plural(trace.candidates, "suspect"),
+            count(limits.screen_rounds, "round"),
+            count(trace.candidates, "suspect"),
         ));
         said.push(confirmed(trace, ruled, &target));
     }
@@ -71,13 +71,13 @@ fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     if let Some(detectable) = row.change.as_ref().and_then(|change| change.detectable) {
         said.push(format!(
             "{} with this noise would find a slowdown of {} or more",
-            plural(limits.most_rounds, "round"),
+            count(limits.most_rounds, "round"),
             percent(detectable)
         ));
     }
     let later = trace.measured_rounds.len().saturating_sub(result.rounds);
     if later > 0 {
-        said.push(format!("{} after the decision were not looked at", plural(later, "round")));
+        said.push(format!("{} after the decision were not looked at", count(later, "round")));
     }
     if ruled != row.verdict {
         said.push(format!(
@@ -92,11 +92,11 @@ fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
 
 fn estimate(rounds: usize, change: &Change) -> String {
     if !is_known(change) {
-        return format!("over {} nothing is known of the change", plural(rounds, "round"));
+        return format!("over {} nothing is known of the change", count(rounds, "round"));
     }
     format!(
         "over {} the change is {}, and its range {} ({} sure for this row alone)",
-        plural(rounds, "round"),
+        count(rounds, "round"),
         number::signed_percent(change.slowdown),
         range(number::signed_percent(change.low), number::signed_percent(change.high)),
         percent(change.confidence),
@@ -106,7 +106,7 @@ fn estimate(rounds: usize, change: &Change) -> String {
 /// What the fresh rounds after the screen gave.
 fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
     let (limits, result) = (&trace.limits, &trace.result);
-    let fresh = plural(result.rounds - limits.screen_rounds, "fresh round");
+    let fresh = count(result.rounds - limits.screen_rounds, "fresh round");
     let least = trace
         .rounds
         .scale
@@ -114,7 +114,7 @@ fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
         .map_or_else(|| number::figure(trace.min_effect), percent);
     let [worse, better] = [result.ln_worse, result.ln_better].map(|ln| e_value(ln / LN_10));
     let [red, green] = [trace.log10_red(), trace.log10_improved()].map(e_value);
-    let candidates = plural(trace.candidates, "suspect");
+    let candidates = count(trace.candidates, "suspect");
     let [alpha, alpha_improved] = [limits.alpha, limits.alpha_improved].map(percent);
     let proven = |way: &str, found: &str, needed: &str, alpha: &str| {
         format!(

@@ -7,8 +7,8 @@ use super::plot::{evidence_span, reach, share};
 use super::row::Explained;
 use super::words::{e_value, headline, side_of, slowdown};
 use crate::compare::{DecisionTrace, Verdict};
+use crate::model::text::percent;
 use crate::report::layout::escape::xml;
-use crate::report::layout::number::fine as percent;
 use crate::report::layout::width::{cut_middle, fold};
 
 const WIDTH: f64 = 800.0;

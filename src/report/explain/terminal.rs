@@ -5,9 +5,9 @@ use std::io;
 use super::row::{Explained, Rowless};
 use super::{picture, steps, words};
 use crate::compare::{DecisionTrace, Row, Verdict};
+use crate::model::text::capitalized;
 use crate::report::layout::number;
 use crate::report::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLayout};
-use crate::report::layout::words::capitalized;
 
 /// Writes the argument of every row, one after the other. `all`: with a table of all rounds.
 pub fn terminal(

@@ -5,8 +5,8 @@ use std::f64::consts::LN_10;
 use super::row::Explained;
 use crate::compare::{DecisionTrace, MeasuredRound, Row, RowSide, SequentialStep, SideSummary, Verdict};
 use crate::model::Interleaving;
-use crate::report::layout::number::{self, fine as percent};
-use crate::report::layout::words::plural;
+use crate::model::text::{count, percent};
+use crate::report::layout::number;
 use crate::report::verdict::method::checks;
 
 /// Which of the two e-values is told and drawn.
@@ -41,11 +41,6 @@ pub fn side_of(trace: &DecisionTrace) -> (Towards, f64) {
 /// A difference as a slowdown with its sign: `+2.9 %`, `-0.25 %`; a bare number where the base is zero.
 pub fn slowdown(trace: &DecisionTrace, difference: f64) -> String {
     match trace.rounds.scale.slowdown(difference) {
-        Some(slowdown) if slowdown.abs() < 0.000_05 => "0 %".into(),
-        Some(slowdown) if slowdown.abs() < 0.01 => {
-            let plus = if slowdown > 0.0 { "+" } else { "" };
-            format!("{plus}{}", percent(slowdown))
-        }
         Some(slowdown) => number::signed_percent(slowdown),
         None => number::figure(difference),
     }
@@ -77,7 +72,7 @@ pub fn headline(explained: &Explained) -> String {
             None => format!("was not compared: {}", row.reason),
         };
     };
-    let rounds = plural(trace.result.rounds, "round");
+    let rounds = count(trace.result.rounds, "round");
     match (row.verdict, sequence.and_then(|sequence| sequence.at_least)) {
         (Verdict::Regressed, Some(least)) => {
             format!("is at least {} {} ({alpha} sure, over {rounds})", percent(least), number::word(row))
@@ -114,13 +109,13 @@ fn side(summary: &SideSummary, side: Option<&RowSide>, value: Option<String>) ->
     let value = value.unwrap_or_else(|| side.outcome.word().to_owned());
     let samples = match side.samples {
         0 => String::new(),
-        samples => format!(", {}", plural(samples as usize, "sample")),
+        samples => format!(", {}", count(samples as usize, "sample")),
     };
-    format!("{value} in {}: {}{samples}", summary.name, plural(side.processes as usize, "process"))
+    format!("{value} in {}: {}{samples}", summary.name, count(side.processes as usize, "process"))
 }
 
 fn how(explained: &Explained, trace: &DecisionTrace) -> String {
-    let rounds = plural(trace.measured_rounds.len(), "round");
+    let rounds = count(trace.measured_rounds.len(), "round");
     let Some(method) = &explained.document.method.rounds else { return rounds };
     let way = match method.way {
         Interleaving::Alternating => "one after the other",
@@ -146,14 +141,14 @@ pub fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
             "its own: one round's change differs from the next by {} (standard deviation over {})",
             // A deviation of logarithms, as the report has it.
             percent(sequence.noise),
-            plural(sequence.rounds as usize, "round")
+            count(sequence.rounds as usize, "round")
         ));
     }
     said.push(format!(
         "moderated by the suite: {}, from the {} of the screen and what the other rows of `{}` show, for a few rounds \
          may look quieter than they are",
         percent(trace.result.scale),
-        plural(trace.limits.screen_rounds, "round"),
+        count(trace.limits.screen_rounds, "round"),
         trace.metric
     ));
     if trace.result.unresolved > 0.0 {
@@ -170,7 +165,7 @@ pub fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
 pub fn doubts(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let mut said = explained.document.method.rounds.as_ref().map(checks).unwrap_or_default();
     let disturbed = trace.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
-    let rounds = plural(trace.measured_rounds.len(), "round");
+    let rounds = count(trace.measured_rounds.len(), "round");
     let held = clocks(trace, &rounds);
     said.push(match (disturbed, held.is_empty()) {
         (0, true) => "a busy or throttled machine: in no round".to_owned(),

@@ -7,9 +7,9 @@ use super::context::PublishContext;
 use super::reproduce::with_ci_advice;
 use super::table::margin;
 use crate::compare::{Merged, Verdict};
+use crate::model::text::percent;
 use crate::model::{BenchmarkId, SourceLine};
 use crate::report::layout::grouped::together;
-use crate::report::layout::number::fine;
 use crate::report::verdict::status::counts_text;
 use crate::report::verdict::view::{RowView, VerdictView};
 
@@ -154,7 +154,7 @@ fn said(label: &str, line: &RowView) -> String {
                 line.base.value,
                 line.head.value,
                 line.change,
-                fine(margin(line))
+                percent(margin(line))
             );
             text += &plain(&figures, 300);
         }

@@ -8,10 +8,10 @@ use super::links::{files_of_the_job, footer, whole_report};
 use super::machine::{MachineSection, counts, fill};
 use super::reproduce::{LocalCommand, local_command, with_ci_advice};
 use crate::compare::{Conclusion, Group, Merged, Verdict, VerdictDocument};
+use crate::model::text::{capitalized, count};
 use crate::report::layout::escape::markdown_block;
 use crate::report::layout::markdown::details;
 
-use crate::report::layout::words::{capitalized, plural};
 use crate::report::verdict::status::{conclusion_sign, conclusion_word, counts_text};
 use crate::report::verdict::view::VerdictView;
 
@@ -75,10 +75,10 @@ pub(super) fn answer(merged: &Merged, context: &PublishContext) -> String {
         [only] => counts(&VerdictView::new(&only.verdict), &only.label),
         groups => {
             let rows: u32 = merged.counts.values().sum();
-            let machines = plural(groups.len(), "machine");
+            let machines = count(groups.len(), "machine");
             let counts = counts_text(&merged.counts);
             let colon = if counts.is_empty() { "" } else { ": " };
-            format!("{} on {machines}{colon}{counts}.", plural(rows as usize, "row"))
+            format!("{} on {machines}{colon}{counts}.", count(rows as usize, "row"))
         }
     };
     let end = if counts.is_empty() { "" } else { "\n\n" };
@@ -120,7 +120,7 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: Layout) ->
     }
     let unseen = merged.groups.len() - sections.len();
     if unseen > 0 {
-        page += &format!("{} without a section here: see {more}.\n\n", plural(unseen, "machine"));
+        page += &format!("{} without a section here: see {more}.\n\n", count(unseen, "machine"));
     }
     page += &warnings;
     page += &again;
@@ -217,7 +217,7 @@ fn warnings(merged: &Merged, more: &str, budget: &mut ByteBudget) -> String {
     let items: Vec<String> = texts.iter().take(MOST_WARNINGS).map_while(item).collect();
     let rest = match texts.len() - items.len() {
         0 => String::new(),
-        rest => format!("- {} in {more}\n", plural(rest, "further warning")),
+        rest => format!("- {} in {more}\n", count(rest, "further warning")),
     };
     format!("**Warnings**\n\n{}{rest}\n", items.concat())
 }

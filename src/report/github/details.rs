@@ -4,9 +4,9 @@ use super::budget::{ByteBudget, prose};
 use super::machine::MachineSection;
 use super::table::{Shape, Width};
 use crate::compare::{Difference, VerdictDocument};
+use crate::model::text::count;
 use crate::report::layout::escape::markdown_block;
 use crate::report::layout::markdown::details;
-use crate::report::layout::words::plural;
 use crate::report::verdict::markdown::{differences, suites};
 use crate::report::verdict::method;
 use crate::report::verdict::view::{RowView, VerdictView};
@@ -96,7 +96,7 @@ fn machines(document: &VerdictDocument) -> String {
     let noted: Vec<&Difference> = document.differences.iter().filter(|field| !field.strict).collect();
     let title = match noted.len() {
         0 => "Environment: nothing differs".to_owned(),
-        some => format!("Environment: {}", plural(some, "difference")),
+        some => format!("Environment: {}", count(some, "difference")),
     };
     if !noted.is_empty() {
         inside += &format!("\n{}", differences(&noted));
@@ -127,7 +127,7 @@ fn results(digest: &VerdictView, rows: usize, more: &str, budget: &mut ByteBudge
     let left_out = lines.len() - table.len();
     if left_out > 0 {
         let verb = if left_out == 1 { "is" } else { "are" };
-        inside += &format!("\n{} {verb} in {more}.\n", plural(left_out, "further row"));
+        inside += &format!("\n{} {verb} in {more}.\n", count(left_out, "further row"));
     }
     let mut title = match lines.is_empty() {
         true => "Suites and speed".to_owned(),

@@ -7,8 +7,8 @@ use super::context::{COMMENT, PublishContext};
 use super::links::{address, commit, commits, footer};
 use super::reproduce::with_ci_advice;
 use crate::compare::{Merged, Verdict};
+use crate::model::text::short_commit;
 use crate::report::layout::escape::markdown_block;
-use crate::report::layout::words::short_commit;
 use crate::report::verdict::status::counts_text;
 
 /// Room for the marker that the issue is found by.

@@ -3,7 +3,7 @@
 use super::budget::prose;
 use super::context::PublishContext;
 use crate::compare::Merged;
-use crate::report::layout::words::short_commit;
+use crate::model::text::short_commit;
 
 /// Longest address that is linked, in bytes.
 const LONGEST: usize = 1000;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::budget::{ByteBudget, ShortNames, prose};
 use super::table::{Shape, Width};
 use crate::compare::{Conclusion, Difference, Group, Verdict};
+use crate::model::text::count;
 use crate::report::verdict::markdown::{MOST_NAMED, NoteStyle, Notes, differences};
 
-use crate::report::layout::words::plural;
 use crate::report::verdict::method::certified;
 use crate::report::verdict::status::{conclusion_sign, conclusion_word};
 use crate::report::verdict::view::{RowView, VerdictView};
@@ -121,7 +121,7 @@ impl<'a> MachineSection<'a> {
         let left_out = self.rows.iter().filter(|row| row.is_empty()).count();
         if left_out > 0 {
             let verb = if left_out == 1 { "is" } else { "are" };
-            text += &format!("\n{} {verb} in {more}.\n", plural(left_out, "further row"));
+            text += &format!("\n{} {verb} in {more}.\n", count(left_out, "further row"));
         }
         text += &self.notes;
         match text.is_empty() {

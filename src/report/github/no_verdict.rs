@@ -6,8 +6,8 @@ use super::check::{CheckPage, CheckState};
 use super::comment::gate;
 use super::context::PublishContext;
 use super::links::{address, commit, full_commit};
+use crate::model::text::count;
 use crate::model::{Untouched, sha256_hex};
-use crate::report::layout::words::plural;
 
 /// Patterns that a page names.
 const MOST_PATHS: usize = 12;
@@ -32,7 +32,7 @@ pub fn untouched_words(untouched: &Untouched) -> String {
     let files = match untouched.files {
         0 => "it changes no file".into(),
         1 => "the one file that it changes fits none of its paths".into(),
-        files => format!("none of the {} that it changes fits its paths", plural(files as usize, "file")),
+        files => format!("none of the {} that it changes fits its paths", count(files as usize, "file")),
     };
     let paths = untouched.paths.iter().take(MOST_PATHS).cloned().collect::<Vec<_>>().join(", ");
     let more = untouched.paths.len().saturating_sub(MOST_PATHS);
@@ -44,7 +44,7 @@ pub fn untouched_words(untouched: &Untouched) -> String {
 pub fn untouched(untouched: &Untouched, context: &PublishContext, marker: &str) -> String {
     let mut page = format!("### ➖ {}: nothing was measured\n\n", gate(context));
     page += "**Nothing that the suite measures was touched.** This is no verdict: no benchmark has run.\n\n";
-    let files = plural(untouched.files as usize, "file");
+    let files = count(untouched.files as usize, "file");
     page +=
         &format!("The change has {files}, none of which `[gate] paths` of the base's suite file means:\n\n");
     let shown = || untouched.paths.iter().take(MOST_PATHS);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::context::PublishContext;
 use super::links::{commits, is_dirty};
 use crate::compare::{Advice, Merged, Row, VerdictDocument};
-use crate::report::layout::words::{plural, short_commit};
+use crate::model::text::{count, short_commit};
 
 /// A comparison of the same states.
 pub(super) struct LocalCommand {
@@ -59,7 +59,7 @@ fn more_rounds(row: &Row, most: u32, command: Option<&str>) -> Option<String> {
     let sequence = row.sequence.as_ref()?;
     let more = sequence.more_rounds?;
     let total = sequence.rounds.saturating_add(more).max(most);
-    let more = plural(more as usize, "more round");
+    let more = count(more as usize, "more round");
     let give = match total > most {
         true => format!("allow the job as many (`rounds = {total}`) and the time for them (`budget`)"),
         false => "give the job more time (`budget`)".into(),

@@ -2,8 +2,8 @@
 
 use super::budget::{ShortNames, figure, prose};
 use crate::compare::Verdict;
+use crate::model::text::percent;
 use crate::report::layout::markdown::stacked;
-use crate::report::layout::number::fine;
 use crate::report::verdict::view::{RowView, SideView};
 
 /// How much of a name a table shows: so many characters, and whether those of a long one are on several lines. That reads
@@ -87,7 +87,7 @@ impl Shape {
 fn verdict(line: &RowView) -> String {
     let word = format!("{}\u{a0}{}", sign(line.row.verdict), line.row.verdict.word());
     match line.row.change {
-        Some(_) => stacked(&word, &figure(&format!("margin {}", fine(margin(line))))),
+        Some(_) => stacked(&word, &figure(&format!("margin {}", percent(margin(line))))),
         None => word,
     }
 }

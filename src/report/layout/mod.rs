@@ -6,7 +6,6 @@
 //! escape    text from elsewhere made harmless, a function for each destination
 //! number    figures with units, percentages, changes
 //! names     the name of a case
-//! words     counted nouns and capital letters
 //! grouped   what holds for many is said once
 //! markdown, csv, json, junit: parts of these documents that verdicts and records share
 //! ```
@@ -21,4 +20,3 @@ pub mod names;
 pub mod number;
 pub mod terminal;
 pub mod width;
-pub mod words;

@@ -13,6 +13,7 @@
 //! For a rate that is base / head - 1: how much longer the same work takes.
 
 use crate::compare::{Row, Verdict};
+use crate::model::text::{self, percent};
 use crate::model::{Better, direction_of_unit};
 
 /// Units that are one quantity at different scales, ascending, each with its size in the first one's base.
@@ -174,38 +175,14 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// A fraction without sign: `0.05` -> `5 %`, `0.0123` -> `1.2 %`.
-pub fn percent(fraction: f64) -> String {
-    let percent = fraction * 100.0;
-    match percent {
-        p if !p.is_finite() => "unknown".into(),
-        p if p.abs() >= 100.0 || (p - p.round()).abs() < 1e-9 => format!("{p:.0} %"),
-        p if p.abs() < 0.1 => format!("{p:.2} %"),
-        p => format!("{p:.1} %"),
-    }
-}
-
-/// A percentage that keeps the 0.25 % of the usual least effect.
-pub fn fine(fraction: f64) -> String {
-    let percent = fraction * 100.0;
-    match percent.abs() < 1.0 && percent != 0.0 {
-        true => format!("{} %", format!("{percent:.2}").trim_end_matches('0').trim_end_matches('.')),
-        false => self::percent(fraction),
-    }
-}
-
-/// A relative change with its sign: `+10.2 %`, `-0.3 %`, `0.0 %`; from tenfold on, `x12.3`.
+/// A relative change with its sign, short enough for a table: `+10.2 %`, `-0.31 %`, `0 %`; from tenfold on, `x12.3`.
 pub fn signed_percent(fraction: f64) -> String {
-    let percent = fraction * 100.0;
-    match percent {
-        p if p.is_nan() => "unknown".into(),
-        p if p.is_infinite() => "unbounded".into(),
-        p if p >= 900.0 => format!("x{}", figure(((1.0 + fraction) * 10.0).round() / 10.0)),
-        p if p.abs() < 0.05 => "0.0 %".into(),
-        p if p >= 99.95 => format!("{p:+.0} %"),
+    match fraction {
+        f if f.is_infinite() => "unbounded".into(),
+        f if f >= 9.0 => format!("x{}", figure(((1.0 + f) * 10.0).round() / 10.0)),
         // Nearly nothing is left, but something is.
-        p if p < -99.9 => format!("{:+.2} %", p.max(-99.99)),
-        p => format!("{p:+.1} %"),
+        f if f < -0.999 => format!("{:.2} %", (f * 100.0).max(-99.99)),
+        f => text::signed_percent(f),
     }
 }
 
@@ -299,7 +276,9 @@ mod tests {
         for (fraction, text) in [
             (0.1018, "+10.2 %"),
             (-0.0909, "-9.1 %"),
-            (0.00004, "0.0 %"),
+            (0.00004, "0 %"),
+            (0.0062, "+0.62 %"),
+            (0.1, "+10 %"),
             (1.5, "+150 %"),
             (11.34, "x12.30"),
             (-0.9999999, "-99.99 %"),
@@ -308,9 +287,6 @@ mod tests {
         ] {
             assert_eq!(signed_percent(fraction), text, "{fraction}");
         }
-        assert_eq!(percent(0.05), "5 %");
-        assert_eq!(percent(0.0123), "1.2 %");
-        assert_eq!(percent(0.0004), "0.04 %");
     }
 
     #[test]

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use super::metric::{MetricView, centers, median};
+use crate::model::text::{count, percent};
 use crate::model::{CaseRecord, NothingMeasured, ProcessRecord, Stage, format_duration};
 use crate::report::layout::grouped::{self, MOST_NAMED};
 use crate::report::layout::number;
-use crate::report::layout::words::plural;
 
 /// A fact that weakens a figure, and the way out.
 #[derive(Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Noise {
         let (spread, threshold) = (line.spread?, line.threshold());
         // Two-sample size by the normal approximation: 2 (z_0.975 + z_0.8)^2 (s / ln(1 + t))^2.
         let needed = (2.0 * (1.96f64 + 0.8416).powi(2) * (spread / threshold.ln_1p()).powi(2)).ceil();
-        let [shown, matters] = [spread, threshold].map(number::percent);
+        let [shown, matters] = [spread, threshold].map(percent);
         let text = format!("{} by {shown} ({matters} matters)", line.title());
         let count = centers(line.metric).len() as f64;
         (spread > threshold && needed > count && !line.is_absolute()).then_some(Self { text, spread, needed })
@@ -67,7 +67,7 @@ fn noisy(noisy: &[Noise]) -> Option<RunFinding> {
     Some(RunFinding {
         fact: format!(
             "{} {verb} between processes by more than the change that matters: {}",
-            plural(noisy.len(), "metric"),
+            count(noisy.len(), "metric"),
             named(&noisy.iter().map(|noise| &noise.text).collect::<Vec<_>>()),
         ),
         next: format!(
@@ -101,7 +101,7 @@ fn hopeless(noisy: &[Noise]) -> Option<RunFinding> {
     (!noisy.is_empty()).then(|| RunFinding {
         fact: format!(
             "{} {verb} so much that even {MOST_PROCESSES} processes would miss the change that matters: {}",
-            plural(noisy.len(), "metric"),
+            count(noisy.len(), "metric"),
             named(&noisy.iter().map(|noise| &noise.text).collect::<Vec<_>>()),
         ),
         next: "raise the `threshold` above the spread, quieten the machine (`gbench-ci doctor`), or measure \
@@ -116,7 +116,7 @@ fn single<'l, 'r: 'l>(lines: impl Iterator<Item = &'l MetricView<'r>>) -> Option
     (!single.is_empty()).then(|| RunFinding {
         fact: format!(
             "{} measured by one process only, so that the spread is unknown: {}",
-            plural(single.len(), "metric"),
+            count(single.len(), "metric"),
             named(&single),
         ),
         next: "use --processes 5 or more before comparing".into(),
@@ -141,7 +141,7 @@ fn held_down(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
         fact: format!(
             "a GPU's clocks were held down in {} of {}: {}",
             held.count(),
-            plural(processes.len(), "process"),
+            count(processes.len(), "process"),
             reasons.join(", ")
         ),
         next: "cool the card or raise its power limit before comparing; `gbench-ci doctor` says what it sees"
@@ -164,7 +164,7 @@ fn slow_starts(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
     (!slow.is_empty()).then(|| RunFinding {
         fact: format!(
             "{} {verb} longer to start than to measure, in the mean of its processes: {}",
-            plural(slow.len(), "case"),
+            count(slow.len(), "case"),
             named(&slow),
         ),
         next:
@@ -200,7 +200,7 @@ fn leftovers(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
     (!leaving.is_empty()).then(|| RunFinding {
         fact: format!(
             "{} {verb} processes behind, which the gate had to end: {}",
-            plural(leaving.len(), "case"),
+            count(leaving.len(), "case"),
             named(&leaving),
         ),
         next: "let the program end and wait for what it starts, because what still runs disturbs what is \
@@ -245,7 +245,7 @@ fn outliers(found: Vec<(String, bool)>) -> Option<RunFinding> {
                 0 => String::new(),
                 more => format!("; and {more} more"),
             };
-            let metrics = plural(several.len(), "metric");
+            let metrics = count(several.len(), "metric");
             (format!("{metrics} {what}: {}{more}", shown.join("; ")), "these", "their logs are")
         }
     };

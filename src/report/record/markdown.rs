@@ -5,10 +5,10 @@ use std::io;
 
 use super::metric::Rank;
 use super::view::{RunStatus, RunView, UnmeasuredCases};
+use crate::model::text::{capitalized, count};
 use crate::report::layout::escape::{markdown as prose, markdown_block, markdown_code as code};
 use crate::report::layout::grouped::{MOST_NAMED, named};
 use crate::report::layout::markdown::details;
-use crate::report::layout::words::{capitalized, plural};
 
 /// Rows of a table before the rest is only counted.
 const ROWS: usize = 100;
@@ -42,7 +42,7 @@ fn text(view: &RunView, all: bool) -> String {
             let codes: Vec<String> = names.iter().map(|name| code(name)).collect();
             let who = match codes.as_slice() {
                 [only] => only.clone(),
-                several => format!("{}: {}", plural(several.len(), "case"), named(several, most_named)),
+                several => format!("{}: {}", count(several.len(), "case"), named(several, most_named)),
             };
             let _ = writeln!(page, "| {who} | {} | {why} | {next} |", outcome.word());
         }
@@ -124,10 +124,10 @@ fn resources(view: &RunView, limit: usize) -> String {
 }
 
 /// Where to find what `limit` keeps off the page; nothing where all of it is there.
-fn rest(count: usize, limit: usize, noun: &str, place: &str) -> String {
-    match count.checked_sub(limit) {
+fn rest(total: usize, limit: usize, noun: &str, place: &str) -> String {
+    match total.checked_sub(limit) {
         None | Some(0) => String::new(),
-        Some(more) => format!("\nand {} more, in the {place}.\n", plural(more, noun)),
+        Some(more) => format!("\nand {} more, in the {place}.\n", count(more, noun)),
     }
 }
 

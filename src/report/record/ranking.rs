@@ -13,8 +13,8 @@ use std::collections::HashMap;
 
 use super::metric::{MetricView, Rank};
 use crate::compare::{Evidence, MeasuredSide, ProcessWelchHolm, RowLimits, Rule, Verdict};
+use crate::model::text::percent;
 use crate::model::{Better, CaseId, Params, Thermal, Timing, direction_of_unit};
-use crate::report::layout::number;
 
 /// Chance, for each problem, of telling apart what does not differ.
 const ALPHA: f64 = 0.05;
@@ -174,7 +174,7 @@ fn conclusion(answers: &[Answer], entries: &[RankedAnswer], lines: &[MetricView]
     match (tied.as_slice(), behind) {
         _ if single => "No clear best: one process of each shows no noise".into(),
         ([], Some(behind)) => {
-            format!("A clear best at 95 %: the next is {} behind", number::percent(behind))
+            format!("A clear best at 95 %: the next is {} behind", percent(behind))
         }
         ([], None) => "A clear best at 95 %".into(),
         ([one], _) => format!("No clear best: chance may explain the difference to {one} (95 %)"),
@@ -264,7 +264,10 @@ mod tests {
     #[test]
     fn what_was_not_measured_or_solves_another_problem_is_not_ranked() {
         let changes: [fn(&mut CaseRecord); 7] = [
-            |case| case.outcome = Outcome::Invalid { cause: "wrong".into(), advice: "mend it".into() },
+            |case| {
+                case.outcome =
+                    Outcome::Invalid { code: None, cause: "wrong".into(), advice: "mend it".into() }
+            },
             |case| case.group = Some("gemm".into()),
             |case| drop(case.id.params.insert("n".into(), crate::model::ParamValue::Int(2))),
             |case| case.id.thermal = crate::model::Thermal::Cold,

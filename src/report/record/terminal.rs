@@ -5,9 +5,9 @@ use std::io;
 use super::metric::Rank;
 use super::ranking::Problem;
 use super::view::{RunStatus, RunView, UnmeasuredCases};
+use crate::model::text::count;
 use crate::report::layout::grouped::{MOST_NAMED, named};
 use crate::report::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLayout};
-use crate::report::layout::words::plural;
 
 /// Writes the report. `all`: with what each case took of the machine and the command that was run.
 pub fn render(
@@ -31,7 +31,7 @@ pub fn render(
         for UnmeasuredCases { outcome, names, trace } in view.troubles() {
             let (who, names) = match names.as_slice() {
                 [only] => ((*only).to_owned(), String::new()),
-                several => (plural(several.len(), "case"), named(several, most_named)),
+                several => (count(several.len(), "case"), named(several, most_named)),
             };
             page.note("", &format!("{who} - {}", outcome.word()))?;
             let (trace, next) = (trace.unwrap_or_default(), outcome.advice().to_owned());

@@ -6,12 +6,12 @@ use super::findings::{self, RunFinding};
 use super::metric::MetricView;
 use super::ranking::{self, Problem};
 use super::resources::{self, Resources};
+use crate::model::text::{count, short_commit};
 use crate::model::{
     CaseRecord, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration, shell_word,
 };
 use crate::report::layout::grouped::{named, together};
 use crate::report::layout::names::CaseNames;
-use crate::report::layout::words::{plural, short_commit};
 
 /// The record, sorted for reading.
 pub struct RunView<'a> {
@@ -98,7 +98,7 @@ impl<'a> RunView<'a> {
         match self.unknown_resources {
             0 => "The most that one complete process took.".into(),
             some => {
-                let some = plural(some, "further case");
+                let some = count(some, "further case");
                 format!("The most that one complete process took. Of {some} nothing was measured.")
             }
         }
@@ -106,7 +106,7 @@ impl<'a> RunView<'a> {
 
     /// `3 of 5 cases measured: 1 failed, 1 skipped`.
     pub fn sentence(&self) -> String {
-        let total = plural(self.cases.len(), "case");
+        let total = count(self.cases.len(), "case");
         let mut text = match self.measured() {
             0 if self.cases.is_empty() => "no case was selected".to_owned(),
             count if count == self.cases.len() => format!("{total} measured"),
@@ -146,7 +146,7 @@ impl<'a> RunView<'a> {
             "{}, started {}, {} in {}",
             record.run_id,
             record.started,
-            plural(processes, "process"),
+            count(processes, "process"),
             format_duration(seconds),
         );
         let mut rows = vec![("suite", source), ("run", run), ("machine", self.machine())];
@@ -165,14 +165,14 @@ impl<'a> RunView<'a> {
             Probe::Absent(reason) | Probe::Failed(reason) => format!("CPU unknown ({reason})"),
         });
         if let Some(cores) = manifest.host.cores.known() {
-            parts.push(plural(*cores as usize, "core"));
+            parts.push(count(*cores as usize, "core"));
         }
         parts.join(", ")
     }
 
     fn commit(&self) -> Option<String> {
         let git = self.record.manifest.git.known()?;
-        let mut text = short_commit(git.commit.as_deref()?);
+        let mut text = short_commit(git.commit.as_deref()?).to_owned();
         if let Some(branch) = &git.branch {
             text += &format!(" (branch {branch})");
         }
@@ -190,7 +190,7 @@ impl<'a> RunView<'a> {
         });
         let folded = together(of_cases).into_iter().map(|(warning, names)| match names.as_slice() {
             [only] => format!("{only}: {warning}"),
-            several => format!("{}: {warning}: {}", plural(several.len(), "case"), named(several, most)),
+            several => format!("{}: {warning}: {}", count(several.len(), "case"), named(several, most)),
         });
         self.record.warnings.iter().cloned().chain(folded).collect()
     }
@@ -216,7 +216,7 @@ fn absent(case: &CaseRecord) -> Vec<String> {
     let names = case.processes.iter().flat_map(|process| process.absent.iter().map(|name| (name, ())));
     let total = case.processes.len();
     let told = |(name, times): (&String, Vec<()>)| {
-        format!("the optional metric `{name}` was absent in {} of {}", times.len(), plural(total, "process"))
+        format!("the optional metric `{name}` was absent in {} of {}", times.len(), count(total, "process"))
     };
     together(names).into_iter().map(told).collect()
 }

@@ -8,11 +8,11 @@ use super::method;
 use super::status::{conclusion_sign, conclusion_word};
 use super::view::{RowView, SideView, VerdictGroup, VerdictView};
 use crate::compare::{Difference, Row, Verdict};
+use crate::model::text::{capitalized, count};
 use crate::report::layout::escape::{markdown as prose, markdown_block, markdown_code as code};
 use crate::report::layout::grouped::{named, together};
 use crate::report::layout::markdown::{details, stacked};
 use crate::report::layout::number;
-use crate::report::layout::words::{capitalized, plural};
 
 /// Rows of one table before the rest is only counted, as long as the page is not too long.
 const ROWS: usize = 60;
@@ -96,7 +96,7 @@ pub fn text(view: &VerdictView, limit: usize) -> String {
         say(details("Suites and speed", &suites(view)));
     }
     if !noted.is_empty() {
-        say(details(&format!("Environment: {}", plural(noted.len(), "difference")), &differences(&noted)));
+        say(details(&format!("Environment: {}", count(noted.len(), "difference")), &differences(&noted)));
     }
     if let Some(in_rounds) = &document.method.rounds {
         let checks = method::checks(in_rounds);
@@ -140,7 +140,7 @@ fn table(lines: &[RowView], limit: usize) -> String {
     }
     if lines.len() > limit {
         let more = lines.len() - limit;
-        let _ = writeln!(out, "\nand {} more, in the JSON document.", plural(more, "row"));
+        let _ = writeln!(out, "\nand {} more, in the JSON document.", count(more, "row"));
     }
     out
 }
@@ -186,7 +186,7 @@ impl Notes {
             (!said.is_empty()).then(|| match names.as_slice() {
                 [only] => format!("- {only}: {said}\n"),
                 several => {
-                    let rows = plural(several.len(), "row");
+                    let rows = count(several.len(), "row");
                     format!("- {said} That holds for {rows}: {}.\n", named(several, pen.most_named))
                 }
             })
@@ -269,7 +269,7 @@ pub fn suites(view: &VerdictView) -> String {
             out,
             "\nSpeed of head against base, above 1 is faster: {} in the geometric mean over {}, worst {} ({}), best {} ({}).\n",
             number::times(speedup.geometric_mean),
-            plural(speedup.rows as usize, "row"),
+            count(speedup.rows as usize, "row"),
             number::times(speedup.worst),
             code(&speedup.worst_name),
             number::times(speedup.best),

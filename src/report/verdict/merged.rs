@@ -10,12 +10,12 @@ use super::status::{conclusion_mark, conclusion_sign, conclusion_word, counts_te
 use super::view::VerdictView;
 use super::{csv, jsonl, junit, markdown, single, terminal};
 use crate::compare::{Group, Merged};
+use crate::model::text::{capitalized, count};
 use crate::report::format::{Format, Options};
 use crate::report::layout::escape::{markdown as prose, markdown_code as code, visible};
 use crate::report::layout::json;
 use crate::report::layout::junit as junit_document;
 use crate::report::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLayout};
-use crate::report::layout::words::{capitalized, plural};
 
 /// The label of a machine without one.
 const NAMELESS: &str = "(no label)";
@@ -64,7 +64,7 @@ fn counts(merged: &Merged) -> String {
     let rows: u32 = merged.counts.values().sum();
     let counts = counts_text(&merged.counts);
     let colon = if counts.is_empty() { "" } else { ": " };
-    format!("{} of {}{colon}{counts}", plural(rows as usize, "row"), plural(merged.groups.len(), "machine"))
+    format!("{} of {}{colon}{counts}", count(rows as usize, "row"), count(merged.groups.len(), "machine"))
 }
 
 fn to_terminal(

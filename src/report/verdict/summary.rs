@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::status::counts_text;
 use crate::compare::{Conclusion, Row, Verdict};
+use crate::model::{Better, direction_of_unit, is_time};
 use crate::report::layout::names::CaseNames;
 
 /// Counts of one suite. A suite with a failure never counts as passed.
@@ -71,7 +72,10 @@ impl SuiteSummary {
 
 impl Speedup {
     pub fn over<'r>(rows: impl Iterator<Item = &'r Row>, names: &CaseNames) -> Option<Self> {
+        // Of sizes and counts, which are better lower as times are, nobody asks how fast they are.
+        let is_speed = |row: &&Row| is_time(&row.unit) || direction_of_unit(&row.unit) != Some(Better::Lower);
         let speedups: Vec<(f64, &Row)> = rows
+            .filter(is_speed)
             .filter_map(|row| Some((1.0 / (1.0 + row.change.as_ref()?.slowdown), row)))
             .filter(|(speedup, _)| speedup.is_finite() && *speedup > 0.0)
             .collect();

@@ -7,10 +7,10 @@ use super::method;
 use super::status::{conclusion_mark, conclusion_word, emphasis_of, emphasis_of_verdict};
 use super::view::{RowView, VerdictGroup, VerdictView};
 use crate::compare::Difference;
+use crate::model::text::capitalized;
 use crate::report::layout::grouped::{MOST_NAMED, named, together};
 use crate::report::layout::number;
 use crate::report::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLayout};
-use crate::report::layout::words::capitalized;
 
 /// Rows of one group before the rest is only counted.
 const ROWS: usize = 50;

@@ -8,9 +8,9 @@ use super::status::counts_text;
 use super::summary::{Speedup, SuiteSummary};
 use crate::compare::{Row, RowSide, Verdict, VerdictDocument, is_known};
 use crate::model::shell_word;
+use crate::model::text::{count, percent, short_commit};
 use crate::report::layout::names::CaseNames;
 use crate::report::layout::number::{self, distinct};
-use crate::report::layout::words::{plural, short_commit};
 
 /// The document, sorted for reading.
 pub struct VerdictView<'a> {
@@ -77,7 +77,7 @@ impl<'a> VerdictView<'a> {
     /// `41 rows: 2 regressed, 1 missing, 38 unchanged`.
     pub fn counts(&self) -> String {
         let rows = self.document.rows.len();
-        let total = plural(rows, "row");
+        let total = count(rows, "row");
         let counts = counts_text(&self.document.counts);
         if counts.is_empty() { "nothing was compared".into() } else { format!("{total}: {counts}") }
     }
@@ -101,7 +101,7 @@ impl<'a> VerdictView<'a> {
         if !notes.is_empty() {
             text += &format!(" ({})", notes.join(", "));
         }
-        let cases = plural(side.cases as usize, "case");
+        let cases = count(side.cases as usize, "case");
         let measured = match side.measured == side.cases {
             true => format!("{cases} measured"),
             false => format!("{} of {cases} measured", side.measured),
@@ -145,16 +145,16 @@ impl<'a> VerdictView<'a> {
         let sessions = method.sessions.as_ref().map_or(String::new(), |sessions| {
             format!(
                 " How much sessions differ is taken from {}; a row needs {} of them.",
-                plural(sessions.runs as usize, "stored run"),
+                count(sessions.runs as usize, "stored run"),
                 sessions.needed
             )
         });
         let by_share = self.document.rows.iter().filter(|row| row.margin.is_none());
         let threshold = match distinct(by_share.map(|row| row.threshold)).as_slice() {
             [] => String::new(),
-            [one] => format!(" A change matters from {} on.", number::percent(*one)),
+            [one] => format!(" A change matters from {} on.", percent(*one)),
             [least, .., most] => {
-                let [least, most] = [least, most].map(|threshold| number::percent(*threshold));
+                let [least, most] = [least, most].map(|threshold| percent(*threshold));
                 format!(" A change matters from {least} to {most} on, as the suite sets it for each row.")
             }
         };
@@ -163,8 +163,8 @@ impl<'a> VerdictView<'a> {
              are geometric means over the processes' medians, and ± is the spread between processes. Of a change, \
              plus is worse and minus is better, and the range is the interval on which the verdict rests.{sessions}",
             method.rule,
-            plural(method.tested as usize, "row"),
-            number::percent(method.alpha),
+            count(method.tested as usize, "row"),
+            percent(method.alpha),
         )
     }
 }
@@ -200,7 +200,10 @@ impl<'a> RowView<'a> {
         let (mut rounds, mut noise) = (String::new(), String::new());
         if let Some(sequence) = &row.sequence {
             rounds = sequence.rounds.to_string();
-            noise = number::spread(sequence.noise);
+            // One round shows no deviation.
+            if sequence.rounds > 1 {
+                noise = number::spread(sequence.noise);
+            }
             // Both sides drift together, so that the spread of one says nothing of the change.
             base.spread.clear();
             head.spread.clear();

@@ -26,6 +26,7 @@ use github::GitHubBranch;
 
 use super::Address;
 use crate::github::Client;
+use crate::model::text::short_commit;
 use crate::model::{Exit, Fault, Result, RunId};
 
 use entry::MOST;
@@ -144,9 +145,12 @@ impl<'c> History<'c> {
             Place::GitHub(github) => github.read(listed, MOST)?,
         };
         let entry = bytes.and_then(|bytes| HistoryEntry::decode(&bytes));
-        let entry = entry.and_then(|entry| match entry.run_id == listed.run_id {
-            true => Ok(entry),
-            false => Err("it holds another run than it is named for".into()),
+        let entry = entry.and_then(|entry| {
+            if entry.run_id == listed.run_id {
+                Ok(entry)
+            } else {
+                Err("it holds another run than it is named for".into())
+            }
         });
         let next = "take the file off the branch: gbench-ci did not write it, or not this version";
         entry.map_err(|what| Fault::at(format!("{} {}", self.address, listed.path), what, next))
@@ -255,7 +259,7 @@ impl<'c> History<'c> {
 
 fn message(entry: &HistoryEntry) -> String {
     let label = if entry.label.is_empty() { String::new() } else { format!(" on {}", entry.label) };
-    let commit = entry.commit.get(..10).unwrap_or_default();
+    let commit = short_commit(&entry.commit);
     // Whoever's token pushes it: a run of the benchmarks must not start the next one.
     format!("Run {} of {} at {commit}{label}\n\n[skip ci]\n", entry.run_id, entry.branch)
 }

@@ -167,7 +167,7 @@ impl SeqE {
     pub fn ended_as(self, comparison: &Comparison, records: [&RunRecord; 2]) -> Self {
         let whole = records.iter().all(|record| record.state == RecordState::Complete);
         let known = whole && self.rule.name != SequentialRuleName::SeqE;
-        Self { spent: comparison.budget.filter(|_| known), ..self }
+        Self { spent: comparison.budget.seconds().filter(|_| known), ..self }
     }
 }
 

@@ -1,0 +1,161 @@
+//! The suite against itself, to learn what this machine can tell apart and what that costs.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use super::compare_commits::rule_of;
+use super::measure::{RoundsMeasuring, RunRequest};
+use super::paths::project_root;
+use super::positive_control::{Planted, planted};
+use super::progress::Reporter;
+use super::scheduler::rounded;
+use super::stores::folder_of;
+use super::{calibration, random};
+use crate::compare::{self, Calibration};
+use crate::model::text::count;
+use crate::model::{Budget, Comparison, ComparisonPolicy, Fault, Result, RunId};
+use crate::run::{NextRound, RoundsState, StoppingPolicy};
+use crate::store::ComparisonFolder;
+use crate::suite::plan::{RoundsPlan, common_cases};
+use crate::suite::{Benchmark, Suite};
+
+/// A calibration of this machine.
+#[derive(Clone, Debug)]
+pub struct CalibrateRequest {
+    pub run: RunRequest,
+    /// Rounds that each case gets.
+    pub rounds: u32,
+    pub budget: Budget,
+    /// Seed of the random run order, and of the tries.
+    pub order_seed: Option<u64>,
+    /// Measure a workload of ours with more work on one side, too.
+    pub positive_control: bool,
+    /// Store instead of the suite file's.
+    pub store: Option<String>,
+}
+
+/// What a calibration gives.
+pub enum CalibrateResult {
+    Done(Box<Calibrated>),
+    /// The signal that ended it; nothing is calibrated.
+    Interrupted(i32),
+}
+
+/// A calibration and where it is stored.
+pub struct Calibrated {
+    pub calibration: Calibration,
+    /// The calibration as JSON.
+    pub bytes: Vec<u8>,
+    /// The folder of its records.
+    pub folder: PathBuf,
+    /// Its file in the store; `None` where nothing was measured, which replaces nothing.
+    pub stored: Option<PathBuf>,
+    /// A case failed.
+    pub has_failures: bool,
+}
+
+/// Measures the suite against itself, and stores what was learned.
+pub fn calibrate(
+    request: &CalibrateRequest,
+    builtins: &[Benchmark],
+    reporter: &Reporter,
+) -> Result<CalibrateResult> {
+    let suite = request.run.suite(builtins)?;
+    let root = project_root(&suite)?;
+    let store = folder_of(&suite, request.store.as_deref())?.root().to_owned();
+    let artifacts = root.join(&suite.run.artifacts.value).join("calibrations");
+
+    let seed = request.order_seed.unwrap_or_else(random::seed);
+    let comparison = comparison(&suite, seed, request.run.settings.overrides.threshold);
+    let plan = RoundsPlan::new(&suite, &suite, &[], seed);
+    let folder = ComparisonFolder::create(&artifacts, &comparison.id)?;
+    let within = request.budget.seconds();
+    let within = within.map_or(String::new(), |seconds| format!(", within {}", rounded(seconds)));
+    reporter.note(&format!(
+        "{} against itself: {}, {}{within}",
+        suite.name,
+        count(plan.comparable(), "case"),
+        count(request.rounds as usize, "round")
+    ));
+    let measuring = RoundsMeasuring {
+        plan: &plan,
+        sides: [(&suite, &root), (&suite, &root)],
+        comparison: &comparison,
+        folder: &folder,
+        resume: Vec::new(),
+    };
+    let mut even = Even { rounds: request.rounds, budget: request.budget };
+    let finished = measuring.carry_out(&mut even, reporter)?;
+    let [base, head, ..] = finished.as_slice() else {
+        return Err(Fault::defect("calibrate", "gave no two records"));
+    };
+    if let Some(signal) = head.interrupted {
+        return Ok(CalibrateResult::Interrupted(signal));
+    }
+    let mut calibration = compare::calibrate(&base.record, &head.record, &comparison, request.rounds)?;
+    if calibration.has_figures() && request.positive_control {
+        match planted(&artifacts, &root, seed, reporter)? {
+            Planted::Measured(control) => calibration.control = Some(control),
+            Planted::Failed(why) => {
+                calibration.warnings.push(format!("the planted slowdown could not be measured: {why}"));
+            }
+            Planted::Interrupted(signal) => return Ok(CalibrateResult::Interrupted(signal)),
+        }
+    }
+    let mut bytes =
+        serde_json::to_vec_pretty(&calibration).map_err(|error| Fault::defect("calibration.json", error))?;
+    bytes.push(b'\n');
+    folder.report("calibration.json", &bytes)?;
+    let stored = calibration.has_figures().then(|| calibration::keep(&store, &bytes)).transpose()?;
+    let mut cases = finished.iter().flat_map(|finished| &finished.record.cases);
+    let has_failures = cases.any(|case| case.outcome.is_failure());
+    let folder = folder.root().to_owned();
+    Ok(CalibrateResult::Done(Box::new(Calibrated { calibration, bytes, folder, stored, has_failures })))
+}
+
+fn comparison(suite: &Suite, seed: u64, threshold: Option<f64>) -> Comparison {
+    let started = SystemTime::now();
+    let gate = &suite.gate;
+    Comparison {
+        id: RunId::new(started, random::salt()),
+        base: "this tree".into(),
+        head: "this tree again".into(),
+        head_changes: None,
+        seed,
+        interleaving: gate.interleaving.value,
+        budget: Budget::UNLIMITED,
+        rule: rule_of(gate, common_cases(suite, suite).len()),
+        policy: ComparisonPolicy {
+            inconclusive_fails: false,
+            failed_fails: true,
+            threshold,
+            match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
+        },
+        no_reference: None,
+        suite_file: None,
+    }
+}
+
+/// Every case gets the same rounds: what is decided early is measured on, because its noise is the question.
+struct Even {
+    rounds: u32,
+    budget: Budget,
+}
+
+impl StoppingPolicy for Even {
+    fn next(&mut self, state: &RoundsState<'_>) -> NextRound {
+        let rounds = |pair: &usize| state.pairs[*pair].rounds;
+        let open: Vec<usize> = state.open().into_iter().filter(|pair| rounds(pair) < self.rounds).collect();
+        match open.iter().map(rounds).min() {
+            Some(fewest) => {
+                NextRound::Measure(open.into_iter().filter(|pair| rounds(pair) == fewest).collect())
+            }
+            None => NextRound::Stop,
+        }
+    }
+
+    fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
+        let round = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
+        self.budget.has_room(state.seconds, round)
+    }
+}

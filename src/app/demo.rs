@@ -1,0 +1,128 @@
+//! The demonstration's repository of two commits, one of which does more work, and what a right verdict of it is.
+
+use std::path::{Path, PathBuf};
+
+use git2::{Repository, Signature};
+
+use super::request::{CommitsRequest, RoundsRequest, SelectionRequest};
+use crate::compare::{Row, Verdict, VerdictDocument};
+use crate::model::{Exit, Fault, Result};
+use crate::run::has_binary;
+
+/// The benchmark whose second commit does more work.
+pub const PLANTED: &str = "demo/checksum";
+
+/// The files of the first commit.
+const FILES: [(&str, &str); 6] = [
+    (".gitignore", "artifacts/\n.gbench/\nchecksum\nhorner\nxorshift\n"),
+    ("gbench.toml", include_str!("demo/repository/gbench.toml")),
+    ("bench.rs", include_str!("demo/repository/bench.rs")),
+    ("checksum.rs", include_str!("demo/repository/checksum.rs")),
+    ("horner.rs", include_str!("demo/repository/horner.rs")),
+    ("xorshift.rs", include_str!("demo/repository/xorshift.rs")),
+];
+/// The change of the second.
+const CHANGE: (&str, &str) = ("ROUNDS: u32 = 100;", "ROUNDS: u32 = 110;");
+
+/// What a user would type in the repository.
+pub const RANGE: &str = "HEAD~1..HEAD";
+
+/// Makes the repository in a folder that does not exist yet, or in a new temporary one. Returns the repository's folder.
+///
+/// Errors: the folder, or no `rustc`, with which the workloads are built.
+pub fn make(folder: Option<&Path>) -> Result<PathBuf> {
+    if !has_binary("rustc", Path::new(".")) {
+        return Err(Fault::at(
+            "demo",
+            "its three workloads are built with `rustc`, which is not on PATH",
+            "install Rust, or begin with your own benchmarks: `gbench-ci init`",
+        )
+        .exits(Exit::Machine));
+    }
+    let repository = work_folder(folder)?.join("repository");
+    two_commits(&repository)
+        .map_err(|error| Fault::at_path(&repository, error, "give a writable folder with `--output`"))?;
+    Ok(repository)
+}
+
+/// The command that is shown as a request, with the suite file named instead of gone to.
+pub fn request(seed: u64, repository: &Path) -> CommitsRequest {
+    CommitsRequest {
+        range: Some(RANGE.into()),
+        selection: SelectionRequest::of_file(Some(repository.join("gbench.toml"))),
+        rounds: RoundsRequest { order_seed: Some(seed), ..RoundsRequest::default() },
+        ..CommitsRequest::default()
+    }
+}
+
+fn work_folder(given: Option<&Path>) -> Result<PathBuf> {
+    let fault = |path: &Path, error: std::io::Error| {
+        let what = format!("the folder cannot be made: {error}");
+        Fault::at_path(path, what, "give another folder with `--output`, one that does not exist yet")
+            .caused_by(&error)
+    };
+    match given {
+        Some(path) => {
+            std::fs::create_dir(path).map_err(|error| fault(path, error))?;
+            std::path::absolute(path).map_err(|error| fault(path, error))
+        }
+        None => {
+            let folder = tempfile::Builder::new().prefix("gbench-ci-demo-").tempdir();
+            folder.map(tempfile::TempDir::keep).map_err(|error| fault(&std::env::temp_dir(), error))
+        }
+    }
+}
+
+/// Makes the repository.
+fn two_commits(at: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let repository = Repository::init(at)?;
+    for (name, text) in FILES {
+        std::fs::write(at.join(name), text)?;
+    }
+    commit(&repository, "Three workloads")?;
+    let (before, after) = CHANGE;
+    let source = std::fs::read_to_string(at.join("checksum.rs"))?;
+    std::fs::write(at.join("checksum.rs"), source.replace(before, after))?;
+    commit(&repository, "Checksum ten more rounds")?;
+    Ok(())
+}
+
+fn commit(repository: &Repository, message: &str) -> Result<git2::Oid, git2::Error> {
+    let mut index = repository.index()?;
+    index.add_all(["*"], git2::IndexAddOption::DEFAULT, None)?;
+    index.write()?;
+    let tree = repository.find_tree(index.write_tree()?)?;
+    let author = Signature::now("gbench-ci demo", "demo@example.invalid")?;
+    let parent = repository.head().and_then(|head| head.peel_to_commit()).ok();
+    let parents: Vec<_> = parent.iter().collect();
+    repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents)
+}
+
+/// A verdict of the demonstration, held against what is known to be true of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// The planted slowdown is found, and nothing else.
+    Right,
+    /// An untouched workload is called regressed.
+    FalseAlarm,
+    Missed,
+    TooNoisy,
+    /// The planted slowdown was not measured.
+    NotMeasured,
+}
+
+impl Finding {
+    pub fn of(document: &VerdictDocument) -> Self {
+        let is_planted = |row: &&Row| row.case.benchmark.as_str() == PLANTED;
+        let mut others = document.rows.iter().filter(|row| !is_planted(row));
+        if others.any(|row| row.verdict == Verdict::Regressed) {
+            return Self::FalseAlarm;
+        }
+        match document.rows.iter().find(is_planted).map(|row| row.verdict) {
+            Some(Verdict::Regressed) => Self::Right,
+            Some(Verdict::Inconclusive) => Self::TooNoisy,
+            Some(Verdict::Unchanged | Verdict::Improved) => Self::Missed,
+            _ => Self::NotMeasured,
+        }
+    }
+}
