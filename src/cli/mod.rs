@@ -3,7 +3,6 @@
 
 mod anchor;
 mod args;
-pub mod artifact;
 mod baseline;
 mod calibrate;
 mod ci;
@@ -20,7 +19,6 @@ mod list;
 mod manifest;
 mod matrix;
 mod merge;
-mod outputs;
 mod publish;
 mod replay;
 mod report;
