@@ -8,7 +8,7 @@ use crate::app::github_client::client_of;
 use crate::app::stores::history_of;
 use crate::github::Context;
 use crate::model::{Exit, NoReference, Result, Shard};
-use crate::store::{Address, History, Looked, RunSummary, Started};
+use crate::store::{Address, HistoryBranch, Looked, RunSummary, Started};
 
 /// The commit of a history that the next run is judged against.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) fn last_green(
         Address::GitHub { slug, .. } => Some(client_of(slug)?),
         _ => None,
     };
-    let history = History::open(&address, root, client.as_ref())?;
+    let history = HistoryBranch::open(&address, root, client.as_ref())?;
     let branch = context.and_then(|context| context.branch.as_deref());
     let mut statuses = ShardStatuses::default();
     let looked = history.series(branch, label, |run| statuses.add(run));

@@ -19,7 +19,7 @@ use crate::github::issues::{self, IssueDone};
 use crate::github::{Client, Context};
 use crate::model::{Exit, Job, NoReference, Probe, Result, Side};
 use crate::report::github as render;
-use crate::store::{Address, ComparisonFolder, History, HistoryEntry, SCHEMA_HISTORY, read_record};
+use crate::store::{Address, ComparisonFolder, HistoryBranch, HistoryEntry, SCHEMA_HISTORY, read_record};
 
 /// The issue and the history, where they are asked for.
 pub(super) fn carry_out(
@@ -121,7 +121,7 @@ fn unproven(
     };
     let Some(opened) = issues::opened(&target.client, &request.name, &target.me)? else { return Ok(None) };
     let client = client_for(&address)?;
-    let began = History::open(&address, &current_folder()?, client.as_ref())?.began()?;
+    let began = HistoryBranch::open(&address, &current_folder()?, client.as_ref())?.began()?;
     Ok(match began {
         Some(began) if began < opened => None,
         _ => Some(
@@ -189,7 +189,7 @@ pub(super) fn append(
     let Some(address) = request.history.as_deref().map(history_of).transpose()? else { return Ok(()) };
     let candidates = candidates(input, target.map(|target| &target.context))?;
     let client = client_for(&address)?;
-    let history = History::open(&address, &current_folder()?, client.as_ref())?;
+    let history = HistoryBranch::open(&address, &current_folder()?, client.as_ref())?;
     let has_missed = |group: &Group| group.verdict.method.no_reference == Some(NoReference::NoBranch);
     if input.merged.groups.iter().any(has_missed) && history.is_there()? {
         let next = "its checkout has to fetch the branch: `fetch-depth: 0`";
