@@ -1,4 +1,4 @@
-//! What can go wrong between here and GitHub, and what a user can do about it.
+//! The errors of talking to GitHub, each with a next step for the user.
 
 use std::fmt;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub enum ApiError {
     RequestsUsed { requests: u32 },
     /// The answer is not what GitHub's description says.
     Unreadable { request: String, cause: String },
-    /// What is there cannot be used: too large, expired, or not what its digest says.
+    /// The content at GitHub cannot be used: too large, expired, or not what its digest says.
     Unfit { request: String, cause: String },
 }
 
@@ -82,7 +82,7 @@ const PERMISSIONS: [(&str, &str); 8] = [
     ("/actions/", "actions"),
 ];
 
-/// What is read only to be written next: a permission to read would end in the next refusal. A pull request is looked for
+/// Whether a request reads what is written next: a permission to read would end in the next refusal. A pull request is looked for
 /// to comment on it.
 fn to_be_written(request: &str) -> bool {
     ["/comments", "/check-runs", "/issues", "/pulls"].iter().any(|part| request.contains(part))
