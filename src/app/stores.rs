@@ -1,4 +1,4 @@
-//! What a command line means by a store: a folder of baselines, or the history on a branch.
+//! The stores of a request: a folder of baselines, or the history on a branch.
 
 use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use super::paths::{current_folder, project_root, shown};
 use crate::compare::{History as Past, Policy, one_session};
 use crate::github::Client;
 use crate::model::{BaselineName, Exit, Fault, Result, RunRecord};
-use crate::store::{Address, History, HistoryEntry, Listed, Store, read_record};
+use crate::store::{Address, HistoryBranch, HistoryEntry, Listed, Store, read_record};
 use crate::suite::{RunOptions, Source, Suite};
 
 /// Runs that are looked through for the newest of a name.
-const LOOKED_THROUGH: usize = 30;
+const MAX_SEARCHED: usize = 30;
 
 /// The stores that one command uses. Each is opened once, and what was read of it stays.
 pub struct Stores<'a> {
@@ -35,7 +35,7 @@ pub struct Branch {
     client: Option<Client>,
     /// Oldest first.
     listed: OnceCell<Vec<Listed>>,
-    /// By the names that were asked for.
+    /// By the names that were looked up.
     found: RefCell<Vec<(String, Option<Rc<HistoryEntry>>)>>,
 }
 
@@ -175,8 +175,8 @@ impl Branch {
         &self.address
     }
 
-    fn history(&self) -> Result<History<'_>> {
-        History::open(&self.address, &self.folder, self.client.as_ref())
+    fn history(&self) -> Result<HistoryBranch<'_>> {
+        HistoryBranch::open(&self.address, &self.folder, self.client.as_ref())
     }
 
     /// Errors: the branch is not there, or was made for something else.
@@ -191,18 +191,18 @@ impl Branch {
         Ok(self.listed.get().map_or(&[], Vec::as_slice))
     }
 
-    /// Shows the newest [`History::RECENT`] runs one after the other, oldest first, and gives warnings of what is no run or was
-    /// left out. Errors: GitHub or the disk.
+    /// Shows the newest [`HistoryBranch::RECENT`] runs one after the other, oldest first, and gives warnings of what is no
+    /// run or was left out. Errors: GitHub or the disk.
     pub fn each(&self, mut show: impl FnMut(&Listed, HistoryEntry)) -> Result<Vec<String>> {
         let (history, listed) = (self.history()?, self.listed()?);
-        let left_out = listed.len().saturating_sub(History::RECENT);
+        let left_out = listed.len().saturating_sub(HistoryBranch::RECENT);
         let mut warnings = Vec::new();
         if left_out > 0 {
             let all = listed.len();
             warnings.push(format!(
                 "{} holds {all} runs; the newest {} are looked at",
                 self.address,
-                History::RECENT
+                HistoryBranch::RECENT
             ));
         }
         for listed in &listed[left_out..] {
@@ -231,7 +231,7 @@ impl Branch {
         if let Some(run) = listed.iter().find(|listed| listed.run_id.as_str() == name) {
             found = Some(history.read(run)?);
         } else {
-            for run in listed.iter().rev().take(LOOKED_THROUGH) {
+            for run in listed.iter().rev().take(MAX_SEARCHED) {
                 match history.read(run) {
                     Ok(entry) if entry.branch == name || entry.series() == name => {
                         found = Some(entry);
@@ -258,7 +258,7 @@ impl Branch {
             }
             _ => {
                 let what =
-                    format!("none of the newest {LOOKED_THROUGH} runs in {} is of this branch", self.address);
+                    format!("none of the newest {MAX_SEARCHED} runs in {} is of this branch", self.address);
                 (what, format!("use a name that `gbench-ci baseline list --store {}` shows", self.address))
             }
         };

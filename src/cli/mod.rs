@@ -1,8 +1,8 @@
-//! The only room that knows the whole route: one file a command, its arguments, its exit codes, its hints.
+//! The command line: one file a command turns its flags into a request for `app`, prints the value that comes back and picks
+//! the exit code. `args` are the shared flags, `terminal` is the reader's terminal.
 
 mod anchor;
 mod args;
-pub mod artifact;
 mod baseline;
 mod calibrate;
 mod ci;
@@ -19,7 +19,6 @@ mod list;
 mod manifest;
 mod matrix;
 mod merge;
-mod outputs;
 mod publish;
 mod replay;
 mod report;

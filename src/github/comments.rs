@@ -38,7 +38,7 @@ pub enum CommentMode {
     Never,
 }
 
-/// What became of a comment.
+/// The outcome for a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Posted {
     /// With the address of its page.
@@ -101,7 +101,7 @@ fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Ve
     Ok(list(client, number)?.into_iter().filter_map(mine).collect())
 }
 
-/// What is to be said, and whether anybody else has said more.
+/// The text of a comment, and whether a later run has already commented.
 pub struct CommentRequest<'a> {
     /// The text, for a marker that it ends with.
     pub body: &'a dyn Fn(&Marker) -> String,
@@ -136,7 +136,7 @@ pub fn post(
     retry_update(client, || post.step(mode, &mut tried))
 }
 
-/// What one call of [`post`] holds on to.
+/// One call of [`post`].
 struct Post<'a> {
     client: &'a Client,
     number: u64,
@@ -145,7 +145,7 @@ struct Post<'a> {
     me: &'a Identity,
 }
 
-/// What an earlier try has sent without learning what became of it.
+/// The request of an earlier attempt whose outcome is unknown.
 #[derive(Clone, Copy)]
 enum Sent {
     New,
@@ -160,10 +160,7 @@ impl Post<'_> {
             return Ok(Posted::Stale);
         }
         let Some(((comment, there), twins)) = found.split_first() else {
-            return match quiet {
-                true => Ok(Posted::Quiet),
-                false => self.create(sent),
-            };
+            return if quiet { Ok(Posted::Quiet) } else { self.create(sent) };
         };
         if let (Some(sent), true) = (*sent, there == self.marker) {
             self.tidy(twins)?;
@@ -182,9 +179,10 @@ impl Post<'_> {
             // Somebody may have deleted it since it was found: then there is none, and a new one is made.
             Err(refused) if matches!(refused.status(), Some(403 | 404 | 410)) => {
                 let now = ours(self.client, self.number, &self.marker.gate, self.me)?;
-                return Err(match now.iter().any(|(there, _)| there.id == comment.id) {
-                    true => self.of_write(refused),
-                    false => UpdateError::conflict(format!("PATCH {route}")),
+                return Err(if now.iter().any(|(there, _)| there.id == comment.id) {
+                    self.of_write(refused)
+                } else {
+                    UpdateError::conflict(format!("PATCH {route}"))
                 });
             }
             written => written.map_err(|error| self.of_write(error))?,
@@ -193,7 +191,7 @@ impl Post<'_> {
         Ok(Posted::Updated(Comment::from(written).url))
     }
 
-    /// What is sent; `None` where the pull request has moved on to another commit, or a later run has spoken.
+    /// The body of the request; `None` where the pull request has moved on to another commit, or a later run has spoken.
     fn said(&self) -> ApiResult<Option<Value>> {
         let text = marked((self.request.body)(self.marker), &self.marker.comment());
         let stands =

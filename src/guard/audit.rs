@@ -23,7 +23,7 @@ pub struct RunnerUser {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditFinding {
     pub what: String,
-    /// What to do, where it is not as it has to be.
+    /// The next step, where it is not as it has to be.
     pub wrong: Option<String>,
 }
 
@@ -158,9 +158,10 @@ fn of_env(env: &Path, script: &Path) -> AuditFinding {
     let values: Vec<&str> =
         text.lines().filter_map(|line| line.strip_prefix(HOOK)?.strip_prefix('=')).collect();
     let [value] = values.as_slice() else {
-        let what = match values.is_empty() {
-            true => format!("{shown} does not set {HOOK}: nothing is guarded"),
-            false => format!("{shown} sets {HOOK} more than once"),
+        let what = if values.is_empty() {
+            format!("{shown} does not set {HOOK}: nothing is guarded")
+        } else {
+            format!("{shown} sets {HOOK} more than once")
         };
         return wrong(&what, &next);
     };

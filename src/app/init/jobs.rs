@@ -91,7 +91,7 @@ fn machine(text: &str) -> Result<(String, Vec<String>)> {
     Ok((name.to_owned(), labels))
 }
 
-/// What `runs-on` takes: one label by itself, or a list.
+/// The value of `runs-on`: one label by itself, or a list.
 pub(super) fn labels_as_yaml(labels: &[String]) -> String {
     match labels {
         [only] => word_as_yaml(only),
@@ -118,9 +118,10 @@ pub(super) fn jobs_as_yaml(jobs: &[MeasuringJob]) -> Vec<String> {
 pub(super) fn word_as_yaml(word: &str) -> String {
     const SPECIAL: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
     let begins_plain = word.starts_with(|c: char| c.is_ascii_alphabetic());
-    match begins_plain && !SPECIAL.contains(&word.to_ascii_lowercase().as_str()) {
-        true => word.to_owned(),
-        false => format!("\"{word}\""),
+    if begins_plain && !SPECIAL.contains(&word.to_ascii_lowercase().as_str()) {
+        word.to_owned()
+    } else {
+        format!("\"{word}\"")
     }
 }
 

@@ -9,11 +9,14 @@ use crate::report::layout::width::{cut_middle, width};
 
 /// Prose for Markdown in at most `bytes` bytes (at least 32): its end gives way.
 pub(super) fn prose(text: &str, bytes: usize) -> String {
-    within(text, bytes, |text| match text.contains('`') {
-        // What stands in code is copied.
-        true => markdown(text),
-        // A percent sign stays with its figure.
-        false => markdown(text).replace(" %", "\u{a0}%"),
+    within(text, bytes, |text| {
+        if text.contains('`') {
+            // Text with code in it is copied as it is.
+            markdown(text)
+        } else {
+            // A percent sign stays with its figure.
+            markdown(text).replace(" %", "\u{a0}%")
+        }
     })
 }
 
@@ -36,7 +39,7 @@ impl ShortNames {
         }
         let mut short = Self { columns, told_apart };
         let shown = || long.iter().map(|name| short.of(name)).collect::<BTreeSet<String>>();
-        // What tells some apart may make them look like others.
+        // A form that tells some names apart may make them look like others.
         if !short.told_apart.is_empty() && shown().len() < long.len() {
             let names: Vec<&str> = short.told_apart.keys().map(String::as_str).collect();
             short.told_apart = digested(&names, columns);

@@ -24,7 +24,7 @@ const FOR_WORDS: usize = 4000;
 /// Warnings that are shown before the rest is only counted.
 const MOST_WARNINGS: usize = 12;
 
-/// What a page begins with, and how much of it there may be.
+/// The opening of a page, and its limits.
 pub(super) struct Layout {
     pub opening: String,
     /// Bytes.
@@ -139,9 +139,12 @@ pub(super) fn folds(merged: &Merged, context: &PublishContext, limit: usize) -> 
     let mut sections = sections(merged, &digests, &more, &mut budget);
     fold(&mut sections, usize::MAX, &commands_below(merged, context), &more, &mut budget);
     let alone = merged.groups.len() == 1;
-    let part = |section: &MachineSection| match alone || section.folded.is_empty() {
-        true => section.folded.clone(),
-        false => format!("#### {}\n\n{}\n", prose(&section.group.label, 200), section.folded),
+    let part = |section: &MachineSection| {
+        if alone || section.folded.is_empty() {
+            section.folded.clone()
+        } else {
+            format!("#### {}\n\n{}\n", prose(&section.group.label, 200), section.folded)
+        }
     };
     sections.iter().map(part).collect()
 }
@@ -226,9 +229,10 @@ fn warnings(merged: &Merged, more: &str, budget: &mut ByteBudget) -> String {
 fn again(merged: &Merged, context: &PublishContext) -> String {
     let Some((what, command)) = command(merged, context) else { return String::new() };
     let block = markdown_block("sh", &command);
-    match is_all_green(merged) {
-        true => format!("{}\n", details(&what, &block)),
-        false => format!("**{what}**\n\n{block}\n"),
+    if is_all_green(merged) {
+        format!("{}\n", details(&what, &block))
+    } else {
+        format!("**{what}**\n\n{block}\n")
     }
 }
 
@@ -238,18 +242,19 @@ fn command(merged: &Merged, context: &PublishContext) -> Option<(String, String)
         return Some((words, command));
     }
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
-    // What a stranger's job calls a command is not put into anyone's shell.
+    // A command that an unverified job wrote is not shown: a reader might paste it.
     let own = Some(verdict.reproduce.clone()).filter(|_| merged.groups.len() == 1 && !context.unverified);
     Some((VerdictView::new(verdict).again().into(), own.filter(short_enough)?))
 }
 
 fn commands_below(merged: &Merged, context: &PublishContext) -> Commands {
-    match context.unverified {
-        true => Commands::Hidden,
-        false => Commands::But {
+    if context.unverified {
+        Commands::Hidden
+    } else {
+        Commands::But {
             above: command(merged, context).map(|(_, command)| command),
             files: files_of_the_job(context),
-        },
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What most readers skip: all results, the machines and what differs in them, the method and what was checked.
+//! The folded details of a comment: all results, the machines and what differs in them, the method and what was checked.
 
 use super::budget::{ByteBudget, prose};
 use super::machine::MachineSection;
@@ -32,7 +32,7 @@ pub(super) fn folded(
     present.join("\n")
 }
 
-/// What of the document's own commands is shown.
+/// The commands of the document that are shown.
 pub(super) enum Commands {
     /// None: a stranger's job wrote them.
     Hidden,
@@ -77,7 +77,7 @@ fn method(digest: &VerdictView, shown: &Commands) -> String {
     details(title, &inside)
 }
 
-/// What the margins beside the verdicts are.
+/// The meaning of the margins beside the verdicts.
 fn margins(document: &VerdictDocument) -> &'static str {
     match document.method.rounds {
         Some(_) => {
@@ -129,17 +129,11 @@ fn results(digest: &VerdictView, rows: usize, more: &str, budget: &mut ByteBudge
         let verb = if left_out == 1 { "is" } else { "are" };
         inside += &format!("\n{} {verb} in {more}.\n", count(left_out, "further row"));
     }
-    let mut title = match lines.is_empty() {
-        true => "Suites and speed".to_owned(),
-        false => digest.unchanged_title(),
-    };
+    let mut title = if lines.is_empty() { "Suites and speed".to_owned() } else { digest.unchanged_title() };
     if !suites.is_empty() {
         let blank = if inside.is_empty() { "" } else { "\n" };
         inside += &format!("{blank}{suites}");
         title += if lines.is_empty() { "" } else { "; suites and speed" };
     }
-    match table.is_empty() && suites.is_empty() {
-        true => String::new(),
-        false => details(&title, &inside),
-    }
+    if table.is_empty() && suites.is_empty() { String::new() } else { details(&title, &inside) }
 }
