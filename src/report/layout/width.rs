@@ -104,8 +104,8 @@ fn code_end(text: &str, mut end: usize) -> Option<usize> {
         return None;
     }
     while is_open(end) {
-        let next = text.get(end + 1..)?;
-        end += 1 + next.find(' ').unwrap_or(next.len());
+        let rest = text.get(end + 1..)?;
+        end += 1 + rest.find(' ').unwrap_or(rest.len());
     }
     Some(end)
 }
