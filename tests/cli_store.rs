@@ -24,12 +24,13 @@ fn a_run_that_is_not_whole_is_no_baseline_unless_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let mut cut = record(1);
     cut.state = RecordState::Interrupted;
-    cut.cases[0].outcome = Outcome::NotRun { cause: "SIGINT came".into(), advice: "run again".into() };
+    cut.cases[0].outcome =
+        Outcome::NotRun { code: None, cause: "SIGINT came".into(), advice: "run again".into() };
     let mut failed = record(2);
     records::crash(&mut failed, "kernels/gemm");
     let mut nothing = record(3);
     nothing.cases.iter_mut().for_each(|case| {
-        case.outcome = Outcome::Skipped { cause: "no GPU".into(), advice: "use one".into() };
+        case.outcome = Outcome::Skipped { code: None, cause: "no GPU".into(), advice: "use one".into() };
     });
 
     save(folder.path(), "main", &cut, "").exits(4).says("the run was cut short").says("--partial");

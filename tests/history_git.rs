@@ -122,7 +122,8 @@ fn a_run_that_was_cut_short_or_measured_nothing_never_enters() {
     let mut killed = entry(2);
     killed.record.state = RecordState::Recovered;
     let mut nothing = entry(3);
-    nothing.record.cases[0].outcome = Outcome::Skipped { cause: "no GPU".into(), advice: "use one".into() };
+    nothing.record.cases[0].outcome =
+        Outcome::Skipped { code: None, cause: "no GPU".into(), advice: "use one".into() };
     for (entry, words) in [
         (cut, "the run was cut short"),
         (killed, "the run was cut short"),

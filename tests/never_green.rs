@@ -32,6 +32,7 @@ fn each(record: &mut RunRecord, outcome: &Outcome) {
 
 fn skipped() -> Outcome {
     Outcome::Skipped {
+        code: None,
         cause: "it needs a GPU, and there is none".into(),
         advice: "run it where one is".into(),
     }

@@ -117,7 +117,7 @@ fn a_file_of_three_lines_is_a_suite_in_its_own_folder() {
     let suite = Suite::load(&fixture("least"), &[]).unwrap();
     let benchmark = &suite.benchmarks[0];
     assert_eq!(benchmark.id.as_str(), "suite/sleep");
-    assert_eq!(benchmark.place, "gbench.toml:1");
+    assert_eq!(benchmark.declared.to_string(), "gbench.toml:1");
     assert_eq!((benchmark.points.len(), benchmark.timing), (1, Timing::Process));
     assert!(benchmark.dir.is_absolute() && benchmark.dir.ends_with("fixtures/suites/least"));
 }

@@ -8,7 +8,7 @@ use super::scheduler::rounded;
 use crate::compare::{CalibratedRow, Calibration, Readiness, SCHEMA_CALIBRATION, machine_key};
 use crate::machine;
 use crate::model::text::count;
-use crate::model::{CaseId, Fault, Result, SequentialRule, Strictness};
+use crate::model::{CaseId, Fact, Fault, Result, SequentialRule, Strictness};
 use crate::store::{create_ignored_dir, write_atomically};
 use crate::suite::plan::RoundsPlan;
 
@@ -51,16 +51,15 @@ pub fn kept(
 }
 
 /// The first fact in which the machine differs from the one of the calibration.
-fn other_machine(it: &Calibration, here: &BTreeMap<String, String>) -> Option<String> {
-    let fact = |facts: &BTreeMap<String, String>, field: &String| {
-        facts.get(field).cloned().unwrap_or_else(|| "not recorded".into())
-    };
+fn other_machine(it: &Calibration, here: &BTreeMap<String, Fact>) -> Option<String> {
     let mut fields = it.machine.keys().chain(here.keys());
-    // Unknown on both sides is no difference, whatever the reason was.
-    let unknown = |text: &str| text.starts_with("unknown (") || text == "not recorded";
     fields.find_map(|field| {
-        let (there, here) = (fact(&it.machine, field), fact(here, field));
-        let same = there == here || unknown(&there) && unknown(&here);
+        let there = it.machine.get(field).map_or("not recorded", String::as_str);
+        let known_there = it.machine.contains_key(field) && !it.unknown.contains(field);
+        let (here, known_here) =
+            here.get(field).map_or(("not recorded", false), |fact| (fact.text.as_str(), fact.is_known));
+        // Unknown on both sides is no difference, whatever the reason was.
+        let same = there == here || !known_there && !known_here;
         (!same).then(|| format!("{field}: {there} there, {here} here"))
     })
 }

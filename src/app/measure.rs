@@ -151,8 +151,10 @@ fn same_machine(now: &RunRecord, before: &RunRecord, match_key: &BTreeMap<String
     match there.iter().find(|(field, value)| here.get(*field).is_some_and(|here| here != *value)) {
         None => Ok(()),
         Some((field, value)) => {
-            let what =
-                format!("it was begun on another machine: `{field}` was {value} and is {}", here[field]);
+            let what = format!(
+                "it was begun on another machine: `{field}` was {} and is {}",
+                value.text, here[field].text
+            );
             let next = "resume it where it was begun, or begin a new comparison";
             Err(Fault::at("--resume", what, next).exits(Exit::Machine))
         }
@@ -217,6 +219,7 @@ fn header(
         run_id,
         tool: ToolInfo { name: "gbench-ci".into(), version: env!("CARGO_PKG_VERSION").into() },
         state: RecordState::Interrupted,
+        cut_short: None,
         started: humantime::format_rfc3339_millis(started).to_string(),
         finished: None,
         side,

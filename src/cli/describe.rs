@@ -86,7 +86,7 @@ fn document(benchmark: &Benchmark) -> V1Benchmark {
     let requires = &benchmark.requires;
     V1Benchmark {
         id: benchmark.id.clone(),
-        place: benchmark.place.clone(),
+        place: benchmark.declared.to_string(),
         description: benchmark.description.clone(),
         components: benchmark.components.clone(),
         kind: benchmark.kind,

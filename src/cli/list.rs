@@ -39,7 +39,7 @@ struct V1Entry<'a> {
     components: &'a [Component],
     kind: Kind,
     tags: &'a [String],
-    place: &'a str,
+    place: String,
     /// Points of its parameters.
     cases: usize,
     /// Points that its constraints remove.
@@ -102,7 +102,7 @@ fn entry(benchmark: &Benchmark) -> V1Entry<'_> {
         components: &benchmark.components,
         kind: benchmark.kind,
         tags: &benchmark.tags,
-        place: &benchmark.place,
+        place: benchmark.declared.to_string(),
         cases: benchmark.points.len(),
         excluded: benchmark.excluded,
     }

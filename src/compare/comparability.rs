@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{MATCH_FIELDS, RunRecord, Strictness};
+use crate::model::{Fact, MATCH_FIELDS, RunRecord, Strictness};
 
 use super::Difference;
 
@@ -19,8 +19,10 @@ pub fn differences(
     let mut found = Vec::new();
     for field in base.keys().chain(head.keys().filter(|field| !base.contains_key(*field))) {
         let strictness = strictness(field, match_key);
-        let texts = [&base, &head].map(|facts| facts.get(field).map_or("not recorded", String::as_str));
-        let same = texts[0] == texts[1] || texts.iter().all(|text| is_unknown(text));
+        let facts = [base.get(field), head.get(field)];
+        let texts = facts.map(|fact| fact.map_or("not recorded", |fact| fact.text.as_str()));
+        let none_is_known = facts.iter().flatten().all(|fact| !fact.is_known);
+        let same = texts[0] == texts[1] || none_is_known;
         if !same && strictness != Strictness::Ignore {
             found.push(Difference {
                 field: field.clone(),
@@ -35,14 +37,11 @@ pub fn differences(
 }
 
 /// The machine's facts, and the version of the tool that measured.
-fn facts(record: &RunRecord) -> BTreeMap<String, String> {
+fn facts(record: &RunRecord) -> BTreeMap<String, Fact> {
     let mut facts = record.manifest.facts();
-    facts.insert("tools.gbench-ci".into(), record.tool.version.clone());
+    let version = Fact { text: record.tool.version.clone(), is_known: true };
+    facts.insert("tools.gbench-ci".into(), version);
     facts
-}
-
-fn is_unknown(text: &str) -> bool {
-    text.starts_with("unknown (") || text == "not recorded"
 }
 
 /// What a difference in a field means: by its own name, else by its group's, else as usual.

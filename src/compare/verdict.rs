@@ -90,6 +90,7 @@ fn without_cases(record: &RunRecord) -> RunRecord {
         run_id: record.run_id.clone(),
         tool: record.tool.clone(),
         state: record.state,
+        cut_short: record.cut_short,
         started: record.started.clone(),
         finished: record.finished.clone(),
         side: record.side,

@@ -135,9 +135,10 @@ impl Channel {
     /// large it may be is known here, and nothing is left to compare.
     pub fn validation(&mut self, check: &str, error: f64, allowed: f64) -> Result<(), MicroError> {
         let passed = error <= allowed;
-        let message = match passed {
-            true => check.to_owned(),
-            false => format!("{check}: off by {error:e}, where {allowed:e} is allowed"),
+        let message = if passed {
+            check.to_owned()
+        } else {
+            format!("{check}: off by {error:e}, where {allowed:e} is allowed")
         };
         self.notes([("error.max_error", error.into())])?;
         self.send(&Event::Validation { passed, message: Some(message), errors: BTreeMap::new() })

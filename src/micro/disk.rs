@@ -190,13 +190,14 @@ fn reopen_directly(file: &File) -> Option<File> {
 
 fn enough_space(free: u64) -> Result<(), MicroError> {
     let needed = 2 * FILE as u64;
-    match free < needed {
-        true => Err(MicroError::Skip(format!(
+    if free < needed {
+        Err(MicroError::Skip(format!(
             "{} MiB of free space are needed, and there are {} MiB; set TMPDIR to a folder with more",
             needed >> 20,
             free >> 20
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

@@ -35,9 +35,10 @@ impl Pace {
     }
 
     pub fn measure(request: &Request) -> Self {
-        Self::new(match request.duration > 0.0 {
-            true => Limit::Seconds(request.duration),
-            false => Limit::Turns(request.iterations.max(1)),
+        Self::new(if request.duration > 0.0 {
+            Limit::Seconds(request.duration)
+        } else {
+            Limit::Turns(request.iterations.max(1))
         })
     }
 

@@ -52,10 +52,7 @@ impl fmt::Display for CaseId {
         if self.device != "host" {
             notes.push(&self.device);
         }
-        match notes.is_empty() {
-            true => Ok(()),
-            false => write!(f, " ({})", notes.join(", ")),
-        }
+        if notes.is_empty() { Ok(()) } else { write!(f, " ({})", notes.join(", ")) }
     }
 }
 

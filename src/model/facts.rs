@@ -1,7 +1,7 @@
 //! The manifest as a flat list of comparable facts: what must agree, or be mentioned, before two records are
 //! set side by side. Nothing that changes by the minute (load, temperature, used memory) is among them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use super::{Gpu, Manifest, Probe};
@@ -15,10 +15,29 @@ const TELLING_PREFIXES: [&str; 8] =
 const TELLING_NAMES: [&str; 3] = ["LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH"];
 
 /// One fact of one GPU.
-type OfGpu = fn(&Gpu) -> String;
+type OfGpu = fn(&Gpu) -> Fact;
+
+/// A comparable fact of a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// For readers, and for comparing two known facts.
+    pub text: String,
+    /// False where the machine did not tell: two unknown facts are no difference, whatever the reasons.
+    pub is_known: bool,
+}
+
+impl Fact {
+    fn known(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_known: true }
+    }
+
+    fn unknown(reason: &str) -> Self {
+        Self { text: format!("unknown ({reason})"), is_known: false }
+    }
+}
 
 impl Manifest {
-    /// Field name to text, for every fact that stays put between two runs on one machine. What does not apply
+    /// The fact of each field, for everything that stays put between two runs on one machine. What does not apply
     /// reads `none`, what could not be found out `unknown (reason)`; several GPUs that agree read as one, and
     /// otherwise as their values in order, joined by commas.
     ///
@@ -29,14 +48,14 @@ impl Manifest {
     /// | `clocks_locked` `compute_capability` `ecc` `gpu_memory` `mig` `pcie_width` `persistence` `power_limit` `sm_clock_max` | each GPU |
     /// | `tools.<name>` | every tool looked for |
     /// | `environment.<name>` | variables that change what a program does |
-    pub fn facts(&self) -> BTreeMap<String, String> {
+    pub fn facts(&self) -> BTreeMap<String, Fact> {
         let mut facts = BTreeMap::new();
-        let mut put = |key: &str, text: String| {
-            facts.insert(key.to_owned(), text);
+        let mut put = |key: &str, fact: Fact| {
+            facts.insert(key.to_owned(), fact);
         };
 
         let host = &self.host;
-        put("architecture", host.architecture.clone());
+        put("architecture", Fact::known(&host.architecture));
         put("container", text(&host.container));
         put("cores", text(&host.cores));
         put("cpu_model", text(&host.cpu_model));
@@ -49,12 +68,15 @@ impl Manifest {
 
         let (driver, cuda, devices) = match &self.gpu {
             Probe::Known(gpu) => (text(&gpu.driver), text(&gpu.cuda), Ok(gpu.devices.as_slice())),
-            Probe::Absent(_) => (NONE.to_owned(), NONE.to_owned(), Ok([].as_slice())),
-            Probe::Failed(reason) => (unknown(reason), unknown(reason), Err(reason)),
+            Probe::Absent(_) => (Fact::known(NONE), Fact::known(NONE), Ok([].as_slice())),
+            Probe::Failed(reason) => (Fact::unknown(reason), Fact::unknown(reason), Err(reason)),
         };
         put("driver", driver);
         put("cuda", cuda);
-        put("gpu_count", devices.map_or_else(|reason| unknown(reason), |gpus| gpus.len().to_string()));
+        put(
+            "gpu_count",
+            devices.map_or_else(|reason| Fact::unknown(reason), |gpus| Fact::known(gpus.len().to_string())),
+        );
         let per_gpu: [(&str, OfGpu); 10] = [
             ("gpu_models", |gpu| text(&gpu.model)),
             ("clocks_locked", |gpu| text(&gpu.clocks_locked)),
@@ -68,7 +90,7 @@ impl Manifest {
             ("sm_clock_max", |gpu| with_unit(&gpu.sm_clock_max, "MHz")),
         ];
         for (key, of) in per_gpu {
-            put(key, devices.map_or_else(|reason| unknown(reason), |gpus| agreed(gpus.iter().map(of))));
+            put(key, devices.map_or_else(|reason| Fact::unknown(reason), |gpus| agreed(gpus.iter().map(of))));
         }
 
         for (tool, line) in &self.tools {
@@ -78,51 +100,48 @@ impl Manifest {
             let telling = TELLING_NAMES.contains(&name.as_str())
                 || TELLING_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
             if telling {
-                put(&format!("environment.{name}"), value.clone());
+                put(&format!("environment.{name}"), Fact::known(value));
             }
         }
         facts
     }
 }
 
-fn unknown(reason: &str) -> String {
-    format!("unknown ({reason})")
-}
-
-fn text<T: Display>(probe: &Probe<T>) -> String {
+fn text<T: Display>(probe: &Probe<T>) -> Fact {
     match probe {
-        Probe::Known(value) => value.to_string(),
-        Probe::Absent(_) => NONE.to_owned(),
-        Probe::Failed(reason) => unknown(reason),
+        Probe::Known(value) => Fact::known(value.to_string()),
+        Probe::Absent(_) => Fact::known(NONE),
+        Probe::Failed(reason) => Fact::unknown(reason),
     }
 }
 
-fn with_unit<T: Display>(probe: &Probe<T>, unit: &str) -> String {
+fn with_unit<T: Display>(probe: &Probe<T>, unit: &str) -> Fact {
     match probe {
-        Probe::Known(value) => format!("{value} {unit}"),
+        Probe::Known(value) => Fact::known(format!("{value} {unit}")),
         other => text(other),
     }
 }
 
 /// Rounded to a tenth of a GiB or MiB: two boots of one machine differ by some pages.
-fn bytes(probe: &Probe<u64>) -> String {
+fn bytes(probe: &Probe<u64>) -> Fact {
     const GIB: f64 = (1u64 << 30) as f64;
     const MIB: f64 = (1u64 << 20) as f64;
     match probe {
-        Probe::Known(bytes) if *bytes as f64 >= GIB => format!("{:.1} GiB", *bytes as f64 / GIB),
-        Probe::Known(bytes) => format!("{:.1} MiB", *bytes as f64 / MIB),
+        Probe::Known(bytes) if *bytes as f64 >= GIB => Fact::known(format!("{:.1} GiB", *bytes as f64 / GIB)),
+        Probe::Known(bytes) => Fact::known(format!("{:.1} MiB", *bytes as f64 / MIB)),
         other => text(other),
     }
 }
 
-fn agreed(texts: impl Iterator<Item = String>) -> String {
-    let all: Vec<String> = texts.collect();
-    let different: BTreeSet<&String> = all.iter().collect();
-    match (different.len(), all.first()) {
-        (1, Some(only)) => only.clone(),
-        (0, _) | (_, None) => NONE.to_owned(),
-        _ => all.join(", "),
+/// One fact of several GPUs. It is unknown where it is unknown of all of them.
+fn agreed(facts: impl Iterator<Item = Fact>) -> Fact {
+    let all: Vec<Fact> = facts.collect();
+    let Some(first) = all.first() else { return Fact::known(NONE) };
+    if all.iter().all(|fact| fact == first) {
+        return first.clone();
     }
+    let texts: Vec<&str> = all.iter().map(|fact| fact.text.as_str()).collect();
+    Fact { text: texts.join(", "), is_known: all.iter().any(|fact| fact.is_known) }
 }
 
 #[cfg(test)]
@@ -195,40 +214,40 @@ mod tests {
     #[test]
     fn a_machine_without_a_gpu_says_none_in_every_gpu_field() {
         let facts = manifest(Probe::Absent("no library".into())).facts();
-        assert_eq!(facts["gpu_count"], "0");
+        assert_eq!(facts["gpu_count"].text, "0");
         for key in ["gpu_models", "driver", "cuda", "power_limit", "mig", "clocks_locked"] {
-            assert_eq!(facts[key], "none", "{key}");
+            assert_eq!(facts[key].text, "none", "{key}");
         }
     }
 
     #[test]
     fn a_failed_probe_is_unknown_and_says_why() {
         let facts = manifest(Probe::Failed("driver not loaded".into())).facts();
-        assert_eq!(facts["gpu_models"], "unknown (driver not loaded)");
-        assert_eq!(facts["gpu_count"], "unknown (driver not loaded)");
-        assert_eq!(facts["virtualization"], "unknown (no /proc)");
+        assert_eq!(facts["gpu_models"].text, "unknown (driver not loaded)");
+        assert_eq!(facts["gpu_count"].text, "unknown (driver not loaded)");
+        assert_eq!(facts["virtualization"].text, "unknown (no /proc)");
     }
 
     #[test]
     fn gpus_that_agree_read_as_one_and_others_in_order() {
         let facts = manifest(gpus(vec![gpu(0, "H100", 700.0), gpu(1, "H100", 500.0)])).facts();
-        assert_eq!(facts["gpu_count"], "2");
-        assert_eq!(facts["gpu_models"], "H100");
-        assert_eq!(facts["power_limit"], "700 W, 500 W");
-        assert_eq!(facts["clocks_locked"], "true");
-        assert_eq!(facts["mig"], "none");
-        assert_eq!(facts["gpu_memory"], "80.0 GiB");
+        assert_eq!(facts["gpu_count"].text, "2");
+        assert_eq!(facts["gpu_models"].text, "H100");
+        assert_eq!(facts["power_limit"].text, "700 W, 500 W");
+        assert_eq!(facts["clocks_locked"].text, "true");
+        assert_eq!(facts["mig"].text, "none");
+        assert_eq!(facts["gpu_memory"].text, "80.0 GiB");
     }
 
     #[test]
     fn host_tools_and_telling_variables_are_facts_and_a_job_number_is_not() {
         let facts = manifest(gpus(vec![])).facts();
-        assert_eq!(facts["cpu_model"], "EPYC");
-        assert_eq!(facts["memory_total"], "15.6 GiB");
-        assert_eq!(facts["last_level_cache"], "32.0 MiB");
-        assert_eq!(facts["governor"], "none");
-        assert_eq!(facts["tools.nvcc"], "none");
-        assert_eq!(facts["environment.CUDA_VISIBLE_DEVICES"], "0");
+        assert_eq!(facts["cpu_model"].text, "EPYC");
+        assert_eq!(facts["memory_total"].text, "15.6 GiB");
+        assert_eq!(facts["last_level_cache"].text, "32.0 MiB");
+        assert_eq!(facts["governor"].text, "none");
+        assert_eq!(facts["tools.nvcc"].text, "none");
+        assert_eq!(facts["environment.CUDA_VISIBLE_DEVICES"].text, "0");
         assert!(!facts.keys().any(|key| key.contains("GITHUB") || key.contains("load")));
     }
 }

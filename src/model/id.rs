@@ -100,9 +100,10 @@ impl RunId {
 impl FromStr for RunId {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        match is_word(text) && text.len() <= 100 {
-            true => Ok(Self(text.into())),
-            false => Err(format!("`{text}` is not a run id")),
+        if is_word(text) && text.len() <= 100 {
+            Ok(Self(text.into()))
+        } else {
+            Err(format!("`{text}` is not a run id"))
         }
     }
 }
@@ -139,11 +140,12 @@ impl BaselineName {
 impl FromStr for BaselineName {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        match is_word(text) && text.len() <= 100 && !text.starts_with('.') {
-            true => Ok(Self(text.into())),
-            false => Err(format!(
+        if is_word(text) && text.len() <= 100 && !text.starts_with('.') {
+            Ok(Self(text.into()))
+        } else {
+            Err(format!(
                 "`{text}` cannot name a baseline: letters, digits, `_`, `-`, `.` and `+`, at most 100"
-            )),
+            ))
         }
     }
 }

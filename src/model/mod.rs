@@ -53,6 +53,7 @@ pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
 };
 pub use exit::Exit;
+pub use facts::Fact;
 pub use fault::{DEFECT, Fault, Location, Result};
 pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};
@@ -61,10 +62,10 @@ pub use manifest::*;
 pub use match_fields::{MATCH_FIELDS, Strictness};
 pub use near::near;
 pub use nothing::{NothingMeasured, RefusalReason};
-pub use outcome::{FailureKind, Outcome};
+pub use outcome::{FailureKind, Outcome, OutcomeCode};
 pub use record::{
-    CaseRecord, Conditions, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState, ReportedError,
-    RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
+    CaseRecord, Conditions, CutShort, Margin, MetricDeclaration, ProcessEnd, ProcessRecord, RecordState,
+    ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, Side, ToolInfo,
 };
 pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};

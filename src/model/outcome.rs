@@ -13,6 +13,9 @@ pub enum Outcome {
     Measured,
     /// Ran, but its answer is wrong or its numbers are not numbers.
     Invalid {
+        /// Absent in records of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<OutcomeCode>,
         cause: String,
         advice: String,
     },
@@ -31,14 +34,51 @@ pub enum Outcome {
     },
     /// Did not run because the machine or the benchmark says that it cannot run here.
     Skipped {
+        /// Absent in records of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<OutcomeCode>,
         cause: String,
         advice: String,
     },
     /// Was selected and never started: the suite's deadline, an interrupt, an earlier failure.
     NotRun {
+        /// Absent in records of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<OutcomeCode>,
         cause: String,
         advice: String,
     },
+}
+
+/// Why a case is invalid, skipped or not run, for programs: it stays where the sentence is reworded. Failures have their
+/// [`FailureKind`], timeouts their stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeCode {
+    /// Invalid: the benchmark found its own answer wrong.
+    WrongAnswer,
+    /// Invalid: a sample is no finite number.
+    NotFinite,
+    /// Invalid: a time is zero or negative.
+    ImpossibleTime,
+    /// Invalid: the device that it names cannot be the one it ran on.
+    RefutedDevice,
+    /// Skipped: the benchmark declined to run here.
+    Declined,
+    /// Skipped: a declared requirement is missing.
+    MissingRequirement,
+    /// Not run: a signal ended the run.
+    Interrupted,
+    /// Not run: the deadline of the run came.
+    RunDeadline,
+    /// Not run: the run ended before the case did, and the record does not say why.
+    Unfinished,
+    /// Not run: the rounds were over before its first.
+    RoundsOver,
+    /// Not run: the process of the other side ended, with which it took turns.
+    PartnerEnded,
+    /// Not run: the process that it shares failed in another case.
+    SharedProcessFailed,
 }
 
 /// How a process failed.

@@ -27,6 +27,9 @@ pub struct RunRecord {
     pub run_id: RunId,
     pub tool: ToolInfo,
     pub state: RecordState,
+    /// Present where an interrupt or the deadline ended the run; absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<CutShort>,
     /// UTC, RFC 3339 with milliseconds.
     pub started: String,
     /// Absent in a record recovered from a run that was killed.
@@ -95,6 +98,16 @@ pub enum RecordState {
     Interrupted,
     /// Read back from the journal of a run that was killed.
     Recovered,
+}
+
+/// What ended a run before its plan was through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "snake_case", deny_unknown_fields)]
+pub enum CutShort {
+    /// The number of the signal that the gate got.
+    Interrupt { signal: i32 },
+    /// The deadline of the run.
+    Deadline,
 }
 
 /// Which side of a comparison.

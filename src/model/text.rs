@@ -15,10 +15,7 @@ pub fn percent(share: f64) -> String {
         _ => 2,
     };
     let text = format!("{value:.decimals$}");
-    let text = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
-    };
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{} %", if text == "-0" { "0" } else { text })
 }
 

@@ -7,11 +7,13 @@ use std::time::SystemTime;
 
 use super::case_record::{CaseRecorder, ProcessContext};
 use super::devices::Devices;
-use super::executor::{Execution, StopReason};
+use super::executor::Execution;
 use super::nothing::{self, InterpreterStart};
 use super::outcome::signal_name;
 use super::requires;
-use crate::model::{CaseRecord, FailureKind, Manifest, Outcome, RecordState, Result, RunRecord, Side};
+use crate::model::{
+    CaseRecord, CutShort, FailureKind, Manifest, Outcome, OutcomeCode, RecordState, Result, RunRecord, Side,
+};
 use crate::store::RunFolder;
 use crate::suite::Benchmark;
 use crate::suite::plan::{Arm, PlannedCase};
@@ -161,27 +163,29 @@ impl ArmRecorder {
         self.folder.log(&format!("{name}.stderr.log"), &execution.stderr.bytes())
     }
 
-    /// Writes the whole record. `ended`: what came before the plan was through.
-    pub fn finish(mut self, ended: Option<StopReason>) -> Result<Finished> {
+    /// Writes the whole record. `ended`: what came before the plan was through; the warning that says so is the last one,
+    /// which a resumed run takes back.
+    pub fn finish(mut self, ended: Option<CutShort>) -> Result<Finished> {
         self.record.finished = Some(humantime::format_rfc3339_millis(SystemTime::now()).to_string());
         if ended.is_none() {
             self.record.state = RecordState::Complete;
         }
         let interrupted = match ended {
-            Some(StopReason::Interrupt(signal)) => Some(signal),
-            _ => None,
+            Some(CutShort::Interrupt { signal }) => Some(signal),
+            Some(CutShort::Deadline) | None => None,
         };
-        if let Some(stop) = ended {
-            self.record.warnings.push(format!("{NOT_COMPLETE}: {}", why_ended(stop)));
-        }
+        self.record.cut_short = ended;
+        self.record.warnings.extend(ended.map(|ended| match ended {
+            CutShort::Interrupt { signal } => {
+                format!("the run is not complete: {} ended it", signal_name(signal))
+            }
+            CutShort::Deadline => "the run is not complete: its deadline came".into(),
+        }));
         self.folder.finish(&self.record)?;
         let ArmRecorder { record, folder, gpu_missing, .. } = self;
         Ok(Finished { record, folder, interrupted, gpu_missing })
     }
 }
-
-/// How the warning of a record begins whose run was cut short.
-pub const NOT_COMPLETE: &str = "the run is not complete";
 
 /// Refused rather than skipped: what was asked for by its number cannot be measured on another one.
 fn not_here(cause: String) -> Outcome {
@@ -206,28 +210,24 @@ fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> 
         parts.join("; ")
     };
     let (cause, advice) = (told(|missing| &missing.what), told(|missing| &missing.next));
-    let outcome = match benchmark.settings.fail_on_missing.value {
-        true => Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice },
-        false => Outcome::Skipped { cause, advice },
+    let outcome = if benchmark.settings.fail_on_missing.value {
+        Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice }
+    } else {
+        Outcome::Skipped { code: Some(OutcomeCode::MissingRequirement), cause, advice }
     };
     Some((outcome, gpu))
 }
 
-fn why_ended(stop: StopReason) -> String {
-    match stop {
-        StopReason::Interrupt(signal) => format!("{} ended it", signal_name(signal)),
-        _ => "its deadline came".into(),
-    }
-}
-
 /// What becomes of a case that had no turn before the end.
-pub fn not_reached(stop: StopReason) -> Outcome {
-    match stop {
-        StopReason::Interrupt(signal) => Outcome::NotRun {
+pub fn not_reached(ended: CutShort) -> Outcome {
+    match ended {
+        CutShort::Interrupt { signal } => Outcome::NotRun {
+            code: Some(OutcomeCode::Interrupted),
             cause: format!("{} came before its turn", signal_name(signal)),
             advice: "run again".into(),
         },
-        _ => Outcome::NotRun {
+        CutShort::Deadline => Outcome::NotRun {
+            code: Some(OutcomeCode::RunDeadline),
             cause: "the run's deadline came before its turn".into(),
             advice: "raise `deadline` in [run], or select less".into(),
         },

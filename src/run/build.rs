@@ -10,7 +10,7 @@ use super::environment;
 use super::event::{Observer, Progress};
 use super::executor::{Beat, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
 use super::outcome::{first_line, signal_name};
-use crate::model::{FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
+use crate::model::{CutShort, FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
 use crate::suite::{Benchmark, Build};
 
 /// Bytes kept of each stream of a build: all of it, but for one that has gone astray.
@@ -27,7 +27,7 @@ pub fn build(
     (benchmark, build): (&Benchmark, &Build),
     arm: &ArmRecorder,
     until: Option<Instant>,
-) -> Result<Result<Option<Outcome>, StopReason>> {
+) -> Result<Result<Option<Outcome>, CutShort>> {
     let (id, side) = (benchmark.id.to_string(), arm.side);
     observer.on(&Progress::BuildStarted { benchmark: &id, side });
     let launch = step_launch(
@@ -45,8 +45,8 @@ pub fn build(
     observer.on(&Progress::BuildEnded { benchmark: &id, side, seconds: execution.seconds });
     let name = format!("build-{}", slug(&id));
     arm.log(&name, &execution)?;
-    if let Some(stop @ (StopReason::Interrupt(_) | StopReason::RunDeadline)) = execution.stopped {
-        return Ok(Err(stop));
+    if let Some(ended) = execution.cut_short() {
+        return Ok(Err(ended));
     }
     Ok(Ok(outcome(&execution, &logs(&execution, arm.side, &name))))
 }
@@ -89,9 +89,10 @@ fn logs(execution: &Execution, side: Option<Side>, name: &str) -> String {
         .filter(|(_, output)| output.total() > 0)
         .map(|(stream, _)| format!("{below}/{name}.{stream}.log"))
         .collect();
-    match files.is_empty() {
-        true => "; it printed nothing".into(),
-        false => format!("; its output is in the {whose}'s folder: {}", files.join(" and ")),
+    if files.is_empty() {
+        "; it printed nothing".into()
+    } else {
+        format!("; its output is in the {whose}'s folder: {}", files.join(" and "))
     }
 }
 

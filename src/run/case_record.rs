@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::model::{
-    CaseRecord, Conditions, FailureKind, Margin, Metric, MetricDeclaration, Origin, Outcome, ProcessEnd,
-    ProcessRecord, Settings, Summary, looks_secret, without_secrets,
+    CaseRecord, Conditions, FailureKind, Margin, Metric, MetricDeclaration, Origin, Outcome, OutcomeCode,
+    ProcessEnd, ProcessRecord, Settings, Summary, looks_secret, without_secrets,
 };
 use crate::stats;
 use crate::suite::plan::{PlannedCase, PlannedProcess};
@@ -147,7 +147,8 @@ impl CaseRecorder {
             Some(Claim::Refuted(cause)) => {
                 let advice =
                     "let the program name the device that it really used, and fail where it finds none";
-                outcome = Outcome::Invalid { cause, advice: advice.into() };
+                let code = Some(OutcomeCode::RefutedDevice);
+                outcome = Outcome::Invalid { code, cause, advice: advice.into() };
             }
             Some(Claim::Doubtful(what)) if !record.warnings.contains(&what) => record.warnings.push(what),
             Some(Claim::Doubtful(_)) | None => {}
@@ -338,6 +339,7 @@ fn shown_variable((name, value): (&String, &String)) -> (String, String) {
 /// A case that is planned and has not ended.
 pub fn not_finished() -> Outcome {
     Outcome::NotRun {
+        code: Some(OutcomeCode::Unfinished),
         cause: "the run ended before this case did".into(),
         advice: "run again, or raise `deadline` in [run]".into(),
     }

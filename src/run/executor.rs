@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::model::line::{Event, LineError};
-use crate::model::{ProcessEnd, Setting, Stage, StageReport};
+use crate::model::{CutShort, ProcessEnd, Setting, Stage, StageReport};
 
 use super::io::capture::Capture;
 use super::lockstep::schedule::{Block, TurnFault, Turns};
-use super::shared_process::ShareFault;
 
 /// Starts one process, sees it through to its end, and leaves nothing of it behind.
 pub trait Executor {
@@ -144,7 +143,31 @@ pub enum StopReason {
     },
 }
 
+/// Why a case of a shared process has no measurement of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShareFault {
+    /// It announced a case that it was not asked for: nothing that it sent can be trusted to be of the right case.
+    Unknown { index: u32, asked: u32 },
+    /// It sent numbers before it had announced a case.
+    BeforeAny,
+    /// It announced this case a second time.
+    Twice,
+    /// It ended well and never announced this case.
+    NeverAnnounced,
+    /// It failed in another case, before it came to this one.
+    NotReached,
+}
+
 impl Execution {
+    /// What ended the whole run while the process ran, if anything did.
+    pub fn cut_short(&self) -> Option<CutShort> {
+        match self.stopped? {
+            StopReason::Interrupt(signal) => Some(CutShort::Interrupt { signal }),
+            StopReason::RunDeadline => Some(CutShort::Deadline),
+            _ => None,
+        }
+    }
+
     /// Nothing came of it: the gate could not even try.
     pub fn not_started(cause: String) -> Self {
         Self {

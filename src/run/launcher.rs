@@ -11,7 +11,7 @@ use super::executor::{Execution, ExecutionEnd, Executor, Launch, StagePlan, Stop
 use super::nothing;
 use super::temporary::Temporary;
 use crate::model::line::MICRO_ARGUMENT;
-use crate::model::{Outcome, Params, ProcessEnd, Result, Stage, Thermal, Timing};
+use crate::model::{CutShort, Outcome, Params, ProcessEnd, Result, Stage, Thermal, Timing};
 use crate::suite::plan::{Arm, PlannedCase};
 
 /// Starts processes of a plan, one at a time.
@@ -31,7 +31,7 @@ pub fn deadline(seconds: f64) -> Option<Instant> {
 
 impl Launcher<'_> {
     /// Runs each build step of a arm once. A failed build settles its benchmark's cases.
-    pub fn build_all(&mut self, plan: &Arm, arm: &mut ArmRecorder) -> Result<Option<StopReason>> {
+    pub fn build_all(&mut self, plan: &Arm, arm: &mut ArmRecorder) -> Result<Option<CutShort>> {
         let mut built: Vec<(crate::suite::Build, Option<Outcome>)> = Vec::new();
         for benchmark in &plan.benchmarks {
             let id = benchmark.id.to_string();
@@ -45,7 +45,7 @@ impl Launcher<'_> {
                     let step = (&**benchmark, build);
                     let outcome = match build::build(self.executor, self.observer, step, arm, self.until)? {
                         Ok(outcome) => outcome,
-                        Err(stop) => return Ok(Some(stop)),
+                        Err(ended) => return Ok(Some(ended)),
                     };
                     built.push((build.clone(), outcome.clone()));
                     outcome

@@ -27,12 +27,12 @@ mod temporary;
 
 pub use arm::Finished;
 pub use event::{Observer, Progress, Silent};
-pub use executor::{Beat, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
+pub use executor::{Beat, Execution, ExecutionEnd, Executor, Launch, ShareFault, StagePlan, StopReason};
 pub use interrupt::{Interrupt, outlive_file_size_limit};
 pub use lockstep::fits_in_memory::{fits_together, why_apart};
 pub use lockstep::schedule::{Block, TurnFault, Turns};
 pub use requires::has_binary;
 pub use rounds::{ConditionsProbe, NextRound, PairState, RoundsSession, RoundsState, StoppingPolicy};
 pub use session::{PlanSession, side_word};
-pub use shared_process::{ShareFault, split_by_case};
+pub use shared_process::split_by_case;
 pub use supervised::Supervised;

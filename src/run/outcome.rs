@@ -1,13 +1,14 @@
 //! From what was seen of a process to its outcome: one pure function, so that every ending has one meaning.
 
-use crate::model::{FailureKind, Outcome, ProcessEnd, ReportedError, Stage, Timing, format_duration};
+use crate::model::{
+    FailureKind, Outcome, OutcomeCode, ProcessEnd, ReportedError, Stage, Timing, format_duration,
+};
 use crate::suite::Benchmark;
 
-use super::executor::{Execution, ExecutionEnd, StopReason};
+use super::executor::{Execution, ExecutionEnd, ShareFault, StopReason};
 use super::lockstep::schedule::TurnFault;
 use super::reported::{self, Meaning};
 use super::samples::CollectedSamples;
-use super::shared_process::ShareFault;
 
 /// What became of one process. The order of the questions is the order of trust: what the kernel says, then what
 /// the child says, then what is missing.
@@ -30,10 +31,12 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
             advice: timeout_advice(stage, limit / benchmark.settings.deadline_multiplier.value),
         },
         StopReason::RunDeadline => Outcome::NotRun {
+            code: Some(OutcomeCode::RunDeadline),
             cause: "the run's deadline came while it ran".into(),
             advice: "raise `deadline` in [run], or select less".into(),
         },
         StopReason::Interrupt(signal) => Outcome::NotRun {
+            code: Some(OutcomeCode::Interrupted),
             cause: format!("{} came while it ran", signal_name(signal)),
             advice: "run again".into(),
         },
@@ -46,6 +49,7 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
         StopReason::Turns(fault) => turns_broken(fault),
         StopReason::Share(fault) => not_its_own(fault),
         StopReason::Partner { why } => Outcome::NotRun {
+            code: Some(OutcomeCode::PartnerEnded),
             cause: format!("it took turns with the other side, which {why}"),
             advice: "look at the other side's outcome".into(),
         },
@@ -74,6 +78,7 @@ fn not_its_own(fault: ShareFault) -> Outcome {
     let (cause, advice) = match fault {
         ShareFault::NotReached => {
             return Outcome::NotRun {
+                code: Some(OutcomeCode::SharedProcessFailed),
                 cause: "the process that it shares failed before it came to this case".into(),
                 advice: "look at the benchmark's other cases: one of them failed".into(),
             };
@@ -120,9 +125,10 @@ fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> 
         ExecutionEnd::NotStarted { cause, not_found } => (cause.clone(), *not_found),
         _ => return None,
     };
-    let advice = match not_found {
-        true => format!("check `command` at {}: program and `dir` must exist", benchmark.place),
-        false => format!("check `command` at {}", benchmark.place),
+    let advice = if not_found {
+        format!("check `command` at {}: program and `dir` must exist", benchmark.declared)
+    } else {
+        format!("check `command` at {}", benchmark.declared)
     };
     Some(failed(FailureKind::Spawn, format!("the command could not be started: {cause}"), &advice))
 }
@@ -184,6 +190,7 @@ fn said(execution: &Execution, collected: &CollectedSamples) -> Option<Outcome> 
     }
     let reason = collected.skip.as_ref()?;
     Some(Outcome::Skipped {
+        code: Some(OutcomeCode::Declined),
         cause: first_line(reason),
         advice: "nothing to do if this machine is not meant to run it".into(),
     })
@@ -226,18 +233,21 @@ fn bad_data(execution: &Execution, collected: &CollectedSamples, benchmark: &Ben
     }
     if let Some(message) = &collected.invalid {
         return Some(Outcome::Invalid {
+            code: Some(OutcomeCode::WrongAnswer),
             cause: format!("validation failed: {}", first_line(message)),
             advice: "a wrong answer is not measured: mend the benchmark or the code under it".into(),
         });
     }
     if let Some(metric) = collected.not_finite.first() {
         return Some(Outcome::Invalid {
+            code: Some(OutcomeCode::NotFinite),
             cause: format!("metric `{metric}` has a sample that is not a finite number"),
             advice: "look for a division by zero or an empty timing in the benchmark".into(),
         });
     }
     if let Some((metric, value)) = collected.impossible_time(benchmark) {
         return Some(Outcome::Invalid {
+            code: Some(OutcomeCode::ImpossibleTime),
             cause: format!("metric `{metric}` is {value}: nothing takes that time"),
             advice: "see by hand whether what it measures ran at all".into(),
         });

@@ -6,10 +6,10 @@ use std::time::SystemTime;
 use super::arm::{ArmRecorder, Finished, not_reached, slug};
 use super::case_record::ProcessContext;
 use super::event::{Observer, Progress};
-use super::executor::{Executor, StopReason};
+use super::executor::Executor;
 use super::launcher::{Launcher, deadline};
 use super::rounds::ConditionsProbe;
-use crate::model::{Result, RunRecord, Side};
+use crate::model::{CutShort, Result, RunRecord, Side};
 use crate::store::note_start;
 use crate::suite::plan::{Plan, PlanStep};
 
@@ -35,7 +35,7 @@ struct PlanDriver<'a> {
     probe: Option<&'a mut dyn ConditionsProbe>,
     arms: Vec<ArmRecorder>,
     /// What came before the plan was through.
-    ended: Option<StopReason>,
+    ended: Option<CutShort>,
     /// Processes that were started or left out so far, and in all.
     done: usize,
     total: usize,
@@ -105,8 +105,8 @@ impl PlanDriver<'_> {
         for turn in &step.turns {
             let (case, index) = (&step.cases[turn.case], indices[turn.case]);
             let arm = &mut self.arms[case.arm];
-            if let Some(stop) = self.ended {
-                arm.abort(index, not_reached(stop));
+            if let Some(ended) = self.ended {
+                arm.abort(index, not_reached(ended));
             }
             if arm.is_aborted(index) {
                 self.done += 1;
@@ -123,9 +123,7 @@ impl PlanDriver<'_> {
             let execution = self.launcher.process(case, process, &[]);
             let looked = self.probe.as_mut().map(|probe| probe.end(execution.cpu_seconds, execution.seconds));
             self.done += 1;
-            if let Some(stop @ (StopReason::Interrupt(_) | StopReason::RunDeadline)) = execution.stopped {
-                self.ended = Some(stop);
-            }
+            self.ended = execution.cut_short().or(self.ended);
             let after_timeout = self.launcher.after_timeout(&execution, case);
             let (turn, interleaved, lockstep) = (*turn, false, false);
             let conditions = looked.flatten();

@@ -2,24 +2,9 @@
 //! had had a process of its own.
 
 use super::environment;
-use super::executor::{Execution, ExecutionEnd, Launch, StopReason};
+use super::executor::{Execution, ExecutionEnd, Launch, ShareFault, StopReason};
 use crate::model::line::Event;
 use crate::model::{Params, ProcessEnd};
-
-/// Why a case of a shared process has no measurement of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShareFault {
-    /// It announced a case that it was not asked for: nothing that it sent can be trusted to be of the right case.
-    Unknown { index: u32, asked: u32 },
-    /// It sent numbers before it had announced a case.
-    BeforeAny,
-    /// It announced this case a second time.
-    Twice,
-    /// It ended well and never announced this case.
-    NeverAnnounced,
-    /// It failed in another case, before it came to this one.
-    NotReached,
-}
 
 impl Launch {
     /// The same process, asked for several points of its benchmark.

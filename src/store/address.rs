@@ -51,9 +51,10 @@ impl fmt::Display for Address {
 }
 
 fn checked(branch: &str) -> Result<String, String> {
-    match is_branch(branch) {
-        true => Ok(branch.to_owned()),
-        false => Err(format!("`{}` cannot name a branch", branch.escape_debug())),
+    if is_branch(branch) {
+        Ok(branch.to_owned())
+    } else {
+        Err(format!("`{}` cannot name a branch", branch.escape_debug()))
     }
 }
 

@@ -11,8 +11,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::atomic::write_atomically;
 use super::folder::create_ignored_dir;
-use super::read::write_atomically;
 use crate::model::{BaselineName, Fault, Result, RunRecord};
 
 /// A store in a folder, `dir:.gbench`.
@@ -91,9 +91,10 @@ impl Store {
             Some(entry) => Ok(entry.path),
             None => {
                 let names = self.names();
-                let next = match names.is_empty() {
-                    true => format!("save one first: `gbench-ci run`, then `gbench-ci baseline save {name}`"),
-                    false => format!("use one of: {}", names.join(", ")),
+                let next = if names.is_empty() {
+                    format!("save one first: `gbench-ci run`, then `gbench-ci baseline save {name}`")
+                } else {
+                    format!("use one of: {}", names.join(", "))
                 };
                 Err(Fault::at(
                     format!("baseline `{name}`"),

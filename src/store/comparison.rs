@@ -10,8 +10,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::atomic::write_atomically;
 use super::folder::{JOURNAL, RECORD, create_ignored_dir};
-use super::read::{read_record, write_atomically};
+use super::read::read_record;
 use super::started;
 use crate::model::{CaseId, CaseRecord, Exit, Fault, Outcome, Result, RunId, RunRecord, Side};
 
@@ -46,13 +47,14 @@ impl ComparisonFolder {
 
     /// One that is there. Errors: it does not hold a base and a head.
     pub fn open(root: &Path) -> Result<Self> {
-        match is_comparison(root) {
-            true => Ok(Self { root: root.to_owned() }),
-            false => Err(Fault::at_path(
+        if is_comparison(root) {
+            Ok(Self { root: root.to_owned() })
+        } else {
+            Err(Fault::at_path(
                 root,
                 "the folder holds no comparison",
                 "give a comparison's folder: one with `base` and `head`, each a run's folder",
-            )),
+            ))
         }
     }
 
@@ -179,6 +181,7 @@ fn cut(case: &mut CaseRecord, processes: usize) {
     case.metrics.retain(|metric| !metric.processes.is_empty());
     if processes == 0 {
         case.outcome = Outcome::NotRun {
+            code: None,
             cause: "the run ended before its first round did".into(),
             advice: "resume the comparison, or run it again".into(),
         };

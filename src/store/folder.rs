@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::read::write_atomically;
+use super::atomic::write_atomically;
 use super::started;
 use crate::model::{CaseRecord, Fault, Metric, ProcessRecord, ProcessSamples, Result, RunRecord, sha256_hex};
 

@@ -1,6 +1,7 @@
 //! Keeps run records: a folder for each run, named baselines, and a history on a branch.
 
 mod address;
+mod atomic;
 mod baselines;
 mod comparison;
 mod folder;
@@ -10,6 +11,7 @@ mod started;
 mod sums;
 
 pub use address::Address;
+pub use atomic::{without_temporary, write_atomically};
 pub use baselines::{BaselineEntry, Store};
 pub use comparison::{
     ComparisonFolder, comparison_of, holds_run, keep_whole_rounds, latest_comparison, read_comparison,
@@ -17,5 +19,5 @@ pub use comparison::{
 };
 pub use folder::{RunFolder, create_ignored_dir, latest_run};
 pub use history::{Appended, History, HistoryEntry, Listed, Looked, RunSummary, SCHEMA_HISTORY, Started};
-pub use read::{read_record, read_two_records, without_temporary, write_atomically};
+pub use read::{read_record, read_two_records};
 pub use started::note_start;

@@ -47,7 +47,7 @@ impl FileContext<'_> {
             None => None,
         }
         .unwrap_or_else(|| nameless(Action::Shell(String::new()), &self.folder));
-        it.place = self.page.place(entry.span.start);
+        it.declared = self.page.place(entry.span.start);
 
         self.changes.iter().for_each(|changes| changes.apply(&mut it.settings));
         Changes::read(&mut table).apply(&mut it.settings);

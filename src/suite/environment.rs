@@ -148,9 +148,10 @@ impl Environment {
         }
         let settings = Settings::default().shown();
         if let Some(key) = settings.keys().find(|key| variable(key) == name) {
-            return match AMOUNTS.contains(&key.as_str()) || key.starts_with("deadlines.") {
-                true => self.set(name, key, value),
-                false => Err(not_here(name, key)),
+            return if AMOUNTS.contains(&key.as_str()) || key.starts_with("deadlines.") {
+                self.set(name, key, value)
+            } else {
+                Err(not_here(name, key))
             };
         }
         if let Some(key) = OF_RUN.into_iter().find(|key| variable(&format!("run.{key}")) == name) {
@@ -337,9 +338,10 @@ mod tests {
         assert_eq!(settings.deadlines[&Stage::Measure].value, 90.0);
         assert_eq!((suite.run.deadline.value, suite.run.artifacts.value), (7200.0, "/here/results".into()));
         for (key, shown) in settings.shown() {
-            let expected = match AMOUNTS.contains(&key.as_str()) || key == "deadlines.measure" {
-                true => Origin::Environment(variable(&key)),
-                false => Origin::Default,
+            let expected = if AMOUNTS.contains(&key.as_str()) || key == "deadlines.measure" {
+                Origin::Environment(variable(&key))
+            } else {
+                Origin::Default
             };
             assert_eq!(shown.origin, expected, "{key}");
         }

@@ -54,16 +54,13 @@ impl Suite {
         let (tree, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
             let span = error.span().unwrap_or(0..0);
-            page.fault(
-                span,
-                format!("this is not TOML: {}", error.message()),
-                advice_on_syntax(error.message()),
-            );
+            page.fault(span, format!("this is not TOML: {}", error.message()), SYNTAX);
         }
-        let suite = match errors.is_empty() {
-            true => read_suite(path, text, &page, tree.get_ref(), builtins),
+        let suite = if errors.is_empty() {
+            read_suite(path, text, &page, tree.get_ref(), builtins)
+        } else {
             // What the parser made up to recover would only be complained about again.
-            false => None,
+            None
         };
         match (suite, page.into_fault()) {
             (Some(suite), None) => Ok(suite),
@@ -104,21 +101,15 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
+/// The parser says what it expected as a sentence only, so that one advice serves for every mistake.
+const SYNTAX: &str = "write `key = value`: each key once, text in \"quotes\", every quote and bracket closed";
+
 fn no_benchmark(path: &Path) -> Fault {
     Fault::at_path(
         path,
         "the suite file has no benchmark",
         "add a `[[benchmark]]` with an `id` and a `command`, or run `gbench-ci init --force`",
     )
-}
-
-fn advice_on_syntax(message: &str) -> &'static str {
-    match message {
-        message if message.contains("duplicate key") => "keep one of the two",
-        message if message.contains("unclosed") => "close it on the same line, or before the next key",
-        message if message.contains("string") => "put text between quotes: \"text\"",
-        _ => "mend the line: `key = value`, with text in \"quotes\"",
-    }
 }
 
 fn read_suite(
@@ -324,7 +315,7 @@ mod tests {
         let path = Path::new("gbench.toml");
         for text in [format!("\u{feff}{LEAST}"), LEAST.replace('\n', "\r\n")] {
             let suite = Suite::parse(path, &text, &[]).unwrap();
-            assert_eq!(suite.benchmarks[0].place, "gbench.toml:1");
+            assert_eq!(suite.benchmarks[0].declared.to_string(), "gbench.toml:1");
         }
     }
 

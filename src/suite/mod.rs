@@ -17,6 +17,7 @@ mod template;
 pub mod words;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 pub use self::environment::{Environment, PREFIX};
@@ -74,8 +75,7 @@ pub enum Source {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benchmark {
     pub id: BenchmarkId,
-    /// `gbench.toml:12`, or `built-in`.
-    pub place: String,
+    pub declared: Declared,
     pub description: String,
     pub components: Vec<Component>,
     pub kind: Kind,
@@ -100,6 +100,26 @@ pub struct Benchmark {
     /// Combinations that a constraint removed.
     pub excluded: usize,
     pub settings: Settings,
+}
+
+/// Where a benchmark is declared; shown as `gbench.toml:12`, or `built-in`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Declared {
+    BuiltIn,
+    /// The name of the suite file without its folder, and a line from 1.
+    At {
+        file: String,
+        line: usize,
+    },
+}
+
+impl fmt::Display for Declared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Declared::BuiltIn => f.write_str("built-in"),
+            Declared::At { file, line } => write!(f, "{file}:{line}"),
+        }
+    }
 }
 
 /// What a child process is.
@@ -260,7 +280,7 @@ impl Benchmark {
     pub fn new(id: BenchmarkId, action: Action, dir: PathBuf) -> Self {
         Self {
             id,
-            place: "built-in".into(),
+            declared: Declared::BuiltIn,
             description: String::new(),
             components: Vec::new(),
             kind: Kind::default(),

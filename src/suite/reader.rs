@@ -10,6 +10,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
+use super::Declared;
 use super::words::{
     advise, check_ratio, check_seconds, listed, parse_margin, parse_ratio, parse_seconds, parse_size,
 };
@@ -47,10 +48,10 @@ impl FileText {
         self.line_starts.partition_point(|start| *start <= offset)
     }
 
-    /// `gbench.toml:12`.
-    pub fn place(&self, offset: usize) -> String {
+    /// The file and the line of an offset.
+    pub fn place(&self, offset: usize) -> Declared {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
-        format!("{}:{}", name.to_string_lossy(), self.line(offset))
+        Declared::At { file: name.to_string_lossy().into_owned(), line: self.line(offset) }
     }
 
     /// The characters of the file that a span covers.
@@ -84,7 +85,7 @@ impl<'t> Item<'t> {
     pub fn origin(&self) -> Origin {
         match &self.page.variable {
             Some(name) => Origin::Environment(name.clone()),
-            None => Origin::File(self.page.place(self.span.start)),
+            None => Origin::File(self.page.place(self.span.start).to_string()),
         }
     }
 
@@ -242,9 +243,12 @@ impl<'t> Item<'t> {
 
     /// Bytes; 0 is allowed.
     pub fn bytes(&self) -> Option<u64> {
-        let check = |number: f64| match number >= 0.0 && number.fract() == 0.0 {
-            true => Ok(number as u64),
-            false => Err(format!("{number} is not a number of bytes")),
+        let check = |number: f64| {
+            if number >= 0.0 && number.fract() == 0.0 {
+                Ok(number as u64)
+            } else {
+                Err(format!("{number} is not a number of bytes"))
+            }
         };
         self.quantity(parse_size, check, "a size such as \"8 GiB\", \"512 MB\" or a number of bytes")
     }
@@ -256,9 +260,12 @@ impl<'t> Item<'t> {
 
     /// An absolute difference: `"50 ns"`, `"64 KiB"`, or a number in the metric's own unit.
     pub fn margin(&self) -> Option<Margin> {
-        let check = |value: f64| match value > 0.0 {
-            true => Ok(Margin { value, unit: String::new() }),
-            false => Err(format!("{value} is not above 0")),
+        let check = |value: f64| {
+            if value > 0.0 {
+                Ok(Margin { value, unit: String::new() })
+            } else {
+                Err(format!("{value} is not above 0"))
+            }
         };
         self.quantity(parse_margin, check, "a difference such as \"50 ns\" or \"64 KiB\"")
     }
@@ -387,6 +394,6 @@ mod tests {
     fn lines_are_counted_from_one() {
         let page = FileText::new(Path::new("some/gbench.toml"), "ab\ncd\n".into());
         assert_eq!([0, 2, 3, 5, 6].map(|offset| page.line(offset)), [1, 1, 2, 2, 3]);
-        assert_eq!(page.place(3), "gbench.toml:2");
+        assert_eq!(page.place(3).to_string(), "gbench.toml:2");
     }
 }

@@ -152,9 +152,10 @@ impl Registry {
                 let what = format!("no suite is called `{wanted}`");
                 let is_benchmark =
                     |benchmark: &Benchmark| benchmark.id.as_str() == wanted || benchmark.id.name() == wanted;
-                let next = match self.all().any(is_benchmark) {
-                    true => format!("`{wanted}` is a benchmark: write `--benchmark {wanted}`"),
-                    false => advise(wanted, &known),
+                let next = if self.all().any(is_benchmark) {
+                    format!("`{wanted}` is a benchmark: write `--benchmark {wanted}`")
+                } else {
+                    advise(wanted, &known)
                 };
                 return Err(Fault::at_flag(format!("--suite {wanted}"), what, next));
             }
@@ -210,9 +211,10 @@ impl Registry {
         let Some(wanted) = selection.tags.iter().find(|tag| !known.contains(&tag.as_str())) else {
             return Ok(());
         };
-        let next = match known.is_empty() {
-            true => format!("give a benchmark `tags = [\"{wanted}\"]`"),
-            false => advise(wanted, &known),
+        let next = if known.is_empty() {
+            format!("give a benchmark `tags = [\"{wanted}\"]`")
+        } else {
+            advise(wanted, &known)
         };
         Err(Fault::at_flag(format!("--tag {wanted}"), format!("no benchmark is tagged `{wanted}`"), next))
     }
@@ -276,13 +278,14 @@ fn matches(glob: &GlobMatcher, benchmark: &Benchmark) -> bool {
 fn narrow(chosen: &mut Vec<&Benchmark>, flag: &str, keep: impl Fn(&Benchmark) -> bool) -> Result<()> {
     let before: Vec<_> = chosen.iter().map(|benchmark| benchmark.id.as_str().to_owned()).collect();
     chosen.retain(|benchmark| keep(benchmark));
-    match chosen.is_empty() && !before.is_empty() {
-        true => Err(Fault::at_flag(
+    if chosen.is_empty() && !before.is_empty() {
+        Err(Fault::at_flag(
             flag,
             format!("this leaves nothing of {}", listed(&before)),
             "loosen this flag or the ones beside it; `gbench-ci list` shows what there is",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -295,9 +298,10 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
         names.sort();
         names.dedup();
         if !names.contains(&name.as_str()) {
-            let next = match names.is_empty() {
-                true => "take the flag out: what is selected has no parameters".to_owned(),
-                false => advise(name, &names),
+            let next = if names.is_empty() {
+                "take the flag out: what is selected has no parameters".to_owned()
+            } else {
+                advise(name, &names)
             };
             return Err(Fault::at_flag(flag, format!("no parameter is called `{name}`"), next));
         }

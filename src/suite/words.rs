@@ -57,9 +57,10 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         },
     };
     let bytes = number * scale as f64;
-    match bytes < (1u64 << 53) as f64 {
-        true => Ok(bytes.round() as u64),
-        false => Err(format!("`{text}` is more than any machine holds")),
+    if bytes < (1u64 << 53) as f64 {
+        Ok(bytes.round() as u64)
+    } else {
+        Err(format!("`{text}` is more than any machine holds"))
     }
 }
 

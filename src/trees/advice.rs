@@ -69,17 +69,18 @@ fn extensions_of(folder: &Path) -> Vec<(String, String)> {
 pub(super) fn cannot_check_out(origin: &Repository, commit: Oid, at: &Path, error: &Error) -> Fault {
     if error.code() == ErrorCode::NotFound && error.class() == ErrorClass::Odb {
         let place = format!("revision `{commit}`");
-        return match is_partial(origin) {
-            true => Fault::at(
+        return if is_partial(origin) {
+            Fault::at(
                 place,
                 "its files are not in this clone, which is partial",
                 "fetch all of them: `git fetch --refetch --no-filter`, or clone without `--filter`",
-            ),
-            false => Fault::at(
+            )
+        } else {
+            Fault::at(
                 place,
                 format!("its files are not all in this clone: {}", error.message()),
                 "see what `git fsck` says, and clone again",
-            ),
+            )
         };
     }
     let what = format!("{commit} cannot be checked out here: {}", error.message());
@@ -157,13 +158,14 @@ pub(super) fn no_revision(repository: &Repository, name: &str, error: &Error) ->
 
 pub(super) fn no_merge_base(repository: &Repository, name: &str, head: &str) -> Fault {
     let place = format!("merge base of `{name}`");
-    match repository.is_shallow() {
-        true => Fault::at(place, format!("not in this shallow clone, for {head}"), DEEPEN),
-        false => Fault::at(
+    if repository.is_shallow() {
+        Fault::at(place, format!("not in this shallow clone, for {head}"), DEEPEN)
+    } else {
+        Fault::at(
             place,
             format!("no history in common with {head}"),
             format!("compare with exactly that commit: `{name}..`"),
-        ),
+        )
     }
 }
 

@@ -48,10 +48,8 @@ impl Tree {
         let folder = made(folder).map_err(fault)?;
         let lock = lock(&folder, side)?;
         let root = folder.join(side.word());
-        let state = match revision.is_working_tree {
-            true => TreeState::AsItStands(commit),
-            false => TreeState::Commit(commit),
-        };
+        let state =
+            if revision.is_working_tree { TreeState::AsItStands(commit) } else { TreeState::Commit(commit) };
         checkout::fill(&origin, state, &root, RootKind::Open, Path::new(""))?;
         let cache = folder.join(format!("{}.cache", side.word()));
         for name in KERNEL_CACHES {
@@ -69,20 +67,19 @@ impl Tree {
     /// Where a file or folder of the user's checkout lies in this tree, whether it is there or not; a relative path
     /// counts from the root of the repository. `None`: it lies outside of the repository.
     pub fn path_of(&self, path: &Path) -> Option<PathBuf> {
-        let below = match path.is_absolute() {
-            false => path.to_owned(),
-            true => {
-                let checkout = self.checkout.as_deref()?;
-                match path.strip_prefix(checkout) {
-                    Ok(below) if !goes_up(below) => below.to_owned(),
-                    // Reached through a link or by way of `..`: git knows its root without either.
-                    _ => {
-                        let parent = path.parent()?.canonicalize().ok()?;
-                        let real = parent.join(path.file_name().unwrap_or_default());
-                        real.strip_prefix(checkout.canonicalize().ok()?).ok()?.to_owned()
-                    }
+        let below = if path.is_absolute() {
+            let checkout = self.checkout.as_deref()?;
+            match path.strip_prefix(checkout) {
+                Ok(below) if !goes_up(below) => below.to_owned(),
+                // Reached through a link or by way of `..`: git knows its root without either.
+                _ => {
+                    let parent = path.parent()?.canonicalize().ok()?;
+                    let real = parent.join(path.file_name().unwrap_or_default());
+                    real.strip_prefix(checkout.canonicalize().ok()?).ok()?.to_owned()
                 }
             }
+        } else {
+            path.to_owned()
         };
         (!goes_up(&below)).then(|| self.root.join(below))
     }

@@ -65,9 +65,10 @@ pub(super) fn copy(from: &Path, root: &Path, path: &Path) -> io::Result<()> {
     make_parents(root, path)?;
     let to = root.join(path);
     remove(&to)?;
-    match fs::symlink_metadata(from)?.is_symlink() {
-        true => std::os::unix::fs::symlink(fs::read_link(from)?, to),
-        false => fs::copy(from, to).map(drop),
+    if fs::symlink_metadata(from)?.is_symlink() {
+        std::os::unix::fs::symlink(fs::read_link(from)?, to)
+    } else {
+        fs::copy(from, to).map(drop)
     }
 }
 

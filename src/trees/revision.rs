@@ -18,12 +18,24 @@ pub struct Revision {
     pub commit: String,
     /// For reports: `main (1a2b3c4d5e)`, `working tree at 1a2b3c4d5e, 3 files changed`.
     pub words: String,
+    /// The name that led to the commit; absent for a working tree.
+    pub name: Option<String>,
+    /// The name stands elsewhere, and the commit is its merge base with the head.
+    pub is_merge_base: bool,
     pub is_working_tree: bool,
     /// Files of a working tree that differ from its commit, untracked ones included.
     pub changed: usize,
     /// SHA-256 over those files, their paths and their contents; absent where there are none, or where a
     /// submodule is among them.
     pub fingerprint: Option<String>,
+}
+
+impl Revision {
+    fn of_commit(id: Oid, name: &str, words: String) -> Self {
+        let (commit, name) = (id.to_string(), Some(name.to_owned()));
+        let (is_merge_base, is_working_tree) = (false, false);
+        Self { commit, words, name, is_merge_base, is_working_tree, changed: 0, fingerprint: None }
+    }
 }
 
 /// Both sides of a comparison.
@@ -133,8 +145,8 @@ pub(super) fn find(repository: &Repository, name: &str) -> Result<Oid> {
 fn named(repository: &Repository, name: &str) -> Result<Revision> {
     let id = find(repository, name)?;
     let is_hash = id.to_string().starts_with(&name.to_lowercase());
-    let words = if is_hash { short(id) } else { format!("{name} ({})", short(id)) };
-    Ok(Revision { commit: id.to_string(), words, is_working_tree: false, changed: 0, fingerprint: None })
+    let shown = if is_hash { short(id) } else { format!("{name} ({})", short(id)) };
+    Ok(Revision::of_commit(id, name, shown))
 }
 
 fn working_tree(repository: &Repository, folder: &Path) -> Result<Revision> {
@@ -166,7 +178,8 @@ fn working_tree(repository: &Repository, folder: &Path) -> Result<Revision> {
         _ => format!("{} changed", count(changed, "file")),
     };
     let words = format!("working tree at {}, {state}", short(head.id()));
-    Ok(Revision { commit: head.id().to_string(), words, is_working_tree: true, changed, fingerprint })
+    let tree = Revision::of_commit(head.id(), "", words);
+    Ok(Revision { name: None, is_working_tree: true, changed, fingerprint, ..tree })
 }
 
 fn common(repository: &Repository, name: &str, head: &Revision) -> Result<Revision> {
@@ -174,11 +187,10 @@ fn common(repository: &Repository, name: &str, head: &Revision) -> Result<Revisi
     let id = repository
         .merge_base(theirs, ours)
         .map_err(|_| advice::no_merge_base(repository, name, &head.words))?;
-    let words = match id == theirs {
-        true => format!("{name} ({})", short(id)),
-        false => format!("merge base with {name} ({})", short(id)),
-    };
-    Ok(Revision { commit: id.to_string(), words, is_working_tree: false, changed: 0, fingerprint: None })
+    let is_merge_base = id != theirs;
+    let relation = if is_merge_base { "merge base with " } else { "" };
+    let words = format!("{relation}{name} ({})", short(id));
+    Ok(Revision { is_merge_base, ..Revision::of_commit(id, name, words) })
 }
 
 /// What the remote calls its head, else the usual names.
@@ -188,9 +200,12 @@ fn default_branch(repository: &Repository) -> Result<String> {
     let remote = remote.and_then(|head| head.symbolic_target().ok().flatten().map(str::to_owned));
     let remote = remote.and_then(|target| target.strip_prefix("refs/remotes/").map(str::to_owned));
     let mut names = remote.into_iter().chain(USUAL.map(str::to_owned));
-    let place = |name: &String| match name.starts_with("origin/") {
-        true => format!("refs/remotes/{name}"),
-        false => format!("refs/heads/{name}"),
+    let place = |name: &String| {
+        if name.starts_with("origin/") {
+            format!("refs/remotes/{name}")
+        } else {
+            format!("refs/heads/{name}")
+        }
     };
     names
         .find(|name| commit_of(repository, &place(name)).is_ok())

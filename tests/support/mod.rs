@@ -105,6 +105,7 @@ pub fn header() -> RunRecord {
         run_id: RunId::new(SystemTime::now(), std::process::id()),
         tool: ToolInfo { name: "gbench-ci".into(), version: "test".into() },
         state: RecordState::Interrupted,
+        cut_short: None,
         started: "2026-01-01T00:00:00.000Z".into(),
         finished: None,
         side: None,

@@ -59,6 +59,7 @@ pub fn build_sized(seed: u32, plans: &[Planned], processes: u32, iterations: u32
         run_id: format!("20261121T10{seed:02}00.000Z-{seed:06x}").parse().unwrap(),
         tool: ToolInfo { name: "gbench-ci".into(), version: "0.1.0".into() },
         state: RecordState::Complete,
+        cut_short: None,
         started: format!("2026-11-21T10:{seed:02}:00.000Z"),
         finished: Some(format!("2026-11-21T10:{seed:02}:42.000Z")),
         side: None,
@@ -288,6 +289,7 @@ pub fn skip(record: &mut RunRecord, benchmark: &str) {
     let case = case_of(record, benchmark);
     case.id.device = "host".into();
     case.outcome = Outcome::Skipped {
+        code: None,
         cause: "needs 2 GPUs, 1 is here".into(),
         advice: "run it on a machine with 2 GPUs".into(),
     };

@@ -104,14 +104,13 @@ fn by_git(folder: &Path, asked: Option<&str>) -> Result<Chosen> {
     let repository = open_repository(folder)
         .map_err(|error| Fault::at_path(folder, error.message(), "see whether `git status` works here"))?;
     let commits = Commits { repository: &repository, head: commit_id(&parsed(&sides.head.commit)?)? };
-    // Without the digits at the end, which stand in front already.
-    let words = sides.base.words.rsplit_once(" (").map_or(sides.base.words.as_str(), |(words, _)| words);
-    let name = words.strip_prefix("merge base with ").unwrap_or(words);
+    let name = sides.base.name.as_deref().unwrap_or(&sides.base.words);
     let why = match asked {
         _ if sides.are_the_same() => {
-            format!("{words}, which is what is judged, so that this shows noise alone")
+            let relation = if sides.base.is_merge_base { "merge base with " } else { "" };
+            format!("{relation}{name}, which is what is judged, so that this shows noise alone")
         }
-        Some(_) => of_asked(name, name == words),
+        Some(_) => of_asked(name, !sides.base.is_merge_base),
         // The remote's branch of the same name is meant, as in a job.
         None => of_branch(name.strip_prefix("origin/").unwrap_or(name)),
     };

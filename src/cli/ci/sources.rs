@@ -6,7 +6,7 @@ use git2::{ObjectType, Oid, Tree};
 
 use crate::machine::open_repository;
 use crate::model::SourceLine;
-use crate::suite::{Action, Benchmark, Source, Suite};
+use crate::suite::{Action, Benchmark, Declared, Source, Suite};
 
 /// One line for each benchmark of a suite that lies in a tree at `root`: of the first file of the commit that a word of
 /// its command names, else its entry in the suite file. What is in neither is left out.
@@ -61,6 +61,6 @@ fn below(root: &Path, path: &Path) -> Option<String> {
 /// The line of its `[[benchmark]]`.
 fn entry(benchmark: &Benchmark, suite: &Suite, root: &Path) -> Option<(String, u32)> {
     let Source::File { path, .. } = &suite.source else { return None };
-    let line = benchmark.place.rsplit_once(':')?.1.parse().ok()?;
-    Some((below(root, path)?, line))
+    let Declared::At { line, .. } = benchmark.declared else { return None };
+    Some((below(root, path)?, u32::try_from(line).ok()?))
 }

@@ -1,6 +1,6 @@
 //! What a calibration found, as a public document: versioned JSON, which reports show and comparisons read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ pub struct Calibration {
     pub date: String,
     /// The facts of the machine that must agree for the figures to mean anything.
     pub machine: BTreeMap<String, String>,
+    /// Those of them that the machine did not tell.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unknown: BTreeSet<String>,
     /// Rounds that were asked for.
     pub rounds: u32,
     /// Most rounds of a usual comparison.

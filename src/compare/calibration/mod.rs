@@ -12,7 +12,7 @@ mod figures;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::model::{CaseId, CaseRecord, Comparison, Manifest, Result, RunRecord, Strictness};
+use crate::model::{CaseId, CaseRecord, Comparison, Fact, Manifest, Result, RunRecord, Strictness};
 use crate::stats::resample::{Length, ResampledRow, Tries, tries};
 use crate::stats::seq_e::SequentialLimits;
 use crate::stats::{Prior, sample_stddev};
@@ -40,10 +40,7 @@ const LEAST_ROUNDS: usize = 4;
 const MOST_BORROWED: f64 = 8.0;
 
 /// The facts of a machine that must agree with those of another for figures to carry over.
-pub fn machine_key(
-    manifest: &Manifest,
-    match_key: &BTreeMap<String, Strictness>,
-) -> BTreeMap<String, String> {
+pub fn machine_key(manifest: &Manifest, match_key: &BTreeMap<String, Strictness>) -> BTreeMap<String, Fact> {
     let strict = |field: &String| comparability::strictness(field, match_key) == Strictness::Strict;
     manifest.facts().into_iter().filter(|(field, _)| strict(field)).collect()
 }
@@ -102,12 +99,14 @@ pub fn calibrate(
             limits.screen_rounds + limits.least_fresh_rounds(1)
         )
     }));
+    let machine = machine_key(&base.manifest, &comparison.policy.match_key);
     Ok(Calibration {
         schema: SCHEMA_CALIBRATION.into(),
         tool_version: env!("CARGO_PKG_VERSION").into(),
         comparison: comparison.id.clone(),
         date: base.started.clone(),
-        machine: machine_key(&base.manifest, &comparison.policy.match_key),
+        unknown: machine.iter().filter(|(_, fact)| !fact.is_known).map(|(field, _)| field.clone()).collect(),
+        machine: machine.into_iter().map(|(field, fact)| (field, fact.text)).collect(),
         rounds: asked,
         usual_rounds: comparison.rule.most_rounds,
         alpha: comparison.rule.alpha,

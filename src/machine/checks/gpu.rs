@@ -150,13 +150,16 @@ fn clocks(gpu: &Gpu) -> Said {
 }
 
 fn persistence(gpu: &Gpu) -> Said {
-    said(&gpu.persistence, |on| match on {
-        true => (CheckSeverity::Ok, "on".into(), ""),
-        false => (
-            CheckSeverity::Warning,
-            "off: the driver unloads between processes and every start pays for it".into(),
-            "switch it on with `sudo nvidia-smi -pm 1`",
-        ),
+    said(&gpu.persistence, |on| {
+        if *on {
+            (CheckSeverity::Ok, "on".into(), "")
+        } else {
+            (
+                CheckSeverity::Warning,
+                "off: the driver unloads between processes and every start pays for it".into(),
+                "switch it on with `sudo nvidia-smi -pm 1`",
+            )
+        }
     })
 }
 
@@ -208,9 +211,10 @@ fn throttling(gpu: &Gpu) -> Said {
 fn temperature(gpu: &Gpu) -> Said {
     said(&gpu.temperature, |degrees| {
         let finding = format!("{degrees} °C");
-        match *degrees >= HOT {
-            true => (CheckSeverity::Warning, finding, "let it cool before measuring"),
-            false => (CheckSeverity::Ok, finding, ""),
+        if *degrees >= HOT {
+            (CheckSeverity::Warning, finding, "let it cool before measuring")
+        } else {
+            (CheckSeverity::Ok, finding, "")
         }
     })
 }
@@ -227,13 +231,16 @@ fn power_limit(gpu: &Gpu) -> Said {
 }
 
 fn mig(gpu: &Gpu) -> Said {
-    said(&gpu.mig, |on| match on {
-        true => (
-            CheckSeverity::Warning,
-            "on: a benchmark gets a slice, and its neighbours share power and heat".into(),
-            "name one slice in CUDA_VISIBLE_DEVICES, and compare only with runs on the same slice",
-        ),
-        false => (CheckSeverity::Ok, "off".into(), ""),
+    said(&gpu.mig, |on| {
+        if *on {
+            (
+                CheckSeverity::Warning,
+                "on: a benchmark gets a slice, and its neighbours share power and heat".into(),
+                "name one slice in CUDA_VISIBLE_DEVICES, and compare only with runs on the same slice",
+            )
+        } else {
+            (CheckSeverity::Ok, "off".into(), "")
+        }
     })
 }
 

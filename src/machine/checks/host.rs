@@ -110,9 +110,10 @@ fn load(facts: &HostFacts) -> MachineCheck {
         return host("load", CheckSeverity::Warning, shown(&facts.load), "run where /proc is mounted");
     };
     let finding = format!("{load:.2} on {} over the last minute", self::cores(facts));
-    match load / f64::from((*cores).max(1)) > BUSY {
-        true => host("load", CheckSeverity::Warning, finding, "wait for other work to end, or stop it"),
-        false => host("load", CheckSeverity::Ok, finding, ""),
+    if load / f64::from((*cores).max(1)) > BUSY {
+        host("load", CheckSeverity::Warning, finding, "wait for other work to end, or stop it")
+    } else {
+        host("load", CheckSeverity::Ok, finding, "")
     }
 }
 
@@ -155,14 +156,10 @@ fn memory(facts: &HostFacts) -> MachineCheck {
         );
     };
     let finding = format!("{} of {} free", gibibytes(*available), gibibytes(*total));
-    match *available < LITTLE_MEMORY || *available < total / 10 {
-        true => host(
-            "memory",
-            CheckSeverity::Warning,
-            finding,
-            "free some: a benchmark that swaps measures the disk",
-        ),
-        false => host("memory", CheckSeverity::Ok, finding, ""),
+    if *available < LITTLE_MEMORY || *available < total / 10 {
+        host("memory", CheckSeverity::Warning, finding, "free some: a benchmark that swaps measures the disk")
+    } else {
+        host("memory", CheckSeverity::Ok, finding, "")
     }
 }
 
@@ -266,14 +263,15 @@ fn noise(readings: &Readings) -> MachineCheck {
         percent(noise.spread),
         noise.worst
     );
-    match noise.spread > QUIET {
-        true => host(
+    if noise.spread > QUIET {
+        host(
             "noise",
             CheckSeverity::Warning,
             finding,
             "quieten the machine first, or take more processes and wider thresholds",
-        ),
-        false => host("noise", CheckSeverity::Ok, finding, ""),
+        )
+    } else {
+        host("noise", CheckSeverity::Ok, finding, "")
     }
 }
 

@@ -96,11 +96,12 @@ fn look_again(text: &str, error: &serde_json::Error) -> Result<Event, LineError>
     check_shape(&mut object)?;
     let malformed =
         |error: &serde_json::Error| LineError::Malformed { what: without_place(&error.to_string()) };
-    match quoted.literals.is_empty() {
+    if quoted.literals.is_empty() {
         // Nothing was changed: serde has seen something that a map of values cannot show, such as a key
         // given twice.
-        true => Err(malformed(error)),
-        false => serde_json::from_value(Value::Object(object)).map_err(|error| malformed(&error)),
+        Err(malformed(error))
+    } else {
+        serde_json::from_value(Value::Object(object)).map_err(|error| malformed(&error))
     }
 }
 
@@ -169,9 +170,10 @@ fn check_field(event: &'static str, field: &Field, value: &mut Value) -> Result<
         _ => {}
     }
     let marked = literal_of(value).is_some();
-    match !marked && field.form.allows(value) || value.is_null() && !field.required {
-        true => Ok(()),
-        false => wrong(field.key.into(), value, field.form.wanted()),
+    if !marked && field.form.allows(value) || value.is_null() && !field.required {
+        Ok(())
+    } else {
+        wrong(field.key.into(), value, field.form.wanted())
     }
 }
 

@@ -264,7 +264,10 @@ mod tests {
     #[test]
     fn what_was_not_measured_or_solves_another_problem_is_not_ranked() {
         let changes: [fn(&mut CaseRecord); 7] = [
-            |case| case.outcome = Outcome::Invalid { cause: "wrong".into(), advice: "mend it".into() },
+            |case| {
+                case.outcome =
+                    Outcome::Invalid { code: None, cause: "wrong".into(), advice: "mend it".into() }
+            },
             |case| case.group = Some("gemm".into()),
             |case| drop(case.id.params.insert("n".into(), crate::model::ParamValue::Int(2))),
             |case| case.id.thermal = crate::model::Thermal::Cold,

@@ -63,7 +63,8 @@ mod tests {
         processes[2].device_peak_bytes = Some(5 << 20);
         processes[3].cpu_seconds = Some(0.25);
         processes[4].peak_rss_bytes = Some(9 << 30);
-        processes[4].outcome = crate::model::Outcome::Invalid { cause: "x".into(), advice: "y".into() };
+        processes[4].outcome =
+            crate::model::Outcome::Invalid { code: None, cause: "x".into(), advice: "y".into() };
         for process in &mut record.cases[1].processes {
             (process.peak_rss_bytes, process.cpu_seconds) = (None, None);
         }
@@ -77,7 +78,8 @@ mod tests {
     fn n21_what_the_record_holds_is_not_called_not_measured() {
         let mut record = records::quiet();
         for process in &mut record.cases[0].processes {
-            process.outcome = crate::model::Outcome::Invalid { cause: "x".into(), advice: "y".into() };
+            process.outcome =
+                crate::model::Outcome::Invalid { code: None, cause: "x".into(), advice: "y".into() };
             (process.peak_rss_bytes, process.device_peak_bytes) = (Some(2 << 30), Some(7 << 20));
             process.cpu_seconds = Some(0.5);
         }

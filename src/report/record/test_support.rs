@@ -75,6 +75,7 @@ fn record_of(cases: Vec<CaseRecord>) -> RunRecord {
         run_id: "20261121T110102.345Z-7d01aa".parse().unwrap(),
         tool: ToolInfo { name: "gbench-ci".into(), version: "0.1.0".into() },
         state: RecordState::Complete,
+        cut_short: None,
         started: "2026-11-21T11:01:02.345Z".into(),
         finished: Some("2026-11-21T11:02:31.120Z".into()),
         side: None,
@@ -140,6 +141,7 @@ pub fn quiet() -> RunRecord {
 /// Some of everything.
 pub fn record() -> RunRecord {
     let skipped = Outcome::Skipped {
+        code: None,
         cause: "needs 2 GPUs, this machine has none".into(),
         advice: "run it on a machine with 2 GPUs".into(),
     };
@@ -192,6 +194,7 @@ pub fn contested() -> RunRecord {
         ..answer(benchmark, centers)
     };
     let wrong = Outcome::Invalid {
+        code: None,
         cause: "the output differs from the reference by 0.3".into(),
         advice: "mend the kernel: a wrong answer has no speed".into(),
     };
@@ -227,6 +230,7 @@ pub fn wasteful() -> RunRecord {
 /// A run that was killed in the middle.
 pub fn killed() -> RunRecord {
     let not_run = Outcome::NotRun {
+        code: None,
         cause: "the run ended before its turn".into(),
         advice: "run the suite again".into(),
     };
@@ -245,7 +249,7 @@ pub fn hostile() -> RunRecord {
     record.cases[0].metrics[0].name = format!("={text}");
     record.cases[0].metrics[0].unit = text.into();
     record.cases[0].warnings.push(text.into());
-    record.cases[1].outcome = Outcome::Invalid { cause: text.into(), advice: text.into() };
+    record.cases[1].outcome = Outcome::Invalid { code: None, cause: text.into(), advice: text.into() };
     for name in ["kernels/a", "kernels/b"] {
         let mut case = answer(name, &[1.0, 1.1]);
         (case.group, case.id.device) = (Some(text.into()), text.into());

@@ -128,9 +128,10 @@ fn one_meaning(path: &str, found: &[Match<'_>]) -> Result<(), Odd> {
 /// A path that takes the entries of one name alone, where the path has a list to filter.
 fn with_filter(path: &str, key: &str, name: &str) -> String {
     let name = name.trim_matches('`').replace('\'', "\\\\'");
-    match path.contains("[*]") {
-        true => path.replacen("[*]", &format!("[?@.{key} == '{name}']"), 1),
-        false => format!("$.list[?@.{key} == '{name}'].number"),
+    if path.contains("[*]") {
+        path.replacen("[*]", &format!("[?@.{key} == '{name}']"), 1)
+    } else {
+        format!("$.list[?@.{key} == '{name}'].number")
     }
 }
 

@@ -51,9 +51,10 @@ impl Capture {
 
     /// The last bytes that came, at most `length` of them and without the rest of what was kept.
     pub fn newest(&self, length: usize) -> String {
-        let tail: Vec<u8> = match self.tail.is_empty() {
-            true => self.head[self.head.len().saturating_sub(length)..].to_vec(),
-            false => self.tail.iter().skip(self.tail.len().saturating_sub(length)).copied().collect(),
+        let tail: Vec<u8> = if self.tail.is_empty() {
+            self.head[self.head.len().saturating_sub(length)..].to_vec()
+        } else {
+            self.tail.iter().skip(self.tail.len().saturating_sub(length)).copied().collect()
         };
         String::from_utf8_lossy(&tail).into_owned()
     }

@@ -29,9 +29,10 @@ impl Lines {
             self.line(&line);
         }
         // A line that never ends is bad long before it fills the memory.
-        match self.bad_line.is_some() || self.rest.len() > MAX_LINE {
-            true => self.overlong(),
-            false => self.rest.extend_from_slice(bytes),
+        if self.bad_line.is_some() || self.rest.len() > MAX_LINE {
+            self.overlong()
+        } else {
+            self.rest.extend_from_slice(bytes)
         }
     }
 

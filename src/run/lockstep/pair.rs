@@ -62,9 +62,10 @@ pub fn blame(process: &RunningProcess, token: &TurnToken, side: usize) -> Option
     if token.is_finished() || !ended_well || process.said_why() {
         return None;
     }
-    Some(StopReason::Turns(match token.has_begun(side) || token.is_waiting(side) {
-        true => TurnFault::LeftEarly,
-        false => TurnFault::NeverWaited,
+    Some(StopReason::Turns(if token.has_begun(side) || token.is_waiting(side) {
+        TurnFault::LeftEarly
+    } else {
+        TurnFault::NeverWaited
     }))
 }
 

@@ -169,10 +169,11 @@ impl TurnToken {
     }
 
     fn is_enough(&self) -> bool {
-        match self.turns.duration > 0.0 {
+        if self.turns.duration > 0.0 {
             // The faster side decides; the slower one has then measured for longer.
-            true => self.sides.iter().all(|half| seconds(half) >= self.turns.duration),
-            false => self.left == 0,
+            self.sides.iter().all(|half| seconds(half) >= self.turns.duration)
+        } else {
+            self.left == 0
         }
     }
 
@@ -180,10 +181,7 @@ impl TurnToken {
     fn size(&self) -> u32 {
         let pace = self.sides.iter().map(seconds_per_iteration).fold(0.0, f64::max);
         if self.pairs == 0 {
-            return match self.turns.duration > 0.0 {
-                true => 1,
-                false => self.left.div_ceil(MOST_BLOCKS),
-            };
+            return if self.turns.duration > 0.0 { 1 } else { self.left.div_ceil(MOST_BLOCKS) };
         }
         if self.turns.duration > 0.0 {
             let block = (self.turns.duration / f64::from(MOST_BLOCKS)).max(LEAST_SECONDS);
@@ -199,9 +197,10 @@ impl TurnToken {
         let mut blocks = (least(1) / LEAST_SECONDS).clamp(1.0, f64::from(most)) as u32;
         // Together with the pairs that were an even number, where that is to be had for a little less than the least.
         if (self.pairs + blocks) % 2 == 1 {
-            match blocks < most && least(blocks + 1) >= 0.75 * LEAST_SECONDS {
-                true => blocks += 1,
-                false => blocks = (blocks - 1).max(1),
+            if blocks < most && least(blocks + 1) >= 0.75 * LEAST_SECONDS {
+                blocks += 1
+            } else {
+                blocks = (blocks - 1).max(1)
             }
         }
         self.left.div_ceil(blocks)

@@ -7,12 +7,11 @@ use super::grouping::{GroupMember, group, starts};
 use super::resume::state_of;
 use super::round::{Counter, Round, RoundResult, carry_out};
 use super::{ConditionsProbe, NextRound, PairState, RoundsState, StoppingPolicy};
-use crate::model::{Outcome, Result, Side};
+use crate::model::{CutShort, Outcome, OutcomeCode, Result, Side};
 use crate::run::arm::{ArmRecorder, Finished, not_reached};
 use crate::run::event::Progress;
-use crate::run::executor::StopReason;
 use crate::run::launcher::Launcher;
-use crate::run::lockstep::eligible::{ALTERNATING, wants_lockstep, why_alternating};
+use crate::run::lockstep::eligible::{wants_lockstep, why_alternating};
 use crate::suite::plan::RoundsPlan;
 
 /// A comparison under way.
@@ -27,7 +26,7 @@ pub struct RoundDriver<'a> {
     /// When the first round began.
     since: Instant,
     /// What cut the run short.
-    ended: Option<StopReason>,
+    ended: Option<CutShort>,
 }
 
 impl<'a> RoundDriver<'a> {
@@ -131,8 +130,8 @@ impl<'a> RoundDriver<'a> {
             };
             let probe = self.probe.as_deref_mut().map(|probe| probe as &mut dyn ConditionsProbe);
             let taken = carry_out(&mut self.launcher, probe, &self.arms, &round, &mut counter)?;
-            if taken.stop.is_some() {
-                self.ended = taken.stop;
+            if taken.cut_short.is_some() {
+                self.ended = taken.cut_short;
                 break;
             }
             self.say_why_apart(&group, apart);
@@ -182,8 +181,8 @@ impl<'a> RoundDriver<'a> {
     fn say_why_apart(&mut self, group: &[GroupMember], apart: Option<String>) {
         let Some(why) = apart else { return };
         for index in group.iter().filter_map(|member| self.states[member.pair].cases[1]) {
-            let warnings = &self.arms[1].case(index).warnings;
-            if !warnings.iter().any(|warning| warning.starts_with(ALTERNATING)) {
+            // The first process outside of lockstep brings the reason; those before it are in the record.
+            if self.arms[1].case(index).processes.iter().all(|process| process.lockstep) {
                 self.arms[1].warn(index, why.clone());
             }
         }
@@ -280,6 +279,7 @@ fn tell_end(launcher: &mut Launcher<'_>, arm: &ArmRecorder, index: usize) {
 /// The stopping policy ended the rounds before the case had one.
 fn out_of_time() -> Outcome {
     Outcome::NotRun {
+        code: Some(OutcomeCode::RoundsOver),
         cause: "the rounds were over before its first".into(),
         advice: "give more time, or resume the comparison".into(),
     }

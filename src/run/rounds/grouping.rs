@@ -45,17 +45,14 @@ pub fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<GroupMembe
 pub fn starts(plan: &RoundsPlan, group: &[GroupMember]) -> Vec<ProcessStart> {
     let first = &plan.pairs[group[0].pair];
     let round = group[0].round;
-    let arms: Vec<usize> = match is_shared(first) {
-        true => {
-            let id = CaseId { params: Params::new(), ..first.id().clone() };
-            let of_benchmark = plan.pairs.iter().filter(|pair| pair.id().benchmark == id.benchmark);
-            let controlled = of_benchmark.flat_map(|pair| &pair.cases).any(|case| case.arm == 2);
-            plan.order.in_round(&id, round, if controlled { 3 } else { 2 })
-        }
-        false => {
-            let order = plan.order.in_round(first.id(), round, first.cases.len());
-            order.into_iter().map(|case| first.cases[case].arm).collect()
-        }
+    let arms: Vec<usize> = if is_shared(first) {
+        let id = CaseId { params: Params::new(), ..first.id().clone() };
+        let of_benchmark = plan.pairs.iter().filter(|pair| pair.id().benchmark == id.benchmark);
+        let controlled = of_benchmark.flat_map(|pair| &pair.cases).any(|case| case.arm == 2);
+        plan.order.in_round(&id, round, if controlled { 3 } else { 2 })
+    } else {
+        let order = plan.order.in_round(first.id(), round, first.cases.len());
+        order.into_iter().map(|case| first.cases[case].arm).collect()
     };
     arms.into_iter().filter_map(|arm| start(plan, group, arm)).collect()
 }

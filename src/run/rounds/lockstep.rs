@@ -44,7 +44,7 @@ impl RoundRun<'_, '_> {
         }
         for pair in pairs {
             self.pair(pair, head_first)?;
-            if self.taken.stop.is_some() {
+            if self.taken.cut_short.is_some() {
                 break;
             }
         }
@@ -87,7 +87,7 @@ impl RoundRun<'_, '_> {
             if matches!(execution.stopped, Some(StopReason::Partner { .. })) {
                 self.counter.total += 1;
                 self.alone(partner.start, slot)?;
-                if self.taken.stop.is_some() {
+                if self.taken.cut_short.is_some() {
                     break;
                 }
                 continue;

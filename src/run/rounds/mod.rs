@@ -78,9 +78,10 @@ impl RoundsSession<'_> {
         for (index, (record, arm)) in records.into_iter().zip(&plan.arms).enumerate() {
             let root = folder.side(arm.side.unwrap_or(Side::Base));
             let cases = plan.of_arm(index);
-            arms.push(match resumes {
-                true => ArmRecorder::resume(arm, cases, record, &root)?,
-                false => ArmRecorder::begin(arm, cases, record, &root)?,
+            arms.push(if resumes {
+                ArmRecorder::resume(arm, cases, record, &root)?
+            } else {
+                ArmRecorder::begin(arm, cases, record, &root)?
             });
         }
         RoundDriver::new(plan, launcher, probe, arms).carry_out(policy)

@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use super::PairState;
-use crate::model::{CaseId, CaseRecord, Comparison, Fault, Origin, Result, RunRecord};
-use crate::run::arm::{ArmRecorder, NOT_COMPLETE};
+use crate::model::{CaseId, CaseRecord, Comparison, Fault, Origin, RecordState, Result, RunRecord};
+use crate::run::arm::ArmRecorder;
 use crate::suite::plan::{CasePair, PlannedCase, RoundsPlan, RunOrder};
 
 /// The records to go on from, held against what is here now and brought up to date. The machine is compared by whoever
@@ -27,7 +27,11 @@ pub fn checked(
             return Err(refused(&record, what));
         }
         let rounds = record.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0);
-        record.warnings.retain(|warning| !warning.starts_with(NOT_COMPLETE));
+        if record.state == RecordState::Interrupted {
+            // The warning that the run is not complete: `ArmRecorder::finish` writes it last.
+            record.warnings.pop();
+            record.cut_short = None;
+        }
         record.warnings.push(format!("resumed at {resumed}, after {rounds} rounds"));
         if let (Some(before), Some(now)) = (&mut record.comparison, header.comparison) {
             before.budget = now.budget;

@@ -3,7 +3,7 @@
 use std::time::{Instant, SystemTime};
 
 use super::ConditionsProbe;
-use crate::model::{Conditions, Params, ProcessEnd, Result};
+use crate::model::{Conditions, CutShort, Params, ProcessEnd, Result};
 use crate::run::arm::{ArmRecorder, slug};
 use crate::run::case_record::ProcessContext;
 use crate::run::event::Progress;
@@ -48,7 +48,7 @@ pub struct RoundResult {
     /// Wall seconds, with whatever was needed to start and end the processes.
     pub seconds: f64,
     /// What cut it short: then nothing of it counts.
-    pub stop: Option<StopReason>,
+    pub cut_short: Option<CutShort>,
 }
 
 /// What one case has of a process that ended by itself, or was ended for what it did.
@@ -95,11 +95,12 @@ pub fn carry_out<'s>(
     counter: &'s mut Counter,
 ) -> Result<RoundResult> {
     let began = Instant::now();
-    let taken = RoundResult { processes: Vec::new(), seconds: 0.0, stop: None };
+    let taken = RoundResult { processes: Vec::new(), seconds: 0.0, cut_short: None };
     let mut run = RoundRun { launcher, probe, arms, round, counter, taken };
-    match round.lockstep {
-        true => run.in_turns()?,
-        false => run.one_after_the_other()?,
+    if round.lockstep {
+        run.in_turns()?
+    } else {
+        run.one_after_the_other()?
     }
     let mut taken = run.taken;
     taken.seconds = began.elapsed().as_secs_f64();
@@ -110,7 +111,7 @@ impl<'s> RoundRun<'s, '_> {
     fn one_after_the_other(&mut self) -> Result<()> {
         for (slot, start) in self.round.starts.iter().enumerate() {
             self.alone(start, slot as u8)?;
-            if self.taken.stop.is_some() {
+            if self.taken.cut_short.is_some() {
                 break;
             }
         }
@@ -156,11 +157,9 @@ impl<'s> RoundRun<'s, '_> {
 
     /// An interrupt or a deadline: nothing of the round counts.
     pub fn stops(&mut self, execution: &Execution) -> bool {
-        let Some(stop @ (StopReason::Interrupt(_) | StopReason::RunDeadline)) = execution.stopped else {
-            return false;
-        };
-        self.taken.stop = Some(stop);
-        true
+        let cut_short = execution.cut_short();
+        self.taken.cut_short = cut_short.or(self.taken.cut_short);
+        cut_short.is_some()
     }
 
     /// Gives each case of a process what is its own.

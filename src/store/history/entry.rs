@@ -63,10 +63,7 @@ impl HistoryEntry {
 
     /// The name of the series of runs that it belongs to: `main`, and `main@h100` where there are several machines.
     pub fn series(&self) -> String {
-        match self.label.is_empty() {
-            true => self.branch.clone(),
-            false => format!("{}@{}", self.branch, self.label),
-        }
+        if self.label.is_empty() { self.branch.clone() } else { format!("{}@{}", self.branch, self.label) }
     }
 
     /// The whole entry, compressed: the same bytes for the same entry, whenever and wherever it is written.

@@ -179,9 +179,10 @@ impl GitBranch {
         let read = || {
             let id = Oid::from_str(&listed.blob)?;
             let (size, _) = self.repository.odb()?.read_header(id)?;
-            match size > most {
-                true => Ok(None),
-                false => self.repository.find_blob(id).map(|blob| Some(blob.content().to_vec())),
+            if size > most {
+                Ok(None)
+            } else {
+                self.repository.find_blob(id).map(|blob| Some(blob.content().to_vec()))
             }
         };
         let found = read().map_err(|error: Error| format!("it cannot be read: {}", error.message()))?;
@@ -311,9 +312,10 @@ impl GitBranch {
                     mark: None,
                 };
                 let there = self.read(&listed, super::MOST).is_ok_and(|bytes| same(&bytes));
-                return match there {
-                    true => Ok(Place::There(listed.path)),
-                    false => Err(Stop::Fault(super::taken(&format!("git:{}", self.branch), &listed.path))),
+                return if there {
+                    Ok(Place::There(listed.path))
+                } else {
+                    Err(Stop::Fault(super::taken(&format!("git:{}", self.branch), &listed.path)))
                 };
             }
             last = Some((folder, files.len()));

@@ -95,10 +95,7 @@ impl GitHubBranch<'_> {
             };
             let (place, is_there) = self.place(tip, file, same)?;
             path = place;
-            Ok(match is_there {
-                true => BranchChange::Nothing,
-                false => BranchChange::Add(with_mark(&path, file)),
-            })
+            Ok(if is_there { BranchChange::Nothing } else { BranchChange::Add(with_mark(&path, file)) })
         };
         let added = branch::append(self.client, &self.branch, file.message, &mut look)?;
         Ok(Appended { commit: added.commit.to_string(), path, already: added.already })
@@ -125,9 +122,10 @@ impl GitHubBranch<'_> {
             if let Some(found) = files.iter().find(|item| item.path == name) {
                 let path = format!("{}/{month}/{name}", layout::ROOT);
                 let is_small = found.size.is_none_or(|size| size <= super::MOST as u64);
-                return match is_small && same(&branch::blob(self.client, &found.id)?) {
-                    true => Ok((path, true)),
-                    false => Err(taken(&self.address(), &path).into()),
+                return if is_small && same(&branch::blob(self.client, &found.id)?) {
+                    Ok((path, true))
+                } else {
+                    Err(taken(&self.address(), &path).into())
                 };
             }
             last = Some((month, files.len()));

@@ -145,9 +145,12 @@ impl<'c> History<'c> {
             Place::GitHub(github) => github.read(listed, MOST)?,
         };
         let entry = bytes.and_then(|bytes| HistoryEntry::decode(&bytes));
-        let entry = entry.and_then(|entry| match entry.run_id == listed.run_id {
-            true => Ok(entry),
-            false => Err("it holds another run than it is named for".into()),
+        let entry = entry.and_then(|entry| {
+            if entry.run_id == listed.run_id {
+                Ok(entry)
+            } else {
+                Err("it holds another run than it is named for".into())
+            }
         });
         let next = "take the file off the branch: gbench-ci did not write it, or not this version";
         entry.map_err(|what| Fault::at(format!("{} {}", self.address, listed.path), what, next))

@@ -161,9 +161,10 @@ fn wrong_order(records: &[&RunRecord], comparison: &Comparison) -> Option<String
     Sides::of(records).find_map(|sides| {
         let id = &sides.cases[0]?.id;
         // As `run::rounds` tosses it: for the benchmark where its points share their processes, else for the case.
-        let (tossed_for, participants) = match sides.is_shared() {
-            true => (CaseId { params: Params::new(), ..id.clone() }, if controlled(id) { 3 } else { 2 }),
-            false => (id.clone(), sides.present().count()),
+        let (tossed_for, participants) = if sides.is_shared() {
+            (CaseId { params: Params::new(), ..id.clone() }, if controlled(id) { 3 } else { 2 })
+        } else {
+            (id.clone(), sides.present().count())
         };
         let rounds = sides.present().map(|(_, case)| case.processes.len()).max().unwrap_or(0);
         (0..rounds).find_map(|round| {
