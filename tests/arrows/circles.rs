@@ -65,8 +65,11 @@ pub fn circles(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<BTreeSet<Strin
     let reach: BTreeMap<&String, BTreeSet<String>> = graph.keys().map(|file| (file, reached(file))).collect();
     let mut found: BTreeSet<BTreeSet<String>> = BTreeSet::new();
     for (file, reaches) in &reach {
-        let circle: BTreeSet<String> =
-            reaches.iter().filter(|other| reach.get(other).is_some_and(|of| of.contains(*file))).cloned().collect();
+        let circle: BTreeSet<String> = reaches
+            .iter()
+            .filter(|other| reach.get(other).is_some_and(|of| of.contains(*file)))
+            .cloned()
+            .collect();
         if circle.len() > 1 {
             found.insert(circle);
         }
@@ -162,7 +165,9 @@ impl Crate {
             Target::Module(module) => self.walk(&module, rest, depth + 1),
             file => Some(file),
         };
-        if let Some(path) = scope.imported.get(name).filter(|path| path.first() != Some(name) || path.len() > 1) {
+        if let Some(path) =
+            scope.imported.get(name).filter(|path| path.first() != Some(name) || path.len() > 1)
+        {
             return through(path);
         }
         scope.globs.iter().find_map(|glob| {
@@ -237,7 +242,10 @@ fn spread(tree: &str, before: &[String], into: &mut Vec<(Vec<String>, String)>) 
 fn an_added_circle_is_found_through_reexports_and_across_modules() {
     let circles_of = |files: &[(&str, &str)]| {
         let sources: Vec<Source> = files.iter().map(|(path, code)| Source { path, code }).collect();
-        circles(&graph(&sources)).into_iter().map(|circle| circle.into_iter().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+        circles(&graph(&sources))
+            .into_iter()
+            .map(|circle| circle.into_iter().collect::<Vec<_>>().join(" "))
+            .collect::<Vec<_>>()
     };
     let view = ("report/view.rs", "use super::summary::Suite;\npub struct View(Suite);\npub fn word() {}");
     let module = ("report/mod.rs", "mod view;\nmod summary;\npub use self::view::{View, word as said};\n");
@@ -258,9 +266,15 @@ fn an_added_circle_is_found_through_reexports_and_across_modules() {
     let other = ("cli/run.rs", "use crate::report::View;\npub fn run() {}");
     let back = ("report/summary.rs", "pub struct Suite;\nfn f() { crate::cli::run::run() }");
     let cli = ("cli/mod.rs", "pub mod run;");
-    assert_eq!(circles_of(&[lib, module, view, back, cli, other]), ["cli/run.rs report/summary.rs report/view.rs"]);
+    assert_eq!(
+        circles_of(&[lib, module, view, back, cli, other]),
+        ["cli/run.rs report/summary.rs report/view.rs"]
+    );
     // A mod.rs that only hands on is part of no circle; one that uses what its files use is.
-    let user = ("report/mod.rs", "mod view;\nmod summary;\nuse self::view::View;\npub struct Options;\nfn f(v: View) {}");
+    let user = (
+        "report/mod.rs",
+        "mod view;\nmod summary;\nuse self::view::View;\npub struct Options;\nfn f(v: View) {}",
+    );
     let below = ("report/summary.rs", "use super::Options;\npub struct Suite(Options);");
     assert_eq!(circles_of(&[lib, user, view, below]), ["report/mod.rs report/summary.rs report/view.rs"]);
 }
