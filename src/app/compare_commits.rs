@@ -139,14 +139,12 @@ pub fn measure(
 /// A bare repository has no suite file of its own that could say what to measure and where to keep it.
 fn refuse_bare(config: &Path) -> Result<()> {
     let folder = config.parent().unwrap_or(config);
-    match !config.exists() && trees::is_bare(folder) {
-        true => {
-            let what = "this is a bare repository, without files: the suite file lies in its commits alone";
-            let next = "make a work tree of it, and compare there: `git worktree add ../CHECKOUT`";
-            Err(Fault::at_path(folder, what, next))
-        }
-        false => Ok(()),
+    if config.exists() || !trees::is_bare(folder) {
+        return Ok(());
     }
+    let what = "this is a bare repository, without files: the suite file lies in its commits alone";
+    let next = "make a work tree of it, and compare there: `git worktree add ../CHECKOUT`";
+    Err(Fault::at_path(folder, what, next))
 }
 
 fn comparison(

@@ -1,6 +1,7 @@
 //! The use cases of the commands, a file each: a request in, a value out. Nothing here knows a command line's flags, prints
 //! or picks an exit code: `cli` turns flags into a request, prints the value and picks the code.
 
+pub mod baselines;
 pub mod builtins;
 pub mod calibrate;
 pub mod calibration;
@@ -10,6 +11,7 @@ pub mod compare_target;
 pub mod demo;
 pub mod effective_settings;
 pub mod environment;
+pub mod explain;
 pub mod export;
 pub mod github_client;
 pub mod init;

@@ -37,11 +37,9 @@ impl<'a> SideSuites<'a> {
     pub fn new(request: &'a CommitsRequest, builtins: &'a [Benchmark]) -> Result<(Self, Suite)> {
         let config = request.selection.suite_path()?;
         let Some(file) = &request.suite_file else {
-            let here = match request.resume.is_some() && config.symlink_metadata().is_err() {
-                // What is gone on with may keep its own suite file.
-                true => unwritten(&config),
-                false => Suite::load(&config, builtins)?,
-            };
+            // A comparison that is resumed may keep its own suite file.
+            let keeps_own = request.resume.is_some() && config.symlink_metadata().is_err();
+            let here = if keeps_own { unwritten(&config) } else { Suite::load(&config, builtins)? };
             return Ok((Self { request, builtins, config, common: None }, here));
         };
         let text = Suite::text_of(file)?;
@@ -191,10 +189,12 @@ impl<'a> SideSuites<'a> {
     fn own_or_refused(&self, tree: &Tree, audience: Audience, is_base: bool) -> Result<Suite> {
         let path = tree.path_of(&self.config).ok_or_else(|| outside(&self.config))?;
         let name = self.config.file_name().unwrap_or_default().to_string_lossy();
-        match path.exists() {
-            true => Suite::load(&path, self.builtins),
-            false if is_base => Err(no_suite_yet(&name, audience)),
-            false => Err(no_suite_in_head(&name, audience)),
+        if path.exists() {
+            Suite::load(&path, self.builtins)
+        } else if is_base {
+            Err(no_suite_yet(&name, audience))
+        } else {
+            Err(no_suite_in_head(&name, audience))
         }
     }
 

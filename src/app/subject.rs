@@ -81,13 +81,11 @@ impl Subject {
             Self::Document(input) => Ok(input),
             Self::Comparison(kept, folder) => {
                 let verdict = folder.join("reports/verdict.json");
-                match verdict.is_file() {
-                    true => Input::parse(&verdict, &read(&verdict)?),
-                    false => {
-                        let document = verdict_of(&kept.base, &kept.head, kept.control.as_ref())?;
-                        Ok(Input::Verdict(Box::new(document)))
-                    }
+                if verdict.is_file() {
+                    return Input::parse(&verdict, &read(&verdict)?);
                 }
+                let document = verdict_of(&kept.base, &kept.head, kept.control.as_ref())?;
+                Ok(Input::Verdict(Box::new(document)))
             }
         }
     }

@@ -73,9 +73,10 @@ fn render(
     colour: bool,
 ) -> String {
     let mut text = String::new();
-    text.push_str(match cpu_works(checks) {
-        true => "CPU, memory, disk and network can be measured here.\n",
-        false => "Nothing can be measured here until the host's problems are solved.\n",
+    text.push_str(if cpu_works(checks) {
+        "CPU, memory, disk and network can be measured here.\n"
+    } else {
+        "Nothing can be measured here until the host's problems are solved.\n"
     });
     match (obstacle, manifest.gpu.known()) {
         (None, Some(gpus)) if gpus.devices.len() == 1 => text.push_str("The GPU can be measured.\n"),

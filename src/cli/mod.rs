@@ -35,7 +35,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::app::{builtins, environment};
 use crate::github::commands;
-use crate::model::{Exit, Result};
+use crate::model::{Exit, Fault, Result};
 
 /// The regression gate for GPU code: measure, compare, decide, report
 #[derive(Parser)]
@@ -88,18 +88,8 @@ pub fn main() -> ExitCode {
     match result {
         Ok(Ok(exit)) => exit.into(),
         Ok(Err(fault)) => {
-            let mut err = io::stderr().lock();
-            let color = terminal::style::stderr_has_color();
-            // Nobody is left to tell when standard error is closed.
-            let _ = match std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
-                // What a fault quotes must not be obeyed by the job's runner.
-                true => {
-                    let mut err = commands::CommandEscaper::new(err);
-                    terminal::error::render_fault(&fault, color, &mut err)
-                        .and_then(|()| err.finish().map(drop))
-                }
-                false => terminal::error::render_fault(&fault, color, &mut err).and_then(|()| err.flush()),
-            };
+            // A closed standard error leaves nobody to report to.
+            let _ = report_fault(&fault);
             fault.exit.into()
         }
         Err(_) => {
@@ -108,6 +98,20 @@ pub fn main() -> ExitCode {
             Exit::Internal.into()
         }
     }
+}
+
+/// Writes a fault to standard error.
+fn report_fault(fault: &Fault) -> io::Result<()> {
+    let mut err = io::stderr().lock();
+    let color = terminal::style::stderr_has_color();
+    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+        // The job's runner must not obey what a fault quotes.
+        let mut err = commands::CommandEscaper::new(err);
+        terminal::error::render_fault(fault, color, &mut err)?;
+        return err.finish().map(drop);
+    }
+    terminal::error::render_fault(fault, color, &mut err)?;
+    err.flush()
 }
 
 fn dispatch(command: &Command) -> Result<Exit> {

@@ -49,15 +49,12 @@ pub fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::Write) 
             wrote(input.render(&options, out).and_then(|()| out.flush()))?;
         }
     }
-    match args.exit_code {
-        false => Ok(Exit::Pass),
-        true => input.exit().ok_or_else(|| {
-            let what = "its exit code is none that gbench-ci knows";
-            Fault::at(
-                args.what.as_deref().unwrap_or("the verdict"),
-                what,
-                "use the file as gbench-ci wrote it",
-            )
-        }),
+    if !args.exit_code {
+        return Ok(Exit::Pass);
     }
+    input.exit().ok_or_else(|| {
+        let what = "its exit code is none that gbench-ci knows";
+        let next = "use the file as gbench-ci wrote it";
+        Fault::at(args.what.as_deref().unwrap_or("the verdict"), what, next)
+    })
 }

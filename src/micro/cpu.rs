@@ -13,7 +13,7 @@ use super::{Defaults, MetricSpec, MicroError, Workload, allocate};
 use crate::model::line::Request;
 use crate::model::{Better, Component, ParamValue, Stage};
 
-pub const FLOPS: Workload = Workload {
+pub(super) const FLOPS: Workload = Workload {
     name: "cpu_flops",
     description: "Blocked matrix product of 512 x 512 on one core, in single or double precision",
     components: &[Component::Cpu],

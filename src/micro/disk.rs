@@ -23,7 +23,7 @@ use super::{Defaults, Doing, MetricSpec, MicroError, Workload, allocate};
 use crate::model::line::Request;
 use crate::model::{Better, Component, Stage};
 
-pub const IO: Workload = Workload {
+pub(super) const IO: Workload = Workload {
     name: "disk_io",
     description: "A file of 64 MiB: sequential write and read by 1 MiB, random read by 4 KiB, one at a time",
     components: &[Component::Storage],

@@ -1,7 +1,7 @@
 //! The matrix product of crate `matrixmultiply` as a safe function over slices.
 
 /// A type of matrix element.
-pub trait Real: Copy + Default {
+pub(super) trait Real: Copy + Default {
     /// Unit roundoff doubled: the distance from 1 to the next number.
     const EPSILON: f64;
 

@@ -10,14 +10,14 @@ const ASSUMED_CACHE: usize = 64 << 20;
 
 /// The last-level cache that one core can fill.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cache {
+pub(super) struct Cache {
     pub bytes: usize,
     /// The system does not say; `bytes` is a guess on the large side.
     pub assumed: bool,
 }
 
 /// The largest cache at the highest level over all processors: a thread may run on any.
-pub fn cache() -> Cache {
+pub(super) fn cache() -> Cache {
     let found = cache_under(Path::new("/sys/devices/system/cpu"));
     Cache { bytes: found.unwrap_or(ASSUMED_CACHE), assumed: found.is_none() }
 }
@@ -50,7 +50,7 @@ fn size(text: &str) -> Option<usize> {
 }
 
 /// Bytes that can be allocated without swapping or running into this container's limit.
-pub fn available_memory() -> Option<usize> {
+pub(super) fn available_memory() -> Option<usize> {
     let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
     let machine = meminfo.lines().find_map(|line| {
         let kib = line.strip_prefix("MemAvailable:")?.trim().strip_suffix("kB")?;
@@ -74,7 +74,7 @@ fn room_in_groups(root: &Path, group: &str) -> Option<usize> {
 }
 
 /// How the kernel backs large buffers, as it says it: it changes what memory benchmarks measure.
-pub fn huge_pages() -> Option<String> {
+pub(super) fn huge_pages() -> Option<String> {
     let text = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok()?;
     let (_, chosen) = text.split_once('[')?;
     Some(chosen.split_once(']')?.0.to_owned())

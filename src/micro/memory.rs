@@ -12,7 +12,7 @@ use super::{Defaults, MetricSpec, MicroError, Workload, allocate, host};
 use crate::model::line::Request;
 use crate::model::{Better, Component, Stage};
 
-pub const BANDWIDTH: Workload = Workload {
+pub(super) const BANDWIDTH: Workload = Workload {
     name: "mem_bandwidth",
     description: "STREAM copy, scale, add and triad on one core, over arrays of four times the last-level cache",
     components: &[Component::Ram],
@@ -22,7 +22,7 @@ pub const BANDWIDTH: Workload = Workload {
     run: bandwidth,
 };
 
-pub const LATENCY: Workload = Workload {
+pub(super) const LATENCY: Workload = Workload {
     name: "mem_latency",
     description: "Chase of pointers in random order through four times the last-level cache, a line a load",
     components: &[Component::Ram],

@@ -21,7 +21,7 @@ use super::{Defaults, Doing, MetricSpec, MicroError, Workload};
 use crate::model::line::Request;
 use crate::model::{Better, Component, Stage};
 
-pub const BANDWIDTH: Workload = Workload {
+pub(super) const BANDWIDTH: Workload = Workload {
     name: "net_bandwidth",
     description: "TCP over the loopback interface, both ends on one processor: 32 MiB one way, round trips of 64 bytes",
     components: &[Component::Network],

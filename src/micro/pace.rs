@@ -12,7 +12,7 @@ use crate::model::line::Request;
 const LEAST_TICKS: u32 = 1000;
 
 /// Says "once more" until the request is met. Always at least once where something is to be measured.
-pub struct Pace {
+pub(super) struct Pace {
     limit: Limit,
     begun: Option<Instant>,
     turns: u32,
@@ -26,7 +26,7 @@ enum Limit {
 
 impl Pace {
     /// No warm-up where the request wants the machine cold.
-    pub fn warmup(request: &Request) -> Self {
+    pub(super) fn warmup(request: &Request) -> Self {
         Self::new(match request {
             _ if request.cold => Limit::Turns(0),
             _ if request.burnin > 0.0 => Limit::Seconds(request.burnin),
@@ -34,7 +34,7 @@ impl Pace {
         })
     }
 
-    pub fn measure(request: &Request) -> Self {
+    pub(super) fn measure(request: &Request) -> Self {
         Self::new(if request.duration > 0.0 {
             Limit::Seconds(request.duration)
         } else {
@@ -71,7 +71,7 @@ impl Iterator for Pace {
 }
 
 /// Warms up, then measures, in turns where the request says so: `turn` does one iteration and returns a value for each metric, in their order.
-pub fn measure<const N: usize>(
+pub(super) fn measure<const N: usize>(
     request: &Request,
     channel: &mut Channel,
     metrics: &'static [MetricSpec; N],
@@ -100,17 +100,17 @@ pub fn measure<const N: usize>(
 }
 
 /// Times work that may be too short for the clock.
-pub struct Stopwatch {
+pub(super) struct Stopwatch {
     least: Duration,
 }
 
 impl Stopwatch {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { least: tick() * LEAST_TICKS }
     }
 
     /// Seconds of one call of `work`, which is called until 1,000 clock ticks have passed.
-    pub fn seconds_per_call(&self, mut work: impl FnMut()) -> f64 {
+    pub(super) fn seconds_per_call(&self, mut work: impl FnMut()) -> f64 {
         let begun = Instant::now();
         let mut calls = 0.0;
         loop {
@@ -140,18 +140,18 @@ fn tick() -> Duration {
 }
 
 /// Empties the processor's caches between samples where the request wants the machine cold.
-pub struct Evictor {
+pub(super) struct Evictor {
     /// Twice the last-level cache; empty: nothing to do.
     buffer: Vec<u64>,
 }
 
 impl Evictor {
-    pub fn new(request: &Request) -> Result<Self, MicroError> {
+    pub(super) fn new(request: &Request) -> Result<Self, MicroError> {
         let length = if request.cold { 2 * host::cache().bytes / size_of::<u64>() } else { 0 };
         Ok(Self { buffer: allocate("a buffer that empties the caches", length, 0)? })
     }
 
-    pub fn evict(&mut self) {
+    pub(super) fn evict(&mut self) {
         const LINE: usize = 8;
         for word in self.buffer.iter_mut().step_by(LINE) {
             *word = word.wrapping_add(1);

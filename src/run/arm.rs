@@ -31,7 +31,7 @@ pub struct Finished {
 }
 
 /// The state of one arm.
-pub struct ArmRecorder {
+pub(super) struct ArmRecorder {
     pub side: Option<Side>,
     pub record: RunRecord,
     pub folder: RunFolder,
@@ -46,7 +46,7 @@ pub struct ArmRecorder {
 
 impl ArmRecorder {
     /// Begins a arm in the new folder `root`: every case stands in its record from the start, as not run.
-    pub fn begin<'a>(
+    pub(super) fn begin<'a>(
         arm: &Arm,
         cases: impl Iterator<Item = &'a PlannedCase>,
         mut record: RunRecord,
@@ -60,7 +60,7 @@ impl ArmRecorder {
     }
 
     /// Goes on where `record` stands, in its own folder. Its cases are those of the plan, in the same order.
-    pub fn resume<'a>(
+    pub(super) fn resume<'a>(
         arm: &Arm,
         cases: impl Iterator<Item = &'a PlannedCase>,
         mut record: RunRecord,
@@ -97,16 +97,16 @@ impl ArmRecorder {
         Self { side: arm.side, record, folder, recorders, starts: Vec::new(), decided_early, gpu_missing }
     }
 
-    pub fn case(&self, index: usize) -> &CaseRecord {
+    pub(super) fn case(&self, index: usize) -> &CaseRecord {
         &self.record.cases[index]
     }
 
-    pub fn is_aborted(&self, index: usize) -> bool {
+    pub(super) fn is_aborted(&self, index: usize) -> bool {
         self.recorders[index].is_aborted()
     }
 
     /// Settles a case whose benchmark cannot run here, or was not built. Says whether it did.
-    pub fn decide_early(&mut self, index: usize) -> bool {
+    pub(super) fn decide_early(&mut self, index: usize) -> bool {
         let recorder = &mut self.recorders[index];
         let Some(outcome) = self.decided_early.get(recorder.planned().benchmark.id.as_str()) else {
             return false;
@@ -116,12 +116,12 @@ impl ArmRecorder {
         fresh
     }
 
-    pub fn abort(&mut self, index: usize, outcome: Outcome) {
+    pub(super) fn abort(&mut self, index: usize, outcome: Outcome) {
         self.recorders[index].abort(&mut self.record.cases[index], outcome);
     }
 
     /// Takes what a process gave, into the record alone.
-    pub fn add(&mut self, index: usize, execution: &Execution, context: ProcessContext) {
+    pub(super) fn add(&mut self, index: usize, execution: &Execution, context: ProcessContext) {
         let case = &mut self.record.cases[index];
         let sign = nothing::sign(execution, &self.recorders[index].planned().benchmark, &self.starts);
         case.nothing_measured
@@ -130,7 +130,7 @@ impl ArmRecorder {
     }
 
     /// Says something of a case, once.
-    pub fn warn(&mut self, index: usize, text: String) {
+    pub(super) fn warn(&mut self, index: usize, text: String) {
         let warnings = &mut self.record.cases[index].warnings;
         if !warnings.contains(&text) {
             warnings.push(text);
@@ -138,34 +138,34 @@ impl ArmRecorder {
     }
 
     /// A case that has run and was not aborted counts, however the run ends: in rounds it may end at any of them.
-    pub fn count_as_measured(&mut self, index: usize) {
+    pub(super) fn count_as_measured(&mut self, index: usize) {
         if !self.recorders[index].is_aborted() {
             self.record.cases[index].outcome = Outcome::Measured;
         }
     }
 
     /// Ends a case: see [`CaseRecorder::finish`].
-    pub fn end_case(&mut self, index: usize, complete: bool) {
+    pub(super) fn end_case(&mut self, index: usize, complete: bool) {
         self.recorders[index].finish(&mut self.record.cases[index], complete);
     }
 
     /// Writes the newest process of a case down.
-    pub fn keep_process(&mut self, index: usize) -> Result<()> {
+    pub(super) fn keep_process(&mut self, index: usize) -> Result<()> {
         self.folder.keep_process(index, &self.record.cases[index])
     }
 
-    pub fn keep_outcome(&mut self, index: usize) -> Result<()> {
+    pub(super) fn keep_outcome(&mut self, index: usize) -> Result<()> {
         self.folder.keep_outcome(index, &self.record.cases[index])
     }
 
-    pub fn log(&self, name: &str, execution: &Execution) -> Result<()> {
+    pub(super) fn log(&self, name: &str, execution: &Execution) -> Result<()> {
         self.folder.log(&format!("{name}.stdout.log"), &execution.stdout.bytes())?;
         self.folder.log(&format!("{name}.stderr.log"), &execution.stderr.bytes())
     }
 
     /// Writes the whole record. `ended`: what came before the plan was through; the warning that says so is the last one,
     /// which a resumed run takes back.
-    pub fn finish(mut self, ended: Option<CutShort>) -> Result<Finished> {
+    pub(super) fn finish(mut self, ended: Option<CutShort>) -> Result<Finished> {
         self.record.finished = Some(humantime::format_rfc3339_millis(SystemTime::now()).to_string());
         if ended.is_none() {
             self.record.state = RecordState::Complete;
@@ -219,7 +219,7 @@ fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> 
 }
 
 /// What becomes of a case that had no turn before the end.
-pub fn not_reached(ended: CutShort) -> Outcome {
+pub(super) fn not_reached(ended: CutShort) -> Outcome {
     match ended {
         CutShort::Interrupt { signal } => Outcome::NotRun {
             code: Some(OutcomeCode::Interrupted),
@@ -235,7 +235,7 @@ pub fn not_reached(ended: CutShort) -> Outcome {
 }
 
 /// A file name's worth of a case's name.
-pub fn slug(name: &str) -> String {
+pub(super) fn slug(name: &str) -> String {
     let word = |c: char| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' };
     name.chars().take(80).map(word).collect::<String>().trim_matches(['-', '.']).to_owned()
 }

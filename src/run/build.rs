@@ -21,7 +21,7 @@ const BEAT: Duration = Duration::from_secs(1);
 
 /// Runs a build step to its end. Gives what settles the benchmark's cases where it failed; an interrupt or the run's
 /// deadline is no outcome of the step.
-pub fn build(
+pub(super) fn build(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
     (benchmark, build): (&Benchmark, &Build),
@@ -52,7 +52,7 @@ pub fn build(
 }
 
 /// A process beside the measured ones, all of it one stage.
-pub fn step_launch(
+pub(super) fn step_launch(
     benchmark: &Benchmark,
     argv: Vec<String>,
     dir: std::path::PathBuf,

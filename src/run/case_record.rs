@@ -18,7 +18,7 @@ use super::samples::{self, Beside, CollectedSamples};
 
 /// What is known of a case beside what its record says; grows by one process at a time. The record itself is handed in
 /// with each call: only one of it is held, however many processes it has.
-pub struct CaseRecorder {
+pub(super) struct CaseRecorder {
     planned: PlannedCase,
     settings: Settings,
     device: Option<String>,
@@ -34,7 +34,7 @@ pub struct CaseRecorder {
 
 /// What is known of a process beside its own execution.
 #[derive(Clone, Debug)]
-pub struct ProcessContext {
+pub(super) struct ProcessContext {
     pub started: SystemTime,
     pub turn: PlannedProcess,
     /// One of two or more sides that take turns.
@@ -48,7 +48,7 @@ pub struct ProcessContext {
 
 impl CaseRecorder {
     /// A case that has not run, with its record.
-    pub fn new(planned: &PlannedCase) -> (Self, CaseRecord) {
+    pub(super) fn new(planned: &PlannedCase) -> (Self, CaseRecord) {
         let recorder = Self {
             planned: planned.clone(),
             settings: planned.benchmark.settings.clone(),
@@ -64,7 +64,7 @@ impl CaseRecorder {
 
     /// A case that has a record already: what later processes must agree with is taken from there. One that ran and did
     /// not end well stays as it is; one that never ran is free to.
-    pub fn resumed(planned: &PlannedCase, record: &mut CaseRecord) -> Self {
+    pub(super) fn resumed(planned: &PlannedCase, record: &mut CaseRecord) -> Self {
         let (mut recorder, blank) = Self::new(planned);
         if record.processes.is_empty() {
             *record = blank;
@@ -106,20 +106,20 @@ impl CaseRecorder {
     }
 
     /// Tells which devices the machine has.
-    pub fn knows(&mut self, devices: Arc<Devices>) {
+    pub(super) fn knows(&mut self, devices: Arc<Devices>) {
         self.devices = devices;
     }
 
-    pub fn is_aborted(&self) -> bool {
+    pub(super) fn is_aborted(&self) -> bool {
         self.aborted
     }
 
-    pub fn planned(&self) -> &PlannedCase {
+    pub(super) fn planned(&self) -> &PlannedCase {
         &self.planned
     }
 
     /// Settles the case without running it, or any further.
-    pub fn abort(&mut self, record: &mut CaseRecord, outcome: Outcome) {
+    pub(super) fn abort(&mut self, record: &mut CaseRecord, outcome: Outcome) {
         if !self.aborted {
             self.aborted = true;
             record.outcome = outcome;
@@ -127,7 +127,7 @@ impl CaseRecorder {
     }
 
     /// Takes what one process gave.
-    pub fn add(&mut self, record: &mut CaseRecord, execution: &Execution, context: ProcessContext) {
+    pub(super) fn add(&mut self, record: &mut CaseRecord, execution: &Execution, context: ProcessContext) {
         let ProcessContext { started, turn, interleaved, lockstep, after_timeout, conditions } = context;
         let benchmark = self.planned.benchmark.clone();
         let collected = CollectedSamples::of(execution, &benchmark, &self.planned.id.to_string());
@@ -279,7 +279,7 @@ impl CaseRecorder {
 
     /// Ends the case: summaries, and the outcome where none is known yet. `complete`: every process that was wanted
     /// has had its turn.
-    pub fn finish(&self, record: &mut CaseRecord, complete: bool) {
+    pub(super) fn finish(&self, record: &mut CaseRecord, complete: bool) {
         if !self.aborted {
             record.outcome = if complete { Outcome::Measured } else { not_finished() };
         }
@@ -337,7 +337,7 @@ fn shown_variable((name, value): (&String, &String)) -> (String, String) {
 }
 
 /// A case that is planned and has not ended.
-pub fn not_finished() -> Outcome {
+pub(super) fn not_finished() -> Outcome {
     Outcome::NotRun {
         code: Some(OutcomeCode::Unfinished),
         cause: "the run ended before this case did".into(),

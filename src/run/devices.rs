@@ -8,7 +8,7 @@ const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
 /// What is known of the machine's GPUs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Devices {
+pub(super) struct Devices {
     here: Here,
     /// As the gate's own environment has it, if it does.
     visible: Option<String>,
@@ -32,7 +32,7 @@ struct Known {
 
 /// What is wrong with a device that a program claims.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Claim {
+pub(super) enum Claim {
     /// The machine has no such device.
     Refuted(String),
     /// The machine's GPUs have other names.
@@ -40,7 +40,7 @@ pub enum Claim {
 }
 
 impl Devices {
-    pub fn of(manifest: &Manifest) -> Self {
+    pub(super) fn of(manifest: &Manifest) -> Self {
         let known = |gpu: &Gpu| Known { model: gpu.model.known().cloned(), uuid: gpu.uuid.known().cloned() };
         let here = match &manifest.gpu {
             Probe::Known(facts) => Here::Some(facts.devices.iter().map(known).collect()),
@@ -52,7 +52,7 @@ impl Devices {
 
     /// The device of a suite's `device` that is not here. A machine without an NVIDIA driver may have other GPUs, which are
     /// numbered alike, so that nothing is said there.
-    pub fn missing(&self, device: &str) -> Option<String> {
+    pub(super) fn missing(&self, device: &str) -> Option<String> {
         let Here::Some(gpus) = &self.here else { return None };
         let wrong = entries(device).find(|entry| !is_here(entry, gpus))?;
         let count = match gpus.len() {
@@ -65,7 +65,7 @@ impl Devices {
 
     /// That nobody can tell whether a suite's `device` is here: other makers' GPUs are numbered alike, and only the NVIDIA
     /// driver is asked.
-    pub fn unchecked(&self, device: &str) -> Option<String> {
+    pub(super) fn unchecked(&self, device: &str) -> Option<String> {
         let reason = match &self.here {
             Here::Some(_) => return None,
             Here::None(reason) => reason,
@@ -78,7 +78,7 @@ impl Devices {
 
     /// What is wrong with `claim`, the device that a program says it ran on. `device`: what the suite lets it see; `env`:
     /// the value that the suite gives the variable itself.
-    pub fn held(&self, claim: &str, device: &str, env: Option<&str>) -> Option<Claim> {
+    pub(super) fn held(&self, claim: &str, device: &str, env: Option<&str>) -> Option<Claim> {
         let (kind, rest) = claim.split_once(':').unwrap_or((claim, ""));
         if !kind.trim().eq_ignore_ascii_case("cuda") {
             return None;

@@ -11,7 +11,7 @@ use crate::suite::Benchmark;
 /// the request.
 ///
 /// `cold`: an empty folder for caches, given exactly for cold processes.
-pub fn of_process(
+pub(super) fn of_process(
     benchmark: &Benchmark,
     id: &CaseId,
     process: u32,
@@ -45,7 +45,7 @@ pub fn of_process(
 }
 
 /// The same environment with a request to take turns, over the FIFO at `path`. What has no request stays as it is.
-pub fn with_turns(env: &[(OsString, OsString)], path: &Path) -> Vec<(OsString, OsString)> {
+pub(super) fn with_turns(env: &[(OsString, OsString)], path: &Path) -> Vec<(OsString, OsString)> {
     let mut env = env.to_vec();
     change_request(&mut env, |request| request.turns = true);
     env.push((line::env::TURNS.into(), path.into()));
@@ -53,7 +53,7 @@ pub fn with_turns(env: &[(OsString, OsString)], path: &Path) -> Vec<(OsString, O
 }
 
 /// The same environment with a request to measure several points, and without the variables that name one.
-pub fn with_cases(env: &[(OsString, OsString)], cases: &[Params]) -> Vec<(OsString, OsString)> {
+pub(super) fn with_cases(env: &[(OsString, OsString)], cases: &[Params]) -> Vec<(OsString, OsString)> {
     let prefix = line::env::PARAM_PREFIX.as_bytes();
     let of_one = |name: &OsString| name.as_encoded_bytes().starts_with(prefix);
     let mut env: Vec<_> = env.iter().filter(|(name, _)| !of_one(name)).cloned().collect();
@@ -75,7 +75,7 @@ fn change_request(env: &mut [(OsString, OsString)], change: impl Fn(&mut Request
 }
 
 /// The environment of a build step: as of a process, without a request.
-pub fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
+pub(super) fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
     let kept = |name: &str| benchmark.keep_env.iter().any(|keep| keep == name);
     let inherited = std::env::vars_os().filter(|(name, _)| {
         let name = name.to_string_lossy();

@@ -10,7 +10,7 @@ use super::io::capture::Capture;
 
 /// Why a declared number is not there.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ExtractError {
+pub(super) enum ExtractError {
     #[error("stdout has {0} bytes, more than were kept")]
     NotKept(u64),
     #[error("nothing in stdout matches {0}")]
@@ -27,7 +27,7 @@ pub enum ExtractError {
 
 impl ExtractError {
     /// What the reader should do; absent where the output has to be looked at.
-    pub fn next(&self) -> Option<String> {
+    pub(super) fn next(&self) -> Option<String> {
         match self {
             Self::NotKept(_) => Some("raise `log_limit`, or print less".into()),
             Self::Mixed { next, .. } => Some(next.clone()),
@@ -50,7 +50,7 @@ enum Odd {
 type Found<'a> = (&'a Extract, Vec<Option<f64>>);
 
 /// Each rule with the numbers it found, at least one each; none of an optional metric that is not there.
-pub fn all<'a>(
+pub(super) fn all<'a>(
     rules: &'a [Extract],
     stdout: &Capture,
     optional: impl Fn(&str) -> bool,

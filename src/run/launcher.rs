@@ -15,7 +15,7 @@ use crate::model::{CutShort, Outcome, Params, ProcessEnd, Result, Stage, Thermal
 use crate::suite::plan::{Arm, PlannedCase};
 
 /// Starts processes of a plan, one at a time.
-pub struct Launcher<'a> {
+pub(super) struct Launcher<'a> {
     pub executor: &'a mut dyn Executor,
     pub observer: &'a mut dyn Observer,
     pub binary: PathBuf,
@@ -25,13 +25,13 @@ pub struct Launcher<'a> {
 }
 
 /// The moment so many seconds from now; 0: none.
-pub fn deadline(seconds: f64) -> Option<Instant> {
+pub(super) fn deadline(seconds: f64) -> Option<Instant> {
     (seconds > 0.0).then(|| Instant::now() + Duration::from_secs_f64(seconds.min(1e9)))
 }
 
 impl Launcher<'_> {
     /// Runs each build step of a arm once. A failed build settles its benchmark's cases.
-    pub fn build_all(&mut self, plan: &Arm, arm: &mut ArmRecorder) -> Result<Option<CutShort>> {
+    pub(super) fn build_all(&mut self, plan: &Arm, arm: &mut ArmRecorder) -> Result<Option<CutShort>> {
         let mut built: Vec<(crate::suite::Build, Option<Outcome>)> = Vec::new();
         for benchmark in &plan.benchmarks {
             let id = benchmark.id.to_string();
@@ -62,7 +62,7 @@ impl Launcher<'_> {
     }
 
     /// Calls the user's command after a timeout, so that the next process finds a device that works.
-    pub fn after_timeout(&mut self, execution: &Execution, case: &PlannedCase) -> Option<ProcessEnd> {
+    pub(super) fn after_timeout(&mut self, execution: &Execution, case: &PlannedCase) -> Option<ProcessEnd> {
         let (argv, dir) = &self.after_timeout;
         if argv.is_empty() || !matches!(execution.stopped, Some(StopReason::Stage { .. })) {
             return None;
@@ -81,7 +81,7 @@ impl Launcher<'_> {
 
     /// Runs one process of a case to its end. `shared`: the points of the case's benchmark that it measures; empty: the
     /// case alone.
-    pub fn process(&mut self, case: &PlannedCase, process: u32, shared: &[Params]) -> Execution {
+    pub(super) fn process(&mut self, case: &PlannedCase, process: u32, shared: &[Params]) -> Execution {
         // Fresh for every process, gone with it; without one the process could still be told apart as cold, but
         // would not be: then it does not start.
         let cold = (case.id.thermal == Thermal::Cold).then(Temporary::make);
@@ -99,7 +99,7 @@ impl Launcher<'_> {
     }
 
     /// What starts one process of a case. `cold`: an empty folder for caches, given exactly for cold ones.
-    pub fn launch(&self, case: &PlannedCase, process: u32, cold: Option<&Path>) -> Launch {
+    pub(super) fn launch(&self, case: &PlannedCase, process: u32, cold: Option<&Path>) -> Launch {
         let benchmark = &case.benchmark;
         let settings = &benchmark.settings;
         let follows_events = benchmark.timing == Timing::Protocol;

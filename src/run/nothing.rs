@@ -81,14 +81,14 @@ const ENOUGH: f64 = 1.0;
 
 /// How long an interpreter takes to start.
 #[derive(Clone, Debug)]
-pub struct InterpreterStart {
+pub(super) struct InterpreterStart {
     /// Program and arguments of the empty program.
     argv: Vec<String>,
     seconds: f64,
 }
 
 /// The sign that a process gave; only of one that was timed from outside and ended well.
-pub fn sign(
+pub(super) fn sign(
     execution: &Execution,
     benchmark: &Benchmark,
     starts: &[InterpreterStart],
@@ -121,7 +121,11 @@ fn only_started(seconds: f64, benchmark: &Benchmark, starts: &[InterpreterStart]
 }
 
 /// Times the empty program of a benchmark's interpreter, where it has one and nobody has yet.
-pub fn time_start(executor: &mut dyn Executor, benchmark: &Benchmark, starts: &mut Vec<InterpreterStart>) {
+pub(super) fn time_start(
+    executor: &mut dyn Executor,
+    benchmark: &Benchmark,
+    starts: &mut Vec<InterpreterStart>,
+) {
     let Some(argv) = empty_program(benchmark).filter(|_| benchmark.timing == Timing::Process) else { return };
     if starts.iter().any(|start| start.argv == argv) {
         return;

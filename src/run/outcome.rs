@@ -12,7 +12,11 @@ use super::samples::CollectedSamples;
 
 /// What became of one process. The order of the questions is the order of trust: what the kernel says, then what
 /// the child says, then what is missing.
-pub fn classify(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchmark) -> Outcome {
+pub(super) fn classify(
+    execution: &Execution,
+    collected: &CollectedSamples,
+    benchmark: &Benchmark,
+) -> Outcome {
     stopped(execution, benchmark)
         .or_else(|| not_started(execution, benchmark))
         .or_else(|| killed(execution, benchmark))
@@ -309,12 +313,12 @@ fn out_of_memory(cause: String) -> Outcome {
     failed(FailureKind::OutOfMemory, cause, advice)
 }
 
-pub fn failed(kind: FailureKind, cause: String, advice: &str) -> Outcome {
+pub(super) fn failed(kind: FailureKind, cause: String, advice: &str) -> Outcome {
     Outcome::Failed { kind, cause, advice: advice.to_owned() }
 }
 
 /// At most one line of 200 characters, without control characters: causes stand in tables.
-pub fn first_line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(empty)");
     let mut line: String = without_escapes(line).chars().filter(|c| !c.is_control()).collect();
     if let Some((end, _)) = line.char_indices().nth(200) {
@@ -342,7 +346,7 @@ fn without_escapes(text: &str) -> String {
 }
 
 /// `SIGSEGV`, or `signal 37` for those without a name.
-pub fn signal_name(number: i32) -> String {
+pub(super) fn signal_name(number: i32) -> String {
     match nix::sys::signal::Signal::try_from(number) {
         Ok(signal) => signal.as_str().to_owned(),
         Err(_) => format!("signal {number}"),

@@ -24,13 +24,13 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What came over the channel that matters to whoever gives the turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sign {
+pub(super) enum Sign {
     Yield,
     Measured,
 }
 
 /// What is known so far of a running process.
-pub struct RunningProcess {
+pub(super) struct RunningProcess {
     supervisor: Child,
     control: UnixStream,
     channel: File,
@@ -59,7 +59,7 @@ pub struct RunningProcess {
 
 impl RunningProcess {
     /// `channel`: what the process writes its events to. `turns`: what it reads its turns from, held open here.
-    pub fn new(
+    pub(super) fn new(
         launch: &Launch,
         mut supervisor: Child,
         control: UnixStream,
@@ -89,16 +89,16 @@ impl RunningProcess {
         }
     }
 
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.over.is_some()
     }
 
-    pub fn stopped(&self) -> Option<StopReason> {
+    pub(super) fn stopped(&self) -> Option<StopReason> {
         self.stopped
     }
 
     /// What to poll for: the supervisor first, then what the process writes to.
-    pub fn descriptors(&mut self, now: Instant) -> Vec<BorrowedFd<'_>> {
+    pub(super) fn descriptors(&mut self, now: Instant) -> Vec<BorrowedFd<'_>> {
         self.rest_until = self.rest_until.filter(|until| *until > now);
         let mut all = vec![self.control.as_fd()];
         let streams = [&self.stdout.0, &self.stderr.0].into_iter().flatten();
@@ -110,7 +110,7 @@ impl RunningProcess {
     }
 
     /// The next moment at which something must be looked at though nothing came.
-    pub fn next_wake(&self) -> Option<Instant> {
+    pub(super) fn next_wake(&self) -> Option<Instant> {
         let limits = match self.stopped {
             Some(_) => [self.give_up, None],
             None => [self.clock.deadline(), self.until],
@@ -119,7 +119,7 @@ impl RunningProcess {
     }
 
     /// Takes what has come. `spoke`: the supervisor has something to say.
-    pub fn look(&mut self, now: Instant, spoke: bool) -> std::io::Result<()> {
+    pub(super) fn look(&mut self, now: Instant, spoke: bool) -> std::io::Result<()> {
         for (stream, capture) in [&mut self.stdout, &mut self.stderr] {
             if let Some(stream) = stream {
                 stream.drain(capture)?;
@@ -176,12 +176,12 @@ impl RunningProcess {
     }
 
     /// Nobody follows it any more: it must not run beside the next one.
-    pub fn abandon(&mut self) -> std::io::Result<()> {
+    pub(super) fn abandon(&mut self) -> std::io::Result<()> {
         self.supervisor.kill()?;
         self.supervisor.wait().map(drop)
     }
 
-    pub fn check_deadlines(&mut self, now: Instant) {
+    pub(super) fn check_deadlines(&mut self, now: Instant) {
         if self.clock.deadline().is_some_and(|deadline| now >= deadline) {
             let (stage, limit) = (self.clock.current(), self.clock.limit());
             self.stop(StopReason::Stage { stage, limit, spent: self.clock.spent(now) }, false);
@@ -193,7 +193,7 @@ impl RunningProcess {
     }
 
     /// Tells the supervisor to end the child; the first reason stays. `again`: the user insists.
-    pub fn stop(&mut self, reason: StopReason, again: bool) {
+    pub(super) fn stop(&mut self, reason: StopReason, again: bool) {
         let word = match self.stopped {
             None => supervise::STOP,
             Some(StopReason::Interrupt(_)) if again => supervise::KILL,
@@ -206,7 +206,7 @@ impl RunningProcess {
     }
 
     /// The end of the stream that has grown since the last call; of both stderr, of neither the one before.
-    pub fn newest_output(&mut self) -> String {
+    pub(super) fn newest_output(&mut self) -> String {
         let (stdout, stderr) = (self.stdout.1.total(), self.stderr.1.total());
         let (before, also_before, was_stdout) = self.told_output;
         let is_stdout = match (stdout > before, stderr > also_before) {
@@ -220,7 +220,7 @@ impl RunningProcess {
     }
 
     /// What has come since the last call that matters to who gives the turns.
-    pub fn signs(&mut self) -> Vec<Sign> {
+    pub(super) fn signs(&mut self) -> Vec<Sign> {
         let fresh = &self.lines.events[self.told..];
         self.told = self.lines.events.len();
         let sign = |event: &Event| match event {
@@ -232,17 +232,17 @@ impl RunningProcess {
     }
 
     /// It sent a line that is no event, after which it cannot be heard any more.
-    pub fn is_garbled(&self) -> bool {
+    pub(super) fn is_garbled(&self) -> bool {
         self.lines.is_bad()
     }
 
     /// It waits for its turn from now on.
-    pub fn rest(&mut self, now: Instant) {
+    pub(super) fn rest(&mut self, now: Instant) {
         self.clock.pause(now);
     }
 
     /// Gives it a turn.
-    pub fn give(&mut self, iterations: u32, now: Instant) -> std::io::Result<()> {
+    pub(super) fn give(&mut self, iterations: u32, now: Instant) -> std::io::Result<()> {
         self.clock.resume(now);
         let mut line = serde_json::to_vec(&Order::Turn { iterations })?;
         line.push(b'\n');
@@ -253,24 +253,24 @@ impl RunningProcess {
     }
 
     /// No more turns: it finds the end of the file.
-    pub fn end_turns(&mut self, now: Instant) {
+    pub(super) fn end_turns(&mut self, now: Instant) {
         self.clock.resume(now);
         self.turns = None;
     }
 
     /// How it ended, once it is over; absent where its supervisor was lost.
-    pub fn end(&self) -> Option<Report> {
+    pub(super) fn end(&self) -> Option<Report> {
         serde_json::from_slice(&self.report).ok()
     }
 
     /// It has told of a reason for ending early itself.
-    pub fn said_why(&self) -> bool {
+    pub(super) fn said_why(&self) -> bool {
         let why = |event: &Event| matches!(event, Event::Skip { .. } | Event::Error { .. });
         self.lines.events.iter().any(why)
     }
 
     /// Everything that was seen. `blame`: why what looks like a good end is none.
-    pub fn finish(self, oom_killer: bool, blame: Option<StopReason>) -> Execution {
+    pub(super) fn finish(self, oom_killer: bool, blame: Option<StopReason>) -> Execution {
         let report = self.end();
         let stopped = self.stopped.or(blame);
         let ended_well = matches!(report, Some(Report::Ended { end: ProcessEnd::Exit(0), .. }));

@@ -10,7 +10,7 @@ const MOST_KIND: usize = 100;
 
 /// What an error means to the gate, beside what it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub(super) enum Meaning {
     OutOfMemory,
     /// A module or library is not there.
     Import,
@@ -35,7 +35,7 @@ const NAMES: [(&str, Meaning); 13] = [
 ];
 
 /// An `error` event, bounded.
-pub fn kept(message: &str, kind: Option<&str>, trace: Option<&str>) -> ReportedError {
+pub(super) fn kept(message: &str, kind: Option<&str>, trace: Option<&str>) -> ReportedError {
     ReportedError {
         kind: kind.map(|kind| within(kind, MOST_KIND)),
         message: within(message, MOST_MESSAGE),
@@ -45,7 +45,7 @@ pub fn kept(message: &str, kind: Option<&str>, trace: Option<&str>) -> ReportedE
 
 /// By the kind that the program gave; else by the exception's name in front of its message, or of the last line of its
 /// trace, where Python puts it.
-pub fn meaning(error: &ReportedError) -> Meaning {
+pub(super) fn meaning(error: &ReportedError) -> Meaning {
     let last =
         error.trace.as_deref().and_then(|trace| trace.lines().rev().find(|line| !line.trim().is_empty()));
     let names = [error.kind.as_deref(), leading_name(&error.message), last.and_then(leading_name)];

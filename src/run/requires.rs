@@ -7,7 +7,7 @@ use crate::suite::{Benchmark, Requires};
 
 /// One requirement that is not met.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Missing {
+pub(super) struct Missing {
     pub what: String,
     pub next: String,
     /// It is the GPU, or something about it, that is missing.
@@ -15,7 +15,7 @@ pub struct Missing {
 }
 
 /// Every requirement that is not met, in the order in which the suite file lists its keys.
-pub fn missing(benchmark: &Benchmark, manifest: &Manifest) -> Vec<Missing> {
+pub(super) fn missing(benchmark: &Benchmark, manifest: &Manifest) -> Vec<Missing> {
     let requires = &benchmark.requires;
     let mut missing = Vec::new();
     let mut miss = |what: String, next: String, gpu| missing.push(Missing { what, next, gpu });

@@ -12,7 +12,7 @@ use super::reported;
 
 /// What one process gave.
 #[derive(Debug, Default)]
-pub struct CollectedSamples {
+pub(super) struct CollectedSamples {
     /// By name. `values` holds finite numbers only.
     pub metrics: BTreeMap<String, MetricSamples>,
     /// Metrics that sent NaN, an infinity or nothing in place of a number, unless they are optional.
@@ -39,7 +39,7 @@ pub struct CollectedSamples {
 
 /// What a benchmark said of its own settings.
 #[derive(Clone, Debug, Default)]
-pub struct ConfigSaid {
+pub(super) struct ConfigSaid {
     pub iterations: Option<u32>,
     pub warmup: Option<u32>,
     pub deadlines: BTreeMap<crate::model::Stage, f64>,
@@ -48,7 +48,7 @@ pub struct ConfigSaid {
 
 /// One metric of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct MetricSamples {
+pub(super) struct MetricSamples {
     pub unit: Option<String>,
     pub better: Option<Better>,
     pub values: Vec<f64>,
@@ -62,7 +62,7 @@ pub struct MetricSamples {
 
 /// A figure of a process that is no measured sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub(super) enum Beside {
     /// An error that the benchmark found in its own answer.
     Accuracy,
     /// Memory at its peak.
@@ -71,7 +71,7 @@ pub enum Beside {
 
 impl CollectedSamples {
     /// Everything that a process of the case gave, whatever became of it.
-    pub fn of(execution: &Execution, benchmark: &Benchmark, case: &str) -> Self {
+    pub(super) fn of(execution: &Execution, benchmark: &Benchmark, case: &str) -> Self {
         let mut collected = Self::default();
         for event in &execution.events {
             collected.take(event);
@@ -285,7 +285,7 @@ impl CollectedSamples {
     }
 
     /// A time below zero, or nothing but zeros: what was timed did not run. A single zero is a coarse clock's.
-    pub fn impossible_time(&self, benchmark: &Benchmark) -> Option<(&str, String)> {
+    pub(super) fn impossible_time(&self, benchmark: &Benchmark) -> Option<(&str, String)> {
         self.metrics.iter().find_map(|(name, metric)| {
             let declared = benchmark.declaration(name, "");
             let unit = metric.unit.clone().or(declared.0);
@@ -303,7 +303,7 @@ impl CollectedSamples {
         })
     }
 
-    pub fn has_samples(&self) -> bool {
+    pub(super) fn has_samples(&self) -> bool {
         let mut measured = self.metrics.values().filter(|metric| metric.beside.is_none());
         measured.any(|metric| !metric.values.is_empty() || metric.stated.is_some())
     }
@@ -311,7 +311,7 @@ impl CollectedSamples {
 
 /// Adds what a process gave to the case's metrics, which are sorted by name. Errors: the metric whose unit differs from what the suite file
 /// declares or from what an earlier process sent.
-pub fn merge(
+pub(super) fn merge(
     metrics: &mut Vec<Metric>,
     collected: &CollectedSamples,
     benchmark: &Benchmark,

@@ -9,7 +9,7 @@ use crate::model::{Origin, Setting, Stage, StageReport, StageStatus};
 use super::executor::StagePlan;
 
 /// Follows one process through its stages by the gate's own clock: a hung child needs to help with nothing.
-pub struct StageClock {
+pub(super) struct StageClock {
     plan: StagePlan,
     current: Stage,
     since: Instant,
@@ -21,7 +21,7 @@ pub struct StageClock {
 }
 
 impl StageClock {
-    pub fn start(plan: &StagePlan, now: Instant) -> Self {
+    pub(super) fn start(plan: &StagePlan, now: Instant) -> Self {
         Self {
             current: plan.first,
             plan: plan.clone(),
@@ -32,12 +32,12 @@ impl StageClock {
         }
     }
 
-    pub fn current(&self) -> Stage {
+    pub(super) fn current(&self) -> Stage {
         self.current
     }
 
     /// Seconds that the current stage may take.
-    pub fn limit(&self) -> f64 {
+    pub(super) fn limit(&self) -> f64 {
         self.plan
             .deadlines
             .get(&self.current)
@@ -45,7 +45,7 @@ impl StageClock {
     }
 
     /// When the current stage is over its time; absent while it waits for a turn, and where that is beyond any clock.
-    pub fn deadline(&self) -> Option<Instant> {
+    pub(super) fn deadline(&self) -> Option<Instant> {
         if self.paused.is_some() {
             return None;
         }
@@ -53,19 +53,19 @@ impl StageClock {
         self.since.checked_add(self.waited)?.checked_add(limit)
     }
 
-    pub fn spent(&self, now: Instant) -> f64 {
+    pub(super) fn spent(&self, now: Instant) -> f64 {
         let waited =
             self.waited + self.paused.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         now.saturating_duration_since(self.since).saturating_sub(waited).as_secs_f64()
     }
 
     /// Stops while the process waits for its turn: the other's time is not its own.
-    pub fn pause(&mut self, now: Instant) {
+    pub(super) fn pause(&mut self, now: Instant) {
         self.paused.get_or_insert(now);
     }
 
     /// Goes on; nothing if it does already.
-    pub fn resume(&mut self, now: Instant) {
+    pub(super) fn resume(&mut self, now: Instant) {
         if let Some(since) = self.paused.take() {
             self.waited += now.saturating_duration_since(since);
         }
@@ -73,7 +73,7 @@ impl StageClock {
 
     /// Takes what an event says about stages: any event ends `start`, `stage` begins a new one, `case` a setup,
     /// `config` changes limits, `end` begins the teardown.
-    pub fn on_event(&mut self, event: &Event, now: Instant) {
+    pub(super) fn on_event(&mut self, event: &Event, now: Instant) {
         if !self.plan.follows_events {
             return;
         }
@@ -118,7 +118,7 @@ impl StageClock {
     }
 
     /// The reports of all stages, the last one closed with `status`.
-    pub fn finish(mut self, status: StageStatus, now: Instant) -> Vec<StageReport> {
+    pub(super) fn finish(mut self, status: StageStatus, now: Instant) -> Vec<StageReport> {
         self.close(status, now);
         self.done
     }

@@ -29,7 +29,7 @@ const OLD: Duration = Duration::from_secs(3600);
 
 /// A folder of ours; removed when dropped, or by the next gate where this one is killed.
 #[derive(Debug)]
-pub struct Temporary {
+pub(super) struct Temporary {
     folder: TempDir,
     /// Held after the folder is gone. Absent where the file system knows no locks: nobody takes such a folder away.
     _owner: Option<File>,
@@ -37,7 +37,7 @@ pub struct Temporary {
 
 impl Temporary {
     /// Makes an empty folder, private to this user. Errors: the folder for temporary files cannot be written.
-    pub fn make() -> io::Result<Self> {
+    pub(super) fn make() -> io::Result<Self> {
         Self::make_in(&std::env::temp_dir())
     }
 
@@ -64,7 +64,7 @@ impl Temporary {
         Err(io::Error::other("every folder that is made there is taken away at once"))
     }
 
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
 }
@@ -91,7 +91,7 @@ fn empty(folder: &Path) -> bool {
 
 /// Removes the folders that gates of this user have left behind; never those of one that lives. What cannot be removed
 /// stays for the next time.
-pub fn remove_abandoned() {
+pub(super) fn remove_abandoned() {
     remove_abandoned_in(&std::env::temp_dir());
 }
 

@@ -11,7 +11,7 @@ const NUMBER: &str = ".started";
 
 /// Gives the folder of a run or a comparison that was just made in `artifacts` the next number. Two that are made at the
 /// same time may have one number; then the larger id comes last.
-pub fn note(artifacts: &Path, id: &RunId) -> std::io::Result<()> {
+pub(super) fn note(artifacts: &Path, id: &RunId) -> std::io::Result<()> {
     let last = below(artifacts).filter_map(|folder| number_of(&folder)).max().unwrap_or(0);
     std::fs::write(artifacts.join(id.as_str()).join(NUMBER), format!("{}\n", last + 1))
 }
@@ -26,7 +26,7 @@ pub fn note_start(artifacts: &Path, id: &RunId) -> Result<()> {
 
 /// The folder below `artifacts` that was started last, of those that `fits`. What was not started here, such as what
 /// somebody downloaded, or what an earlier version wrote, comes after all that was; among such the largest id counts.
-pub fn newest(artifacts: &Path, fits: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+pub(super) fn newest(artifacts: &Path, fits: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let folders = below(artifacts).filter(|folder| fits(folder));
     folders.max_by_key(|folder| (number_of(folder), folder.file_name().map(ToOwned::to_owned)))
 }

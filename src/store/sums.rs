@@ -9,7 +9,7 @@ use crate::model::{Exit, Fault, Result, sha256_hex};
 /// elsewhere, or its run was killed before the end: there is nothing to hold it against.
 ///
 /// Errors: exit code 4.
-pub fn check(record: &Path, bytes: &[u8]) -> Result<()> {
+pub(super) fn check(record: &Path, bytes: &[u8]) -> Result<()> {
     let sums = record.with_file_name(file_name(SUMS));
     let said = match std::fs::read(&sums) {
         Ok(said) => said,

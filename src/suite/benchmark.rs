@@ -35,7 +35,7 @@ pub(super) struct FileContext<'a> {
 impl FileContext<'_> {
     /// Reads one entry, and gives it with the place of its id. Whatever is missing or wrong is on the page
     /// afterwards and has a stand-in here, so that the other keys are checked all the same.
-    pub fn benchmark(&mut self, entry: &Item) -> Option<(Benchmark, Range<usize>)> {
+    pub(super) fn benchmark(&mut self, entry: &Item) -> Option<(Benchmark, Range<usize>)> {
         let mut table = entry.table()?;
         table.name = "[[benchmark]]".into();
         let id = table.need("id", "`id = \"name\"`");

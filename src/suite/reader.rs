@@ -27,44 +27,44 @@ pub(super) struct FileText {
 }
 
 impl FileText {
-    pub fn new(path: &Path, text: Arc<str>) -> Self {
+    pub(super) fn new(path: &Path, text: Arc<str>) -> Self {
         let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         let line_starts = std::iter::once(0).chain(after_breaks).collect();
         Self { path: path.into(), text, line_starts, variable: None, faults: RefCell::default() }
     }
 
     /// A line of a suite file that a variable of the environment stands for.
-    pub fn of_variable(name: &str, text: Arc<str>) -> Self {
+    pub(super) fn of_variable(name: &str, text: Arc<str>) -> Self {
         Self { variable: Some(name.to_owned()), ..Self::new(Path::new(name), text) }
     }
 
-    pub fn fault(&self, span: Range<usize>, what: impl Display, next: impl Display) {
+    pub(super) fn fault(&self, span: Range<usize>, what: impl Display, next: impl Display) {
         let fault = Fault::in_text(&self.path, &self.text, span.clone(), what, next);
         self.faults.borrow_mut().push((span.start, fault));
     }
 
     /// One-based.
-    pub fn line(&self, offset: usize) -> usize {
+    pub(super) fn line(&self, offset: usize) -> usize {
         self.line_starts.partition_point(|start| *start <= offset)
     }
 
     /// The file and the line of an offset.
-    pub fn place(&self, offset: usize) -> Declared {
+    pub(super) fn place(&self, offset: usize) -> Declared {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
         Declared::At { file: name.to_string_lossy().into_owned(), line: self.line(offset) }
     }
 
     /// The characters of the file that a span covers.
-    pub fn slice(&self, span: Range<usize>) -> &str {
+    pub(super) fn slice(&self, span: Range<usize>) -> &str {
         self.text.get(span).unwrap_or("")
     }
 
-    pub fn is_clean(&self) -> bool {
+    pub(super) fn is_clean(&self) -> bool {
         self.faults.borrow().is_empty()
     }
 
     /// All faults as one, in the order of the file.
-    pub fn into_fault(self) -> Option<Fault> {
+    pub(super) fn into_fault(self) -> Option<Fault> {
         let mut faults = self.faults.into_inner();
         faults.sort_by_key(|(start, _)| *start);
         Fault::chain(faults.into_iter().map(|(_, fault)| fault).collect())
@@ -82,19 +82,19 @@ pub(super) struct Item<'t> {
 }
 
 impl<'t> Item<'t> {
-    pub fn origin(&self) -> Origin {
+    pub(super) fn origin(&self) -> Origin {
         match &self.page.variable {
             Some(name) => Origin::Environment(name.clone()),
             None => Origin::File(self.page.place(self.span.start).to_string()),
         }
     }
 
-    pub fn fault(&self, what: impl Display, next: impl Display) {
+    pub(super) fn fault(&self, what: impl Display, next: impl Display) {
         self.page.fault(self.span.clone(), what, next);
     }
 
     /// Records that the value is of another kind; always `None`.
-    pub fn wrong<T>(&self, wanted: &str) -> Option<T> {
+    pub(super) fn wrong<T>(&self, wanted: &str) -> Option<T> {
         let kind = match self.value {
             DeValue::String(_) => "text",
             DeValue::Integer(_) => "a whole number",
@@ -108,7 +108,7 @@ impl<'t> Item<'t> {
         None
     }
 
-    pub fn text(&self) -> Option<&'t str> {
+    pub(super) fn text(&self) -> Option<&'t str> {
         match self.value {
             DeValue::String(text) if text.contains('\0') => {
                 self.fault(
@@ -123,7 +123,7 @@ impl<'t> Item<'t> {
     }
 
     /// Text that is not blank.
-    pub fn filled(&self) -> Option<&'t str> {
+    pub(super) fn filled(&self) -> Option<&'t str> {
         let text = self.text()?;
         if text.trim().is_empty() {
             self.fault(format!("`{}` is empty", self.key), "give it a value, or take the line out");
@@ -133,7 +133,7 @@ impl<'t> Item<'t> {
     }
 
     /// Text for one of the small languages: their parsers recurse, so that length has to end somewhere.
-    pub fn expression(&self) -> Option<&'t str> {
+    pub(super) fn expression(&self) -> Option<&'t str> {
         const LONGEST: usize = 500;
         let text = self.filled()?;
         if text.len() > LONGEST {
@@ -144,7 +144,7 @@ impl<'t> Item<'t> {
         Some(text)
     }
 
-    pub fn flag(&self) -> Option<bool> {
+    pub(super) fn flag(&self) -> Option<bool> {
         match self.value {
             DeValue::Boolean(flag) => Some(*flag),
             _ => self.wrong("`true` or `false`, without quotes"),
@@ -152,7 +152,7 @@ impl<'t> Item<'t> {
     }
 
     /// One of a few words.
-    pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
+    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
         let names: Vec<_> = words.iter().map(|(name, _)| *name).collect();
         let DeValue::String(word) = self.value else {
             return self.wrong(&format!("one of {}", listed(&names)));
@@ -165,7 +165,7 @@ impl<'t> Item<'t> {
     }
 
     /// The value as an `i64`, if it is a whole number that fits.
-    pub fn integer(&self) -> Option<i64> {
+    pub(super) fn integer(&self) -> Option<i64> {
         match self.value {
             DeValue::Integer(number) => {
                 let read = i64::from_str_radix(number.as_str(), number.radix()).ok();
@@ -181,7 +181,7 @@ impl<'t> Item<'t> {
         }
     }
 
-    pub fn whole(&self, range: RangeInclusive<u64>) -> Option<u64> {
+    pub(super) fn whole(&self, range: RangeInclusive<u64>) -> Option<u64> {
         let number = self.integer()?;
         let within = u64::try_from(number).ok().filter(|number| range.contains(number));
         if within.is_none() {
@@ -195,7 +195,7 @@ impl<'t> Item<'t> {
     }
 
     /// A number, whole or not, and finite.
-    pub fn number(&self) -> Option<f64> {
+    pub(super) fn number(&self) -> Option<f64> {
         let number = match self.value {
             DeValue::Integer(_) => self.integer()? as f64,
             DeValue::Float(number) => number.as_str().parse().unwrap_or(f64::NAN),
@@ -224,12 +224,12 @@ impl<'t> Item<'t> {
     }
 
     /// Seconds of 0 or more.
-    pub fn seconds(&self) -> Option<f64> {
+    pub(super) fn seconds(&self) -> Option<f64> {
         self.quantity(parse_seconds, check_seconds, "a duration such as \"90s\", \"1m 30s\" or \"500ms\"")
     }
 
     /// Seconds above 0: a deadline of nothing would fail every process.
-    pub fn deadline(&self) -> Option<f64> {
+    pub(super) fn deadline(&self) -> Option<f64> {
         let seconds = self.seconds()?;
         if seconds == 0.0 {
             self.fault(
@@ -242,7 +242,7 @@ impl<'t> Item<'t> {
     }
 
     /// Bytes; 0 is allowed.
-    pub fn bytes(&self) -> Option<u64> {
+    pub(super) fn bytes(&self) -> Option<u64> {
         let check = |number: f64| {
             if number >= 0.0 && number.fract() == 0.0 {
                 Ok(number as u64)
@@ -254,12 +254,12 @@ impl<'t> Item<'t> {
     }
 
     /// A relative change: `"5%"` or `0.05`.
-    pub fn ratio(&self) -> Option<f64> {
+    pub(super) fn ratio(&self) -> Option<f64> {
         self.quantity(parse_ratio, check_ratio, "a change such as \"5%\" or 0.05")
     }
 
     /// An absolute difference: `"50 ns"`, `"64 KiB"`, or a number in the metric's own unit.
-    pub fn margin(&self) -> Option<Margin> {
+    pub(super) fn margin(&self) -> Option<Margin> {
         let check = |value: f64| {
             if value > 0.0 {
                 Ok(Margin { value, unit: String::new() })
@@ -271,7 +271,7 @@ impl<'t> Item<'t> {
     }
 
     /// The members of a list, each under the list's key.
-    pub fn list(&self, wanted: &str) -> Option<Vec<Item<'t>>> {
+    pub(super) fn list(&self, wanted: &str) -> Option<Vec<Item<'t>>> {
         let DeValue::Array(members) = self.value else { return self.wrong(wanted) };
         let member = |value: &'t Spanned<DeValue<'t>>| Item {
             span: value.span(),
@@ -282,12 +282,12 @@ impl<'t> Item<'t> {
     }
 
     /// A list of texts that are not blank. Members of other kinds are reported and left out.
-    pub fn texts(&self, example: &str) -> Option<Vec<String>> {
+    pub(super) fn texts(&self, example: &str) -> Option<Vec<String>> {
         let members = self.list(&format!("a list of texts, such as {example}"))?;
         Some(members.iter().filter_map(|member| member.filled().map(str::to_owned)).collect())
     }
 
-    pub fn table(&self) -> Option<Table<'t>> {
+    pub(super) fn table(&self) -> Option<Table<'t>> {
         match self.value {
             DeValue::Table(entries) => Some(Table {
                 page: self.page,
@@ -311,22 +311,22 @@ pub(super) struct Table<'t> {
 }
 
 impl<'t> Table<'t> {
-    pub fn root(page: &'t FileText, entries: &'t DeTable<'t>) -> Self {
+    pub(super) fn root(page: &'t FileText, entries: &'t DeTable<'t>) -> Self {
         Self { page, name: "this file".into(), span: 0..0, entries, known: Vec::new() }
     }
 
-    pub fn take(&mut self, key: &'static str) -> Option<Item<'t>> {
+    pub(super) fn take(&mut self, key: &'static str) -> Option<Item<'t>> {
         self.known.push(key);
         self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|entry| self.item(entry))
     }
 
     /// An entry that was taken before, once more.
-    pub fn again(&self, key: &'static str) -> Option<Item<'t>> {
+    pub(super) fn again(&self, key: &'static str) -> Option<Item<'t>> {
         self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|entry| self.item(entry))
     }
 
     /// The value of a key that has to be there.
-    pub fn need(&mut self, key: &'static str, example: &str) -> Option<Item<'t>> {
+    pub(super) fn need(&mut self, key: &'static str, example: &str) -> Option<Item<'t>> {
         let found = self.take(key);
         if found.is_none() {
             let what = format!("{} has no `{key}`", self.named());
@@ -335,7 +335,7 @@ impl<'t> Table<'t> {
         found
     }
 
-    pub fn table(&mut self, key: &'static str) -> Option<Table<'t>> {
+    pub(super) fn table(&mut self, key: &'static str) -> Option<Table<'t>> {
         self.take(key)?.table()
     }
 
@@ -355,14 +355,14 @@ impl<'t> Table<'t> {
     }
 
     /// Every entry, in the order of the file.
-    pub fn items(&self) -> Vec<Item<'t>> {
+    pub(super) fn items(&self) -> Vec<Item<'t>> {
         let mut items: Vec<_> = self.entries.iter().map(|entry| self.item(entry)).collect();
         items.sort_by_key(|item| item.key_span.start);
         items
     }
 
     /// Reports every key that was never asked for.
-    pub fn close(self) {
+    pub(super) fn close(self) {
         for item in self.items() {
             if !self.known.contains(&item.key) {
                 let what = format!("{} has no key `{}`", self.named(), item.key);

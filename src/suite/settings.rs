@@ -12,7 +12,7 @@ type Change = Box<dyn Fn(&mut Settings)>;
 
 impl Changes {
     /// Takes every key of a settings table, `deadlines` included.
-    pub fn read(table: &mut Table) -> Self {
+    pub(super) fn read(table: &mut Table) -> Self {
         let mut changes = Self::default();
         let count = |range: std::ops::RangeInclusive<u64>| {
             move |item: &Item| item.whole(range.clone()).map(|number| number as u32)
@@ -47,11 +47,11 @@ impl Changes {
     }
 
     /// Takes `threshold` alone, which `[gate]` may hold too.
-    pub fn threshold(&mut self, table: &mut Table) {
+    pub(super) fn threshold(&mut self, table: &mut Table) {
         self.add(table.take("threshold"), Item::ratio, |to| &mut to.threshold);
     }
 
-    pub fn apply(&self, settings: &mut Settings) {
+    pub(super) fn apply(&self, settings: &mut Settings) {
         self.0.iter().for_each(|change| change(settings));
     }
 

@@ -41,7 +41,7 @@ pub fn kill_descendants(patience: Duration) -> (u32, u32) {
 }
 
 /// Sends SIGKILL to every living descendant, and reaps none: for while a child is still waited for by itself.
-pub fn kill_without_reaping() {
+pub(super) fn kill_without_reaping() {
     for pid in living_descendants(std::process::id() as i32) {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
     }

@@ -172,9 +172,10 @@ fn on_lines(
                 // The head's turn ends a case of two arms; an ordinary run has no side at all.
                 *ended += usize::from(*side != Some(Side::Base));
                 let at = format!("[{}/{cases}] {}", (*ended).clamp(1, *cases), left(started, *done, *total));
-                match outcome.is_measured() {
-                    true => format!("{at}{id}: measured{}", suffix(*side)),
-                    false => format!("{at}{}", trouble(id, *side, outcome)),
+                if outcome.is_measured() {
+                    format!("{at}{id}: measured{}", suffix(*side))
+                } else {
+                    format!("{at}{}", trouble(id, *side, outcome))
                 }
             }
         }

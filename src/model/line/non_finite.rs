@@ -17,7 +17,7 @@ pub(super) struct Quoted {
 
 impl Quoted {
     /// Maps a column of the changed text to the original's.
-    pub fn column_before(&self, column: usize) -> usize {
+    pub(super) fn column_before(&self, column: usize) -> usize {
         // The mark and two quotation marks were added for each literal.
         const GROWTH: usize = MARK.len() + 2;
         let mut shift = 0;

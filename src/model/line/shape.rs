@@ -32,7 +32,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub fn wanted(self) -> &'static str {
+    pub(super) fn wanted(self) -> &'static str {
         match self {
             Form::Text => "text",
             Form::Flag => "true or false",
@@ -50,7 +50,7 @@ impl Form {
     }
 
     /// Looks at the outside only: what is in a list or an object is checked by whoever walks it.
-    pub fn allows(self, value: &Value) -> bool {
+    pub(super) fn allows(self, value: &Value) -> bool {
         match self {
             Form::Text => value.is_string(),
             Form::Flag => value.is_boolean(),

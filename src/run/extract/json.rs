@@ -12,7 +12,7 @@ use serde_json_path::{JsonPath, LocatedNode, PathElement};
 use super::Odd;
 
 /// Keys by which tools name what an entry is about.
-pub const NAMES: [&str; 15] = [
+pub(super) const NAMES: [&str; 15] = [
     "name",
     "benchmark",
     "bench",
@@ -31,7 +31,7 @@ pub const NAMES: [&str; 15] = [
 ];
 
 /// The texts that the path selects in a document, or in the lines of JSON lines.
-pub fn texts(path: &str, text: &str) -> Result<Vec<String>, Odd> {
+pub(super) fn texts(path: &str, text: &str) -> Result<Vec<String>, Odd> {
     let parsed = JsonPath::parse(path).map_err(|error| Odd::Unreadable(error.to_string()))?;
     let documents: Result<Vec<Value>, _> = match serde_json::from_str(text) {
         Ok(document) => Ok(vec![document]),

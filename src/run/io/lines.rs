@@ -7,7 +7,7 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// Splits a child's bytes into events. Reading stops at the first bad line, as what follows cannot be trusted.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub(crate) struct Lines {
     pub events: Vec<Event>,
     bad_line: Option<(usize, LineError)>,
     rest: Vec<u8>,
@@ -16,7 +16,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    pub fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         if self.is_over_limit() {
             return;
@@ -58,17 +58,17 @@ impl Lines {
     }
 
     /// A line was bad: no later one is read.
-    pub fn is_bad(&self) -> bool {
+    pub(crate) fn is_bad(&self) -> bool {
         self.bad_line.is_some()
     }
 
-    pub fn is_over_limit(&self) -> bool {
+    pub(crate) fn is_over_limit(&self) -> bool {
         self.bytes > MAX_BYTES
     }
 
     /// All events, and the first bad line with its number from 1. A last line without its end is taken as it is:
     /// whole, it counts; half, it is bad.
-    pub fn finish(mut self) -> (Vec<Event>, Option<(usize, LineError)>) {
+    pub(crate) fn finish(mut self) -> (Vec<Event>, Option<(usize, LineError)>) {
         if !self.rest.is_empty() {
             let line = std::mem::take(&mut self.rest);
             self.line(&line);

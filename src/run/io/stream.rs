@@ -12,16 +12,16 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::capture::Capture;
 
 /// Reads of 64 KiB that one round takes from one pipe: all that it can hold.
-pub const READS: usize = 16;
+pub(crate) const READS: usize = 16;
 
 /// One of the child's output pipes.
-pub struct Stream {
+pub(crate) struct Stream {
     pub source: File,
     pub open: bool,
 }
 
 impl Stream {
-    pub fn new(source: OwnedFd) -> Self {
+    pub(crate) fn new(source: OwnedFd) -> Self {
         let source = File::from(source);
         // Failing to set the flag would make a read block; the poll before it makes that one read safe.
         if let Ok(bits) = fcntl(&source, FcntlArg::F_GETFL) {
@@ -32,7 +32,7 @@ impl Stream {
     }
 
     /// Reads what is there, without waiting.
-    pub fn drain(&mut self, capture: &mut Capture) -> std::io::Result<()> {
+    pub(crate) fn drain(&mut self, capture: &mut Capture) -> std::io::Result<()> {
         let mut buffer = [0; 1 << 16];
         for _ in 0..READS {
             if !self.open {
@@ -51,7 +51,7 @@ impl Stream {
 
     /// Reads to the end, which has come or comes as soon as the supervisor is gone; waits a second at most, as a
     /// process stuck in the kernel may hold the other end.
-    pub fn finish(&mut self, capture: &mut Capture) -> std::io::Result<()> {
+    pub(crate) fn finish(&mut self, capture: &mut Capture) -> std::io::Result<()> {
         let deadline = Instant::now() + Duration::from_secs(1);
         self.drain(capture)?;
         while self.open && Instant::now() < deadline {
@@ -64,7 +64,7 @@ impl Stream {
 }
 
 /// Collects the supervisor's line; true once it is whole or will never be.
-pub fn read_report(control: &UnixStream, report: &mut Vec<u8>) -> std::io::Result<bool> {
+pub(crate) fn read_report(control: &UnixStream, report: &mut Vec<u8>) -> std::io::Result<bool> {
     let mut buffer = [0; 4096];
     match (&mut &*control).read(&mut buffer) {
         Ok(0) => Ok(true),

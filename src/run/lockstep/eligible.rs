@@ -7,10 +7,10 @@ use crate::suite::Benchmark;
 use crate::suite::plan::CasePair;
 
 /// How the reason begins that stands as a warning in the head's case.
-pub const ALTERNATING: &str = "one after the other instead of in turns: ";
+pub(crate) const ALTERNATING: &str = "one after the other instead of in turns: ";
 
 /// Whether the comparison asks for turns.
-pub fn wants_lockstep(arms: &[ArmRecorder]) -> bool {
+pub(crate) fn wants_lockstep(arms: &[ArmRecorder]) -> bool {
     let comparison = arms.first().and_then(|arm| arm.record.comparison.as_ref());
     comparison.is_some_and(|comparison| comparison.interleaving == Interleaving::Lockstep)
 }
@@ -18,7 +18,11 @@ pub fn wants_lockstep(arms: &[ArmRecorder]) -> bool {
 /// Why a pair that both sides have cannot take turns now; absent where it can. `cases`: their index in the records, by
 /// arm. It goes by the suite files and by what earlier processes of the case needed, so that a comparison that goes on
 /// from its records decides as it would have.
-pub fn why_alternating(pair: &CasePair, arms: &[ArmRecorder], cases: [Option<usize>; 3]) -> Option<String> {
+pub(crate) fn why_alternating(
+    pair: &CasePair,
+    arms: &[ArmRecorder],
+    cases: [Option<usize>; 3],
+) -> Option<String> {
     let [base, head, ..] = pair.cases.as_slice() else { return None };
     if let Some(why) = by_suite(&base.benchmark, &head.benchmark) {
         return Some(format!("{ALTERNATING}{why}"));

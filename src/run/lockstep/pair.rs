@@ -13,7 +13,11 @@ use crate::supervise::Report;
 ///
 /// One that fails does not end the other at once but when it next waits for a turn: it may be about to fail in its own
 /// way (a module that neither side finds, a machine that neither can run on), and that is its outcome then.
-pub fn steer(processes: &mut [RunningProcess], token: &mut TurnToken, now: Instant) -> std::io::Result<()> {
+pub(crate) fn steer(
+    processes: &mut [RunningProcess],
+    token: &mut TurnToken,
+    now: Instant,
+) -> std::io::Result<()> {
     for (side, process) in processes.iter_mut().enumerate() {
         for sign in process.signs() {
             let aborted = match sign {
@@ -57,7 +61,7 @@ pub fn steer(processes: &mut [RunningProcess], token: &mut TurnToken, now: Insta
 }
 
 /// Why an end that looks good is none: the turns were not had to their end.
-pub fn blame(process: &RunningProcess, token: &TurnToken, side: usize) -> Option<StopReason> {
+pub(crate) fn blame(process: &RunningProcess, token: &TurnToken, side: usize) -> Option<StopReason> {
     let ended_well = matches!(process.end(), Some(Report::Ended { end: ProcessEnd::Exit(0), .. }));
     if token.is_finished() || !ended_well || process.said_why() {
         return None;

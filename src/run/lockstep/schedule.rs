@@ -21,9 +21,9 @@ use std::time::Instant;
 use crate::suite::Benchmark;
 
 /// Blocks that a side's iterations are cut into at most. Even, for the sake of drift.
-pub const MOST_BLOCKS: u32 = 6;
+pub(crate) const MOST_BLOCKS: u32 = 6;
 /// What a block lasts at least, unless a side has no more to do.
-pub const LEAST_SECONDS: f64 = 0.010;
+pub(crate) const LEAST_SECONDS: f64 = 0.010;
 
 /// How a pair of processes takes turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,7 +69,7 @@ pub enum TurnFault {
 
 /// What is to be done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextTurn {
+pub(crate) enum NextTurn {
     Wait,
     Give {
         side: usize,
@@ -80,7 +80,7 @@ pub enum NextTurn {
 }
 
 /// The token that goes to and fro.
-pub struct TurnToken {
+pub(crate) struct TurnToken {
     turns: Turns,
     /// Pairs that were begun.
     pairs: u32,
@@ -101,14 +101,14 @@ struct Half {
 }
 
 impl TurnToken {
-    pub fn new(turns: Turns) -> Self {
+    pub(crate) fn new(turns: Turns) -> Self {
         let left = turns.iterations.max(1);
         let turns = Turns { first: turns.first.min(1), ..turns };
         Self { turns, pairs: 0, left, sides: Default::default(), holder: None, second: None, finished: false }
     }
 
     /// A side is ready, or gives its turn back.
-    pub fn on_yield(&mut self, side: usize, now: Instant) -> Result<(), TurnFault> {
+    pub(crate) fn on_yield(&mut self, side: usize, now: Instant) -> Result<(), TurnFault> {
         let half = &mut self.sides[side];
         if self.finished || half.waiting {
             return Err(TurnFault::NotItsTurn);
@@ -124,7 +124,7 @@ impl TurnToken {
         Ok(())
     }
 
-    pub fn next(&mut self, now: Instant) -> NextTurn {
+    pub(crate) fn next(&mut self, now: Instant) -> NextTurn {
         if self.finished || self.holder.is_some() || self.sides.iter().any(|half| !half.waiting) {
             return NextTurn::Wait;
         }
@@ -150,21 +150,21 @@ impl TurnToken {
     }
 
     /// True where it is ready and the other is not, or has the turn.
-    pub fn is_waiting(&self, side: usize) -> bool {
+    pub(crate) fn is_waiting(&self, side: usize) -> bool {
         self.sides[side].waiting
     }
 
     /// True once it has had a turn.
-    pub fn has_begun(&self, side: usize) -> bool {
+    pub(crate) fn has_begun(&self, side: usize) -> bool {
         self.sides[side].has_begun
     }
 
     /// True once both have had all their turns.
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.finished
     }
 
-    pub fn into_blocks(self) -> [Vec<Block>; 2] {
+    pub(crate) fn into_blocks(self) -> [Vec<Block>; 2] {
         self.sides.map(|half| half.blocks)
     }
 

@@ -15,7 +15,7 @@ use crate::run::lockstep::eligible::{wants_lockstep, why_alternating};
 use crate::suite::plan::RoundsPlan;
 
 /// A comparison under way.
-pub struct RoundDriver<'a> {
+pub(super) struct RoundDriver<'a> {
     plan: &'a RoundsPlan,
     launcher: Launcher<'a>,
     probe: Option<&'a mut dyn ConditionsProbe>,
@@ -30,7 +30,7 @@ pub struct RoundDriver<'a> {
 }
 
 impl<'a> RoundDriver<'a> {
-    pub fn new(
+    pub(super) fn new(
         plan: &'a RoundsPlan,
         launcher: Launcher<'a>,
         probe: Option<&'a mut dyn ConditionsProbe>,
@@ -42,7 +42,7 @@ impl<'a> RoundDriver<'a> {
         Self { plan, launcher, probe, arms, states, passes: 0, since: Instant::now(), ended: None }
     }
 
-    pub fn carry_out(mut self, policy: &mut dyn StoppingPolicy) -> Result<Vec<Finished>> {
+    pub(super) fn carry_out(mut self, policy: &mut dyn StoppingPolicy) -> Result<Vec<Finished>> {
         let (pairs, comparable) = (self.plan.pairs.len(), self.plan.comparable());
         self.launcher.observer.on(&Progress::RoundsPlanned { cases: pairs, comparable });
         self.build()?;

@@ -6,7 +6,7 @@ use crate::suite::plan::{CasePair, RoundsPlan};
 
 /// What a pair has to do with the others of its round.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GroupMember {
+pub(super) struct GroupMember {
     pub pair: usize,
     /// Whole rounds before this one.
     pub round: u32,
@@ -17,7 +17,7 @@ pub struct GroupMember {
 /// Puts the pairs together that share their processes: points of one benchmark in the same round, as far as the same sides
 /// of them take part. Base and head are then asked for the same points. The others stay alone. Each group stands where
 /// its first pair stood.
-pub fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<GroupMember>> {
+pub(super) fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<GroupMember>> {
     let mut groups: Vec<Vec<GroupMember>> = Vec::new();
     for member in members {
         let pair = &plan.pairs[member.pair];
@@ -42,7 +42,7 @@ pub fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<GroupMembe
 /// Where processes are shared, the coin is tossed for the benchmark, not for each of its points, and knows whether any of
 /// them has a control, not which of them still go on: whatever is decided or resumed meanwhile, the order is the same.
 /// A shared control measures all that base measures, also what has no control, so that the two are alike.
-pub fn starts(plan: &RoundsPlan, group: &[GroupMember]) -> Vec<ProcessStart> {
+pub(super) fn starts(plan: &RoundsPlan, group: &[GroupMember]) -> Vec<ProcessStart> {
     let first = &plan.pairs[group[0].pair];
     let round = group[0].round;
     let arms: Vec<usize> = if is_shared(first) {

@@ -24,7 +24,7 @@ struct Partner<'a> {
 impl RoundRun<'_, '_> {
     /// Base against head, and, where there is a control, control against head, before or after it as the coin says: it
     /// comes before where the coin puts it first, and in every other round where the coin puts it between the two.
-    pub fn in_turns(&mut self) -> Result<()> {
+    pub(super) fn in_turns(&mut self) -> Result<()> {
         let round = self.round;
         let place = |arm: usize| round.starts.iter().position(|start| start.arm == arm);
         let (Some(base), Some(head)) = (place(0), place(1)) else { return Ok(()) };

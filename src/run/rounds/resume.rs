@@ -11,7 +11,7 @@ use crate::suite::plan::{CasePair, PlannedCase, RoundsPlan, RunOrder};
 /// knows the match key.
 ///
 /// Errors: another suite file, other cases or settings, other commits, another coin or rule.
-pub fn checked(
+pub(super) fn checked(
     plan: &RoundsPlan,
     headers: Vec<RunRecord>,
     records: Vec<RunRecord>,
@@ -109,7 +109,7 @@ fn refused(record: &RunRecord, what: String) -> Fault {
 }
 
 /// Where a pair stands by its records. `next`: by arm, how many cases the pairs before it have there.
-pub fn state_of(pair: &CasePair, next: &mut [usize], arms: &[ArmRecorder]) -> PairState {
+pub(super) fn state_of(pair: &CasePair, next: &mut [usize], arms: &[ArmRecorder]) -> PairState {
     let mut state = PairState { open: pair.is_comparable(), ..PairState::default() };
     let mut rounds = [0; 2];
     for case in &pair.cases {

@@ -13,7 +13,7 @@ use crate::run::shared_process::split_by_case;
 use crate::suite::plan::{PlannedCase, PlannedProcess, RoundsPlan};
 
 /// What one round is to be.
-pub struct Round<'a> {
+pub(super) struct Round<'a> {
     pub plan: &'a RoundsPlan,
     pub round: u32,
     /// The processes, who goes first first.
@@ -23,7 +23,7 @@ pub struct Round<'a> {
 }
 
 /// One process of a round.
-pub struct ProcessStart {
+pub(super) struct ProcessStart {
     pub arm: usize,
     /// What it measures; more than one point where they share it. Never empty.
     pub points: Vec<Point>,
@@ -31,7 +31,7 @@ pub struct ProcessStart {
 
 /// One case that a process measures.
 #[derive(Clone, Copy)]
-pub struct Point {
+pub(super) struct Point {
     /// Index of the pair in the plan, and of the case in the pair.
     pub pair: usize,
     pub case: usize,
@@ -42,7 +42,7 @@ pub struct Point {
 }
 
 /// What came of a round.
-pub struct RoundResult {
+pub(super) struct RoundResult {
     /// All that took part, or fewer where it was cut short.
     pub processes: Vec<CaseProcess>,
     /// Wall seconds, with whatever was needed to start and end the processes.
@@ -52,7 +52,7 @@ pub struct RoundResult {
 }
 
 /// What one case has of a process that ended by itself, or was ended for what it did.
-pub struct CaseProcess {
+pub(super) struct CaseProcess {
     pub pair: usize,
     /// Index into [`crate::suite::plan::CasePair::cases`].
     pub case: usize,
@@ -61,13 +61,13 @@ pub struct CaseProcess {
 }
 
 /// Where the progress of a round stands: processes done, and in all.
-pub struct Counter {
+pub(super) struct Counter {
     pub done: usize,
     pub total: usize,
 }
 
 /// A round under way.
-pub struct RoundRun<'s, 'h> {
+pub(super) struct RoundRun<'s, 'h> {
     pub launcher: &'s mut Launcher<'h>,
     pub probe: Option<&'s mut (dyn ConditionsProbe + 's)>,
     pub arms: &'s [ArmRecorder],
@@ -77,7 +77,7 @@ pub struct RoundRun<'s, 'h> {
 }
 
 /// How a process was run, for all the cases that it measured.
-pub struct ProcessRun {
+pub(super) struct ProcessRun {
     pub started: SystemTime,
     pub slot: u8,
     pub lockstep: bool,
@@ -87,7 +87,7 @@ pub struct ProcessRun {
 
 /// Gives each case of a round its process. All of them run, also after one that failed: whether the other side works is
 /// what the reader asks next.
-pub fn carry_out<'s>(
+pub(super) fn carry_out<'s>(
     launcher: &'s mut Launcher<'_>,
     probe: Option<&'s mut (dyn ConditionsProbe + 's)>,
     arms: &'s [ArmRecorder],
@@ -119,7 +119,7 @@ impl<'s> RoundRun<'s, '_> {
     }
 
     /// One process, with nothing of ours beside it.
-    pub fn alone(&mut self, start: &ProcessStart, slot: u8) -> Result<()> {
+    pub(super) fn alone(&mut self, start: &ProcessStart, slot: u8) -> Result<()> {
         self.tell_start(start);
         let started = SystemTime::now();
         if let Some(probe) = &mut self.probe {
@@ -142,7 +142,7 @@ impl<'s> RoundRun<'s, '_> {
         Ok(())
     }
 
-    pub fn planned(&self, point: &Point) -> &'s PlannedCase {
+    pub(super) fn planned(&self, point: &Point) -> &'s PlannedCase {
         let round: &'s Round<'s> = self.round;
         &round.plan.pairs[point.pair].cases[point.case]
     }
@@ -156,14 +156,14 @@ impl<'s> RoundRun<'s, '_> {
     }
 
     /// An interrupt or a deadline: nothing of the round counts.
-    pub fn stops(&mut self, execution: &Execution) -> bool {
+    pub(super) fn stops(&mut self, execution: &Execution) -> bool {
         let cut_short = execution.cut_short();
         self.taken.cut_short = cut_short.or(self.taken.cut_short);
         cut_short.is_some()
     }
 
     /// Gives each case of a process what is its own.
-    pub fn keep(&mut self, start: &ProcessStart, execution: Execution, ran: ProcessRun) {
+    pub(super) fn keep(&mut self, start: &ProcessStart, execution: Execution, ran: ProcessRun) {
         let parts = match start.points.len() {
             1 => vec![execution],
             points => split_by_case(&execution, points),
@@ -182,21 +182,21 @@ impl<'s> RoundRun<'s, '_> {
         }
     }
 
-    pub fn tell_start(&mut self, start: &ProcessStart) {
+    pub(super) fn tell_start(&mut self, start: &ProcessStart) {
         let (plan, point) = (self.round.plan, &start.points[0]);
         let (id, side) = (&plan.pairs[point.pair].cases[point.case].id, self.arms[start.arm].side);
         let (process, done, total) = (point.process, self.counter.done, self.counter.total);
         self.launcher.observer.on(&Progress::ProcessStarted { id, side, process, of: 0, done, total });
     }
 
-    pub fn tell_end(&mut self, execution: &Execution) {
+    pub(super) fn tell_end(&mut self, execution: &Execution) {
         self.counter.done += 1;
         let (seconds, done, total) = (execution.seconds, self.counter.done, self.counter.total);
         self.launcher.observer.on(&Progress::ProcessEnded { seconds, done, total });
     }
 
     /// Writes down what a process printed; a shared one bears the name of its benchmark.
-    pub fn log(&self, start: &ProcessStart, execution: &Execution, mark: &str) -> Result<()> {
+    pub(super) fn log(&self, start: &ProcessStart, execution: &Execution, mark: &str) -> Result<()> {
         let point = &start.points[0];
         let id = &self.planned(point).id;
         let name = match start.points.len() {

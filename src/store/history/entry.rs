@@ -15,7 +15,7 @@ use crate::store::address::is_branch;
 pub const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";
 
 /// Bytes of an entry's JSON: no more is written, and no more is unpacked, whatever a file claims to be.
-pub const MOST: usize = 64 << 20;
+pub(super) const MOST: usize = 64 << 20;
 
 /// One run. A history holds a file for each and never changes one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
