@@ -35,9 +35,10 @@ const ASCII: Glyphs = Glyphs { dot: 'o', screen: '*', disturbed: 'x', zero: '-',
 
 pub fn differences_title(trace: &DecisionTrace, style: Style) -> String {
     let ink = if style.unicode { UNICODE } else { ASCII };
-    let disturbed = match trace.rounds.disturbed.contains(&true) {
-        true => format!(", {} busy or throttled", ink.disturbed),
-        false => String::new(),
+    let disturbed = if trace.rounds.disturbed.contains(&true) {
+        format!(", {} busy or throttled", ink.disturbed)
+    } else {
+        String::new()
     };
     format!("Change in each round, worse is up ({} screen, {} later{disturbed})", ink.screen, ink.dot)
 }
@@ -55,11 +56,9 @@ pub fn differences(trace: &DecisionTrace, style: Style) -> Vec<String> {
     canvas.line(at(-trace.min_effect), ink.dotted, &slowdown(trace, -trace.min_effect), "least effect");
     canvas.line(at(0.0), ink.zero, "0 %", "no change");
     for (round, difference) in trace.rounds.differences.iter().enumerate() {
-        let dot = match round < trace.limits.screen_rounds {
-            _ if trace.rounds.disturbed[round] => ink.disturbed,
-            true => ink.screen,
-            false => ink.dot,
-        };
+        let of_screen = round < trace.limits.screen_rounds;
+        let calm = if of_screen { ink.screen } else { ink.dot };
+        let dot = if trace.rounds.disturbed[round] { ink.disturbed } else { calm };
         canvas.dot(round, at(*difference), dot);
     }
     canvas.finish()

@@ -20,8 +20,5 @@ pub fn evidence_span(values: impl Iterator<Item = f64>, needed: f64) -> (f64, f6
 
 /// `value` as a share of the way from `from` to `to`, within 0 and 1.
 pub fn share(value: f64, from: f64, to: f64) -> f64 {
-    match to > from {
-        true => ((value - from) / (to - from)).clamp(0.0, 1.0),
-        false => 0.5,
-    }
+    if to > from { ((value - from) / (to - from)).clamp(0.0, 1.0) } else { 0.5 }
 }

@@ -32,9 +32,10 @@ impl Towards {
 
 /// The side to which the row leans, and log10 of the e-value that it needs.
 pub fn side_of(trace: &DecisionTrace) -> (Towards, f64) {
-    match trace.result.mean < 0.0 {
-        true => (Towards::Better, trace.log10_improved()),
-        false => (Towards::Worse, trace.log10_red()),
+    if trace.result.mean < 0.0 {
+        (Towards::Better, trace.log10_improved())
+    } else {
+        (Towards::Worse, trace.log10_red())
     }
 }
 
@@ -123,9 +124,10 @@ fn how(explained: &Explained, trace: &DecisionTrace) -> String {
     };
     let tossed: Vec<bool> = trace.measured_rounds.iter().filter_map(|turn| turn.base_first).collect();
     let first = tossed.iter().filter(|base| **base).count();
-    let coin = match tossed.is_empty() {
-        true => String::new(),
-        false => format!("; the coin (seed {}) let base go first in {first} of them", method.seed),
+    let coin = if tossed.is_empty() {
+        String::new()
+    } else {
+        format!("; the coin (seed {}) let base go first in {first} of them", method.seed)
     };
     format!("{rounds}, each a fresh process of either side, {way}{coin}")
 }

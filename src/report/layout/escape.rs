@@ -58,17 +58,16 @@ pub fn markdown(text: &str) -> String {
     let text = text.trim_matches(' ');
     let parts: Vec<&str> = text.split('`').collect();
     let paired = parts.len() % 2 == 1 && parts.iter().skip(1).step_by(2).all(|part| !part.trim().is_empty());
-    match paired {
-        true => {
-            let part = |(index, part): (usize, &&str)| match index % 2 {
-                0 if index == 0 => plain(part, list_marker(part)),
-                0 => plain(part, None),
-                // Two spans of backticks that touch would be read as one.
-                _ => code_element(part),
-            };
-            parts.iter().enumerate().map(part).collect()
-        }
-        false => plain(text, list_marker(text)),
+    if paired {
+        let part = |(index, part): (usize, &&str)| match index % 2 {
+            0 if index == 0 => plain(part, list_marker(part)),
+            0 => plain(part, None),
+            // Two spans of backticks that touch would be read as one.
+            _ => code_element(part),
+        };
+        parts.iter().enumerate().map(part).collect()
+    } else {
+        plain(text, list_marker(text))
     }
 }
 
@@ -92,9 +91,10 @@ fn plain(text: &str, also: Option<usize>) -> String {
         if c == '.' && ends_in_www(before) {
             out.push_str(BREAK);
         }
-        match also == Some(index) {
-            true => numeric(&mut out, c),
-            false => entity(&mut out, c),
+        if also == Some(index) {
+            numeric(&mut out, c);
+        } else {
+            entity(&mut out, c);
         }
         let breaks = match c {
             '@' | '#' => true,
@@ -123,18 +123,20 @@ fn starts_shortcode(text: &str) -> bool {
 /// in backticks, all others in [`code_element`], which holds backticks and, within a table, pipes.
 pub fn markdown_code(text: &str) -> String {
     let usual = |c: char| c.is_ascii_alphanumeric() || " -_./=,:;()[]+%…".contains(c);
-    match !text.is_empty() && text.trim() == text && text.chars().all(usual) {
-        true => format!("`{text}`"),
-        false => code_element(text),
+    if !text.is_empty() && text.trim() == text && text.chars().all(usual) {
+        format!("`{text}`")
+    } else {
+        code_element(text)
     }
 }
 
 /// [`markdown_code`] for a narrow column: a name that could not be broken for long has places where it may be, which are
 /// no part of a copied text.
 pub fn markdown_code_folding(text: &str) -> String {
-    match text.split(' ').any(|word| word.chars().count() > LONGEST_WORD) {
-        true => code_in_html(text, true),
-        false => markdown_code(text),
+    if text.split(' ').any(|word| word.chars().count() > LONGEST_WORD) {
+        code_in_html(text, true)
+    } else {
+        markdown_code(text)
     }
 }
 
@@ -170,9 +172,10 @@ fn code_in_html(text: &str, folding: bool) -> String {
 
 /// Letters, digits and harmless punctuation as they are; all other ASCII as a numeric entity.
 fn entity(out: &mut String, c: char) {
-    match c.is_ascii_alphanumeric() || !c.is_ascii() || " -./=,:;()%+'?".contains(c) {
-        true => out.push(c),
-        false => numeric(out, c),
+    if c.is_ascii_alphanumeric() || !c.is_ascii() || " -./=,:;()%+'?".contains(c) {
+        out.push(c);
+    } else {
+        numeric(out, c);
     }
 }
 
@@ -210,10 +213,7 @@ pub fn xml(text: &str) -> String {
 /// apostrophe in front; numbers never pass through here. The exact text stands in the JSON document.
 pub fn csv(text: &str) -> String {
     let text = visible(text);
-    match text.starts_with(['=', '+', '-', '@']) {
-        true => format!("'{text}"),
-        false => text.into_owned(),
-    }
+    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.into_owned() }
 }
 
 #[cfg(test)]
@@ -315,9 +315,10 @@ mod tests {
                 prop_assert!(!inner.chars().any(is_invisible), "{inner:?}");
                 prop_assert!(!cut.contains("://") && !cut.to_lowercase().contains("www."), "{cut}");
                 let (read, shown) = (decoded(&inner).replace('\u{200b}', ""), visible(&text));
-                match whole {
-                    true => prop_assert_eq!(read, shown),
-                    false => prop_assert_eq!(read.replace('`', ""), shown.trim_matches(' ').replace('`', "")),
+                if whole {
+                    prop_assert_eq!(read, shown)
+                } else {
+                    prop_assert_eq!(read.replace('`', ""), shown.trim_matches(' ').replace('`', ""))
                 }
             }
         }

@@ -17,10 +17,7 @@ impl CaseNames {
 
     pub fn of(&self, case: &CaseId) -> String {
         let name = case.to_string();
-        match self.0.contains(&name) {
-            true => format!("{name} (timed by {})", timing_word(case.timing)),
-            false => name,
-        }
+        if self.0.contains(&name) { format!("{name} (timed by {})", timing_word(case.timing)) } else { name }
     }
 }
 

@@ -121,9 +121,10 @@ pub fn centres(row: &Row) -> [Option<String>; 2] {
 /// Two values for side-by-side reading: in one unit, unless they are a thousandfold apart.
 pub fn pair(base: f64, head: f64, unit: &str) -> (String, String) {
     let ratio = (head / base).abs();
-    match ratio.is_finite() && (1e-3..=1e3).contains(&ratio) {
-        true => (in_scale_of(base, base, unit), in_scale_of(head, base, unit)),
-        false => (value(base, unit), value(head, unit)),
+    if ratio.is_finite() && (1e-3..=1e3).contains(&ratio) {
+        (in_scale_of(base, base, unit), in_scale_of(head, base, unit))
+    } else {
+        (value(base, unit), value(head, unit))
     }
 }
 
@@ -135,16 +136,13 @@ fn in_scale_of(value: f64, model: f64, unit: &str) -> String {
     let Some((scales, size)) = scales_of(unit) else {
         return format!("{} {unit}", figure(value)).trim_end().to_owned();
     };
-    let (name, scale) = match model == 0.0 || !model.is_finite() {
-        true => (unit, size),
-        // The largest scale in which the figure is at least 1; below all of them, the smallest.
-        false => scales
-            .iter()
-            .rev()
-            .find(|(_, scale)| (model * size / scale).abs() >= 1.0)
-            .or(scales.first())
-            .map_or((unit, size), |(name, scale)| (name.as_str(), *scale)),
+    let has_scale = model != 0.0 && model.is_finite();
+    // The largest scale in which the figure is at least 1; below all of them, the smallest.
+    let readable = || {
+        let fitting = scales.iter().rev().find(|(_, scale)| (model * size / scale).abs() >= 1.0);
+        fitting.or(scales.first()).map(|(name, scale)| (name.as_str(), *scale))
     };
+    let (name, scale) = has_scale.then(readable).flatten().unwrap_or((unit, size));
     match name {
         "B" => format!("{} {name}", figure(value * size / scale)),
         _ => format!("{} {name}", digits(value * size / scale)),
@@ -153,10 +151,7 @@ fn in_scale_of(value: f64, model: f64, unit: &str) -> String {
 
 /// As [`digits`], but whole numbers below a million stay whole: counts, bytes.
 pub fn figure(value: f64) -> String {
-    match value.fract() == 0.0 && value.abs() < 1e6 {
-        true => format!("{value:.0}"),
-        false => digits(value),
-    }
+    if value.fract() == 0.0 && value.abs() < 1e6 { format!("{value:.0}") } else { digits(value) }
 }
 
 /// A number in four significant digits.

@@ -29,10 +29,7 @@ impl Style {
     }
 
     fn text(self, text: &str) -> String {
-        match self.unicode {
-            true => visible(text).into_owned(),
-            false => ascii(text),
-        }
+        if self.unicode { visible(text).into_owned() } else { ascii(text) }
     }
 }
 
@@ -110,9 +107,10 @@ impl<'a, W: io::Write + ?Sized> TerminalLayout<'a, W> {
     pub fn heading(&mut self, text: &str, emphasis: Emphasis) -> io::Result<()> {
         self.blank()?;
         for line in fold(&self.style.text(text), self.style.columns()) {
-            match self.style.color {
-                true => writeln!(self.out, "\x1b[{}m{line}\x1b[0m", emphasis.code())?,
-                false => writeln!(self.out, "{line}")?,
+            if self.style.color {
+                writeln!(self.out, "\x1b[{}m{line}\x1b[0m", emphasis.code())?;
+            } else {
+                writeln!(self.out, "{line}")?;
             }
         }
         Ok(())

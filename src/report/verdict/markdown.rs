@@ -25,10 +25,7 @@ pub const PAGE: usize = 65_000;
 
 /// Writes the report. `all`: no table is cut.
 pub fn render(view: &VerdictView, all: bool, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
-    let page = match all {
-        true => text(view, usize::MAX),
-        false => fitting(view),
-    };
+    let page = if all { text(view, usize::MAX) } else { fitting(view) };
     out.write_all(page.as_bytes())
 }
 
@@ -191,9 +188,10 @@ impl Notes {
                 }
             })
         };
-        let next_of_all = match same_next && !first.row.next.is_empty() {
-            true => format!("{}\n", next(&first.row.next, pen)),
-            false => String::new(),
+        let next_of_all = if same_next && !first.row.next.is_empty() {
+            format!("{}\n", next(&first.row.next, pen))
+        } else {
+            String::new()
         };
         Self { items: together(said).into_iter().filter_map(item).collect(), together: next_of_all }
     }

@@ -74,9 +74,10 @@ pub fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
 pub fn checks(rounds: &RoundsMethod) -> Vec<String> {
     let sticks = match (rounds.serial_correlation, rounds.serial_correlation_error) {
         (Some(correlation), Some(error)) => {
-            let clear = match (SerialCorrelation { correlation, error }).is_clear() {
-                true => "clearly above 0.15: something sticks to a side from process to process, and no red is believed",
-                false => "not clearly above 0.15, so no red is doubted for it",
+            let clear = if (SerialCorrelation { correlation, error }).is_clear() {
+                "clearly above 0.15: something sticks to a side from process to process, and no red is believed"
+            } else {
+                "not clearly above 0.15, so no red is doubted for it"
             };
             format!(
                 "how one round's difference goes with the next one's: correlation {correlation:.2}, standard error \

@@ -102,9 +102,10 @@ impl<'a> VerdictView<'a> {
             text += &format!(" ({})", notes.join(", "));
         }
         let cases = count(side.cases as usize, "case");
-        let measured = match side.measured == side.cases {
-            true => format!("{cases} measured"),
-            false => format!("{} of {cases} measured", side.measured),
+        let measured = if side.measured == side.cases {
+            format!("{cases} measured")
+        } else {
+            format!("{} of {cases} measured", side.measured)
         };
         let machine = if side.machine.is_empty() { "" } else { " on " };
         format!("{text}: {measured}{machine}{}", side.machine)
