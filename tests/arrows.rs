@@ -473,7 +473,7 @@ fn public_types(code: &str) -> Vec<String> {
 }
 
 /// Files that still match on a bool.
-const STILL_MATCH_ON_A_BOOL: [&str; 63] = [
+const STILL_MATCH_ON_A_BOOL: [&str; 50] = [
     "app/init/jobs.rs",
     "cli/artifact.rs",
     "cli/artifact/check.rs",
@@ -513,25 +513,12 @@ const STILL_MATCH_ON_A_BOOL: [&str; 63] = [
     "guard/audit.rs",
     "guard/decide.rs",
     "guard/log.rs",
-    "report/calibration.rs",
-    "report/explain/picture.rs",
-    "report/explain/plot.rs",
-    "report/explain/steps.rs",
-    "report/explain/words.rs",
     "report/github/annotations.rs",
     "report/github/budget.rs",
     "report/github/comment.rs",
     "report/github/details.rs",
     "report/github/machine.rs",
     "report/github/reproduce.rs",
-    "report/layout/escape.rs",
-    "report/layout/names.rs",
-    "report/layout/number.rs",
-    "report/layout/terminal.rs",
-    "report/verdict/markdown.rs",
-    "report/verdict/method.rs",
-    "report/verdict/terminal.rs",
-    "report/verdict/view.rs",
     "stats/order.rs",
     "stats/prior.rs",
     "stats/seq_e/bets.rs",

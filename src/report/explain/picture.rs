@@ -33,7 +33,7 @@ const UNICODE: Glyphs =
     Glyphs { dot: '●', screen: '◆', disturbed: '○', zero: '─', dashed: '╌', dotted: '┈' };
 const ASCII: Glyphs = Glyphs { dot: 'o', screen: '*', disturbed: 'x', zero: '-', dashed: '=', dotted: '.' };
 
-pub fn differences_title(trace: &DecisionTrace, style: Style) -> String {
+pub(super) fn differences_title(trace: &DecisionTrace, style: Style) -> String {
     let ink = if style.unicode { UNICODE } else { ASCII };
     let disturbed = if trace.rounds.disturbed.contains(&true) {
         format!(", {} busy or throttled", ink.disturbed)
@@ -44,7 +44,7 @@ pub fn differences_title(trace: &DecisionTrace, style: Style) -> String {
 }
 
 /// Each round's difference as a dot between the lines of zero, least effect and target.
-pub fn differences(trace: &DecisionTrace, style: Style) -> Vec<String> {
+pub(super) fn differences(trace: &DecisionTrace, style: Style) -> Vec<String> {
     let ink = if style.unicode { UNICODE } else { ASCII };
     let reach = reach(trace);
     let rounds = trace.rounds.differences.len();
@@ -65,7 +65,7 @@ pub fn differences(trace: &DecisionTrace, style: Style) -> Vec<String> {
 }
 
 /// `None` where the screen decided: there is no evidence to draw.
-pub fn evidence_title(trace: &DecisionTrace) -> Option<String> {
+pub(super) fn evidence_title(trace: &DecisionTrace) -> Option<String> {
     let (side, _) = side_of(trace);
     let fresh = trace.steps.iter().any(|step| step.rounds > trace.limits.screen_rounds);
     fresh.then(|| {
@@ -74,7 +74,7 @@ pub fn evidence_title(trace: &DecisionTrace) -> Option<String> {
 }
 
 /// log10 of the e-value over the rounds, against what is needed.
-pub fn evidence(trace: &DecisionTrace, style: Style) -> Vec<String> {
+pub(super) fn evidence(trace: &DecisionTrace, style: Style) -> Vec<String> {
     let ink = if style.unicode { UNICODE } else { ASCII };
     let (side, needed) = side_of(trace);
     let steps = || trace.steps.iter().filter(|step| step.rounds > trace.limits.screen_rounds);

@@ -9,7 +9,7 @@ use crate::model::text::{count, percent};
 use crate::report::layout::number;
 
 /// The steps to the verdict, in order.
-pub fn trace(explained: &Explained) -> Vec<String> {
+pub(super) fn trace(explained: &Explained) -> Vec<String> {
     match explained.trace {
         Some(trace) => by_rounds(explained, trace),
         None => without_rounds(explained),

@@ -14,7 +14,7 @@ fn is_invisible(c: char) -> bool {
 
 /// One line of text in which every character can be seen: line breaks and tabs become a space, other
 /// control, bidirectional and zero-width characters their code (`\u{1b}`).
-pub fn visible(text: &str) -> Cow<'_, str> {
+pub(in crate::report) fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_invisible) {
         return Cow::Borrowed(text);
     }
@@ -30,7 +30,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// [`visible`] text in ASCII: our own signs by their usual substitutes, all else by its code.
-pub fn ascii(text: &str) -> String {
+pub(in crate::report) fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in visible(text).chars() {
         match c {
@@ -53,7 +53,7 @@ pub fn ascii(text: &str) -> String {
 /// read as markup becomes a numeric entity; a zero-width space keeps the host from turning `@name`, `#12`,
 /// `GH-12`, `:smile:` and addresses into mentions, links and pictures, which it seeks in the rendered text, where an
 /// entity alone would not help. It may stand at the start of a line.
-pub fn markdown(text: &str) -> String {
+pub(in crate::report) fn markdown(text: &str) -> String {
     let text = visible(text);
     let text = text.trim_matches(' ');
     let parts: Vec<&str> = text.split('`').collect();
@@ -121,7 +121,7 @@ fn starts_shortcode(text: &str) -> bool {
 
 /// A name for Markdown, as inline code: hosts seek no mentions in code, and a copied name stays exact. Usual names stand
 /// in backticks, all others in [`code_element`], which holds backticks and, within a table, pipes.
-pub fn markdown_code(text: &str) -> String {
+pub(in crate::report) fn markdown_code(text: &str) -> String {
     let usual = |c: char| c.is_ascii_alphanumeric() || " -_./=,:;()[]+%…".contains(c);
     if !text.is_empty() && text.trim() == text && text.chars().all(usual) {
         format!("`{text}`")
@@ -132,7 +132,7 @@ pub fn markdown_code(text: &str) -> String {
 
 /// [`markdown_code`] for a narrow column: a name that could not be broken for long has places where it may be, which are
 /// no part of a copied text.
-pub fn markdown_code_folding(text: &str) -> String {
+pub(in crate::report) fn markdown_code_folding(text: &str) -> String {
     if text.split(' ').any(|word| word.chars().count() > LONGEST_WORD) {
         code_in_html(text, true)
     } else {
@@ -186,7 +186,7 @@ fn numeric(out: &mut String, c: char) {
 
 /// A fenced block whose fence is longer than any run of backticks inside. Line breaks stay; other control
 /// characters are shown by their code.
-pub fn markdown_block(language: &str, text: &str) -> String {
+pub(in crate::report) fn markdown_block(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let lines: Vec<_> = text.lines().map(visible).collect();
@@ -194,7 +194,7 @@ pub fn markdown_block(language: &str, text: &str) -> String {
 }
 
 /// [`visible`] text within an element or a quoted attribute of XML.
-pub fn xml(text: &str) -> String {
+pub(in crate::report) fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in visible(text).chars() {
         match c {
@@ -211,7 +211,7 @@ pub fn xml(text: &str) -> String {
 
 /// A text cell for CSV. One that starts with a character by which a spreadsheet knows a formula gets an
 /// apostrophe in front; numbers never pass through here. The exact text stands in the JSON document.
-pub fn csv(text: &str) -> String {
+pub(in crate::report) fn csv(text: &str) -> String {
     let text = visible(text);
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.into_owned() }
 }

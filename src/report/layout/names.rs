@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::model::{CaseId, Timing};
 
 /// Names of cases, with the way of timing said only where two cases would otherwise read the same.
-pub struct CaseNames(BTreeSet<String>);
+pub(in crate::report) struct CaseNames(BTreeSet<String>);
 
 impl CaseNames {
     pub fn new<'c>(cases: impl Iterator<Item = &'c CaseId>) -> Self {
@@ -21,7 +21,7 @@ impl CaseNames {
     }
 }
 
-pub fn timing_word(timing: Timing) -> &'static str {
+pub(in crate::report) fn timing_word(timing: Timing) -> &'static str {
     match timing {
         Timing::Protocol => "protocol",
         Timing::Process => "process",

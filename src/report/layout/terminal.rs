@@ -35,7 +35,7 @@ impl Style {
 
 /// What a colour stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Emphasis {
+pub(in crate::report) enum Emphasis {
     Bad,
     Good,
     Doubt,
@@ -55,12 +55,12 @@ impl Emphasis {
 }
 
 /// Rows of cells; the first column is a name and takes the room that the others leave.
-pub struct Grid {
+pub(in crate::report) struct Grid {
     pub header: Vec<&'static str>,
     pub rows: Vec<GridRow>,
 }
 
-pub struct GridRow {
+pub(in crate::report) struct GridRow {
     pub cells: Vec<String>,
     /// Labelled lines below the row, over the whole width: `why`, `next`.
     pub notes: Vec<(&'static str, String)>,
@@ -73,7 +73,7 @@ const NAME_LINES: usize = 3;
 /// Least columns for a name.
 const NAME_WIDTH: usize = 16;
 
-pub struct TerminalLayout<'a, W: io::Write + ?Sized> {
+pub(in crate::report) struct TerminalLayout<'a, W: io::Write + ?Sized> {
     out: &'a mut W,
     style: Style,
 }

@@ -16,7 +16,7 @@ use crate::report::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLa
 const ROWS: usize = 50;
 
 /// Writes the report. `all`: every row is shown, also the unchanged ones.
-pub fn render(
+pub(in crate::report) fn render(
     view: &VerdictView,
     style: Style,
     all: bool,
