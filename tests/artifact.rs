@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use gbench_ci::cli::artifact::{ALL, Contents, FILE, FILES, RATIO, read_folder, read_hostile};
+use gbench_ci::app::untrusted::{ALL, Contents, FILE, FILES, RATIO, read_artifact, read_folder};
 use gbench_ci::compare::{Conclusion, VerdictPart, merge};
 use gbench_ci::model::{Exit, Result};
 use proptest::prelude::*;
@@ -32,7 +32,7 @@ fn files() -> Vec<Raw> {
 }
 
 fn read(files: &[Raw]) -> Result<Contents> {
-    read_hostile("gbench-h100", &archive(files))
+    read_artifact("gbench-h100", &archive(files))
 }
 
 /// Panics unless the archive is refused as a usage error, for this reason.
@@ -97,13 +97,13 @@ fn t3_an_archive_of_the_zip_crate_and_of_a_stream_is_read() {
         std::io::Write::write_all(&mut writer, text.as_bytes()).unwrap();
     }
     let bytes = writer.finish().unwrap().into_inner();
-    assert_eq!(read_hostile("a", &bytes).unwrap().parts.len(), 1);
+    assert_eq!(read_artifact("a", &bytes).unwrap().parts.len(), 1);
     // What streams, as GitHub's own uploader does, knows sizes only behind the data.
     let mut writer = zip::ZipWriter::new_stream(Vec::new());
     writer.start_file("reports/verdict.json", options).unwrap();
     std::io::Write::write_all(&mut writer, verdict.as_bytes()).unwrap();
     let bytes = writer.finish().unwrap().into_inner();
-    assert_eq!(read_hostile("a", &bytes).unwrap().parts.len(), 1);
+    assert_eq!(read_artifact("a", &bytes).unwrap().parts.len(), 1);
 }
 
 #[test]
@@ -260,15 +260,15 @@ fn t3_headers_that_lie_are_refused() {
 fn t3_an_archive_that_is_cut_or_prolonged_anywhere_is_refused() {
     let whole = archive(&files());
     for cut in (0..whole.len()).step_by(7).chain(whole.len() - 60..whole.len()) {
-        assert!(read_hostile("a", &whole[..cut]).is_err(), "cut at {cut}");
+        assert!(read_artifact("a", &whole[..cut]).is_err(), "cut at {cut}");
     }
-    refused(read_hostile("a", &[whole.clone(), b"x".to_vec()].concat()), "no zip archive");
-    refused(read_hostile("a", &[b"x".to_vec(), whole.clone()].concat()), "directory");
-    refused(read_hostile("a", b"PK"), "no zip archive");
+    refused(read_artifact("a", &[whole.clone(), b"x".to_vec()].concat()), "no zip archive");
+    refused(read_artifact("a", &[b"x".to_vec(), whole.clone()].concat()), "directory");
+    refused(read_artifact("a", b"PK"), "no zip archive");
     let mut zip64 = whole;
     let count = zip64.len() - 14;
     zip64[count..count + 4].fill(0xff);
-    refused(read_hostile("a", &zip64), "zip64");
+    refused(read_artifact("a", &zip64), "zip64");
 }
 
 #[test]
@@ -469,7 +469,7 @@ proptest! {
             bytes[at] = byte;
         }
         // Never a panic; and what is taken is what a good verdict says: the checksum stands before anything else.
-        if let Ok(contents) = read_hostile("gbench-h100", &bytes) {
+        if let Ok(contents) = read_artifact("gbench-h100", &bytes) {
             for part in &contents.parts {
                 prop_assert_eq!(&part.verdict, &good().verdict);
             }
@@ -486,14 +486,14 @@ proptest! {
         for (at, byte) in damage {
             bytes[start + at % directory] = byte;
         }
-        if let Ok(contents) = read_hostile("gbench-h100", &bytes) {
+        if let Ok(contents) = read_artifact("gbench-h100", &bytes) {
             prop_assert!(contents.parts.iter().all(|part| part.verdict == good().verdict));
         }
     }
 
     #[test]
     fn t3_any_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-        prop_assert!(read_hostile("a", &bytes).is_err());
+        prop_assert!(read_artifact("a", &bytes).is_err());
     }
 
     #[test]

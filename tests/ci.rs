@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use gbench_ci::model::{Job, SourceLine};
-use gbench_ci::store::{History, HistoryEntry, read_comparison};
+use gbench_ci::store::{HistoryBranch, HistoryEntry, read_comparison};
 
 use crate::support::cli::{Ran, ended};
 use crate::support::history::entry;
@@ -130,7 +130,8 @@ fn a_scheduled_run_goes_by_what_its_history_says_of_each_commit() {
     assert_eq!(checkout.job().base.commit, checkout.job().head);
 
     let append = |number: u32, commit: git2::Oid, conclusion: &str, shard: Option<&str>| {
-        let history = History::open(&"git:gbench-history".parse().unwrap(), &checkout.root(), None).unwrap();
+        let history =
+            HistoryBranch::open(&"git:gbench-history".parse().unwrap(), &checkout.root(), None).unwrap();
         let entry = HistoryEntry {
             commit: commit.to_string(),
             conclusion: Some(conclusion.into()),

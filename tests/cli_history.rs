@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gbench_ci::model::RunRecord;
-use gbench_ci::store::{History, HistoryEntry};
+use gbench_ci::store::{HistoryBranch, HistoryEntry};
 use serde_json::Value;
 
 use crate::support::cli::{Ran, command, ended, ran, write};
@@ -34,7 +34,7 @@ fn past(number: u32) -> HistoryEntry {
 }
 
 fn append(folder: &Path, entry: &HistoryEntry) {
-    let history = History::open(&"git:gbench-history".parse().unwrap(), folder, None).unwrap();
+    let history = HistoryBranch::open(&"git:gbench-history".parse().unwrap(), folder, None).unwrap();
     history.append(entry).unwrap();
 }
 
@@ -188,7 +188,7 @@ fn a_history_on_github_is_read_with_the_token_of_the_environment() {
     let token = fake.actions_token(&["contents"]);
     let client = rest::client(&fake.url(), "acme/kernels", Some(&token), rest::hasty());
     let address = "github:acme/kernels@gbench-history".parse().unwrap();
-    let history = History::open(&address, Path::new("."), Some(&client)).unwrap();
+    let history = HistoryBranch::open(&address, Path::new("."), Some(&client)).unwrap();
     for number in 1..=6 {
         history.append(&past(number)).unwrap();
     }

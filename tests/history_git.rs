@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use gbench_ci::model::{DirtyFacts, Exit, Outcome, Probe, RecordState};
-use gbench_ci::store::{Appended, History, HistoryEntry};
+use gbench_ci::store::{Appended, HistoryBranch, HistoryEntry};
 use git2::{ObjectType, Oid, Repository};
 
 use crate::support::git::{self, Sandbox};
@@ -13,8 +13,8 @@ use crate::support::history::{entry, recent};
 
 const BRANCH: &str = "gbench-history";
 
-fn open(folder: &Path, branch: &str) -> History<'static> {
-    History::open(&format!("git:{branch}").parse().unwrap(), folder, None).unwrap()
+fn open(folder: &Path, branch: &str) -> HistoryBranch<'static> {
+    HistoryBranch::open(&format!("git:{branch}").parse().unwrap(), folder, None).unwrap()
 }
 
 fn append(folder: &Path, entry: &HistoryEntry) -> Appended {
@@ -400,9 +400,9 @@ fn the_git_program_reads_the_branch_and_finds_nothing_wrong_with_it() {
 fn a_repository_that_is_not_there_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let address = "git:gbench-history".parse().unwrap();
-    let fault = History::open(&address, folder.path(), None).err().unwrap();
+    let fault = HistoryBranch::open(&address, folder.path(), None).err().unwrap();
     assert!(fault.what.contains("no git repository holds it"), "{fault}");
-    let fault = History::open(&"dir:x".parse().unwrap(), folder.path(), None).err().unwrap();
+    let fault = HistoryBranch::open(&"dir:x".parse().unwrap(), folder.path(), None).err().unwrap();
     assert!(fault.what.contains("this is a folder"), "{fault}");
 }
 

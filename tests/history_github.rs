@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gbench_ci::github::{Client, ClientLimits, Endpoint, Token, branch};
 use gbench_ci::model::{Exit, Fault, RecordState};
-use gbench_ci::store::{Address, Appended, History, HistoryEntry};
+use gbench_ci::store::{Address, Appended, HistoryBranch, HistoryEntry};
 use serde_json::json;
 
 use crate::support::fake_github::{FakeGithub, Fault as Injected, FaultKind};
@@ -70,9 +70,9 @@ impl Place {
     }
 }
 
-fn open<'c>(client: &'c Client, branch: &str) -> History<'c> {
+fn open<'c>(client: &'c Client, branch: &str) -> HistoryBranch<'c> {
     let address = Address::GitHub { slug: SLUG.parse().unwrap(), branch: branch.into() };
-    History::open(&address, std::path::Path::new("."), Some(client)).unwrap()
+    HistoryBranch::open(&address, std::path::Path::new("."), Some(client)).unwrap()
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_run_reads_back_as_it_was_written_and_stands_where_git_would_put_it() {
 
     // The same bytes, whoever writes them: a branch may be written from here today and through GitHub tomorrow.
     let sandbox = Sandbox::new();
-    let here = History::open(&format!("git:{BRANCH}").parse().unwrap(), &sandbox.root(), None).unwrap();
+    let here = HistoryBranch::open(&format!("git:{BRANCH}").parse().unwrap(), &sandbox.root(), None).unwrap();
     for number in [1, 2] {
         here.append(&entry(number)).unwrap();
     }

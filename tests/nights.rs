@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gbench_ci::model::Job;
-use gbench_ci::store::{History, HistoryEntry, latest_comparison};
+use gbench_ci::store::{HistoryBranch, HistoryEntry, latest_comparison};
 use git2::Oid;
 
 use crate::support::cli::{Ran, ended};
@@ -53,7 +53,7 @@ impl Laptop {
 }
 
 fn kept(root: &Path) -> Vec<HistoryEntry> {
-    recent(&History::open(&"git:gbench-history".parse().unwrap(), root, None).unwrap(), 99).0
+    recent(&HistoryBranch::open(&"git:gbench-history".parse().unwrap(), root, None).unwrap(), 99).0
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use gbench_ci::compare::Conclusion;
 use gbench_ci::github::{Client, ClientLimits, Endpoint, Token};
 use gbench_ci::model::{Exit, NoReference};
-use gbench_ci::store::{Address, History, HistoryEntry, Started};
+use gbench_ci::store::{Address, HistoryBranch, HistoryEntry, Started};
 use git2::{Oid, Signature};
 use std::ops::ControlFlow;
 
@@ -87,8 +87,8 @@ impl Nights {
     }
 }
 
-fn open(root: &std::path::Path) -> History<'static> {
-    History::open(&"git:gbench-history".parse().unwrap(), root, None).unwrap()
+fn open(root: &std::path::Path) -> HistoryBranch<'static> {
+    HistoryBranch::open(&"git:gbench-history".parse().unwrap(), root, None).unwrap()
 }
 
 /// Puts a tree of these files in the place of the history's.
@@ -250,7 +250,7 @@ fn n15_the_last_green_commit_is_found_behind_300_red_nights_at_a_handful_of_requ
         let limits = ClientLimits { requests: 400, ..ClientLimits::default() };
         let client = Client::new(&endpoint, &"acme/kernels".parse().unwrap(), Some(&token), limits).unwrap();
         let address = Address::GitHub { slug: "acme/kernels".parse().unwrap(), branch: branch.into() };
-        let history = History::open(&address, std::path::Path::new("."), Some(&client)).unwrap();
+        let history = HistoryBranch::open(&address, std::path::Path::new("."), Some(&client)).unwrap();
         let mut seen = Vec::new();
         let looked = history.series(Some("main"), label, |run| {
             seen.push(run.clone());

@@ -9,7 +9,7 @@ use super::paths::{current_folder, project_root, shown};
 use crate::compare::{History as Past, Policy, one_session};
 use crate::github::Client;
 use crate::model::{BaselineName, Exit, Fault, Result, RunRecord};
-use crate::store::{Address, History, HistoryEntry, Listed, Store, read_record};
+use crate::store::{Address, HistoryBranch, HistoryEntry, Listed, Store, read_record};
 use crate::suite::{RunOptions, Source, Suite};
 
 /// Runs that are looked through for the newest of a name.
@@ -175,8 +175,8 @@ impl Branch {
         &self.address
     }
 
-    fn history(&self) -> Result<History<'_>> {
-        History::open(&self.address, &self.folder, self.client.as_ref())
+    fn history(&self) -> Result<HistoryBranch<'_>> {
+        HistoryBranch::open(&self.address, &self.folder, self.client.as_ref())
     }
 
     /// Errors: the branch is not there, or was made for something else.
@@ -191,18 +191,18 @@ impl Branch {
         Ok(self.listed.get().map_or(&[], Vec::as_slice))
     }
 
-    /// Shows the newest [`History::RECENT`] runs one after the other, oldest first, and gives warnings of what is no run or was
-    /// left out. Errors: GitHub or the disk.
+    /// Shows the newest [`HistoryBranch::RECENT`] runs one after the other, oldest first, and gives warnings of what is no
+    /// run or was left out. Errors: GitHub or the disk.
     pub fn each(&self, mut show: impl FnMut(&Listed, HistoryEntry)) -> Result<Vec<String>> {
         let (history, listed) = (self.history()?, self.listed()?);
-        let left_out = listed.len().saturating_sub(History::RECENT);
+        let left_out = listed.len().saturating_sub(HistoryBranch::RECENT);
         let mut warnings = Vec::new();
         if left_out > 0 {
             let all = listed.len();
             warnings.push(format!(
                 "{} holds {all} runs; the newest {} are looked at",
                 self.address,
-                History::RECENT
+                HistoryBranch::RECENT
             ));
         }
         for listed in &listed[left_out..] {

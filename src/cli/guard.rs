@@ -1,17 +1,14 @@
 //! `gbench-ci guard`: the runner's hook that decides on the machine whether a job may run there.
 
 use std::io::Write;
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::terminal::write::wrote;
-use crate::app::measure::own_binary;
-use crate::github::{ApiError, Client, ClientLimits, Token, approval, commands};
-use crate::guard::audit::{RunnerUser, findings, line};
-use crate::guard::install::{Allowed, InstalledFiles, policy, script};
-use crate::guard::{GuardPolicy, GuardedJob, decide, log};
-use crate::model::{Exit, Fault, Result};
-use crate::store::write_atomically;
+use crate::app::runner_guard::{InstallationRequest, audit, hook, install, try_job};
+use crate::github::commands;
+use crate::guard::audit::AuditFinding;
+use crate::guard::install::Allowed;
+use crate::model::{Exit, Result};
 
 /// Decide on the machine which jobs may run there, before their first step
 ///
@@ -100,131 +97,34 @@ const EVENTS: [&str; 4] = ["pull_request", "merge_group", "schedule", "workflow_
 
 pub fn run(args: &GuardArgs, out: &mut impl Write) -> Result<Exit> {
     match &args.what {
-        What::Run(args) => hook(&args.policy, out),
-        What::Install(args) => install(args, out),
-        What::Check(args) => check(args, out),
+        What::Run(args) => run_hook(args, out),
+        What::Install(args) => run_install(args, out),
+        What::Check(args) => run_check(args, out),
     }
 }
 
-/// The hook itself. Whatever goes wrong is an error, and every error fails the job.
-fn hook(policy: &Path, out: &mut impl Write) -> Result<Exit> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let policy = GuardPolicy::read(policy)?;
-    let judged = judge(&policy, &variable);
-    let Err(fault) = &judged else {
-        let slug = variable("GITHUB_REPOSITORY").unwrap_or_default();
-        wrote(writeln!(
-            out,
-            "{}",
-            commands::line(&format!("gbench-ci guard: this job of {slug} may run here"))
-        ))?;
-        return Ok(Exit::Pass);
-    };
-    if let Some(path) = &policy.log {
-        // The refusal stands, whatever becomes of the log.
-        if let Err(fault) = log::append(path, &fault.what, &told(&variable)) {
-            let _ = writeln!(
-                std::io::stderr(),
-                "{}",
-                commands::line(&format!("{}: {}", fault.place, fault.what))
-            );
-        }
-    }
-    judged.map(|()| Exit::Pass)
-}
-
-/// What the log says of a job beside why it was refused.
-fn told(variable: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Option<String>)> {
-    [
-        ("repository", "GITHUB_REPOSITORY"),
-        ("event", "GITHUB_EVENT_NAME"),
-        ("ref", "GITHUB_REF"),
-        ("sha", "GITHUB_SHA"),
-        ("workflow", "GITHUB_WORKFLOW_REF"),
-        ("actor", "GITHUB_ACTOR"),
-        ("run", "GITHUB_RUN_ID"),
-        ("attempt", "GITHUB_RUN_ATTEMPT"),
-    ]
-    .map(|(name, from)| (name, variable(from)))
-    .into()
-}
-
-/// Errors: the job may not run here, with exit code 5, or that could not be found out.
-fn judge(policy: &GuardPolicy, variable: &dyn Fn(&str) -> Option<String>) -> Result<()> {
-    let job = GuardedJob::read(variable)?;
-    match decide(policy, &job, &|job, label| ask(policy, job, label))? {
-        Ok(()) => Ok(()),
-        Err(refusal) => Err(Fault::at("gbench-ci guard", refusal.what, refusal.next).exits(Exit::Machine)),
-    }
-}
-
-/// Asks GitHub for the label. A job waits for the answer, but not for long.
-fn ask(policy: &GuardPolicy, job: &GuardedJob, label: &str) -> Result<std::result::Result<(), String>> {
-    use std::time::Duration;
-    let context = &job.context;
-    let (Some(pull), Some(run)) = (&context.pull_request, &context.run) else {
-        return Ok(Err("GITHUB_RUN_ID does not say which run this is".into()));
-    };
-    let file = policy.forks.as_ref().and_then(|forks| forks.token_file.as_deref());
-    let token = file.map(token).transpose()?;
-    let limits = ClientLimits {
-        requests: 60,
-        attempts: 2,
-        max_wait: Duration::from_secs(5),
-        timeout: Duration::from_secs(5),
-        answer: 16 << 20,
-        ..ClientLimits::default()
-    };
-    let by_label = job.labelled.as_ref().is_some_and(|put_on| put_on.to_lowercase() == label.to_lowercase());
-    let asked = approval::ApprovalRequest { number: pull.number, head: &pull.head, run: run.id, by_label };
-    let answer = Client::new(&context.endpoint, &context.slug, token.as_ref(), limits)
-        .and_then(|client| approval::labelled(&client, asked, label));
-    answer.map_err(|error: ApiError| {
-        let fault = Fault::from(error);
-        let what = format!("GitHub could not be asked for the label: {}", fault.what);
-        let next =
-            "run the job again when GitHub answers; for a private repository see `token_file` in the policy"
-                .into();
-        Fault { what, next, ..fault }.exits(Exit::Machine)
-    })
-}
-
-fn token(path: &Path) -> Result<Token> {
-    let fault = |what: String| Fault::at_path(path, what, "put a token into it, or take `token_file` out");
-    let text = std::fs::read_to_string(path).map_err(|error| fault(format!("cannot be read: {error}")))?;
-    Token::new(&text).map_err(fault)
+fn run_hook(args: &GuardRunArgs, out: &mut impl Write) -> Result<Exit> {
+    hook(&args.policy, &mut |fault| {
+        let _ =
+            writeln!(std::io::stderr(), "{}", commands::line(&format!("{}: {}", fault.place, fault.what)));
+    })?;
+    let slug = std::env::var("GITHUB_REPOSITORY").unwrap_or_default();
+    let words = format!("gbench-ci guard: this job of {slug} may run here");
+    wrote(writeln!(out, "{}", commands::line(&words)))?;
+    Ok(Exit::Pass)
 }
 
 impl GuardPlaceArgs {
-    fn places(&self) -> Result<InstalledFiles> {
-        let folder = std::path::absolute(&self.folder)
-            .map_err(|error| Fault::at_path(&self.folder, error, "name a folder"))?;
-        // The runner puts the path into a line of arguments, where a blank would end it.
-        let plain = |c: char| c.is_ascii_alphanumeric() || "/._+-".contains(c);
-        match folder.to_str().is_some_and(|text| text.chars().all(plain)) {
-            true => Ok(InstalledFiles::new(&folder, &own_binary()?)),
-            false => {
-                let next = "use a path of letters, digits, `.`, `_`, `/`, `+` and `-`";
-                Err(Fault::at_path(folder, "a runner cannot start a script by this path", next))
-            }
+    fn request(&self) -> InstallationRequest {
+        InstallationRequest {
+            folder: self.folder.clone(),
+            runner_env: self.runner_env.clone(),
+            runner_user: self.runner_user.clone(),
         }
-    }
-
-    fn user(&self) -> Result<RunnerUser> {
-        if let Some(name) = &self.runner_user {
-            return RunnerUser::named(name);
-        }
-        let folder = self.runner_env.as_deref().and_then(Path::parent);
-        let folder = folder.map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-        folder.and_then(RunnerUser::owner_of).ok_or_else(|| {
-            let what = "it is not known as which user the runner runs";
-            Fault::at_flag("--runner-user", what, "name the user, or the runner's file with `--runner-env`")
-        })
     }
 }
 
-fn install(args: &GuardInstallArgs, out: &mut impl Write) -> Result<Exit> {
-    let (places, user) = (args.places.places()?, args.places.user()?);
+fn run_install(args: &GuardInstallArgs, out: &mut impl Write) -> Result<Exit> {
     let allowed = Allowed {
         repositories: args.repositories.clone(),
         events: args.events.clone(),
@@ -232,81 +132,40 @@ fn install(args: &GuardInstallArgs, out: &mut impl Write) -> Result<Exit> {
         workflows: args.workflows.clone(),
         label: args.fork_label.clone(),
     };
-    let text = policy(&allowed, &places);
-    // What cannot be followed is not written either.
-    GuardPolicy::parse(&places.policy, &text)?;
-    let fault = |path: &Path, error: std::io::Error| {
-        let next = "run it as root, or name another place with `--folder`";
-        Fault::at_path(path, format!("cannot be written: {error}"), next)
-    };
-    if !args.places.folder.is_dir() {
-        std::fs::create_dir_all(&args.places.folder).map_err(|error| fault(&args.places.folder, error))?;
-        set_mode(&args.places.folder, 0o755).map_err(|error| fault(&args.places.folder, error))?;
+    let installed = install(&args.places.request(), &allowed, args.force)?;
+    for path in &installed.written {
+        wrote(writeln!(out, "wrote {}", path.display()))?;
     }
-    let mut put = |path: &Path, text: &str, mode: u32| -> Result<()> {
-        write_atomically(path, text.as_bytes())?;
-        set_mode(path, mode).map_err(|error| fault(path, error))?;
-        wrote(writeln!(out, "wrote {}", path.display()))
-    };
-    put(&places.script, &script(&places), 0o755)?;
-    let is_kept = places.policy.exists() && !args.force;
-    if !is_kept {
-        put(&places.policy, &text, 0o644)?;
-    }
-    if !places.log.exists() {
-        put(&places.log, "", 0o640)?;
-        let (uid, gid) = user.ids();
-        // Only root may give a file away; if it could not, the findings say so.
-        let _ = chown(&places.log, Some(uid), gid);
-    }
-    if is_kept {
-        let shown = places.policy.display();
+    if let Some(path) = &installed.kept {
+        let shown = path.display();
         wrote(writeln!(out, "kept  {shown}: it is there already; `--force` writes it anew"))?;
     }
     wrote(writeln!(
         out,
         "\nPut this line into the file `.env` in the runner's folder, and start the runner anew:\n\n    {}\n",
-        line(&places.script)
+        installed.line
     ))?;
-    say_findings(&places, &args.places, &user, out)?;
+    print_findings(&installed.findings, out)?;
     Ok(Exit::Pass)
 }
 
-fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
-}
-
-/// Whether all is as it has to be.
-fn say_findings(
-    places: &InstalledFiles,
-    args: &GuardPlaceArgs,
-    user: &RunnerUser,
-    out: &mut impl Write,
-) -> Result<bool> {
-    let found = findings(places, args.runner_env.as_deref(), user);
-    for finding in &found {
+fn print_findings(findings: &[AuditFinding], out: &mut impl Write) -> Result<()> {
+    findings.iter().try_for_each(|finding| {
         wrote(match &finding.wrong {
             None => writeln!(out, "ok     {}", finding.what),
             Some(next) => writeln!(out, "WRONG  {}\n       {next}", finding.what),
-        })?;
-    }
-    Ok(found.iter().all(|finding| finding.wrong.is_none()))
+        })
+    })
 }
 
-fn check(args: &GuardCheckArgs, out: &mut impl Write) -> Result<Exit> {
-    let (places, user) = (args.places.places()?, args.places.user()?);
-    let is_sound = say_findings(&places, &args.places, &user, out)?;
+fn run_check(args: &GuardCheckArgs, out: &mut impl Write) -> Result<Exit> {
+    let request = args.places.request();
+    let findings = audit(&request)?;
+    print_findings(&findings, out)?;
     if let Some(path) = &args.job {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            let next = "give a file with a line NAME=VALUE for each variable of the job";
-            Fault::at_path(path, format!("cannot be read: {error}"), next)
-        })?;
-        let value = |name: &str| {
-            let of_line = |line: &str| line.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
-            text.lines().find_map(of_line)
-        };
-        judge(&GuardPolicy::read(&places.policy)?, &value)?;
+        try_job(&request, path)?;
         wrote(writeln!(out, "the job of {} may run here", path.display()))?;
     }
+    let is_sound = findings.iter().all(|finding| finding.wrong.is_none());
     Ok(if is_sound { Exit::Pass } else { Exit::Machine })
 }

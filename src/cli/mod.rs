@@ -2,7 +2,6 @@
 
 mod anchor;
 mod args;
-pub mod artifact;
 mod baseline;
 mod calibrate;
 mod ci;
@@ -19,7 +18,6 @@ mod list;
 mod manifest;
 mod matrix;
 mod merge;
-mod outputs;
 mod publish;
 mod replay;
 mod report;

@@ -1,30 +1,18 @@
-//! `gbench-ci publish`: a verdict becomes a comment, a check, a summary; at night an issue and a line of history.
+//! `gbench-ci publish`: tells GitHub a verdict.
 //!
-//! Measuring and publishing are two processes: whoever runs benchmarks holds no token, because a child of the same user
+//! Measuring and publishing are two processes: the one that runs benchmarks holds no token, because a child of the same user
 //! can read its parent's environment.
-
-mod dry;
-mod ended;
-mod local;
-mod nightly;
-mod place;
-mod post;
-mod source;
-mod waiting;
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::ci::{FailOn, refuse_contradiction};
 use super::terminal::write::wrote;
-use crate::app::stores::history_of;
+use crate::app::fail_on::FailOn;
+use crate::app::publish::{PublishRequest, check, dry_run, gate_name, publish};
 use crate::github::comments::CommentMode;
-use crate::github::{Context, WorkflowEvent, commands};
-use crate::model::{Exit, Fault, Result};
+use crate::github::{Context, commands};
+use crate::model::{Exit, Result};
 use crate::suite::Benchmark;
-use place::Place;
-use source::Found;
-use waiting::Waiting;
 
 /// Tell GitHub a verdict: a comment, a check, a summary; at night an issue
 ///
@@ -47,7 +35,7 @@ pub struct PublishArgs {
     #[arg(long, value_name = "MODE", default_value = "on-change", value_parser = mode)]
     pub comment: CommentMode,
     /// Name of the check; several gates of one pull request are told apart by it. A label is added to it
-    #[arg(long, value_name = "NAME", default_value = "gbench-ci", value_parser = place::gate_name)]
+    #[arg(long, value_name = "NAME", default_value = "gbench-ci", value_parser = gate_name)]
     pub name: String,
     /// Machine of a matrix, for a check without a verdict
     #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
@@ -94,84 +82,46 @@ fn mode(word: &str) -> std::result::Result<CommentMode, String> {
     }
 }
 
+impl PublishArgs {
+    fn request(&self) -> PublishRequest {
+        let args = self.clone();
+        PublishRequest {
+            what: args.what,
+            start: args.start,
+            ended: args.ended,
+            comment: args.comment,
+            name: args.name,
+            label: args.label,
+            fail_on: args.fail_on,
+            allow_forks: args.allow_forks,
+            expect: args.expect,
+            measured: args.measured,
+            issue: args.issue,
+            history: args.history,
+            artifact: args.artifact,
+            summary: args.summary,
+            login: args.login,
+        }
+    }
+}
+
 pub fn run(args: &PublishArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
-    // Before anything is told: what comes last must not fail for a typing mistake.
-    refuse_contradiction(&args.fail_on)?;
-    args.history.as_deref().map(history_of).transpose()?;
-    let variable = |name: &str| std::env::var(name).ok();
-    let context = Context::read(&variable)?;
-    if args.dry_run {
-        dry::run(args, context.as_ref(), builtins, out)?;
+    let request = args.request();
+    check(&request)?;
+    let context = Context::read(&|name| std::env::var(name).ok())?;
+    if !args.dry_run {
+        let mut log = |line: &str| wrote(writeln!(out, "{}", commands::line(line)));
+        publish(&request, context, builtins, &mut log)?;
         return Ok(Exit::Pass);
     }
-    let mut say = |line: &str| wrote(writeln!(out, "{}", commands::line(line)));
-    let Some(context) = context else {
-        outside(args, builtins, &mut say)?;
-        return Ok(Exit::Pass);
+    let mut log = |line: &str| {
+        // Lost with standard error, which is no reason to fail.
+        let _ = writeln!(std::io::stderr(), "{}", commands::line(line));
+        Ok(())
     };
-    if context.event == WorkflowEvent::PullRequestTarget {
-        let what = "pull_request_target runs beside a stranger's code with the rights of the base";
-        let next = "publish from a `workflow_run` workflow: `gbench-ci init --github` writes one";
-        return Err(Fault::at("the event", what, next).exits(Exit::Machine));
-    }
-    if context.event == WorkflowEvent::PullRequest && context.is_fork() {
-        say("nothing is published: a fork's run may only read; the `workflow_run` workflow publishes it")?;
-        return Ok(Exit::Pass);
-    }
-    let place = Place::open(args, context)?;
-    match &place.context.workflow_run {
-        Some(run) => post::for_run(args, &place, run, &mut say)?,
-        None if args.start => post::begin(args, &place, &mut say)?,
-        None => for_job(args, &place, builtins, &mut say)?,
+    if let Some(dry) = dry_run(&request, context.as_ref(), builtins, &mut log)? {
+        wrote(writeln!(out, "{}", dry.page.trim_end()).and_then(|()| out.flush()))?;
+        dry.plan.iter().try_for_each(|line| log(line))?;
     }
     Ok(Exit::Pass)
-}
-
-/// After the job that measured, or a part of it.
-fn for_job(args: &PublishArgs, place: &Place, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
-    // A gate that failed early leaves nothing, and its check must not stay in progress for ever. What an earlier run left on
-    // the same machine is not its answer.
-    let material = match (&args.what, args.ended) {
-        (None, Some(code)) => return nothing(args, place, code, say),
-        (what, code) => match (source::here(what.as_deref(), args, builtins), code) {
-            (Err(fault), Some(code)) => {
-                nothing(args, place, code, say)?;
-                return Err(fault);
-            }
-            (material, _) => material?,
-        },
-    };
-    match material {
-        Found::Verdict(material) => {
-            post::for_event(args, place, &material, say)?;
-            nightly::carry_out(args, place, &material, say)
-        }
-        Found::Untouched(job) => {
-            post::same_commit(&job, &place.context.head)?;
-            post::untouched(args, place, &job, &Waiting::of_event(place)?, say)
-        }
-    }
-}
-
-/// There is no verdict, and who waits for one has to hear it.
-fn nothing(args: &PublishArgs, place: &Place, code: u8, say: &mut post::Say<'_>) -> Result<()> {
-    let ended = ended::of_code(code);
-    post::without_verdict(args, place, &ended, &Waiting::of_event(place)?, say)?;
-    nightly::without_verdict(args, place, &ended, say)
-}
-
-/// On a laptop or another CI there is no pull request to speak to; a history may be there all the same.
-fn outside(args: &PublishArgs, builtins: &[Benchmark], say: &mut post::Say<'_>) -> Result<()> {
-    // What was named wrongly is named wrongly here as anywhere.
-    let named = args.what.as_deref().map(|what| source::here(Some(what), args, builtins)).transpose()?;
-    if args.history.is_none() || args.issue || args.start || args.ended.is_some() {
-        let what = "this is no job of GitHub Actions: there is no pull request and no commit to publish to";
-        let next =
-            "look at what would be said with `--dry-run`, or append to a branch with `--history git:BRANCH`";
-        return Err(Fault::at("publish", what, next));
-    }
-    match named.map_or_else(|| source::here(None, args, builtins), Ok)? {
-        Found::Verdict(material) => nightly::append(args, None, &material, say),
-        Found::Untouched(_) => say("nothing was measured, and nothing is kept"),
-    }
 }

@@ -93,9 +93,10 @@ impl FromStr for Sha {
     fn from_str(text: &str) -> Result<Self, String> {
         let whole = matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit());
         // Forty zeros are what GitHub sends for "there was none".
-        match whole && !text.bytes().all(|b| b == b'0') {
-            true => Ok(Self(text.to_ascii_lowercase())),
-            false => Err(format!("`{}` is no full commit id", text.escape_debug())),
+        if whole && !text.bytes().all(|b| b == b'0') {
+            Ok(Self(text.to_ascii_lowercase()))
+        } else {
+            Err(format!("`{}` is no full commit id", text.escape_debug()))
         }
     }
 }
@@ -108,9 +109,10 @@ impl Token {
     /// Errors: nothing, or what cannot stand in a header.
     pub fn new(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        match !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic()) {
-            true => Ok(Self(text.into())),
-            false => Err("the token is empty or holds what no token holds".into()),
+        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic()) {
+            Ok(Self(text.into()))
+        } else {
+            Err("the token is empty or holds what no token holds".into())
         }
     }
 

@@ -223,10 +223,11 @@ impl Report<'_> {
             Err(UpdateError::Final(error)) if is_refusal(&error) => return self.create(),
             written => written?,
         };
-        match self.stands_in(&written) {
-            true => Ok(written.reported()),
+        if self.stands_in(&written) {
+            Ok(written.reported())
+        } else {
             // GitHub may keep a check that has ended as it is; the next one of the name takes its place.
-            false => self.create(),
+            self.create()
         }
     }
 
@@ -291,9 +292,10 @@ impl Report<'_> {
         // Another job may have looked at the same time and found none either: whoever comes second sees both.
         let now = ours(self.client, self.name, self.head)?;
         let others: Vec<Check> = now.into_iter().filter(|other| other.id != check.id).collect();
-        match others.iter().any(|other| other.id > check.id) || self.above(&others).is_some() {
-            true => Err(UpdateError::conflict(format!("POST {route}"))),
-            false => Ok(check.reported()),
+        if others.iter().any(|other| other.id > check.id) || self.above(&others).is_some() {
+            Err(UpdateError::conflict(format!("POST {route}")))
+        } else {
+            Ok(check.reported())
         }
     }
 

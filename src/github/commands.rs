@@ -181,12 +181,13 @@ pub fn append_summary(file: &Path, markdown: &str) -> Result<()> {
     let used = std::fs::metadata(file).map_or(0, |metadata| metadata.len()) as usize;
     // A line break in front, and one behind.
     let room = SUMMARY.saturating_sub(used + 2);
-    let text = match markdown.len() <= room {
-        true => format!("{}\n", markdown.trim_end_matches('\n')),
-        false => match room.checked_sub(CUT.len()) {
+    let text = if markdown.len() <= room {
+        format!("{}\n", markdown.trim_end_matches('\n'))
+    } else {
+        match room.checked_sub(CUT.len()) {
             Some(room) => format!("{}{CUT}", lines_within(markdown, room)),
             None => return Ok(()),
-        },
+        }
     };
     append(file, &text).map_err(|error| unwritable(file, "GITHUB_STEP_SUMMARY", &error))
 }

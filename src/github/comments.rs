@@ -160,10 +160,7 @@ impl Post<'_> {
             return Ok(Posted::Stale);
         }
         let Some(((comment, there), twins)) = found.split_first() else {
-            return match quiet {
-                true => Ok(Posted::Quiet),
-                false => self.create(sent),
-            };
+            return if quiet { Ok(Posted::Quiet) } else { self.create(sent) };
         };
         if let (Some(sent), true) = (*sent, there == self.marker) {
             self.tidy(twins)?;
@@ -182,9 +179,10 @@ impl Post<'_> {
             // Somebody may have deleted it since it was found: then there is none, and a new one is made.
             Err(refused) if matches!(refused.status(), Some(403 | 404 | 410)) => {
                 let now = ours(self.client, self.number, &self.marker.gate, self.me)?;
-                return Err(match now.iter().any(|(there, _)| there.id == comment.id) {
-                    true => self.of_write(refused),
-                    false => UpdateError::conflict(format!("PATCH {route}")),
+                return Err(if now.iter().any(|(there, _)| there.id == comment.id) {
+                    self.of_write(refused)
+                } else {
+                    UpdateError::conflict(format!("PATCH {route}"))
                 });
             }
             written => written.map_err(|error| self.of_write(error))?,

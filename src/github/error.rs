@@ -102,10 +102,8 @@ fn permission(request: &str, wanted: Option<&str>) -> Option<String> {
     let (method, route) = request.split_once(' ')?;
     let level = if method == "GET" && !to_be_written(request) { "read" } else { "write" };
     let comment = route.contains("/issues/") && route.contains("comments");
-    let name = match comment {
-        true => "pull-requests",
-        false => PERMISSIONS.iter().find(|(part, _)| route.contains(part))?.1,
-    };
+    let name =
+        if comment { "pull-requests" } else { PERMISSIONS.iter().find(|(part, _)| route.contains(part))?.1 };
     Some(format!("{name}: {level}"))
 }
 

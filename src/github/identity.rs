@@ -47,9 +47,10 @@ impl Identity {
 
     /// The account of this login.
     pub fn named(login: &str) -> Self {
-        match login.eq_ignore_ascii_case(ACTIONS) {
-            true => Identity::Actions,
-            false => Identity::Login(login.to_owned()),
+        if login.eq_ignore_ascii_case(ACTIONS) {
+            Identity::Actions
+        } else {
+            Identity::Login(login.to_owned())
         }
     }
 

@@ -84,10 +84,7 @@ pub(super) fn of_closing(gate: &str) -> String {
 
 /// The text with the marker as its last line, whether or not it stands there already.
 pub(super) fn marked(text: String, marker: &str) -> String {
-    match last_line(&text) == marker {
-        true => text,
-        false => format!("{}\n\n{marker}", text.trim_end()),
-    }
+    if last_line(&text) == marker { text } else { format!("{}\n\n{marker}", text.trim_end()) }
 }
 
 /// What stands last; GitHub's own editor leaves carriage returns.

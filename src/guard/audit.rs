@@ -158,9 +158,10 @@ fn of_env(env: &Path, script: &Path) -> AuditFinding {
     let values: Vec<&str> =
         text.lines().filter_map(|line| line.strip_prefix(HOOK)?.strip_prefix('=')).collect();
     let [value] = values.as_slice() else {
-        let what = match values.is_empty() {
-            true => format!("{shown} does not set {HOOK}: nothing is guarded"),
-            false => format!("{shown} sets {HOOK} more than once"),
+        let what = if values.is_empty() {
+            format!("{shown} does not set {HOOK}: nothing is guarded")
+        } else {
+            format!("{shown} sets {HOOK} more than once")
         };
         return wrong(&what, &next);
     };

@@ -25,9 +25,10 @@ pub fn decide(policy: &GuardPolicy, job: &GuardedJob, ask: &Ask<'_>) -> Result<R
     }
     let Some(pull) = job.context.pull_request.as_ref().filter(|_| job.context.is_fork()) else {
         // A fork's run that is about no pull request cannot be judged by one's label.
-        return Ok(match job.context.is_fork() {
-            true => Err(refusal("this job is about a fork's run", "measure forks on a hosted runner")),
-            false => Ok(()),
+        return Ok(if job.context.is_fork() {
+            Err(refusal("this job is about a fork's run", "measure forks on a hosted runner"))
+        } else {
+            Ok(())
         });
     };
     let from = match &pull.head_repository {
@@ -63,9 +64,10 @@ fn refused_by_file(policy: &GuardPolicy, job: &GuardedJob) -> Option<JobRefusal>
     let event = context.event.word();
     if !policy.events.iter().any(|allowed| allowed == event) {
         let what = format!("the event `{}` may not use this machine", event.escape_debug());
-        let advice = match NEVER_ALLOWED.contains(&event) {
-            true => "measure on `pull_request`: this event runs beside the repository's secrets, and no policy allows it".into(),
-            false => next("events"),
+        let advice = if NEVER_ALLOWED.contains(&event) {
+            "measure on `pull_request`: this event runs beside the repository's secrets, and no policy allows it".into()
+        } else {
+            next("events")
         };
         return Some(refusal(&what, &advice));
     }

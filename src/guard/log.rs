@@ -50,9 +50,10 @@ pub fn append(path: &Path, why: &str, job: &[(&str, Option<String>)]) -> Result<
 fn ascii(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        match c.is_ascii() && c != '\u{7f}' {
-            true => out.push(c),
-            false => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out += &format!("\\u{unit:04x}")),
+        if c.is_ascii() && c != '\u{7f}' {
+            out.push(c)
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out += &format!("\\u{unit:04x}"))
         }
     }
     out

@@ -1,4 +1,4 @@
-//! What else the machine does while one process runs: the work of others on the processors that it may use, and what
+//! Reads what else the machine does while one process runs: the work of others on the processors that it may use, and what
 //! holds a GPU's clocks down.
 //!
 //! Looked at right before and right after the process, never while it measures. What is not seen: the throttling of a
@@ -14,12 +14,12 @@ use crate::model::Conditions;
 /// Ticks of `/proc/stat` per second: USER_HZ, 100 on every architecture that we build for.
 const TICKS: f64 = 100.0;
 /// Below this many seconds ticks of 10 ms tell nothing about a share.
-const LEAST_WALL: f64 = 0.05;
+const MIN_WALL: f64 = 0.05;
 /// Less than this much of a processor left to a process is less than it needs: below one whole, because ticks and the
 /// gate's own work make up a quarter.
-const LEAST_LEFT: f64 = 0.75;
+const MIN_LEFT: f64 = 0.75;
 /// A share of its time below which a GPU's being held down is no news.
-const LEAST_HELD: f64 = 0.01;
+const MIN_HELD: f64 = 0.01;
 
 type GpuLook = Box<dyn FnMut() -> Option<ClocksNow>>;
 
@@ -62,7 +62,7 @@ impl HostConditions {
         let cores = ticks.map_or(1, |(before, _)| before.cores);
         Some(Conditions {
             other_cpu: other,
-            busy: other.is_some_and(|other| other > cores as f64 - LEAST_LEFT),
+            busy: other.is_some_and(|other| other > cores as f64 - MIN_LEFT),
             throttled: throttled(gpu_before.as_ref(), gpu_after.as_ref(), wall),
             sm_clock_mhz: gpu_after.and_then(|now| now.sm_clock),
         })
@@ -72,7 +72,7 @@ impl HostConditions {
 /// Work of others in processors; absent where the time was too short to tell, or the counters stand still.
 fn other_cpu(before: Ticks, after: Ticks, own_seconds: f64, wall: f64) -> Option<f64> {
     let counts = after.all > before.all && after.cores == before.cores;
-    if !counts || wall < LEAST_WALL {
+    if !counts || wall < MIN_WALL {
         return None;
     }
     let busy = after.busy.saturating_sub(before.busy) as f64 / TICKS;
@@ -129,7 +129,7 @@ fn throttled(before: Option<&ClocksNow>, after: Option<&ClocksNow>, wall: f64) -
         let pairs = before.held_ns.iter().zip(&after.held_ns).zip(["power", "thermal"]);
         for ((before, after), word) in pairs {
             let held = after.saturating_sub(*before) as f64 / 1e9;
-            if held > wall * LEAST_HELD && !reasons.iter().any(|reason| reason.contains(word)) {
+            if held > wall * MIN_HELD && !reasons.iter().any(|reason| reason.contains(word)) {
                 reasons.push(format!("{word}_violation"));
             }
         }

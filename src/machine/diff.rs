@@ -1,4 +1,4 @@
-//! What changed between two manifests: every field that differs, by its path.
+//! Compares two manifests: every field that differs, by its path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub struct ManifestChange {
     pub volatile: bool,
 }
 
-/// What stands for a field that one side does not have.
+/// Stands for a field that one side does not have.
 const NOT_THERE: &str = "-";
 
 const VOLATILE: [&str; 16] = [

@@ -1,4 +1,4 @@
-//! What the repository was when we measured: the only place that asks git about the measured tree.
+//! The state of the repository when we measured: the only place that asks git about the measured tree.
 //!
 //! A work tree that belongs to another user is the rule in a container job (the runner checks out as one user,
 //! the container runs as root), and libgit2 then refuses to open it, lest the owner's configuration make us run

@@ -1,4 +1,4 @@
-//! What we ran on: host, GPUs, repository, tools and telling environment variables, each probe for itself.
+//! The machine that a run ran on: host, GPUs, repository, tools and telling environment variables, each probe for itself.
 //!
 //! | file | asks |
 //! |---|---|

@@ -53,7 +53,7 @@ fn ask(named: Option<OsString>) -> Probe<GpuFacts> {
     }
 }
 
-/// What a GPU's clocks are about at one moment.
+/// The clocks of a GPU at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ClocksNow {
     /// Why any GPU's clocks are held down, in lower case, as [`Gpu::throttle_reasons`] has them.
@@ -216,7 +216,7 @@ fn reason(error: &NvmlError) -> String {
     }
 }
 
-/// What a GPU cannot do is in order; what it should have answered is not.
+/// A query that a GPU does not support is in order; one that should have an answer is not.
 fn probe<T>(result: Result<T, NvmlError>) -> Probe<T> {
     match result {
         Ok(value) => Probe::Known(value),

@@ -1,4 +1,4 @@
-//! What `doctor` looks at beyond the manifest: things that tell whether numbers from here can be trusted, and that
+//! The readings of `doctor` beyond the manifest: things that tell whether numbers from here can be trusted, and that
 //! a record need not carry.
 
 use std::fs::OpenOptions;

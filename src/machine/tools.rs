@@ -19,7 +19,7 @@ use crate::model::{Probe, scrubbed};
 
 const DEADLINE: Duration = Duration::from_secs(2);
 
-/// Nobody's version takes a page.
+/// No tool's version takes a page.
 const LONGEST_OUTPUT: u64 = 16 << 10;
 
 /// Name, how to ask, and a word of the telling line where that is not the first one.
@@ -101,7 +101,7 @@ pub(super) fn version(command: &mut Command, word: &str, deadline: Duration) -> 
     }
 }
 
-/// Reads in a thread of its own, so that a full pipe or one that is held open stops nobody.
+/// Reads in a thread of its own, so that a full pipe or one that is held open stops nothing.
 fn collect(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {

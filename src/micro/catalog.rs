@@ -50,7 +50,7 @@ fn child(name: &str) -> Result<(), Fault> {
     };
     ended.map_err(|error| {
         let kind = matches!(error, MicroError::OutOfMemory { .. }).then_some("out_of_memory");
-        // If the gate is gone, there is nobody left to tell, and stderr has it too.
+        // If the gate is gone, no reader is left, and stderr has it too.
         let _ = channel.error(&error.to_string(), kind);
         Fault::at(name, error, "see docs/micro.md for what this benchmark needs").exits(Exit::Failed)
     })

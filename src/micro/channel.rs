@@ -32,7 +32,7 @@ impl Channel {
     pub fn open() -> io::Result<Self> {
         let path = match (env::var(line::env::FD), env::var_os(line::env::EVENTS)) {
             // Opening the descriptor's name gives an owned file without having to claim, unsafely, that
-            // nobody else owns the number.
+            // no other part of the process owns the number.
             (Ok(fd), _) => Some(format!("/dev/fd/{fd}").into()),
             (Err(_), Some(path)) => Some(path),
             (Err(_), None) => None,
@@ -164,7 +164,7 @@ impl Channel {
     }
 }
 
-/// What the gate asks for; the member's defaults when run by hand, with the plain variables
+/// The request of the gate; the workload's defaults when run by hand, with the plain variables
 /// (`GBENCH_ITERATIONS=3`) above them.
 pub fn request(member: &Workload, variable: impl Fn(&str) -> Option<String>) -> Result<Request, Fault> {
     if let Some(text) = variable(line::env::REQUEST) {

@@ -40,9 +40,9 @@ static METRICS: [MetricSpec; 3] = [
 ];
 
 const FILE: usize = 64 << 20;
-/// What one sequential call moves.
+/// Bytes that one sequential call moves.
 const CHUNK: usize = 1 << 20;
-/// What one random call reads; also the alignment that direct I/O asks for, at most, everywhere.
+/// Bytes that one random call reads; also the alignment that direct I/O asks for, at most, everywhere.
 const BLOCK: usize = 4 << 10;
 /// Random reads of one sample.
 const READS: usize = 512;
@@ -172,7 +172,7 @@ fn stamp(block: &mut [u8]) -> &mut [u8] {
     &mut block[..8]
 }
 
-/// What the first bytes of the block at `offset` say after the file was written `generation` times.
+/// The first bytes of the block at `offset` after the file was written `generation` times.
 fn mark(generation: u64, offset: usize) -> [u8; 8] {
     (generation << 32 | (offset / BLOCK) as u64).to_le_bytes()
 }

@@ -54,7 +54,7 @@ pub struct MetricSpec {
     pub threshold: f64,
 }
 
-/// What a member is asked for where nobody says otherwise: about a second a process.
+/// The request to a workload where neither suite nor user says otherwise: about a second a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Defaults {
     pub processes: u32,

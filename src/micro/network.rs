@@ -38,9 +38,9 @@ static METRICS: [MetricSpec; 2] = [
 
 /// No call on a loopback connection takes this long on a working machine.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What one call moves at most.
+/// Bytes that one call moves at most.
 const CHUNK: usize = 128 << 10;
-/// What a sample of throughput moves.
+/// Bytes that a sample of throughput moves.
 const BULK: usize = 32 << 20;
 /// Bytes of a message that comes back.
 const MESSAGE: usize = 64;

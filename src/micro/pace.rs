@@ -9,7 +9,7 @@ use crate::model::Stage;
 use crate::model::line::Request;
 
 /// Clock ticks that a sample spans at least: the clock then adds no more than 0.1 %.
-const LEAST_TICKS: u32 = 1000;
+const MIN_TICKS: u32 = 1000;
 
 /// Says "once more" until the request is met. Always at least once where something is to be measured.
 pub(super) struct Pace {
@@ -106,7 +106,7 @@ pub(super) struct Stopwatch {
 
 impl Stopwatch {
     pub(super) fn new() -> Self {
-        Self { least: tick() * LEAST_TICKS }
+        Self { least: tick() * MIN_TICKS }
     }
 
     /// Seconds of one call of `work`, which is called until 1,000 clock ticks have passed.

@@ -10,6 +10,6 @@ pub const KERNEL_CACHES: [&str; 5] = [
     "NUMBA_CACHE_DIR",
 ];
 
-/// The folder of all other caches. Downloaded models lie there too, which nobody wants twice: only a cold process,
+/// The folder of all other caches. Downloaded models lie there too, which no user wants twice: only a cold process,
 /// for which that is the point, gets an empty one.
 pub const CACHE_HOME: &str = "XDG_CACHE_HOME";

@@ -1,4 +1,4 @@
-//! What one verdict is about.
+//! A case: the subject of one verdict.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What a CI job knows beside its verdict: `job.json` in the folder of a comparison. It goes from the job that measures
+//! The facts of a CI job beside its verdict: `job.json` in the folder of a comparison. It goes from the job that measures
 //! to the one that publishes or merges.
 //!
 //! The publishing side believes none of it about who asked: repository, pull request and head commit come from the

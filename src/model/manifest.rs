@@ -1,4 +1,4 @@
-//! What a run ran on. Every probe stands alone: one that fails says why and loses no other.
+//! The machine and the software that a run ran on. Every probe stands alone: one that fails says why and loses no other.
 
 use std::collections::BTreeMap;
 

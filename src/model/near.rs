@@ -1,4 +1,4 @@
-//! Names that a reader may have meant by one that nobody knows.
+//! Names that a reader may have meant by an unknown one.
 
 /// Longer words are near nothing.
 const LONGEST: usize = 200;

@@ -60,7 +60,7 @@ impl NothingMeasured {
         }
     }
 
-    /// What to do about it, without a period.
+    /// The next step for the reader, without a period.
     pub fn next(&self) -> &'static str {
         match self {
             Self::Refused { why: RefusalReason::Gpu, .. } => {

@@ -1,4 +1,4 @@
-//! What became of a case, and why. A case that did not run properly is never a number.
+//! The outcome of a case, and why. A case that did not run properly is never a number.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Which environment variables are nobody's business: one rule, read by the manifest (which must not record
+//! Tells which environment variables are secret: one rule, read by the manifest (which must not record
 //! them) and by the runner (which must not hand them to a benchmark).
 //!
 //! The rule looks at names alone and errs on the safe side: a harmless variable kept back costs a line in the
@@ -29,7 +29,7 @@ const SECRET_ENDINGS: [&str; 21] = [
     "token",
 ];
 
-/// Words that do so only when they stand alone: `auth` is in `AUTHOR`, and that is nobody's password.
+/// Words that do so only when they stand alone: `auth` is in `AUTHOR`, and that is no password.
 const SECRET_WORDS: [&str; 6] = ["auth", "authorization", "bearer", "dsn", "netrc", "webhook"];
 
 /// Words that do so only as the last of several: `MYSQL_PWD` is one, `PWD` is the working folder.

@@ -1,4 +1,4 @@
-//! Which characters nobody sees. Names and messages come from elsewhere, and what a reader does not see must not change how
+//! Tells which characters are invisible. Names and messages come from elsewhere, and what a reader does not see must not change how
 //! the rest of a line reads.
 
 /// Whether a character has no width, fills a line unseen or turns the reading order around, and is no control character.

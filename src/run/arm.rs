@@ -1,4 +1,4 @@
-//! One record in the making: a arm of a plan, with its folder and its cases.
+//! Records one arm of a plan: its cases, its folder, its record.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -218,7 +218,7 @@ fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> 
     Some((outcome, gpu))
 }
 
-/// What becomes of a case that had no turn before the end.
+/// The outcome of a case that did not run before the end.
 pub(super) fn not_reached(ended: CutShort) -> Outcome {
     match ended {
         CutShort::Interrupt { signal } => Outcome::NotRun {

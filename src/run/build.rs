@@ -14,7 +14,7 @@ use crate::model::{CutShort, FailureKind, Outcome, Params, ProcessEnd, Result, S
 use crate::suite::{Benchmark, Build};
 
 /// Bytes kept of each stream of a build: all of it, but for one that has gone astray.
-const MOST_OUTPUT: usize = 32 << 20;
+const MAX_OUTPUT: usize = 32 << 20;
 
 /// How often a listener hears of a build that goes on.
 const BEAT: Duration = Duration::from_secs(1);
@@ -71,8 +71,8 @@ pub(super) fn step_launch(
             multiplier: settings.deadline_multiplier.value,
         },
         memory_limit: 0,
-        stdout_limit: MOST_OUTPUT,
-        stderr_limit: MOST_OUTPUT,
+        stdout_limit: MAX_OUTPUT,
+        stderr_limit: MAX_OUTPUT,
         until,
     }
 }
@@ -150,7 +150,7 @@ static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("{starts}|{linkers}|{others}")).ok()
 });
 
-/// What a tool says when another one has failed, which is no reason.
+/// Lines that a tool prints when another one has failed: they give no reason.
 static ECHO: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let echoes = [
         r"ld returned \d+ exit status",

@@ -1,4 +1,4 @@
-//! A case's record in the making: process by process, in its place in the run's record, readable at every moment.
+//! Builds the record of a case process by process, in its place in the run's record, readable at every moment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use super::executor::{Execution, ExecutionEnd};
 use super::outcome::{classify, failed};
 use super::samples::{self, Beside, CollectedSamples};
 
-/// What is known of a case beside what its record says; grows by one process at a time. The record itself is handed in
+/// Adds processes to the record of a case, and holds what the record does not. The record itself is handed in
 /// with each call: only one of it is held, however many processes it has.
 pub(super) struct CaseRecorder {
     planned: PlannedCase,
     settings: Settings,
     device: Option<String>,
-    /// What it can have run on.
+    /// The devices that it can have run on.
     devices: Arc<Devices>,
     /// Metrics that the gate computed from others.
     derived: Vec<String>,
@@ -32,7 +32,7 @@ pub(super) struct CaseRecorder {
     aborted: bool,
 }
 
-/// What is known of a process beside its own execution.
+/// The circumstances of a process: its place in the plan and the state of the machine.
 #[derive(Clone, Debug)]
 pub(super) struct ProcessContext {
     pub started: SystemTime,

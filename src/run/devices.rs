@@ -6,7 +6,7 @@ use crate::model::{Gpu, Manifest, Probe};
 /// Variables that hide GPUs from a CUDA program.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
-/// What is known of the machine's GPUs.
+/// The machine's GPUs, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Devices {
     here: Here,
@@ -30,7 +30,7 @@ struct Known {
     uuid: Option<String>,
 }
 
-/// What is wrong with a device that a program claims.
+/// The objection to a device that a program claims.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Claim {
     /// The machine has no such device.
@@ -63,7 +63,7 @@ impl Devices {
         Some(format!("`device` asks for `{wrong}`, and {count}"))
     }
 
-    /// That nobody can tell whether a suite's `device` is here: other makers' GPUs are numbered alike, and only the NVIDIA
+    /// The warning that the gate cannot tell whether a suite's `device` is here: other makers' GPUs are numbered alike, and only the NVIDIA
     /// driver is asked.
     pub(super) fn unchecked(&self, device: &str) -> Option<String> {
         let reason = match &self.here {
@@ -76,7 +76,7 @@ impl Devices {
         Some(format!("`device` asks for `{named}`, and whether that is here was not checked: {reason}"))
     }
 
-    /// What is wrong with `claim`, the device that a program says it ran on. `device`: what the suite lets it see; `env`:
+    /// The objection to `claim`, the device that a program says it ran on. `device`: what the suite lets it see; `env`:
     /// the value that the suite gives the variable itself.
     pub(super) fn held(&self, claim: &str, device: &str, env: Option<&str>) -> Option<Claim> {
         let (kind, rest) = claim.split_once(':').unwrap_or((claim, ""));

@@ -1,4 +1,4 @@
-//! What a child may know: the user's environment without secrets, and the gate's request.
+//! The environment of a child: the user's without secrets, and the gate's request.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a session tells while it works, for progress bars and CI logs.
+//! Progress of a session, for progress bars and CI logs.
 
 use crate::model::{CaseId, Outcome, Side};
 
@@ -49,7 +49,7 @@ pub enum Progress<'a> {
         id: &'a CaseId,
         side: Option<Side>,
         process: u32,
-        /// 0 in rounds, where nobody knows.
+        /// 0 in rounds, where the number is not known.
         of: u32,
         done: usize,
         total: usize,
@@ -76,12 +76,12 @@ pub enum Progress<'a> {
     Finished,
 }
 
-/// Somebody who listens.
+/// Receives progress.
 pub trait Observer {
     fn on(&mut self, progress: &Progress<'_>);
 }
 
-/// Nobody.
+/// Drops all progress.
 pub struct Silent;
 
 impl Observer for Silent {

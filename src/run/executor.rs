@@ -28,8 +28,8 @@ pub trait Executor {
 
     /// Starts two processes that are alive at once and measure in turns, and sees both through to their end.
     ///
-    /// An executor that cannot have two processes at once runs them one after the other, who goes first being what the
-    /// coin says.
+    /// An executor that cannot have two processes at once runs them one after the other, in
+    /// the random order of the round.
     fn execute_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> [Execution; 2] {
         let [base, head] = launches;
         match turns.first {
@@ -159,7 +159,7 @@ pub enum ShareFault {
 }
 
 impl Execution {
-    /// What ended the whole run while the process ran, if anything did.
+    /// The end of the whole run that came while the process ran, if one did.
     pub fn cut_short(&self) -> Option<CutShort> {
         match self.stopped? {
             StopReason::Interrupt(signal) => Some(CutShort::Interrupt { signal }),

@@ -26,7 +26,7 @@ pub(super) enum ExtractError {
 }
 
 impl ExtractError {
-    /// What the reader should do; absent where the output has to be looked at.
+    /// The next step for the reader; absent where the output has to be looked at.
     pub(super) fn next(&self) -> Option<String> {
         match self {
             Self::NotKept(_) => Some("raise `log_limit`, or print less".into()),
@@ -46,7 +46,7 @@ enum Odd {
     Failed(String),
 }
 
-/// What a rule found, in order: `None` where it found what is no finite number. Only optional metrics have such gaps.
+/// The values that a rule found, in order: `None` where it found what is no finite number. Only optional metrics have such gaps.
 type Found<'a> = (&'a Extract, Vec<Option<f64>>);
 
 /// Each rule with the numbers it found, at least one each; none of an optional metric that is not there.

@@ -36,7 +36,7 @@ impl Interrupt {
         Ok(Self { int: pipe(&[SIGINT])?, term: pipe(&[SIGTERM, SIGHUP])?, seen: None })
     }
 
-    /// What to poll for.
+    /// The descriptors to poll.
     pub fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
         [self.int.as_fd(), self.term.as_fd()]
     }

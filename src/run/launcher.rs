@@ -98,7 +98,7 @@ impl Launcher<'_> {
         self.executor.execute(&launch)
     }
 
-    /// What starts one process of a case. `cold`: an empty folder for caches, given exactly for cold ones.
+    /// The launch of one process of a case. `cold`: an empty folder for caches, given exactly for cold ones.
     pub(super) fn launch(&self, case: &PlannedCase, process: u32, cold: Option<&Path>) -> Launch {
         let benchmark = &case.benchmark;
         let settings = &benchmark.settings;

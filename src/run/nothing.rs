@@ -14,7 +14,7 @@ use super::outcome::first_line;
 use crate::model::{NothingMeasured, Params, ProcessEnd, RefusalReason, Stage, Timing};
 use crate::suite::Benchmark;
 
-/// What programs print that decline to run and end with 0, the surest sign first. Lower case and upper case are one.
+/// The output of programs that decline to run and end with 0, the surest sign first. Lower case and upper case are one.
 const REFUSALS: [(&str, RefusalReason); 12] = [
     (
         r"\bno (usable |available |compatible |suitable |supported |nvidia |cuda[- ]capable )*(cuda|gpus?)\b",
@@ -120,7 +120,7 @@ fn only_started(seconds: f64, benchmark: &Benchmark, starts: &[InterpreterStart]
     })
 }
 
-/// Times the empty program of a benchmark's interpreter, where it has one and nobody has yet.
+/// Times the empty program of a benchmark's interpreter, where it has one that was not timed yet.
 pub(super) fn time_start(
     executor: &mut dyn Executor,
     benchmark: &Benchmark,

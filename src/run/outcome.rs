@@ -1,4 +1,4 @@
-//! From what was seen of a process to its outcome: one pure function, so that every ending has one meaning.
+//! Classifies the outcome of a process: one pure function, so that every ending has one meaning.
 
 use crate::model::{
     FailureKind, Outcome, OutcomeCode, ProcessEnd, ReportedError, Stage, Timing, format_duration,
@@ -10,7 +10,7 @@ use super::lockstep::schedule::TurnFault;
 use super::reported::{self, Meaning};
 use super::samples::CollectedSamples;
 
-/// What became of one process. The order of the questions is the order of trust: what the kernel says, then what
+/// The outcome of one process. The order of the questions is the order of trust: what the kernel says, then what
 /// the child says, then what is missing.
 pub(super) fn classify(
     execution: &Execution,
@@ -171,7 +171,7 @@ fn killed(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
     Some(failed(FailureKind::Signal, format!("ended by {}", signal_name(signal)), advice))
 }
 
-/// What the child reported itself.
+/// The error or the skip that the child reported.
 fn said(execution: &Execution, collected: &CollectedSamples) -> Option<Outcome> {
     if let Some(error) = &collected.error {
         let message = first_line(&error.message);

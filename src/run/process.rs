@@ -1,4 +1,4 @@
-//! One process under its supervisor, as the gate follows it: what it said, what it printed, how long it may go on.
+//! Follows one process under its supervisor: its events, its output, its deadlines.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -22,14 +22,14 @@ const REST: Duration = Duration::from_millis(50);
 /// margin. One that takes longer is stopped itself, or hangs in the kernel.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What came over the channel that matters to whoever gives the turns.
+/// An event of the channel that matters to the turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Sign {
     Yield,
     Measured,
 }
 
-/// What is known so far of a running process.
+/// A process that runs, and everything that was read from it so far.
 pub(super) struct RunningProcess {
     supervisor: Child,
     control: UnixStream,
@@ -45,7 +45,7 @@ pub(super) struct RunningProcess {
     told: usize,
     stdout: (Option<Stream>, Capture),
     stderr: (Option<Stream>, Capture),
-    /// Bytes of both when somebody last asked, and which of them had grown.
+    /// Bytes of both at the last call of [`Self::newest_output`], and which of them had grown.
     told_output: (u64, u64, bool),
     stopped: Option<StopReason>,
     /// When a supervisor that was told to stop is no longer waited for.
@@ -97,7 +97,7 @@ impl RunningProcess {
         self.stopped
     }
 
-    /// What to poll for: the supervisor first, then what the process writes to.
+    /// The descriptors to poll: the supervisor first, then those that the process writes to.
     pub(super) fn descriptors(&mut self, now: Instant) -> Vec<BorrowedFd<'_>> {
         self.rest_until = self.rest_until.filter(|until| *until > now);
         let mut all = vec![self.control.as_fd()];
@@ -175,7 +175,7 @@ impl RunningProcess {
         Ok(())
     }
 
-    /// Nobody follows it any more: it must not run beside the next one.
+    /// Kills it: the caller stops following it, and it must not run beside the next one.
     pub(super) fn abandon(&mut self) -> std::io::Result<()> {
         self.supervisor.kill()?;
         self.supervisor.wait().map(drop)
@@ -219,7 +219,7 @@ impl RunningProcess {
         capture.newest(4096)
     }
 
-    /// What has come since the last call that matters to who gives the turns.
+    /// The signs since the last call.
     pub(super) fn signs(&mut self) -> Vec<Sign> {
         let fresh = &self.lines.events[self.told..];
         self.told = self.lines.events.len();

@@ -1,14 +1,14 @@
-//! What a program says of its own failure: its words are kept as given, and the names of well-known exceptions are
+//! Reads the failure that a program reports itself: its words are kept as given, and the names of well-known exceptions are
 //! understood, whatever language raised them.
 
 use crate::model::ReportedError;
 
 /// Characters of a traceback that a record keeps: its beginning and its end.
-const MOST_TRACE: usize = 16_384;
-const MOST_MESSAGE: usize = 2_000;
-const MOST_KIND: usize = 100;
+const MAX_TRACE: usize = 16_384;
+const MAX_MESSAGE: usize = 2_000;
+const MAX_KIND: usize = 100;
 
-/// What an error means to the gate, beside what it is called.
+/// The meaning of an error to the gate, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     OutOfMemory,
@@ -37,9 +37,9 @@ const NAMES: [(&str, Meaning); 13] = [
 /// An `error` event, bounded.
 pub(super) fn kept(message: &str, kind: Option<&str>, trace: Option<&str>) -> ReportedError {
     ReportedError {
-        kind: kind.map(|kind| within(kind, MOST_KIND)),
-        message: within(message, MOST_MESSAGE),
-        trace: trace.map(|trace| within(trace, MOST_TRACE)),
+        kind: kind.map(|kind| within(kind, MAX_KIND)),
+        message: within(message, MAX_MESSAGE),
+        trace: trace.map(|trace| within(trace, MAX_TRACE)),
     }
 }
 
@@ -107,6 +107,6 @@ mod tests {
         let error = kept("m", None, Some(&trace));
         let trace = error.trace.unwrap();
         assert!(trace.starts_with("first") && trace.ends_with("last: MemoryError"));
-        assert!(trace.chars().count() < MOST_TRACE + 100);
+        assert!(trace.chars().count() < MAX_TRACE + 100);
     }
 }

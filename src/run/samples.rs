@@ -10,7 +10,7 @@ use super::executor::Execution;
 use super::extract::{self, ExtractError};
 use super::reported;
 
-/// What one process gave.
+/// The samples of one process, and all else that it reported.
 #[derive(Debug, Default)]
 pub(super) struct CollectedSamples {
     /// By name. `values` holds finite numbers only.
@@ -37,7 +37,7 @@ pub(super) struct CollectedSamples {
     peaks: BTreeMap<&'static str, u64>,
 }
 
-/// What a benchmark said of its own settings.
+/// The settings that a benchmark reports of itself.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConfigSaid {
     pub iterations: Option<u32>,
@@ -56,7 +56,7 @@ pub(super) struct MetricSamples {
     pub stated: Option<Stated>,
     /// Computed by the gate from another metric: shown, never judged a second time.
     pub derived: bool,
-    /// What stands beside the samples, and is none by itself.
+    /// Set for a figure that is no measured sample.
     pub beside: Option<Beside>,
 }
 

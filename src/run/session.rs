@@ -13,7 +13,7 @@ use crate::model::{CutShort, Result, RunRecord, Side};
 use crate::store::note_start;
 use crate::suite::plan::{Plan, PlanStep};
 
-/// What a session needs beside its plan.
+/// A plan, ready to run.
 pub struct PlanSession<'a> {
     pub plan: &'a Plan,
     pub executor: &'a mut dyn Executor,
@@ -34,7 +34,7 @@ struct PlanDriver<'a> {
     launcher: Launcher<'a>,
     probe: Option<&'a mut dyn ConditionsProbe>,
     arms: Vec<ArmRecorder>,
-    /// What came before the plan was through.
+    /// The reason why it ended before the plan was through.
     ended: Option<CutShort>,
     /// Processes that were started or left out so far, and in all.
     done: usize,

@@ -39,7 +39,7 @@ pub fn split_by_case(execution: &Execution, cases: usize) -> Vec<Execution> {
             // Before any case was begun the process has failed, or said why there will be none, for all of them.
             None if parts.last.is_none() && (!ended_well || parts.says_why()) => None,
             None if ended_well => Some(ShareFault::NeverAnnounced),
-            // Not for a fault of its own: whoever ended the run ended it for all.
+            // The end of the run is no fault of the case.
             None if matches!(execution.stopped, Some(StopReason::Interrupt(_) | StopReason::RunDeadline)) => {
                 None
             }
@@ -66,7 +66,7 @@ struct Parts<'a> {
     /// The case that was announced last.
     last: Option<usize>,
     twice: Vec<usize>,
-    /// What makes all of it worthless.
+    /// The fault that makes all of it worthless.
     fault: Option<ShareFault>,
 }
 

@@ -40,7 +40,7 @@ pub struct Supervised {
     /// Private folder of the FIFOs.
     folder: Temporary,
     interrupt: Option<Interrupt>,
-    /// How often to look although nothing comes, while somebody wants to be told.
+    /// How often to look although nothing comes, while a caller wants progress.
     beat: Option<Duration>,
     /// The whole process is ours, so that orphans of a killed supervisor may be cleaned up.
     owns_process: bool,
@@ -56,7 +56,7 @@ impl Supervised {
             supervise::adopt_orphans()?;
             supervise::hide_from_children()?;
         }
-        // Also once a run: whoever was killed could not.
+        // A gate that was killed could not remove its own.
         temporary::remove_abandoned();
         let folder = Temporary::make()?;
         Ok(Self { binary, folder, interrupt, beat: None, owns_process })
@@ -121,7 +121,7 @@ impl Supervised {
         Ok(process.finish(oom_kills() > oom_before, None))
     }
 
-    /// As [`Self::run`]. Nobody is told of the end.
+    /// As [`Self::run`], with `tell` called about every `every`, and not at the end.
     fn run_telling(
         &mut self,
         launch: &Launch,
@@ -151,7 +151,7 @@ impl Supervised {
 
     fn run_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> std::io::Result<[Execution; 2]> {
         let oom_before = oom_kills();
-        // The coin decides about everything that one side does before the other.
+        // The random order decides everything that one side does before the other.
         let first = turns.first.min(1);
         let mut started = self.start(launches[first], first, true)?;
         let second = match self.start(launches[1 - first], 1 - first, true) {
@@ -188,7 +188,7 @@ impl Supervised {
                 return Err(error);
             }
         }
-        // Only now: whoever still runs is a descendant too.
+        // Only now: a process that still runs is a descendant too.
         if self.owns_process && processes.iter().any(|process| process.end().is_none()) {
             supervise::kill_descendants(Duration::from_secs(5));
         }

@@ -19,19 +19,19 @@ use std::time::Duration;
 use nix::fcntl::OFlag;
 use tempfile::TempDir;
 
-/// What the names of our folders begin with.
+/// The beginning of the names of our folders.
 const PREFIX: &str = "gbench-ci-run-";
 const OWNER: &str = "owner";
 /// How often a folder is made anew because another gate took it for a dead one's, between its making and its lock.
 const TRIES: usize = 10;
-/// From this age on an empty folder without an owner is nobody's: whoever made it was killed before the next step.
+/// From this age on an empty folder without an owner has no owner any more: the gate that made it was killed before the next step.
 const OLD: Duration = Duration::from_secs(3600);
 
 /// A folder of ours; removed when dropped, or by the next gate where this one is killed.
 #[derive(Debug)]
 pub(super) struct Temporary {
     folder: TempDir,
-    /// Held after the folder is gone. Absent where the file system knows no locks: nobody takes such a folder away.
+    /// Held after the folder is gone. Absent where the file system knows no locks: no gate takes such a folder away.
     _owner: Option<File>,
 }
 
@@ -55,7 +55,7 @@ impl Temporary {
                 Err(error) => return Err(error),
             };
             match owner.try_lock() {
-                // Whoever held the lock for a moment has removed the file: its name leads nowhere.
+                // The gate that held the lock for a moment has removed the file: its name leads nowhere.
                 Ok(()) if owner.metadata()?.nlink() > 0 => return Ok(Self { folder, _owner: Some(owner) }),
                 Ok(()) | Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(_)) => return Ok(Self { folder, _owner: None }),
@@ -100,7 +100,7 @@ fn remove_abandoned_in(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let path = entry.path();
         let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
-        // Of the entry itself: a link that somebody put there leads to what is not ours.
+        // Of the entry itself: a link leads to what is not ours.
         let found =
             fs::symlink_metadata(&path).ok().filter(|found| ours && found.is_dir() && found.uid() == me);
         if let Some(found) = found {

@@ -9,7 +9,7 @@ use crate::github::Slug;
 /// `dir:PATH`, `git:BRANCH` or `github:OWNER/REPO@BRANCH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// Named baselines in a folder; a relative path counts from whoever names it.
+    /// Named baselines in a folder; a relative path counts from the folder or file that names it.
     Dir(PathBuf),
     /// A history on a branch of the repository that holds the folder.
     Git(String),
@@ -18,7 +18,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// What to write instead of an address that is none.
+    /// The advice for an address that is none.
     pub const FORMS: &str = "write it as dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH";
 }
 

@@ -69,7 +69,7 @@ impl Store {
         let text = serde_json::to_vec(record)
             .map_err(|error| Fault::at_path(&path, error, "report this as a defect of gbench-ci"))?;
         create_ignored_dir(&self.root).map_err(fault)?;
-        // Before anything is written: whoever removes the name meanwhile must not take its folder away.
+        // Before anything is written: a process that removes the name meanwhile must not take its folder away.
         let _lock = self.lock()?;
         std::fs::create_dir_all(&folder).map_err(fault)?;
         write_atomically(&path, &text)?;

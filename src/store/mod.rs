@@ -18,6 +18,8 @@ pub use comparison::{
     read_sides,
 };
 pub use folder::{RunFolder, create_ignored_dir, latest_run};
-pub use history::{Appended, History, HistoryEntry, Listed, Looked, RunSummary, SCHEMA_HISTORY, Started};
+pub use history::{
+    Appended, HistoryBranch, HistoryEntry, Listed, Looked, RunSummary, SCHEMA_HISTORY, Started,
+};
 pub use read::{read_record, read_two_records};
 pub use started::note_start;

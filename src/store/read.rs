@@ -158,7 +158,7 @@ fn wrong_schema(path: &Path, schema: Option<&str>) -> Fault {
     }
 }
 
-/// What types alone cannot promise.
+/// Checks what types alone cannot promise.
 fn check(path: &Path, record: RunRecord) -> Result<RunRecord> {
     if !SCHEMAS_READ.contains(&record.schema.as_str()) {
         return Err(wrong_schema(path, Some(&record.schema)));

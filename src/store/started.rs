@@ -25,7 +25,7 @@ pub fn note_start(artifacts: &Path, id: &RunId) -> Result<()> {
 }
 
 /// The folder below `artifacts` that was started last, of those that `fits`. What was not started here, such as what
-/// somebody downloaded, or what an earlier version wrote, comes after all that was; among such the largest id counts.
+/// a user downloaded, or what an earlier version wrote, comes after all that was; among such the largest id counts.
 pub(super) fn newest(artifacts: &Path, fits: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let folders = below(artifacts).filter(|folder| fits(folder));
     folders.max_by_key(|folder| (number_of(folder), folder.file_name().map(ToOwned::to_owned)))

@@ -36,7 +36,7 @@ pub(super) fn check(record: &Path, bytes: &[u8]) -> Result<()> {
             let what = "SHA256SUMS does not name the record that lies beside it";
             Err(Fault::at_path(record, what, next).exits(Exit::Failed))
         }
-        // Somebody's own list of other files.
+        // A user's own list of other files.
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! What a benchmark and its build step start: an argument list, a shell line or a built-in's name.
+//! Reads what a benchmark and its build step start: an argument list, a shell line or a built-in's name.
 
 use std::path::{Path, PathBuf};
 

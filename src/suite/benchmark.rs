@@ -14,7 +14,7 @@ use super::words::advise;
 use super::{Action, Benchmark, MetricRule};
 use crate::model::{BenchmarkId, Component, Kind, Origin, Params, Setting, Thermal, Timing};
 
-/// What the rest of the file says to every benchmark.
+/// The parts of the file that hold for every benchmark.
 pub(super) struct FileContext<'a> {
     pub page: &'a FileText,
     /// The suite file's folder, absolute.
@@ -155,7 +155,7 @@ impl FileContext<'_> {
 pub(super) const TIMINGS: [(&str, Timing); 3] =
     [("protocol", Timing::Protocol), ("process", Timing::Process), ("stdout", Timing::Stdout)];
 
-/// Only who speaks the protocol can take turns. In `[defaults]` the key means whoever can.
+/// Only a benchmark that speaks the protocol can take turns. In `[defaults]` the key means those that can.
 fn check_turns(it: &mut Benchmark, table: &Table) {
     if it.timing == Timing::Protocol || !it.settings.lockstep.value {
         return;
@@ -168,7 +168,7 @@ fn check_turns(it: &mut Benchmark, table: &Table) {
 }
 
 /// One process for several points: only for who can tell them apart over the protocol, and whose command names none of
-/// them. In `[defaults]` the key means whoever can.
+/// them. In `[defaults]` the key means those that can.
 fn check_sharing(it: &mut Benchmark, table: &Table, names: &[String]) {
     if !it.settings.share.value {
         return;

@@ -53,7 +53,7 @@ const OF_GATE: [&str; 11] = [
     "sessions",
 ];
 
-/// What the other commands and the children read, and what is set for them.
+/// The variables that the other commands and the children read.
 const OTHERS: [&str; 10] = [
     "GBENCH_TOKEN",
     "GBENCH_NVML_LIBRARY",
@@ -67,7 +67,7 @@ const OTHERS: [&str; 10] = [
     line::env::TURN_FD,
 ];
 
-/// Variables that are nobody's mistake, whatever follows: a child's parameters, and what the tests of this project are told.
+/// Variables that are no mistake, whatever follows: a child's parameters, and what the tests of this project are told.
 const OTHER_PREFIXES: [&str; 3] = [line::env::PARAM_PREFIX, "GBENCH_TEST_", "GBENCH_CORPUS"];
 
 /// How the action hands its inputs to its scripts, which make flags of them.
@@ -100,7 +100,7 @@ const OF_THE_ACTION: [&str; 26] = [
     "VERSION",
 ];
 
-/// What the environment sets.
+/// The settings of the environment.
 #[derive(Default)]
 pub struct Environment {
     changes: Vec<Changes>,
@@ -222,7 +222,7 @@ impl Environment {
         &self.set
     }
 
-    /// What should be known of variables that nothing reads.
+    /// Warnings about variables that nothing reads.
     pub fn warnings(&self) -> &[String] {
         &self.unknown
     }
@@ -233,7 +233,7 @@ fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
 
-/// The keys of `[run]` and `[gate]` that the environment may not set, also as somebody may write them without their table.
+/// The keys of `[run]` and `[gate]` that the environment may not set, also as a user may write them without their table.
 fn of_others() -> Vec<String> {
     let keys = || OF_GATE.iter().map(|key| ("gate", *key)).chain(NOT_OF_RUN.iter().map(|key| ("run", *key)));
     let whole = keys().map(|(table, key)| format!("{table}.{key}"));

@@ -14,7 +14,7 @@ use super::action::argv;
 use super::benchmark::{FileContext, TIMINGS, read_env, read_id, read_keep_env};
 use super::reader::{FileText, Item, Table};
 use super::settings::Changes;
-use super::sweep::MOST_POINTS;
+use super::sweep::MAX_POINTS;
 use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics};
 use crate::model::{
     BenchmarkId, Budget, Component, Fault, Interleaving, MATCH_FIELDS, Result, Setting, Strictness, near,
@@ -24,7 +24,7 @@ use crate::model::{
 /// The file that is looked for where none is named.
 pub const FILE_NAME: &str = "gbench.toml";
 
-/// Bytes; nobody writes more by hand, and `/dev/zero` is longer still. Read, it takes some hundred times as much memory.
+/// Bytes; no author writes more by hand, and `/dev/zero` is longer still. Read, it takes some hundred times as much memory.
 const LARGEST_FILE: u64 = 4 << 20;
 
 impl Suite {
@@ -77,7 +77,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         return Err(Fault::at_path(path, "this is a folder, not a suite file", next));
     }
     let mut bytes = Vec::new();
-    // Without waiting: a FIFO that nobody writes to would be waited for without end.
+    // Without waiting: a FIFO without a writer would be waited for without end.
     let opened = std::fs::File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
     if opened.as_ref().is_ok_and(|file| file.metadata().is_ok_and(|found| found.file_type().is_fifo())) {
         let next = "write it into a file: the paths in it begin at its folder, and a pipe has none";
@@ -142,14 +142,14 @@ fn read_suite(
         env,
         keep_env,
         rules,
-        budget: MOST_POINTS,
+        budget: MAX_POINTS,
     };
     let list = root.take("benchmark");
     let entries = list.and_then(|item| item.list("`[[benchmark]]` with two brackets")).unwrap_or_default();
-    if let Some(beyond) = entries.get(MOST_POINTS) {
+    if let Some(beyond) = entries.get(MAX_POINTS) {
         let what = format!(
-            "this is benchmark {} of {}; a file may make {MOST_POINTS} cases",
-            MOST_POINTS + 1,
+            "this is benchmark {} of {}; a file may make {MAX_POINTS} cases",
+            MAX_POINTS + 1,
             entries.len()
         );
         beyond.fault(what, "write a `matrix` for what varies, or several files");

@@ -1,4 +1,4 @@
-//! What can be measured: `gbench.toml` and the built-in suite become one [`Suite`].
+//! The suite, which says what can be measured: `gbench.toml` and the built-in suite become one [`Suite`].
 
 mod action;
 mod benchmark;
@@ -122,7 +122,7 @@ impl fmt::Display for Declared {
     }
 }
 
-/// What a child process is.
+/// The program that a child process runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Program and arguments; `{name}` stands for a parameter's value, `{{` and `}}` for braces.
@@ -155,7 +155,7 @@ pub struct Build {
     pub dir: PathBuf,
 }
 
-/// What must be there before anything is started.
+/// Requirements that are checked before anything is started.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Requires {
     /// Names looked up on PATH, or paths.
@@ -222,7 +222,7 @@ pub struct Gate {
     pub failed_fails: Setting<bool>,
     /// Stored sessions that a comparison of different runs needs before it may be green; 0: none.
     pub sessions: Setting<u32>,
-    /// Files of the repository that the suite measures, as globs from its root; empty: nobody has said.
+    /// Files of the repository that the suite measures, as globs from its root; empty: not declared.
     pub paths: Setting<Vec<String>>,
     /// Field of the match key to strictness; fields that are not named keep their default.
     pub match_key: BTreeMap<String, Setting<Strictness>>,

@@ -208,7 +208,7 @@ impl<'t> Item<'t> {
         Some(number)
     }
 
-    /// What `read` makes of text, or `check` of a number.
+    /// The value that `read` makes of text, or `check` of a number.
     fn quantity<T>(
         &self,
         read: impl Fn(&str) -> Result<T, String>,
@@ -301,7 +301,7 @@ impl<'t> Item<'t> {
     }
 }
 
-/// A table whose keys are asked for one by one; [`Table::close`] then reports those nobody asked for.
+/// A table whose keys are asked for one by one; [`Table::close`] then reports those that no reader asked for.
 pub(super) struct Table<'t> {
     pub page: &'t FileText,
     pub name: String,

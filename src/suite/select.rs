@@ -15,7 +15,7 @@ pub struct Registry {
     pub builtin: Suite,
 }
 
-/// What the selection flags say. Within one field any value will do; the fields narrow each other.
+/// The selection flags. Within one field any value will do; the fields narrow each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
     /// Globs over ids, in the order in which they are to run; one without `/` also matches a name alone.
@@ -125,7 +125,7 @@ impl Registry {
         Ok(Suite { benchmarks, ..suite.clone() })
     }
 
-    /// What `--benchmark`, `--suite` or, without these, `--component` name; the whole suite if none is given.
+    /// The benchmarks that `--benchmark`, `--suite` or, without these, `--component` name; the whole suite if none is given.
     fn named(&self, selection: &Selection) -> Result<Vec<&Benchmark>> {
         let mut chosen: Vec<&Benchmark> = Vec::new();
         if !selection.benchmarks.is_empty() {
@@ -166,7 +166,7 @@ impl Registry {
         Ok(chosen)
     }
 
-    /// What a glob means: the file's benchmarks; the built-in ones if it names their suite, or if it fits
+    /// The benchmarks of a glob: the file's benchmarks; the built-in ones if it names their suite, or if it fits
     /// none of the file's. `*` in a folder with a file thus means the file, as no glob at all does.
     fn matching(&self, pattern: &str) -> Result<Vec<&Benchmark>> {
         let flag = format!("--benchmark {pattern}");
@@ -178,7 +178,7 @@ impl Registry {
         if found.is_empty() { Err(self.unknown(&flag, pattern)) } else { Ok(found) }
     }
 
-    /// What `--component` alone means: what the file declares, else what the file has, else the built-in
+    /// The benchmarks of `--component` alone: what the file declares, else what the file has, else the built-in
     /// members that exercise it.
     fn defaults_of(&self, component: Component) -> Result<Vec<&Benchmark>> {
         let declared = self.file.as_ref().and_then(|suite| suite.components.get(&component));
@@ -229,7 +229,7 @@ impl Registry {
         Fault::at_flag(flag, "no benchmark is called so", next)
     }
 
-    /// What to write where the name is that of a suite, a component or a tag.
+    /// The advice where the name is that of a suite, a component or a tag.
     fn other_flag(&self, flag: &str, name: &str) -> Option<String> {
         let is_suite = self.all().any(|benchmark| benchmark.id.suite() == name);
         let is_component = Component::ALL.into_iter().any(|(_, word)| word == name);
@@ -264,7 +264,7 @@ fn glob(flag: &str, pattern: &str) -> Result<GlobMatcher> {
         .map_err(|error| Fault::at_flag(flag, format!("this is no glob: {}", error.kind()), next))
 }
 
-/// What a glob fits, for other names than those of benchmarks. Errors: what is no glob, at `flag`.
+/// The matcher of a glob, for other names than those of benchmarks. Errors: what is no glob, at `flag`.
 pub fn fitting(flag: &str, pattern: &str) -> Result<impl Fn(&str) -> bool + use<>> {
     let glob = glob(flag, pattern)?;
     Ok(move |name: &str| glob.is_match(name))

@@ -4,7 +4,7 @@
 use super::reader::{Item, Table};
 use crate::model::{Origin, Setting, Settings, Stage, Thermal};
 
-/// What one table of the file sets, ready to be laid over any benchmark's settings.
+/// The settings of one table of the file, ready to be laid over any benchmark's settings.
 #[derive(Default)]
 pub(super) struct Changes(Vec<Change>);
 

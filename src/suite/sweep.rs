@@ -12,10 +12,10 @@ use super::words::{advise, listed};
 use crate::model::text::count;
 use crate::model::{ParamValue, Params, near};
 
-/// Most combinations that one file may make: beyond it somebody crossed what they meant to zip.
-pub(super) const MOST_POINTS: usize = 100_000;
+/// Most combinations that one file may make: beyond it the author most likely crossed what should be zipped.
+pub(super) const MAX_POINTS: usize = 100_000;
 
-/// What `matrix`, `zip` and `where` of one benchmark come to.
+/// The combinations of `matrix`, `zip` and `where` of one benchmark.
 pub(super) struct Sweep {
     /// Sorted; also those whose values could not be read, so that one mistake is not reported twice.
     pub names: Vec<String>,
@@ -56,7 +56,7 @@ pub(super) fn sweep(
         let many = combinations.map_or("more than a machine can count".into(), |count| count.to_string());
         page.fault(
             span,
-            format!("the parameters make {many} combinations; a file may hold {MOST_POINTS}"),
+            format!("the parameters make {many} combinations; a file may hold {MAX_POINTS}"),
             "shorten the lists, or move lists that belong together from `matrix` to `zip`",
         );
         return Sweep { names, points: vec![Params::new()], excluded: 0 };
@@ -349,7 +349,7 @@ mod tests {
     fn a_grid_beyond_the_budget_is_refused_before_it_is_built() {
         let list = (0..1000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
         let text = format!("matrix = {{a = [{list}], b = [{list}], c = [{list}]}}");
-        let (points, _, faults) = read(&text, MOST_POINTS);
+        let (points, _, faults) = read(&text, MAX_POINTS);
         assert_eq!(points.len(), 1);
         assert_eq!(faults, ["the parameters make 1000000000 combinations; a file may hold 100000"]);
     }

@@ -120,7 +120,7 @@ fn as_percent(ratio: f64) -> String {
     format!("{percent}%")
 }
 
-/// An instruction for whoever wrote an unknown name: the near ones, else every known one.
+/// An instruction for the author of an unknown name: the near ones, else every known one.
 pub fn advise(word: &str, known: &[&str]) -> String {
     let near = near(word, known);
     match near.as_slice() {

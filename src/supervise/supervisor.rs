@@ -86,12 +86,12 @@ fn supervise(gate: UnixStream, patience: Duration) -> std::io::Result<()> {
     };
     let mut text = serde_json::to_string(&report)?;
     text.push('\n');
-    // A gate that is gone does not read this; there is nobody left to tell.
+    // A gate that is gone does not read this, and no other reader is left.
     let _ = (&gate).write_all(text.as_bytes());
     Ok(())
 }
 
-/// What to start, its environment, and whether more has been said since. `None`: the gate was gone before it said all.
+/// The assignment, its environment, and whether more has been received since. `None`: the gate was gone before it said all.
 /// Errors: it keeps silent for too long; what it says is no assignment.
 fn assignment(gate: &UnixStream) -> std::io::Result<Option<(Assignment, Vec<u8>, bool)>> {
     let mut reader = BufReader::new(gate.try_clone()?);
@@ -164,7 +164,7 @@ fn spawn(assignment: &Assignment, environment: Vec<u8>) -> std::io::Result<Child
 /// Opens one end of a FIFO without CLOEXEC, so that the child has it too. Not waited for: a gate that lives holds the
 /// FIFO open before it names it here. For the child's sake it is made to wait afterwards.
 ///
-/// Errors: `ENXIO` for the end to write to, where nobody holds the other one: the gate is gone.
+/// Errors: `ENXIO` for the end to write to, where the other one is closed: the gate is gone.
 fn open_fifo(path: &Path, direction: OFlag) -> nix::Result<OwnedFd> {
     let descriptor = open(path, direction | OFlag::O_NONBLOCK, Mode::empty())?;
     fcntl(&descriptor, FcntlArg::F_SETFL(OFlag::empty()))?;
@@ -239,7 +239,7 @@ fn attend(
                 Ok(1) if byte[0] == STOP => stop(grace),
                 Ok(1) if byte[0] == KILL => stop(0.0),
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                // The gate is gone: nobody will read a result, and nothing may go on without it.
+                // The gate is gone: no result will be read, and nothing may go on without it.
                 _ => {
                     gate_is_there = false;
                     stop(0.0);

@@ -1,4 +1,4 @@
-//! What gate and supervisor say to each other over their socket: one JSON line each way, then signals of intent.
+//! The messages of gate and supervisor over their socket: one JSON line each way, then signals of intent.
 //!
 //! gate -> supervisor: an [`Assignment`] line, then `env_bytes` bytes of `KEY=VALUE\0`; later the byte
 //! [`STOP`] (SIGTERM, grace, SIGKILL) or [`KILL`] (at once). End of file means that the gate is gone: kill at once.
@@ -15,7 +15,7 @@ pub const ARGUMENT: &str = "__supervise";
 pub const STOP: u8 = b'T';
 pub const KILL: u8 = b'K';
 
-/// What to start.
+/// The process to start.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Assignment {
     pub argv: Vec<String>,

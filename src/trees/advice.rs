@@ -1,4 +1,4 @@
-//! What to do where a repository has not what was asked for. Most often a clone of CI was cut short.
+//! Advice where a repository has not what was asked for. Most often a clone of CI was cut short.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ const DEEPEN: &str =
     "fetch the whole history: `fetch-depth: 0` of actions/checkout, or `git fetch --unshallow`";
 
 /// Digits that a commit may be shortened to, as in git.
-const LEAST_DIGITS: usize = 4;
+const MIN_DIGITS: usize = 4;
 
 /// A repository that libgit2 does not open. Its own configuration says why (git's
 /// Documentation/technical/repository-version).
@@ -136,7 +136,7 @@ fn stem(name: &str) -> &str {
 pub(super) fn no_revision(repository: &Repository, name: &str, error: &Error) -> Fault {
     let place = format!("revision `{name}`");
     // Of fewer digits libgit2 says so without having looked.
-    if error.code() == ErrorCode::Ambiguous && name.len() >= LEAST_DIGITS {
+    if error.code() == ErrorCode::Ambiguous && name.len() >= MIN_DIGITS {
         return Fault::at(place, "more than one commit begins so", "write more digits of the commit");
     }
     if name.is_empty() {

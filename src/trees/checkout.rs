@@ -19,7 +19,7 @@ use super::overlay::{self, Times};
 use super::{advice, files, lfs, submodules};
 use crate::model::{Fault, Result};
 
-/// What a work tree shall hold.
+/// The content that a work tree shall hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TreeState {
     Commit(Oid),

@@ -21,7 +21,7 @@ const FIRST_LINE: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
 /// A pointer is smaller by its specification.
 const LARGEST: u32 = 1024;
 
-/// What a pointer says.
+/// The content of a pointer.
 #[derive(Debug, PartialEq, Eq)]
 struct Pointer {
     /// SHA-256, hexadecimal.
@@ -133,7 +133,7 @@ fn put(object: &Path, path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(if mode & 0o100 == 0 { 0o644 } else { 0o755 }))
 }
 
-/// The entry, with the looks of the file that now stands for it: the next checkout leaves it alone, and nobody calls
+/// The entry, with the looks of the file that now stands for it: the next checkout leaves it alone, and no command calls
 /// the tree changed. This is what git does after its filter has run.
 fn seen(entry: IndexEntry, found: &fs::Metadata) -> IndexEntry {
     // The index holds the lower half of what is longer, as git does.

@@ -1,7 +1,7 @@
 //! A linked work tree at a fixed place, made and mended by writing the few files that link it (gitrepository-layout(5)).
 //!
 //! libgit2 can make one only together with a branch, and only in a folder that is not there yet. Branches are the
-//! user's, a killed gate must not leave one behind, and a kept tree outlives `git worktree prune`.
+//! user's, a killed gate must not leave one behind, and a cached tree outlives `git worktree prune`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,7 +13,7 @@ use git2::{Oid, Repository};
 
 use crate::model::{Fault, Result, sha256_hex};
 
-/// What the names of our work trees begin with, in `.git/worktrees`.
+/// The beginning of the names of our work trees, in `.git/worktrees`.
 const PREFIX: &str = "gbench-ci-";
 
 /// Whose folder it is that a work tree shall stand in.
@@ -71,7 +71,7 @@ struct Link {
 }
 
 impl Link {
-    /// What lies there instead of a work tree of ours, or of nothing.
+    /// The description of what lies there instead of a work tree of ours, or of nothing.
     fn obstacle(&self) -> Option<String> {
         let found = fs::symlink_metadata(&self.at).ok()?;
         if !found.is_dir() {
@@ -105,7 +105,7 @@ impl Link {
         Path::new(OsStr::from_bytes(bytes.trim_ascii_end())) == self.at.join(".git")
     }
 
-    /// A killed gate may have left them; nobody else works in here, by our own lock.
+    /// A killed gate may have left them; no other gate works in here, by our own lock.
     fn unlock(&self) {
         for name in ["index.lock", "HEAD.lock"] {
             let _ = fs::remove_file(self.admin.join(name));

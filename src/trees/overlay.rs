@@ -36,7 +36,7 @@ pub(super) enum ChangeKind {
     Submodule,
 }
 
-/// What differs between `HEAD` and the files, whatever the index says. Ignored files are no changes, nor is a
+/// The differences between `HEAD` and the files, whatever the index says. Ignored files are no changes, nor is a
 /// repository that lies in the tree without being its submodule: git does not look into it either. Files that a sparse
 /// checkout leaves out are not gone.
 pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<TreeChange>, git2::Error> {
@@ -68,7 +68,7 @@ pub(super) fn changes(repository: &Repository) -> std::result::Result<Vec<TreeCh
 }
 
 /// One sum over all changes: two working trees on one commit with the same sum hold the same files. `None` where a
-/// submodule is changed, whose own changes nobody has looked at.
+/// submodule is changed, whose own changes are not looked at.
 pub(super) fn fingerprint(root: &Path, changes: &[TreeChange]) -> Option<String> {
     if changes.iter().any(|change| change.kind == ChangeKind::Submodule) {
         return None;

@@ -1,6 +1,6 @@
 //! The words for two sides, as typed: `main..topic`, `main...topic`, `main..`, `main`, nothing at all.
 
-/// What a user asked to compare; nothing is looked up yet.
+/// The two sides that a user asked to compare; nothing is looked up yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     pub base: Base,

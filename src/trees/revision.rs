@@ -94,7 +94,7 @@ pub(super) fn open(folder: &Path) -> Result<Repository> {
     })
 }
 
-/// What a repository says to a word that names none of its commits.
+/// The reason why a word names no commit of a repository.
 #[derive(Debug)]
 pub enum Unknown {
     /// No repository is here that could.
@@ -102,7 +102,7 @@ pub enum Unknown {
     /// Nothing can be called so: there is no commit yet, the clone is shallow, it cannot be read; or the branch is there
     /// and its history too short.
     Because(Fault),
-    /// What is: branches, remote branches and tags.
+    /// The names that there are: branches, remote branches and tags.
     Names(Vec<String>),
 }
 
@@ -132,7 +132,7 @@ pub(super) fn find(repository: &Repository, name: &str) -> Result<Oid> {
     let id = commit_of(repository, name).map_err(|error| advice::no_revision(repository, name, &error))?;
     let of = |kind: &str| commit_of(repository, &format!("refs/{kind}/{name}")).ok();
     match (of("tags"), of("heads")) {
-        // git takes the tag with a warning, which nobody reads in CI.
+        // git takes the tag with a warning, which no user reads in CI.
         (Some(tag), Some(branch)) if tag != branch => Err(Fault::at(
             format!("revision `{name}`"),
             format!("is a tag ({}) and a branch ({})", short(tag), short(branch)),
@@ -193,7 +193,7 @@ fn common(repository: &Repository, name: &str, head: &Revision) -> Result<Revisi
     Ok(Revision { is_merge_base, ..Revision::of_commit(id, name, words) })
 }
 
-/// What the remote calls its head, else the usual names.
+/// The branch that the remote calls its head, else the usual names.
 fn default_branch(repository: &Repository) -> Result<String> {
     const USUAL: [&str; 4] = ["origin/main", "origin/master", "main", "master"];
     let remote = repository.find_reference("refs/remotes/origin/HEAD").ok();

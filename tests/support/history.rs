@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use gbench_ci::store::{History, HistoryEntry, SCHEMA_HISTORY};
+use gbench_ci::store::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
 
 use super::records;
 
@@ -28,7 +28,7 @@ pub fn entry(number: u32) -> HistoryEntry {
 }
 
 /// The newest runs, at most so many, and the warnings.
-pub fn recent(history: &History<'_>, most: usize) -> (Vec<HistoryEntry>, Vec<String>) {
+pub fn recent(history: &HistoryBranch<'_>, most: usize) -> (Vec<HistoryEntry>, Vec<String>) {
     let mut seen = Vec::new();
     let warnings = history.recent(|entry| {
         seen.push(entry.clone());

@@ -118,9 +118,10 @@ pub(super) fn jobs_as_yaml(jobs: &[MeasuringJob]) -> Vec<String> {
 pub(super) fn word_as_yaml(word: &str) -> String {
     const SPECIAL: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
     let begins_plain = word.starts_with(|c: char| c.is_ascii_alphabetic());
-    match begins_plain && !SPECIAL.contains(&word.to_ascii_lowercase().as_str()) {
-        true => word.to_owned(),
-        false => format!("\"{word}\""),
+    if begins_plain && !SPECIAL.contains(&word.to_ascii_lowercase().as_str()) {
+        word.to_owned()
+    } else {
+        format!("\"{word}\"")
     }
 }
 

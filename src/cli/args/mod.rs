@@ -1,6 +1,7 @@
 //! The flags that several commands share, and the parts of requests that they become.
 
 mod artifacts;
+mod fail_on;
 mod format;
 mod output;
 mod rounds;

@@ -4,7 +4,7 @@ use super::{CheckSeverity, CheckSubject, MachineCheck, gibibytes, shown};
 use crate::machine::Readings;
 use crate::model::{Gpu, GpuFacts, Manifest, Probe};
 
-/// What one GPU says to one topic: how much it matters, the finding, the advice.
+/// The result of one check of one GPU: how much it matters, the finding, the advice.
 type Said = (CheckSeverity, String, &'static str);
 
 type Topic = fn(&Gpu) -> Said;

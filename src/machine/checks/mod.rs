@@ -1,4 +1,4 @@
-//! What the facts mean for measuring: each check a pure function from facts to a finding and an advice.
+//! Checks whether the facts allow measuring: each check a pure function from facts to a finding and an advice.
 
 mod gpu;
 mod host;
@@ -29,7 +29,7 @@ impl CheckSeverity {
     }
 }
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckSubject {
@@ -45,9 +45,9 @@ pub struct MachineCheck {
     /// `clocks`, `governor`, `noise`.
     pub name: String,
     pub state: CheckSeverity,
-    /// What was found.
+    /// The finding, for readers.
     pub finding: String,
-    /// What to do about it, in the imperative, without a trailing period; empty where nothing is.
+    /// The next step, in the imperative, without a trailing period; empty where nothing is.
     pub advice: String,
 }
 

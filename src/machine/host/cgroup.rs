@@ -1,4 +1,4 @@
-//! What a container or a job scheduler leaves us of the machine: the processor quota and the memory limit, of
+//! The part of the machine that a container or a job scheduler leaves us: the processor quota and the memory limit, of
 //! control groups version 1 and 2, the tightest on the way from our group up to the root.
 
 use super::Root;

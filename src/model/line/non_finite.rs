@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-/// Stands in front of a non-finite literal once it is made a string; nobody's text begins so.
+/// Stands in front of a non-finite literal once it is made a string; no real text begins so.
 const MARK: &str = "\u{7f}non-finite:";
 
 /// A text that serde_json can read, and how its columns relate to the original's.

@@ -40,7 +40,7 @@ pub enum LineError {
 }
 
 impl LineError {
-    /// What the author of the child should do, in the imperative, without a period.
+    /// The next step for the author of the child, in the imperative, without a period.
     pub fn advice(&self) -> String {
         match self {
             Self::TooLong { .. } => format!("send samples in several lines of less than {MAX_LINE} bytes"),

@@ -13,7 +13,7 @@ pub(super) struct Field {
     pub required: bool,
 }
 
-/// What a key's value looks like.
+/// The form of a key's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Text,
@@ -49,7 +49,7 @@ impl Form {
         }
     }
 
-    /// Looks at the outside only: what is in a list or an object is checked by whoever walks it.
+    /// Looks at the outside only: what is in a list or an object is checked by the caller that walks it.
     pub(super) fn allows(self, value: &Value) -> bool {
         match self {
             Form::Text => value.is_string(),

@@ -144,20 +144,18 @@ fn said(label: &str, line: &RowView) -> String {
     }
     let name = format!("{} {}", line.name, line.row.metric);
     text += &format!("{}: ", plain(name.trim_end(), 400));
-    match line.change.is_empty() {
-        true => text += line.row.verdict.word(),
-        false => {
-            let interval =
-                if line.interval.is_empty() { String::new() } else { format!(" ({})", line.interval) };
-            let figures = format!(
-                "{} -> {}, {}{interval}, margin {}",
-                line.base.value,
-                line.head.value,
-                line.change,
-                percent(margin(line))
-            );
-            text += &plain(&figures, 300);
-        }
+    if line.change.is_empty() {
+        text += line.row.verdict.word()
+    } else {
+        let interval = if line.interval.is_empty() { String::new() } else { format!(" ({})", line.interval) };
+        let figures = format!(
+            "{} -> {}, {}{interval}, margin {}",
+            line.base.value,
+            line.head.value,
+            line.change,
+            percent(margin(line))
+        );
+        text += &plain(&figures, 300);
     }
     text
 }

@@ -9,11 +9,14 @@ use crate::report::layout::width::{cut_middle, width};
 
 /// Prose for Markdown in at most `bytes` bytes (at least 32): its end gives way.
 pub(super) fn prose(text: &str, bytes: usize) -> String {
-    within(text, bytes, |text| match text.contains('`') {
-        // What stands in code is copied.
-        true => markdown(text),
-        // A percent sign stays with its figure.
-        false => markdown(text).replace(" %", "\u{a0}%"),
+    within(text, bytes, |text| {
+        if text.contains('`') {
+            // What stands in code is copied.
+            markdown(text)
+        } else {
+            // A percent sign stays with its figure.
+            markdown(text).replace(" %", "\u{a0}%")
+        }
     })
 }
 

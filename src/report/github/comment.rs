@@ -139,9 +139,12 @@ pub(super) fn folds(merged: &Merged, context: &PublishContext, limit: usize) -> 
     let mut sections = sections(merged, &digests, &more, &mut budget);
     fold(&mut sections, usize::MAX, &commands_below(merged, context), &more, &mut budget);
     let alone = merged.groups.len() == 1;
-    let part = |section: &MachineSection| match alone || section.folded.is_empty() {
-        true => section.folded.clone(),
-        false => format!("#### {}\n\n{}\n", prose(&section.group.label, 200), section.folded),
+    let part = |section: &MachineSection| {
+        if alone || section.folded.is_empty() {
+            section.folded.clone()
+        } else {
+            format!("#### {}\n\n{}\n", prose(&section.group.label, 200), section.folded)
+        }
     };
     sections.iter().map(part).collect()
 }
@@ -226,9 +229,10 @@ fn warnings(merged: &Merged, more: &str, budget: &mut ByteBudget) -> String {
 fn again(merged: &Merged, context: &PublishContext) -> String {
     let Some((what, command)) = command(merged, context) else { return String::new() };
     let block = markdown_block("sh", &command);
-    match is_all_green(merged) {
-        true => format!("{}\n", details(&what, &block)),
-        false => format!("**{what}**\n\n{block}\n"),
+    if is_all_green(merged) {
+        format!("{}\n", details(&what, &block))
+    } else {
+        format!("**{what}**\n\n{block}\n")
     }
 }
 
@@ -244,12 +248,13 @@ fn command(merged: &Merged, context: &PublishContext) -> Option<(String, String)
 }
 
 fn commands_below(merged: &Merged, context: &PublishContext) -> Commands {
-    match context.unverified {
-        true => Commands::Hidden,
-        false => Commands::But {
+    if context.unverified {
+        Commands::Hidden
+    } else {
+        Commands::But {
             above: command(merged, context).map(|(_, command)| command),
             files: files_of_the_job(context),
-        },
+        }
     }
 }
 

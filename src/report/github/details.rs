@@ -129,17 +129,11 @@ fn results(digest: &VerdictView, rows: usize, more: &str, budget: &mut ByteBudge
         let verb = if left_out == 1 { "is" } else { "are" };
         inside += &format!("\n{} {verb} in {more}.\n", count(left_out, "further row"));
     }
-    let mut title = match lines.is_empty() {
-        true => "Suites and speed".to_owned(),
-        false => digest.unchanged_title(),
-    };
+    let mut title = if lines.is_empty() { "Suites and speed".to_owned() } else { digest.unchanged_title() };
     if !suites.is_empty() {
         let blank = if inside.is_empty() { "" } else { "\n" };
         inside += &format!("{blank}{suites}");
         title += if lines.is_empty() { "" } else { "; suites and speed" };
     }
-    match table.is_empty() && suites.is_empty() {
-        true => String::new(),
-        false => details(&title, &inside),
-    }
+    if table.is_empty() && suites.is_empty() { String::new() } else { details(&title, &inside) }
 }

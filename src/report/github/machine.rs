@@ -63,11 +63,10 @@ impl<'a> MachineSection<'a> {
         let changed: Vec<&RowView> = digest.groups.iter().flat_map(|group| &group.lines).collect();
         let strict: Vec<&Difference> =
             group.verdict.differences.iter().filter(|field| field.strict).collect();
-        let strict = match strict.is_empty() {
-            true => String::new(),
-            false => {
-                budget.fit(format!("Differs, and must agree for a comparison:\n\n{}\n", differences(&strict)))
-            }
+        let strict = if strict.is_empty() {
+            String::new()
+        } else {
+            budget.fit(format!("Differs, and must agree for a comparison:\n\n{}\n", differences(&strict)))
         };
         Some(Self {
             group,
@@ -124,10 +123,7 @@ impl<'a> MachineSection<'a> {
             text += &format!("\n{} {verb} in {more}.\n", count(left_out, "further row"));
         }
         text += &self.notes;
-        match text.is_empty() {
-            true => text,
-            false => text.trim_end_matches('\n').to_owned() + "\n\n",
-        }
+        if text.is_empty() { text } else { text.trim_end_matches('\n').to_owned() + "\n\n" }
     }
 }
 
@@ -195,8 +191,9 @@ pub(super) fn counts(digest: &VerdictView, label: &str) -> String {
         (true, _) | (_, Conclusion::Incomparable) => String::new(),
         _ => format!(" Measured on {}.", place.join(", ")),
     };
-    match document.rows.is_empty() {
-        true => place.trim_start().to_owned(),
-        false => format!("{}{certified}.{place}", prose(&digest.counts(), 400)),
+    if document.rows.is_empty() {
+        place.trim_start().to_owned()
+    } else {
+        format!("{}{certified}.{place}", prose(&digest.counts(), 400))
     }
 }

@@ -24,16 +24,17 @@ pub(super) fn local_command(merged: &Merged, context: &PublishContext) -> Option
     // A stranger's job wrote them, or more than anybody would type.
     let hidden = context.unverified || context.flags.len() > 2000;
     let flags = if hidden { "" } else { context.flags.as_str() };
-    let found = match is_dirty(merged) {
+    let found = if is_dirty(merged) {
         // No commit holds what was measured.
-        true => LocalCommand {
+        LocalCommand {
             words: format!("Reproduce locally, on {head} with the same changes: they were not committed"),
             command: format!("gbench-ci compare {base}{flags}"),
-        },
-        false => LocalCommand {
+        }
+    } else {
+        LocalCommand {
             words: "Reproduce locally".into(),
             command: format!("gbench-ci compare {base}..{head}{flags}"),
-        },
+        }
     };
     of_commits.then_some(found)
 }
@@ -60,9 +61,10 @@ fn more_rounds(row: &Row, most: u32, command: Option<&str>) -> Option<String> {
     let more = sequence.more_rounds?;
     let total = sequence.rounds.saturating_add(more).max(most);
     let more = count(more as usize, "more round");
-    let give = match total > most {
-        true => format!("allow the job as many (`rounds = {total}`) and the time for them (`budget`)"),
-        false => "give the job more time (`budget`)".into(),
+    let give = if total > most {
+        format!("allow the job as many (`rounds = {total}`) and the time for them (`budget`)")
+    } else {
+        "give the job more time (`budget`)".into()
     };
     let command = command.map(|command| format!("; to try it locally, `{command} --rounds {total}`"));
     let command = command.unwrap_or_default();

@@ -145,7 +145,7 @@ fn short(name: &str) -> String {
     }
 }
 
-/// What well-known tools write beside the numbers of a run that failed.
+/// Keys that well-known tools write beside the numbers of a run that failed.
 fn failure(entry: &Map<String, Value>) -> Option<String> {
     // Google Benchmark.
     for key in ["error_occurred", "skipped"] {

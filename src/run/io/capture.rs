@@ -38,7 +38,7 @@ impl Capture {
         self.total == (self.head.len() + self.tail.len()) as u64
     }
 
-    /// What was kept, with a line that says how much is missing, where something is.
+    /// The bytes that were kept, with a line that says how much is missing, where something is.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = self.head.clone();
         if !self.is_whole() {

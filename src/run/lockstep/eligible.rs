@@ -4,7 +4,7 @@ use crate::model::{Interleaving, Manifest, Probe, Thermal};
 use crate::run::arm::ArmRecorder;
 use crate::run::why_apart;
 use crate::suite::Benchmark;
-use crate::suite::plan::CasePair;
+use crate::suite::plan::PlannedPair;
 
 /// How the reason begins that stands as a warning in the head's case.
 pub(crate) const ALTERNATING: &str = "one after the other instead of in turns: ";
@@ -19,7 +19,7 @@ pub(crate) fn wants_lockstep(arms: &[ArmRecorder]) -> bool {
 /// arm. It goes by the suite files and by what earlier processes of the case needed, so that a comparison that goes on
 /// from its records decides as it would have.
 pub(crate) fn why_alternating(
-    pair: &CasePair,
+    pair: &PlannedPair,
     arms: &[ArmRecorder],
     cases: [Option<usize>; 3],
 ) -> Option<String> {

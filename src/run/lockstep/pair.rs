@@ -73,7 +73,7 @@ pub(crate) fn blame(process: &RunningProcess, token: &TurnToken, side: usize) ->
     }))
 }
 
-/// What became of the other side, to stand behind "the other side".
+/// The end of the other side, to stand behind "the other side".
 fn why(other: &RunningProcess) -> &'static str {
     match (other.stopped(), other.end()) {
         (Some(StopReason::Stage { .. }), _) => "ran out of its time",

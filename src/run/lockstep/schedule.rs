@@ -6,14 +6,14 @@
 //! head    --##  ##--  --##  ##--      - waiting for its turn
 //! ```
 //!
-//! Why it is fair: the whole order is a function of the round's one fair coin, and the size of a block depends on both
+//! Why it is fair: the whole order is a function of the one random order of the round, and the size of a block depends on both
 //! sides alike. Exchanging the names of two equal sides therefore changes nothing but the sign of their difference,
 //! which is all that the rule asks for. Why the order is turned round after every pair (A B, B A, A B, ...) and not
-//! by a coin for each: whatever drifts steadily over an even number of pairs then cancels exactly, not on average.
+//! at random for each: whatever drifts steadily over an even number of pairs then cancels exactly, not on average.
 //!
-//! Why blocks of this size: at most [`MOST_BLOCKS`] a side, as more would only cost more switches, and none shorter than
-//! [`LEAST_SECONDS`] where that can be had: the first iteration after a switch finds cold caches and a sleeping core,
-//! and must stay a small share of its block. Before the first pair nobody knows how long an iteration takes, so that
+//! Why blocks of this size: at most [`MAX_BLOCKS`] a side, as more would only cost more switches, and none shorter than
+//! [`MIN_SECONDS`] where that can be had: the first iteration after a switch finds cold caches and a sleeping core,
+//! and must stay a small share of its block. Before the first pair the time of an iteration is unknown, so that
 //! the first block is a sixth of the whole; the later ones go by the slower side of what was seen.
 
 use std::time::Instant;
@@ -21,23 +21,23 @@ use std::time::Instant;
 use crate::suite::Benchmark;
 
 /// Blocks that a side's iterations are cut into at most. Even, for the sake of drift.
-pub(crate) const MOST_BLOCKS: u32 = 6;
-/// What a block lasts at least, unless a side has no more to do.
-pub(crate) const LEAST_SECONDS: f64 = 0.010;
+pub(crate) const MAX_BLOCKS: u32 = 6;
+/// Seconds that a block lasts at least, unless a side has no more to do.
+pub(crate) const MIN_SECONDS: f64 = 0.010;
 
 /// How a pair of processes takes turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turns {
-    /// The round's coin: which of the two launches has the first block, 0 or 1.
+    /// By the random order of the round: which of the two launches has the first block, 0 or 1.
     pub first: usize,
-    /// What each side measures in all.
+    /// Iterations that each side measures in all.
     pub iterations: u32,
     /// Seconds that each side measures for instead; 0: by iterations.
     pub duration: f64,
 }
 
 impl Turns {
-    /// As the benchmark's settings ask for. `head_first`: how the round's coin fell, where head is the second launch.
+    /// As the benchmark's settings ask for. `head_first`: the random order of the round, where head is the second launch.
     pub fn of(benchmark: &Benchmark, head_first: bool) -> Self {
         let settings = &benchmark.settings;
         Self {
@@ -67,7 +67,7 @@ pub enum TurnFault {
     LeftEarly,
 }
 
-/// What is to be done next.
+/// The next step of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NextTurn {
     Wait,
@@ -181,10 +181,10 @@ impl TurnToken {
     fn size(&self) -> u32 {
         let pace = self.sides.iter().map(seconds_per_iteration).fold(0.0, f64::max);
         if self.pairs == 0 {
-            return if self.turns.duration > 0.0 { 1 } else { self.left.div_ceil(MOST_BLOCKS) };
+            return if self.turns.duration > 0.0 { 1 } else { self.left.div_ceil(MAX_BLOCKS) };
         }
         if self.turns.duration > 0.0 {
-            let block = (self.turns.duration / f64::from(MOST_BLOCKS)).max(LEAST_SECONDS);
+            let block = (self.turns.duration / f64::from(MAX_BLOCKS)).max(MIN_SECONDS);
             let done = self.sides.iter().map(seconds).fold(f64::MAX, f64::min);
             // A clock that saw no time pass must not end in a division by zero, nor one that saw little in a block
             // without end.
@@ -193,11 +193,11 @@ impl TurnToken {
             return wanted.min(most).ceil().clamp(1.0, f64::from(u32::MAX)) as u32;
         }
         let least = |blocks: u32| f64::from(self.left) * pace / f64::from(blocks);
-        let most = MOST_BLOCKS.saturating_sub(self.pairs).clamp(1, self.left);
-        let mut blocks = (least(1) / LEAST_SECONDS).clamp(1.0, f64::from(most)) as u32;
+        let most = MAX_BLOCKS.saturating_sub(self.pairs).clamp(1, self.left);
+        let mut blocks = (least(1) / MIN_SECONDS).clamp(1.0, f64::from(most)) as u32;
         // Together with the pairs that were an even number, where that is to be had for a little less than the least.
         if (self.pairs + blocks) % 2 == 1 {
-            if blocks < most && least(blocks + 1) >= 0.75 * LEAST_SECONDS {
+            if blocks < most && least(blocks + 1) >= 0.75 * MIN_SECONDS {
                 blocks += 1
             } else {
                 blocks = (blocks - 1).max(1)

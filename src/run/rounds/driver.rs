@@ -1,4 +1,4 @@
-//! Round after round, until it is enough.
+//! Drives a comparison round by round until the stopping policy ends it.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -25,7 +25,7 @@ pub(super) struct RoundDriver<'a> {
     passes: u32,
     /// When the first round began.
     since: Instant,
-    /// What cut the run short.
+    /// The reason why the run was cut short.
     ended: Option<CutShort>,
 }
 
@@ -146,7 +146,7 @@ impl<'a> RoundDriver<'a> {
         Ok(measured > 0)
     }
 
-    /// What a round gives a pair: a process for each case that goes on, or, where there is nothing to compare, for the one
+    /// The processes that a round gives a pair: one for each case that goes on, or, where there is nothing to compare, for the one
     /// that has not shown yet that it works. Absent where that is none.
     fn member(&self, pair: usize) -> Option<GroupMember> {
         let mut processes = [None; 3];

@@ -1,10 +1,10 @@
-//! Which pairs of a round are measured together, and by which processes.
+//! Groups the pairs of a round that share their processes, and orders the processes.
 
 use super::round::{Point, ProcessStart};
 use crate::model::{CaseId, Params, Thermal};
-use crate::suite::plan::{CasePair, RoundsPlan};
+use crate::suite::plan::{PlannedPair, RoundsPlan};
 
-/// What a pair has to do with the others of its round.
+/// A pair that takes part in a round.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct GroupMember {
     pub pair: usize,
@@ -37,9 +37,9 @@ pub(super) fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<Gro
     groups
 }
 
-/// The processes of one group, in the coin's order.
+/// The processes of one group, in the random order of the round.
 ///
-/// Where processes are shared, the coin is tossed for the benchmark, not for each of its points, and knows whether any of
+/// Where processes are shared, the order is drawn for the benchmark, not for each of its points, and depends on whether any of
 /// them has a control, not which of them still go on: whatever is decided or resumed meanwhile, the order is the same.
 /// A shared control measures all that base measures, also what has no control, so that the two are alike.
 pub(super) fn starts(plan: &RoundsPlan, group: &[GroupMember]) -> Vec<ProcessStart> {
@@ -71,8 +71,8 @@ fn start(plan: &RoundsPlan, group: &[GroupMember], arm: usize) -> Option<Process
     points.iter().any(|point| !point.discarded).then_some(ProcessStart { arm, points })
 }
 
-/// Whether the suite says on every side that the pair's processes may be shared. A cold process is nobody's second.
-fn is_shared(pair: &CasePair) -> bool {
+/// Whether the suite says on every side that the pair's processes may be shared. A cold process is never shared.
+fn is_shared(pair: &PlannedPair) -> bool {
     pair.cases.iter().all(|case| case.benchmark.settings.share.value && case.id.thermal != Thermal::Cold)
 }
 

@@ -1,4 +1,4 @@
-//! A round in lock-step: base and head alive together, a block of one and a block of the other.
+//! A round in lockstep: base and head alive together, a block of one and a block of the other.
 //!
 //! The control takes its turns with a second process of the head, of which nothing is kept: base and control have then been
 //! measured in the same circumstances, and only chance can tell them apart. A control that ran alone would differ from
@@ -22,8 +22,8 @@ struct Partner<'a> {
 }
 
 impl RoundRun<'_, '_> {
-    /// Base against head, and, where there is a control, control against head, before or after it as the coin says: it
-    /// comes before where the coin puts it first, and in every other round where the coin puts it between the two.
+    /// Base against head, and, where there is a control, control against head, before or after it by the random order: it
+    /// comes before where the order has it first, and in every other round where the order has it between the two.
     pub(super) fn in_turns(&mut self) -> Result<()> {
         let round = self.round;
         let place = |arm: usize| round.starts.iter().position(|start| start.arm == arm);
@@ -103,7 +103,7 @@ impl RoundRun<'_, '_> {
     }
 }
 
-/// What keeps the names of logs apart.
+/// The suffix that keeps the names of logs apart.
 fn mark(partner: &Partner<'_>, execution: &Execution) -> &'static str {
     match (partner.slot, execution.stopped) {
         (None, _) => ".beside-control",

@@ -5,12 +5,12 @@ use std::time::SystemTime;
 use super::PairState;
 use crate::model::{CaseId, CaseRecord, Comparison, Fault, Origin, RecordState, Result, RunRecord};
 use crate::run::arm::ArmRecorder;
-use crate::suite::plan::{CasePair, PlannedCase, RoundsPlan, RunOrder};
+use crate::suite::plan::{PlannedCase, PlannedPair, RoundsPlan, RunOrder};
 
-/// The records to go on from, held against what is here now and brought up to date. The machine is compared by whoever
+/// The records to go on from, held against what is here now and brought up to date. The machine is compared by the caller, who
 /// knows the match key.
 ///
-/// Errors: another suite file, other cases or settings, other commits, another coin or rule.
+/// Errors: another suite file, other cases or settings, other commits, another seed or rule.
 pub(super) fn checked(
     plan: &RoundsPlan,
     headers: Vec<RunRecord>,
@@ -109,7 +109,7 @@ fn refused(record: &RunRecord, what: String) -> Fault {
 }
 
 /// Where a pair stands by its records. `next`: by arm, how many cases the pairs before it have there.
-pub(super) fn state_of(pair: &CasePair, next: &mut [usize], arms: &[ArmRecorder]) -> PairState {
+pub(super) fn state_of(pair: &PlannedPair, next: &mut [usize], arms: &[ArmRecorder]) -> PairState {
     let mut state = PairState { open: pair.is_comparable(), ..PairState::default() };
     let mut rounds = [0; 2];
     for case in &pair.cases {

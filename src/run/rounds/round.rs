@@ -12,7 +12,7 @@ use crate::run::launcher::Launcher;
 use crate::run::shared_process::split_by_case;
 use crate::suite::plan::{PlannedCase, PlannedProcess, RoundsPlan};
 
-/// What one round is to be.
+/// The plan of one round.
 pub(super) struct Round<'a> {
     pub plan: &'a RoundsPlan,
     pub round: u32,
@@ -25,7 +25,7 @@ pub(super) struct Round<'a> {
 /// One process of a round.
 pub(super) struct ProcessStart {
     pub arm: usize,
-    /// What it measures; more than one point where they share it. Never empty.
+    /// The points that it measures; more than one where they share it. Never empty.
     pub points: Vec<Point>,
 }
 
@@ -41,20 +41,20 @@ pub(super) struct Point {
     pub discarded: bool,
 }
 
-/// What came of a round.
+/// The processes of a round that has run.
 pub(super) struct RoundResult {
     /// All that took part, or fewer where it was cut short.
     pub processes: Vec<CaseProcess>,
     /// Wall seconds, with whatever was needed to start and end the processes.
     pub seconds: f64,
-    /// What cut it short: then nothing of it counts.
+    /// The reason why it was cut short: then nothing of it counts.
     pub cut_short: Option<CutShort>,
 }
 
-/// What one case has of a process that ended by itself, or was ended for what it did.
+/// The part of one case in a process that ended by itself, or was ended for what it did.
 pub(super) struct CaseProcess {
     pub pair: usize,
-    /// Index into [`crate::suite::plan::CasePair::cases`].
+    /// Index into [`crate::suite::plan::PlannedPair::cases`].
     pub case: usize,
     pub execution: Execution,
     pub context: ProcessContext,

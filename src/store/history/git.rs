@@ -1,7 +1,7 @@
 //! A history on a branch of the repository here, through its object database alone: no checkout, no index, no program.
 //!
 //! A writer holds git's own lock of the branch (`refs/heads/BRANCH.lock`) while it reads the tip, makes the tree and the
-//! commit, and moves the branch on. Whoever else writes meanwhile, git among them, waits or fails; nobody overwrites.
+//! commit, and moves the branch on. Another writer, git among them, waits or fails; none overwrites.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -160,7 +160,7 @@ impl GitBranch {
         listed().map_err(|error| self.fault(&error))
     }
 
-    /// What the index says of runs, each with the bytes that it stands for.
+    /// The entries of the index, each with the bytes that it stands for.
     fn marks(&self, runs: &Tree<'_>) -> Result<HashMap<RunId, (Oid, Mark)>, Error> {
         let mut marks = HashMap::new();
         let Some(index) = self.tree_in(runs, layout::INDEX)? else { return Ok(marks) };
@@ -230,7 +230,7 @@ impl GitBranch {
         self.refuse_namesakes()?;
         let mut lock = repository.transaction()?;
         lock.lock_ref(&self.local())?;
-        // From here on nobody else moves the branch.
+        // From here on no other writer moves the branch.
         let tip = match repository.find_reference(&self.local()) {
             Ok(reference) if reference.target().is_none() => {
                 let what = format!("`{}` only points to another reference", self.local());
@@ -323,7 +323,7 @@ impl GitBranch {
         Ok(Place::New(layout::place(file.month, last, file.run)))
     }
 
-    /// Whoever has the branch checked out would find all its files changed.
+    /// A user who has the branch checked out would find all its files changed.
     fn refuse_checked_out(&self) -> Result<()> {
         let common = self.repository.commondir();
         let linked = std::fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();

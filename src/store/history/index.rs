@@ -18,7 +18,7 @@ const GREEN: &str = "green";
 const NOT_GREEN: &str = "not-green";
 const NONE: &str = "-";
 
-/// What a name says of its run.
+/// The facts of a run that its name holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) run_id: RunId,
@@ -94,7 +94,7 @@ pub(super) fn place_of(path: &str, name: &str) -> String {
     format!("{}/{}/{folder}/{name}", layout::ROOT, layout::INDEX)
 }
 
-/// What a path from the branch's root says, where it is one of the index.
+/// Reads a path from the branch's root, where it is one of the index.
 pub(super) fn mark_of(path: &str) -> Option<Mark> {
     let inside = path.strip_prefix(layout::ROOT)?.strip_prefix('/')?.strip_prefix(layout::INDEX)?;
     let (folder, name) = inside.strip_prefix('/')?.split_once('/')?;

@@ -19,9 +19,9 @@ pub(super) const INDEX: &str = "index";
 const SUFFIX: &str = ".json.gz";
 
 /// Files of one folder. GitHub's pages and its contents API show no more.
-pub(super) const MOST_FILES: usize = 1_000;
+pub(super) const MAX_FILES: usize = 1_000;
 
-/// What the root commit says to whoever finds the branch.
+/// The README of the root commit, for a user who finds the branch.
 pub(super) fn readme(branch: &str) -> String {
     format!(
         "\
@@ -108,7 +108,7 @@ pub(super) fn folders_of<'a>(month: &str, names: impl Iterator<Item = &'a str>) 
 pub(super) fn place(month: &str, last: Option<(&str, usize)>, run: &RunId) -> String {
     let folder = match last {
         None => month.to_owned(),
-        Some((name, files)) if files < MOST_FILES => name.to_owned(),
+        Some((name, files)) if files < MAX_FILES => name.to_owned(),
         Some((name, _)) => format!("{month}.{}", folder_of(name).map_or(1, |(_, number)| number) + 1),
     };
     format!("{ROOT}/{folder}/{}", file_of(run))

@@ -8,7 +8,7 @@
 //! | [`git`] | on a branch of the repository here |
 //! | [`github`] | on a branch of one on GitHub |
 //!
-//! Who may write, which is the default branch alone and never a fork, is decided by whoever knows the event.
+//! Who may write, which is the default branch alone and never a fork, is decided by the caller, who knows the event.
 
 mod entry;
 mod git;
@@ -35,7 +35,7 @@ use index::Mark;
 pub use summary::{Looked, RunSummary, Started};
 
 /// A history, here or on GitHub.
-pub struct History<'c> {
+pub struct HistoryBranch<'c> {
     address: Address,
     place: Place<'c>,
 }
@@ -54,7 +54,7 @@ pub struct Listed {
     blob: String,
     /// Bytes of the file, where the list says so.
     size: Option<u64>,
-    /// What the index says of it.
+    /// The facts that the index has of it.
     mark: Option<Mark>,
 }
 
@@ -78,7 +78,7 @@ struct File<'a> {
     mark: &'a str,
 }
 
-impl<'c> History<'c> {
+impl<'c> HistoryBranch<'c> {
     /// Runs that are looked at of a long history: the newest. On GitHub each costs a request, and more than these say
     /// little more.
     pub const RECENT: usize = 100;
@@ -156,7 +156,7 @@ impl<'c> History<'c> {
         entry.map_err(|what| Fault::at(format!("{} {}", self.address, listed.path), what, next))
     }
 
-    /// Shows the newest [`History::RECENT`] runs one after the other, newest first, until `look` breaks off. Gives a
+    /// Shows the newest [`HistoryBranch::RECENT`] runs one after the other, newest first, until `look` breaks off. Gives a
     /// warning for each that is no entry and was passed over. Errors: GitHub or the disk.
     pub fn recent(&self, mut look: impl FnMut(&HistoryEntry) -> ControlFlow<()>) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
@@ -188,7 +188,7 @@ impl<'c> History<'c> {
 
     /// Shows what decides about a reference of every run of this branch (any, if there is none) and machine, newest first,
     /// until `look` breaks off. A run that the index names costs nothing; any other is read, and of a history on GitHub at
-    /// most [`History::RECENT`] are. Errors: GitHub or the disk.
+    /// most [`HistoryBranch::RECENT`] are. Errors: GitHub or the disk.
     pub fn series(
         &self,
         branch: Option<&str>,
@@ -260,11 +260,11 @@ impl<'c> History<'c> {
 fn message(entry: &HistoryEntry) -> String {
     let label = if entry.label.is_empty() { String::new() } else { format!(" on {}", entry.label) };
     let commit = short_commit(&entry.commit);
-    // Whoever's token pushes it: a run of the benchmarks must not start the next one.
+    // Whatever token pushes it: a run of the benchmarks must not start the next one.
     format!("Run {} of {} at {commit}{label}\n\n[skip ci]\n", entry.run_id, entry.branch)
 }
 
-/// What to say of a file that is in the way.
+/// The fault of a file that is in the way.
 fn taken(address: &str, path: &str) -> Fault {
     let what = format!("{path} is there with another content");
     Fault::at(address, what, "look at it; a run's file is written once and never changed")

@@ -1,4 +1,4 @@
-//! What decides whether a run's commit can be a reference, and no more of the run.
+//! The summary of a run: what decides whether its commit can be a reference, and no more.
 
 use std::time::SystemTime;
 
@@ -20,7 +20,7 @@ pub struct RunSummary {
     pub started: Started,
 }
 
-/// What started a run, as far as it matters here.
+/// The event that started a run, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Started {
     Schedule,

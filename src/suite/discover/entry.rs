@@ -33,7 +33,7 @@ pub(super) fn literal(argument: &str) -> String {
     argument.replace('{', "{{").replace('}', "}}")
 }
 
-/// What may stand in a benchmark's id.
+/// The characters of a benchmark's id.
 pub fn id_word(text: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || "_-.+".contains(c) { c } else { '_' };
     let word: String = text.chars().take(60).map(allowed).collect();

@@ -1,4 +1,4 @@
-//! What a folder holds that looks like a benchmark. Names and file modes only: nothing is started.
+//! Finds what looks like a benchmark in a folder. Names and file modes only: nothing is started.
 
 mod compiled;
 mod entry;

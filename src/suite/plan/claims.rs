@@ -1,7 +1,7 @@
 //! The records of one comparison in rounds, held against what they say of themselves: one policy and one seed on all sides,
 //! every round once and in its place, and in each round the order that the seed implies.
 //!
-//! The rule's promise rests on a coin that nobody could turn after the fact. A record that does not follow it was edited,
+//! The rule's promise rests on a random order that cannot be changed after the fact. A record that does not follow it was edited,
 //! or put together from several comparisons, and no verdict is given of it.
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use crate::model::{
 use super::RunOrder;
 
 /// Checks base, head and, where there is one, control, as they were read and before half a round is left out. Records that
-/// are not of one comparison are nothing for it: whoever judges them refuses them.
+/// are not of one comparison are not checked here: the comparison refuses them.
 ///
 /// Errors, with exit code 4: the first thing that does not hold.
 pub fn check_claims(base: &RunRecord, head: &RunRecord, control: Option<&RunRecord>) -> Result<()> {
@@ -42,7 +42,7 @@ pub fn check_claims(base: &RunRecord, head: &RunRecord, control: Option<&RunReco
     }
 }
 
-/// What every side was told when it was measured.
+/// The settings that every side was measured with.
 fn other_words(claims: &[&Comparison], torn: bool) -> Option<String> {
     let first = claims[0];
     claims[1..].iter().find_map(|other| {
@@ -148,7 +148,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Who went first in each round, against the coin. Only records that say with which seed the coin was tossed can be held
+/// Who went first in each round, against the seeded order. Only records that name their seed can be held
 /// to it.
 fn wrong_order(records: &[&RunRecord], comparison: &Comparison) -> Option<String> {
     if !records.iter().all(|record| record.config.contains_key("coin_seed")) {

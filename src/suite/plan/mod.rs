@@ -1,4 +1,4 @@
-//! What will be measured, in which order. Pure: the same suites and seed give the same plan.
+//! Plans what is measured, in which order. Pure: the same suites and seed give the same plan.
 //!
 //! An ordinary run has a [`Plan`]: one case after the other, so that a run that is cut short holds whole cases. A
 //! comparison of two commits has a [`RoundsPlan`]: base and head in rounds, in an order that is random, with a recorded
@@ -16,7 +16,7 @@ use crate::suite::{Benchmark, Suite};
 
 pub use claims::check_claims;
 pub use order::{RunOrder, order};
-pub use rounds::{CasePair, RoundsPlan, choose_controls, common_cases};
+pub use rounds::{PlannedPair, RoundsPlan, choose_controls, common_cases};
 pub use shard::keep_shard;
 
 /// Everything that a session carries out.

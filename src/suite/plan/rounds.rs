@@ -14,18 +14,18 @@ pub struct RoundsPlan {
     /// Base, head and, if any case is a control, the base once more: same tree, same build, only those cases.
     pub arms: Vec<Arm>,
     /// The base's cases in its order, then those that only the head has.
-    pub pairs: Vec<CasePair>,
+    pub pairs: Vec<PlannedPair>,
     pub order: RunOrder,
 }
 
 /// One case on each arm that has it.
 #[derive(Clone, Debug)]
-pub struct CasePair {
+pub struct PlannedPair {
     /// In the order of the arms.
     pub cases: Vec<PlannedCase>,
 }
 
-impl CasePair {
+impl PlannedPair {
     /// The same on every arm.
     pub fn id(&self) -> &CaseId {
         &self.cases[0].id
@@ -52,9 +52,9 @@ impl RoundsPlan {
             let head = place.remove(&case.id).and_then(|index| heads[index].take());
             let control = (head.is_some() && controls.contains(&case.id))
                 .then(|| PlannedCase { arm: 2, ..case.clone() });
-            pairs.push(CasePair { cases: [Some(case), head, control].into_iter().flatten().collect() });
+            pairs.push(PlannedPair { cases: [Some(case), head, control].into_iter().flatten().collect() });
         }
-        pairs.extend(heads.into_iter().flatten().map(|case| CasePair { cases: vec![case] }));
+        pairs.extend(heads.into_iter().flatten().map(|case| PlannedPair { cases: vec![case] }));
         let on_control = |id: &str| {
             let mut cases = pairs.iter().flat_map(|pair| &pair.cases).filter(|case| case.arm == 2);
             cases.any(|case| case.benchmark.id.as_str() == id)

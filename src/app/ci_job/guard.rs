@@ -1,0 +1,99 @@
+//! What is refused before anything is built, and what benchmarks must not find.
+
+use std::convert::Infallible;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use super::note::RunnerNote;
+use crate::app::measure::own_binary;
+use crate::github::{Context, WorkflowEvent};
+use crate::machine::open_repository;
+use crate::model::{Exit, Fault, Result};
+
+/// The tokens of GitHub, by the names under which workflows hand them to a step.
+const TOKENS: [&str; 7] = [
+    "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+    "ACTIONS_RUNTIME_TOKEN",
+    "GBENCH_TOKEN",
+    "GH_ENTERPRISE_TOKEN",
+    "GH_TOKEN",
+    "GITHUB_ENTERPRISE_TOKEN",
+    "GITHUB_TOKEN",
+];
+
+/// The tokens in the environment of this process, by name.
+pub fn tokens() -> Vec<&'static str> {
+    TOKENS.into_iter().filter(|name| std::env::var_os(name).is_some()).collect()
+}
+
+/// A warning about [`tokens`].
+pub fn token_warning(found: &[&str]) -> RunnerNote {
+    let what = format!(
+        "{} is in the environment of the step that measures: give the token to `gbench-ci publish` alone. It was \
+         taken out before anything was started, but the shell of this step still holds it",
+        found.join(", ")
+    );
+    RunnerNote::warning(TOKEN_TITLE, what)
+}
+
+/// Begins this process anew without the tokens; returns only where that fails. Leaving them out of the children's environment
+/// is not enough: root, as in most containers, reads that of any process below `/proc`, and what a process was started with
+/// stays there until it executes something else.
+pub fn restart_without(tokens: &[&str]) -> Result<Infallible> {
+    let mut again = Command::new(own_binary()?);
+    again.args(std::env::args_os().skip(1));
+    for name in tokens {
+        again.env_remove(name);
+    }
+    let error = again.exec();
+    let what = format!("cannot be started anew without the token: {error}");
+    Err(Fault::at("gbench-ci", what, "take the token out of this step's environment").exits(Exit::Internal))
+}
+
+/// A checkout that kept the job's token keeps it in the repository's configuration, where every benchmark can read it.
+pub fn credentials_warning() -> Option<RunnerNote> {
+    let repository = std::env::current_dir().ok().and_then(|folder| open_repository(&folder).ok())?;
+    let config = repository.config().ok()?;
+    let holds =
+        config.entries(Some(r"^http\..*\.extraheader$")).is_ok_and(|mut found| found.next().is_some());
+    let what = "the checkout keeps a token in its git configuration, where benchmarks can read it: give \
+                actions/checkout `persist-credentials: false`";
+    holds.then(|| RunnerNote::warning(TOKEN_TITLE, what))
+}
+
+const TOKEN_TITLE: &str = "a token where benchmarks run";
+
+/// Refuses events that would run a stranger's code here, or anybody's code with the repository's secrets. Exit code 5.
+pub fn refuse(context: &Context, allow_forks: bool) -> Result<()> {
+    let fault = |what: String, next: &str| Err(Fault::at("the event", what, next).exits(Exit::Machine));
+    match &context.event {
+        WorkflowEvent::PullRequestTarget => fault(
+            "`pull_request_target` runs with the repository's secrets, and a pull request's code never runs beside \
+             them"
+                .into(),
+            "measure on `pull_request`, and publish from a `workflow_run` workflow with `gbench-ci publish`",
+        ),
+        WorkflowEvent::WorkflowRun => fault(
+            "`workflow_run` runs with the repository's secrets: it is for telling results, and nothing is measured \
+             there"
+                .into(),
+            "use `gbench-ci publish` here, and measure on `pull_request`",
+        ),
+        _ if context.is_fork() && !allow_forks => {
+            let pull = context.pull_request.as_ref();
+            let from = pull.and_then(|pull| pull.head_repository.as_ref());
+            let from = from.map_or("a fork that is gone".to_owned(), |slug| format!("the fork {slug}"));
+            let number = pull.map_or(0, |pull| pull.number);
+            fault(
+                format!("pull request #{number} comes from {from}, whose code is not run on this machine"),
+                "measure forks on a hosted runner; or give `--allow-forks` where the machine is thrown away after \
+                 the job and reaches nothing of yours",
+            )
+        }
+        _ if context.deleted => {
+            let what = "the push removed its branch or tag: there is nothing to measure";
+            Err(Fault::at("the event", what, "run this job only `if: ${{ !github.event.deleted }}`"))
+        }
+        _ => Ok(()),
+    }
+}

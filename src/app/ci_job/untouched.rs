@@ -1,0 +1,131 @@
+//! A change that touches nothing of what the suite measures, where the base's suite file says what that is (`[gate] paths`):
+//! nothing is measured, and everybody is told so. What the change itself says about it is not asked.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use git2::{DiffOptions, Repository, Tree};
+
+use super::base::BaseSelection;
+use super::note::RunnerNote;
+use crate::app::paths::project_root;
+use crate::github::commands::Level;
+use crate::github::{Context, WorkflowEvent};
+use crate::machine::open_repository;
+use crate::model::{Fault, Job, Result, RunId, Untouched};
+use crate::report::github as render;
+use crate::store::{create_ignored_dir, write_atomically};
+use crate::suite::{self, Benchmark, Suite};
+
+/// Whether the change leaves alone all that the base's suite measures. `None`: it does not, or nobody has said what that is.
+/// A base that somebody chose is compared in any case, and so is a run that is about no change.
+pub(super) fn of(
+    config: &Path,
+    context: Option<&Context>,
+    chosen: &BaseSelection,
+    builtins: &[Benchmark],
+) -> Result<Option<Untouched>> {
+    let is_change =
+        context.is_some_and(|it| it.pull_request.is_some() || matches!(it.event, WorkflowEvent::MergeGroup));
+    if !is_change || chosen.choice.by_hand {
+        return Ok(None);
+    }
+    let folder = config.parent().unwrap_or(config);
+    let Ok(repository) = open_repository(folder) else { return Ok(None) };
+    let Some(file) = path_in(&repository, config) else { return Ok(None) };
+    let tree = |commit: &str| repository.find_commit(git2::Oid::from_str(commit)?)?.tree();
+    let trees = tree(chosen.base.as_str()).and_then(|base| Ok((base, tree(chosen.head.commit())?)));
+    let (base, head) =
+        trees.map_err(|error| Fault::at("the commits", error.message(), "fetch both commits"))?;
+    // A file that is not there or cannot be read is a matter of the comparison, which says so.
+    let Some(paths) = paths_of(&repository, &base, &file, builtins) else { return Ok(None) };
+    let changed = changed(&repository, &base, &head)
+        .map_err(|error| Fault::at("the change", error.message(), "fetch both commits whole"))?;
+    let own = file.to_string_lossy();
+    let is_input = |path: &Option<String>| {
+        // A name that is no text fits no pattern: nobody can say that it is none of them.
+        path.as_ref().is_none_or(|path| *path == own || suite::fits(&paths, path))
+    };
+    let files = u32::try_from(changed.len()).unwrap_or(u32::MAX);
+    Ok((!changed.iter().any(is_input)).then_some(Untouched { files, paths }))
+}
+
+/// The suite file's path from the root of the repository.
+fn path_in(repository: &Repository, config: &Path) -> Option<PathBuf> {
+    let root = repository.workdir()?.canonicalize().ok()?;
+    let folder = config.parent()?.canonicalize().ok()?;
+    Some(folder.join(config.file_name()?).strip_prefix(root).ok()?.to_owned())
+}
+
+fn paths_of(
+    repository: &Repository,
+    base: &Tree<'_>,
+    file: &Path,
+    builtins: &[Benchmark],
+) -> Option<Vec<String>> {
+    let blob = base.get_path(file).ok()?.to_object(repository).ok()?.into_blob().ok()?;
+    let text = std::str::from_utf8(blob.content()).ok()?;
+    let suite = Suite::parse(&repository.workdir()?.join(file), text, builtins).ok()?;
+    Some(suite.gate.paths.value).filter(|paths| !paths.is_empty())
+}
+
+/// The paths that differ, each name of a file that was moved. `None` for one that is no UTF-8 text.
+fn changed(
+    repository: &Repository,
+    base: &Tree<'_>,
+    head: &Tree<'_>,
+) -> std::result::Result<Vec<Option<String>>, git2::Error> {
+    let mut options = DiffOptions::new();
+    options.include_typechange(true).ignore_submodules(false);
+    let diff = repository.diff_tree_to_tree(Some(base), Some(head), Some(&mut options))?;
+    let name = |bytes: Option<&[u8]>| Some(String::from_utf8(bytes?.to_vec()).ok());
+    let mut paths: Vec<Option<String>> = diff
+        .deltas()
+        .flat_map(|delta| [name(delta.old_file().path_bytes()), name(delta.new_file().path_bytes())])
+        .flatten()
+        .collect();
+    paths.sort();
+    paths.dedup();
+    Ok(paths)
+}
+
+/// Leaves behind what the publishing job needs. Gives the folder.
+pub(super) fn leave(
+    config: &Path,
+    artifacts: Option<&Path>,
+    job: &Job,
+    page: &str,
+    builtins: &[Benchmark],
+) -> Result<PathBuf> {
+    let here = Suite::load(config, builtins)?;
+    let below = artifacts.unwrap_or(&here.run.artifacts.value);
+    let artifacts = project_root(&here)?.join(below);
+    let id = RunId::new(SystemTime::now(), std::process::id());
+    let folder = artifacts.join(id.as_str());
+    let unwritable = |error: std::io::Error| {
+        Fault::at_path(
+            &folder,
+            format!("cannot be written: {error}"),
+            "name another folder with `--artifacts`",
+        )
+    };
+    create_ignored_dir(&artifacts)
+        .and_then(|()| std::fs::create_dir_all(folder.join("reports")))
+        .map_err(unwritable)?;
+    let bytes = serde_json::to_vec_pretty(job).map_err(|error| Fault::defect("job.json", error))?;
+    write_atomically(&folder.join("job.json"), &bytes)?;
+    write_atomically(&folder.join("reports/untouched.md"), page.as_bytes())?;
+    Ok(folder)
+}
+
+/// What stands in the list of annotations: green and nothing said would pass for measured.
+pub(super) fn note(untouched: &Untouched) -> RunnerNote {
+    let title = "nothing was measured".into();
+    RunnerNote {
+        level: Level::Notice,
+        path: None,
+        line: None,
+        title,
+        message: render::untouched_words(untouched),
+    }
+}

@@ -1,0 +1,154 @@
+//! What fails a job: the gate's own word, or the classes that the job lists.
+
+use std::collections::BTreeMap;
+
+use crate::compare::{Conclusion, Verdict, VerdictDocument};
+use crate::model::{Exit, Fault, Result};
+
+/// A class of what a comparison can come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailOn {
+    Regression,
+    Inconclusive,
+    Failed,
+    /// Nothing: the job only reports.
+    None,
+}
+
+impl FailOn {
+    /// Every class.
+    pub const ALL: [Self; 4] = [Self::Regression, Self::Inconclusive, Self::Failed, Self::None];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Regression => "regression",
+            Self::Inconclusive => "inconclusive",
+            Self::Failed => "failed",
+            Self::None => "none",
+        }
+    }
+
+    /// The class of a word, as a job's record has it.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.word() == word)
+    }
+
+    /// The exit code of this class, if the answer holds it.
+    fn found(self, counts: &BTreeMap<Verdict, u32>, conclusion: Conclusion) -> Option<Exit> {
+        let any = |verdicts: &[Verdict]| {
+            verdicts.iter().any(|verdict| counts.get(verdict).is_some_and(|count| *count > 0))
+        };
+        let concluded = |it| conclusion == it;
+        match self {
+            Self::Regression => {
+                (any(&[Verdict::Regressed]) || concluded(Conclusion::Regressed)).then_some(Exit::Regression)
+            }
+            Self::Inconclusive => (any(&[Verdict::Inconclusive]) || concluded(Conclusion::Inconclusive))
+                .then_some(Exit::Inconclusive),
+            Self::Failed => (any(&[Verdict::Invalid, Verdict::Missing]) || concluded(Conclusion::Failed))
+                .then_some(Exit::Failed),
+            Self::None => None,
+        }
+    }
+}
+
+/// Refuses a list that says both nothing and something.
+pub fn refuse_contradiction(listed: &[FailOn]) -> Result<()> {
+    if !listed.contains(&FailOn::None) || listed.iter().all(|class| *class == FailOn::None) {
+        return Ok(());
+    }
+    let words: Vec<_> = listed.iter().map(|class| class.word()).collect();
+    let next = "write `none` alone, or leave it out of the list";
+    let flag = format!("--fail-on {}", words.join(","));
+    Err(Fault::at_flag(flag, "`none` and a class exclude each other", next))
+}
+
+/// The exit code of a job. Without a list it is the gate's. A list stands in place of the gate's policy: what it names
+/// fails the job also where the gate would let it pass, and what it does not name fails nothing. What is no matter of
+/// policy stays: a machine that cannot compare, a defect, an interruption.
+pub fn decide(listed: &[FailOn], document: &VerdictDocument, gate: Exit) -> Exit {
+    decide_by(listed, &document.counts, document.conclusion, gate)
+}
+
+/// Likewise, of an answer that is only counts and a conclusion, such as a merged one.
+pub fn decide_by(
+    listed: &[FailOn],
+    counts: &BTreeMap<Verdict, u32>,
+    conclusion: Conclusion,
+    gate: Exit,
+) -> Exit {
+    let is_policy = matches!(gate, Exit::Pass | Exit::Regression | Exit::Inconclusive | Exit::Failed);
+    if listed.is_empty() || !is_policy {
+        return gate;
+    }
+    let found = listed.iter().filter_map(|class| class.found(counts, conclusion));
+    found.fold(Exit::Pass, Exit::most_severe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A document that says no more than it must here.
+    fn document(conclusion: Conclusion, counts: &[(Verdict, u32)]) -> VerdictDocument {
+        let text = include_str!("../../fixtures/verdicts/v1/demo.json");
+        let mut document: VerdictDocument = serde_json::from_str(text).unwrap();
+        document.conclusion = conclusion;
+        document.counts = Verdict::ALL.map(|verdict| (verdict, 0)).into();
+        document.counts.extend(counts.iter().copied());
+        document
+    }
+
+    #[test]
+    fn without_a_list_the_gate_decides() {
+        let noisy = document(Conclusion::Inconclusive, &[(Verdict::Inconclusive, 1)]);
+        for gate in [Exit::Pass, Exit::Inconclusive, Exit::Machine] {
+            assert_eq!(decide(&[], &noisy, gate), gate);
+        }
+    }
+
+    #[test]
+    fn a_list_stands_in_place_of_the_gates_policy() {
+        use FailOn::{Failed, Inconclusive, None, Regression};
+        let red = document(Conclusion::Regressed, &[(Verdict::Regressed, 1), (Verdict::Inconclusive, 2)]);
+        let noisy = document(Conclusion::Inconclusive, &[(Verdict::Inconclusive, 1)]);
+        let broken = document(Conclusion::Failed, &[(Verdict::Invalid, 1)]);
+        let empty = document(Conclusion::Failed, &[]);
+        let green = document(Conclusion::Pass, &[(Verdict::Unchanged, 5)]);
+        for (listed, document, gate, expected) in [
+            (&[Regression][..], &red, Exit::Regression, Exit::Regression),
+            (&[Inconclusive], &red, Exit::Regression, Exit::Inconclusive),
+            (&[Inconclusive, Regression], &red, Exit::Regression, Exit::Regression),
+            (&[Failed], &red, Exit::Regression, Exit::Pass),
+            (&[None], &red, Exit::Regression, Exit::Pass),
+            (&[Regression], &noisy, Exit::Inconclusive, Exit::Pass),
+            // The gate alone would let it pass.
+            (&[Inconclusive], &noisy, Exit::Pass, Exit::Inconclusive),
+            (&[Failed], &broken, Exit::Pass, Exit::Failed),
+            (&[Failed], &empty, Exit::Failed, Exit::Failed),
+            (&[Regression], &broken, Exit::Failed, Exit::Pass),
+            (&[Regression, Inconclusive, Failed], &green, Exit::Pass, Exit::Pass),
+        ] {
+            assert_eq!(decide(listed, document, gate), expected, "{listed:?}");
+        }
+    }
+
+    #[test]
+    fn none_beside_a_class_is_a_contradiction() {
+        use FailOn::{Failed, None, Regression};
+        for fine in [&[][..], &[None], &[None, None], &[Regression, Failed]] {
+            assert!(refuse_contradiction(fine).is_ok(), "{fine:?}");
+        }
+        for listed in [&[None, Regression][..], &[Regression, None]] {
+            assert_eq!(refuse_contradiction(listed).unwrap_err().exit, Exit::Usage);
+        }
+    }
+
+    #[test]
+    fn what_is_no_matter_of_policy_stays() {
+        let green = document(Conclusion::Incomparable, &[]);
+        for gate in [Exit::Usage, Exit::Machine, Exit::Internal, Exit::Interrupted, Exit::Terminated] {
+            assert_eq!(decide(&[FailOn::None], &green, gate), gate);
+        }
+    }
+}

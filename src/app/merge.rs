@@ -1,0 +1,146 @@
+//! The results of the jobs of a matrix as one. The parts are read as [`super::untrusted`] reads artifacts: they come from
+//! other machines.
+
+use std::path::{Path, PathBuf};
+
+use super::fail_on::FailOn;
+use super::paths::shown;
+use super::step_outputs;
+use super::subject::MERGED;
+use super::untrusted::{Contents, read_folder, too_few};
+use super::verdict_files::bytes_of;
+use crate::compare::{Merged, MissingPart, merge_records};
+use crate::model::{Fault, Job, Result, RunRecord};
+use crate::report::{Format, Options, Style};
+use crate::store::{RunFolder, create_ignored_dir, read_record, write_atomically};
+
+const JOB_FILE: &str = "job.json";
+
+#[derive(Clone, Debug)]
+pub struct MergeRequest {
+    /// Folders of comparisons or runs, or folders that hold several.
+    pub parts: Vec<PathBuf>,
+    pub output: PathBuf,
+    /// The number of parts.
+    pub expect: Option<u32>,
+    /// How the measuring jobs ended, in GitHub's words.
+    pub measured: Option<String>,
+    /// Empty: what the parts were told.
+    pub fail_on: Vec<FailOn>,
+}
+
+/// The parts as one, written unless nothing was measured.
+pub enum MergeResult {
+    /// No part measured anything, because the change touches nothing that is measured.
+    Untouched(Box<Job>),
+    Verdict {
+        merged: Box<Merged>,
+        path: PathBuf,
+        /// What fails the job.
+        fail_on: Vec<FailOn>,
+    },
+    Record {
+        record: Box<RunRecord>,
+        path: PathBuf,
+        /// A part is missing.
+        incomplete: bool,
+    },
+}
+
+/// Errors: parts that do not belong together, or a folder that cannot be written.
+pub fn merge(request: &MergeRequest) -> Result<MergeResult> {
+    let mut contents = Contents::default();
+    let mut runs = Vec::new();
+    for part in &request.parts {
+        let mut found = read_folder(part)?;
+        if let Some((name, ..)) =
+            found.merged.iter().find(|_| found.parts.is_empty() && found.gaps.is_empty())
+        {
+            let what = format!("`{name}` is what a merge wrote, and a merge takes the parts");
+            return Err(Fault::at_path(part, what, "name the folders that it was made of"));
+        }
+        // The output of an earlier merge among its own parts is no part.
+        found.merged.clear();
+        runs.extend(found.runs.iter().map(|run| part.join(run)));
+        contents.extend(found);
+    }
+    match (runs.is_empty(), contents.parts.first().map(|part| part.name.as_str())) {
+        (false, Some(comparison)) => {
+            let what = format!("`{}` is a run, and `{comparison}` is a comparison", shown(&runs[0]));
+            Err(Fault::at("merge", what, "merge runs with runs, and comparisons with comparisons"))
+        }
+        (false, None) => records(request, &runs, &contents.gaps),
+        (true, _) => verdicts(request, contents),
+    }
+}
+
+fn verdicts(request: &MergeRequest, contents: Contents) -> Result<MergeResult> {
+    if let Some(job) = contents.all_untouched(request.expect, request.measured.as_deref()) {
+        step_outputs::of_untouched()?;
+        return Ok(MergeResult::Untouched(Box::new(job)));
+    }
+    let contents = contents.held_to(request.expect, request.measured.as_deref())?;
+    let (merged, job) = contents.whole()?;
+    let path = write(&request.output, &merged, job.as_ref())?;
+    let fail_on = if request.fail_on.is_empty() {
+        job.iter().flat_map(|job| &job.fail_on).filter_map(|word| FailOn::from_word(word)).collect()
+    } else {
+        request.fail_on.clone()
+    };
+    let options = Options { format: Format::Markdown, style: Style::PLAIN, all: true };
+    let report = bytes_of(|bytes| crate::report::merged(&merged, &options, bytes))?;
+    let report_path = request.output.join("merged.md");
+    write_atomically(&report_path, &report)?;
+    step_outputs::of_answer(merged.conclusion, &merged.counts)?;
+    step_outputs::set(&[("report", shown(&report_path))])?;
+    Ok(MergeResult::Verdict { merged: Box::new(merged), path, fail_on })
+}
+
+/// Writes the merged document, and the job that stands for all. Gives the document's path.
+fn write(folder: &Path, merged: &Merged, job: Option<&Job>) -> Result<PathBuf> {
+    prepare(folder)?;
+    let path = folder.join(MERGED);
+    let text = |value: serde_json::Result<Vec<u8>>| {
+        let fault = |error| Fault::defect(folder.display().to_string(), error);
+        value
+            .map(|mut text| {
+                text.push(b'\n');
+                text
+            })
+            .map_err(fault)
+    };
+    write_atomically(&path, &text(serde_json::to_vec_pretty(merged))?)?;
+    match job {
+        Some(job) => write_atomically(&folder.join(JOB_FILE), &text(serde_json::to_vec_pretty(job))?)?,
+        // Of an earlier merge in the same folder.
+        None => drop(std::fs::remove_file(folder.join(JOB_FILE))),
+    }
+    Ok(path)
+}
+
+fn prepare(folder: &Path) -> Result<()> {
+    create_ignored_dir(folder).map_err(|error| {
+        Fault::at_path(folder, format!("cannot be made: {error}"), "name a writable folder with `--output`")
+            .caused_by(&error)
+    })
+}
+
+fn records(request: &MergeRequest, runs: &[PathBuf], gaps: &[MissingPart]) -> Result<MergeResult> {
+    let read = |path: &PathBuf| Ok((shown(path), read_record(path)?));
+    let parts: Vec<(String, RunRecord)> = runs.iter().map(read).collect::<Result<_>>()?;
+    let found = parts.len();
+    let (mut record, missing) = merge_records(parts)?;
+    let gaps: Vec<String> =
+        gaps.iter().cloned().chain(too_few(request.expect, found)).map(|gap| gap.what).collect();
+    let incomplete = !missing.is_empty() || !gaps.is_empty();
+    record.warnings.splice(0..0, gaps);
+    if request.output.exists() {
+        let next = "name another folder with `--output`, or take this one away";
+        return Err(Fault::at_path(&request.output, "something lies here already", next));
+    }
+    if let Some(above) = request.output.parent().filter(|above| !above.as_os_str().is_empty()) {
+        prepare(above)?;
+    }
+    let path = RunFolder::create(&request.output, &record)?.finish(&record)?;
+    Ok(MergeResult::Record { record: Box::new(record), path, incomplete })
+}

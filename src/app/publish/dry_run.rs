@@ -1,0 +1,161 @@
+//! `--dry-run`: the comment on standard output, and on standard error what else would be done. Nobody is asked.
+
+use super::input::{self, FoundInput, PublishInput};
+use super::pull_request::{checks, publish_context, should_comment};
+use super::request::{Log, PublishRequest};
+use super::target::check_name;
+use super::{no_verdict, scheduled};
+use crate::github::comments::CommentMode;
+use crate::github::{Context, WorkflowEvent};
+use crate::model::{Fault, Job, Result};
+use crate::report::github as render;
+use crate::suite::Benchmark;
+
+/// The comment, and what else would be done.
+pub struct DryRun {
+    pub page: String,
+    pub plan: Vec<String>,
+}
+
+/// `None`: there is no verdict, and `log` has been told how the check would end.
+pub fn dry_run(
+    request: &PublishRequest,
+    context: Option<&Context>,
+    builtins: &[Benchmark],
+    log: &mut Log<'_>,
+) -> Result<Option<DryRun>> {
+    let mut without_verdict = |code| {
+        let ended = no_verdict::of_code(code);
+        let name = check_name(context, &request.name, &request.label);
+        log(&format!("check {name}: would end as {}: {}", ended.conclusion.word(), ended.text))
+    };
+    let found = match (&request.what, request.ended) {
+        (None, Some(code)) => return without_verdict(code).map(|()| None),
+        (what, code) => match (input::find(what.as_deref(), request, builtins), code) {
+            (Err(fault), Some(code)) => {
+                without_verdict(code)?;
+                return Err(fault);
+            }
+            (found, _) => found?,
+        },
+    };
+    let input = match found {
+        FoundInput::Verdict(input) => input,
+        FoundInput::Untouched(job) => return Ok(untouched(request, context, &job)),
+    };
+    let unverified = context.is_some_and(Context::is_fork);
+    let publish_context = publish_context(request, context, Some(&input), unverified);
+    let page = render::comment(&input.merged, &publish_context, "");
+    Ok(Some(DryRun { page, plan: plan(request, context, &input, unverified) }))
+}
+
+fn untouched(request: &PublishRequest, context: Option<&Context>, job: &Job) -> Option<DryRun> {
+    let untouched = job.untouched.as_ref()?;
+    let publish_context = publish_context(request, context, None, false);
+    let name = check_name(context, &request.name, &request.label);
+    let check = render::check_untouched(untouched, &publish_context);
+    let plan = vec![
+        format!("check {name}: would end as {}: {}", check.state.word(), check.title),
+        "comment: on the pull request, only if one is there that says otherwise".into(),
+    ];
+    Some(DryRun { page: render::untouched(untouched, &publish_context, ""), plan })
+}
+
+/// What would be done beside what is printed, in the order of doing it.
+fn plan(
+    request: &PublishRequest,
+    context: Option<&Context>,
+    input: &PublishInput,
+    unverified: bool,
+) -> Vec<String> {
+    match context {
+        Some(context) if context.event == WorkflowEvent::PullRequestTarget => {
+            return vec!["nothing would be published: pull_request_target is refused".into()];
+        }
+        Some(context) if context.event == WorkflowEvent::PullRequest && unverified => {
+            let whose = "the `workflow_run` workflow publishes a fork's verdict";
+            return vec![format!("nothing would be published: {whose}")];
+        }
+        _ => {}
+    }
+    let mut lines = Vec::new();
+    if context.is_none() {
+        lines.push("this is no job of GitHub Actions: all but a history needs one; in a job:".into());
+    }
+    if request.summary {
+        lines.push("summary: would be written".into());
+    }
+    let shown = publish_context(request, context, Some(input), unverified);
+    for (name, check) in checks(request, context, &input.merged, &shown) {
+        lines.push(format!("check {name}: would end as {}: {}", check.state.word(), check.title));
+    }
+    lines.push(format!("comment: {}", comment(request, context, input)));
+    if request.issue {
+        lines.push(format!("issue: {}", issue(context, input, &shown)));
+    }
+    if let Some(address) = &request.history {
+        lines.extend(history(context, input).into_iter().map(|what| format!("history {address}: {what}")));
+    }
+    lines
+}
+
+fn comment(request: &PublishRequest, context: Option<&Context>, input: &PublishInput) -> String {
+    let pull = context.and_then(|context| context.pull_request.as_ref());
+    let whose = match (pull, context) {
+        (Some(pull), _) => format!("on #{}", pull.number),
+        (None, Some(context)) if context.workflow_run.is_none() => {
+            return format!("none, a run by {} is about no pull request", context.event.word());
+        }
+        (None, _) => "on the pull request".into(),
+    };
+    match request.comment {
+        CommentMode::Never => "none, as asked".into(),
+        CommentMode::OnChange if !should_comment(&input.merged) => {
+            format!("{whose}, only if one is there that says otherwise: nothing changed")
+        }
+        CommentMode::OnChange => format!("{whose}, unless one is there that says so already"),
+        CommentMode::Always => format!("{whose}, in any case"),
+    }
+}
+
+/// Why issue and history would be left alone.
+fn refused(context: Option<&Context>) -> Option<String> {
+    match context {
+        Some(context) if context.workflow_run.is_some() => {
+            Some("left alone, a `workflow_run` workflow publishes for pull requests".into())
+        }
+        context => scheduled::only_default_branch(context?).err().map(|fault| would_fail(&fault)),
+    }
+}
+
+fn would_fail(fault: &Fault) -> String {
+    format!("would fail with exit code {}: {}; {}", fault.exit.code(), fault.what, fault.next)
+}
+
+fn issue(context: Option<&Context>, input: &PublishInput, shown: &render::PublishContext) -> String {
+    if let Some(refused) = refused(context) {
+        return refused;
+    }
+    match scheduled::is_open(input) {
+        Err(why) => format!("would be left as it is, {why}"),
+        Ok(true) => {
+            let (title, _) = render::issue(&input.merged, shown, None);
+            format!("would be opened, or updated if one is open: {title}")
+        }
+        Ok(false) => "would be closed, if one is open".into(),
+    }
+}
+
+fn history(context: Option<&Context>, input: &PublishInput) -> Vec<String> {
+    if let Some(refused) = refused(context) {
+        return vec![refused];
+    }
+    let words = |scheduled::HistoryCandidate { entry, refused }: &scheduled::HistoryCandidate| match refused {
+        Some(why) => format!("run {} would not be kept: {why}", entry.run_id),
+        None => format!("run {} of {} would be appended", entry.run_id, entry.branch),
+    };
+    match scheduled::candidates(input, context) {
+        Err(fault) => vec![would_fail(&fault)],
+        Ok(candidates) => candidates.iter().map(words).collect(),
+    }
+}

@@ -1,0 +1,73 @@
+//! Checks that end without a verdict: never green, and never in progress for ever.
+
+use crate::github::WorkflowRun;
+use crate::github::checks::CheckConclusion;
+use crate::model::Exit;
+
+/// How a check ends where nothing was judged.
+pub(super) struct NoVerdict {
+    pub conclusion: CheckConclusion,
+    pub text: String,
+}
+
+impl NoVerdict {
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self { conclusion: CheckConclusion::Failure, text: text.into() }
+    }
+
+    /// Nobody failed, and somebody has to act before it may go on.
+    fn blocked(text: &str) -> Self {
+        Self { conclusion: CheckConclusion::ActionRequired, text: text.into() }
+    }
+
+    fn cancelled(text: &str) -> Self {
+        Self { conclusion: CheckConclusion::Cancelled, text: text.into() }
+    }
+}
+
+/// What an exit code of the gate says where there is no verdict.
+pub(super) fn of_code(code: u8) -> NoVerdict {
+    let exit = Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code);
+    match exit {
+        Some(Exit::Interrupted | Exit::Terminated) => {
+            NoVerdict::cancelled("The run was interrupted before it gave a verdict.")
+        }
+        Some(exit) => {
+            let words = Exit::ALL.into_iter().find(|(it, _)| *it == exit).map_or("", |(_, words)| words);
+            NoVerdict::failed(format!("Nothing was compared: exit code {code}, {words}. The log says more."))
+        }
+        None => NoVerdict::failed(format!("Nothing was compared: the gate ended with exit code {code}.")),
+    }
+}
+
+/// A fork's pull request where forks are not measured.
+pub(super) fn of_fork() -> NoVerdict {
+    NoVerdict::blocked(
+        "This pull request comes from a fork, whose code and results are not trusted here: nothing was measured. Somebody \
+         who has read it can push its branch to this repository.",
+    )
+}
+
+/// What a run that left no verdict comes to.
+pub(super) fn of_run(run: &WorkflowRun) -> NoVerdict {
+    match run.conclusion.as_deref() {
+        Some("cancelled") => NoVerdict::cancelled("The run was cancelled before it gave a verdict."),
+        // Neutral would let a required check pass with nothing measured.
+        Some("skipped") => NoVerdict::blocked("The run was skipped: nothing was measured."),
+        _ => NoVerdict::failed("The run left no verdict: nothing was compared. Its log says why."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_code_without_a_verdict_is_green() {
+        for code in 0..=255 {
+            assert_ne!(of_code(code).conclusion, CheckConclusion::Success, "{code}");
+        }
+        assert_eq!(of_code(143).conclusion, CheckConclusion::Cancelled);
+        assert!(of_code(5).text.contains("no GPU"), "{}", of_code(5).text);
+    }
+}

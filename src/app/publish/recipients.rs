@@ -1,0 +1,183 @@
+//! For whom a verdict is. A check is a commit's, and one branch may be the head of several pull requests: each of them then has
+//! a check of its own, and the one that branch protection asks for says the gravest of them all.
+
+use super::request::Log;
+use super::target::{PublishTarget, unpublished};
+use crate::github::checks::{self, CheckConclusion, CheckOutput, CheckStatus, Reported};
+use crate::github::pulls::{self, OpenPull};
+use crate::github::{ApiResult, Sha};
+use crate::model::{Fault, Result};
+
+/// The pull requests that an answer is about, none for a run that no pull request started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Recipients {
+    /// Those that it is an answer to.
+    told: Vec<u64>,
+    /// All whose head is the same commit of the same branch.
+    all: Vec<u64>,
+}
+
+impl Recipients {
+    /// Those of this job's own event.
+    pub fn of_event(target: &PublishTarget) -> Result<Self> {
+        let Some(pull) = &target.context.pull_request else { return Ok(Self::default()) };
+        let sharing = match &pull.head_repository {
+            Some(from) => match pulls::sharing(&target.client, from, &pull.head_branch, &pull.head) {
+                // Without the right to look, it is alone as far as anybody can say.
+                Err(refused) if matches!(refused.status(), Some(403 | 404)) => Vec::new(),
+                sharing => sharing?,
+            },
+            None => Vec::new(),
+        };
+        let mut all: Vec<u64> = sharing.iter().map(|pull| pull.number).collect();
+        if !all.contains(&pull.number) {
+            all.push(pull.number);
+        }
+        Ok(Self { told: vec![pull.number], all })
+    }
+
+    /// Those that a finished run may have measured: GitHub does not say for which of several it was.
+    pub fn of_run(found: &[OpenPull]) -> Self {
+        let all: Vec<u64> = found.iter().map(|pull| pull.number).collect();
+        Self { told: all.clone(), all }
+    }
+
+    /// The one of several that the measuring job names. All of them are the same branch and commit, so whoever wrote that
+    /// job's file is in all of them anyway. `None`: it names none of them.
+    pub fn narrowed(&self, named: Option<u64>) -> Option<Self> {
+        match self.all.as_slice() {
+            [] | [_] => Some(self.clone()),
+            all => named
+                .filter(|number| all.contains(number))
+                .map(|one| Self { told: vec![one], ..self.clone() }),
+        }
+    }
+
+    /// Those of the told that a later run speaks for.
+    pub fn unheard(&self, heard: &[u64]) -> Vec<u64> {
+        self.told.iter().filter(|number| !heard.contains(number)).copied().collect()
+    }
+
+    fn is_shared(&self) -> bool {
+        self.all.len() > 1
+    }
+
+    /// The name of the check by which the order of runs for this pull request is kept.
+    pub fn name_for(&self, name: &str, number: u64) -> String {
+        if self.is_shared() { own_name(name, number) } else { name.to_owned() }
+    }
+}
+
+/// No gate can be called so: a name holds no `#`.
+fn own_name(name: &str, number: u64) -> String {
+    format!("{name} #{number}")
+}
+
+/// How a check ends.
+pub(super) struct CheckEnd<'a> {
+    pub conclusion: CheckConclusion,
+    pub output: &'a CheckOutput,
+}
+
+/// Ends the check of this name, and gives the pull requests that may still be told: of the others a later run speaks.
+pub(super) fn conclude(
+    target: &PublishTarget,
+    name: &str,
+    recipients: &Recipients,
+    end: &CheckEnd,
+    log: &mut Log<'_>,
+) -> Result<Vec<u64>> {
+    let mine = target.run();
+    if !recipients.is_shared() {
+        let reported = finish(target, name, mine, end, log)?;
+        return Ok(if reported == Reported::Superseded { Vec::new() } else { recipients.told.clone() });
+    }
+    let mut heard = Vec::new();
+    for number in &recipients.told {
+        if finish(target, &own_name(name, *number), mine, end, log)? != Reported::Superseded {
+            heard.push(*number);
+        }
+    }
+    if heard.is_empty() {
+        return Ok(heard);
+    }
+    let stand = |name: &str| checks::stand(&target.client, name, &target.context.head);
+    let last = match stand(name)? {
+        Some(CheckStatus { run, conclusion: None }) if run > mine => {
+            log(&format!("{name}: left in progress, run {} measures the same commit", run.0))?;
+            return Ok(heard);
+        }
+        last => last.map_or(mine, |last| last.run.max(mine)),
+    };
+    let mut gravest = (end.conclusion, None);
+    for number in recipients.all.iter().filter(|number| !heard.contains(number)) {
+        let other = stand(&own_name(name, *number))?.and_then(|stand| stand.conclusion);
+        let other = other.map(|word| CheckConclusion::of_word(&word).unwrap_or(CheckConclusion::Failure));
+        if let Some(other) = other.filter(|other| other.severity() > gravest.0.severity()) {
+            gravest = (other, Some(*number));
+        }
+    }
+    let output = shared(name, recipients, gravest.1, end.output);
+    finish(target, name, last, &CheckEnd { conclusion: gravest.0, output: &output }, log)?;
+    Ok(heard)
+}
+
+/// What the check of all says. `gravest`: of which other pull request its conclusion is.
+fn shared(name: &str, recipients: &Recipients, gravest: Option<u64>, own: &CheckOutput) -> CheckOutput {
+    let all: Vec<String> = recipients.all.iter().map(|number| format!("#{number}")).collect();
+    let (last, rest) = all
+        .split_last()
+        .map_or((String::new(), String::new()), |(last, rest)| (last.clone(), rest.join(", ")));
+    let several = format!(
+        "This commit is the head of {rest} and {last}. Each has a check of its own, and this one says the gravest of \
+         them.\n\n"
+    );
+    match gravest {
+        None => CheckOutput { summary: several + &own.summary, ..own.clone() },
+        Some(number) => CheckOutput {
+            title: format!("Of #{number}: see the check {}", own_name(name, number)),
+            summary: format!("{several}It is that of #{number} now.\n"),
+            ..CheckOutput::default()
+        },
+    }
+}
+
+fn finish(
+    target: &PublishTarget,
+    name: &str,
+    run: (u64, u32),
+    end: &CheckEnd,
+    log: &mut Log<'_>,
+) -> Result<Reported> {
+    let (head, url) = (&target.context.head, target.run_url());
+    let external = checks::external(run.0, run.1);
+    let url = url.as_deref();
+    let reported = checks::finish(&target.client, name, head, &external, url, end.conclusion, end.output)?;
+    log(&format!("{name}: {}, {}", end.conclusion.word(), where_reported(&reported, head)))?;
+    Ok(reported)
+}
+
+/// Where a check was reported, for the log.
+pub(super) fn where_reported(reported: &Reported, head: &Sha) -> String {
+    match reported {
+        Reported::Check(_, url) if url.is_empty() => format!("a check of {}", head.short()),
+        Reported::Check(_, url) => format!("a check of {}: {url}", head.short()),
+        Reported::Status => format!("a status of {}: the token may write no checks", head.short()),
+        Reported::Ended => format!("left alone: this run has ended the check of {}", head.short()),
+        Reported::Superseded => format!("left alone: a later run has the check of {}", head.short()),
+    }
+}
+
+/// Whether a later run has spoken for a pull request since.
+pub(super) fn is_overtaken(target: &PublishTarget, name: &str) -> ApiResult<bool> {
+    let stand = checks::stand(&target.client, name, &target.context.head)?;
+    Ok(stand.is_some_and(|stand| stand.run > target.run()))
+}
+
+/// The result of a run that names none of several pull requests.
+pub(super) fn unnamed(recipients: &Recipients) -> Fault {
+    let all: Vec<String> = recipients.all.iter().map(|number| format!("#{number}")).collect();
+    let what = format!("{} are of one branch and commit: which is meant?", all.join(" and "));
+    let next = "measure with the version of gbench-ci that publishes: its `job.json` says for which it was";
+    unpublished("the run's artifact", what, next)
+}

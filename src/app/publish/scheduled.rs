@@ -1,0 +1,287 @@
+//! What only the default branch does: one open issue while it is not green, and a history that grows by a file a run.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::input::PublishInput;
+use super::local_branch;
+use super::no_verdict::NoVerdict;
+use super::pull_request::publish_context;
+use super::request::{Log, PublishRequest};
+use super::target::{PublishTarget, unpublished};
+use crate::app::github_client::client_of;
+use crate::app::paths::current_folder;
+use crate::app::stores::history_of;
+use crate::app::untrusted;
+use crate::compare::{Conclusion, Group, VerdictDocument};
+use crate::github::checks::CheckConclusion;
+use crate::github::issues::{self, IssueDone};
+use crate::github::{Client, Context};
+use crate::model::{Exit, Job, NoReference, Probe, Result, Side};
+use crate::report::github as render;
+use crate::store::{Address, ComparisonFolder, HistoryBranch, HistoryEntry, SCHEMA_HISTORY, read_record};
+
+/// The issue and the history, where they are asked for.
+pub(super) fn carry_out(
+    request: &PublishRequest,
+    target: &PublishTarget,
+    input: &PublishInput,
+    log: &mut Log<'_>,
+) -> Result<()> {
+    if !request.issue && request.history.is_none() {
+        return Ok(());
+    }
+    only_default_branch(&target.context)?;
+    // The issue first: somebody waits for it, and a record that cannot be kept is no reason to be silent.
+    let told = if request.issue { issue(request, target, input, log) } else { Ok(()) };
+    let kept = append(request, Some(target), input, log);
+    told.and(kept)
+}
+
+/// A night without any verdict is red, too.
+pub(super) fn without_verdict(
+    request: &PublishRequest,
+    target: &PublishTarget,
+    ended: &NoVerdict,
+    log: &mut Log<'_>,
+) -> Result<()> {
+    if !request.issue || !target.context.on_default_branch() || ended.conclusion != CheckConclusion::Failure {
+        return Ok(());
+    }
+    let title = format!("{}: no verdict", request.name);
+    let run = target.run_url().map_or(String::new(), |url| format!("\n\nSee the [run]({url})."));
+    let body = |marker: &str| format!("{}{run}\n\n{marker}", ended.text);
+    let done = issues::report(&target.client, &request.name, true, &title, &body, "", &target.me)?;
+    log(&words(done))
+}
+
+/// A run of anything but the default branch is refused: whoever can open a pull request must not write the past.
+pub(super) fn only_default_branch(context: &Context) -> Result<()> {
+    if context.on_default_branch() {
+        return Ok(());
+    }
+    if context.default_branch.is_none() {
+        let what = "the event file does not say which branch is the default one: `repository.default_branch` is not in it";
+        let next = "start it by schedule, or from a server that sends the field";
+        return Err(unpublished("issue and history", what, next));
+    }
+    let what = format!("a run by {} on this branch must not write it", context.event.word());
+    let next = "keep `--issue` and `--history` to push, schedule and workflow_dispatch on the default branch";
+    Err(unpublished("issue and history", what, next))
+}
+
+/// Whether an issue is to be open. `Err`: why it is left as it is, since nothing new is known of what it is about.
+pub(super) fn is_open(input: &PublishInput) -> std::result::Result<bool, &'static str> {
+    let merged = &input.merged;
+    // A commit against itself is how a maintainer accepts it; green against another chosen one says little.
+    let accepts = merged.groups.iter().all(|group| group.verdict.base.commit == group.verdict.head.commit);
+    match merged.conclusion {
+        Conclusion::Inconclusive => Err("the verdict is inconclusive"),
+        _ if input.job.as_ref().is_some_and(|job| job.base.by_hand) && !accepts => {
+            Err("the base was chosen by hand")
+        }
+        conclusion => Ok(conclusion != Conclusion::Pass),
+    }
+}
+
+fn issue(
+    request: &PublishRequest,
+    target: &PublishTarget,
+    input: &PublishInput,
+    log: &mut Log<'_>,
+) -> Result<()> {
+    let merged = &input.merged;
+    let open = match is_open(input) {
+        Ok(open) => open,
+        Err(why) => return log(&format!("issue: left as it is, {why}")),
+    };
+    if !open && let Some(why) = unproven(request, target, input)? {
+        return log(&format!("issue: left as it is, {why}"));
+    }
+    let shown = publish_context(request, Some(&target.context), Some(input), false);
+    let url = compare_url(target, merged.groups.first().map(|group| &group.verdict));
+    let (title, text) = render::issue(merged, &shown, url.as_deref());
+    let note = render::closing_note(merged, &shown);
+    let body = |marker: &str| format!("{}\n\n{marker}", text.trim_end());
+    let done = issues::report(&target.client, &request.name, open, &title, &body, &note, &target.me)?;
+    log(&words(done))
+}
+
+/// Why a green night does not close the open issue: the history begins after the issue was opened, so that it was lost, or
+/// begun anew, in between. What this night was judged against may be as slow as what the issue is about. Only somebody who
+/// accepts the commit can say that it is not.
+fn unproven(
+    request: &PublishRequest,
+    target: &PublishTarget,
+    input: &PublishInput,
+) -> Result<Option<&'static str>> {
+    let accepts = input.job.as_ref().is_some_and(|job| job.base.by_hand);
+    let Some(address) = request.history.as_deref().filter(|_| !accepts).map(history_of).transpose()? else {
+        return Ok(None);
+    };
+    let Some(opened) = issues::opened(&target.client, &request.name, &target.me)? else { return Ok(None) };
+    let client = client_for(&address)?;
+    let began = HistoryBranch::open(&address, &current_folder()?, client.as_ref())?.began()?;
+    Ok(match began {
+        Some(began) if began < opened => None,
+        _ => Some(
+            "the history begins after it was opened, and so does not show what was green before: restore the branch, or \
+             accept this commit by hand",
+        ),
+    })
+}
+
+fn client_for(address: &Address) -> Result<Option<Client>> {
+    match address {
+        Address::GitHub { slug, .. } => client_of(slug).map(Some),
+        Address::Git(_) | Address::Dir(_) => Ok(None),
+    }
+}
+
+fn words(done: IssueDone) -> String {
+    match done {
+        IssueDone::Opened(url) => format!("issue: opened {url}"),
+        IssueDone::Updated(url) => format!("issue: updated {url}"),
+        IssueDone::Unchanged(url) => format!("issue: says so already {url}"),
+        IssueDone::Closed(url) => format!("issue: closed {url}"),
+        IssueDone::Nothing => "issue: none is open, and none is needed".into(),
+    }
+}
+
+/// The page with all that lies between the two commits.
+fn compare_url(target: &PublishTarget, verdict: Option<&VerdictDocument>) -> Option<String> {
+    let verdict = verdict?;
+    let (base, head) = (verdict.base.commit.as_deref()?, verdict.head.commit.as_deref()?);
+    let context = &target.context;
+    Some(format!("{}/{}/compare/{base}...{head}", context.endpoint.server, context.slug))
+}
+
+/// A run that `--history` is about, and why it is not kept where it is not.
+pub(super) struct HistoryCandidate {
+    pub entry: HistoryEntry,
+    pub refused: Option<&'static str>,
+}
+
+/// What `--history` would append: the head's run of every comparison in the input.
+pub(super) fn candidates(input: &PublishInput, context: Option<&Context>) -> Result<Vec<HistoryCandidate>> {
+    let folders = input.folder.as_deref().map(comparisons).unwrap_or_default();
+    if folders.is_empty() {
+        let next = "name the comparison's folder with its records, or the folder that holds the parts";
+        return Err(unpublished("the history", "a verdict by itself holds no record to append", next));
+    }
+    let candidate = |folder: &PathBuf| {
+        let job = job(folder)?;
+        let entry = entry(folder, job.as_ref(), context)?;
+        // Who compares a commit with itself accepts it as it is; any other base may be one that hides what got slower.
+        let by_hand = job.is_some_and(|job| job.base.by_hand) && entry.base.as_ref() != Some(&entry.commit);
+        Ok(HistoryCandidate { entry, refused: by_hand.then_some("a run against a base chosen by hand") })
+    };
+    folders.iter().map(candidate).collect()
+}
+
+/// Appends them. `target`: none where there is no GitHub.
+pub(super) fn append(
+    request: &PublishRequest,
+    target: Option<&PublishTarget>,
+    input: &PublishInput,
+    log: &mut Log<'_>,
+) -> Result<()> {
+    let Some(address) = request.history.as_deref().map(history_of).transpose()? else { return Ok(()) };
+    let candidates = candidates(input, target.map(|target| &target.context))?;
+    let client = client_for(&address)?;
+    let history = HistoryBranch::open(&address, &current_folder()?, client.as_ref())?;
+    let has_missed = |group: &Group| group.verdict.method.no_reference == Some(NoReference::NoBranch);
+    if input.merged.groups.iter().any(has_missed) && history.is_there()? {
+        let next = "its checkout has to fetch the branch: `fetch-depth: 0`";
+        log(&format!(
+            "history {address}: the branch is there, and the job that measured did not see it; {next}"
+        ))?;
+    }
+    for HistoryCandidate { entry, refused } in &candidates {
+        if let Some(why) = refused {
+            log(&format!("history {address}: {} not kept: {why}", entry.run_id))?;
+            continue;
+        }
+        let appended = match history.append(entry) {
+            // A run that measured nothing is no past; the others of the night are.
+            Err(fault) if fault.exit == Exit::Failed => {
+                log(&format!("history {address}: {} is not kept: {}", entry.run_id, fault.what))?;
+                continue;
+            }
+            appended => appended?,
+        };
+        let already = if appended.already { " was there already:" } else { ":" };
+        log(&format!("history {address}{already} {} in {}", appended.path, &appended.commit))?;
+    }
+    Ok(())
+}
+
+/// The comparisons in a folder: itself, or those of the parts that it holds, `parts/ARTIFACT/COMPARISON`.
+fn comparisons(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut level = vec![folder.to_owned()];
+    for _ in 0..4 {
+        let (here, deeper): (Vec<_>, Vec<_>) =
+            level.into_iter().partition(|folder| ComparisonFolder::open(folder).is_ok());
+        found.extend(here);
+        let inside = |folder: &PathBuf| {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path())
+        };
+        level = deeper.iter().flat_map(inside).collect();
+    }
+    found.sort();
+    found
+}
+
+/// What the job that measured knew, if it was a job.
+fn job(folder: &Path) -> Result<Option<Job>> {
+    let text = std::fs::read_to_string(folder.join("job.json")).ok();
+    text.map(|text| untrusted::job(&folder.display().to_string(), &text)).transpose()
+}
+
+/// The head's run of one comparison, with what the gate said of it.
+fn entry(folder: &Path, job: Option<&Job>, context: Option<&Context>) -> Result<HistoryEntry> {
+    let record = read_record(&ComparisonFolder::open(folder)?.side(Side::Head))?;
+    let shown = folder.display().to_string();
+    let verdict = std::fs::read_to_string(folder.join("reports/verdict.json")).ok();
+    let verdict = verdict.map(|text| untrusted::verdict(&shown, &text)).transpose()?;
+    let (commit, branch) = match &record.manifest.git {
+        Probe::Known(git) => (git.commit.clone(), git.branch.clone()),
+        _ => (None, None),
+    };
+    let nowhere = |what: &str, next: &str| unpublished(&shown, what, next);
+    let commit = context.map(|context| context.head.to_string()).or(commit);
+    let commit = commit.ok_or_else(|| nowhere("it is of no commit", "compare commits, not records"))?;
+    // A comparison measures a detached work tree; outside of a job its own checkout has the branch.
+    let here = local_branch::repository();
+    let branch = context.and_then(|context| context.branch.clone()).or(branch);
+    let branch = branch.or_else(|| here.as_ref().and_then(local_branch::checked_out));
+    let branch =
+        branch.ok_or_else(|| nowhere("it is of no branch", "check a branch out, and append again"))?;
+    if context.is_none() {
+        let here =
+            here.ok_or_else(|| nowhere("no repository is here", "publish from within the repository"))?;
+        if matches!(&record.manifest.git, Probe::Known(git) if git.dirty.any()) {
+            let next = "commit the changes, or put them aside with `git stash --include-untracked`, and measure again";
+            return Err(nowhere("it measured changes that are in no commit", next));
+        }
+        local_branch::refuse_other(&here, &branch, &commit)?;
+    }
+    Ok(HistoryEntry {
+        schema: SCHEMA_HISTORY.into(),
+        run_id: record.run_id.clone(),
+        appended: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        event: context.map_or("none", |context| context.event.word()).to_owned(),
+        branch,
+        commit,
+        label: job.map_or_else(String::new, |job| job.label.clone()),
+        shard: job.and_then(|job| job.shard),
+        conclusion: verdict.as_ref().map(|verdict| verdict.conclusion.word().to_owned()),
+        exit_code: verdict.as_ref().map(|verdict| verdict.exit_code),
+        base: verdict.and_then(|verdict| verdict.base.commit),
+        record,
+    })
+}

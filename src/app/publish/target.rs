@@ -1,0 +1,103 @@
+//! The target of a verdict: the repository, the commit, and whose token is used.
+
+use super::request::PublishRequest;
+use crate::app::github_client::{client_of, token};
+use crate::github::checks::external;
+use crate::github::{Client, Context, Identity, WorkflowEvent};
+use crate::model::{Exit, Fault, Result};
+
+/// The repository of the event, with a client for it.
+pub(super) struct PublishTarget {
+    pub context: Context,
+    pub client: Client,
+    pub me: Identity,
+}
+
+impl PublishTarget {
+    /// Errors: no token, or one that cannot be used.
+    pub fn open(request: &PublishRequest, context: Context) -> Result<Self> {
+        if token()?.is_none() {
+            let next = "give the step `env: { GBENCH_TOKEN: '${{ github.token }}' }`, or the action `token:`";
+            return Err(unpublished("publish", "there is no token to publish with", next));
+        }
+        let client = client_of(&context.slug)?;
+        let me = match &request.login {
+            Some(login) => Identity::named(login),
+            None => Identity::of(&client)?,
+        };
+        Ok(Self { context, client, me })
+    }
+
+    /// Number and attempt of the run that measured.
+    pub fn run(&self) -> (u64, u32) {
+        let other = self.context.workflow_run.as_ref().map(|run| (run.id, run.attempt));
+        other.or(self.context.run.map(|run| (run.id, run.attempt))).unwrap_or((0, 1))
+    }
+
+    /// What tells one run's check from another's.
+    pub fn external(&self) -> String {
+        let (id, attempt) = self.run();
+        external(id, attempt)
+    }
+
+    pub fn check_name(&self, name: &str, label: &str) -> String {
+        check_name(Some(&self.context), name, label)
+    }
+
+    /// The page of the run that measured.
+    pub fn run_url(&self) -> Option<String> {
+        run_url(&self.context)
+    }
+}
+
+/// The page of the run that measured: of a `workflow_run` workflow it is the other one's.
+pub(super) fn run_url(context: &Context) -> Option<String> {
+    match &context.workflow_run {
+        Some(run) => Some(context.page_of(run.id, run.attempt)),
+        None => context.run_url(),
+    }
+}
+
+/// The name of the check of one machine, and of all where there is no label. Branch protection knows a check by its name, so
+/// it holds nothing that changes. A run that no pull request started answers another question about the same commit, and has
+/// a check of its own.
+pub(super) fn check_name(context: Option<&Context>, name: &str, label: &str) -> String {
+    let name = match context.map(|context| &context.event) {
+        None | Some(WorkflowEvent::PullRequest | WorkflowEvent::MergeGroup | WorkflowEvent::WorkflowRun) => {
+            name.to_owned()
+        }
+        Some(other) => format!("{name} ({})", other.word()),
+    };
+    if label.is_empty() { name } else { format!("{name} / {label}") }
+}
+
+/// A name that can stand in a marker, in a check and in a branch's protection.
+pub fn gate_name(text: &str) -> std::result::Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || " _-.+/()".contains(c);
+    let text = text.trim();
+    if !text.is_empty() && text.len() <= 80 && text.chars().all(plain) && !text.contains("--") {
+        Ok(text.to_owned())
+    } else {
+        Err("use at most 80 letters, digits, blanks and _-.+/(), and no `--`".to_owned())
+    }
+}
+
+/// A fault that means: judged, but not told.
+pub(super) fn unpublished(target: &str, what: impl std::fmt::Display, next: &str) -> Fault {
+    Fault::at(target, what, next).exits(Exit::Unpublished)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checks_name_is_stable_and_says_the_machine() {
+        assert_eq!(check_name(None, "gbench-ci", ""), "gbench-ci");
+        assert_eq!(check_name(None, "kernels", "h100"), "kernels / h100");
+        assert_eq!(gate_name(" nightly (full) "), Ok("nightly (full)".into()));
+        for wrong in ["", "a-->b", "x\ny", "<b>", &"n".repeat(81)] {
+            assert!(gate_name(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Documents that somebody else wrote: strict in form, and what they say of themselves must follow from their rows. The
+//! sentence is not believed at all: ours stands in its place.
+
+use std::collections::BTreeSet;
+
+use serde::de::DeserializeOwned;
+
+use super::caps::{self, refused};
+use super::json_limits;
+use crate::app::job_flags::is_job_flag;
+use crate::compare::{
+    Merged, SCHEMA_MERGED, VERDICTS_READ, VerdictDocument, check_consistency, check_merged_consistency,
+    regenerate_text,
+};
+use crate::model::{BenchmarkId, Exit, Job, Result, SCHEMA_JOB, Shard, SourceLine};
+
+/// Rules that a verdict may have been decided by.
+const RULES: [&str; 4] = ["seq-e", "seq-e-2", "process-welch-holm", "process-session"];
+/// Words of `--fail-on`.
+const FAIL_ON: [&str; 4] = ["regression", "inconclusive", "failed", "none"];
+/// Most characters of a machine's label.
+const LABEL: usize = 100;
+
+/// A job from its text. `name`: of its folder, for messages.
+pub fn job(name: &str, text: &str) -> Result<Job> {
+    let job: Job = document(name, "job.json", text)?;
+    job_is_ours(&job).map_err(|what| refused(name, format!("job.json: {what}")))?;
+    Ok(job)
+}
+
+/// A verdict from its text, without the records that may be embedded in it.
+pub fn verdict(name: &str, text: &str) -> Result<VerdictDocument> {
+    let mut verdict: VerdictDocument = document(name, "verdict.json", text)?;
+    let checked = verdict_is_ours(&verdict).and_then(|()| check_consistency(&verdict));
+    checked.map_err(|what| refused(name, format!("verdict.json: {what}")))?;
+    verdict.records = None;
+    // Its one group is reworded by the same code as any.
+    let mut groups = regenerate_text(Merged::single("", verdict)).groups;
+    groups.pop().map(|group| group.verdict).ok_or_else(|| refused(name, "verdict.json: it is gone"))
+}
+
+/// A merged document from its text.
+pub fn merged(name: &str, text: &str) -> Result<Merged> {
+    let mut merged: Merged = document(name, "merged.json", text)?;
+    let checked = merged_is_ours(&merged).and_then(|()| check_merged_consistency(&merged));
+    checked.map_err(|what| refused(name, format!("merged.json: {what}")))?;
+    merged.groups.iter_mut().for_each(|group| group.verdict.records = None);
+    Ok(regenerate_text(merged))
+}
+
+fn document<T: DeserializeOwned>(name: &str, file: &str, text: &str) -> Result<T> {
+    let read =
+        json_limits::check(text).and_then(|()| serde_json::from_str(text).map_err(|error| error.to_string()));
+    read.map_err(|what| refused(name, format!("{file}: {what}")))
+}
+
+fn job_is_ours(job: &Job) -> Result<(), String> {
+    if job.schema != SCHEMA_JOB {
+        return Err(format!("its schema is not `{SCHEMA_JOB}`"));
+    }
+    let event = |c: char| c.is_ascii_lowercase() || c == '_';
+    if job.event.is_empty() || job.event.len() > 64 || !job.event.chars().all(event) {
+        return Err("its event is none of GitHub's words".into());
+    }
+    [&job.head, &job.base.commit].into_iter().flatten().try_for_each(|commit| is_commit(commit))?;
+    if job.base.committed.as_ref().is_some_and(|time| humantime::parse_rfc3339(time).is_err()) {
+        return Err("its base was committed at no time that there is".into());
+    }
+    if job.label.chars().count() > LABEL || [&job.label, &job.base.why].iter().any(|text| has_controls(text))
+    {
+        return Err("its label is too long, or a text of it holds control characters".into());
+    }
+    if job.shard.is_some_and(|shard| !(1..=shard.of).contains(&shard.index) || shard.of > Shard::MOST) {
+        return Err("there is no such shard".into());
+    }
+    is_exit(job.exit_code)?;
+    if job.fail_on.len() > FAIL_ON.len() || !job.fail_on.iter().all(|word| FAIL_ON.contains(&word.as_str())) {
+        return Err("its `fail_on` holds words that there are not".into());
+    }
+    if let Some(word) = job.flags.iter().find(|word| !is_job_flag(word)) {
+        return Err(format!("`{}` is no flag that chooses what is measured", word.escape_debug()));
+    }
+    if let Some(untouched) = &job.untouched {
+        let odd = |path: &String| path.len() > caps::PATH || has_controls(path);
+        if job.exit_code != Exit::Pass.code() || untouched.paths.is_empty() || untouched.paths.iter().any(odd)
+        {
+            return Err("it says that nothing was touched, and not of what".into());
+        }
+    }
+    job.sources.iter().try_for_each(is_source)
+}
+
+/// A source line becomes an annotation, and part of a link.
+fn is_source(source: &SourceLine) -> Result<(), String> {
+    let path = &source.path;
+    let leaves = path.starts_with('/') || path.contains(['\\', ':']) || has_controls(path);
+    if leaves || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Err(format!("`{}` is no file of the repository", path.escape_debug()));
+    }
+    if source.line == 0 || source.benchmark.parse::<BenchmarkId>().is_err() {
+        return Err(format!("`{}` is no benchmark, or its line is none", source.benchmark.escape_debug()));
+    }
+    Ok(())
+}
+
+fn verdict_is_ours(verdict: &VerdictDocument) -> Result<(), String> {
+    if !VERDICTS_READ.contains(&verdict.schema.as_str()) {
+        return Err("its schema is none that this version reads".into());
+    }
+    if !RULES.contains(&verdict.method.rule.as_str()) {
+        return Err("its rule is none that there is".into());
+    }
+    is_exit(verdict.exit_code)?;
+    let rates =
+        [Some(verdict.method.alpha), verdict.method.rounds.as_ref().map(|rounds| rounds.alpha_improved)];
+    if !rates.into_iter().flatten().all(|rate| rate > 0.0 && rate <= 1.0) {
+        return Err("its error rate is no share".into());
+    }
+    for side in [&verdict.base, &verdict.head] {
+        side.commit.as_deref().map_or(Ok(()), is_commit)?;
+        if humantime::parse_rfc3339(&side.started).is_err() {
+            return Err("a side started at no time that there is".into());
+        }
+    }
+    let mut seen = BTreeSet::new();
+    match verdict.rows.iter().find(|row| !seen.insert((&row.case, &row.metric))) {
+        Some(row) => Err(format!("{} stands in it twice", row.case)),
+        None => Ok(()),
+    }
+}
+
+fn merged_is_ours(merged: &Merged) -> Result<(), String> {
+    if merged.schema != SCHEMA_MERGED {
+        return Err(format!("its schema is not `{SCHEMA_MERGED}`"));
+    }
+    is_exit(merged.exit_code)?;
+    if merged.groups.len() > Shard::MOST as usize {
+        return Err("it has more groups than a matrix has jobs".into());
+    }
+    for group in &merged.groups {
+        if group.label.chars().count() > LABEL || has_controls(&group.label) {
+            return Err("a label of it is too long or holds control characters".into());
+        }
+        verdict_is_ours(&group.verdict)?;
+    }
+    Ok(())
+}
+
+fn is_commit(text: &str) -> Result<(), String> {
+    if (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit()) {
+        Ok(())
+    } else {
+        Err("a commit of it is none".into())
+    }
+}
+
+fn is_exit(code: u8) -> Result<(), String> {
+    if Exit::ALL.iter().any(|(exit, _)| exit.code() == code) {
+        Ok(())
+    } else {
+        Err(format!("{code} is no exit code of gbench-ci"))
+    }
+}
+
+fn has_controls(text: &str) -> bool {
+    text.chars().any(char::is_control)
+}

@@ -1,0 +1,133 @@
+//! How large a JSON text may be, found out before it becomes a document: reading this needs no memory that grows with it.
+
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+
+/// Most entries of one list: rows of a verdict are one.
+pub const ENTRIES: usize = 20_000;
+/// Most bytes of one text.
+pub const TEXT: usize = 4 << 10;
+/// Most values in all. A row has about fifty.
+pub const VALUES: usize = 2_000_000;
+
+/// Errors: the text is no JSON, not finite, too deep (128, as the reader has it), or one of its parts is too large.
+pub(super) fn check(text: &str) -> Result<(), String> {
+    let mut values = 0;
+    let mut reader = serde_json::Deserializer::from_str(text);
+    Measure { values: &mut values }.deserialize(&mut reader).map_err(|error| error.to_string())?;
+    reader.end().map_err(|error| error.to_string())
+}
+
+/// Counts values, and keeps none.
+struct Measure<'c> {
+    values: &'c mut usize,
+}
+
+impl<'c> Measure<'c> {
+    fn again(&mut self) -> Measure<'_> {
+        Measure { values: self.values }
+    }
+
+    fn one<E: Error>(&mut self) -> Result<(), E> {
+        *self.values += 1;
+        if *self.values > VALUES {
+            Err(E::custom(format!("it holds more than {VALUES} values")))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Measure<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Measure<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E: Error>(mut self) -> Result<(), E> {
+        self.one()
+    }
+
+    fn visit_bool<E: Error>(mut self, _: bool) -> Result<(), E> {
+        self.one()
+    }
+
+    fn visit_i64<E: Error>(mut self, _: i64) -> Result<(), E> {
+        self.one()
+    }
+
+    fn visit_u64<E: Error>(mut self, _: u64) -> Result<(), E> {
+        self.one()
+    }
+
+    fn visit_f64<E: Error>(mut self, value: f64) -> Result<(), E> {
+        if value.is_finite() { self.one() } else { Err(E::custom("it holds a number that is none")) }
+    }
+
+    fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
+        if text.len() > TEXT {
+            return Err(E::custom(format!(
+                "it holds a text of {} bytes, and {TEXT} are allowed",
+                text.len()
+            )));
+        }
+        self.one()
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+        let mut entries = 0;
+        while list.next_element_seed(self.again())?.is_some() {
+            entries += 1;
+            if entries > ENTRIES {
+                return Err(A::Error::custom(format!("it holds a list of more than {ENTRIES} entries")));
+            }
+        }
+        self.one()
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        let mut entries = 0;
+        while map.next_key_seed(self.again())?.is_some() {
+            map.next_value_seed(self.again())?;
+            entries += 1;
+            if entries > ENTRIES {
+                return Err(A::Error::custom(format!("it holds an object of more than {ENTRIES} entries")));
+            }
+        }
+        self.one()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_large_in_any_way_is_found_before_it_is_kept() {
+        assert_eq!(check(r#"{"a": [1, -2.5, null, true, "x"], "b": {}}"#), Ok(()));
+        let list = |entries: usize| format!("[{}0]", "0,".repeat(entries - 1));
+        assert_eq!(check(&list(ENTRIES)), Ok(()));
+        assert!(check(&list(ENTRIES + 1)).unwrap_err().contains("a list of more"));
+        let lists = format!("[{}0]", format!("{},", list(ENTRIES)).repeat(VALUES / ENTRIES));
+        assert!(check(&lists).unwrap_err().contains("more than 2000000 values"));
+        let text = |bytes: usize| format!("\"{}\"", "x".repeat(bytes));
+        assert_eq!(check(&text(TEXT)), Ok(()));
+        assert!(check(&text(TEXT + 1)).unwrap_err().contains("a text of 4097 bytes"));
+        assert!(check(&format!("{{{}: 1}}", text(TEXT + 1))).is_err(), "a key is a text too");
+        assert!(
+            check(&("[".repeat(100_000) + &"]".repeat(100_000))).unwrap_err().contains("recursion limit")
+        );
+        for odd in ["NaN", "1e999", "-1e999", "Infinity", "{} {}", "", "{\"a\": 1,}"] {
+            assert!(check(odd).is_err(), "{odd}");
+        }
+    }
+}
