@@ -1,4 +1,4 @@
-//! What fails a job: the gate's own word, or the classes that the job lists.
+//! The policy that fails a job: the gate's own, or the classes that the job lists.
 
 use std::collections::BTreeMap;
 

@@ -76,7 +76,7 @@ fn machine(text: &str) -> Result<(String, Vec<String>)> {
     }
 }
 
-/// What runners and artifacts may be called alike.
+/// Whether runners and artifacts alike may be called so.
 fn is_label(word: &str) -> bool {
     (1..=64).contains(&word.len()) && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }

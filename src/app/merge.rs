@@ -36,7 +36,7 @@ pub enum MergeResult {
     Verdict {
         merged: Box<Merged>,
         path: PathBuf,
-        /// What fails the job.
+        /// The classes that fail the job.
         fail_on: Vec<FailOn>,
     },
     Record {

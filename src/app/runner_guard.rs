@@ -46,7 +46,7 @@ pub fn hook(policy: &Path, log_failed: &mut dyn FnMut(&Fault)) -> Result<()> {
     })
 }
 
-/// What the log says of a job beside why it was refused.
+/// The fields of a job in the log of refusals.
 fn log_fields(variable: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Option<String>)> {
     [
         ("repository", "GITHUB_REPOSITORY"),
@@ -137,7 +137,7 @@ impl InstallationRequest {
 pub fn install(request: &InstallationRequest, allowed: &Allowed, force: bool) -> Result<Installed> {
     let (files, user) = (request.files()?, request.user()?);
     let text = policy(allowed, &files);
-    // What cannot be followed is not written either.
+    // A policy that cannot be followed is not written.
     GuardPolicy::parse(&files.policy, &text)?;
     let fault = |path: &Path, error: std::io::Error| {
         let next = "run it as root, or name another place with `--folder`";

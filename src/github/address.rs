@@ -101,7 +101,7 @@ impl FromStr for Sha {
     }
 }
 
-/// What opens the door. Prints as `***`, whoever prints it.
+/// A token of GitHub. It prints as `***` in every form.
 #[derive(Clone)]
 pub struct Token(String);
 

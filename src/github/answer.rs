@@ -1,4 +1,4 @@
-//! What comes back from a server, and what of it can be understood.
+//! The answer of a server, and how it is read.
 
 use http::HeaderMap;
 use http_body_util::BodyExt;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::error::{ApiError, ApiResult};
 
-/// What came back, whatever its status.
+/// An answer of any status.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,

@@ -1,4 +1,4 @@
-//! What a workflow run has uploaded. Whoever opened a pull request may have made it, so its size and its digest are
+//! Artifacts of a workflow run. The author of a pull request may have made one, so its size and its digest are
 //! held against what GitHub says before anyone looks inside.
 
 use serde::Deserialize;

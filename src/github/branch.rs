@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::address::Sha;
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
-use crate::model::{Exit, Fault, Result, backoff};
+use crate::model::{DEFECT, Exit, Fault, Result, backoff};
 
 /// Times that a commit is tried to be put on a branch on which others write, too.
 pub const TRIES: u32 = 8;
@@ -33,7 +33,7 @@ const SPREAD: u32 = 16;
 /// Between two tries.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// What a branch is at the moment.
+/// The tip of a branch at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchTip {
     pub commit: Sha,
@@ -60,7 +60,7 @@ pub enum TreeKind {
     Other,
 }
 
-/// What is to be done on a tip that was looked at.
+/// The change that a tip needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BranchChange {
     /// Files by path from the root. The first is there only where all of them are.
@@ -78,7 +78,7 @@ pub struct Added {
     pub already: bool,
 }
 
-/// Why a look at a tip ended without a step: GitHub, which may be asked again, or what was found there.
+/// Why no change was decided: an error of GitHub, which may be asked again, or a fault of the branch's content.
 #[derive(Debug)]
 pub enum AppendError {
     Api(ApiError),
@@ -192,7 +192,7 @@ fn tree(client: &Client, id: &Sha, recursive: bool) -> ApiResult<(Vec<TreeItem>,
     Ok((found.tree.into_iter().map(item).collect::<ApiResult<_>>()?, found.truncated))
 }
 
-/// What a folder holds, itself only.
+/// The entries of a folder, without those of folders below it.
 pub fn folder(client: &Client, id: &Sha) -> ApiResult<Vec<TreeItem>> {
     Ok(tree(client, id, false)?.0)
 }
@@ -247,13 +247,13 @@ pub fn blob(client: &Client, id: &Sha) -> ApiResult<Vec<u8>> {
     }
 }
 
-/// Adds files to a branch, which is made if it is not there. `look` sees the tip and says what is still to be done; it
+/// Adds files to a branch, which is made if it is not there. `decide` is given the tip and returns the change that it still needs; it
 /// is asked anew wherever what it saw may have been our own or may be gone. Where somebody was merely faster it is asked
 /// only if the first of the files is there now: that costs a request each, and the less lies between reading the tip and moving
 /// it, the fewer writers meet.
 ///
 /// Errors: rules of the repository forbid it, which is never tried again; it is empty; [`TRIES`] times somebody was
-/// faster; what `look` finds wrong. Exit code 6.
+/// faster; a fault that `decide` finds. Exit code 6.
 pub fn append(
     client: &Client,
     branch: &str,
@@ -330,11 +330,11 @@ struct Writer<'a> {
     client: &'a Client,
     branch: &'a str,
     message: &'a str,
-    /// What is to be added to a branch that was looked at.
+    /// The files to add to the branch, decided on an earlier tip.
     seen: Option<Vec<(String, Vec<u8>)>>,
-    /// What GitHub has taken already; the bytes stay the same from try to try.
+    /// The blobs that GitHub has already; the bytes stay the same from try to try.
     blobs: Vec<(Vec<u8>, Sha)>,
-    /// Nobody knows what became of a commit that was sent to the branch: what is found there may be our own.
+    /// The outcome of moving the branch is unknown: a file that is found there may be of this writer.
     sent: bool,
 }
 
@@ -357,7 +357,7 @@ impl Writer<'_> {
                 }
                 (BranchChange::Nothing, None) => {
                     let what = "nothing is to be added to a branch that is not there";
-                    return Err(Fault::at(self.branch, what, "report this as a defect of gbench-ci").into());
+                    return Err(Fault::at(self.branch, what, DEFECT).into());
                 }
             },
         };

@@ -127,7 +127,7 @@ struct Shown {
 }
 
 impl Check {
-    /// What we wrote into it, if it is ours.
+    /// The id that gbench-ci wrote into it; `None` for a check of another app.
     fn external(&self) -> Option<&str> {
         self.external_id.as_deref()?.strip_prefix(OURS)
     }

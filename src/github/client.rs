@@ -33,7 +33,7 @@ enum AttemptOutcome {
     Done(Answer),
     /// GitHub did nothing and says when to come back.
     Later(Duration),
-    /// Nobody knows whether it was done.
+    /// GitHub may have done it or not.
     Uncertain(String),
     Refused(ApiError),
 }

@@ -1,4 +1,4 @@
-//! What a step says to its runner: commands in the log, and the files behind `GITHUB_OUTPUT` and `GITHUB_STEP_SUMMARY`.
+//! The commands of a step to its runner: lines in the log, and the files behind `GITHUB_OUTPUT` and `GITHUB_STEP_SUMMARY`.
 //!
 //! The runner obeys every line of a step's output that looks like a command, whoever wrote it. So text from elsewhere
 //! goes through [`line()`] or [`CommandEscaper`] on its way to the log, through [`data`] or [`property`] on its way into a command,

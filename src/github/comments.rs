@@ -38,7 +38,7 @@ pub enum CommentMode {
     Never,
 }
 
-/// What became of a comment.
+/// The outcome for a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Posted {
     /// With the address of its page.
@@ -101,7 +101,7 @@ fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Ve
     Ok(list(client, number)?.into_iter().filter_map(mine).collect())
 }
 
-/// What is to be said, and whether anybody else has said more.
+/// The text of a comment, and whether a later run has already commented.
 pub struct CommentRequest<'a> {
     /// The text, for a marker that it ends with.
     pub body: &'a dyn Fn(&Marker) -> String,
@@ -136,7 +136,7 @@ pub fn post(
     retry_update(client, || post.step(mode, &mut tried))
 }
 
-/// What one call of [`post`] holds on to.
+/// One call of [`post`].
 struct Post<'a> {
     client: &'a Client,
     number: u64,
@@ -145,7 +145,7 @@ struct Post<'a> {
     me: &'a Identity,
 }
 
-/// What an earlier try has sent without learning what became of it.
+/// The request of an earlier attempt whose outcome is unknown.
 #[derive(Clone, Copy)]
 enum Sent {
     New,
@@ -191,7 +191,7 @@ impl Post<'_> {
         Ok(Posted::Updated(Comment::from(written).url))
     }
 
-    /// What is sent; `None` where the pull request has moved on to another commit, or a later run has spoken.
+    /// The body of the request; `None` where the pull request has moved on to another commit, or a later run has spoken.
     fn said(&self) -> ApiResult<Option<Value>> {
         let text = marked((self.request.body)(self.marker), &self.marker.comment());
         let stands =

@@ -1,4 +1,4 @@
-//! What the runner says about the job: its variables and the event file, read once and checked. Everything that decides
+//! The job as the runner describes it: its variables and the event file, read once and checked. Everything that decides
 //! whose code is judged, and where an answer may go, comes from here.
 //!
 //! Facts: docs.github.com, "Events that trigger workflows" and "Webhook events and payloads". docs/github.md says of each
@@ -42,9 +42,9 @@ pub struct Context {
     pub pull_request: Option<PullRequest>,
     pub workflow_run: Option<WorkflowRun>,
     pub run: Option<Run>,
-    /// What the branch was before a push, or what a merge group was put on.
+    /// The commit of the branch before a push, or the one that a merge group was put on.
     pub before: Option<Sha>,
-    /// What is judged: the head of the pull request, of the merge group or of the other run, else `sha`.
+    /// The commit that is judged: the head of the pull request, of the merge group or of the other run, else `sha`.
     pub head: Sha,
     /// A push that removed its branch or tag: there is nothing to judge.
     pub deleted: bool,

@@ -1,9 +1,9 @@
-//! What can go wrong between here and GitHub, and what a user can do about it.
+//! The errors of talking to GitHub, each with a next step for the user.
 
 use std::fmt;
 use std::time::Duration;
 
-use crate::model::{Exit, Fault};
+use crate::model::{DEFECT, Exit, Fault};
 
 pub type ApiResult<T> = Result<T, ApiError>;
 
@@ -30,7 +30,7 @@ pub enum ApiError {
     RequestsUsed { requests: u32 },
     /// The answer is not what GitHub's description says.
     Unreadable { request: String, cause: String },
-    /// What is there cannot be used: too large, expired, or not what its digest says.
+    /// The content at GitHub cannot be used: too large, expired, or not what its digest says.
     Unfit { request: String, cause: String },
 }
 
@@ -82,7 +82,7 @@ const PERMISSIONS: [(&str, &str); 8] = [
     ("/actions/", "actions"),
 ];
 
-/// What is read only to be written next: a permission to read would end in the next refusal. A pull request is looked for
+/// Whether a request reads what is written next: a permission to read would end in the next refusal. A pull request is looked for
 /// to comment on it.
 fn to_be_written(request: &str) -> bool {
     ["/comments", "/check-runs", "/issues", "/pulls"].iter().any(|part| request.contains(part))
@@ -144,13 +144,10 @@ impl From<ApiError> for Fault {
             ApiError::Limited { request, wait } => {
                 (request.clone(), format!("run `gbench-ci publish` again in {} s", wait.as_secs()))
             }
-            ApiError::RequestsUsed { .. } => {
-                ("GitHub".to_owned(), "report this as a defect of gbench-ci".to_owned())
+            ApiError::RequestsUsed { .. } => ("GitHub".to_owned(), DEFECT.to_owned()),
+            ApiError::Unreadable { request, .. } => {
+                (request.clone(), format!("check `GITHUB_API_URL`; else {DEFECT}"))
             }
-            ApiError::Unreadable { request, .. } => (
-                request.clone(),
-                "check `GITHUB_API_URL`; else report this as a defect of gbench-ci".to_owned(),
-            ),
             ApiError::Unfit { request, .. } => {
                 (request.clone(), "run the measuring workflow again, so that it uploads anew".to_owned())
             }

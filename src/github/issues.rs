@@ -20,7 +20,7 @@ const PAGES: u32 = 30;
 /// Characters of a title; counted here in bytes, which are never fewer.
 const TITLE: usize = 256;
 
-/// What became of the issue, with the address of its page.
+/// The outcome for the issue, with the address of its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IssueDone {
     Opened(String),

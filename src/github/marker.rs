@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::address::Sha;
 
-/// What a comment of ours knows about itself.
+/// The data that gbench-ci keeps in a comment of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
     /// Which gate speaks: several may on one pull request.
     pub gate: String,
-    /// What was judged.
+    /// The commit that was judged.
     pub head: Sha,
     /// `GITHUB_RUN_ID` and `GITHUB_RUN_ATTEMPT` of the job that speaks; they grow with time.
     pub run: u64,
@@ -87,7 +87,7 @@ pub(super) fn marked(text: String, marker: &str) -> String {
     if last_line(&text) == marker { text } else { format!("{}\n\n{marker}", text.trim_end()) }
 }
 
-/// What stands last; GitHub's own editor leaves carriage returns.
+/// The last line of a text; GitHub's own editor leaves carriage returns.
 pub(super) fn last_line(text: &str) -> &str {
     text.trim_end().lines().last().unwrap_or_default()
 }

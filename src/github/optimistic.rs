@@ -14,7 +14,7 @@ pub(super) enum UpdateError {
     Final(ApiError),
     /// The write may have been done or not.
     Uncertain(ApiError),
-    /// What was read is out of date: somebody else was faster.
+    /// The values that were read are out of date: another writer was faster.
     Conflict(ApiError),
 }
 

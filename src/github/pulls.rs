@@ -174,7 +174,7 @@ pub fn of_run(client: &Client, run: &WorkflowRun) -> ApiResult<Result<Vec<OpenPu
     })
 }
 
-/// What GitHub says of the run otherwise than the event file.
+/// The first field of a run in which GitHub contradicts the event file.
 fn disagreement(known: &Run, run: &WorkflowRun, from: &Slug) -> Option<&'static str> {
     // GitHub adds `@BRANCH` to the path in some answers.
     let file =

@@ -23,7 +23,7 @@ pub struct RunnerUser {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditFinding {
     pub what: String,
-    /// What to do, where it is not as it has to be.
+    /// The next step, where it is not as it has to be.
     pub wrong: Option<String>,
 }
 

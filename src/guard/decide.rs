@@ -13,7 +13,7 @@ pub struct JobRefusal {
     pub next: String,
 }
 
-/// What asks GitHub whether a maintainer's label lets a fork's pull request run. Inner `Err`: why not.
+/// Asks GitHub whether a maintainer's label lets a fork's pull request run. Inner `Err`: why not.
 pub type Ask<'a> = dyn Fn(&GuardedJob, &str) -> Result<Result<(), String>> + 'a;
 
 /// `Ok`: it may run. GitHub is asked last, and only about a fork that nothing else keeps out.
@@ -50,7 +50,7 @@ pub fn decide(policy: &GuardPolicy, job: &GuardedJob, ask: &Ask<'_>) -> Result<R
     }))
 }
 
-/// What the file alone refuses.
+/// The refusal that follows from the policy file alone.
 fn refused_by_file(policy: &GuardPolicy, job: &GuardedJob) -> Option<JobRefusal> {
     let context = &job.context;
     let next = |list: &str| format!("whoever runs the machine can add it to `{list}` of its policy");

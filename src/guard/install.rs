@@ -1,4 +1,4 @@
-//! What is put on the machine: the hook's script, and a policy for a person to edit.
+//! The files of an installation: the hook's script, and a policy for a person to edit.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl InstalledFiles {
     }
 }
 
-/// What a fresh policy allows.
+/// The content of a new policy.
 #[derive(Clone, Debug, Default)]
 pub struct Allowed {
     pub repositories: Vec<String>,

@@ -14,7 +14,7 @@ use crate::model::{Fault, Result};
 /// Characters of a value.
 const MAX_CHARS: usize = 300;
 
-/// What is told of a job that was refused. Values are as the runner gave them, whoever chose them.
+/// One refused job in the log. Values are as the runner gave them, also those that a pull request chose.
 #[derive(Serialize)]
 struct Line<'a> {
     time: String,

@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Events that no policy may allow: their jobs hold the repository's secrets, and gbench-ci measures nothing there.
 pub(super) const NEVER_ALLOWED: [&str; 2] = ["pull_request_target", "workflow_run"];
 
-/// What the machine allows.
+/// The jobs that the machine allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GuardPolicy {
@@ -52,7 +52,7 @@ impl GuardPolicy {
         let fault = |what: String| Fault::at_path(path, what, next);
         let mut text = String::new();
         let file = std::fs::File::open(path).map_err(|error| fault(format!("cannot be read: {error}")))?;
-        // What never ends is no policy.
+        // A device or a pipe may never end.
         if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Err(fault("is no file".into()));
         }

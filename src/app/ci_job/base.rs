@@ -17,12 +17,12 @@ pub struct BaseSelection {
     pub base: Sha,
     pub head: JudgedHead,
     pub choice: BaseChoice,
-    /// What is missing, where the commit is compared with itself because nothing else was found, and not because somebody
+    /// The missing reference, where the commit is compared with itself because nothing else was found, and not because somebody
     /// wants it so.
     pub missing: Option<NoReference>,
 }
 
-/// What is judged.
+/// The side that is judged.
 pub enum JudgedHead {
     Commit(Sha),
     /// The working tree, on top of this commit.
@@ -47,20 +47,20 @@ impl BaseSelection {
     }
 }
 
-/// What the command line says about the base.
+/// The base as the command line names it.
 pub(super) struct BaseRequest<'a> {
     pub base: Option<&'a str>,
     pub history: Option<&'a str>,
 }
 
-/// What asks a history, by its address.
+/// Asks a history, by its address.
 type Ask<'a> = dyn Fn(&str) -> Result<HistoryBase> + 'a;
 
 /// A commit, and why it is the base.
 struct Found {
     base: Oid,
     why: String,
-    /// What is missing, where it is the commit itself for want of another.
+    /// The missing reference, where the base is the commit itself for want of another.
     missing: Option<NoReference>,
 }
 
@@ -178,7 +178,7 @@ impl Commits<'_> {
         })
     }
 
-    /// What a name means here. The remote's branch comes first: a local one of the same name may be of another day.
+    /// The commit of a name in this checkout. The remote's branch comes first: a local one of the same name may be of another day.
     fn find(&self, name: &str) -> Option<Oid> {
         let of = |reference: &str| self.repository.find_reference(reference).ok()?.peel_to_commit().ok();
         let branch = of(&format!("refs/remotes/origin/{name}")).or_else(|| of(&format!("refs/heads/{name}")));

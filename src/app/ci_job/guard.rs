@@ -1,4 +1,4 @@
-//! What is refused before anything is built, and what benchmarks must not find.
+//! Events that are refused before anything is built, and tokens that benchmarks must not find.
 
 use std::convert::Infallible;
 use std::os::unix::process::CommandExt;

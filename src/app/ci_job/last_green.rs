@@ -57,7 +57,7 @@ pub(super) fn last_green(
     }
 }
 
-/// What the runs seen so far, newest first, say of their commits.
+/// The status of each commit by shard, out of the runs added so far, newest first.
 #[derive(Default)]
 struct ShardStatuses {
     commits: Vec<Commit>,
@@ -124,7 +124,7 @@ impl ShardStatuses {
         match (self.green, self.kept, self.oldest) {
             (Some(commit), ..) => HistoryBase::Green(commit),
             (None, Some(commit), _) => HistoryBase::Kept(commit),
-            // What was not seen may be the green one, or an older one than the oldest.
+            // A run that was not read may be the green one, or older than the oldest.
             _ if looked.cut_short => HistoryBase::Missing(NoReference::TooFar),
             _ if looked.unreadable > 0 => HistoryBase::Missing(NoReference::Unreadable),
             (.., Some(commit)) => HistoryBase::Oldest(commit),

@@ -50,7 +50,7 @@ pub struct CiJobRequest {
     pub base: Option<String>,
     /// Address of the history whose newest green commit is the base of scheduled runs.
     pub history: Option<String>,
-    /// What fails the job; empty: the gate's own policy.
+    /// The classes that fail the job; empty: the gate's own policy.
     pub fail_on: Vec<FailOn>,
     /// The machine of a matrix; empty for the only one.
     pub label: String,

@@ -23,6 +23,6 @@ pub struct JudgedJob {
     pub document: VerdictDocument,
     pub job: Job,
     pub folder: PathBuf,
-    /// What was missing, where its commit was compared with itself for want of another.
+    /// The missing reference, where its commit was compared with itself for want of another.
     pub missing: Option<NoReference>,
 }

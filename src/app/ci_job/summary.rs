@@ -61,7 +61,7 @@ fn block(text: &str) -> String {
     format!("{fence}text\n{}\n{fence}\n", commands::seen(text, |c| c == '\n'))
 }
 
-/// What failed and what stayed open, gravest first, as annotations at its source.
+/// Rows that failed or stayed undecided, most severe first, as annotations at their source.
 pub(super) fn annotations(document: &VerdictDocument, job: &Job) -> Vec<RunnerNote> {
     let annotations = render::annotations_of_log(&merged(document, job), &publish_context(job, None));
     let note = |annotation: render::LogAnnotation| {

@@ -118,7 +118,7 @@ pub(super) fn leave(
     Ok(folder)
 }
 
-/// What stands in the list of annotations: green and nothing said would pass for measured.
+/// The annotation of such a job: a green job without it would pass for measured.
 pub(super) fn note(untouched: &Untouched) -> RunnerNote {
     let title = "nothing was measured".into();
     RunnerNote {

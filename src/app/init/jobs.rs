@@ -91,7 +91,7 @@ fn machine(text: &str) -> Result<(String, Vec<String>)> {
     Ok((name.to_owned(), labels))
 }
 
-/// What `runs-on` takes: one label by itself, or a list.
+/// The value of `runs-on`: one label by itself, or a list.
 pub(super) fn labels_as_yaml(labels: &[String]) -> String {
     match labels {
         [only] => word_as_yaml(only),

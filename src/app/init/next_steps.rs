@@ -1,10 +1,10 @@
-//! What was assumed for the workflows, and what is left to do.
+//! The assumptions behind the workflows, and the steps that are left to the user.
 
 use super::action_ref::ActionRef;
 use super::jobs::{MeasuringJob, USUAL_LABELS};
 use super::template::{ForkRuns, WorkflowValues};
 
-/// What is left to do, in order, between what was assumed and what to beware of. Each is a paragraph.
+/// The steps that are left to the user, in order, with notes before and warnings behind them. Each is a paragraph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextSteps {
     pub notes: Vec<String>,

@@ -61,7 +61,7 @@ fn untouched(request: &PublishRequest, context: Option<&Context>, job: &Job) -> 
     Some(DryRun { page: render::untouched(untouched, &publish_context, ""), plan })
 }
 
-/// What would be done beside what is printed, in the order of doing it.
+/// The other steps of publishing, in their order.
 fn plan(
     request: &PublishRequest,
     context: Option<&Context>,

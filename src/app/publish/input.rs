@@ -1,4 +1,4 @@
-//! What is to be published, out of a folder that this job, or one it trusts, has written.
+//! The verdict that is published, out of a folder that this job, or one it trusts, has written.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::compare::{Merged, SCHEMA_MERGED};
 use crate::model::{Fault, Job, Result};
 use crate::suite::Benchmark;
 
-/// What a folder holds.
+/// The content of a folder.
 pub(super) enum FoundInput {
     Verdict(Box<PublishInput>),
     /// Nothing was measured, because the change touches nothing that is.

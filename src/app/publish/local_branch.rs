@@ -47,7 +47,7 @@ pub(super) fn refuse_other(repository: &Repository, branch: &str, commit: &str) 
     }
 }
 
-/// What the remote calls its head, else what git calls the first branch, else the one of the usual names that is there.
+/// The branch that the remote's head names, else the one of `init.defaultBranch`, else the one of the usual names that is there.
 fn default_branch(repository: &Repository) -> Option<String> {
     let remote = repository.find_reference("refs/remotes/origin/HEAD").ok();
     let remote = remote.and_then(|head| head.symbolic_target().ok().flatten().map(str::to_owned));

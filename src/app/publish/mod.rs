@@ -109,7 +109,7 @@ fn nothing(request: &PublishRequest, target: &PublishTarget, code: u8, log: &mut
 
 /// On a laptop or another CI there is no pull request to speak to; a history may be there all the same.
 fn outside(request: &PublishRequest, builtins: &[Benchmark], log: &mut Log<'_>) -> Result<()> {
-    // What was named wrongly is named wrongly here as anywhere.
+    // A path that is wrong is an error here as anywhere.
     let named = request.what.as_deref().map(|what| input::find(Some(what), request, builtins)).transpose()?;
     if request.history.is_none() || request.issue || request.start || request.ended.is_some() {
         let what = "this is no job of GitHub Actions: there is no pull request and no commit to publish to";

@@ -15,7 +15,7 @@ impl NoVerdict {
         Self { conclusion: CheckConclusion::Failure, text: text.into() }
     }
 
-    /// Nobody failed, and somebody has to act before it may go on.
+    /// Nothing failed, and a maintainer has to act before it may go on.
     fn blocked(text: &str) -> Self {
         Self { conclusion: CheckConclusion::ActionRequired, text: text.into() }
     }
@@ -25,7 +25,7 @@ impl NoVerdict {
     }
 }
 
-/// What an exit code of the gate says where there is no verdict.
+/// The end of a check by the exit code of a gate that left no verdict.
 pub(super) fn of_code(code: u8) -> NoVerdict {
     let exit = Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code);
     match exit {
@@ -48,7 +48,7 @@ pub(super) fn of_fork() -> NoVerdict {
     )
 }
 
-/// What a run that left no verdict comes to.
+/// The end of a check by the conclusion of a run that left no verdict.
 pub(super) fn of_run(run: &WorkflowRun) -> NoVerdict {
     match run.conclusion.as_deref() {
         Some("cancelled") => NoVerdict::cancelled("The run was cancelled before it gave a verdict."),

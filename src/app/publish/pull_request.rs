@@ -58,7 +58,7 @@ pub(super) fn for_run(
         return begin(request, target, log);
     }
     if target.context.is_fork() && !request.allow_forks {
-        // Whoever can change the workflow file can write any result.
+        // The author of a fork can change the workflow file, and so write any result.
         without_verdict(request, target, &no_verdict::of_fork(), &Recipients::default(), log)?;
         return log("a fork's result is not published: `--allow-forks` does, and calls it unverified");
     }
@@ -69,7 +69,7 @@ pub(super) fn for_run(
     };
     let recipients = match found {
         Ok(recipients) => recipients,
-        // What was found of the commit stays true; nobody waits to be told.
+        // The finding about the commit stays true; no pull request waits for it.
         Err(no) if no.is_over => {
             log(&format!("no comment: {}", no.why))?;
             Recipients::default()
@@ -132,7 +132,7 @@ fn fetched(
         left = left.saturating_sub(bytes.len());
         contents.extend(read_artifact(&artifact.name, &bytes)?);
     }
-    // What was merged over there is merged anew here, out of its parts, and held to how the run ended.
+    // The parts are merged anew here, out of its parts, and held to how the run ended.
     contents.merged.clear();
     if let Some(job) = contents.all_untouched(request.expect, run.conclusion.as_deref()) {
         return Ok(Some(FoundInput::Untouched(Box::new(job))));
@@ -270,7 +270,7 @@ pub(super) fn checks(
 
 const OVERTAKEN: &str = "left alone: a newer commit or run speaks already";
 
-/// What a comment is to say.
+/// The content of a comment.
 struct CommentContent<'a> {
     /// Digest of what is said.
     state: String,
@@ -344,7 +344,7 @@ pub(super) fn without_verdict(
     Ok(())
 }
 
-/// What the posts say beside the verdict. Of another workflow's job only what cannot mislead is taken: the policy is this
+/// The publishing side beside the verdict. Of another workflow's job only what cannot mislead is taken: the policy is this
 /// command line's, the links are ours.
 pub(super) fn publish_context(
     request: &PublishRequest,

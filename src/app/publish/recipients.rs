@@ -122,7 +122,7 @@ pub(super) fn conclude(
     Ok(heard)
 }
 
-/// What the check of all says. `gravest`: of which other pull request its conclusion is.
+/// The output of the check of all. `gravest`: of which other pull request its conclusion is.
 fn shared(name: &str, recipients: &Recipients, gravest: Option<u64>, own: &CheckOutput) -> CheckOutput {
     let all: Vec<String> = recipients.all.iter().map(|number| format!("#{number}")).collect();
     let (last, rest) = all

@@ -1,4 +1,4 @@
-//! What is to be published, and for whom.
+//! The request of `publish`, and the sink of its log.
 
 use std::path::PathBuf;
 

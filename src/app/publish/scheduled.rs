@@ -1,4 +1,4 @@
-//! What only the default branch does: one open issue while it is not green, and a history that grows by a file a run.
+//! Publishing of the default branch alone: one open issue while it is not green, and a history that grows by a file a run.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -162,7 +162,7 @@ pub(super) struct HistoryCandidate {
     pub refused: Option<&'static str>,
 }
 
-/// What `--history` would append: the head's run of every comparison in the input.
+/// The runs that `--history` would append: the head's run of every comparison in the input.
 pub(super) fn candidates(input: &PublishInput, context: Option<&Context>) -> Result<Vec<HistoryCandidate>> {
     let folders = input.folder.as_deref().map(comparisons).unwrap_or_default();
     if folders.is_empty() {
@@ -236,7 +236,7 @@ fn comparisons(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What the job that measured knew, if it was a job.
+/// The `job.json` of a comparison, if a job measured it.
 fn job(folder: &Path) -> Result<Option<Job>> {
     let text = std::fs::read_to_string(folder.join("job.json")).ok();
     text.map(|text| untrusted::job(&folder.display().to_string(), &text)).transpose()

@@ -34,7 +34,7 @@ impl PublishTarget {
         other.or(self.context.run.map(|run| (run.id, run.attempt))).unwrap_or((0, 1))
     }
 
-    /// What tells one run's check from another's.
+    /// The `external_id` by which the check of a run is told from another's.
     pub fn external(&self) -> String {
         let (id, attempt) = self.run();
         external(id, attempt)

@@ -1,4 +1,4 @@
-//! What a measuring job left, read as if an enemy had packed it: a fork's pull request decides what is in its artifact.
+//! The artifact of a measuring job, read as untrusted input: a fork's pull request decides what is in its artifact.
 //!
 //! ```text
 //! caps         how much an artifact may hold
@@ -27,13 +27,13 @@ pub use caps::{ALL, DEPTH, DOCUMENTS, FILE, FILES, PATH, RATIO};
 use caps::{Files, refused};
 pub use documents::{job, merged, verdict};
 
-/// What one or several artifacts hold.
+/// The content of one or several artifacts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contents {
     pub parts: Vec<VerdictPart>,
     /// Comparisons and jobs without a verdict.
     pub gaps: Vec<MissingPart>,
-    /// What `merge` wrote, with the job that stands for all.
+    /// Documents that `merge` wrote, with the job that stands for all.
     pub merged: Vec<(String, Merged, Option<Job>)>,
     /// Jobs that measured nothing because the change touches nothing that they measure, with their parts' names.
     pub untouched: Vec<(String, Job)>,
@@ -59,7 +59,7 @@ pub fn read_folder(path: &Path) -> Result<Contents> {
     contents(&name, &folder::Folder::open(path)?)
 }
 
-/// What is missing of so many parts.
+/// The gap where fewer parts came than are expected.
 pub fn too_few(expect: Option<u32>, found: usize) -> Option<MissingPart> {
     let expect = expect.filter(|expect| found < *expect as usize)?;
     Some(MissingPart {

@@ -43,7 +43,7 @@ struct Entry<'a> {
     checksum: u32,
 }
 
-/// What the central directory says of a file.
+/// The entry of a file in the central directory.
 struct Listed {
     path: String,
     is_folder: bool,

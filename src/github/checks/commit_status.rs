@@ -26,7 +26,7 @@ struct Status {
     target_url: Option<String>,
 }
 
-/// What became of it.
+/// The outcome of setting a status.
 pub(super) enum StatusWritten {
     Done,
     /// A later run's stands there.

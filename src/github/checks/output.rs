@@ -1,4 +1,4 @@
-//! What a check shows, as GitHub takes it: its limits, and what of a list of annotations is there already.
+//! The output of a check within GitHub's limits, and the annotations that a check lacks.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const MESSAGE: usize = 65_536;
 /// Annotations of one request, and of one check.
 pub(super) const AT_ONCE: usize = 50;
 const ANNOTATIONS: usize = 200;
-/// What a check shows. Whatever is too long is cut.
+/// The output of a check. A text that is too long is cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckOutput {
     /// Plain text; also the description of a commit status.

@@ -1,8 +1,8 @@
-//! What started a workflow, and what that is about.
+//! The event that started a workflow, and its pull request or run.
 
 use crate::github::address::{Sha, Slug};
 
-/// What started the workflow.
+/// The event that started the workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkflowEvent {
     PullRequest,
@@ -63,7 +63,7 @@ pub struct PullRequest {
 pub struct WorkflowRun {
     pub id: u64,
     pub attempt: u32,
-    /// What started that run: `pull_request`.
+    /// The event that started that run: `pull_request`.
     pub event: String,
     /// `requested`, `in_progress` or `completed`.
     pub action: String,

@@ -137,7 +137,7 @@ impl Payload {
         Ok(Some((head, sha(path, "merge_group.base_sha", &raw.base_sha)?)))
     }
 
-    /// What the branch was before a push; `None` of one that was new: GitHub then sends zeros.
+    /// The commit of the branch before a push; `None` of a new branch: GitHub then sends zeros.
     pub fn before(&self, path: &Path) -> Result<Option<Sha>> {
         match self.root.get("before").and_then(Value::as_str) {
             None | Some("") => Ok(None),

@@ -11,7 +11,7 @@ use crate::report::layout::width::{cut_middle, width};
 pub(super) fn prose(text: &str, bytes: usize) -> String {
     within(text, bytes, |text| {
         if text.contains('`') {
-            // What stands in code is copied.
+            // Text with code in it is copied as it is.
             markdown(text)
         } else {
             // A percent sign stays with its figure.
@@ -39,7 +39,7 @@ impl ShortNames {
         }
         let mut short = Self { columns, told_apart };
         let shown = || long.iter().map(|name| short.of(name)).collect::<BTreeSet<String>>();
-        // What tells some apart may make them look like others.
+        // A form that tells some names apart may make them look like others.
         if !short.told_apart.is_empty() && shown().len() < long.len() {
             let names: Vec<&str> = short.told_apart.keys().map(String::as_str).collect();
             short.told_apart = digested(&names, columns);

@@ -10,7 +10,7 @@ use crate::compare::{Conclusion, Merged, Verdict};
 use crate::model::Exit;
 use crate::report::verdict::status::counts_text;
 
-/// What a check shows. Title of at most 255 bytes, without Markdown; summary and text of at most [`CHECK`] each.
+/// The texts of a check. Title of at most 255 bytes, without Markdown; summary and text of at most [`CHECK`] each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckPage {
     pub state: CheckState,
@@ -21,7 +21,7 @@ pub struct CheckPage {
     pub annotations: Vec<LineAnnotation>,
 }
 
-/// What GitHub shall make of it: all but the first are conclusions.
+/// The state of a check at GitHub: all but the first are conclusions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckState {
     InProgress,

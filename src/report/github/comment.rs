@@ -24,7 +24,7 @@ const FOR_WORDS: usize = 4000;
 /// Warnings that are shown before the rest is only counted.
 const MOST_WARNINGS: usize = 12;
 
-/// What a page begins with, and how much of it there may be.
+/// The opening of a page, and its limits.
 pub(super) struct Layout {
     pub opening: String,
     /// Bytes.
@@ -242,7 +242,7 @@ fn command(merged: &Merged, context: &PublishContext) -> Option<(String, String)
         return Some((words, command));
     }
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
-    // What a stranger's job calls a command is not put into anyone's shell.
+    // A command that an unverified job wrote is not shown: a reader might paste it.
     let own = Some(verdict.reproduce.clone()).filter(|_| merged.groups.len() == 1 && !context.unverified);
     Some((VerdictView::new(verdict).again().into(), own.filter(short_enough)?))
 }

@@ -12,7 +12,7 @@ pub(super) const SUMMARY: usize = 1_000_000;
 /// Most characters of each text of a check at GitHub; likewise in bytes.
 pub(super) const CHECK: usize = 65_535;
 
-/// What the publishing side knows beside the verdict.
+/// The facts that the publishing side adds to the verdict.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PublishContext {
     /// Name of the check, and of the gate in a comment.
@@ -26,11 +26,11 @@ pub struct PublishContext {
     pub report_url: Option<String>,
     /// The figures were computed by code that nobody here has approved.
     pub unverified: bool,
-    /// What chose the benchmarks and their settings, ready for a shell, with a blank before each flag.
+    /// The flags that choose the benchmarks and their settings, ready for a shell, with a blank before each flag.
     pub flags: String,
     /// Where each benchmark's source is.
     pub sources: Vec<SourceLine>,
-    /// What fails the job: `regression`, `inconclusive`, `failed`; empty where the gate's own exit code does.
+    /// The classes that fail the job: `regression`, `inconclusive`, `failed`; empty where the gate's own exit code does.
     pub fail_on: Vec<String>,
     /// `https://github.com`.
     pub server: String,

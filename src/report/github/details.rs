@@ -1,4 +1,4 @@
-//! What most readers skip: all results, the machines and what differs in them, the method and what was checked.
+//! The folded details of a comment: all results, the machines and what differs in them, the method and what was checked.
 
 use super::budget::{ByteBudget, prose};
 use super::machine::MachineSection;
@@ -32,7 +32,7 @@ pub(super) fn folded(
     present.join("\n")
 }
 
-/// What of the document's own commands is shown.
+/// The commands of the document that are shown.
 pub(super) enum Commands {
     /// None: a stranger's job wrote them.
     Hidden,
@@ -77,7 +77,7 @@ fn method(digest: &VerdictView, shown: &Commands) -> String {
     details(title, &inside)
 }
 
-/// What the margins beside the verdicts are.
+/// The meaning of the margins beside the verdicts.
 fn margins(document: &VerdictDocument) -> &'static str {
     match document.method.rounds {
         Some(_) => {

@@ -1,4 +1,4 @@
-//! What may stand in an address, and the lines made of addresses. Only what is known to be harmless becomes a link.
+//! Addresses, and the lines made of them. Only an address of harmless characters becomes a link.
 
 use super::budget::prose;
 use super::context::PublishContext;
@@ -65,7 +65,7 @@ pub(super) fn whole_report(context: &PublishContext) -> String {
     }
 }
 
-/// What has to be done before a command that reads what a job kept: a sentence that ends before the command.
+/// The step before a command that reads the files of a job: a sentence that ends before the command.
 pub(super) fn files_of_the_job(context: &PublishContext) -> String {
     let run = match context.run_url.as_deref().and_then(address) {
         Some(url) => format!("the [run]({url})"),

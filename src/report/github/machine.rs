@@ -28,7 +28,7 @@ const MOST_NOTES: usize = 20;
 /// Fewer bytes than any row has.
 const LEAST_ROW: usize = 30;
 
-/// What a table needs beside its rows.
+/// Bytes of a table beside its rows.
 const AROUND_A_TABLE: usize = 400;
 
 pub(super) struct MachineSection<'a> {
@@ -39,7 +39,7 @@ pub(super) struct MachineSection<'a> {
     head: String,
     /// Differences that forbid the comparison.
     strict: String,
-    /// What changed or could not be decided, the gravest first; and each as a row, as far as there is room.
+    /// Rows that changed or are undecided, most severe first; and each as text, as far as there is room.
     changed: Vec<&'a RowView<'a>>,
     rows: Vec<String>,
     /// By columns.

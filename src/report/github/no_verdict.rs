@@ -1,4 +1,4 @@
-//! What stands where nothing was judged: a run that gave no answer, and a change that touches nothing of what is measured. A
+//! The pages where nothing was judged: of a run that gave no answer, and a change that touches nothing of what is measured. A
 //! comment says it in place of what an earlier run has said.
 
 use super::budget::{ShortNames, prose};

@@ -1,4 +1,4 @@
-//! What a reader can do: the command that measures the same on their own machine, and advice that a job can follow.
+//! Next steps of a reader: the command that measures the same on their own machine, and advice that a job can follow.
 
 use std::borrow::Cow;
 

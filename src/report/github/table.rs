@@ -92,7 +92,7 @@ fn verdict(line: &RowView) -> String {
     }
 }
 
-/// What the verdict was held against: in rounds, what a red must lie beyond, and for the rest the target.
+/// The margin of the verdict: in rounds, the change that a regression must lie beyond, and for the rest the target.
 pub(super) fn margin(line: &RowView) -> f64 {
     match (&line.row.sequence, line.row.verdict) {
         (Some(sequence), Verdict::Regressed | Verdict::Improved) => sequence.min_effect,
