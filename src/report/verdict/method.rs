@@ -6,7 +6,7 @@ use crate::model::text::{count, percent};
 use crate::report::layout::number::{distinct, signed_percent};
 
 /// How both sides were measured, for a reader who has never heard of rounds.
-pub fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+pub(in crate::report) fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let used = distinct(sequences(document).map(|sequence| f64::from(sequence.rounds)));
     let used = match used.as_slice() {
         [] => "no round".to_owned(),
@@ -25,7 +25,7 @@ pub fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
 }
 
 /// How sure the verdicts are, in one sentence.
-pub fn sureness(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+pub(in crate::report) fn sureness(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let candidates = rounds.candidates as usize;
     let share = match candidates {
         1 => "for 1 suspect".to_owned(),
@@ -39,7 +39,7 @@ pub fn sureness(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
 }
 
 /// What to do about a comparison that passed; the rows of any other say it themselves.
-pub fn next(document: &VerdictDocument) -> Option<String> {
+pub(in crate::report) fn next(document: &VerdictDocument) -> Option<String> {
     let unchanged =
         document.rows.iter().filter(|row| row.verdict == Verdict::Unchanged && row.margin.is_none());
     let targets = distinct(unchanged.filter(|row| row.sequence.is_some()).map(|row| row.threshold));
@@ -51,7 +51,7 @@ pub fn next(document: &VerdictDocument) -> Option<String> {
 }
 
 /// What the verdicts rest on, and how to read the figures.
-pub fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+pub(in crate::report) fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let by_share = || document.rows.iter().filter(|row| row.margin.is_none());
     let targets = span(by_share().map(|row| row.threshold));
     let least = span(by_share().filter_map(|row| Some(row.sequence.as_ref()?.min_effect)));
@@ -71,12 +71,13 @@ pub fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
 }
 
 /// What must hold for rounds to be believed, and what was found: a line each.
-pub fn checks(rounds: &RoundsMethod) -> Vec<String> {
+pub(in crate::report) fn checks(rounds: &RoundsMethod) -> Vec<String> {
     let sticks = match (rounds.serial_correlation, rounds.serial_correlation_error) {
         (Some(correlation), Some(error)) => {
-            let clear = match (SerialCorrelation { correlation, error }).is_clear() {
-                true => "clearly above 0.15: something sticks to a side from process to process, and no red is believed",
-                false => "not clearly above 0.15, so no red is doubted for it",
+            let clear = if (SerialCorrelation { correlation, error }).is_clear() {
+                "clearly above 0.15: something sticks to a side from process to process, and no red is believed"
+            } else {
+                "not clearly above 0.15, so no red is doubted for it"
             };
             format!(
                 "how one round's difference goes with the next one's: correlation {correlation:.2}, standard error \
@@ -110,7 +111,7 @@ pub fn checks(rounds: &RoundsMethod) -> Vec<String> {
 }
 
 /// What "unchanged" promises of these rows: `within 2 %`; empty where no rounds decided.
-pub fn certified<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
+pub(in crate::report) fn certified<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
     let by_share = rows.filter(|row| row.sequence.is_some() && row.margin.is_none());
     let within = distinct(by_share.map(|row| row.threshold));
     match within.as_slice() {
@@ -133,7 +134,7 @@ fn sequences(document: &VerdictDocument) -> impl Iterator<Item = &crate::compare
 }
 
 /// The row of which a reader would want to know more first: the first that is not unchanged, else the first.
-pub fn worth_explaining(document: &VerdictDocument) -> Option<&Row> {
+pub(in crate::report) fn worth_explaining(document: &VerdictDocument) -> Option<&Row> {
     let decided = || document.rows.iter().filter(|row| row.sequence.is_some());
     decided().find(|row| row.verdict != Verdict::Unchanged).or_else(|| decided().next())
 }

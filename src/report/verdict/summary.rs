@@ -8,7 +8,7 @@ use crate::report::layout::names::CaseNames;
 
 /// Counts of one suite. A suite with a failure never counts as passed.
 #[derive(Debug, PartialEq)]
-pub struct SuiteSummary {
+pub(in crate::report) struct SuiteSummary {
     pub name: String,
     pub counts: BTreeMap<Verdict, u32>,
     pub speedup: Option<Speedup>,
@@ -16,7 +16,7 @@ pub struct SuiteSummary {
 
 /// How many times as fast head is as base, over the rows that have a change. Below 1: slower.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Speedup {
+pub(in crate::report) struct Speedup {
     pub rows: u32,
     pub geometric_mean: f64,
     pub worst: f64,
