@@ -1,7 +1,13 @@
 //! The map of src/lib.rs as data, held against the imports: a wrong arrow is found here and not in review.
 
-use std::collections::BTreeSet;
+mod circles;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+use circles::Source;
 
 /// Every room and the rooms that it may import. `app` alone knows the whole route, and `cli` alone its flags.
 const ARROWS: [(&str, &[&str]); 15] = [
@@ -326,4 +332,228 @@ fn names_are_found_in_every_form_of_an_import() {
                 macro::mycrate::store;";
     assert_eq!(names_after(code, "crate"), ["model", "stats", "suite", "run"]);
     assert_eq!(without_comments("a // crate::store\n/// crate::cli\nb"), "a\n\nb");
+}
+
+/// An expression over ASCII: `regex` is built here without the tables of Unicode.
+fn pattern(text: &str) -> Regex {
+    let text = text.replace(r"\w", "[A-Za-z0-9_]").replace(r"\s", r"[ \t\n]").replace(r"\b", r"(?-u:\b)");
+    Regex::new(&text).unwrap()
+}
+
+/// Files that use each other and rightly so, each with the reason.
+const HONEST_CIRCLES: [(&[&str], &str); 1] = [(
+    &["trees/checkout.rs", "trees/submodules.rs"],
+    "a submodule is written as its tree is, and may have submodules of its own",
+)];
+
+/// Files still in a circle. The list only shrinks: a file that has left its circle is taken off.
+const STILL_IN_CIRCLES: [&str; 46] = [
+    "cli/ci.rs",
+    "cli/mod.rs",
+    "compare/comparability.rs",
+    "compare/conclusion.rs",
+    "compare/document.rs",
+    "compare/evidence.rs",
+    "compare/history.rs",
+    "compare/key.rs",
+    "compare/merge/mod.rs",
+    "compare/merge/sentence.rs",
+    "compare/merge/shards.rs",
+    "compare/pairing.rs",
+    "compare/policy.rs",
+    "compare/rules/mod.rs",
+    "compare/rules/seq_e/mod.rs",
+    "compare/rules/seq_e/words.rs",
+    "compare/sentence.rs",
+    "compare/throttling.rs",
+    "machine/checks/gpu.rs",
+    "machine/checks/host.rs",
+    "machine/checks/mod.rs",
+    "machine/host/cgroup.rs",
+    "machine/host/cpu.rs",
+    "machine/host/mod.rs",
+    "machine/host/place.rs",
+    "micro/catalog.rs",
+    "micro/channel.rs",
+    "micro/cpu.rs",
+    "micro/disk.rs",
+    "micro/injected.rs",
+    "micro/memory.rs",
+    "micro/mod.rs",
+    "micro/network.rs",
+    "micro/pace.rs",
+    "model/line.rs",
+    "model/line/parse.rs",
+    "run/arm.rs",
+    "run/build.rs",
+    "run/extract.rs",
+    "run/extract/json.rs",
+    "run/nothing.rs",
+    "stats/seq_e/mod.rs",
+    "stats/seq_e/signed_ranks.rs",
+    "store/history/git.rs",
+    "store/history/github.rs",
+    "store/history/mod.rs",
+];
+
+#[test]
+fn files_use_each_other_in_one_direction() {
+    let files = files();
+    let shipped = files.iter().filter(|file| !file.is_support_of_tests());
+    let sources: Vec<Source> =
+        shipped.map(|file| Source { path: &file.path, code: file.shipped() }).collect();
+    let graph = circles::graph(&sources);
+    assert!(graph.values().map(BTreeSet::len).sum::<usize>() > 1000, "the graph has too few arrows");
+    let found = circles::circles(&graph);
+    let honest = |circle: &BTreeSet<String>| {
+        HONEST_CIRCLES.iter().any(|(files, _)| files.iter().copied().eq(circle.iter().map(String::as_str)))
+    };
+    let open: Vec<&BTreeSet<String>> = found.iter().filter(|circle| !honest(circle)).collect();
+    let new: Vec<_> = open
+        .iter()
+        .filter(|circle| !circle.iter().all(|file| STILL_IN_CIRCLES.contains(&file.as_str())))
+        .collect();
+    assert!(new.is_empty(), "files that use each other in a circle: {new:#?}");
+    let in_circles: BTreeSet<&str> =
+        open.iter().flat_map(|circle| circle.iter()).map(String::as_str).collect();
+    only_shrinks(&STILL_IN_CIRCLES, &in_circles);
+    for (files, reason) in HONEST_CIRCLES {
+        let still = found.iter().any(|circle| files.iter().copied().eq(circle.iter().map(String::as_str)));
+        assert!(still, "no circle any more, take it off the list: {files:?} ({reason})");
+    }
+}
+
+/// Every file on a list of what is still to do must have something to do.
+fn only_shrinks(list: &[&str], found: &BTreeSet<&str>) {
+    let done: Vec<_> = list.iter().filter(|name| !found.contains(*name)).collect();
+    assert!(done.is_empty(), "done, take it off the list: {done:?}");
+}
+
+/// Names that two types still share.
+const STILL_SHARED_NAMES: [&str; 0] = [];
+
+#[test]
+fn no_two_types_of_the_crate_have_one_name() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in files() {
+        for name in public_types(file.shipped()) {
+            places.entry(name).or_default().push(file.path.clone());
+        }
+    }
+    assert!(places.len() > 300, "only {} types are found", places.len());
+    let shared: BTreeMap<&str, &Vec<String>> = places
+        .iter()
+        .filter(|(_, files)| files.len() > 1)
+        .map(|(name, files)| (name.as_str(), files))
+        .collect();
+    let new: Vec<_> = shared.iter().filter(|(name, _)| !STILL_SHARED_NAMES.contains(*name)).collect();
+    assert!(new.is_empty(), "one name for several types: {new:#?}");
+    only_shrinks(&STILL_SHARED_NAMES, &shared.keys().copied().collect());
+}
+
+/// Types that another file of the crate can name.
+fn public_types(code: &str) -> Vec<String> {
+    let item = pattern(r"(?m)^\s*pub(?:\([^)]*\))? (?:struct|enum|trait|type|union) (\w+)");
+    item.captures_iter(code).map(|found| found[1].to_owned()).collect()
+}
+
+/// Files that still match on a bool.
+const STILL_MATCH_ON_A_BOOL: [&str; 21] = [
+    "compare/comparability.rs",
+    "compare/conclusion.rs",
+    "compare/evidence.rs",
+    "compare/history.rs",
+    "compare/key.rs",
+    "compare/merge/shards.rs",
+    "compare/progress.rs",
+    "compare/rounds.rs",
+    "compare/rows.rs",
+    "compare/rules/seq_e/mod.rs",
+    "compare/rules/seq_e/words.rs",
+    "compare/sentence.rs",
+    "compare/summary_only.rs",
+    "compare/test.rs",
+    "compare/verdict.rs",
+    "compare/warnings.rs",
+    "stats/order.rs",
+    "stats/prior.rs",
+    "stats/seq_e/bets.rs",
+    "stats/seq_e/mod.rs",
+    "stats/welch.rs",
+];
+
+#[test]
+fn a_choice_between_two_is_an_if() {
+    let files = files();
+    let found: BTreeSet<&str> = files
+        .iter()
+        .filter(|file| matches_on_a_bool(file.shipped()))
+        .map(|file| file.path.as_str())
+        .collect();
+    let new: Vec<_> = found.iter().filter(|file| !STILL_MATCH_ON_A_BOOL.contains(*file)).collect();
+    assert!(new.is_empty(), "`match` on a bool; write `if`: {new:#?}");
+    only_shrinks(&STILL_MATCH_ON_A_BOOL, &found);
+}
+
+fn matches_on_a_bool(code: &str) -> bool {
+    pattern(r"(?m)(?:^|[{,])\s*(?:true|false)(?:\s+if\b[^\n]*?)?\s*=>").is_match(code)
+}
+
+/// Files in which a reason is an identifier: what a GPU's driver calls it.
+const REASONS_ARE_IDENTIFIERS: [&str; 2] = ["compare/throttling.rs", "machine/checks/gpu.rs"];
+
+/// Files that still ask how a sentence is worded.
+const STILL_READ_SENTENCES: [&str; 1] = ["compare/document.rs"];
+
+#[test]
+fn nothing_is_decided_by_the_wording_of_a_sentence() {
+    let files = files();
+    let sentences = files.iter().filter(|file| !REASONS_ARE_IDENTIFIERS.contains(&file.path.as_str()));
+    let found: BTreeSet<&str> =
+        sentences.filter(|file| reads_a_sentence(file.shipped())).map(|file| file.path.as_str()).collect();
+    let new: Vec<_> = found.iter().filter(|file| !STILL_READ_SENTENCES.contains(*file)).collect();
+    assert!(new.is_empty(), "the wording of a sentence decides: {new:#?}");
+    only_shrinks(&STILL_READ_SENTENCES, &found);
+}
+
+/// As far as names tell: a question about the text of what is called a reason, an advice, a message.
+fn reads_a_sentence(code: &str) -> bool {
+    const SENTENCES: &str =
+        "reason|reasons|why|next|advice|message|sentence|reproduce|warning|warnings|resume";
+    const QUESTIONS: &str =
+        "starts_with|ends_with|contains|strip_prefix|strip_suffix|split_once|find|matches";
+    let direct = format!(
+        r"\b(?:{SENTENCES})(?:\(\))?(?:\.as_str\(\)|\.as_deref\(\)|\.as_ref\(\))?\s*\.(?:{QUESTIONS})\("
+    );
+    pattern(&format!("{direct}\\s*(?:&?format!|\"|'|[A-Z_]+\\))")).is_match(code)
+}
+
+#[test]
+fn the_checks_see_what_they_forbid() {
+    for code in [
+        "match a {\n    true => 1,\n    false => 2,\n}",
+        "match a { true => 1, false => 2 }",
+        "match a {\n    true if b => 1,\n    _ => 2,\n}",
+    ] {
+        assert!(matches_on_a_bool(code), "{code}");
+    }
+    for code in [
+        "match a {\n    Some(true) => 1,\n    \"true\" => 2,\n    (0, false) => 3,\n}",
+        "if a { true } else { false }",
+    ] {
+        assert!(!matches_on_a_bool(code), "{code}");
+    }
+    for code in [
+        "row.next.starts_with(RESUME)",
+        "document.reproduce\n    .strip_prefix(\"gbench-ci replay \")?",
+        "case.reason().contains(\"apart\")",
+        "warning.contains(&format!(\"{name}\"))",
+    ] {
+        assert!(reads_a_sentence(code), "{code}");
+    }
+    for code in ["names.contains(\"x\")", "rest.next.is_empty()", "lines.next().contains(other)"] {
+        assert!(!reads_a_sentence(code), "{code}");
+    }
+    let types = "pub struct A;\n    pub(crate) enum B {}\npub(super) type C = u8;\nstruct D;\npub fn e() {}";
+    assert_eq!(public_types(types), ["A", "B", "C"]);
 }

@@ -341,9 +341,8 @@ fn another_rule_decides_behind_the_same_seam() {
             };
             let decision = |row| RowDecision {
                 verdict: verdict(row),
-                reason: String::new(),
-                next: String::new(),
-                advice: None,
+                reason: None,
+                next: None,
                 change: None,
                 sequence: None,
                 tested: true,

@@ -96,7 +96,7 @@ fn a_slower_case_is_red_and_says_by_how_much_at_least() {
     let at_least = sequence.at_least.unwrap();
     assert!(at_least > sequence.min_effect && at_least < change.slowdown, "{sequence:?}");
     assert!(sequence.log10_worse >= sequence.log10_needed);
-    assert!(slow.reason.contains("at least") && slow.reason.contains("99 % sure"), "{}", slow.reason);
+    assert!(slow.reason.contains("at least") && slow.reason.contains("99 % confidence"), "{}", slow.reason);
     let quiet = document.rows.iter().filter(|row| row.verdict == Verdict::Unchanged).count();
     assert_eq!(quiet, 9);
 }
@@ -271,9 +271,9 @@ fn what_sticks_to_a_side_makes_no_red() {
     assert_eq!(document.counts[&Verdict::Regressed], 0, "{:#?}", document.method);
     let correlation = document.method.rounds.as_ref().unwrap().serial_correlation.unwrap();
     assert!(correlation > 0.4, "{correlation}");
-    let weakened = document.rows.iter().filter(|row| row.reason.contains("sticks to a side")).count();
+    let weakened = document.rows.iter().filter(|row| row.reason.contains("not independent")).count();
     assert!(weakened >= 1, "the raw rule must have called some of them red");
-    assert!(document.warnings.iter().any(|warning| warning.contains("sticks to a side")));
+    assert!(document.warnings.iter().any(|warning| warning.contains("not independent")));
 }
 
 fn gbench_noise(seed: u32, round: u32) -> f64 {
@@ -479,7 +479,7 @@ fn n6_the_correlation_is_told_with_its_error_and_what_follows_from_it() {
     assert!(said.contains("correlation 0.42, standard error 0.27; not clearly above 0.15"), "{said}");
     document.method.rounds.as_mut().unwrap().serial_correlation_error = Some(0.05);
     assert!(
-        text(&document).contains("clearly above 0.15: something sticks to a side"),
+        text(&document).contains("clearly above 0.15: processes of one side are not independent"),
         "{}",
         text(&document)
     );

@@ -279,13 +279,16 @@ fn the_job_of_all_is_as_strict_as_the_strictest() {
     assert_eq!(merged_job(&[], &merged), None);
 }
 
-/// Whether a document holds all that the kept one holds, in the same words and figures: fields may be added, none may change.
+/// Whether a document holds all that the kept one holds, in the same figures: fields may be added, none may change.
 fn adds_only(kept: &str, now: &str) -> bool {
     use serde_json::Value;
     fn holds(kept: &Value, now: &Value) -> bool {
         match (kept, now) {
             (Value::Object(kept), Value::Object(now)) => {
-                kept.iter().all(|(key, value)| now.get(key).is_some_and(|now| holds(value, now)))
+                // A version says why in its own words; `why` and `advice` hold the figures.
+                let is_prose = |key: &str| ["reason", "next"].contains(&key);
+                kept.iter()
+                    .all(|(key, value)| is_prose(key) || now.get(key).is_some_and(|now| holds(value, now)))
             }
             (Value::Array(kept), Value::Array(now)) => {
                 kept.len() == now.len() && kept.iter().zip(now).all(|(kept, now)| holds(kept, now))

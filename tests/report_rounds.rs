@@ -67,7 +67,7 @@ fn each_report_says_what_was_measured_how_sure_it_is_and_what_to_do() {
             "{text}"
         );
     }
-    assert!(red.contains("worse over") && red.contains("99 % sure for the whole suite"), "{red}");
+    assert!(red.contains("worse over") && red.contains("with 99 % confidence for the whole suite"), "{red}");
     assert!(red.contains("git log -p 9f1c2e7ab0..02ab45cd66"), "{red}");
     assert!(open.contains("rounds find") && open.contains("resume the comparison"), "{open}");
     assert!(

@@ -155,3 +155,39 @@ fn the_schema_refuses_what_the_reader_would_refuse() {
         assert!(serde_json::from_value::<RunRecord>(bad).is_err(), "{what}");
     }
 }
+
+/// The codes of one type in a schema, each with its figures and whether they are always there.
+fn codes(schema: &Value, name: &str) -> Vec<(String, Vec<(String, bool)>)> {
+    let code = |variant: &Value| {
+        let required = variant["required"].as_array().unwrap();
+        let fields = variant["properties"].as_object().unwrap().keys().filter(|field| *field != "code");
+        let fields = fields.map(|field| (field.clone(), required.iter().any(|name| name == field)));
+        (variant["properties"]["code"]["const"].as_str().unwrap().to_owned(), fields.collect())
+    };
+    schema["$defs"][name]["oneOf"].as_array().unwrap().iter().map(code).collect()
+}
+
+#[test]
+fn the_page_of_codes_lists_every_code_once_with_its_figures() {
+    let page = std::fs::read_to_string(schema_path("../reasons.md")).unwrap();
+    let schema = VerdictDocument::schema();
+    let codes: Vec<_> =
+        ["Reason", "Advice", "Warning"].into_iter().flat_map(|name| codes(&schema, name)).collect();
+    let listed: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    for (code, figures) in &codes {
+        let of_code = format!("| `{code}` | ");
+        let lines: Vec<&&str> = listed.iter().filter(|line| line.starts_with(&of_code)).collect();
+        let [line] = lines.as_slice() else { panic!("{code} stands in {} lines", lines.len()) };
+        let cell = line[of_code.len()..].split(" |").next().unwrap();
+        let mut shown: Vec<&str> = cell.trim().split(", ").filter(|figure| !figure.is_empty()).collect();
+        let mut held: Vec<String> = figures
+            .iter()
+            .map(|(figure, always)| if *always { format!("`{figure}`") } else { format!("(`{figure}`)") })
+            .collect();
+        shown.sort_unstable();
+        held.sort_unstable();
+        assert_eq!(shown, held, "{code}");
+        assert!(!line.ends_with("|  |"), "{code} has a meaning");
+    }
+    assert_eq!(listed.len(), codes.len(), "the page lists a code that there is not");
+}

@@ -15,7 +15,7 @@ use crate::suite::plan::RoundsPlan;
 const FILE: &str = "calibration.json";
 
 /// Hopeless rows that a comparison names.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Keeps a calibration in the place of the one before. Returns its path.
 pub fn keep(store: &Path, bytes: &[u8]) -> Result<PathBuf> {
@@ -110,8 +110,8 @@ pub fn hopeless(it: &Calibration, plan: &RoundsPlan) -> Vec<String> {
         let why = row.why.join("; ");
         format!("hopeless here: {} {}: {why}. Try: {}", row.case, row.metric, row.help.join("; "))
     };
-    let mut said: Vec<String> = rows.iter().take(MOST_NAMED).map(said).collect();
-    if let Some(more) = rows.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+    let mut said: Vec<String> = rows.iter().take(MAX_NAMED).map(said).collect();
+    if let Some(more) = rows.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
         said.push(format!("hopeless here: {more} more, which `gbench-ci calibrate` names"));
     }
     said

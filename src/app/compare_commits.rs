@@ -157,7 +157,7 @@ fn comparison(
     let started = SystemTime::now();
     let before = route.resumed.as_ref().map(|resumed| &resumed.comparison);
     if let Some(before) = before {
-        // What decided what has been measured so far stays; there may be more of it for whoever asks.
+        // The rule that decided so far stays; the request may allow more rounds of it.
         let asked = if request.rounds.rounds.is_some() { rule.most_rounds } else { 0 };
         rule = SequentialRule { most_rounds: asked.max(before.rule.most_rounds), ..before.rule };
     }
@@ -209,14 +209,13 @@ fn of_shard(rule: SequentialRule, shard: Shard) -> SequentialRule {
     SequentialRule { alpha: rule.alpha / part, alpha_improved: rule.alpha_improved / part, ..rule }
 }
 
-/// An eighth of the cases at most, unless somebody asked for more: in a small suite each control is dear.
+/// An eighth of the cases at most, unless a user sets the number: in a small suite each control is dear.
 fn most_controls(cases: usize, gate: &Gate) -> usize {
     let most = gate.controls.value as usize;
     if gate.controls.origin == Origin::Default { most.min(cases.div_ceil(8)) } else { most }
 }
 
-/// What it will cost, as far as anybody can know before the first round. `kept`: the store's calibration, or why it is of
-/// no use.
+/// Reports the cost as far as it is known before the first round. `kept`: the store's calibration, or why it is of no use.
 fn announce(
     plan: &RoundsPlan,
     comparison: &Comparison,

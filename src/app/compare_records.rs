@@ -10,7 +10,9 @@ use super::request::LocalSuite;
 use super::selection_filter::{SelectionFilter, of_records};
 use super::stores::{Found, Stores, histories};
 use super::verdict_files::{ANCHOR_PREFIX, write_reports, write_reports_as};
-use crate::compare::{History, Policy, Records, Reproduce, SideInput, VerdictDocument, compare_with};
+use crate::compare::{
+    History, Policy, Records, Reproduce, SideInput, VerdictDocument, Warning, compare_with,
+};
 use crate::model::{Fault, Result, RunRecord, shell_word};
 use crate::run::Finished;
 use crate::store::read_two_records;
@@ -108,7 +110,7 @@ pub fn compare(
         let reproduce = Reproduce::Command(reproduce(request, &base.path, &head.path, &policy));
         let policy = Policy { reproduce, ..policy.clone() };
         let mut document = compare_with(history, &base.side(), &head.side(), &policy)?;
-        document.warnings.extend(unread.iter().cloned());
+        document.warn(unread.iter().map(|text| Warning::HistoryUnread { text: text.clone() }).collect());
         if request.embed {
             document.records = Some(Box::new(Records {
                 base: base.record.clone(),

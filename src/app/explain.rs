@@ -155,7 +155,7 @@ fn no_metric(glob: &str, known: &[&str]) -> Fault {
     Fault::at_flag(format!("--metric {glob}"), "no metric of the case is called so", next)
 }
 
-/// The verdict of the records, and the argument of every wanted row that rounds decided.
+/// The verdict of the records, and the trace of every selected row that rounds decided.
 fn judged(
     request: &ExplainRequest,
     kept: &Kept,

@@ -27,9 +27,9 @@ const OF_A_JOB: [&str; 14] = [
 const WITHOUT_VALUE: &str = "--cold-start";
 
 /// Bytes of all flags of a job that are shown.
-const MOST: usize = 1000;
+const MAX_SHOWN: usize = 1000;
 
-/// The flags of a job in words for its `job.json`: what somebody has to type beside the two commits. The shard stands there
+/// The flags of a job in words for its `job.json`: a reader types them beside the two commits. The shard stands there
 /// by itself, and the usual suite file needs no word.
 pub fn job_flags(selection: &SelectionRequest, settings: &SettingsRequest) -> Vec<String> {
     let config = selection.config.as_deref().map(below_current_folder);
@@ -41,7 +41,7 @@ pub fn job_flags(selection: &SelectionRequest, settings: &SettingsRequest) -> Ve
     config.into_iter().chain(given).chain(cold).collect()
 }
 
-/// Whether a word of a `job.json` that somebody else wrote is one of [`job_flags`].
+/// Whether a word of an untrusted `job.json` is one of [`job_flags`].
 pub fn is_job_flag(word: &str) -> bool {
     let (flag, value) = word.split_once('=').unwrap_or((word, ""));
     let known = if value.is_empty() { word == WITHOUT_VALUE } else { OF_A_JOB.contains(&flag) };
@@ -55,7 +55,7 @@ pub fn shell_job_flags(words: &[String]) -> String {
         None => format!(" {word}"),
     };
     let all: String = words.iter().filter(|word| is_job_flag(word)).map(shown).collect();
-    if all.len() <= MOST { all } else { String::new() }
+    if all.len() <= MAX_SHOWN { all } else { String::new() }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::suite::{Action, Benchmark, Source, Suite};
 /// Per cent of the usual work.
 const USUAL: u32 = 100;
 const MORE: u32 = 105;
-/// As the gate has it for metrics of which nobody says otherwise.
+/// The gate's own default.
 const MIN_EFFECT: f64 = 0.0025;
 
 pub enum Planted {

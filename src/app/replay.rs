@@ -10,10 +10,11 @@ use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Style};
 
 /// Differences between two verdicts that are named.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// What a version says of its figures: another version may say it otherwise, and no verdict depends on it.
-const PROSE: [&str; 7] = ["sentence", "reason", "next", "advice", "warnings", "reproduce", "replays"];
+const PROSE: [&str; 9] =
+    ["sentence", "reason", "why", "next", "advice", "warnings", "warning_codes", "reproduce", "replays"];
 
 /// How far the replayed verdict agrees with the stored one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +50,9 @@ pub fn held_against(document: &VerdictDocument, path: &Path) -> Result<Agreement
         [] => Ok(Agreement::SameFigures),
         [one] if one.path == "tool_version" => Ok(Agreement::OtherVersion),
         all => {
-            let named: Vec<String> = all.iter().take(MOST_NAMED).map(Difference::to_string).collect();
+            let named: Vec<String> = all.iter().take(MAX_NAMED).map(Difference::to_string).collect();
             let named = named.join("; ");
-            let more = match all.len().saturating_sub(MOST_NAMED) {
+            let more = match all.len().saturating_sub(MAX_NAMED) {
                 0 => String::new(),
                 more => format!("; and {more} more"),
             };

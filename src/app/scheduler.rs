@@ -26,9 +26,9 @@ pub struct SequentialStopping {
     /// For the rounds of this call.
     budget: Budget,
     reporter: Reporter,
-    /// Stage and seconds of the last line.
-    told: Option<(usize, f64)>,
-    /// Seconds of the budget that each suspect of the screen may use before any uses more.
+    /// Stage and seconds of the last reported line.
+    reported: Option<(usize, f64)>,
+    /// Seconds of the budget that each survivor of the screen may use before any uses more.
     share: Option<f64>,
     /// A case could not be measured further because the time was up.
     pub out_of_time: bool,
@@ -42,7 +42,7 @@ impl SequentialStopping {
             names: [comparison.base.clone(), comparison.head.clone()],
             budget: comparison.budget,
             reporter,
-            told: None,
+            reported: None,
             share: None,
             out_of_time: false,
         }
@@ -55,47 +55,49 @@ impl SequentialStopping {
     }
 
     /// What is to be measured in the rounds after the screen, dearest last.
-    fn suspects(&self, state: &RoundsState<'_>) -> Vec<Suspect> {
+    fn candidates(&self, state: &RoundsState<'_>) -> Vec<Candidate> {
         let pairs = pairs_by_case(state);
         let (screen, most) = (self.rule.rule.screen_rounds, self.rule.rule.most_rounds);
-        let suspect = |case_progress: CaseProgress| {
+        let candidate = |case_progress: CaseProgress| {
             let pair = *pairs.get(&case_progress.case)?;
             let left = most.saturating_sub(state.pairs[pair].rounds);
             let round = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
             let open = case_progress.open && state.pairs[pair].open && left > 0;
             let probable = case_progress.more_rounds.map_or(left, |more| more.min(left));
-            open.then(|| Suspect {
+            open.then(|| Candidate {
                 pair,
-                hopeless: case_progress.more_rounds.is_none(),
+                out_of_reach: case_progress.more_rounds.is_none(),
                 round,
                 spent: round * f64::from(state.pairs[pair].rounds.saturating_sub(screen)),
                 probably: round * f64::from(probable),
                 at_most: round * f64::from(left),
             })
         };
-        let mut suspects: Vec<Suspect> = self.standings(state).into_iter().filter_map(suspect).collect();
-        suspects.sort_by(|a, b| a.hopeless.cmp(&b.hopeless).then(a.probably.total_cmp(&b.probably)));
-        suspects
+        let mut candidates: Vec<Candidate> =
+            self.standings(state).into_iter().filter_map(candidate).collect();
+        candidates
+            .sort_by(|a, b| a.out_of_reach.cmp(&b.out_of_reach).then(a.probably.total_cmp(&b.probably)));
+        candidates
     }
 
-    /// What of the suspects, sorted, is measured in the next round. Without a budget: all. With one, every suspect first gets
+    /// What of the candidates, sorted, is measured in the next round. Without a budget: all. With one, every candidate first gets
     /// its share of the time that was left when the screen was over; what the soonest decided leave of theirs then goes to
     /// those that it probably suffices for, at least one.
-    fn chosen(&mut self, suspects: &[Suspect], state: &RoundsState<'_>) -> Vec<usize> {
-        let all = || suspects.iter().map(|suspect| suspect.pair);
+    fn chosen(&mut self, candidates: &[Candidate], state: &RoundsState<'_>) -> Vec<usize> {
+        let all = || candidates.iter().map(|candidate| candidate.pair);
         let Some(left) = self.budget.left(state.seconds) else { return all().collect() };
-        let share = *self.share.get_or_insert(left / suspects.len() as f64);
-        affordable(suspects, share, left)
+        let share = *self.share.get_or_insert(left / candidates.len() as f64);
+        affordable(candidates, share, left)
     }
 
-    fn tell(&mut self, state: &RoundsState<'_>, screening: Option<u32>, suspects: &[Suspect]) {
-        // A line a round would be forty; the first of a stage, and then one now and again, say as much.
+    fn report(&mut self, state: &RoundsState<'_>, screening: Option<u32>, candidates: &[Candidate]) {
+        // A line a round would be forty: the first of a stage and then one every PAUSE seconds suffice.
         let stage = usize::from(screening.is_none());
-        let due = self.told.is_none_or(|(told, at)| told != stage || state.seconds - at >= PAUSE);
+        let due = self.reported.is_none_or(|(last, at)| last != stage || state.seconds - at >= PAUSE);
         if state.passes == 0 || !due {
             return;
         }
-        self.told = Some((stage, state.seconds));
+        self.reported = Some((stage, state.seconds));
         let (probably, at_most) = match screening {
             Some(rounds) => {
                 let open = state.pairs.iter().filter(|pair| pair.open);
@@ -104,8 +106,8 @@ impl SequentialStopping {
                 (round * f64::from(rounds), round * f64::from(left))
             }
             None => (
-                suspects.iter().map(|suspect| suspect.probably).sum(),
-                suspects.iter().map(|suspect| suspect.at_most).sum(),
+                candidates.iter().map(|candidate| candidate.probably).sum(),
+                candidates.iter().map(|candidate| candidate.at_most).sum(),
             ),
         };
         let left = self.budget.left(state.seconds);
@@ -114,9 +116,9 @@ impl SequentialStopping {
             Some(rounds) => {
                 format!("{} to go until all cases are screened", count(rounds as usize, "round"))
             }
-            None => format!("{} still open", count(suspects.len(), "case")),
+            None => format!("{} still open", count(candidates.len(), "case")),
         };
-        if screening.is_some() || !suspects.is_empty() {
+        if screening.is_some() || !candidates.is_empty() {
             let [probably, at_most] = [probably, at_most].map(|seconds| rounded(capped(seconds)));
             let time = if probably == at_most {
                 format!("at most {at_most} more")
@@ -128,28 +130,28 @@ impl SequentialStopping {
     }
 }
 
-/// Of suspects that are sorted by what they will probably cost: those that have not used up their share of the time; where
+/// Of candidates that are sorted by what they will probably cost: those that have not used up their share of the time; where
 /// there is none, those that the seconds left probably suffice for, at least one.
-fn affordable(suspects: &[Suspect], share: f64, mut left: f64) -> Vec<usize> {
-    let pair = |suspect: &Suspect| suspect.pair;
-    let has_share_left = |suspect: &&Suspect| suspect.spent + suspect.round <= share;
-    let due: Vec<usize> = suspects.iter().filter(has_share_left).map(pair).collect();
+fn affordable(candidates: &[Candidate], share: f64, mut left: f64) -> Vec<usize> {
+    let pair = |candidate: &Candidate| candidate.pair;
+    let has_share_left = |candidate: &&Candidate| candidate.spent + candidate.round <= share;
+    let due: Vec<usize> = candidates.iter().filter(has_share_left).map(pair).collect();
     if !due.is_empty() {
         return due;
     }
-    let fits = suspects.iter().take_while(|suspect| {
-        left -= suspect.probably;
+    let fits = candidates.iter().take_while(|candidate| {
+        left -= candidate.probably;
         left >= 0.0
     });
-    let fits = fits.count().max(1).min(suspects.len());
-    suspects[..fits].iter().map(pair).collect()
+    let fits = fits.count().max(1).min(candidates.len());
+    candidates[..fits].iter().map(pair).collect()
 }
 
 /// A case that another round may decide.
-struct Suspect {
+struct Candidate {
     pair: usize,
-    /// No number of rounds is in sight that would.
-    hopeless: bool,
+    /// No number of rounds in sight would decide it.
+    out_of_reach: bool,
     /// Seconds of one round of it, and of all since the screen.
     round: f64,
     spent: f64,
@@ -164,17 +166,17 @@ impl StoppingPolicy for SequentialStopping {
         let unscreened: Vec<usize> =
             state.open().into_iter().filter(|pair| state.pairs[*pair].rounds < screen).collect();
         if let Some(fewest) = unscreened.iter().map(|pair| state.pairs[*pair].rounds).min() {
-            self.tell(state, Some(screen.saturating_sub(fewest)), &[]);
+            self.report(state, Some(screen.saturating_sub(fewest)), &[]);
             let behind = unscreened.iter().copied().filter(|pair| state.pairs[*pair].rounds == fewest);
             return NextRound::Measure(behind.collect());
         }
-        let suspects = self.suspects(state);
-        self.tell(state, None, &suspects);
-        if suspects.is_empty() {
+        let candidates = self.candidates(state);
+        self.report(state, None, &candidates);
+        if candidates.is_empty() {
             // What one side alone has is measured in the first round, also where nothing can be compared.
             return if state.passes == 0 { NextRound::Measure(Vec::new()) } else { NextRound::Stop };
         }
-        NextRound::Measure(self.chosen(&suspects, state))
+        NextRound::Measure(self.chosen(&candidates, state))
     }
 
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
@@ -215,12 +217,12 @@ mod tests {
     fn n29_every_open_case_gets_its_share_before_any_gets_its_last() {
         // Five cases of different length, none ever decided, and a budget for about 20 rounds of each.
         let rounds_of = [0.1, 0.2, 0.5, 1.0, 2.0];
-        let mut suspects: Vec<Suspect> = rounds_of
+        let mut candidates: Vec<Candidate> = rounds_of
             .iter()
             .enumerate()
-            .map(|(pair, round)| Suspect {
+            .map(|(pair, round)| Candidate {
                 pair,
-                hopeless: pair % 2 == 0,
+                out_of_reach: pair % 2 == 0,
                 round: *round,
                 spent: 0.0,
                 probably: 37.0 * round,
@@ -231,14 +233,14 @@ mod tests {
         let share = left / 5.0;
         let mut spent = [0.0; 5];
         while left > 0.05 {
-            let chosen = affordable(&suspects, share, left);
+            let chosen = affordable(&candidates, share, left);
             let beyond = chosen.iter().any(|pair| spent[*pair] + rounds_of[*pair] > share);
             let all_had_theirs = (0..5).all(|pair| spent[pair] + rounds_of[pair] > share);
             assert!(!beyond || all_had_theirs, "{chosen:?} after {spent:?}");
             for pair in chosen {
                 spent[pair] += rounds_of[pair];
                 left -= rounds_of[pair];
-                suspects.iter_mut().filter(|it| it.pair == pair).for_each(|it| it.spent = spent[pair]);
+                candidates.iter_mut().filter(|it| it.pair == pair).for_each(|it| it.spent = spent[pair]);
             }
         }
         assert!((0..5).all(|pair| spent[pair] + rounds_of[pair] > share), "{spent:?}");

@@ -28,7 +28,7 @@ struct Common {
     at: PathBuf,
     /// As reports name it.
     shown: String,
-    /// Where the comparison began before: what was said of it then.
+    /// Of a resumed comparison: its file as it was when the comparison began.
     before: Option<CommonSuite>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> SideSuites<'a> {
         Ok((Self { request, builtins, config, common: Some(common) }, here))
     }
 
-    /// Goes on with what the comparison began with. Errors: another suite file is asked for, or the kept one was edited.
+    /// Takes over the suite file of a resumed comparison. Errors: the request names another, or the stored one was edited.
     pub fn go_on(&mut self, resumed: &Resumed) -> Result<()> {
         let flag = "--suite-file";
         let next = "take the flag out, or begin a new comparison";
@@ -128,8 +128,8 @@ impl<'a> SideSuites<'a> {
         self.common.as_ref().map_or(Ok(()), |common| folder.keep_suite(&common.text))
     }
 
-    /// The selected suite of one tree. `other`: the head's, by which the base's is chosen: what the head has is wanted of
-    /// the base, and it is no mistake if it was not there yet. `audience`: who is told if a side has no suite at all.
+    /// The selected suite of one tree. `other`: the head's, which selects the base's: a benchmark that the base does not
+    /// have yet is no mistake. `audience`: the reader of the fault where a side has no suite at all.
     pub fn of(&self, tree: &Tree, audience: Audience, other: Option<&Suite>) -> Result<Suite> {
         let loaded = match &self.common {
             Some(common) => {

@@ -1,4 +1,4 @@
-//! What a command line means by a store: a folder of baselines, or the history on a branch.
+//! The stores of a request: a folder of baselines, or the history on a branch.
 
 use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::store::{Address, HistoryBranch, HistoryEntry, Listed, Store, read_rec
 use crate::suite::{RunOptions, Source, Suite};
 
 /// Runs that are looked through for the newest of a name.
-const LOOKED_THROUGH: usize = 30;
+const MAX_SEARCHED: usize = 30;
 
 /// The stores that one command uses. Each is opened once, and what was read of it stays.
 pub struct Stores<'a> {
@@ -35,7 +35,7 @@ pub struct Branch {
     client: Option<Client>,
     /// Oldest first.
     listed: OnceCell<Vec<Listed>>,
-    /// By the names that were asked for.
+    /// By the names that were looked up.
     found: RefCell<Vec<(String, Option<Rc<HistoryEntry>>)>>,
 }
 
@@ -231,7 +231,7 @@ impl Branch {
         if let Some(run) = listed.iter().find(|listed| listed.run_id.as_str() == name) {
             found = Some(history.read(run)?);
         } else {
-            for run in listed.iter().rev().take(LOOKED_THROUGH) {
+            for run in listed.iter().rev().take(MAX_SEARCHED) {
                 match history.read(run) {
                     Ok(entry) if entry.branch == name || entry.series() == name => {
                         found = Some(entry);
@@ -258,7 +258,7 @@ impl Branch {
             }
             _ => {
                 let what =
-                    format!("none of the newest {LOOKED_THROUGH} runs in {} is of this branch", self.address);
+                    format!("none of the newest {MAX_SEARCHED} runs in {} is of this branch", self.address);
                 (what, format!("use a name that `gbench-ci baseline list --store {}` shows", self.address))
             }
         };

@@ -1,4 +1,5 @@
-//! The only room that knows the whole route: one file a command, its arguments, its exit codes, its hints.
+//! The command line: one file a command turns its flags into a request for `app`, prints the value that comes back and picks
+//! the exit code. `args` are the shared flags, `terminal` is the reader's terminal.
 
 mod anchor;
 mod args;

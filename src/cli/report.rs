@@ -34,7 +34,7 @@ pub struct ReportArgs {
     exit_code: bool,
 }
 
-/// Reads the document and writes the report. Exit 0, or the document's own code where that is asked for.
+/// Reads the document and writes the report. Exit 0, or with `--exit-code` the document's own.
 pub fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::Write) -> Result<Exit> {
     let input = Subject::find(args.what.as_deref(), &args.place.request(), builtins)?.document()?;
     match &args.output {

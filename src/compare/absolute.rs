@@ -4,7 +4,7 @@
 use crate::model::Better;
 use crate::stats::{SampleGroup, TQuantiles, Welch};
 
-use super::{Evidence, RowDecision, Verdict};
+use super::{Advice, Evidence, Reason, RowDecision, Verdict};
 
 /// Of a difference of two decimal figures, forgiven where it meets the margin.
 const ROUNDING: f64 = 1e-9;
@@ -38,8 +38,8 @@ pub fn apart(evidence: &Evidence, quantiles: &mut TQuantiles) -> RowDecision {
     }
     let (Some(base), Some(head)) = (SampleGroup::of(base), SampleGroup::of(head)) else {
         let mut decision = decision(evidence, Verdict::Inconclusive, false);
-        decision.reason = "one process on a side does not show how much processes differ by chance".into();
-        decision.next = "measure both sides with at least 2 processes, better 5: `--processes 5`".into();
+        decision.reason = Some(Reason::OneProcess {});
+        decision.next = Some(Advice::MeasureProcesses { least: 2, better: 5 });
         return decision;
     };
     let (low, high) = Welch::new(base, head).interval(LEVEL, quantiles);
@@ -53,11 +53,8 @@ pub fn apart(evidence: &Evidence, quantiles: &mut TQuantiles) -> RowDecision {
     };
     let mut decision = decision(evidence, verdict, true);
     if verdict == Verdict::Inconclusive {
-        decision.reason = format!(
-            "its processes vary, so that the difference lies somewhere from {least:.3e} to {most:.3e}, and {margin:.3e} \
-             matters"
-        );
-        decision.next = "measure both sides with more processes, or set a larger `margin` for it".into();
+        decision.reason = Some(Reason::DifferenceAcrossMargin { low: least, high: most, margin });
+        decision.next = Some(Advice::MoreProcessesOrMargin {});
     }
     decision
 }
@@ -73,27 +70,9 @@ fn margin(evidence: &Evidence) -> f64 {
 fn decision(evidence: &Evidence, verdict: Verdict, tested: bool) -> RowDecision {
     let (base, head) = (evidence.base.row_centre(), evidence.head.row_centre());
     let changed = matches!(verdict, Verdict::Regressed | Verdict::Improved);
-    let reason = match (changed, base.zip(head)) {
-        (true, Some((base, head))) => format!(
-            "it went from {base:.3e} to {head:.3e}, and a difference of {:.3e} matters",
-            evidence.limits.margin.unwrap_or(0.0)
-        ),
-        _ => String::new(),
-    };
-    let next = match verdict {
-        Verdict::Regressed => {
-            "look for what made the answer less accurate, or set a larger `margin` for it in the base's suite file"
-        }
-        _ => "",
-    };
-    RowDecision {
-        verdict,
-        reason,
-        next: next.into(),
-        advice: None,
-        change: None,
-        sequence: None,
-        tested,
-        open: false,
-    }
+    let margin = evidence.limits.margin.unwrap_or(0.0);
+    let reason = base.zip(head).filter(|_| changed);
+    let reason = reason.map(|(base, head)| Reason::BeyondMargin { base, head, margin });
+    let next = (verdict == Verdict::Regressed).then_some(Advice::AccuracyOrMargin {});
+    RowDecision { tested, ..RowDecision::plain(verdict, reason, next) }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Advice, History};
+use super::{Advice, History, Reason, Warning, wording};
 use crate::model::{
     Better, CaseId, CommonSuite, Interleaving, NoReference, NothingMeasured, Outcome, RunId, RunRecord, Side,
 };
@@ -38,6 +38,9 @@ pub struct VerdictDocument {
     /// One row per case and judged metric: regressed first, then by weight.
     pub rows: Vec<Row>,
     pub warnings: Vec<String>,
+    /// `warnings` as values, in the same order. Empty in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warning_codes: Vec<Warning>,
     /// Cases that ended well and perhaps measured nothing; `warnings` tells of them, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nothing_measured: Vec<DoubtfulCase>,
@@ -73,6 +76,19 @@ pub struct Records {
 }
 
 impl VerdictDocument {
+    /// Every warning with its code.
+    pub(super) fn coded_warnings(&self) -> impl Iterator<Item = (&String, Warning)> {
+        let code = |at| self.warning_codes.get(at).cloned().unwrap_or(Warning::Uncoded {});
+        self.warnings.iter().enumerate().map(move |(at, text)| (text, code(at)))
+    }
+
+    /// Adds warnings, each with its code.
+    pub fn warn(&mut self, more: Vec<Warning>) {
+        let known: Vec<Warning> = self.coded_warnings().map(|(_, code)| code).collect();
+        self.warnings.extend(more.iter().map(wording::warning));
+        self.warning_codes = known.into_iter().chain(more).collect();
+    }
+
     /// The comparisons in rounds that the document is of; empty for two records. An earlier version has only the command.
     pub fn replayed(&self) -> Vec<RunId> {
         if !self.replays.is_empty() {
@@ -283,6 +299,10 @@ pub struct Row {
     pub reason: String,
     /// What to do about it; empty where nothing is.
     pub next: String,
+    /// `reason` as a value: a code and its figures. Absent where there is nothing to explain, and in documents of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Reason>,
     /// `next` as a value. Absent where nothing is to do, and in documents of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
@@ -304,6 +324,13 @@ pub struct Row {
 }
 
 impl Row {
+    /// Says why the row has its verdict and what to do about it, as values and as text.
+    pub(super) fn explain(&mut self, why: Option<Reason>, advice: Option<Advice>) {
+        self.reason = why.as_ref().map(wording::reason).unwrap_or_default();
+        self.next = advice.as_ref().map(wording::advice).unwrap_or_default();
+        (self.why, self.advice) = (why, advice);
+    }
+
     /// The end of the trace of what broke: the head's before the base's.
     pub fn trace(&self) -> Option<&str> {
         [&self.head, &self.base].into_iter().flatten().find_map(|side| side.trace.as_deref())

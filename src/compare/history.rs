@@ -12,7 +12,7 @@ use crate::model::{CaseId, CaseRecord, RunId, RunRecord, Side, Strictness};
 
 use super::comparability::differences;
 use super::evidence::MeasuredSide;
-use super::key::other_question;
+use super::key::other_settings;
 
 /// The past of one comparison: what stored records of comparable machines hold of each case and metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,7 +69,7 @@ impl History {
         let now: HashMap<&CaseId, &CaseRecord> = head.cases.iter().map(|case| (&case.id, case)).collect();
         let alike = |case: &&CaseRecord| {
             case.outcome.is_measured()
-                && now.get(&case.id).is_none_or(|now| other_question(case, now).is_none())
+                && now.get(&case.id).is_none_or(|now| other_settings(case, now).is_none())
         };
         for case in record.cases.iter().filter(alike) {
             for metric in &case.metrics {

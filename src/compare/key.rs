@@ -1,19 +1,21 @@
 //! What must agree between two measurements of one case beside its identity: everything that the suite hands to the
-//! program. Ten iterations and thirty are two questions, and so is one card and another; a change between them is nobody's
+//! program. Ten iterations and thirty are two measurements, and so is one card and another; a change between them is nobody's
 //! regression.
 
 use std::collections::BTreeMap;
 
 use crate::model::{CaseRecord, Origin, Thermal, Timing};
 
-use super::pairing::CasePair;
-use crate::model::text::{count, list};
+use super::pairing::PairedCase;
+use super::warning::counted;
+use super::{Reason, SettingEffect, Warning};
 
 /// Settings that say how much work a process does. The number of processes is none of them.
 const WORK: [&str; 4] = ["iterations", "warmup", "duration", "burnin"];
 
 /// Settings that reach the program besides.
-const OTHERS: [&str; 2] = ["seed", "device"];
+const OTHERS: [(&str, SettingEffect); 2] =
+    [("seed", SettingEffect::Program), ("device", SettingEffect::Card)];
 
 /// Cases that one warning names.
 const MOST_NAMED: usize = 3;
@@ -22,29 +24,28 @@ const MOST_NAMED: usize = 3;
 ///
 /// What the program itself chose and told, such as a number of iterations that it found by trying, is an answer of it and
 /// no question; except where its whole time counts.
-pub fn other_question(base: &CaseRecord, head: &CaseRecord) -> Option<String> {
+pub fn other_settings(base: &CaseRecord, head: &CaseRecord) -> Option<Reason> {
     let timed_whole = head.id.timing == Timing::Process;
-    let by_time = WORK.into_iter().filter(|name| reaches(name, head)).find_map(|name| {
+    let of_work = WORK.into_iter().filter(|name| reaches(name, head)).find_map(|name| {
         let (base, head) = (base.config.get(name)?, head.config.get(name)?);
         let told = [base, head].into_iter().any(|shown| shown.origin == Origin::Benchmark);
-        (base.value != head.value && (timed_whole || !told))
-            .then(|| (name, base.value.to_string(), head.value.to_string()))
+        let effect = if timed_whole { SettingEffect::WholeProcess } else { SettingEffect::Program };
+        (base.value != head.value && (timed_whole || !told)).then_some((
+            name,
+            &base.value,
+            &head.value,
+            effect,
+        ))
     });
-    if let Some((name, base, head)) = by_time {
-        let why = match timed_whole {
-            true => "and the whole process is timed",
-            false => "which reaches the program, so that they measure different things",
-        };
-        return Some(format!("`{name}` is {base} on base and {head} on head, {why}"));
-    }
-    OTHERS.into_iter().find_map(|name| {
-        let (base, head) = (&base.config.get(name)?.value, &head.config.get(name)?.value);
-        let why = match name {
-            "device" => "so that they ran on different cards",
-            _ => "which reaches the program, so that they measure different things",
-        };
-        (base != head).then(|| format!("`{name}` is {base} on base and {head} on head, {why}"))
-    })
+    let of_others = || {
+        OTHERS.into_iter().find_map(|(name, effect)| {
+            let (base, head) = (&base.config.get(name)?.value, &head.config.get(name)?.value);
+            (base != head).then_some((name, base, head, effect))
+        })
+    };
+    let (setting, base, head, effect) = of_work.or_else(of_others)?;
+    let [base, head] = [base, head].map(ToString::to_string);
+    Some(Reason::SettingsDiffer { setting: setting.to_owned(), base, head, effect })
 }
 
 /// A cold process is asked for no warm-up, whatever the settings say.
@@ -54,8 +55,8 @@ fn reaches(name: &str, case: &CaseRecord) -> bool {
 
 /// What differs: settings, whether they refuse the case or not; and command and environment, which are for the reader to
 /// judge: they may be the very change that is looked at, or another size of the problem.
-pub fn warnings(pairs: &[CasePair]) -> Vec<String> {
-    let mut told: BTreeMap<(&str, String, String), usize> = BTreeMap::new();
+pub fn warnings(pairs: &[PairedCase]) -> Vec<Warning> {
+    let mut told: BTreeMap<(&str, String, String), u32> = BTreeMap::new();
     let mut started = Vec::new();
     for (base, head) in pairs.iter().filter_map(|pair| Some((pair.base?, pair.head?))) {
         if base.command != head.command {
@@ -73,18 +74,18 @@ pub fn warnings(pairs: &[CasePair]) -> Vec<String> {
             }
         }
     }
-    let text = |((name, base, head), cases)| {
-        let verb = if cases == 1 { "was" } else { "were" };
-        let cases = count(cases, "case");
-        format!("{cases} {verb} measured with other settings: `{name}` is {base} on base and {head} on head")
+    let of_setting = |((setting, base, head), cases): ((&str, _, _), u32)| Warning::OtherSetting {
+        cases,
+        setting: setting.to_owned(),
+        base,
+        head,
     };
-    let mut said: Vec<String> = told.into_iter().map(text).collect();
+    let mut warnings: Vec<Warning> = told.into_iter().map(of_setting).collect();
     if !started.is_empty() {
-        let verb = if started.len() == 1 { "was" } else { "were" };
-        let cases = count(started.len(), "case");
-        said.push(format!("{cases} {verb} started otherwise on head: {}", list(&started, MOST_NAMED)));
+        let (count, named) = counted(&started, MOST_NAMED);
+        warnings.push(Warning::StartedOtherwise { count, named });
     }
-    said
+    warnings
 }
 
 /// A variable that the suite sets otherwise. Folders of caches are each tree's own.

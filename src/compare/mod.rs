@@ -13,10 +13,13 @@
 //! rounds            the differences that a rule over rounds looks at
 //! validity          what must hold for rounds to be believed
 //! test              the hypothesis test of one row, before and after the suite is looked at as a whole
+//! reason, advice    why a row has its verdict and what to do about it, as values
+//! warning           what a reader should know beside the rows, as a value
+//! warnings          the warnings of two records
+//! wording/          reasons, advice and warnings in English
 //! scale             logarithms or differences, and the way back to a slowdown
 //! quantized         figures that come in steps, and what that leaves unknown
 //! absolute          errors, which are judged by their difference
-//! advice            the next step for the reader of a row, as a value
 //! summary_only      processes that gave a summary and no samples
 //! throttling        a GPU whose clocks were held down
 //! history           what stored records say of the past
@@ -47,6 +50,7 @@ mod pairing;
 mod policy;
 mod progress;
 mod quantized;
+mod reason;
 mod replay;
 mod rounds;
 mod rows;
@@ -60,7 +64,9 @@ mod throttling;
 mod trace;
 mod validity;
 mod verdict;
+mod warning;
 mod warnings;
+mod wording;
 
 pub use advice::Advice;
 pub use calibration::*;
@@ -76,6 +82,7 @@ pub use merged::{Group, Merged, SCHEMA_MERGED};
 pub use policy::{Policy, Reproduce, SideInput};
 pub use progress::{CaseProgress, case_progress};
 pub use quantized::{Unit, unresolved};
+pub use reason::{Reason, SettingEffect};
 pub use replay::{named_sides, verdict_of};
 pub use rounds::{MeasuredRound, RoundDifferences, RoundScale};
 pub use rules::{
@@ -85,3 +92,4 @@ pub use rules::{
 pub use trace::{DecisionTrace, SequentialStep, decision_traces, decision_traces_of};
 pub use validity::SerialCorrelation;
 pub use verdict::{compare, compare_by, compare_sides, compare_with};
+pub use warning::{HeldDown, Warning};

@@ -8,14 +8,14 @@ use super::SideInput;
 
 /// One case, on one side or on both.
 #[derive(Clone, Copy, Debug)]
-pub struct CasePair<'a> {
+pub struct PairedCase<'a> {
     pub id: &'a CaseId,
     pub base: Option<&'a CaseRecord>,
     pub head: Option<&'a CaseRecord>,
 }
 
 /// Pairs two records. Errors: a case, or a metric of a case, that stands twice in one record.
-pub fn pair<'a>(base: &'a SideInput, head: &'a SideInput) -> Result<Vec<CasePair<'a>>> {
+pub fn pair<'a>(base: &'a SideInput, head: &'a SideInput) -> Result<Vec<PairedCase<'a>>> {
     let mut of_head = index(head)?;
     index(base)?;
 
@@ -23,15 +23,15 @@ pub fn pair<'a>(base: &'a SideInput, head: &'a SideInput) -> Result<Vec<CasePair
     let mut left_over = Vec::new();
     for case in &base.record.cases {
         match of_head.remove(&case.id) {
-            Some(other) => pairs.push(CasePair { id: &case.id, base: Some(case), head: Some(other) }),
+            Some(other) => pairs.push(PairedCase { id: &case.id, base: Some(case), head: Some(other) }),
             None => left_over.push(case),
         }
     }
     let mut unmatched: Vec<&CaseRecord> =
         head.record.cases.iter().filter(|case| of_head.contains_key(&case.id)).collect();
     pair_unknown_devices(&mut left_over, &mut unmatched, &mut pairs);
-    pairs.extend(left_over.into_iter().map(|case| CasePair { id: &case.id, base: Some(case), head: None }));
-    pairs.extend(unmatched.into_iter().map(|case| CasePair { id: &case.id, base: None, head: Some(case) }));
+    pairs.extend(left_over.into_iter().map(|case| PairedCase { id: &case.id, base: Some(case), head: None }));
+    pairs.extend(unmatched.into_iter().map(|case| PairedCase { id: &case.id, base: None, head: Some(case) }));
     Ok(pairs)
 }
 
@@ -49,7 +49,7 @@ fn index<'a>(side: &'a SideInput) -> Result<HashMap<&'a CaseId, &'a CaseRecord>>
 fn pair_unknown_devices<'a>(
     base: &mut Vec<&'a CaseRecord>,
     head: &mut Vec<&'a CaseRecord>,
-    pairs: &mut Vec<CasePair<'a>>,
+    pairs: &mut Vec<PairedCase<'a>>,
 ) {
     let mut groups: BTreeMap<CaseId, (Vec<&CaseRecord>, Vec<&CaseRecord>)> = BTreeMap::new();
     for case in base.iter() {
@@ -63,7 +63,7 @@ fn pair_unknown_devices<'a>(
         let ([base], [head]) = (base.as_slice(), head.as_slice()) else { continue };
         if device_unknown(base) || device_unknown(head) {
             let id = if device_unknown(base) { &head.id } else { &base.id };
-            pairs.push(CasePair { id, base: Some(base), head: Some(head) });
+            pairs.push(PairedCase { id, base: Some(base), head: Some(head) });
             taken.extend([std::ptr::from_ref(*base), std::ptr::from_ref(*head)]);
         }
     }
@@ -79,24 +79,25 @@ fn without_device(id: &CaseId) -> CaseId {
     CaseId { device: String::new(), ..id.clone() }
 }
 
-/// How a case of the other side that shares benchmark, variant and parameters differs nevertheless: a reader
-/// who finds a case missing wants to know that its twin ran cold, or on the CPU.
-pub fn near_match(id: &CaseId, others: &HashMap<CaseId, &CaseId>) -> Option<String> {
+/// How a case of the other side that shares benchmark, variant and parameters differs nevertheless.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NearMatch {
+    /// The case's own device, and the other's.
+    pub devices: Option<(String, String)>,
+    /// How the other one ran.
+    pub thermal: Option<Thermal>,
+    pub timing: bool,
+}
+
+/// A reader who finds a case missing wants to know that one like it ran cold, or on the CPU.
+pub fn near_match(id: &CaseId, others: &HashMap<CaseId, &CaseId>) -> Option<NearMatch> {
     let other = others.get(&loose(id))?;
-    let mut parts = Vec::new();
-    if other.device != id.device {
-        parts.push(format!("on {} instead of {}", other.device, id.device));
-    }
-    if other.thermal != id.thermal {
-        parts.push(
-            if other.thermal == Thermal::Cold { "cold instead of warm" } else { "warm instead of cold" }
-                .into(),
-        );
-    }
-    if other.timing != id.timing {
-        parts.push("timed in another way".to_owned());
-    }
-    (!parts.is_empty()).then(|| parts.join(" and "))
+    let found = NearMatch {
+        devices: (other.device != id.device).then(|| (id.device.clone(), other.device.clone())),
+        thermal: Some(other.thermal).filter(|thermal| *thermal != id.thermal),
+        timing: other.timing != id.timing,
+    };
+    (found != NearMatch { devices: None, thermal: None, timing: false }).then_some(found)
 }
 
 /// The identities of one side's unpaired cases by what [`near_match`] asks for.

@@ -220,12 +220,6 @@ pub fn centres_off_by(evidence: &Evidence) -> Option<[(f64, f64); 2]> {
 }
 
 impl Resolution {
-    /// With four digits at most: steps of a clock are known to no more.
-    pub fn step_in_words(&self) -> String {
-        let rounded = format!("{:.3e}", self.step).parse().unwrap_or(self.step);
-        format!("{rounded}")
-    }
-
     /// Launches in a batch that would make a step small beside `target`: a tenth of it.
     pub fn batch(&self, target: f64) -> u64 {
         const SMALL: f64 = 0.1;

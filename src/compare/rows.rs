@@ -4,14 +4,15 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{
-    Better, CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, direction_of_unit, is_counted, is_time,
+    Better, CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, Side, direction_of_unit, is_counted,
+    is_time,
 };
 
 use super::evidence::{Evidence, MeasuredSide, Unusable, case_side, only_stated};
-use super::key::other_question;
-use super::pairing::{CasePair, loosely, near_match};
+use super::key::other_settings;
+use super::pairing::{PairedCase, loosely, near_match};
 use super::policy::{Policy, declaration};
-use super::{Change, Row, RowDecision, RowLimits, Verdict, throttling};
+use super::{Advice, Change, Reason, Row, RowDecision, RowLimits, Verdict, throttling};
 
 /// All rows of a comparison, some still without their decision.
 #[derive(Default)]
@@ -31,7 +32,7 @@ pub struct PreparedRows<'a> {
 /// Sorts pairs into rows. `same_run`: both records carry one run id. `in_rounds`: a rule over rounds will decide, for which
 /// also cases that did not end well count: for the prior and the number of comparisons, without a row.
 pub fn prepare<'a>(
-    pairs: &[CasePair<'a>],
+    pairs: &[PairedCase<'a>],
     policy: &Policy,
     same_run: bool,
     in_rounds: bool,
@@ -61,60 +62,65 @@ struct RowBuilder<'a, 'p> {
 type Unmatched<'a> = (HashMap<CaseId, &'a CaseId>, HashMap<CaseId, &'a CaseId>);
 
 impl<'a> RowBuilder<'a, '_> {
-    fn pair(&mut self, pair: &CasePair<'a>, unmatched: &Unmatched) {
+    fn pair(&mut self, pair: &PairedCase<'a>, unmatched: &Unmatched) {
         match (pair.base, pair.head) {
             (Some(base), Some(head)) if base.outcome.is_measured() && head.outcome.is_measured() => {
                 self.metrics(pair.id, base, head);
             }
+            (Some(base), Some(head)) if base.outcome.is_failure() && head.outcome.is_failure() => {
+                let [base_outcome, head_outcome] = [base, head].map(|case| case.outcome.word().to_owned());
+                let [base_cause, head_cause] = [base, head].map(|case| case.outcome.cause());
+                let reason = Reason::FailedOnBothSides { base_outcome, base_cause, head_outcome, head_cause };
+                self.case(pair, Verdict::Invalid, reason, of_outcome(head));
+            }
             (_, Some(head)) if head.outcome.is_failure() => {
-                let reason = format!("{} on head: {}", head.outcome.word(), head.outcome.cause());
-                self.case(pair, Verdict::Invalid, reason, head.outcome.advice());
+                let (outcome, cause) = said(head);
+                self.case(pair, Verdict::Invalid, Reason::FailedOnHead { outcome, cause }, of_outcome(head));
             }
             (Some(base), Some(head)) if base.outcome.is_measured() => {
-                let word = head.outcome.word();
-                let reason = format!("{word} on head, measured on base: {}", head.outcome.cause());
-                self.case(pair, Verdict::Missing, reason, head.outcome.advice());
+                let (outcome, cause) = said(head);
+                let reason = Reason::NotMeasuredOnHead { outcome, cause };
+                self.case(pair, Verdict::Missing, reason, of_outcome(head));
             }
             (Some(base), Some(head))
                 if self.in_rounds && head.outcome.is_measured() && base.outcome.is_failure() =>
             {
                 // Both were measured side by side: what broke there hides what the change does here.
-                let (word, cause) = (base.outcome.word(), base.outcome.cause());
-                let reason = format!("{word} on base, so that there is nothing to hold head to: {cause}");
-                self.case(pair, Verdict::Invalid, reason, base.outcome.advice());
+                let (outcome, cause) = said(base);
+                self.case(pair, Verdict::Invalid, Reason::FailedOnBase { outcome, cause }, of_outcome(base));
             }
             (Some(base), Some(head)) if head.outcome.is_measured() => {
-                let reason = format!(
-                    "base has no valid measurement: {} there: {}",
-                    base.outcome.word(),
-                    base.outcome.cause()
-                );
-                self.case(pair, Verdict::New, reason, "measure the base again, or save a new baseline");
+                let (outcome, cause) = said(base);
+                let reason = Reason::NotMeasuredOnBase { outcome, cause };
+                self.case(pair, Verdict::New, reason, Some(Advice::MeasureBaseAgain {}));
             }
             (None, Some(head)) if head.outcome.is_measured() => {
                 let reason = match near_match(pair.id, &unmatched.0) {
-                    Some(how) => format!("base has no such case; there it ran {how}"),
-                    None => "base has no such case".to_owned(),
+                    Some(near) => {
+                        let (device, other_device) = near.devices.unzip();
+                        let (other_thermal, other_timing) = (near.thermal, near.timing);
+                        Reason::NewCaseRanOtherwise { device, other_device, other_thermal, other_timing }
+                    }
+                    None => Reason::NewCase {},
                 };
-                self.case(
-                    pair,
-                    Verdict::New,
-                    reason,
-                    "save a new baseline, so that it is compared from now on",
-                );
+                self.case(pair, Verdict::New, reason, Some(Advice::SaveBaseline {}));
             }
             (Some(base), None) if base.outcome.is_measured() => {
                 let (reason, next) = match near_match(pair.id, &unmatched.1) {
-                    Some(how) => (
-                        format!("measured on base; on head it ran {how}, which is another case"),
-                        "measure both sides in the same way",
-                    ),
-                    None => (
-                        "measured on base, not selected or no longer there on head".to_owned(),
-                        "select it on both sides, or save a new baseline without it",
-                    ),
+                    Some(near) => {
+                        let (device, other_device) = near.devices.unzip();
+                        let (other_thermal, other_timing) = (near.thermal, near.timing);
+                        let reason = Reason::MissingCaseRanOtherwise {
+                            device,
+                            other_device,
+                            other_thermal,
+                            other_timing,
+                        };
+                        (reason, Advice::MeasureAlike {})
+                    }
+                    None => (Reason::MissingCase {}, Advice::SelectOnBothSides {}),
                 };
-                self.case(pair, Verdict::Missing, reason, next);
+                self.case(pair, Verdict::Missing, reason, Some(next));
             }
             (base, head) => {
                 let sides = [("base", base), ("head", head)];
@@ -127,7 +133,7 @@ impl<'a> RowBuilder<'a, '_> {
 
     /// What a case that did not end well showed before, if both sides had begun: later than others it would have been
     /// one of those that share the error rate, and nothing that is decided meanwhile may change because it broke.
-    fn prior_only(&mut self, pair: &CasePair<'a>) {
+    fn prior_only(&mut self, pair: &PairedCase<'a>) {
         let (Some(base), Some(head)) = (pair.base, pair.head) else { return };
         if base.outcome.is_measured() && head.outcome.is_measured() {
             return;
@@ -171,16 +177,17 @@ impl<'a> RowBuilder<'a, '_> {
     }
 
     /// A row about a case as a whole.
-    fn case(&mut self, pair: &CasePair<'a>, verdict: Verdict, reason: String, next: &str) {
+    fn case(&mut self, pair: &PairedCase<'a>, verdict: Verdict, reason: Reason, next: Option<Advice>) {
         let of = pair.head.or(pair.base);
-        self.prepared.rows.push(Row {
+        let mut row = Row {
             case: pair.id.clone(),
             metric: String::new(),
             unit: String::new(),
             better: None,
             verdict,
-            reason,
-            next: next.to_owned(),
+            reason: String::new(),
+            why: None,
+            next: String::new(),
             advice: None,
             base: pair.base.map(case_side),
             head: pair.head.map(case_side),
@@ -188,7 +195,9 @@ impl<'a> RowBuilder<'a, '_> {
             sequence: None,
             threshold: of.map_or(0.0, |case| self.policy.threshold_for(case, None)),
             margin: None,
-        });
+        };
+        row.explain(Some(reason), next);
+        self.prepared.rows.push(row);
     }
 
     fn metrics(&mut self, id: &'a CaseId, base: &'a CaseRecord, head: &'a CaseRecord) {
@@ -222,6 +231,7 @@ impl<'a> RowBuilder<'a, '_> {
                 better: None,
                 verdict: Verdict::Inconclusive,
                 reason: String::new(),
+                why: None,
                 next: String::new(),
                 advice: None,
                 base: None,
@@ -237,9 +247,8 @@ impl<'a> RowBuilder<'a, '_> {
             self.metric((id, row), (base, base_metric), (head, head_metric));
         }
         if (self.prepared.rows.len(), self.prepared.ungated.len()) == before {
-            let pair = CasePair { id, base: Some(base), head: Some(head) };
-            let next = "let the benchmark send samples, or declare what to extract from its output";
-            self.case(&pair, Verdict::Invalid, "measured on both sides without a single metric".into(), next);
+            let pair = PairedCase { id, base: Some(base), head: Some(head) };
+            self.case(&pair, Verdict::Invalid, Reason::NoMetric {}, Some(Advice::SendSamples {}));
         }
     }
 
@@ -259,72 +268,49 @@ impl<'a> RowBuilder<'a, '_> {
         };
         row.base = side(&base_values, base_case);
         row.head = side(&head_values, head_case);
-        let settle = |verdict, reason: &str, next: &str| RowDecision {
-            verdict,
-            reason: reason.to_owned(),
-            next: next.to_owned(),
-            advice: None,
-            change: None,
-            sequence: None,
-            tested: false,
-            open: false,
-        };
+        let settle =
+            |verdict, reason: Reason, next: Advice| RowDecision::plain(verdict, Some(reason), Some(next));
         let decision = match (base.zip(base_values), head.zip(head_values)) {
-            (_, Some((_, Err(Unusable::NotFinite)))) => settle(
-                Verdict::Invalid,
-                "head holds numbers that are none",
-                "correct what the benchmark sends",
-            ),
-            (_, Some((_, Err(Unusable::NoCompleteSamples)))) => settle(
-                Verdict::Invalid,
-                "head has no complete samples of it",
-                "read the logs of its processes, and measure again",
-            ),
-            (_, None) => settle(
-                Verdict::Missing,
-                "measured on base, not sent on head",
-                "let the benchmark send it again, or save a new baseline without it",
-            ),
-            (None | Some((_, Err(_))), Some((_, Ok(_)))) => settle(
-                Verdict::New,
-                "base has no valid measurement of it",
-                "save a new baseline, so that it is compared from now on",
-            ),
+            (_, Some((_, Err(Unusable::NotFinite)))) => {
+                settle(Verdict::Invalid, Reason::NotFinite {}, Advice::CorrectFigures {})
+            }
+            (_, Some((_, Err(Unusable::NoCompleteSamples)))) => {
+                settle(Verdict::Invalid, Reason::NoCompleteSamples {}, Advice::ReadLogs {})
+            }
+            (_, None) => settle(Verdict::Missing, Reason::MissingMetric {}, Advice::SendMetric {}),
+            (None | Some((_, Err(_))), Some((_, Ok(_)))) => {
+                settle(Verdict::New, Reason::NewMetric {}, Advice::SaveBaseline {})
+            }
             (Some((base, Ok(base_values))), Some((head, Ok(head_values)))) => {
                 let units = [base, head].map(|metric| metric.unit.as_str());
                 if self.in_rounds && direction(base_case, base).is_none() && row.better.is_some() {
                     // Else a change could say that it is an improvement.
-                    let reason = "only head says which way is better, and that is the base's word";
-                    let next =
-                        "it is compared once the base says so, too; until then judge it by its figures";
                     row.better = None;
+                    let (reason, next) = (Reason::DirectionOnHeadOnly {}, Advice::DeclareDirectionOnBase {});
                     return self.settled(row, settle(Verdict::New, reason, next));
                 }
                 let Some(better) = row.better else {
-                    let next = "declare `better = \"lower\"` or `\"higher\"` for it, or `gate = false`";
-                    let reason = "neither its unit nor a declaration says which way is better";
+                    let (reason, next) = (Reason::NoDirection {}, Advice::DeclareDirection {});
                     return self.settled(row, settle(Verdict::Invalid, reason, next));
                 };
                 if units[0] != units[1] {
-                    let reason = format!("its unit is `{}` on base and `{}` on head", units[0], units[1]);
-                    let next = "send it in one unit, or save a new baseline";
-                    return self.settled(row, settle(Verdict::Invalid, &reason, next));
+                    let [base, head] = units.map(str::to_owned);
+                    let (reason, next) = (Reason::UnitsDiffer { base, head }, Advice::SendOneUnit {});
+                    return self.settled(row, settle(Verdict::Invalid, reason, next));
                 }
                 if let Some(other) = direction(head_case, head).filter(|other| *other != better) {
-                    let reason = format!("{} is better on base and {} on head", better.word(), other.word());
-                    let next = "declare one direction on both sides; where base had the wrong one, save a new baseline \
-                                or merge that first";
-                    return self.settled(row, settle(Verdict::Invalid, &reason, next));
+                    let reason = Reason::DirectionsDiffer { base: better, head: other };
+                    let next = Advice::DeclareOneDirection {};
+                    return self.settled(row, settle(Verdict::Invalid, reason, next));
                 }
-                if let Some(reason) = other_question(base_case, head_case) {
-                    let next = "measure both sides with the same settings, or save a new baseline";
-                    return self.settled(row, settle(Verdict::Invalid, &reason, next));
+                if let Some(reason) = other_settings(base_case, head_case) {
+                    let next = Advice::SameSettings {};
+                    return self.settled(row, settle(Verdict::Invalid, reason, next));
                 }
-                let sides = [("base", &base_values), ("head", &head_values)];
+                let sides = [(Side::Base, &base_values), (Side::Head, &head_values)];
                 if let Some((side, value)) = sides.into_iter().find_map(no_time(&head.unit)) {
-                    let reason = format!("{side} took {value} {}, and nothing takes no time", head.unit);
-                    let next = "correct what the benchmark sends, or choose a finer clock";
-                    self.settled(row, settle(Verdict::Invalid, &reason, next));
+                    let reason = Reason::TakesNoTime { side, value, unit: head.unit.clone() };
+                    self.settled(row, settle(Verdict::Invalid, reason, Advice::FinerClock {}));
                     // Rounds before it were evidence like any other; see [`RowBuilder::prior_only`].
                     if self.in_rounds {
                         self.add_prior_only(id, (base_case, base), (head_case, head));
@@ -410,7 +396,7 @@ fn direction(case: &CaseRecord, metric: &Metric) -> Option<Better> {
 }
 
 /// Of a side whose unit is one of time: the first sample of it that is zero or less.
-fn no_time<'s, 'm>(unit: &str) -> impl Fn((&'s str, &MeasuredSide<'m>)) -> Option<(&'s str, f64)> {
+fn no_time(unit: &str) -> impl Fn((Side, &MeasuredSide)) -> Option<(Side, f64)> {
     let is_time = is_time(unit);
     move |(side, values)| {
         let mut samples = values.processes.iter().flat_map(|process| process.samples);
@@ -439,14 +425,15 @@ fn the_same() -> RowDecision {
         adjusted_p: None,
         detectable: None,
     };
-    RowDecision {
-        verdict: Verdict::Unchanged,
-        reason: String::new(),
-        next: String::new(),
-        advice: None,
-        change: Some(change),
-        sequence: None,
-        tested: false,
-        open: false,
-    }
+    RowDecision { change: Some(change), ..RowDecision::plain(Verdict::Unchanged, None, None) }
+}
+
+/// The word and the cause of an outcome.
+fn said(case: &CaseRecord) -> (String, String) {
+    (case.outcome.word().to_owned(), case.outcome.cause())
+}
+
+fn of_outcome(case: &CaseRecord) -> Option<Advice> {
+    let text = case.outcome.advice();
+    (!text.is_empty()).then(|| Advice::OfOutcome { text: text.to_owned() })
 }

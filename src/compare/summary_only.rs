@@ -4,36 +4,22 @@ use crate::model::Stated;
 use crate::stats::{SampleGroup, TQuantiles, Welch};
 
 use super::scale::Scale;
-use super::{Change, Evidence, RowDecision, Verdict};
-use crate::model::text::percent;
+use super::{Advice, Change, Evidence, Reason, RowDecision, Verdict};
 
 /// Confidence of the interval shown: no verdict rests on it, so nothing is corrected.
 const ERROR_RATE: f64 = 0.05;
 
 /// Never more than inconclusive: the spread within one process says nothing of how processes differ.
 pub fn decide(evidence: &Evidence, base: &Stated, head: &Stated, quantiles: &mut TQuantiles) -> RowDecision {
-    let next = "measure several processes a side, or save runs: `gbench-ci baseline save NAME`; their \
-                history shows how much such figures differ";
     let decision = |reason, change| RowDecision {
-        verdict: Verdict::Inconclusive,
-        reason,
-        next: next.into(),
-        advice: None,
         change,
-        sequence: None,
-        tested: false,
-        open: false,
+        ..RowDecision::plain(Verdict::Inconclusive, Some(reason), Some(Advice::SeveralProcessesOrHistory {}))
     };
     let scale = Scale::of(&[base.value], &[head.value], evidence.better);
     let groups = [base, head].map(|stated| group(stated, scale));
     let ratio = head.value / base.value;
     let [Some(b), Some(h)] = groups else {
-        let known = match ratio.is_finite() {
-            true => format!("head / base is {ratio:.4}, and nothing more is known"),
-            false => "no ratio can be given".to_owned(),
-        };
-        let reason = format!("one process a side stated its figure without a deviation and a count: {known}");
-        return decision(reason, None);
+        return decision(Reason::SummaryOnly { ratio: Some(ratio).filter(|ratio| ratio.is_finite()) }, None);
     };
     let welch = Welch::new(b, h);
     let (low, high) = welch.interval(ERROR_RATE, quantiles);
@@ -47,14 +33,12 @@ pub fn decide(evidence: &Evidence, base: &Stated, head: &Stated, quantiles: &mut
         detectable: None,
     };
     let finite = [change.ratio, change.slowdown, change.low, change.high].iter().all(|end| end.is_finite());
-    let reason = format!(
-        "one process a side stated mean and deviation: the interval from {} to {} is that of {} and {} iterations \
-         within them, and says nothing of how processes differ",
-        percent(change.low),
-        percent(change.high),
-        b.count,
-        h.count,
-    );
+    let reason = Reason::SummaryOfIterations {
+        low: finite.then_some(change.low),
+        high: finite.then_some(change.high),
+        base_iterations: b.count,
+        head_iterations: h.count,
+    };
     decision(reason, finite.then_some(change))
 }
 

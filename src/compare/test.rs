@@ -6,8 +6,7 @@ use crate::stats::{SampleGroup, TQuantiles, Welch, holm};
 use super::evidence::spread;
 use super::quantized::{LEAST_PROCESSES, Resolution, centres_off_by, constants, digits_explain, resolution};
 use super::scale::Scale;
-use super::{Change, Evidence, RowDecision, Verdict, absolute, summary_only};
-use crate::model::text::{count, percent};
+use super::{Advice, Change, Evidence, Reason, RowDecision, Verdict, absolute, summary_only};
 
 /// Standard normal quantile of 0.8: effects called detectable are found four times out of five.
 const POWER_Z: f64 = 0.841_621_233_572_914_2;
@@ -183,16 +182,10 @@ fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> RowDe
         adjusted_p: None,
         detectable: None,
     };
-    let changed = format!("every process of a side gave the same value: {base} on base, {head} on head");
+    let reason = (base != head).then_some(Reason::ExactValues { base, head });
     RowDecision {
-        verdict,
-        reason: if base == head { String::new() } else { changed },
-        next: String::new(),
-        advice: None,
         change: (ratio.is_finite() && slowdown.is_finite()).then_some(change),
-        sequence: None,
-        tested: false,
-        open: false,
+        ..RowDecision::plain(verdict, reason, None)
     }
 }
 
@@ -218,52 +211,21 @@ fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Resolution>) {
 
 /// One and the same figure from every process of both sides, with more digits than rounding explains.
 fn repeated(value: f64) -> RowDecision {
-    RowDecision {
-        verdict: Verdict::Inconclusive,
-        reason: format!(
-            "every process of both sides gave the same figure, {value}: it is kept in a cache, or not left to chance"
-        ),
-        next: "let every process measure anew, or declare `exact = true` for the metric if it cannot vary"
-            .into(),
-        advice: None,
-        change: None,
-        sequence: None,
-        tested: false,
-        open: false,
-    }
+    inconclusive(Reason::RepeatedFigure { value }, Advice::MeasureAnewOrDeclareExact {})
 }
 
 fn too_few(base: usize, head: usize) -> RowDecision {
-    let (base, head) = (count(base, "process"), count(head, "process"));
-    RowDecision {
-        verdict: Verdict::Inconclusive,
-        reason: format!("{base} on base and {head} on head do not show how much processes differ by chance"),
-        next: "measure both sides with at least 2 processes, better 5: `--processes 5`".into(),
-        advice: None,
-        change: None,
-        sequence: None,
-        tested: false,
-        open: false,
-    }
+    let reason = Reason::TooFewProcesses { base_processes: base as u32, head_processes: head as u32 };
+    inconclusive(reason, Advice::MeasureProcesses { least: 2, better: 5 })
 }
 
 fn too_coarse(base: f64, head: f64) -> RowDecision {
-    RowDecision {
-        verdict: Verdict::Inconclusive,
-        reason: format!(
-            "every process of a side gave the same figure, {base} on base and {head} on head: rounded like that, \
-             so few do not show how much processes differ by chance"
-        ),
-        next: format!(
-            "measure both sides with {LEAST_PROCESSES} processes or more, let the program print more digits, or \
-             declare `exact = true` for a metric that is counted"
-        ),
-        advice: None,
-        change: None,
-        sequence: None,
-        tested: false,
-        open: false,
-    }
+    let next = Advice::MoreProcessesOrDigits { processes: LEAST_PROCESSES as u32 };
+    inconclusive(Reason::TooFewRoundedFigures { base, head }, next)
+}
+
+fn inconclusive(reason: Reason, next: Advice) -> RowDecision {
+    RowDecision::plain(Verdict::Inconclusive, Some(reason), Some(next))
 }
 
 impl Test {
@@ -286,11 +248,12 @@ impl Test {
         let change = self.change(interval, error_rate, adjusted_p, level, quantiles);
         let (reason, next) = match verdict {
             Verdict::Inconclusive => {
-                (self.doubt(change.as_ref(), error_rate), self.more(alpha, level, quantiles))
+                let next = self.more(alpha, level, quantiles);
+                (Some(self.doubt(change.as_ref(), error_rate)), Some(next))
             }
-            _ => Default::default(),
+            _ => (None, None),
         };
-        RowDecision { verdict, reason, next, advice: None, change, sequence: None, tested: true, open: false }
+        RowDecision { change, tested: true, ..RowDecision::plain(verdict, reason, next) }
     }
 
     /// `None` where the base is zero and nothing can be said relative to it.
@@ -324,77 +287,54 @@ impl Test {
         self.steps.filter(|_| self.unresolved > self.welch.error)
     }
 
-    fn doubt(&self, change: Option<&Change>, error_rate: f64) -> String {
-        let (base, head) = self.counts;
-        let Some(change) = change else {
-            return format!(
-                "the base is zero on average, and {base} processes on base and {head} on head vary too much to \
-                 tell a difference from it"
-            );
+    fn doubt(&self, change: Option<&Change>, error_rate: f64) -> Reason {
+        let (base_processes, head_processes) = self.counts;
+        let Some(change) = change else { return Reason::ZeroBase { base_processes, head_processes } };
+        let (base_spread, head_spread) = self.spreads;
+        let (session_deviation, sessions) = match self.error_source {
+            ErrorSource::Processes => (None, None),
+            ErrorSource::Sessions { deviation, sessions } => (Some(deviation), Some(sessions)),
         };
-        let spreads = match self.spreads {
-            (Some(base), Some(head)) => {
-                format!(" with a spread of {} and {}", percent(base), percent(head))
-            }
-            _ => String::new(),
-        };
-        let found = match change.detectable {
-            Some(detectable) => format!("would have found a slowdown of {} or more", percent(detectable)),
-            None => "would not have found any slowdown".to_owned(),
-        };
-        let because = match self.error_source {
-            ErrorSource::Processes => format!("{base} and {head} processes{spreads}"),
-            ErrorSource::Sessions { deviation, sessions } => format!(
-                "sessions that differ by {} ({sessions} stored ones show it), and {base} and {head} processes{spreads},",
-                percent(deviation)
-            ),
-        };
-        let because = self.steps_in_the_way().map_or(because, |steps| {
-            format!(
-                "figures rounded to {} ({} of the smaller side)",
-                steps.step_in_words(),
-                percent(steps.share)
-            )
-        });
-        format!(
-            "the {} interval from {} to {} reaches across the threshold of {}: {because} {found}",
-            percent(1.0 - error_rate),
-            percent(change.low),
-            percent(change.high),
-            percent(self.scale.slowdown(self.limits.1)),
-        )
+        let steps = self.steps_in_the_way();
+        Reason::IntervalAcrossThreshold {
+            confidence: 1.0 - error_rate,
+            low: change.low,
+            high: change.high,
+            threshold: self.scale.slowdown(self.limits.1),
+            base_processes,
+            head_processes,
+            base_spread,
+            head_spread,
+            detectable: change.detectable,
+            session_deviation,
+            sessions,
+            step: steps.map(|steps| steps.step),
+            step_share: steps.map(|steps| steps.share),
+        }
     }
 
     /// How many processes would probably settle it, if the change is what it looks like now. Two-sample size by
     /// the normal approximation with its usual correction for t (Guenther 1981).
-    fn more(&self, alpha: f64, level: f64, quantiles: &mut TQuantiles) -> String {
+    fn more(&self, alpha: f64, level: f64, quantiles: &mut TQuantiles) -> Advice {
         if self.steps_in_the_way().is_some() {
-            return "let the program print more digits, or declare `exact = true` for a metric that is counted".into();
+            return Advice::DeclareCounted {};
         }
-        match self.error_source {
-            ErrorSource::Sessions { .. } => {
-                return "build and measure both commits in one run: `gbench-ci compare main..`; or raise the \
-                        threshold: more processes do not make sessions agree"
-                    .into();
-            }
-            ErrorSource::Processes => {}
+        if let ErrorSource::Sessions { .. } = self.error_source {
+            return Advice::MeasureInOneRun {};
         }
         let size = self.welch.difference.abs();
-        let (margin, error_rate) = match size > self.limits.1 {
-            true => (size - self.limits.1, level),
-            false => (self.limits.1 - size, alpha),
-        };
+        let (margin, error_rate) =
+            if size > self.limits.1 { (size - self.limits.1, level) } else { (self.limits.1 - size, alpha) };
         let z = quantiles.upper(error_rate / 2.0, f64::MAX);
         // The error's square holds each side's variance over its count; with equal counts n it is sum / n.
         let (base, head) = self.counts;
         let sum = self.welch.error.powi(2) * f64::from(base.max(head));
         let needed = ((z + POWER_Z).powi(2) * sum / margin.powi(2) + z.powi(2) / 4.0).ceil();
         let needed = needed.max(f64::from(base.max(head)) + 1.0);
-        match needed <= MOST_PROCESSES {
-            true => format!("measure both sides with about {needed} processes: `--processes {needed}`"),
-            false => "quieten the machine (lock the clocks, stop other work) or raise the threshold: more \
-                      processes alone would hardly decide it"
-                .into(),
+        if needed <= MOST_PROCESSES {
+            Advice::MoreProcesses { processes: needed as u32 }
+        } else {
+            Advice::ReduceNoiseOrRaiseThreshold {}
         }
     }
 }

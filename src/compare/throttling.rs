@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use crate::model::{CaseRecord, RunRecord};
 
-use super::{Evidence, MeasuredSide, ProcessValues, Row, RowDecision, Verdict};
-use crate::model::text::count;
+use super::warning::HeldDown;
+use super::{Advice, Evidence, MeasuredSide, ProcessValues, Reason, RowDecision, Verdict, Warning};
 
 /// The setting by which a suite says that its card is always so.
 const USUAL: &str = "usual_slowdown";
@@ -35,20 +35,14 @@ pub fn spoils(evidence: &Evidence, base: &ProcessValues, head: &ProcessValues) -
     !evidence.limits.usual_slowdown && base.is_slowed_by_hardware() && head.is_slowed_by_hardware()
 }
 
-/// Why the rounds of a row do not show what they seem to, where hardware slowed both sides down: the reason, and what to
-/// do. `verdict`: what they seem to show; `rounds`: how many there are.
-pub fn doubt_of_rounds(evidence: &Evidence, verdict: Verdict, rounds: usize) -> Option<(String, String)> {
+/// Why the rounds of a row do not show what they seem to, where hardware slowed both sides down, and what to do. `shown`:
+/// what they seem to show; `rounds`: how many there are.
+pub fn doubt_of_rounds(evidence: &Evidence, shown: Verdict, rounds: u32) -> Option<(Reason, Advice)> {
     let head = |base: &ProcessValues| evidence.head.processes.iter().find(|head| head.round == base.round);
     let both = evidence.base.processes.iter().filter_map(|base| Some((base, head(base)?)));
-    let spoilt = both.filter(|(base, head)| spoils(evidence, base, head)).count();
-    (spoilt > 0).then(|| {
-        let reason = format!(
-            "hardware held a GPU's clocks down on both sides in {spoilt} of {}, and the others alone do not show it to be {}",
-            count(rounds, "round"),
-            verdict.word()
-        );
-        (reason, what_next())
-    })
+    let slowed = both.filter(|(base, head)| spoils(evidence, base, head)).count() as u32;
+    let reason = Reason::HardwareSlowdownInRounds { slowed, rounds, shown };
+    (slowed > 0).then_some((reason, Advice::CoolTheCard {}))
 }
 
 /// Weakens what records that were measured apart seem to show, where hardware slowed a card down on either side. What is
@@ -60,49 +54,28 @@ pub fn doubt_apart(evidence: &Evidence, decision: &mut RowDecision) {
     if evidence.limits.usual_slowdown || evidence.exact || !decided || base + head == 0 {
         return;
     }
-    let word = decision.verdict.word();
-    decision.reason = format!(
-        "hardware held a GPU's clocks down in {} of it, which therefore do not show it to be {word}",
-        count(base + head, "process")
-    );
+    let (processes, shown) = ((base + head) as u32, decision.verdict);
+    decision.reason = Some(Reason::HardwareSlowdown { processes, shown });
     decision.verdict = Verdict::Inconclusive;
-    decision.next = what_next();
+    decision.next = Some(Advice::CoolTheCard {});
 }
 
-fn what_next() -> String {
-    format!(
-        "cool the card, and look at its power supply (`gbench-ci doctor`), then compare again; where this is its usual \
-         state, say `{USUAL} = true` in the base's suite file"
-    )
+/// What is added to the reason of a row that is not plainly unchanged; `None` where nothing was held down.
+pub fn remark(evidence: &Evidence) -> Option<Remark> {
+    let held = |side: &MeasuredSide| {
+        let held = side.processes.iter().filter(|process| process.throttled).count();
+        (held, side.processes.len())
+    };
+    let (reasons, base, head) = (reasons(evidence), held(&evidence.base), held(&evidence.head));
+    (!reasons.is_empty()).then_some(Remark { reasons, base, head })
 }
 
-impl Row {
-    /// Adds a circumstance to the reason, unless the row is plainly unchanged.
-    pub(super) fn mention(&mut self, remark: &str) {
-        let plain = self.verdict == Verdict::Unchanged;
-        if remark.is_empty() || plain {
-            return;
-        }
-        let joint = if self.reason.is_empty() { "" } else { "; meanwhile " };
-        self.reason = format!("{}{joint}{remark}", self.reason);
-    }
-}
-
-/// What is added to the reason of a row that is not plainly unchanged; empty where nothing was held down.
-pub fn remark(evidence: &Evidence) -> String {
-    let reasons = reasons(evidence);
-    if reasons.is_empty() {
-        return String::new();
-    }
-    let held = |side: &MeasuredSide| side.processes.iter().filter(|it| it.throttled).count();
-    format!(
-        "a GPU's clocks were held down ({}) in {} of {} on base and {} of {} on head",
-        reasons.join(", "),
-        held(&evidence.base),
-        count(evidence.base.processes.len(), "process"),
-        held(&evidence.head),
-        count(evidence.head.processes.len(), "process"),
-    )
+/// That a GPU's clocks were held down while a row was measured, whatever its verdict rests on.
+pub struct Remark {
+    pub reasons: Vec<String>,
+    /// Processes that met it, and all.
+    pub base: (usize, usize),
+    pub head: (usize, usize),
 }
 
 fn reasons(evidence: &Evidence) -> Vec<String> {
@@ -123,8 +96,8 @@ pub fn met(side: &MeasuredSide) -> BTreeMap<String, u32> {
 }
 
 /// Of a comparison as a whole: what held clocks down while its processes ran, and how many of them.
-pub fn warning(base: &RunRecord, head: &RunRecord) -> Option<String> {
-    let mut met: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+pub fn warning(base: &RunRecord, head: &RunRecord) -> Option<Warning> {
+    let mut met: BTreeMap<&str, [u32; 2]> = BTreeMap::new();
     let mut all = [0; 2];
     for (side, record) in [base, head].into_iter().enumerate() {
         for process in record.cases.iter().flat_map(|case| &case.processes) {
@@ -133,12 +106,9 @@ pub fn warning(base: &RunRecord, head: &RunRecord) -> Option<String> {
             reasons.for_each(|reason| met.entry(reason).or_default()[side] += 1);
         }
     }
-    let said: Vec<String> = met
-        .iter()
-        .map(|(reason, [b, h])| {
-            format!("{reason} in {b} of {} on base and {h} of {} on head", all[0], all[1])
-        })
-        .collect();
-    (!said.is_empty())
-        .then(|| format!("a GPU's clocks were held down while processes ran: {}", said.join("; ")))
+    let reasons =
+        met.into_iter().map(|(reason, [base, head])| HeldDown { reason: reason.to_owned(), base, head });
+    let reasons: Vec<HeldDown> = reasons.collect();
+    let [base_processes, head_processes] = all;
+    (!reasons.is_empty()).then_some(Warning::ClocksHeldDown { reasons, base_processes, head_processes })
 }

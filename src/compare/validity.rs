@@ -6,8 +6,8 @@
 use crate::stats::seq_e::Version;
 
 use super::quantized::constant_samples;
-use super::{Evidence, MeasuredSide};
-use crate::model::text::{count, percent};
+use super::{Advice, Evidence, MeasuredSide, Reason, Warning};
+use crate::model::Side;
 
 /// Samples that one process gives before two equal lists of them are no accident.
 const LEAST_SAMPLES: usize = 8;
@@ -27,10 +27,10 @@ const LEAST_ROUNDS: usize = 6;
 const LEAST_ROWS: usize = 8;
 
 /// Why the numbers of a row are no fresh measurements, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RepeatedNumbers {
-    pub reason: String,
-    pub next: String,
+    pub reason: Reason,
+    pub next: Advice,
     /// Further rounds may still show other numbers.
     pub may_change: bool,
 }
@@ -44,8 +44,8 @@ pub fn repeated_numbers(evidence: &Evidence, version: Version) -> Option<Repeate
     if evidence.limits.absolute {
         return None;
     }
-    let sides = [("base", &evidence.base), ("head", &evidence.head)];
-    let twice = sides.iter().find_map(|(side, measured)| Some((side, the_same_list_twice(measured)?)));
+    let sides = [(Side::Base, &evidence.base), (Side::Head, &evidence.head)];
+    let twice = sides.iter().find_map(|(side, measured)| Some((*side, the_same_list_twice(measured)?)));
     if version == Version::Two {
         return twice.map(|(side, pair)| cached(side, pair)).or_else(|| both_constant(evidence));
     }
@@ -54,32 +54,20 @@ pub fn repeated_numbers(evidence: &Evidence, version: Version) -> Option<Repeate
             return Some(cached(side, pair));
         }
         if is_constant(measured) {
-            return Some(constant(side, measured, false));
+            return Some(constant(side, measured));
         }
     }
     None
 }
 
-fn cached(side: &str, (first, second): (u32, u32)) -> RepeatedNumbers {
-    RepeatedNumbers {
-        reason: format!(
-            "processes {first} and {second} of {side} gave the very same numbers: they come from a cache, not \
-             from a measurement"
-        ),
-        next: "let every process measure anew: clear what the benchmark keeps between its processes".into(),
-        may_change: false,
-    }
+fn cached(side: Side, (first, second): (u32, u32)) -> RepeatedNumbers {
+    let reason = Reason::RepeatedSamples { side, first, second };
+    RepeatedNumbers { reason, next: Advice::MeasureAnew {}, may_change: false }
 }
 
-fn constant(side: &str, measured: &MeasuredSide, may_change: bool) -> RepeatedNumbers {
-    RepeatedNumbers {
-        reason: format!(
-            "all {} of {side} gave the same value: it is rounded, kept in a cache, or not left to chance",
-            count(measured.processes.len(), "process")
-        ),
-        next: "print more digits, or declare `exact = true` for the metric if it cannot vary".into(),
-        may_change,
-    }
+fn constant(side: Side, measured: &MeasuredSide) -> RepeatedNumbers {
+    let reason = Reason::ConstantSide { side, processes: measured.processes.len() as u32 };
+    RepeatedNumbers { reason, next: Advice::DeclareExact {}, may_change: false }
 }
 
 /// More than one process, and all with the same samples.
@@ -97,12 +85,12 @@ fn both_constant(evidence: &Evidence) -> Option<RepeatedNumbers> {
     let samples_agree = || constant_samples(evidence).is_some_and(|[base, head]| base == head);
     let agree = several && (lists_agree() || samples_agree());
     agree.then(|| RepeatedNumbers {
-        reason: format!(
-            "all {} of base and {} of head gave the same value: it is rounded, kept in a cache, or not left to chance",
-            count(base.processes.len(), "process"),
-            head.processes.len(),
-        ),
-        ..constant("base", base, base.processes.len() < REPEATED_ROUNDS)
+        reason: Reason::ConstantSides {
+            base_processes: base.processes.len() as u32,
+            head_processes: head.processes.len() as u32,
+        },
+        next: Advice::DeclareExact {},
+        may_change: base.processes.len() < REPEATED_ROUNDS,
     })
 }
 
@@ -153,12 +141,12 @@ impl SerialCorrelation {
         self.correlation - CLEARLY * self.error > MAX_SERIAL_CORRELATION
     }
 
-    pub fn words(self) -> String {
-        format!(
-            "one round's difference goes with the next one's (correlation {:.2} ± {:.2}), so something sticks to a \
-             side from process to process",
-            self.correlation, self.error
-        )
+    pub fn reason(self) -> Reason {
+        Reason::SerialCorrelation { correlation: self.correlation, error: self.error }
+    }
+
+    pub fn warning(self) -> Warning {
+        Warning::CorrelatedRounds { correlation: self.correlation, error: self.error }
     }
 }
 
@@ -177,7 +165,7 @@ fn lag_1(values: &[f64]) -> Option<f64> {
 }
 
 /// The median slowdown of a suite, and a warning where it is clearly not zero.
-pub fn location_shift(slowdowns: &[f64]) -> (Option<f64>, Option<String>) {
+pub fn location_shift(slowdowns: &[f64]) -> (Option<f64>, Option<Warning>) {
     let mut sorted = slowdowns.to_vec();
     let Some(median) = crate::stats::median(&mut sorted) else { return (None, None) };
     let rows = slowdowns.len();
@@ -185,15 +173,7 @@ pub fn location_shift(slowdowns: &[f64]) -> (Option<f64>, Option<String>) {
     // The sign test by its normal approximation, with continuity correction.
     let z = ((worse as f64 - rows as f64 / 2.0).abs() - 0.5) / (rows as f64 / 4.0).sqrt();
     let clear = rows >= LEAST_ROWS && median.abs() > 0.0025 && z > 3.3;
-    let warning = clear.then(|| {
-        let way = if median > 0.0 { "worse" } else { "better" };
-        format!(
-            "the suite as a whole moved: the median of {} is {} {way}. A change that all share (a compiler, a \
-             library, the layout of the code) or a bias of the measurement does that; no single row shows it",
-            count(rows, "row"),
-            percent(median.abs())
-        )
-    });
+    let warning = clear.then_some(Warning::LocationShift { rows: rows as u32, median });
     (Some(median), warning)
 }
 
@@ -237,7 +217,7 @@ mod tests {
         let moved: Vec<f64> = (0..20).map(|row| 0.01 + 0.001 * f64::from(row % 3)).collect();
         let (median, warning) = location_shift(&moved);
         assert!(median.unwrap() > 0.01);
-        assert!(warning.unwrap().contains("1.1 % worse"));
+        assert!(crate::compare::wording::warning(&warning.unwrap()).contains("1.1 % worse"));
         let mixed: Vec<f64> = (0..20).map(|row| if row % 2 == 0 { 0.02 } else { -0.02 }).collect();
         assert_eq!(location_shift(&mixed).1, None);
         assert_eq!(location_shift(&moved[..5]).1, None);

@@ -12,8 +12,8 @@ use super::rules::RowDecision;
 use super::sentence::{sentence, without_reference};
 use super::warnings::{of_comparison, of_side};
 use super::{
-    DoubtfulCase, History, Method, ProcessSession, ProcessWelchHolm, Row, Rule, SCHEMA_VERDICT, SeqE,
-    SideSummary, Verdict, VerdictDocument, one_session, throttling,
+    Advice, DoubtfulCase, History, Method, ProcessSession, ProcessWelchHolm, Reason, Row, Rule,
+    SCHEMA_VERDICT, SeqE, SideSummary, Verdict, VerdictDocument, Warning, one_session, throttling, wording,
 };
 
 /// Compares head with base without knowing any stored session: [`compare_with`] an empty history.
@@ -170,18 +170,26 @@ pub fn compare_by(
             }
             tested += u32::from(decision.tested);
             in_the_dark |= decision.verdict == Verdict::Inconclusive && rule.lacks_history(evidence);
+            if decision.verdict == Verdict::Regressed && decision.next.is_none() {
+                decision.next = Some(look_for_the_cause(base.record, head.record, differences.len()));
+            }
             decision.settle(&mut prepared.rows[*index]);
             let row = &mut prepared.rows[*index];
-            if row.verdict == Verdict::Regressed && row.next.is_empty() {
-                row.next = look_for_the_cause(base.record, head.record, differences.len());
+            // A plainly unchanged row needs no word on its circumstances.
+            if let Some(remark) = throttling::remark(evidence).filter(|_| row.verdict != Verdict::Unchanged) {
+                row.reason = wording::with_remark(&row.reason, &remark);
             }
-            row.mention(&throttling::remark(evidence));
         }
         warnings.extend(of_comparison(base, head, &pairs, &prepared));
         rows = prepared.rows;
     }
     warnings.extend(throttling::warning(base.record, head.record));
-    warnings.extend(common_suite(base).map(CommonSuite::sentence));
+    warnings.extend(common_suite(base).map(|common| Warning::CommonSuiteFile {
+        path: common.path.clone(),
+        sha256: common.sha256.clone(),
+        folder: common.folder.clone(),
+        judge: common.judge,
+    }));
     warnings.extend(of_side(Side::Base, base));
     warnings.extend(of_side(Side::Head, head));
     rows.sort_by(severity_order);
@@ -213,7 +221,8 @@ pub fn compare_by(
         },
         differences,
         rows,
-        warnings,
+        warnings: warnings.iter().map(wording::warning).collect(),
+        warning_codes: warnings,
         nothing_measured: [doubtful(Side::Base, base), doubtful(Side::Head, head)].concat(),
         reproduce: policy.reproduce.command(),
         replays: policy.reproduce.replays(),
@@ -221,51 +230,37 @@ pub fn compare_by(
     })
 }
 
-fn times(ratio: f64) -> String {
-    const MOST: f64 = 1e6;
-    if ratio < MOST { format!("{ratio:.0}") } else { "more than a million".into() }
-}
-
 /// Takes back an improvement that no program makes, and says so of a slowdown of that size, which stays what it is.
 fn flag_the_impossible(decision: &mut RowDecision) {
     let Some(change) = &decision.change else { return };
     match decision.verdict {
         Verdict::Improved | Verdict::Unchanged | Verdict::Inconclusive if change.is_impossible() => {
-            decision.reason = format!(
-                "{} times better, which no program is that still does its work",
-                times(1.0 / (1.0 + change.slowdown))
-            );
-            decision.next = "look whether head still computes its result, checks it and uses the same unit; a `validation` \
-                             event shows that its answer is right"
-                .into();
-            decision.advice = None;
+            // A share so close to nothing that its inverse is no number is still one of more than a million.
+            let times = (1.0 / (1.0 + change.slowdown)).min(f64::MAX);
+            decision.reason = Some(Reason::ImpossiblyBetter { times });
+            decision.next = Some(Advice::CheckTheWork {});
             decision.verdict = Verdict::Inconclusive;
             decision.open = false;
         }
         Verdict::Regressed if change.is_extreme() => {
-            decision.next = format!(
-                "it is {} times worse: look first whether both sides use the same unit and the same device",
-                times(1.0 + change.slowdown)
-            );
+            decision.next = Some(Advice::CheckUnitAndDevice { times: 1.0 + change.slowdown });
         }
         _ => {}
     }
 }
 
 /// Where the change that made a case worse is to be found. `differences`: fields of the machines that the report lists.
-fn look_for_the_cause(base: &RunRecord, head: &RunRecord, differences: usize) -> String {
-    let commits = [base, head].map(|record| {
-        let commit = record.manifest.git.known().and_then(|git| git.commit.as_deref());
-        commit.map(short_commit)
-    });
-    match commits.into() {
-        (Some(base), Some(head)) if base != head => {
-            format!("look for the cause in `git log -p {base}..{head}`")
-        }
-        _ if differences == 0 => {
-            "look for what changed between the two runs; their machines agree in all that was recorded".into()
-        }
-        _ => "look for what changed between the two runs; below stands what differs in their machines".into(),
+fn look_for_the_cause(base: &RunRecord, head: &RunRecord, differences: usize) -> Advice {
+    let commit = |record: &RunRecord| {
+        let git = record.manifest.git.known()?;
+        let commit = short_commit(git.commit.as_deref()?).to_owned();
+        Some((commit, git.dirty.any()))
+    };
+    match (commit(base), commit(head)) {
+        // A working tree against its own commit: no commit holds the change.
+        (Some((base, false)), Some((head, true))) if base == head => Advice::ReadDiff { commit: base },
+        (Some((base, _)), Some((head, _))) if base != head => Advice::ReadLog { base, head },
+        _ => Advice::LookForChange { differences: differences as u32 },
     }
 }
 

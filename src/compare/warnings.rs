@@ -1,14 +1,14 @@
-//! What a reader should know beside the rows. A warning travels in the document, so that every report shows it.
+//! What a reader should know beside the rows of two records.
 
 use std::collections::HashMap;
 
 use crate::model::{RecordState, Side};
 
-use super::pairing::CasePair;
+use super::pairing::PairedCase;
 use super::policy::has_bad_threshold;
 use super::rows::PreparedRows;
-use super::{SideInput, key};
-use crate::model::text::{count, list};
+use super::warning::counted;
+use super::{SideInput, Warning, key};
 
 /// Different warnings of cases that are quoted; the records hold them all.
 const MOST_QUOTED: usize = 10;
@@ -20,51 +20,39 @@ const MOST_NAMED: usize = 5;
 pub fn of_comparison(
     base: &SideInput,
     head: &SideInput,
-    pairs: &[CasePair],
+    pairs: &[PairedCase],
     prepared: &PreparedRows,
-) -> Vec<String> {
+) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if base.record.run_id == head.record.run_id {
-        let id = &base.record.run_id;
-        warnings.push(match base.record == head.record {
-            true => format!("the record of run {id} was compared with itself: unchanged means nothing here"),
-            false => format!("both records carry the run id {id} and yet differ: one of them was edited"),
-        });
+        let run = base.record.run_id.to_string();
+        let same = base.record == head.record;
+        warnings.push(if same { Warning::SameRecord { run } } else { Warning::EditedRecord { run } });
     }
-    let named = [
-        (&prepared.unmeasured, "without a measurement on either side"),
-        (&prepared.ungated, "shown and not judged (`gate = false`)"),
-        (&prepared.absent, "optional and on one side only, so that nothing was compared"),
-    ];
-    for (names, what) in named.into_iter().filter(|(names, _)| !names.is_empty()) {
-        warnings.push(format!("{} {what}: {}", names.len(), list(names, MOST_NAMED)));
-    }
-    warnings.extend(key::warnings(pairs));
     let bad = pairs.iter().filter_map(|pair| pair.head.filter(|case| has_bad_threshold(case)));
     let bad: Vec<String> = bad.map(|case| case.id.to_string()).collect();
-    if !bad.is_empty() {
-        let what = "state a threshold that is no relative change, which was passed over";
-        warnings.push(format!("{} {what}: {}", count(bad.len(), "case"), list(&bad, MOST_NAMED)));
-    }
+    let named = |names: &[String], warning: fn(u32, Vec<String>) -> Warning| {
+        let (count, named) = counted(names, MOST_NAMED);
+        (count > 0).then(|| warning(count, named))
+    };
+    warnings.extend(named(&prepared.unmeasured, |count, named| Warning::Unmeasured { count, named }));
+    warnings.extend(named(&prepared.ungated, |count, named| Warning::NotJudged { count, named }));
+    warnings.extend(named(&prepared.absent, |count, named| Warning::OptionalOnOneSide { count, named }));
+    warnings.extend(key::warnings(pairs));
+    warnings.extend(named(&bad, |count, named| Warning::BadThreshold { count, named }));
     warnings
 }
 
 /// Of one record: its state and what it says itself.
-pub fn of_side(side: Side, input: &SideInput) -> Vec<String> {
-    let word = side.word();
+pub fn of_side(side: Side, input: &SideInput) -> Vec<Warning> {
     let mut warnings = Vec::new();
     match input.record.state {
         RecordState::Complete => {}
-        RecordState::Interrupted => {
-            warnings
-                .push(format!("{word} was interrupted: it may hold fewer cases and processes than selected"));
-        }
-        RecordState::Recovered => {
-            warnings
-                .push(format!("{word} was recovered from a run that was killed: later cases are not in it"));
-        }
+        RecordState::Interrupted => warnings.push(Warning::Interrupted { side }),
+        RecordState::Recovered => warnings.push(Warning::Recovered { side }),
     }
-    warnings.extend(input.record.warnings.iter().map(|warning| format!("{word}: {warning}")));
+    let own = input.record.warnings.iter();
+    warnings.extend(own.map(|text| Warning::OfRecord { side, text: text.clone() }));
     // The same words of several cases are one warning.
     let mut of_cases: Vec<(String, Vec<String>)> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -79,16 +67,11 @@ pub fn of_side(side: Side, input: &SideInput) -> Vec<String> {
             of_cases[at].1.push(case.id.to_string());
         }
     }
-    let quoted = of_cases.iter().take(MOST_QUOTED).map(|(warning, cases)| match cases.as_slice() {
-        [only] => format!("{word}: {only}: {warning}"),
-        several => {
-            let cases = count(several.len(), "case");
-            format!("{word}: {cases}: {warning}: {}", list(several, MOST_NAMED))
-        }
-    });
-    warnings.extend(quoted);
-    if let more @ 1.. = of_cases.len().saturating_sub(MOST_QUOTED) {
-        warnings.push(format!("{word}: {more} more of single cases, in its record"));
-    }
+    let more = of_cases.len().saturating_sub(MOST_QUOTED) as u32;
+    warnings.extend(of_cases.into_iter().take(MOST_QUOTED).map(|(text, cases)| {
+        let (count, named) = counted(&cases, MOST_NAMED);
+        Warning::OfCases { side, text, count, named }
+    }));
+    warnings.extend((more > 0).then_some(Warning::MoreOfCases { side, count: more }));
     warnings
 }

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::address::Sha;
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
-use crate::model::{Exit, Fault, Result, backoff};
+use crate::model::{DEFECT, Exit, Fault, Result, backoff};
 
 /// Times that a commit is tried to be put on a branch on which others write, too.
 pub const TRIES: u32 = 8;
@@ -357,7 +357,7 @@ impl Writer<'_> {
                 }
                 (BranchChange::Nothing, None) => {
                     let what = "nothing is to be added to a branch that is not there";
-                    return Err(Fault::at(self.branch, what, "report this as a defect of gbench-ci").into());
+                    return Err(Fault::at(self.branch, what, DEFECT).into());
                 }
             },
         };

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::model::{Exit, Fault};
+use crate::model::{DEFECT, Exit, Fault};
 
 pub type ApiResult<T> = Result<T, ApiError>;
 
@@ -144,13 +144,10 @@ impl From<ApiError> for Fault {
             ApiError::Limited { request, wait } => {
                 (request.clone(), format!("run `gbench-ci publish` again in {} s", wait.as_secs()))
             }
-            ApiError::RequestsUsed { .. } => {
-                ("GitHub".to_owned(), "report this as a defect of gbench-ci".to_owned())
+            ApiError::RequestsUsed { .. } => ("GitHub".to_owned(), DEFECT.to_owned()),
+            ApiError::Unreadable { request, .. } => {
+                (request.clone(), format!("check `GITHUB_API_URL`; else {DEFECT}"))
             }
-            ApiError::Unreadable { request, .. } => (
-                request.clone(),
-                "check `GITHUB_API_URL`; else report this as a defect of gbench-ci".to_owned(),
-            ),
             ApiError::Unfit { request, .. } => {
                 (request.clone(), "run the measuring workflow again, so that it uploads anew".to_owned())
             }

@@ -209,20 +209,16 @@ fn found(it: &Calibration) -> Vec<String> {
         Some(control) => {
             let work = format!("a built-in workload with {} more work on one side", percent(control.planted));
             let looked = control.slowdown.map_or(String::new(), |it| format!(", which looked like {}", percent(it)));
-            match control.found {
-                true => format!(
-                    "for real: {work} was called red after {}{looked}",
-                    count(control.rounds as usize, "round")
-                ),
-                false => {
-                    let detectable = control.detectable.map_or("nothing".into(), percent);
-                    format!(
-                        "for real: {work} was not called red in {}{looked}; rounds differ by {}, at which {detectable} \
-                         or more is found",
-                        count(control.rounds as usize, "round"),
-                        percent(control.noise)
-                    )
-                }
+            let rounds = count(control.rounds as usize, "round");
+            if control.found {
+                format!("for real: {work} was called red after {rounds}{looked}")
+            } else {
+                let detectable = control.detectable.map_or("nothing".into(), percent);
+                format!(
+                    "for real: {work} was not called red in {rounds}{looked}; rounds differ by {}, at which {detectable} \
+                     or more is found",
+                    percent(control.noise)
+                )
             }
         }
     });

@@ -11,7 +11,7 @@ use crate::model::{Better, CaseId, FailureKind, Outcome, ParamValue, Params, Sta
 pub use super::record::test_support::record;
 
 /// Every document with the name of its snapshot.
-pub fn all() -> Vec<(&'static str, VerdictDocument)> {
+pub(super) fn all() -> Vec<(&'static str, VerdictDocument)> {
     vec![
         ("all_unchanged", all_unchanged()),
         ("one_regressed", one_regressed()),
@@ -23,7 +23,7 @@ pub fn all() -> Vec<(&'static str, VerdictDocument)> {
     ]
 }
 
-pub fn case(benchmark: &str, params: &[(&str, i64)]) -> CaseId {
+pub(super) fn case(benchmark: &str, params: &[(&str, i64)]) -> CaseId {
     CaseId {
         benchmark: benchmark.parse().unwrap(),
         variant: None,
@@ -46,7 +46,7 @@ fn side(centre: f64) -> RowSide {
     }
 }
 
-pub fn change(slowdown: f64, low: f64, high: f64) -> Change {
+pub(super) fn change(slowdown: f64, low: f64, high: f64) -> Change {
     Change {
         ratio: 1.0 + slowdown,
         slowdown,
@@ -59,7 +59,7 @@ pub fn change(slowdown: f64, low: f64, high: f64) -> Change {
 }
 
 /// A row without figures.
-pub fn row(benchmark: &str, verdict: Verdict) -> Row {
+pub(super) fn row(benchmark: &str, verdict: Verdict) -> Row {
     Row {
         case: case(benchmark, &[]),
         metric: "time".into(),
@@ -67,6 +67,7 @@ pub fn row(benchmark: &str, verdict: Verdict) -> Row {
         better: Some(Better::Lower),
         verdict,
         reason: String::new(),
+        why: None,
         next: String::new(),
         advice: None,
         base: None,
@@ -79,7 +80,7 @@ pub fn row(benchmark: &str, verdict: Verdict) -> Row {
 }
 
 /// A row of a time in seconds, with the interval `width` to either side of the slowdown.
-pub fn timed(benchmark: &str, verdict: Verdict, base: f64, slowdown: f64, width: f64) -> Row {
+pub(super) fn timed(benchmark: &str, verdict: Verdict, base: f64, slowdown: f64, width: f64) -> Row {
     Row {
         base: Some(side(base)),
         head: Some(side(base * (1.0 + slowdown))),
@@ -139,6 +140,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
         differences: Vec::new(),
         rows,
         warnings: Vec::new(),
+        warning_codes: Vec::new(),
         nothing_measured: Vec::new(),
         reproduce: "gbench-ci compare .gbench/baselines/main.json artifacts/20261121T110102.345Z-7d01aa/results/record.json"
             .into(),
@@ -155,7 +157,7 @@ fn unchanged(count: usize) -> impl Iterator<Item = Row> {
     })
 }
 
-pub fn all_unchanged() -> VerdictDocument {
+pub(super) fn all_unchanged() -> VerdictDocument {
     document(
         Conclusion::Pass,
         0,
@@ -164,7 +166,7 @@ pub fn all_unchanged() -> VerdictDocument {
     )
 }
 
-pub fn one_regressed() -> VerdictDocument {
+pub(super) fn one_regressed() -> VerdictDocument {
     let mut regressed = timed("kernels/gemm", Verdict::Regressed, 0.01231, 0.102, 0.021);
     regressed.case = CaseId {
         params: Params::from([
@@ -198,7 +200,7 @@ pub fn one_regressed() -> VerdictDocument {
     document
 }
 
-pub fn inconclusive() -> VerdictDocument {
+pub(super) fn inconclusive() -> VerdictDocument {
     let rows = ["kernels/scan", "kernels/sort"].into_iter().map(|name| {
         let mut row = timed(name, Verdict::Inconclusive, 4.1e-3, 0.041, 0.11);
         row.change.as_mut().unwrap().adjusted_p = Some(0.41);
@@ -216,7 +218,7 @@ pub fn inconclusive() -> VerdictDocument {
     )
 }
 
-pub fn incomparable() -> VerdictDocument {
+pub(super) fn incomparable() -> VerdictDocument {
     let mut document = document(
         Conclusion::Incomparable,
         5,
@@ -237,7 +239,7 @@ pub fn incomparable() -> VerdictDocument {
     document
 }
 
-pub fn failed_and_missing() -> VerdictDocument {
+pub(super) fn failed_and_missing() -> VerdictDocument {
     let outcome = |outcome: Outcome| {
         Some(RowSide {
             outcome,
@@ -293,7 +295,7 @@ pub fn failed_and_missing() -> VerdictDocument {
 }
 
 /// 40 cases whose names of 120 characters differ only in the last parameter.
-pub fn long_names() -> VerdictDocument {
+pub(super) fn long_names() -> VerdictDocument {
     let rows = (0..40).map(|index| {
         let verdict = Verdict::ALL[[0, 3, 4, 6][index % 4]];
         let slowdown = [0.2, 0.04, -0.2, 0.0][index % 4];
@@ -311,7 +313,7 @@ pub fn long_names() -> VerdictDocument {
 }
 
 /// Names and messages that try to break out of every format.
-pub fn hostile() -> VerdictDocument {
+pub(super) fn hostile() -> VerdictDocument {
     let mut row = timed("s/x", Verdict::Regressed, 1.0, 0.5, 0.1);
     let text = "a|b `c` @octo #12 <img src=x> ](http://evil) \u{1b}[31mred\u{202e}\n=cmd() ]]> &amp; $x$";
     row.case.params.insert("evil".into(), ParamValue::Text(text.into()));

@@ -1,4 +1,4 @@
-//! A build step: what starts it, what it says while it works, and what became of it.
+//! Runs a build step: its launch, its progress, its outcome.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -6,17 +6,14 @@ use std::time::{Duration, Instant};
 use regex::Regex;
 
 use super::arm::{ArmRecorder, slug};
-use super::environment;
 use super::event::{Observer, Progress};
-use super::executor::{Beat, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
+use super::executor::{Beat, Execution, ExecutionEnd, Executor, StopReason};
 use super::outcome::{first_line, signal_name};
+use super::step::step_launch;
 use crate::model::{CutShort, FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
 use crate::suite::{Benchmark, Build};
 
-/// Bytes kept of each stream of a build: all of it, but for one that has gone astray.
-const MAX_OUTPUT: usize = 32 << 20;
-
-/// How often a listener hears of a build that goes on.
+/// The time between two reports of a build that goes on.
 const BEAT: Duration = Duration::from_secs(1);
 
 /// Runs a build step to its end. Gives what settles the benchmark's cases where it failed; an interrupt or the run's
@@ -49,32 +46,6 @@ pub(super) fn build(
         return Ok(Err(ended));
     }
     Ok(Ok(outcome(&execution, &logs(&execution, arm.side, &name))))
-}
-
-/// A process beside the measured ones, all of it one stage.
-pub(super) fn step_launch(
-    benchmark: &Benchmark,
-    argv: Vec<String>,
-    dir: std::path::PathBuf,
-    stage: Stage,
-    until: Option<Instant>,
-) -> Launch {
-    let settings = &benchmark.settings;
-    Launch {
-        argv,
-        dir,
-        env: environment::of_benchmark(benchmark),
-        stages: StagePlan {
-            follows_events: false,
-            first: stage,
-            deadlines: settings.deadlines.clone(),
-            multiplier: settings.deadline_multiplier.value,
-        },
-        memory_limit: 0,
-        stdout_limit: MAX_OUTPUT,
-        stderr_limit: MAX_OUTPUT,
-        until,
-    }
 }
 
 /// Where its output is kept, by the names of files that were written: `; its output is in head/logs/build-x.stderr.log`.

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::arm::ArmRecorder;
-use super::build::{self, step_launch};
+use super::build;
 use super::environment;
 use super::event::Observer;
 use super::executor::{Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
 use super::nothing;
+use super::step::step_launch;
 use super::temporary::Temporary;
 use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{CutShort, Outcome, Params, ProcessEnd, Result, Stage, Thermal, Timing};

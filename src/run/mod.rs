@@ -22,6 +22,7 @@ mod samples;
 mod session;
 mod shared_process;
 mod stages;
+mod step;
 mod supervised;
 mod temporary;
 

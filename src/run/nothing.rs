@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::build::step_launch;
 use super::executor::{Execution, ExecutionEnd, Executor};
 use super::outcome::first_line;
+use super::step::step_launch;
 use crate::model::{NothingMeasured, Params, ProcessEnd, RefusalReason, Stage, Timing};
 use crate::suite::Benchmark;
 

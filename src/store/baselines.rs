@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::atomic::write_atomically;
 use super::folder::create_ignored_dir;
-use crate::model::{BaselineName, Fault, Result, RunRecord};
+use crate::model::{BaselineName, DEFECT, Fault, Result, RunRecord};
 
 /// A store in a folder, `dir:.gbench`.
 #[derive(Clone, Debug)]
@@ -66,8 +66,7 @@ impl Store {
             Fault::at_path(&folder, what, "choose a writable folder with `store` in [run]").caused_by(&error)
         };
         let path = folder.join(format!("{}.json", record.run_id));
-        let text = serde_json::to_vec(record)
-            .map_err(|error| Fault::at_path(&path, error, "report this as a defect of gbench-ci"))?;
+        let text = serde_json::to_vec(record).map_err(|error| Fault::at_path(&path, error, DEFECT))?;
         create_ignored_dir(&self.root).map_err(fault)?;
         // Before anything is written: a process that removes the name meanwhile must not take its folder away.
         let _lock = self.lock()?;

@@ -127,8 +127,8 @@ impl SettingsArgs {
         let duration = "a duration such as 2, 2s or 500ms";
         Ok(Overrides {
             processes: value("--processes", &self.processes, whole(1, 1000), "a number from 1 to 1000")?,
-            iterations: value("--iterations", &self.iterations, whole(1, MOST), "a whole number above 0")?,
-            warmup: value("--warmup", &self.warmup, whole(0, MOST), "a whole number, or 0")?,
+            iterations: value("--iterations", &self.iterations, whole(1, MAX), "a whole number above 0")?,
+            warmup: value("--warmup", &self.warmup, whole(0, MAX), "a whole number, or 0")?,
             duration: value("--duration", &self.duration, parse_seconds, duration)?,
             burnin: value("--burnin-seconds", &self.burnin_seconds, parse_seconds, duration)?,
             cold: self.cold_start,
@@ -144,7 +144,7 @@ impl SettingsArgs {
     }
 }
 
-const MOST: u32 = 1_000_000_000;
+const MAX: u32 = 1_000_000_000;
 
 fn value<T>(
     flag: &str,

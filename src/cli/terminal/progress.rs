@@ -1,4 +1,4 @@
-//! What a long run says while it works: a bar on a terminal, a line per case in a log.
+//! The progress of a long run: a bar on a terminal, a line per case in a log.
 //!
 //! Nothing is drawn while a child measures: the bar moves between processes, without a timer of its own.
 
@@ -14,15 +14,15 @@ use crate::model::{CaseId, Outcome, Side};
 use crate::run::{Observer, Progress, side_word};
 
 /// Writes to standard error, so that standard output holds results alone.
-pub enum Teller {
+enum ProgressWriter {
     Bar { bar: ProgressBar, started: Instant },
-    Lines { started: Instant, cases: usize, ended: usize, next_word: f64, say: fn(&str) },
+    Lines { started: Instant, cases: usize, ended: usize, next_report: f64, say: fn(&str) },
     Silent,
 }
 
-impl Teller {
+impl ProgressWriter {
     /// A bar on a terminal, lines elsewhere, nothing with `quiet`.
-    pub fn new(quiet: bool) -> Self {
+    fn new(quiet: bool) -> Self {
         let started = Instant::now();
         match (quiet, std::io::stderr().is_terminal()) {
             (true, _) => Self::Silent,
@@ -31,16 +31,16 @@ impl Teller {
                 style(&bar, UNCOUNTED);
                 Self::Bar { bar, started }
             }
-            (false, false) => Self::lines(on_stderr),
+            (false, false) => Self::lines(to_stderr),
         }
     }
 
     fn lines(say: fn(&str)) -> Self {
-        Self::Lines { started: Instant::now(), cases: 0, ended: 0, next_word: FIRST_WORD, say }
+        Self::Lines { started: Instant::now(), cases: 0, ended: 0, next_report: FIRST_REPORT, say }
     }
 }
 
-/// What a bar shows before it is known how many processes there will be, and from then on. A test parses both.
+/// The bar before the number of processes is known, and from then on. A test parses both.
 const UNCOUNTED: &str = "{wide_msg}";
 const COUNTED: &str = "{bar:20} {pos}/{len} {wide_msg}";
 
@@ -55,16 +55,16 @@ fn set_length(bar: &ProgressBar, processes: usize) {
     bar.set_length(processes as u64);
 }
 
-/// Where a comparison that goes on is finished already.
+/// For a resumed comparison that is finished already.
 const NOTHING_LEFT: &str = "nothing is left to measure";
 
-/// Somebody who closes standard error does not want to know.
-fn on_stderr(text: &str) {
+/// A closed standard error ends the progress, and not the run.
+fn to_stderr(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// On standard output, so that it stays in order with the commands there, and each line no command itself.
-fn on_the_runners_log(text: &str) {
+fn to_runner_log(text: &str) {
     let mut out = std::io::stdout().lock();
     for text in text.lines() {
         let _ = writeln!(out, "{}", commands::line(text));
@@ -74,21 +74,21 @@ fn on_the_runners_log(text: &str) {
 
 /// The observer of a command that measures: standard error, or nothing with `quiet`.
 pub fn reporter(quiet: bool) -> Reporter {
-    Reporter::new(Teller::new(quiet))
+    Reporter::new(ProgressWriter::new(quiet))
 }
 
 /// Lines for the log of a CI job's runner, or nothing with `quiet`.
 pub fn runner_reporter(quiet: bool) -> Reporter {
-    Reporter::new(if quiet { Teller::Silent } else { Teller::lines(on_the_runners_log) })
+    Reporter::new(if quiet { ProgressWriter::Silent } else { ProgressWriter::lines(to_runner_log) })
 }
 
-impl Observer for Teller {
+impl Observer for ProgressWriter {
     fn on(&mut self, progress: &Progress<'_>) {
         match self {
             Self::Silent => {}
             Self::Bar { bar, started } => on_bar(bar, started, progress),
-            Self::Lines { started, cases, ended, next_word, say } => {
-                if let Some(line) = on_build(next_word, progress) {
+            Self::Lines { started, cases, ended, next_report, say } => {
+                if let Some(line) = on_build(next_report, progress) {
                     say(&line);
                 }
                 if let Some(line) = on_lines(*started, cases, ended, progress) {
@@ -130,7 +130,7 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, progress: &Progress<'_>) {
         Progress::CaseEnded { id, side, outcome, done, total } => {
             bar.set_position(*done as u64);
             if !outcome.is_measured() {
-                bar.println(trouble(id, *side, outcome));
+                bar.println(failure(id, *side, outcome));
             }
             if done == total && *total > 0 {
                 bar.finish_and_clear();
@@ -158,7 +158,7 @@ fn on_lines(
         }
         Progress::RoundStarted { pass: 0, processes: 0 } => NOTHING_LEFT.to_owned(),
         Progress::RoundStarted { .. } => return None,
-        // Who decides what comes next says more about it.
+        // The scheduler reports more about it.
         Progress::RoundEnded { .. } => return None,
         Progress::BuildStarted { .. } | Progress::BuildGoesOn { .. } | Progress::BuildEnded { .. } => {
             return None;
@@ -167,7 +167,7 @@ fn on_lines(
         Progress::Note { text } => (*text).to_owned(),
         Progress::CaseEnded { id, side, outcome, done, total } => {
             if *total == 0 {
-                trouble(id, *side, outcome)
+                failure(id, *side, outcome)
             } else {
                 // The head's turn ends a case of two arms; an ordinary run has no side at all.
                 *ended += usize::from(*side != Some(Side::Base));
@@ -175,7 +175,7 @@ fn on_lines(
                 if outcome.is_measured() {
                     format!("{at}{id}: measured{}", suffix(*side))
                 } else {
-                    format!("{at}{}", trouble(id, *side, outcome))
+                    format!("{at}{}", failure(id, *side, outcome))
                 }
             }
         }
@@ -183,23 +183,23 @@ fn on_lines(
     Some(line)
 }
 
-/// Seconds of a build after which a log hears that it goes on, and from then on how often.
-const FIRST_WORD: f64 = 5.0;
-const EVERY: f64 = 30.0;
+/// Seconds of a build after which a log reports that it goes on, and from then on the seconds between two reports.
+const FIRST_REPORT: f64 = 5.0;
+const REPORT_INTERVAL: f64 = 30.0;
 
-/// What a log hears of a build. `next_word`: seconds after which it hears again that the build goes on.
-fn on_build(next_word: &mut f64, progress: &Progress<'_>) -> Option<String> {
+/// The line of a log about a build. `next_report`: seconds of the build after which the next one is due.
+fn on_build(next_report: &mut f64, progress: &Progress<'_>) -> Option<String> {
     match progress {
         Progress::BuildStarted { benchmark, side } => {
-            *next_word = FIRST_WORD;
+            *next_report = FIRST_REPORT;
             Some(format!("building {benchmark}{}", suffix(*side)))
         }
-        Progress::BuildGoesOn { benchmark, side, seconds, line } if *seconds >= *next_word => {
-            *next_word = seconds + EVERY;
+        Progress::BuildGoesOn { benchmark, side, seconds, line } if *seconds >= *next_report => {
+            *next_report = seconds + REPORT_INTERVAL;
             Some(building(benchmark, *side, *seconds, line))
         }
-        // Of a short one nobody asked how long it took.
-        Progress::BuildEnded { benchmark, side, seconds } if *seconds >= FIRST_WORD => {
+        // The time of a short build is no news.
+        Progress::BuildEnded { benchmark, side, seconds } if *seconds >= FIRST_REPORT => {
             Some(format!("built {benchmark}{} in {}", suffix(*side), whole_seconds(*seconds)))
         }
         _ => None,
@@ -219,7 +219,7 @@ fn round(pass: u32, open: usize) -> String {
     format!("round {}: {} may be measured further", pass + 1, count(open, "case"))
 }
 
-fn trouble(id: &CaseId, side: Option<Side>, outcome: &Outcome) -> String {
+fn failure(id: &CaseId, side: Option<Side>, outcome: &Outcome) -> String {
     format!("{id}: {}{}: {}", outcome.word(), suffix(side), outcome.cause())
 }
 
@@ -335,7 +335,7 @@ mod tests {
         on_bar(&bar, &mut Instant::now(), &going(72.4));
         assert_eq!(bar.message(), "building s/gemm (head) for 1m 12s: nvcc -c gemm.cu");
 
-        let mut next = FIRST_WORD;
+        let mut next = FIRST_REPORT;
         let mut heard = |seconds: f64| on_build(&mut next, &going(seconds)).is_some();
         // One beat a second, give or take: neither missed nor told twice.
         let beats = (1..80).map(|beat| f64::from(beat) * 1.013);

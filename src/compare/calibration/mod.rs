@@ -26,7 +26,7 @@ use super::replay::{named_sides, verdict_of};
 use super::rows::{PreparedRows, prepare};
 use super::rules::seq_e::{RowState, row_states};
 use super::validity::{SerialCorrelation, repeated_numbers};
-use super::{Policy, SeqE, Verdict};
+use super::{Policy, SeqE, Verdict, wording};
 use crate::model::text::count;
 use figures::{CalibrationContext, in_scale};
 
@@ -233,7 +233,8 @@ fn calibrated(
     row.readiness = advice::readiness(&prospect, shared.limits.most_rounds as u32);
     if let Some(repeated) = repeated_numbers(state.evidence, shared.limits.version) {
         row.readiness = Readiness::Hopeless;
-        (row.why, row.help) = (vec![repeated.reason], vec![repeated.next]);
+        (row.why, row.help) =
+            (vec![wording::reason(&repeated.reason)], vec![wording::advice(&repeated.next)]);
     } else if row.readiness != Readiness::Ready {
         let usual = shared.limits.most_rounds as u32;
         (row.why, row.help) = advice::words(state.evidence, &noise, &prospect, usual);

@@ -7,10 +7,11 @@ use crate::compare::conclusion::{
     FailurePolicy, conclude, counts, derived, exit_of, most_severe, severity_order,
 };
 use crate::compare::validity::location_shift;
+use crate::compare::warning::counted;
 use crate::compare::{
-    Conclusion, Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
+    Conclusion, Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument, Warning,
+    wording,
 };
-use crate::model::text::list;
 use crate::model::{CaseId, Exit, Fault, Result, RunId};
 
 /// Shards up to which the command that judges all of them again is given.
@@ -32,7 +33,11 @@ pub fn shards(mut parts: Vec<VerdictPart>, gaps: &[&str]) -> Result<VerdictDocum
         let exit = exit_of(document.exit_code).unwrap_or(Exit::Internal);
         document.conclusion = most_severe(document.conclusion, Conclusion::Failed);
         document.exit_code = exit.most_severe(Exit::Failed).code();
-        document.warnings.splice(0..0, gaps.iter().map(|gap| (*gap).to_owned()));
+        let of_parts: Vec<(String, Warning)> =
+            document.coded_warnings().map(|(text, code)| (text.clone(), code)).collect();
+        let missing =
+            gaps.iter().map(|text| ((*text).to_owned(), Warning::MissingPart { text: (*text).to_owned() }));
+        (document.warnings, document.warning_codes) = missing.chain(of_parts).unzip();
         document.sentence = sentence::of_verdict(&document, gaps);
     }
     Ok(document)
@@ -61,8 +66,10 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     let of_parts = parts.iter().map(|part| exit_of(part.verdict.exit_code).unwrap_or(Exit::Internal));
     let exit = of_parts.filter(|part| *part == Exit::Inconclusive).fold(exit, Exit::most_severe);
     let rounds = rounds(&parts, &rows);
-    let mut warnings = warnings(&parts);
-    warnings.extend(rounds.as_ref().and_then(|(_, warning)| warning.clone()));
+    let mut coded = warnings(&parts);
+    let shifted = rounds.as_ref().and_then(|(_, warning)| warning.clone());
+    coded.extend(shifted.map(|warning| (wording::warning(&warning), warning)));
+    let (warnings, warning_codes) = coded.into_iter().unzip();
     let mut document = VerdictDocument {
         schema: SCHEMA_VERDICT.into(),
         tool_version: first.verdict.tool_version.clone(),
@@ -86,6 +93,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
         differences,
         rows,
         warnings,
+        warning_codes,
         nothing_measured: parts.iter().flat_map(|part| part.verdict.nothing_measured.clone()).collect(),
         reproduce: again(&parts),
         replays: replays(&parts),
@@ -154,7 +162,7 @@ fn side(parts: &[VerdictPart], of: impl Fn(&VerdictDocument) -> &SideSummary) ->
 }
 
 /// What is true of all rounds together, and what the whole suite's shift has to say; `None` where there were none.
-fn rounds(parts: &[VerdictPart], rows: &[Row]) -> Option<(RoundsMethod, Option<String>)> {
+fn rounds(parts: &[VerdictPart], rows: &[Row]) -> Option<(RoundsMethod, Option<Warning>)> {
     let all: Vec<&RoundsMethod> =
         parts.iter().filter_map(|part| part.verdict.method.rounds.as_ref()).collect();
     let first = all.first()?;
@@ -222,42 +230,37 @@ fn total(rates: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// What the parts warn of, each with its part; what all of them say, once. And how they differ from each other.
-fn warnings(parts: &[VerdictPart]) -> Vec<String> {
+fn warnings(parts: &[VerdictPart]) -> Vec<(String, Warning)> {
     let mut said: BTreeMap<&str, usize> = BTreeMap::new();
     for part in parts {
         let own: BTreeSet<&str> = part.verdict.warnings.iter().map(String::as_str).collect();
         own.into_iter().for_each(|warning| *said.entry(warning).or_default() += 1);
     }
     let by_all = |warning: &str| said.get(warning) == Some(&parts.len());
-    let mut warnings = among(parts);
-    warnings.extend(parts[0].verdict.warnings.iter().filter(|warning| by_all(warning)).cloned());
+    let mut warnings: Vec<(String, Warning)> =
+        among(parts).into_iter().map(|warning| (wording::warning(&warning), warning)).collect();
+    let of_all = parts[0].verdict.coded_warnings().filter(|(text, _)| by_all(text));
+    warnings.extend(of_all.map(|(text, code)| (text.clone(), code)));
     for part in parts {
-        let own = part.verdict.warnings.iter().filter(|warning| !by_all(warning));
-        warnings.extend(own.map(|warning| format!("{}: {warning}", part.who())));
+        let own = part.verdict.coded_warnings().filter(|(text, _)| !by_all(text));
+        warnings.extend(own.map(|(text, code)| (format!("{}: {text}", part.who()), code)));
     }
     warnings
 }
 
 /// Differences between the parts that leave each part's own verdict as it is.
-fn among(parts: &[VerdictPart]) -> Vec<String> {
+fn among(parts: &[VerdictPart]) -> Vec<Warning> {
     const MOST_NAMED: usize = 5;
     let distinct = |of: fn(&VerdictPart) -> String| {
         let texts: BTreeSet<String> = parts.iter().map(of).collect();
-        (texts.len() > 1).then(|| list(&texts.into_iter().collect::<Vec<_>>(), MOST_NAMED))
+        (texts.len() > 1).then(|| counted(&texts.into_iter().collect::<Vec<_>>(), MOST_NAMED))
     };
     let machines = distinct(|part| part.verdict.head.machine.clone());
     let versions = distinct(|part| part.verdict.tool_version.clone());
     let mut warnings = Vec::new();
-    warnings.extend(
-        machines.map(|machines| format!("the parts were measured on different machines: {machines}")),
-    );
-    warnings
-        .extend(versions.map(|versions| format!("versions of gbench-ci differ between parts: {versions}")));
-    if parts[0].verdict.head.dirty {
-        warnings.push(
-            "the head has uncommitted changes: nothing shows that they are the same in all parts".into(),
-        );
-    }
+    warnings.extend(machines.map(|(count, named)| Warning::MachinesDiffer { count, named }));
+    warnings.extend(versions.map(|(count, named)| Warning::VersionsDiffer { count, named }));
+    warnings.extend(parts[0].verdict.head.dirty.then_some(Warning::UncommittedHead {}));
     warnings
 }
 

@@ -5,7 +5,9 @@ mod process_session;
 pub(in crate::compare) mod seq_e;
 mod welch_holm;
 
-use crate::compare::{Advice, Change, Evidence, RoundsMethod, Row, Sequence, Sessions, Verdict};
+use crate::compare::{
+    Advice, Change, Evidence, Reason, RoundsMethod, Row, Sequence, Sessions, Verdict, Warning,
+};
 
 pub use process_session::{ASSUMED_DEVIATION, ProcessSession};
 pub use seq_e::{SeqE, is_known, limits_of};
@@ -58,7 +60,7 @@ pub struct RuleOutput {
     pub decisions: Vec<RowDecision>,
     /// Of a rule over rounds.
     pub rounds: Option<RoundsMethod>,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// What a rule says of one row.
@@ -66,12 +68,10 @@ pub struct RuleOutput {
 pub struct RowDecision {
     /// Regressed, improved, unchanged or inconclusive.
     pub verdict: Verdict,
-    /// Why, in one sentence; empty where there is nothing to explain.
-    pub reason: String,
-    /// What to do about it, in the imperative; empty where nothing is.
-    pub next: String,
-    /// `next` as a value, where it has one.
-    pub advice: Option<Advice>,
+    /// Why; `None` where there is nothing to explain.
+    pub reason: Option<Reason>,
+    /// What to do about it; `None` where nothing is.
+    pub next: Option<Advice>,
     pub change: Option<Change>,
     pub sequence: Option<Sequence>,
     /// The row took part in the correction for many comparisons.
@@ -81,12 +81,15 @@ pub struct RowDecision {
 }
 
 impl RowDecision {
-    /// Writes the decision into its row.
+    /// One that rests on no chance and no interval.
+    pub(in crate::compare) fn plain(verdict: Verdict, reason: Option<Reason>, next: Option<Advice>) -> Self {
+        Self { verdict, reason, next, change: None, sequence: None, tested: false, open: false }
+    }
+
+    /// Writes the decision into its row, with its text.
     pub(in crate::compare) fn settle(self, row: &mut Row) {
         row.verdict = self.verdict;
-        row.reason = self.reason;
-        row.next = self.next;
-        row.advice = self.advice;
+        row.explain(self.reason, self.next);
         row.change = self.change;
         row.sequence = self.sequence;
     }

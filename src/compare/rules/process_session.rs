@@ -21,8 +21,7 @@ use crate::stats::{Prior, TQuantiles, Welch};
 use crate::compare::scale::Scale;
 use crate::compare::session_variance::{self, SessionVariance};
 use crate::compare::test::{ErrorSource, KNOWN, RowTest, Test, decide_all};
-use crate::compare::{Evidence, History, RowDecision, Rule, Sessions, Verdict};
-use crate::model::text::{count, percent};
+use crate::compare::{Advice, Evidence, History, Reason, RowDecision, Rule, Sessions, Verdict};
 
 /// Deviation between sessions where too few of them are stored: the robust deviation of unchanged workloads between
 /// sessions on a T4, the most restless of the cards that were looked at (0.13 % to 1.0 % on the others).
@@ -135,25 +134,10 @@ impl ProcessSession<'_> {
 
     /// Nothing is green without a history.
     fn hold_back(&self, decision: &mut RowDecision, stored: u32) {
-        let history = match stored {
-            0 => "no history shows how much this benchmark differs between sessions".to_owned(),
-            stored => format!(
-                "{} to show how much this benchmark differs between sessions, {} needed",
-                match stored {
-                    1 => "there is 1 stored session".to_owned(),
-                    _ => format!("there are {stored} stored sessions"),
-                },
-                match self.sessions {
-                    1 => "1 is".to_owned(),
-                    needed => format!("{needed} are"),
-                },
-            ),
-        };
-        let assumed = percent(ASSUMED_DEVIATION);
+        let (needed, assumed) = (self.sessions, ASSUMED_DEVIATION);
         // What is beyond the assumption is believed, whichever way it points.
         if matches!(decision.verdict, Verdict::Regressed | Verdict::Improved) {
-            decision.reason =
-                format!("{history}, but the change exceeds what sessions that differ by {assumed} explain");
+            decision.reason = Some(Reason::BeyondSessions { stored, needed, assumed });
             return;
         }
         decision.verdict = Verdict::Inconclusive;
@@ -161,19 +145,9 @@ impl ProcessSession<'_> {
             // One process a side: its own reason says more.
             return;
         }
-        decision.reason = match &decision.change {
-            Some(change) => format!(
-                "{history}; were that {assumed}, the change would lie between {} and {}",
-                percent(change.low),
-                percent(change.high)
-            ),
-            None => history,
-        };
-        decision.next = format!(
-            "save {}: `gbench-ci baseline save NAME`; or compare commits on one machine: \
-             `gbench-ci compare main..`; or judge by processes alone: `--sessions 0`",
-            count((self.sessions - stored) as usize, "more run"),
-        );
+        let (low, high) = decision.change.as_ref().map(|change| (change.low, change.high)).unzip();
+        decision.reason = Some(Reason::TooFewSessions { stored, needed, assumed, low, high });
+        decision.next = Some(Advice::SaveRuns { more: needed - stored });
     }
 }
 

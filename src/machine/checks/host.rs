@@ -404,7 +404,7 @@ mod tests {
         };
         let dirty = repository(&Probe::Known(dirty));
         assert_eq!(dirty.state, CheckSeverity::Warning);
-        assert_eq!(dirty.finding, "0123456789ab, detached, shallow, 2 changed, 1 untracked");
+        assert_eq!(dirty.finding, "0123456789, detached, shallow, 2 changed, 1 untracked");
         assert_eq!(
             repository(&Probe::Known(GitFacts { commit: None, ..facts })).state,
             CheckSeverity::Warning

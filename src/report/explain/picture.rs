@@ -33,17 +33,18 @@ const UNICODE: Glyphs =
     Glyphs { dot: '●', screen: '◆', disturbed: '○', zero: '─', dashed: '╌', dotted: '┈' };
 const ASCII: Glyphs = Glyphs { dot: 'o', screen: '*', disturbed: 'x', zero: '-', dashed: '=', dotted: '.' };
 
-pub fn differences_title(trace: &DecisionTrace, style: Style) -> String {
+pub(super) fn differences_title(trace: &DecisionTrace, style: Style) -> String {
     let ink = if style.unicode { UNICODE } else { ASCII };
-    let disturbed = match trace.rounds.disturbed.contains(&true) {
-        true => format!(", {} busy or throttled", ink.disturbed),
-        false => String::new(),
+    let disturbed = if trace.rounds.disturbed.contains(&true) {
+        format!(", {} busy or throttled", ink.disturbed)
+    } else {
+        String::new()
     };
     format!("Change in each round, worse is up ({} screen, {} later{disturbed})", ink.screen, ink.dot)
 }
 
 /// Each round's difference as a dot between the lines of zero, least effect and target.
-pub fn differences(trace: &DecisionTrace, style: Style) -> Vec<String> {
+pub(super) fn differences(trace: &DecisionTrace, style: Style) -> Vec<String> {
     let ink = if style.unicode { UNICODE } else { ASCII };
     let reach = reach(trace);
     let rounds = trace.rounds.differences.len();
@@ -55,18 +56,16 @@ pub fn differences(trace: &DecisionTrace, style: Style) -> Vec<String> {
     canvas.line(at(-trace.min_effect), ink.dotted, &slowdown(trace, -trace.min_effect), "least effect");
     canvas.line(at(0.0), ink.zero, "0 %", "no change");
     for (round, difference) in trace.rounds.differences.iter().enumerate() {
-        let dot = match round < trace.limits.screen_rounds {
-            _ if trace.rounds.disturbed[round] => ink.disturbed,
-            true => ink.screen,
-            false => ink.dot,
-        };
+        let of_screen = round < trace.limits.screen_rounds;
+        let calm = if of_screen { ink.screen } else { ink.dot };
+        let dot = if trace.rounds.disturbed[round] { ink.disturbed } else { calm };
         canvas.dot(round, at(*difference), dot);
     }
     canvas.finish()
 }
 
 /// `None` where the screen decided: there is no evidence to draw.
-pub fn evidence_title(trace: &DecisionTrace) -> Option<String> {
+pub(super) fn evidence_title(trace: &DecisionTrace) -> Option<String> {
     let (side, _) = side_of(trace);
     let fresh = trace.steps.iter().any(|step| step.rounds > trace.limits.screen_rounds);
     fresh.then(|| {
@@ -75,7 +74,7 @@ pub fn evidence_title(trace: &DecisionTrace) -> Option<String> {
 }
 
 /// log10 of the e-value over the rounds, against what is needed.
-pub fn evidence(trace: &DecisionTrace, style: Style) -> Vec<String> {
+pub(super) fn evidence(trace: &DecisionTrace, style: Style) -> Vec<String> {
     let ink = if style.unicode { UNICODE } else { ASCII };
     let (side, needed) = side_of(trace);
     let steps = || trace.steps.iter().filter(|step| step.rounds > trace.limits.screen_rounds);

@@ -3,25 +3,22 @@
 use crate::compare::DecisionTrace;
 
 /// Of the differences: symmetric about zero, as far as the farthest round or the target.
-pub fn reach(trace: &DecisionTrace) -> f64 {
+pub(super) fn reach(trace: &DecisionTrace) -> f64 {
     let rounds = trace.rounds.differences.iter().copied().filter(|difference| difference.is_finite());
     let farthest = rounds.map(f64::abs).fold(trace.target, f64::max);
     if farthest > 0.0 { farthest * 1.08 } else { 1.0 }
 }
 
 /// Evidence far below even odds says nothing more.
-pub const LOWEST: f64 = -2.0;
+pub(super) const LOWEST: f64 = -2.0;
 
 /// Of log10 e-values: from a little below the lowest, at [`LOWEST`] or above, to a little above what is needed or reached.
-pub fn evidence_span(values: impl Iterator<Item = f64>, needed: f64) -> (f64, f64) {
+pub(super) fn evidence_span(values: impl Iterator<Item = f64>, needed: f64) -> (f64, f64) {
     let (low, high) = values.fold((0.0_f64, needed), |(low, high), value| (low.min(value), high.max(value)));
     (low.max(LOWEST) - 0.2, high + 0.3)
 }
 
 /// `value` as a share of the way from `from` to `to`, within 0 and 1.
-pub fn share(value: f64, from: f64, to: f64) -> f64 {
-    match to > from {
-        true => ((value - from) / (to - from)).clamp(0.0, 1.0),
-        false => 0.5,
-    }
+pub(super) fn share(value: f64, from: f64, to: f64) -> f64 {
+    if to > from { ((value - from) / (to - from)).clamp(0.0, 1.0) } else { 0.5 }
 }

@@ -9,7 +9,7 @@ use crate::model::text::{count, percent};
 use crate::report::layout::number;
 
 /// The steps to the verdict, in order.
-pub fn trace(explained: &Explained) -> Vec<String> {
+pub(super) fn trace(explained: &Explained) -> Vec<String> {
     match explained.trace {
         Some(trace) => by_rounds(explained, trace),
         None => without_rounds(explained),
@@ -176,15 +176,16 @@ fn without_rounds(explained: &Explained) -> Vec<String> {
     let p = change
         .adjusted_p
         .map_or(String::new(), |p| format!(", {} corrected over the suite", number::p_value(p)));
-    said.push(match change.low == change.high {
-        true => format!("the change is {}{p}", number::signed_percent(change.slowdown)),
-        false => format!(
+    said.push(if change.low == change.high {
+        format!("the change is {}{p}", number::signed_percent(change.slowdown))
+    } else {
+        format!(
             "the change is {}, and its range {} ({} sure){p}; it matters from {} on",
             number::signed_percent(change.slowdown),
             range(number::signed_percent(change.low), number::signed_percent(change.high)),
             percent(change.confidence),
             percent(row.threshold)
-        ),
+        )
     });
     said.extend((!row.reason.is_empty()).then(|| row.reason.clone()));
     if let Some(detectable) = change.detectable {

@@ -11,7 +11,7 @@ use crate::report::verdict::method::checks;
 
 /// Which of the two e-values is told and drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Towards {
+pub(super) enum Towards {
     Worse,
     Better,
 }
@@ -31,15 +31,16 @@ impl Towards {
 }
 
 /// The side to which the row leans, and log10 of the e-value that it needs.
-pub fn side_of(trace: &DecisionTrace) -> (Towards, f64) {
-    match trace.result.mean < 0.0 {
-        true => (Towards::Better, trace.log10_improved()),
-        false => (Towards::Worse, trace.log10_red()),
+pub(super) fn side_of(trace: &DecisionTrace) -> (Towards, f64) {
+    if trace.result.mean < 0.0 {
+        (Towards::Better, trace.log10_improved())
+    } else {
+        (Towards::Worse, trace.log10_red())
     }
 }
 
 /// A difference as a slowdown with its sign: `+2.9 %`, `-0.25 %`; a bare number where the base is zero.
-pub fn slowdown(trace: &DecisionTrace, difference: f64) -> String {
+pub(super) fn slowdown(trace: &DecisionTrace, difference: f64) -> String {
     match trace.rounds.scale.slowdown(difference) {
         Some(slowdown) => number::signed_percent(slowdown),
         None => number::figure(difference),
@@ -47,7 +48,7 @@ pub fn slowdown(trace: &DecisionTrace, difference: f64) -> String {
 }
 
 /// An e-value from its logarithm: `1020`, `0.31`, `10^7.4`.
-pub fn e_value(log10: f64) -> String {
+pub(super) fn e_value(log10: f64) -> String {
     match log10 {
         log10 if log10 < -2.0 => "below 0.01".into(),
         log10 if log10 < 1.0 => format!("{:.2}", 10_f64.powf(log10)),
@@ -57,12 +58,12 @@ pub fn e_value(log10: f64) -> String {
 }
 
 /// The least change that matters: a share, or a figure where the row is judged by that.
-pub fn least(row: &Row) -> String {
+pub(super) fn least(row: &Row) -> String {
     row.margin.map_or_else(|| percent(row.threshold), |margin| number::value(margin, &row.unit))
 }
 
 /// What follows the row's name in the headline.
-pub fn headline(explained: &Explained) -> String {
+pub(super) fn headline(explained: &Explained) -> String {
     let row = explained.row;
     let alpha = percent(1.0 - explained.document.method.alpha);
     let sequence = row.sequence.as_ref();
@@ -91,7 +92,7 @@ pub fn headline(explained: &Explained) -> String {
 }
 
 /// Both sides with their figures, and how they were measured.
-pub fn measured(explained: &Explained) -> Vec<(&'static str, String)> {
+pub(super) fn measured(explained: &Explained) -> Vec<(&'static str, String)> {
     let (document, row) = (explained.document, explained.row);
     let [base, head] = number::centres(row);
     let mut facts = vec![
@@ -123,15 +124,16 @@ fn how(explained: &Explained, trace: &DecisionTrace) -> String {
     };
     let tossed: Vec<bool> = trace.measured_rounds.iter().filter_map(|turn| turn.base_first).collect();
     let first = tossed.iter().filter(|base| **base).count();
-    let coin = match tossed.is_empty() {
-        true => String::new(),
-        false => format!("; the coin (seed {}) let base go first in {first} of them", method.seed),
+    let coin = if tossed.is_empty() {
+        String::new()
+    } else {
+        format!("; the coin (seed {}) let base go first in {first} of them", method.seed)
     };
     format!("{rounds}, each a fresh process of either side, {way}{coin}")
 }
 
 /// What one round's difference is worth.
-pub fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
+pub(super) fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let scale = |difference: f64| {
         trace.rounds.scale.slowdown(difference).map_or_else(|| number::figure(difference), percent)
     };
@@ -162,7 +164,7 @@ pub fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
 }
 
 /// What must hold for the rounds to be believed.
-pub fn doubts(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
+pub(super) fn doubts(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let mut said = explained.document.method.rounds.as_ref().map(checks).unwrap_or_default();
     let disturbed = trace.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
     let rounds = count(trace.measured_rounds.len(), "round");
@@ -204,7 +206,7 @@ fn clocks(trace: &DecisionTrace, rounds: &str) -> Vec<String> {
 }
 
 /// What to do; never empty.
-pub fn next(explained: &Explained) -> String {
+pub(super) fn next(explained: &Explained) -> String {
     let row = explained.row;
     match row.verdict {
         _ if !row.next.is_empty() => row.next.clone(),

@@ -7,12 +7,12 @@ use super::names::timing_word;
 use crate::model::{CaseId, Thermal, Variant};
 
 /// RFC 4180 asks for CRLF.
-pub fn writer<W: io::Write + ?Sized>(out: &mut W) -> ::csv::Writer<&mut W> {
+pub(in crate::report) fn writer<W: io::Write + ?Sized>(out: &mut W) -> ::csv::Writer<&mut W> {
     ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(out)
 }
 
 /// The eight columns that name a case: `suite` to `case`.
-pub fn case_cells(case: &CaseId, name: &str) -> Vec<String> {
+pub(in crate::report) fn case_cells(case: &CaseId, name: &str) -> Vec<String> {
     let params: Vec<_> = case.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let variant = match case.variant {
         None => "",
@@ -36,10 +36,10 @@ pub fn case_cells(case: &CaseId, name: &str) -> Vec<String> {
 }
 
 /// The shortest text that reads back as the same number.
-pub fn number(value: f64) -> String {
+pub(in crate::report) fn number(value: f64) -> String {
     format!("{value:?}")
 }
 
-pub fn optional(value: Option<f64>) -> String {
+pub(in crate::report) fn optional(value: Option<f64>) -> String {
     value.map_or(String::new(), number)
 }

@@ -14,7 +14,7 @@ fn is_invisible(c: char) -> bool {
 
 /// One line of text in which every character can be seen: line breaks and tabs become a space, other
 /// control, bidirectional and zero-width characters their code (`\u{1b}`).
-pub fn visible(text: &str) -> Cow<'_, str> {
+pub(in crate::report) fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_invisible) {
         return Cow::Borrowed(text);
     }
@@ -30,7 +30,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// [`visible`] text in ASCII: our own signs by their usual substitutes, all else by its code.
-pub fn ascii(text: &str) -> String {
+pub(in crate::report) fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in visible(text).chars() {
         match c {
@@ -53,22 +53,21 @@ pub fn ascii(text: &str) -> String {
 /// read as markup becomes a numeric entity; a zero-width space keeps the host from turning `@name`, `#12`,
 /// `GH-12`, `:smile:` and addresses into mentions, links and pictures, which it seeks in the rendered text, where an
 /// entity alone would not help. It may stand at the start of a line.
-pub fn markdown(text: &str) -> String {
+pub(in crate::report) fn markdown(text: &str) -> String {
     let text = visible(text);
     let text = text.trim_matches(' ');
     let parts: Vec<&str> = text.split('`').collect();
     let paired = parts.len() % 2 == 1 && parts.iter().skip(1).step_by(2).all(|part| !part.trim().is_empty());
-    match paired {
-        true => {
-            let part = |(index, part): (usize, &&str)| match index % 2 {
-                0 if index == 0 => plain(part, list_marker(part)),
-                0 => plain(part, None),
-                // Two spans of backticks that touch would be read as one.
-                _ => code_element(part),
-            };
-            parts.iter().enumerate().map(part).collect()
-        }
-        false => plain(text, list_marker(text)),
+    if paired {
+        let part = |(index, part): (usize, &&str)| match index % 2 {
+            0 if index == 0 => plain(part, list_marker(part)),
+            0 => plain(part, None),
+            // Two spans of backticks that touch would be read as one.
+            _ => code_element(part),
+        };
+        parts.iter().enumerate().map(part).collect()
+    } else {
+        plain(text, list_marker(text))
     }
 }
 
@@ -92,9 +91,10 @@ fn plain(text: &str, also: Option<usize>) -> String {
         if c == '.' && ends_in_www(before) {
             out.push_str(BREAK);
         }
-        match also == Some(index) {
-            true => numeric(&mut out, c),
-            false => entity(&mut out, c),
+        if also == Some(index) {
+            numeric(&mut out, c);
+        } else {
+            entity(&mut out, c);
         }
         let breaks = match c {
             '@' | '#' => true,
@@ -121,20 +121,22 @@ fn starts_shortcode(text: &str) -> bool {
 
 /// A name for Markdown, as inline code: hosts seek no mentions in code, and a copied name stays exact. Usual names stand
 /// in backticks, all others in [`code_element`], which holds backticks and, within a table, pipes.
-pub fn markdown_code(text: &str) -> String {
+pub(in crate::report) fn markdown_code(text: &str) -> String {
     let usual = |c: char| c.is_ascii_alphanumeric() || " -_./=,:;()[]+%…".contains(c);
-    match !text.is_empty() && text.trim() == text && text.chars().all(usual) {
-        true => format!("`{text}`"),
-        false => code_element(text),
+    if !text.is_empty() && text.trim() == text && text.chars().all(usual) {
+        format!("`{text}`")
+    } else {
+        code_element(text)
     }
 }
 
 /// [`markdown_code`] for a narrow column: a name that could not be broken for long has places where it may be, which are
 /// no part of a copied text.
-pub fn markdown_code_folding(text: &str) -> String {
-    match text.split(' ').any(|word| word.chars().count() > LONGEST_WORD) {
-        true => code_in_html(text, true),
-        false => markdown_code(text),
+pub(in crate::report) fn markdown_code_folding(text: &str) -> String {
+    if text.split(' ').any(|word| word.chars().count() > LONGEST_WORD) {
+        code_in_html(text, true)
+    } else {
+        markdown_code(text)
     }
 }
 
@@ -170,9 +172,10 @@ fn code_in_html(text: &str, folding: bool) -> String {
 
 /// Letters, digits and harmless punctuation as they are; all other ASCII as a numeric entity.
 fn entity(out: &mut String, c: char) {
-    match c.is_ascii_alphanumeric() || !c.is_ascii() || " -./=,:;()%+'?".contains(c) {
-        true => out.push(c),
-        false => numeric(out, c),
+    if c.is_ascii_alphanumeric() || !c.is_ascii() || " -./=,:;()%+'?".contains(c) {
+        out.push(c);
+    } else {
+        numeric(out, c);
     }
 }
 
@@ -183,7 +186,7 @@ fn numeric(out: &mut String, c: char) {
 
 /// A fenced block whose fence is longer than any run of backticks inside. Line breaks stay; other control
 /// characters are shown by their code.
-pub fn markdown_block(language: &str, text: &str) -> String {
+pub(in crate::report) fn markdown_block(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let lines: Vec<_> = text.lines().map(visible).collect();
@@ -191,7 +194,7 @@ pub fn markdown_block(language: &str, text: &str) -> String {
 }
 
 /// [`visible`] text within an element or a quoted attribute of XML.
-pub fn xml(text: &str) -> String {
+pub(in crate::report) fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in visible(text).chars() {
         match c {
@@ -208,12 +211,9 @@ pub fn xml(text: &str) -> String {
 
 /// A text cell for CSV. One that starts with a character by which a spreadsheet knows a formula gets an
 /// apostrophe in front; numbers never pass through here. The exact text stands in the JSON document.
-pub fn csv(text: &str) -> String {
+pub(in crate::report) fn csv(text: &str) -> String {
     let text = visible(text);
-    match text.starts_with(['=', '+', '-', '@']) {
-        true => format!("'{text}"),
-        false => text.into_owned(),
-    }
+    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.into_owned() }
 }
 
 #[cfg(test)]
@@ -315,9 +315,10 @@ mod tests {
                 prop_assert!(!inner.chars().any(is_invisible), "{inner:?}");
                 prop_assert!(!cut.contains("://") && !cut.to_lowercase().contains("www."), "{cut}");
                 let (read, shown) = (decoded(&inner).replace('\u{200b}', ""), visible(&text));
-                match whole {
-                    true => prop_assert_eq!(read, shown),
-                    false => prop_assert_eq!(read.replace('`', ""), shown.trim_matches(' ').replace('`', "")),
+                if whole {
+                    prop_assert_eq!(read, shown)
+                } else {
+                    prop_assert_eq!(read.replace('`', ""), shown.trim_matches(' ').replace('`', ""))
                 }
             }
         }

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 /// Names that one text of a terminal lists before the rest is counted.
-pub const MOST_NAMED: usize = 5;
+pub(in crate::report) const MOST_NAMED: usize = 5;
 
 /// Items of one kind together, kinds and items in the order in which they came.
-pub fn together<K: Eq + Hash + Clone, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+pub(in crate::report) fn together<K: Eq + Hash + Clone, T>(
+    items: impl IntoIterator<Item = (K, T)>,
+) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     let mut known: HashMap<K, usize> = HashMap::new();
     for (kind, item) in items {
@@ -21,7 +23,7 @@ pub fn together<K: Eq + Hash + Clone, T>(items: impl IntoIterator<Item = (K, T)>
 }
 
 /// The first few by name, the rest as a number: `a, b and 3 more`. A name too many is not worth a number.
-pub fn named(names: &[impl AsRef<str>], most: usize) -> String {
+pub(in crate::report) fn named(names: &[impl AsRef<str>], most: usize) -> String {
     let most = if names.len() == most.saturating_add(1) { names.len() } else { most };
     let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
     match names.len().saturating_sub(most) {

@@ -8,7 +8,10 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use super::escape::visible;
 
 /// Writes suites of test cases. Errors: those of `out`.
-pub fn write(suites: BTreeMap<&str, Vec<TestCase>>, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+pub(in crate::report) fn write(
+    suites: BTreeMap<&str, Vec<TestCase>>,
+    out: &mut (impl io::Write + ?Sized),
+) -> io::Result<()> {
     let mut report = Report::new("gbench-ci");
     for (name, cases) in suites {
         let mut suite = TestSuite::new(name);
@@ -18,19 +21,19 @@ pub fn write(suites: BTreeMap<&str, Vec<TestCase>>, out: &mut (impl io::Write + 
     report.serialize(&mut *out).map_err(io::Error::other)
 }
 
-pub fn failure(message: &str, kind: &str) -> TestCaseStatus {
+pub(in crate::report) fn failure(message: &str, kind: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     status.set_message(visible(message)).set_type(kind);
     status
 }
 
-pub fn error(message: &str, kind: &str) -> TestCaseStatus {
+pub(in crate::report) fn error(message: &str, kind: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_message(visible(message)).set_type(kind);
     status
 }
 
-pub fn skipped(message: &str) -> TestCaseStatus {
+pub(in crate::report) fn skipped(message: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::skipped();
     status.set_message(visible(message));
     status

@@ -10,13 +10,13 @@
 //! markdown, csv, json, junit: parts of these documents that verdicts and records share
 //! ```
 
-pub mod csv;
-pub mod escape;
-pub mod grouped;
-pub mod json;
-pub mod junit;
-pub mod markdown;
-pub mod names;
-pub mod number;
-pub mod terminal;
-pub mod width;
+pub(super) mod csv;
+pub(super) mod escape;
+pub(super) mod grouped;
+pub(super) mod json;
+pub(super) mod junit;
+pub(super) mod markdown;
+pub(super) mod names;
+pub(super) mod number;
+pub(super) mod terminal;
+pub(super) mod width;

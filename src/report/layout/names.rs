@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::model::{CaseId, Timing};
 
 /// Names of cases, with the way of timing said only where two cases would otherwise read the same.
-pub struct CaseNames(BTreeSet<String>);
+pub(in crate::report) struct CaseNames(BTreeSet<String>);
 
 impl CaseNames {
     pub fn new<'c>(cases: impl Iterator<Item = &'c CaseId>) -> Self {
@@ -17,14 +17,11 @@ impl CaseNames {
 
     pub fn of(&self, case: &CaseId) -> String {
         let name = case.to_string();
-        match self.0.contains(&name) {
-            true => format!("{name} (timed by {})", timing_word(case.timing)),
-            false => name,
-        }
+        if self.0.contains(&name) { format!("{name} (timed by {})", timing_word(case.timing)) } else { name }
     }
 }
 
-pub fn timing_word(timing: Timing) -> &'static str {
+pub(in crate::report) fn timing_word(timing: Timing) -> &'static str {
     match timing {
         Timing::Protocol => "protocol",
         Timing::Process => "process",

@@ -102,12 +102,12 @@ fn kind_of(unit: &str) -> Option<Kind> {
 }
 
 /// `value` (in `unit`) with the unit in which it is easiest to read: `0.0123 s` -> `12.30 ms`.
-pub fn value(value: f64, unit: &str) -> String {
+pub(in crate::report) fn value(value: f64, unit: &str) -> String {
     in_scale_of(value, value, unit)
 }
 
 /// What stands for each side of a row, in one unit where both have a value.
-pub fn centres(row: &Row) -> [Option<String>; 2] {
+pub(in crate::report) fn centres(row: &Row) -> [Option<String>; 2] {
     let centres = [&row.base, &row.head].map(|side| side.as_ref().and_then(|side| side.centre));
     match centres {
         [Some(base), Some(head)] => {
@@ -119,11 +119,12 @@ pub fn centres(row: &Row) -> [Option<String>; 2] {
 }
 
 /// Two values for side-by-side reading: in one unit, unless they are a thousandfold apart.
-pub fn pair(base: f64, head: f64, unit: &str) -> (String, String) {
+pub(in crate::report) fn pair(base: f64, head: f64, unit: &str) -> (String, String) {
     let ratio = (head / base).abs();
-    match ratio.is_finite() && (1e-3..=1e3).contains(&ratio) {
-        true => (in_scale_of(base, base, unit), in_scale_of(head, base, unit)),
-        false => (value(base, unit), value(head, unit)),
+    if ratio.is_finite() && (1e-3..=1e3).contains(&ratio) {
+        (in_scale_of(base, base, unit), in_scale_of(head, base, unit))
+    } else {
+        (value(base, unit), value(head, unit))
     }
 }
 
@@ -135,16 +136,13 @@ fn in_scale_of(value: f64, model: f64, unit: &str) -> String {
     let Some((scales, size)) = scales_of(unit) else {
         return format!("{} {unit}", figure(value)).trim_end().to_owned();
     };
-    let (name, scale) = match model == 0.0 || !model.is_finite() {
-        true => (unit, size),
-        // The largest scale in which the figure is at least 1; below all of them, the smallest.
-        false => scales
-            .iter()
-            .rev()
-            .find(|(_, scale)| (model * size / scale).abs() >= 1.0)
-            .or(scales.first())
-            .map_or((unit, size), |(name, scale)| (name.as_str(), *scale)),
+    let has_scale = model != 0.0 && model.is_finite();
+    // The largest scale in which the figure is at least 1; below all of them, the smallest.
+    let readable = || {
+        let fitting = scales.iter().rev().find(|(_, scale)| (model * size / scale).abs() >= 1.0);
+        fitting.or(scales.first()).map(|(name, scale)| (name.as_str(), *scale))
     };
+    let (name, scale) = has_scale.then(readable).flatten().unwrap_or((unit, size));
     match name {
         "B" => format!("{} {name}", figure(value * size / scale)),
         _ => format!("{} {name}", digits(value * size / scale)),
@@ -152,11 +150,8 @@ fn in_scale_of(value: f64, model: f64, unit: &str) -> String {
 }
 
 /// As [`digits`], but whole numbers below a million stay whole: counts, bytes.
-pub fn figure(value: f64) -> String {
-    match value.fract() == 0.0 && value.abs() < 1e6 {
-        true => format!("{value:.0}"),
-        false => digits(value),
-    }
+pub(in crate::report) fn figure(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e6 { format!("{value:.0}") } else { digits(value) }
 }
 
 /// A number in four significant digits.
@@ -176,7 +171,7 @@ fn digits(value: f64) -> String {
 }
 
 /// A relative change with its sign, short enough for a table: `+10.2 %`, `-0.31 %`, `0 %`; from tenfold on, `x12.3`.
-pub fn signed_percent(fraction: f64) -> String {
+pub(in crate::report) fn signed_percent(fraction: f64) -> String {
     match fraction {
         f if f.is_infinite() => "unbounded".into(),
         f if f >= 9.0 => format!("x{}", figure(((1.0 + f) * 10.0).round() / 10.0)),
@@ -187,12 +182,12 @@ pub fn signed_percent(fraction: f64) -> String {
 }
 
 /// Relative spread between processes: `±0.8 %`.
-pub fn spread(fraction: f64) -> String {
+pub(in crate::report) fn spread(fraction: f64) -> String {
     format!("±{}", percent(fraction))
 }
 
 /// A speedup: `1.02x`.
-pub fn times(ratio: f64) -> String {
+pub(in crate::report) fn times(ratio: f64) -> String {
     match ratio {
         r if !(0.01..100.0).contains(&r) => format!("{}x", figure(r)),
         r => format!("{r:.2}x"),
@@ -200,7 +195,7 @@ pub fn times(ratio: f64) -> String {
 }
 
 /// `p = 0.013`, `p < 0.001`.
-pub fn p_value(p: f64) -> String {
+pub(in crate::report) fn p_value(p: f64) -> String {
     match p {
         p if p < 0.001 => "p < 0.001".into(),
         p if p < 0.1 => format!("p = {p:.3}"),
@@ -209,7 +204,7 @@ pub fn p_value(p: f64) -> String {
 }
 
 /// What a decided change is called: slower, larger, worse, ... Empty where the verdict does not speak.
-pub fn word(row: &Row) -> &'static str {
+pub(in crate::report) fn word(row: &Row) -> &'static str {
     let worse = match row.verdict {
         Verdict::Regressed => true,
         Verdict::Improved => false,
@@ -225,7 +220,7 @@ pub fn word(row: &Row) -> &'static str {
 }
 
 /// In ascending order, each once.
-pub fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
+pub(in crate::report) fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.dedup();

@@ -29,16 +29,13 @@ impl Style {
     }
 
     fn text(self, text: &str) -> String {
-        match self.unicode {
-            true => visible(text).into_owned(),
-            false => ascii(text),
-        }
+        if self.unicode { visible(text).into_owned() } else { ascii(text) }
     }
 }
 
 /// What a colour stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Emphasis {
+pub(in crate::report) enum Emphasis {
     Bad,
     Good,
     Doubt,
@@ -58,12 +55,12 @@ impl Emphasis {
 }
 
 /// Rows of cells; the first column is a name and takes the room that the others leave.
-pub struct Grid {
+pub(in crate::report) struct Grid {
     pub header: Vec<&'static str>,
     pub rows: Vec<GridRow>,
 }
 
-pub struct GridRow {
+pub(in crate::report) struct GridRow {
     pub cells: Vec<String>,
     /// Labelled lines below the row, over the whole width: `why`, `next`.
     pub notes: Vec<(&'static str, String)>,
@@ -76,7 +73,7 @@ const NAME_LINES: usize = 3;
 /// Least columns for a name.
 const NAME_WIDTH: usize = 16;
 
-pub struct TerminalLayout<'a, W: io::Write + ?Sized> {
+pub(in crate::report) struct TerminalLayout<'a, W: io::Write + ?Sized> {
     out: &'a mut W,
     style: Style,
 }
@@ -110,9 +107,10 @@ impl<'a, W: io::Write + ?Sized> TerminalLayout<'a, W> {
     pub fn heading(&mut self, text: &str, emphasis: Emphasis) -> io::Result<()> {
         self.blank()?;
         for line in fold(&self.style.text(text), self.style.columns()) {
-            match self.style.color {
-                true => writeln!(self.out, "\x1b[{}m{line}\x1b[0m", emphasis.code())?,
-                false => writeln!(self.out, "{line}")?,
+            if self.style.color {
+                writeln!(self.out, "\x1b[{}m{line}\x1b[0m", emphasis.code())?;
+            } else {
+                writeln!(self.out, "{line}")?;
             }
         }
         Ok(())

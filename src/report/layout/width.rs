@@ -4,13 +4,13 @@ use unicode_width::UnicodeWidthChar;
 
 /// Columns that a terminal gives to the text, counted character by character, so that the parts of a text
 /// add up to the whole.
-pub fn width(text: &str) -> usize {
+pub(in crate::report) fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
 /// The text in at most `limit` columns: where it is longer, its middle gives way to `ellipsis`, because names
 /// that share a long beginning differ in their tail.
-pub fn cut_middle(text: &str, limit: usize, ellipsis: &str) -> String {
+pub(in crate::report) fn cut_middle(text: &str, limit: usize, ellipsis: &str) -> String {
     if width(text) <= limit {
         return text.to_owned();
     }
@@ -43,7 +43,7 @@ pub fn wrap(text: &str, limit: usize) -> Vec<String> {
 }
 
 /// As [`wrap`], and a word longer than a line is broken where a name may be, or where it must be.
-pub fn fold(text: &str, limit: usize) -> Vec<String> {
+pub(in crate::report) fn fold(text: &str, limit: usize) -> Vec<String> {
     lines_of(text, limit, true)
 }
 
@@ -104,8 +104,8 @@ fn code_end(text: &str, mut end: usize) -> Option<usize> {
         return None;
     }
     while is_open(end) {
-        let next = text.get(end + 1..)?;
-        end += 1 + next.find(' ').unwrap_or(next.len());
+        let rest = text.get(end + 1..)?;
+        end += 1 + rest.find(' ').unwrap_or(rest.len());
     }
     Some(end)
 }
@@ -116,7 +116,7 @@ fn percent_end(text: &str) -> usize {
 }
 
 /// Lines of at most `limit` columns for a name: it fills them, broken after its separators or where it must be.
-pub fn fold_name(text: &str, limit: usize) -> Vec<String> {
+pub(in crate::report) fn fold_name(text: &str, limit: usize) -> Vec<String> {
     let limit = limit.max(2);
     let mut lines = Vec::new();
     let mut rest = text.trim();
@@ -138,7 +138,7 @@ pub fn fold_name(text: &str, limit: usize) -> Vec<String> {
 
 /// A shell command over several lines, each but the last ending in a backslash, broken only at spaces outside
 /// quotes: it can be pasted as it stands. A single argument longer than the line is left whole.
-pub fn fold_command(command: &str, limit: usize) -> Vec<String> {
+pub(in crate::report) fn fold_command(command: &str, limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in shell_words(command) {
         let extra = if lines.len() > 1 { 2 } else { 0 };

@@ -43,7 +43,7 @@ const COLUMNS: [&str; 28] = [
 ];
 
 /// Writes the header and the lines, in the record's order.
-pub fn render(view: &RunView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+pub(in crate::report) fn render(view: &RunView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
     let mut writer = writer(out);
     writer.write_record(COLUMNS)?;
     // One a metric, in the order of the cases and their metrics.

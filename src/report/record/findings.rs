@@ -12,7 +12,7 @@ use crate::report::layout::number;
 
 /// A fact that weakens a figure, and the way out.
 #[derive(Debug, PartialEq)]
-pub struct RunFinding {
+pub(in crate::report) struct RunFinding {
     pub fact: String,
     pub next: String,
 }
@@ -25,7 +25,7 @@ const WORTH_A_WORD: f64 = 1.0;
 
 /// Thresholds that noise hides for good; noisy metrics, noisiest first; single processes, whose spread nobody knows;
 /// lone outliers; slow starts; leftovers.
-pub fn of(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec<RunFinding> {
+pub(in crate::report) fn of(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec<RunFinding> {
     // A rate that the gate derived varies as its time does.
     let lines = || lines.iter().filter(|line| !line.is_derived);
     let mut noisy: Vec<Noise> = lines().filter_map(Noise::of).collect();

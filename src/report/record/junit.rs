@@ -12,7 +12,7 @@ use crate::model::{CaseRecord, Outcome, ReportedError};
 use crate::report::layout::escape::visible;
 use crate::report::layout::junit::{error, failure, skipped, write};
 
-pub fn render(view: &RunView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+pub(in crate::report) fn render(view: &RunView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
     let mut suites: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
     for (case, name) in &view.cases {
         suites.entry(case.id.benchmark.suite()).or_default().push(test_case(case, name));

@@ -17,7 +17,11 @@ const ROWS: usize = 100;
 const PROBLEMS: usize = 20;
 
 /// Writes the report. `all`: nothing is cut.
-pub fn render(view: &RunView, all: bool, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+pub(in crate::report) fn render(
+    view: &RunView,
+    all: bool,
+    out: &mut (impl io::Write + ?Sized),
+) -> io::Result<()> {
     out.write_all(text(view, all).as_bytes())
 }
 

@@ -4,7 +4,7 @@ use crate::model::{CaseRecord, Metric};
 use crate::report::layout::number;
 
 /// One metric as text.
-pub struct MetricView<'a> {
+pub(in crate::report) struct MetricView<'a> {
     pub case: &'a CaseRecord,
     pub metric: &'a Metric,
     pub name: String,
@@ -24,7 +24,7 @@ pub struct MetricView<'a> {
 
 /// Where one metric of one case stands among the answers to its problem.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rank {
+pub(in crate::report) struct Rank {
     /// From 1; equal values share it.
     pub rank: usize,
     /// How many times worse than the best: value / best where lower is better, else best / value. Absent where one
@@ -98,7 +98,7 @@ fn is_derived(case: &CaseRecord, metric: &Metric) -> bool {
 }
 
 /// The centre of each complete process, in the metric's unit: its median, or what it stated.
-pub fn centers(metric: &Metric) -> Vec<f64> {
+pub(in crate::report) fn centers(metric: &Metric) -> Vec<f64> {
     let complete = metric.processes.iter().filter(|process| !process.partial);
     complete
         .filter_map(|process| match &process.stated {
@@ -108,7 +108,7 @@ pub fn centers(metric: &Metric) -> Vec<f64> {
         .collect()
 }
 
-pub fn median(values: &mut [f64]) -> Option<f64> {
+pub(in crate::report) fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     match values.len() {
         0 => None,

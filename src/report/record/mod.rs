@@ -20,8 +20,8 @@ mod render;
 mod resources;
 mod terminal;
 #[cfg(test)]
-pub mod test_support;
+pub(super) mod test_support;
 mod view;
 
 pub use self::render::record;
-pub use self::view::{RunStatus, RunView};
+pub(super) use self::view::{RunStatus, RunView};

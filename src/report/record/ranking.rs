@@ -20,7 +20,7 @@ use crate::model::{Better, CaseId, Params, Thermal, Timing, direction_of_unit};
 const ALPHA: f64 = 0.05;
 
 /// One problem with at least two answers.
-pub struct Problem {
+pub(in crate::report) struct Problem {
     /// `softmax[n=1024] time, lower is better`.
     pub title: String,
     /// The best first, equal ones in the record's order.
@@ -30,7 +30,7 @@ pub struct Problem {
 }
 
 /// One answer to a problem.
-pub struct RankedAnswer {
+pub(in crate::report) struct RankedAnswer {
     /// Index of its line, which has its place.
     pub line: usize,
     /// What tells it from the others: benchmark and variant.
@@ -59,7 +59,7 @@ struct Answer<'a> {
 }
 
 /// Gives every line of a contest its place. The problems are in the record's order.
-pub fn rank(lines: &mut [MetricView]) -> Vec<Problem> {
+pub(in crate::report) fn rank(lines: &mut [MetricView]) -> Vec<Problem> {
     let mut contests: Vec<(Key, Vec<Answer>)> = Vec::new();
     let mut known: HashMap<Key, usize> = HashMap::new();
     let mut scratch = Vec::new();

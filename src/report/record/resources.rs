@@ -5,7 +5,7 @@ use crate::report::layout::number;
 
 /// The most that one process of a case took, as text, and where the record holds nothing of it, that.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Resources {
+pub(in crate::report) struct Resources {
     pub name: String,
     /// Largest resident set of the process or of one of its descendants, else what the program stated.
     pub resident: String,
@@ -18,7 +18,7 @@ pub struct Resources {
 const NOTHING: &str = "not measured";
 
 /// One entry a case of which anything is known, in the record's order; and how many were started of which nothing is.
-pub fn of(cases: &[(&CaseRecord, String)]) -> (Vec<Resources>, usize) {
+pub(in crate::report) fn of(cases: &[(&CaseRecord, String)]) -> (Vec<Resources>, usize) {
     let started = cases.iter().filter(|(case, _)| !case.processes.is_empty());
     let all = started.map(|(case, name)| Resources {
         name: name.clone(),

@@ -10,7 +10,7 @@ use crate::report::layout::grouped::{MOST_NAMED, named};
 use crate::report::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLayout};
 
 /// Writes the report. `all`: with what each case took of the machine and the command that was run.
-pub fn render(
+pub(in crate::report) fn render(
     view: &RunView,
     style: Style,
     all: bool,

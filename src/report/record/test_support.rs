@@ -131,7 +131,7 @@ fn troubled(benchmark: &str, outcome: Outcome) -> CaseRecord {
 }
 
 /// Five good processes everywhere.
-pub fn quiet() -> RunRecord {
+pub(in crate::report) fn quiet() -> RunRecord {
     record_of(vec![
         measured("kernels/gemm", 1024, &[0.01231, 0.01229, 0.01235, 0.01230, 0.01233]),
         measured("kernels/reduce", 4096, &[3.2e-4, 3.21e-4, 3.19e-4, 3.2e-4, 3.2e-4]),
@@ -179,16 +179,16 @@ pub fn record() -> RunRecord {
 }
 
 /// A case of the group `softmax`, of one size for all; `centers` are the processes' medians in seconds.
-pub fn answer(benchmark: &str, centers: &[f64]) -> CaseRecord {
+pub(in crate::report) fn answer(benchmark: &str, centers: &[f64]) -> CaseRecord {
     CaseRecord { group: Some("softmax".into()), ..measured(benchmark, 1024, centers) }
 }
 
-pub fn contest(cases: Vec<CaseRecord>) -> RunRecord {
+pub(in crate::report) fn contest(cases: Vec<CaseRecord>) -> RunRecord {
     record_of(cases)
 }
 
 /// Two problems: one with a clear best, one whose best two are in each other's noise, and answers that have no place.
-pub fn contested() -> RunRecord {
+pub(in crate::report) fn contested() -> RunRecord {
     let large = |benchmark: &str, centers: &[f64]| CaseRecord {
         id: case(benchmark, &[("n", 65536)]),
         ..answer(benchmark, centers)
@@ -215,7 +215,7 @@ pub fn contested() -> RunRecord {
 }
 
 /// Programs that start for longer than they measure, leave children behind, or vary beyond all hope.
-pub fn wasteful() -> RunRecord {
+pub(in crate::report) fn wasteful() -> RunRecord {
     let mut imports = measured("torch/gemm", 64, &[1.0e-3, 1.002e-3, 1.001e-3, 0.999e-3, 1.0e-3]);
     let stage = |stage, seconds| StageReport { stage, status: StageStatus::Completed, seconds, limit: 60.0 };
     for process in &mut imports.processes {
@@ -228,7 +228,7 @@ pub fn wasteful() -> RunRecord {
 }
 
 /// A run that was killed in the middle.
-pub fn killed() -> RunRecord {
+pub(in crate::report) fn killed() -> RunRecord {
     let not_run = Outcome::NotRun {
         code: None,
         cause: "the run ended before its turn".into(),
@@ -242,7 +242,7 @@ pub fn killed() -> RunRecord {
 }
 
 /// Names and messages that try to break out of every format.
-pub fn hostile() -> RunRecord {
+pub(in crate::report) fn hostile() -> RunRecord {
     let text = "a|b `c` @octo #12 <img src=x> ](http://evil) \u{1b}[31mred\u{202e}\n=cmd() ]]> é";
     let mut record = quiet();
     record.cases[0].id.device = text.into();

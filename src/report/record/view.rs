@@ -14,7 +14,7 @@ use crate::report::layout::grouped::{named, together};
 use crate::report::layout::names::CaseNames;
 
 /// The record, sorted for reading.
-pub struct RunView<'a> {
+pub(in crate::report) struct RunView<'a> {
     pub record: &'a RunRecord,
     /// Each case with its name, in the record's order.
     pub cases: Vec<(&'a CaseRecord, String)>,
@@ -32,7 +32,7 @@ pub struct RunView<'a> {
 }
 
 /// Cases that came to the same end for the same cause.
-pub struct UnmeasuredCases<'a> {
+pub(in crate::report) struct UnmeasuredCases<'a> {
     pub outcome: &'a Outcome,
     /// At least one, in the order of [`RunView::troubled`].
     pub names: Vec<&'a str>,
@@ -42,7 +42,7 @@ pub struct UnmeasuredCases<'a> {
 
 /// What the run came to, in the order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunStatus {
+pub(in crate::report) enum RunStatus {
     /// A case failed, timed out or is invalid; or nothing was measured.
     Failed,
     /// Stopped before the end.

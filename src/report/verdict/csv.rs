@@ -53,7 +53,7 @@ const COLUMNS: [&str; 40] = [
 ];
 
 /// Writes the header and one line a row, in the document's order.
-pub fn render(view: &VerdictView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+pub(in crate::report) fn render(view: &VerdictView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
     let mut writer = writer(out);
     writer.write_record(COLUMNS)?;
     rows(view, None, &mut writer)?;
@@ -61,7 +61,7 @@ pub fn render(view: &VerdictView, out: &mut (impl io::Write + ?Sized)) -> io::Re
 }
 
 /// As [`render`] for several machines: their label is the first column.
-pub fn render_labelled<'d>(
+pub(in crate::report) fn render_labelled<'d>(
     views: impl IntoIterator<Item = (&'d str, &'d VerdictView<'d>)>,
     out: &mut (impl io::Write + ?Sized),
 ) -> io::Result<()> {

@@ -21,12 +21,15 @@ struct RowLine<'a> {
 }
 
 /// Writes one line a row; nothing where nothing was compared.
-pub fn render(document: &VerdictDocument, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+pub(in crate::report) fn render(
+    document: &VerdictDocument,
+    out: &mut (impl io::Write + ?Sized),
+) -> io::Result<()> {
     render_labelled(None, document, out)
 }
 
 /// [`render`] of one machine among several.
-pub fn render_labelled(
+pub(in crate::report) fn render_labelled(
     label: Option<&str>,
     document: &VerdictDocument,
     out: &mut (impl io::Write + ?Sized),

@@ -13,12 +13,12 @@ use crate::compare::Verdict;
 use crate::report::layout::escape::visible;
 use crate::report::layout::junit::{error, failure, skipped, write};
 
-pub fn render(view: &VerdictView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+pub(in crate::report) fn render(view: &VerdictView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
     write(suites(view), out)
 }
 
 /// Test cases by suite, at least one.
-pub fn suites<'d>(view: &'d VerdictView) -> BTreeMap<&'d str, Vec<TestCase>> {
+pub(in crate::report) fn suites<'d>(view: &'d VerdictView) -> BTreeMap<&'d str, Vec<TestCase>> {
     let mut suites: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
     let lines = view.groups.iter().flat_map(|group| &group.lines).chain(&view.unchanged);
     for line in lines {

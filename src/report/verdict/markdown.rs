@@ -18,17 +18,18 @@ use crate::report::layout::number;
 const ROWS: usize = 60;
 
 /// Rows that one note names before the rest is counted.
-pub const MOST_NAMED: usize = 10;
+pub(in crate::report) const MOST_NAMED: usize = 10;
 
 /// Bytes that the page stays below unless everything is asked for: GitHub takes comments of 65,536 characters.
-pub const PAGE: usize = 65_000;
+pub(in crate::report) const PAGE: usize = 65_000;
 
 /// Writes the report. `all`: no table is cut.
-pub fn render(view: &VerdictView, all: bool, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
-    let page = match all {
-        true => text(view, usize::MAX),
-        false => fitting(view),
-    };
+pub(in crate::report) fn render(
+    view: &VerdictView,
+    all: bool,
+    out: &mut (impl io::Write + ?Sized),
+) -> io::Result<()> {
+    let page = if all { text(view, usize::MAX) } else { fitting(view) };
     out.write_all(page.as_bytes())
 }
 
@@ -38,7 +39,7 @@ fn fitting(view: &VerdictView) -> String {
 }
 
 /// The first of several ever shorter pages that is short enough: `page` with at most so many rows a table.
-pub fn fitted(page: impl Fn(usize) -> String) -> String {
+pub(in crate::report) fn fitted(page: impl Fn(usize) -> String) -> String {
     let mut limit = ROWS;
     loop {
         let page = page(limit);
@@ -50,7 +51,7 @@ pub fn fitted(page: impl Fn(usize) -> String) -> String {
 }
 
 /// The page with at most `limit` rows a table.
-pub fn text(view: &VerdictView, limit: usize) -> String {
+pub(in crate::report) fn text(view: &VerdictView, limit: usize) -> String {
     let document = view.document;
     let mut page =
         format!("## {} {}\n\n", conclusion_sign(document.conclusion), conclusion_word(document.conclusion));
@@ -146,7 +147,7 @@ fn table(lines: &[RowView], limit: usize) -> String {
 }
 
 /// How names and prose come into Markdown: whole, or cut where room is short.
-pub struct NoteStyle<'f> {
+pub(in crate::report) struct NoteStyle<'f> {
     pub name: &'f dyn Fn(&str) -> String,
     pub prose: &'f dyn Fn(&str) -> String,
     /// Rows that a note names which several share, before the rest is counted.
@@ -155,7 +156,7 @@ pub struct NoteStyle<'f> {
 
 /// Why and what next, said once where it is the same: paragraphs and items of a list, in order.
 #[derive(Default)]
-pub struct Notes {
+pub(in crate::report) struct Notes {
     pub items: Vec<String>,
     /// What holds for all; empty where nothing does.
     pub together: String,
@@ -191,9 +192,10 @@ impl Notes {
                 }
             })
         };
-        let next_of_all = match same_next && !first.row.next.is_empty() {
-            true => format!("{}\n", next(&first.row.next, pen)),
-            false => String::new(),
+        let next_of_all = if same_next && !first.row.next.is_empty() {
+            format!("{}\n", next(&first.row.next, pen))
+        } else {
+            String::new()
         };
         Self { items: together(said).into_iter().filter_map(item).collect(), together: next_of_all }
     }
@@ -228,7 +230,7 @@ fn end(text: &str, pen: &NoteStyle) -> String {
 }
 
 /// Fields in which the machines differ, as a table.
-pub fn differences(differences: &[&Difference]) -> String {
+pub(in crate::report) fn differences(differences: &[&Difference]) -> String {
     let mut out = String::from("| field | base | head |\n|:--|:--|:--|\n");
     for difference in differences {
         let shown = |value: &str| if value.is_empty() { "(none)".to_owned() } else { code(value) };
@@ -239,7 +241,7 @@ pub fn differences(differences: &[&Difference]) -> String {
 }
 
 /// The suites as a table, and the speed of all in a sentence.
-pub fn suites(view: &VerdictView) -> String {
+pub(in crate::report) fn suites(view: &VerdictView) -> String {
     let mut out = String::from(
         "| suite | status | rows | regressed | improved | unchanged | inconclusive | failed | new | speedup | worst | best |\n\
          |:--|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",

@@ -1,12 +1,12 @@
 //! What a comparison in rounds says of itself: how it was measured, on what its verdicts rest, what was checked.
 
-use crate::compare::{Conclusion, RoundsMethod, Row, SerialCorrelation, Verdict, VerdictDocument};
+use crate::compare::{Conclusion, RoundsMethod, Row, Sequence, SerialCorrelation, Verdict, VerdictDocument};
 use crate::model::Interleaving;
 use crate::model::text::{count, percent};
 use crate::report::layout::number::{distinct, signed_percent};
 
 /// How both sides were measured, for a reader who has never heard of rounds.
-pub fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+pub(in crate::report) fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let used = distinct(sequences(document).map(|sequence| f64::from(sequence.rounds)));
     let used = match used.as_slice() {
         [] => "no round".to_owned(),
@@ -24,12 +24,24 @@ pub fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     )
 }
 
+/// Rows that the screen left open. The rule counts one where it leaves none, because a share of nothing is no share.
+fn candidates(document: &VerdictDocument, rounds: &RoundsMethod) -> usize {
+    let went_on = |row: &Row| {
+        let later = |sequence: &Sequence| {
+            sequence.rounds != rounds.screen_rounds || row.verdict != Verdict::Unchanged
+        };
+        row.sequence.as_ref().is_some_and(later)
+    };
+    let none = rounds.candidates == 1 && !document.rows.iter().any(went_on);
+    if none { 0 } else { rounds.candidates as usize }
+}
+
 /// How sure the verdicts are, in one sentence.
-pub fn sureness(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
-    let candidates = rounds.candidates as usize;
-    let share = match candidates {
-        1 => "for 1 suspect".to_owned(),
-        _ => format!("{} share it", count(candidates, "suspect")),
+pub(in crate::report) fn sureness(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+    let share = match candidates(document, rounds) {
+        0 => "no row went on after the screen".to_owned(),
+        1 => "for 1 candidate".to_owned(),
+        several => format!("{} share it", count(several, "candidate")),
     };
     format!(
         "the chance of any false red in the whole suite is {} at most ({share}), of any false \"improved\" {}",
@@ -39,7 +51,7 @@ pub fn sureness(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
 }
 
 /// What to do about a comparison that passed; the rows of any other say it themselves.
-pub fn next(document: &VerdictDocument) -> Option<String> {
+pub(in crate::report) fn next(document: &VerdictDocument) -> Option<String> {
     let unchanged =
         document.rows.iter().filter(|row| row.verdict == Verdict::Unchanged && row.margin.is_none());
     let targets = distinct(unchanged.filter(|row| row.sequence.is_some()).map(|row| row.threshold));
@@ -51,32 +63,35 @@ pub fn next(document: &VerdictDocument) -> Option<String> {
 }
 
 /// What the verdicts rest on, and how to read the figures.
-pub fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+pub(in crate::report) fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let by_share = || document.rows.iter().filter(|row| row.margin.is_none());
     let targets = span(by_share().map(|row| row.threshold));
     let least = span(by_share().filter_map(|row| Some(row.sequence.as_ref()?.min_effect)));
-    let candidates = rounds.candidates as usize;
+    let went_on = match candidates(document, rounds) {
+        0 => "No row".to_owned(),
+        candidates => count(candidates, "candidate"),
+    };
     let sure = span(document.rows.iter().filter_map(|row| Some(row.change.as_ref()?.confidence)));
     format!(
         "Rule {}: every row was screened in {}; where the whole range of its change lay within {targets} either way, it \
-         was called unchanged. {} went on over fresh rounds, each until the evidence for more than {least} worse, or \
+         was called unchanged. {went_on} went on over fresh rounds, each until the evidence for more than {least} worse, or \
          better, was stronger than chance gives it with the probability said above, until its range lay within \
          {targets} after all, or until the rounds were over. Base and head are geometric means over the processes' \
          medians; ± below the rounds says how much the change differs from round to round. Of a change, plus is worse \
          and minus is better; the range holds it with {sure}, taken row by row.",
         document.method.rule,
         count(rounds.screen_rounds as usize, "round"),
-        count(candidates, "suspect"),
     )
 }
 
 /// What must hold for rounds to be believed, and what was found: a line each.
-pub fn checks(rounds: &RoundsMethod) -> Vec<String> {
+pub(in crate::report) fn checks(rounds: &RoundsMethod) -> Vec<String> {
     let sticks = match (rounds.serial_correlation, rounds.serial_correlation_error) {
         (Some(correlation), Some(error)) => {
-            let clear = match (SerialCorrelation { correlation, error }).is_clear() {
-                true => "clearly above 0.15: something sticks to a side from process to process, and no red is believed",
-                false => "not clearly above 0.15, so no red is doubted for it",
+            let clear = if (SerialCorrelation { correlation, error }).is_clear() {
+                "clearly above 0.15: processes of one side are not independent of each other, and no red is believed"
+            } else {
+                "not clearly above 0.15, so no red is doubted for it"
             };
             format!(
                 "how one round's difference goes with the next one's: correlation {correlation:.2}, standard error \
@@ -110,7 +125,7 @@ pub fn checks(rounds: &RoundsMethod) -> Vec<String> {
 }
 
 /// What "unchanged" promises of these rows: `within 2 %`; empty where no rounds decided.
-pub fn certified<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
+pub(in crate::report) fn certified<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
     let by_share = rows.filter(|row| row.sequence.is_some() && row.margin.is_none());
     let within = distinct(by_share.map(|row| row.threshold));
     match within.as_slice() {
@@ -133,7 +148,7 @@ fn sequences(document: &VerdictDocument) -> impl Iterator<Item = &crate::compare
 }
 
 /// The row of which a reader would want to know more first: the first that is not unchanged, else the first.
-pub fn worth_explaining(document: &VerdictDocument) -> Option<&Row> {
+pub(in crate::report) fn worth_explaining(document: &VerdictDocument) -> Option<&Row> {
     let decided = || document.rows.iter().filter(|row| row.sequence.is_some());
     decided().find(|row| row.verdict != Verdict::Unchanged).or_else(|| decided().next())
 }

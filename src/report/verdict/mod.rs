@@ -12,14 +12,14 @@
 mod csv;
 mod jsonl;
 mod junit;
-pub mod markdown;
+pub(super) mod markdown;
 mod merged;
-pub mod method;
+pub(super) mod method;
 mod single;
-pub mod status;
+pub(super) mod status;
 mod summary;
 mod terminal;
-pub mod view;
+pub(super) mod view;
 
 pub use self::merged::merged;
 pub use self::single::verdict;

@@ -6,7 +6,7 @@ use crate::compare::{Conclusion, Verdict};
 use crate::report::layout::terminal::Emphasis;
 
 /// The conclusion's word as a headline: `PASS`.
-pub fn conclusion_word(conclusion: Conclusion) -> &'static str {
+pub(in crate::report) fn conclusion_word(conclusion: Conclusion) -> &'static str {
     match conclusion {
         Conclusion::Pass => "PASS",
         Conclusion::Regressed => "REGRESSED",
@@ -16,7 +16,7 @@ pub fn conclusion_word(conclusion: Conclusion) -> &'static str {
     }
 }
 
-pub fn conclusion_mark(conclusion: Conclusion) -> char {
+pub(in crate::report) fn conclusion_mark(conclusion: Conclusion) -> char {
     match conclusion {
         Conclusion::Pass => '✓',
         Conclusion::Regressed | Conclusion::Failed => '✗',
@@ -24,7 +24,7 @@ pub fn conclusion_mark(conclusion: Conclusion) -> char {
     }
 }
 
-pub fn conclusion_sign(conclusion: Conclusion) -> &'static str {
+pub(in crate::report) fn conclusion_sign(conclusion: Conclusion) -> &'static str {
     match conclusion {
         Conclusion::Pass => "✅",
         Conclusion::Regressed | Conclusion::Failed => "❌",
@@ -32,7 +32,7 @@ pub fn conclusion_sign(conclusion: Conclusion) -> &'static str {
     }
 }
 
-pub fn emphasis_of(conclusion: Conclusion) -> Emphasis {
+pub(in crate::report) fn emphasis_of(conclusion: Conclusion) -> Emphasis {
     match conclusion {
         Conclusion::Pass => Emphasis::Good,
         Conclusion::Regressed | Conclusion::Failed => Emphasis::Bad,
@@ -40,7 +40,7 @@ pub fn emphasis_of(conclusion: Conclusion) -> Emphasis {
     }
 }
 
-pub fn emphasis_of_verdict(verdict: Verdict) -> Emphasis {
+pub(in crate::report) fn emphasis_of_verdict(verdict: Verdict) -> Emphasis {
     match verdict {
         Verdict::Regressed | Verdict::Invalid | Verdict::Missing => Emphasis::Bad,
         Verdict::Inconclusive => Emphasis::Doubt,
@@ -50,7 +50,7 @@ pub fn emphasis_of_verdict(verdict: Verdict) -> Emphasis {
 }
 
 /// `2 regressed, 1 missing, 38 unchanged`.
-pub fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String {
+pub(in crate::report) fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String {
     let present = counts.iter().filter(|(_, count)| **count > 0);
     present.map(|(verdict, count)| format!("{count} {}", verdict.word())).collect::<Vec<_>>().join(", ")
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use super::status::counts_text;
 use crate::compare::{Conclusion, Row, Verdict};
+use crate::model::{Better, direction_of_unit, is_time};
 use crate::report::layout::names::CaseNames;
 
 /// Counts of one suite. A suite with a failure never counts as passed.
 #[derive(Debug, PartialEq)]
-pub struct SuiteSummary {
+pub(in crate::report) struct SuiteSummary {
     pub name: String,
     pub counts: BTreeMap<Verdict, u32>,
     pub speedup: Option<Speedup>,
@@ -16,7 +17,7 @@ pub struct SuiteSummary {
 
 /// How many times as fast head is as base, over the rows that have a change. Below 1: slower.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Speedup {
+pub(in crate::report) struct Speedup {
     pub rows: u32,
     pub geometric_mean: f64,
     pub worst: f64,
@@ -71,7 +72,10 @@ impl SuiteSummary {
 
 impl Speedup {
     pub fn over<'r>(rows: impl Iterator<Item = &'r Row>, names: &CaseNames) -> Option<Self> {
+        // Of sizes and counts, which are better lower as times are, nobody asks how fast they are.
+        let is_speed = |row: &&Row| is_time(&row.unit) || direction_of_unit(&row.unit) != Some(Better::Lower);
         let speedups: Vec<(f64, &Row)> = rows
+            .filter(is_speed)
             .filter_map(|row| Some((1.0 / (1.0 + row.change.as_ref()?.slowdown), row)))
             .filter(|(speedup, _)| speedup.is_finite() && *speedup > 0.0)
             .collect();

@@ -16,7 +16,7 @@ use crate::report::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLa
 const ROWS: usize = 50;
 
 /// Writes the report. `all`: every row is shown, also the unchanged ones.
-pub fn render(
+pub(in crate::report) fn render(
     view: &VerdictView,
     style: Style,
     all: bool,
@@ -126,12 +126,11 @@ fn lines<W: io::Write + ?Sized>(
     header.extend(in_rounds.then_some("rounds"));
     page.grid(&Grid { header, rows: rows.collect() })?;
     for ((label, text), of) in &shared {
-        let whose = match of.len() == lines.len() {
-            true => "for each".to_owned(),
-            false => {
-                let names: Vec<String> = of.iter().map(|line| line.title()).collect();
-                format!("for {}: {}", of.len(), named(&names, most_named))
-            }
+        let whose = if of.len() == lines.len() {
+            "for each".to_owned()
+        } else {
+            let names: Vec<String> = of.iter().map(|line| line.title()).collect();
+            format!("for {}: {}", of.len(), named(&names, most_named))
         };
         page.note(label, &format!("({whose}) {text}"))?;
     }

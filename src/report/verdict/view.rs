@@ -13,7 +13,7 @@ use crate::report::layout::names::CaseNames;
 use crate::report::layout::number::{self, distinct};
 
 /// The document, sorted for reading.
-pub struct VerdictView<'a> {
+pub(in crate::report) struct VerdictView<'a> {
     pub document: &'a VerdictDocument,
     /// What changed or could not be decided: one group a verdict, in the order of [`Verdict::ALL`], none empty.
     pub groups: Vec<VerdictGroup<'a>>,
@@ -24,13 +24,13 @@ pub struct VerdictView<'a> {
     pub speedup: Option<Speedup>,
 }
 
-pub struct VerdictGroup<'a> {
+pub(in crate::report) struct VerdictGroup<'a> {
     pub verdict: Verdict,
     pub lines: Vec<RowView<'a>>,
 }
 
 /// One row as text.
-pub struct RowView<'a> {
+pub(in crate::report) struct RowView<'a> {
     pub row: &'a Row,
     /// The case, unambiguous within the document.
     pub name: String,
@@ -50,7 +50,7 @@ pub struct RowView<'a> {
 
 /// One side of a row as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SideView {
+pub(in crate::report) struct SideView {
     /// The centre with its unit, the outcome's word where there is none, `absent` where the side lacks the row.
     pub value: String,
     /// `±0.8 %`, the spread between processes.
@@ -102,9 +102,10 @@ impl<'a> VerdictView<'a> {
             text += &format!(" ({})", notes.join(", "));
         }
         let cases = count(side.cases as usize, "case");
-        let measured = match side.measured == side.cases {
-            true => format!("{cases} measured"),
-            false => format!("{} of {cases} measured", side.measured),
+        let measured = if side.measured == side.cases {
+            format!("{cases} measured")
+        } else {
+            format!("{} of {cases} measured", side.measured)
         };
         let machine = if side.machine.is_empty() { "" } else { " on " };
         format!("{text}: {measured}{machine}{}", side.machine)
@@ -200,7 +201,10 @@ impl<'a> RowView<'a> {
         let (mut rounds, mut noise) = (String::new(), String::new());
         if let Some(sequence) = &row.sequence {
             rounds = sequence.rounds.to_string();
-            noise = number::spread(sequence.noise);
+            // One round shows no deviation.
+            if sequence.rounds > 1 {
+                noise = number::spread(sequence.noise);
+            }
             // Both sides drift together, so that the spread of one says nothing of the change.
             base.spread.clear();
             head.spread.clear();

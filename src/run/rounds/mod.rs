@@ -29,7 +29,7 @@ use super::arm::{ArmRecorder, Finished};
 use super::event::Observer;
 use super::executor::Executor;
 use super::launcher::{Launcher, deadline};
-use crate::model::{Fault, Result, RunRecord, Side};
+use crate::model::{DEFECT, Fault, Result, RunRecord, Side};
 use crate::store::ComparisonFolder;
 use crate::suite::plan::RoundsPlan;
 use driver::RoundDriver;
@@ -69,7 +69,7 @@ impl RoundsSession<'_> {
             self;
         if headers.len() != plan.arms.len() {
             let what = format!("{} headers for {} arms", headers.len(), plan.arms.len());
-            return Err(Fault::at("the comparison", what, "report this as a defect of gbench-ci"));
+            return Err(Fault::at("the comparison", what, DEFECT));
         }
         let launcher = Launcher { executor, observer, binary, after_timeout, until: deadline(self.deadline) };
         let resumes = !resume.is_empty();

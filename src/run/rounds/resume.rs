@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use super::PairState;
+use crate::model::text::count;
 use crate::model::{CaseId, CaseRecord, Comparison, Fault, Origin, RecordState, Result, RunRecord};
 use crate::run::arm::ArmRecorder;
 use crate::suite::plan::{PlannedCase, PlannedPair, RoundsPlan, RunOrder};
@@ -32,7 +33,7 @@ pub(super) fn checked(
             record.warnings.pop();
             record.cut_short = None;
         }
-        record.warnings.push(format!("resumed at {resumed}, after {rounds} rounds"));
+        record.warnings.push(format!("resumed at {resumed}, after {}", count(rounds, "round")));
         if let (Some(before), Some(now)) = (&mut record.comparison, header.comparison) {
             before.budget = now.budget;
             before.policy = now.policy;

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::github::Sha;
-use crate::model::{Exit, Fault, Probe, RecordState, Result, RunId, RunRecord, SCHEMAS_READ, Shard};
+use crate::model::{DEFECT, Exit, Fault, Probe, RecordState, Result, RunId, RunRecord, SCHEMAS_READ, Shard};
 use crate::store::address::is_branch;
 
 pub const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";
@@ -74,9 +74,7 @@ impl HistoryEntry {
         if let Some((what, next)) = self.refusal() {
             return Err(Fault::at(place(), what, next).exits(Exit::Failed));
         }
-        let defect = |what: String| {
-            Fault::at(place(), what, "report this as a defect of gbench-ci").exits(Exit::Internal)
-        };
+        let defect = |what: String| Fault::at(place(), what, DEFECT).exits(Exit::Internal);
         self.check().map_err(defect)?;
         let text = serde_json::to_vec(self).map_err(|error| defect(error.to_string()))?;
         if text.len() > MOST {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Appended, File, Listed, index, layout, taken};
 use crate::github::Client;
 use crate::github::branch::{self, AppendError, BranchChange, BranchTip, TreeItem, TreeKind};
-use crate::model::{Exit, Fault, Result};
+use crate::model::{DEFECT, Exit, Fault, Result};
 
 /// A branch behind a client.
 pub(super) struct GitHubBranch<'c> {
@@ -78,7 +78,7 @@ impl GitHubBranch<'_> {
         if listed.size.is_some_and(|size| size > most as u64) {
             return Ok(Err(format!("it is larger than {} MiB", most >> 20)));
         }
-        let defect = |what: String| Fault::at(self.address(), what, "report this as a defect of gbench-ci");
+        let defect = |what: String| Fault::at(self.address(), what, DEFECT);
         Ok(Ok(branch::blob(self.client, &listed.blob.parse().map_err(defect)?)?))
     }
 

@@ -1,8 +1,8 @@
 //! The rules `seq-e` and `seq-e-2`: a screen over the whole suite, then e-processes over fresh rounds of the candidates. A record
 //! names its rule, and is judged by it for ever.
 //!
-//! [`crate::stats::seq_e`] holds the arithmetic and why it may be believed; here stand the words, and the doubts that
-//! can only make a verdict weaker. All rounds are replayed whenever the rule is asked, so that a verdict depends on
+//! [`crate::stats::seq_e`] holds the arithmetic and why it may be believed; here stand the reasons, and the validity checks,
+//! which can only make a verdict weaker. All rounds are replayed whenever the rule is asked, so that a verdict depends on
 //! the records alone, and not on when somebody looked.
 //!
 //! ```text
@@ -12,7 +12,7 @@
 //!        -target    -min_effect  min_effect   target
 //! ```
 
-mod words;
+mod reasons;
 
 use std::f64::consts::LN_10;
 
@@ -22,15 +22,15 @@ use crate::stats::seq_e::{self, Screen, SequentialLimits, SequentialResult, Seri
 
 use crate::compare::test::known_exactly;
 use crate::compare::validity::{SerialCorrelation, location_shift, repeated_numbers};
+use crate::compare::warning::counted;
 use crate::compare::{
-    Change, Evidence, RoundDifferences, RoundScale, RoundsMethod, RowDecision, Rule, RuleOutput, Sequence,
-    Verdict, throttling,
+    Advice, Change, Evidence, Reason, RoundDifferences, RoundScale, RoundsMethod, RowDecision, Rule,
+    RuleOutput, Sequence, Verdict, Warning, throttling,
 };
-use crate::model::text::{count, list};
 
-use words::{finer_figures, further_rounds, steps_in_the_way, what_next, why_better, why_open, why_red};
+use reasons::{further_rounds, steps_in_the_way, what_next, why_better, why_open, why_red};
 
-pub use words::is_known;
+pub use reasons::is_known;
 
 /// Control rows that one reason names.
 const MOST_NAMED: usize = 3;
@@ -216,10 +216,7 @@ impl Rule for SeqE {
                 weaken(&mut decision, repeated.reason, repeated.next);
             }
             if state.rounds.lost_its_scale {
-                let reason = "a later round holds a value that is not above zero, so that ratios end there";
-                let next =
-                    "let the benchmark send values above zero, or zero and below from the first round on";
-                weaken(&mut decision, reason.into(), next.into());
+                weaken(&mut decision, Reason::NoRatio {}, Advice::KeepOneSign {});
                 decision.open = false;
             }
             let is_red = decision.verdict == Verdict::Regressed;
@@ -228,19 +225,12 @@ impl Rule for SeqE {
                 && decision.verdict != Verdict::Inconclusive
             {
                 let disturbed = state.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
-                let reason = format!(
-                    "one side met a busy machine, or a throttled GPU, in {} of {}, and the others alone do not show it to be {}",
-                    disturbed,
-                    count(state.rounds.differences.len(), "round"),
-                    decision.verdict.word()
-                );
-                let next = "keep other work off the machine, and compare again".into();
-                let (reason, next) = throttling::doubt_of_rounds(
-                    state.evidence,
-                    decision.verdict,
-                    state.rounds.differences.len(),
-                )
-                .unwrap_or((reason, next));
+                let (rounds, shown) = (state.rounds.differences.len() as u32, decision.verdict);
+                let by_hardware = throttling::doubt_of_rounds(state.evidence, shown, rounds);
+                let (reason, next) = by_hardware.unwrap_or((
+                    Reason::OneSideDisturbed { disturbed: disturbed as u32, rounds, shown },
+                    Advice::KeepMachineFree {},
+                ));
                 weaken(&mut decision, reason, next);
                 // Further rounds in which nothing happens may still show it.
                 let left = state.rounds.differences.len() < limits.most_rounds;
@@ -251,16 +241,15 @@ impl Rule for SeqE {
                 }
             }
             if let (true, Some(correlated)) = (is_red, correlated) {
-                let next = "look for what one process leaves to the next of its side: caches, servers, files";
-                weaken(&mut decision, correlated.words(), next.into());
+                weaken(&mut decision, correlated.reason(), Advice::LookForSharedState {});
             }
             if is_red && !self.flagged_controls.is_empty() {
-                let reason = format!(
-                    "the base compared with itself came out changed ({}), so a red proves nothing here",
-                    list(&self.flagged_controls, MOST_NAMED)
+                let (count, named) = counted(&self.flagged_controls, MOST_NAMED);
+                weaken(
+                    &mut decision,
+                    Reason::ControlChanged { count, named },
+                    Advice::LookForOrderEffects {},
                 );
-                let next = "look for what the order of processes leaves behind, and compare again";
-                weaken(&mut decision, reason, next.into());
             }
             if decision.verdict != Verdict::Inconclusive
                 && let Some(change) = &mut decision.change
@@ -271,8 +260,8 @@ impl Rule for SeqE {
             decisions.push(decision);
         }
         let (location_shift, warning) = suite_location_shift(&by_chance().collect::<Vec<_>>());
-        let mut warnings: Vec<String> = warning.into_iter().collect();
-        warnings.extend(correlated.map(SerialCorrelation::words));
+        let mut warnings: Vec<Warning> = warning.into_iter().collect();
+        warnings.extend(correlated.map(SerialCorrelation::warning));
         RuleOutput {
             decisions,
             rounds: Some(RoundsMethod {
@@ -316,7 +305,7 @@ impl SeqE {
 }
 
 /// The median slowdown over the metric that most rows measure.
-fn suite_location_shift(rows: &[(&RowState, &SequentialResult)]) -> (Option<f64>, Option<String>) {
+fn suite_location_shift(rows: &[(&RowState, &SequentialResult)]) -> (Option<f64>, Option<Warning>) {
     let mut sizes = vec![0; rows.iter().map(|(state, _)| state.family + 1).max().unwrap_or(0)];
     rows.iter().for_each(|(state, _)| sizes[state.family] += 1);
     let Some(largest) = (0..sizes.len()).rev().max_by_key(|family| sizes[*family]) else {
@@ -329,11 +318,11 @@ fn suite_location_shift(rows: &[(&RowState, &SequentialResult)]) -> (Option<f64>
 }
 
 /// What was red or green becomes inconclusive; what was inconclusive keeps its own reason.
-fn weaken(decision: &mut RowDecision, reason: String, next: String) {
+fn weaken(decision: &mut RowDecision, reason: Reason, next: Advice) {
     if decision.verdict != Verdict::Inconclusive {
         decision.verdict = Verdict::Inconclusive;
-        decision.reason = reason;
-        decision.next = next;
+        decision.reason = Some(reason);
+        decision.next = Some(next);
         if let Some(sequence) = &mut decision.sequence {
             sequence.at_least = None;
         }
@@ -376,24 +365,23 @@ fn decide(
         Verdict::Inconclusive => further_rounds(state, result, noise, limits, candidates),
         _ => None,
     };
-    let (reason, (next, advice)) = match verdict {
-        Verdict::Regressed => (why_red(result, at_least, limits), Default::default()),
-        Verdict::Improved => (why_better(result, limits), Default::default()),
+    let (reason, next) = match verdict {
+        Verdict::Regressed => (Some(why_red(result, at_least, limits)), None),
+        Verdict::Improved => (Some(why_better(result, limits)), None),
         Verdict::Inconclusive => {
             let next = match steps_in_the_way(state, result) {
-                Some(steps) => (finer_figures(steps, state), None),
-                None => what_next(result, further, limits, spent),
+                Some(steps) => Advice::FinerFigures { launches: steps.batch(state.target) },
+                None => what_next(result, further, limits, spent.is_some()),
             };
-            (why_open(state, result, change.as_ref(), noise, limits, spent), next)
+            (Some(why_open(state, result, change.as_ref(), noise, limits, spent)), Some(next))
         }
-        _ => Default::default(),
+        _ => (None, None),
     };
     let log10 = |ln: f64| ln / LN_10;
     RowDecision {
         verdict,
         reason,
         next,
-        advice,
         change,
         sequence: Some(Sequence {
             rounds: result.rounds as u32,
