@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Advice, History, Reason, Warning, wording};
+use super::{Advice, Conclusion, History, Reason, Verdict, Warning};
 use crate::model::{
     Better, CaseId, CommonSuite, Interleaving, NoReference, NothingMeasured, Outcome, RunId, RunRecord, Side,
 };
@@ -76,19 +76,6 @@ pub struct Records {
 }
 
 impl VerdictDocument {
-    /// Every warning with its code.
-    pub(super) fn coded_warnings(&self) -> impl Iterator<Item = (&String, Warning)> {
-        let code = |at| self.warning_codes.get(at).cloned().unwrap_or(Warning::Uncoded {});
-        self.warnings.iter().enumerate().map(move |(at, text)| (text, code(at)))
-    }
-
-    /// Adds warnings, each with its code.
-    pub fn warn(&mut self, more: Vec<Warning>) {
-        let known: Vec<Warning> = self.coded_warnings().map(|(_, code)| code).collect();
-        self.warnings.extend(more.iter().map(wording::warning));
-        self.warning_codes = known.into_iter().chain(more).collect();
-    }
-
     /// The comparisons in rounds that the document is of; empty for two records. An earlier version has only the command.
     pub fn replayed(&self) -> Vec<RunId> {
         if !self.replays.is_empty() {
@@ -101,72 +88,6 @@ impl VerdictDocument {
     /// The JSON Schema of a verdict; `docs/schema/verdict-v2.json` is this.
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(VerdictDocument).into()
-    }
-}
-
-/// The comparison as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Conclusion {
-    /// Everything was compared and nothing regressed.
-    Pass,
-    Regressed,
-    /// At least one case failed, is invalid or is missing; or nothing was compared.
-    Failed,
-    /// Nothing regressed, and some or all of it could not be decided.
-    Inconclusive,
-    /// The machines differ in a field that must agree: nothing was compared.
-    Incomparable,
-}
-
-impl Conclusion {
-    /// As the document has it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Conclusion::Pass => "pass",
-            Conclusion::Regressed => "regressed",
-            Conclusion::Failed => "failed",
-            Conclusion::Inconclusive => "inconclusive",
-            Conclusion::Incomparable => "incomparable",
-        }
-    }
-}
-
-/// What is said of one case and metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    Regressed,
-    Invalid,
-    Missing,
-    Inconclusive,
-    Improved,
-    New,
-    Unchanged,
-}
-
-impl Verdict {
-    /// In the order in which reports show them.
-    pub const ALL: [Verdict; 7] = [
-        Verdict::Regressed,
-        Verdict::Invalid,
-        Verdict::Missing,
-        Verdict::Inconclusive,
-        Verdict::Improved,
-        Verdict::New,
-        Verdict::Unchanged,
-    ];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Regressed => "regressed",
-            Verdict::Invalid => "invalid",
-            Verdict::Missing => "missing",
-            Verdict::Inconclusive => "inconclusive",
-            Verdict::Improved => "improved",
-            Verdict::New => "new",
-            Verdict::Unchanged => "unchanged",
-        }
     }
 }
 
@@ -324,13 +245,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// Says why the row has its verdict and what to do about it, as values and as text.
-    pub(super) fn explain(&mut self, why: Option<Reason>, advice: Option<Advice>) {
-        self.reason = why.as_ref().map(wording::reason).unwrap_or_default();
-        self.next = advice.as_ref().map(wording::advice).unwrap_or_default();
-        (self.why, self.advice) = (why, advice);
-    }
-
     /// The end of the trace of what broke: the head's before the base's.
     pub fn trace(&self) -> Option<&str> {
         [&self.head, &self.base].into_iter().flatten().find_map(|side| side.trace.as_deref())

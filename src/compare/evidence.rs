@@ -1,9 +1,11 @@
 //! What a rule decides on: the complete samples of one metric on both sides, by process, not copied.
 
+use std::collections::BTreeMap;
+
 use crate::model::{Better, CaseId, CaseRecord, Metric, ReportedError, Stated};
 use crate::stats;
 
-use super::{RowSide, throttling};
+use super::RowSide;
 
 /// One row's question to the rule: is head worse than base by more than the threshold?
 #[derive(Clone, Debug)]
@@ -120,9 +122,18 @@ impl<'a> MeasuredSide<'a> {
             samples: samples.map(|process| process.samples.len() as u64).sum(),
             centre: centre(&self.centres),
             spread: spread(&self.centres),
-            throttled: throttling::met(self),
+            throttled: self.held_down(),
             trace: None,
         }
+    }
+
+    /// Reason to number of processes with complete samples that met it.
+    fn held_down(&self) -> BTreeMap<String, u32> {
+        let mut met = BTreeMap::new();
+        for reason in self.processes.iter().flat_map(|process| process.reasons) {
+            *met.entry(reason.clone()).or_default() += 1;
+        }
+        met
     }
 
     /// What stands for this side.

@@ -23,6 +23,8 @@
 //! summary_only      processes that gave a summary and no samples
 //! throttling        a GPU whose clocks were held down
 //! history           what stored records say of the past
+//! stored_runs       how stored runs become a history
+//! outcome           what is said of a row, and of the whole
 //! session_variance  how much sessions differ, by their history
 //! verdict           the whole: conclusion, exit code, warnings
 //! conclusion        what follows from rows: order, counts, conclusion, exit code
@@ -46,6 +48,7 @@ mod history;
 mod key;
 mod merge;
 mod merged;
+mod outcome;
 mod pairing;
 mod policy;
 mod progress;
@@ -58,6 +61,7 @@ mod rules;
 mod scale;
 mod sentence;
 mod session_variance;
+mod stored_runs;
 mod summary_only;
 mod test;
 mod throttling;
@@ -73,12 +77,13 @@ pub use calibration::*;
 pub use conclusion::{check_consistency, is_probably_worse};
 pub use document::*;
 pub use evidence::{Evidence, MeasuredSide, ProcessValues, RowLimits};
-pub use history::{History, Past, Session, one_session};
+pub use history::{History, Past, Session};
 pub use merge::{
     MissingPart, VerdictPart, check_merged_consistency, merge, merge_records, merge_with, merged_job,
     regenerate_text,
 };
 pub use merged::{Group, Merged, SCHEMA_MERGED};
+pub use outcome::{Conclusion, Verdict};
 pub use policy::{Policy, Reproduce, SideInput};
 pub use progress::{CaseProgress, case_progress};
 pub use quantized::{Unit, unresolved};
@@ -89,6 +94,7 @@ pub use rules::{
     ASSUMED_DEVIATION, ProcessSession, ProcessWelchHolm, RowDecision, Rule, RuleOutput, SeqE, is_known,
     limits_of,
 };
+pub use stored_runs::one_session;
 pub use trace::{DecisionTrace, SequentialStep, decision_traces, decision_traces_of};
 pub use validity::SerialCorrelation;
 pub use verdict::{compare, compare_by, compare_sides, compare_with};

@@ -257,3 +257,11 @@ pub enum SettingEffect {
     /// It chooses the card.
     Card,
 }
+
+/// That a GPU's clocks were held down while a row was measured, whatever its verdict rests on.
+pub struct Remark {
+    pub reasons: Vec<String>,
+    /// Processes that met it, and all.
+    pub base: (usize, usize),
+    pub head: (usize, usize),
+}

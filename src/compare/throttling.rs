@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{CaseRecord, RunRecord};
 
+use super::reason::Remark;
 use super::warning::HeldDown;
 use super::{Advice, Evidence, MeasuredSide, ProcessValues, Reason, RowDecision, Verdict, Warning};
 
@@ -70,29 +71,12 @@ pub fn remark(evidence: &Evidence) -> Option<Remark> {
     (!reasons.is_empty()).then_some(Remark { reasons, base, head })
 }
 
-/// That a GPU's clocks were held down while a row was measured, whatever its verdict rests on.
-pub struct Remark {
-    pub reasons: Vec<String>,
-    /// Processes that met it, and all.
-    pub base: (usize, usize),
-    pub head: (usize, usize),
-}
-
 fn reasons(evidence: &Evidence) -> Vec<String> {
     let processes = evidence.base.processes.iter().chain(&evidence.head.processes);
     let mut reasons: Vec<String> = processes.flat_map(|process| process.reasons).cloned().collect();
     reasons.sort_unstable();
     reasons.dedup();
     reasons
-}
-
-/// Reason to number of processes with complete samples that met it.
-pub fn met(side: &MeasuredSide) -> BTreeMap<String, u32> {
-    let mut met = BTreeMap::new();
-    for reason in side.processes.iter().flat_map(|process| process.reasons) {
-        *met.entry(reason.clone()).or_default() += 1;
-    }
-    met
 }
 
 /// Of a comparison as a whole: what held clocks down while its processes ran, and how many of them.

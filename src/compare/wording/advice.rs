@@ -1,5 +1,6 @@
 //! What to do about a row, in the imperative.
 
+use super::parts;
 use crate::compare::Advice;
 use crate::model::text::count;
 
@@ -112,7 +113,7 @@ pub fn advice(advice: &Advice) -> String {
         Advice::CheckUnitAndDevice { times } => {
             return format!(
                 "it is {} times worse: look first whether both sides use the same unit and the same device",
-                super::times(*times)
+                parts::times(*times)
             );
         }
         Advice::ReadLog { base, head } => {

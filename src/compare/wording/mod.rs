@@ -2,6 +2,7 @@
 //! so that documents without the values are shown as well.
 
 mod advice;
+mod parts;
 mod reason;
 mod warning;
 
@@ -9,25 +10,28 @@ pub use advice::advice;
 pub use reason::{reason, with_remark};
 pub use warning::warning;
 
-use crate::model::text::list;
+use super::{Advice, Reason, Row, VerdictDocument, Warning};
 
-/// Names of which only the first are kept, and how many there are: `a, b and 4 more`.
-fn named(count: u32, named: &[String]) -> String {
-    let more = (count as usize).saturating_sub(named.len());
-    let shown = list(named, named.len());
-    if more == 0 { shown } else { format!("{shown} and {more} more") }
+impl Row {
+    /// Says why the row has its verdict and what to do about it, as values and as text.
+    pub(super) fn explain(&mut self, why: Option<Reason>, next: Option<Advice>) {
+        self.reason = why.as_ref().map(reason).unwrap_or_default();
+        self.next = next.as_ref().map(advice).unwrap_or_default();
+        (self.why, self.advice) = (why, next);
+    }
 }
 
-/// A factor without digits that say nothing.
-fn times(factor: f64) -> String {
-    const MOST: f64 = 1e6;
-    if factor < MOST { format!("{factor:.0}") } else { "more than a million".into() }
-}
+impl VerdictDocument {
+    /// Every warning with its code.
+    pub(super) fn coded_warnings(&self) -> impl Iterator<Item = (&String, Warning)> {
+        let code = |at| self.warning_codes.get(at).cloned().unwrap_or(Warning::Uncoded {});
+        self.warnings.iter().enumerate().map(move |(at, text)| (text, code(at)))
+    }
 
-/// Why rounds that resemble their neighbours prove nothing; a reason of rows, and a warning of the comparison.
-pub(super) fn serial_correlation(correlation: f64, error: f64) -> String {
-    format!(
-        "successive rounds are correlated (lag-1 autocorrelation {correlation:.2} ± {error:.2}): processes of one side are not \
-         independent of each other"
-    )
+    /// Adds warnings, each with its code.
+    pub fn warn(&mut self, more: Vec<Warning>) {
+        let known: Vec<Warning> = self.coded_warnings().map(|(_, code)| code).collect();
+        self.warnings.extend(more.iter().map(warning));
+        self.warning_codes = known.into_iter().chain(more).collect();
+    }
 }

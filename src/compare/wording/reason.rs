@@ -1,6 +1,7 @@
 //! Why a row has its verdict, in one sentence.
 
-use crate::compare::throttling::Remark;
+use super::parts;
+use crate::compare::reason::Remark;
 use crate::compare::{Reason, SettingEffect};
 use crate::model::text::{count, percent, signed_percent};
 use crate::model::{Thermal, format_duration};
@@ -82,10 +83,10 @@ pub fn reason(reason: &Reason) -> String {
             count(*processes as usize, "process"),
             shown.word()
         ),
-        Reason::SerialCorrelation { correlation, error } => super::serial_correlation(*correlation, *error),
+        Reason::SerialCorrelation { correlation, error } => parts::serial_correlation(*correlation, *error),
         Reason::ControlChanged { count, named } => format!(
             "the base compared with itself came out changed ({}), so a red proves nothing here",
-            super::named(*count, named)
+            parts::named(*count, named)
         ),
         Reason::RepeatedSamples { side, first, second } => format!(
             "processes {first} and {second} of {} gave the very same numbers: they come from a cache, not from a \
@@ -172,15 +173,14 @@ pub fn reason(reason: &Reason) -> String {
             )
         }
         Reason::ImpossiblyBetter { times } => {
-            format!("{} times better, which no program is that still does its work", super::times(*times))
+            format!("{} times better, which no program is that still does its work", parts::times(*times))
         }
         Reason::FailedOnHead { outcome, cause } => format!("{outcome} on head: {cause}"),
         Reason::FailedOnBothSides { base_outcome, base_cause, head_outcome, head_cause } => {
-            match (base_outcome, base_cause) == (head_outcome, head_cause) {
-                true => format!("{head_outcome} on both sides: {head_cause}"),
-                false => {
-                    format!("{head_outcome} on head: {head_cause}; {base_outcome} on base: {base_cause}")
-                }
+            if (base_outcome, base_cause) == (head_outcome, head_cause) {
+                format!("{head_outcome} on both sides: {head_cause}")
+            } else {
+                format!("{head_outcome} on head: {head_cause}; {base_outcome} on base: {base_cause}")
             }
         }
         Reason::NotMeasuredOnHead { outcome, cause } => {

@@ -1,6 +1,6 @@
 //! What a reader should know beside the rows.
 
-use super::{named, serial_correlation};
+use super::parts::{named, serial_correlation};
 use crate::compare::Warning;
 use crate::model::CommonSuite;
 use crate::model::text::{count, percent};

@@ -13,22 +13,25 @@
 //! ```
 
 mod reasons;
+mod state;
 
 use std::f64::consts::LN_10;
 
 use crate::model::{Comparison, Interleaving, RecordState, RunRecord, SequentialRule, SequentialRuleName};
 use crate::stats::sample_stddev;
-use crate::stats::seq_e::{self, Screen, SequentialLimits, SequentialResult, Series, Status, Version};
+use crate::stats::seq_e::{self, Screen, SequentialLimits, SequentialResult, Status, Version};
 
-use crate::compare::test::known_exactly;
 use crate::compare::validity::{SerialCorrelation, location_shift, repeated_numbers};
 use crate::compare::warning::counted;
 use crate::compare::{
-    Advice, Change, Evidence, Reason, RoundDifferences, RoundScale, RoundsMethod, RowDecision, Rule,
-    RuleOutput, Sequence, Verdict, Warning, throttling,
+    Advice, Change, Evidence, Reason, RoundsMethod, RowDecision, Rule, RuleOutput, Sequence, Verdict,
+    Warning, throttling,
 };
 
 use reasons::{further_rounds, steps_in_the_way, what_next, why_better, why_open, why_red};
+
+use state::results_of;
+pub(in crate::compare) use state::{RowState, results, row_states};
 
 pub use reasons::is_known;
 
@@ -77,88 +80,6 @@ pub fn limits_of(rule: &SequentialRule) -> SequentialLimits {
         screen_rounds: (rule.screen_rounds as usize).max(2),
         most_rounds: (rule.most_rounds as usize).max(2),
     }
-}
-
-/// One row on its way to a decision.
-pub(in crate::compare) struct RowState<'a, 'e> {
-    pub evidence: &'e Evidence<'a>,
-    pub rounds: RoundDifferences,
-    pub target: f64,
-    pub min_effect: f64,
-    family: usize,
-    /// Both sides gave exact values that never vary: nothing is left to chance, and the row is none of the candidates.
-    exact: Option<RowDecision>,
-}
-
-impl RowState<'_, '_> {
-    pub fn series<'d>(&'d self, differences: &'d [f64]) -> Series<'d> {
-        Series {
-            differences,
-            target: self.target,
-            min_effect: self.min_effect,
-            family: self.family,
-            unresolved: &self.rounds.unresolved,
-        }
-    }
-
-    /// Nothing is left to chance.
-    pub fn is_exact(&self) -> bool {
-        self.exact.is_some()
-    }
-}
-
-/// The lines of a suite; each piece of evidence gives one.
-pub(in crate::compare) fn row_states<'a, 'e>(
-    evidence: &'e [Evidence<'a>],
-    limits: &SequentialLimits,
-) -> Vec<RowState<'a, 'e>> {
-    let screen_rounds = limits.screen_rounds;
-    let mut families: Vec<&str> = Vec::new();
-    let mut scratch = Vec::new();
-    let state = |evidence: &'e Evidence<'a>| {
-        let family = families.iter().position(|name| *name == evidence.metric).unwrap_or_else(|| {
-            families.push(evidence.metric);
-            families.len() - 1
-        });
-        let rounds = RoundDifferences::of(evidence, screen_rounds, &mut scratch);
-        let (target, min_effect) = match rounds.scale {
-            // Shares of nothing mean nothing: there the margin alone says what matters.
-            RoundScale::Absolute { .. } => (rounds.margin, rounds.margin),
-            _ => (evidence.limits.target.max(rounds.margin), evidence.limits.min_effect.max(rounds.margin)),
-        };
-        let exact = known_exactly(evidence, screen_rounds, evidence.limits.min_effect);
-        let rounds = match limits.version {
-            // An error that is always the same is no coarse one.
-            Version::Two if exact.is_none() && !evidence.exact && !evidence.limits.absolute => {
-                rounds.resolved(evidence, target)
-            }
-            _ => rounds,
-        };
-        RowState { evidence, rounds, target, min_effect, family, exact }
-    };
-    evidence.iter().map(state).collect()
-}
-
-/// What the rule says of the lines that are left to chance, none for the others.
-pub(in crate::compare) fn results(
-    states: &[RowState],
-    limits: &SequentialLimits,
-) -> (Screen, Vec<Option<SequentialResult>>) {
-    let differences = |state: &RowState| state.rounds.differences.clone();
-    results_of(states, &states.iter().map(differences).collect::<Vec<_>>(), limits)
-}
-
-fn results_of(
-    states: &[RowState],
-    differences: &[Vec<f64>],
-    limits: &SequentialLimits,
-) -> (Screen, Vec<Option<SequentialResult>>) {
-    let by_chance = states.iter().zip(differences).filter(|(state, _)| state.exact.is_none());
-    let series: Vec<Series> = by_chance.map(|(state, differences)| state.series(differences)).collect();
-    let (screen, results) = seq_e::decide(&series, limits);
-    let mut results = results.into_iter();
-    let results = states.iter().map(|state| if state.exact.is_none() { results.next() } else { None });
-    (screen, results.collect())
 }
 
 impl SeqE {

@@ -2,7 +2,7 @@
 
 use crate::stats::seq_e::{self, SequentialLimits, SequentialResult, Status};
 
-use super::RowState;
+use super::state::RowState;
 use crate::compare::quantized::{Resolution, resolution};
 use crate::compare::{Advice, Change, Reason};
 
@@ -110,9 +110,10 @@ pub(super) fn further_rounds(
     let certify = (room > 0.0).then(|| (3.0 * deviation / room).powi(2).ceil() - there);
     // Red or green: what the e-value still lacks, at the pace of an effect like the mean.
     let beyond = result.mean.abs() - state.min_effect - result.unresolved;
-    let (ln, needed) = match result.mean > 0.0 {
-        true => (result.ln_worse, limits.ln_red(candidates)),
-        false => (result.ln_better, limits.ln_improved(candidates)),
+    let (ln, needed) = if result.mean > 0.0 {
+        (result.ln_worse, limits.ln_red(candidates))
+    } else {
+        (result.ln_better, limits.ln_improved(candidates))
     };
     let pace = seq_e::pace(beyond / result.scale, limits.version);
     let prove = (pace > 0.0).then(|| ((needed - ln).max(1.0) / pace).ceil());
