@@ -84,7 +84,7 @@ fn both_constant(evidence: &Evidence) -> Option<RepeatedNumbers> {
     let lists_agree = || is_constant(base) && is_constant(head) && value(base) == value(head);
     let samples_agree = || constant_samples(evidence).is_some_and(|[base, head]| base == head);
     let agree = several && (lists_agree() || samples_agree());
-    agree.then(|| RepeatedNumbers {
+    agree.then_some(RepeatedNumbers {
         reason: Reason::ConstantSides {
             base_processes: base.processes.len() as u32,
             head_processes: head.processes.len() as u32,

@@ -8,7 +8,7 @@
 //! | [`mod@decide`] | the one against the other |
 //! | [`log`] | a line for each refusal |
 //! | [`install`] | the hook's script, and the file that a person edits |
-//! | [`sound`] | whether a job could change any of it |
+//! | [`audit`] | whether a job could change any of it |
 //!
 //! It relies on the runner alone: the hook is named in the runner's own environment, the event file is written by the
 //! runner before the job begins, and a workflow cannot set the variables `GITHUB_*`, which the runner sets itself. Nothing

@@ -1,5 +1,5 @@
 //! Verdicts and records into bytes. Every report is rendered from the JSON document alone, into any
-//! [`io::Write`]; nothing here opens a file, asks a terminal or reads a clock.
+//! [`std::io::Write`]; nothing here opens a file, asks a terminal or reads a clock.
 //!
 //! [`Input`] is any kind of document, read back; [`verdict`], [`merged`] and [`record`] render one at hand.
 //!

@@ -10,7 +10,7 @@ use crate::compare::{Conclusion, Merged, Verdict};
 use crate::model::Exit;
 use crate::report::verdict::status::counts_text;
 
-/// The texts of a check. Title of at most 255 bytes, without Markdown; summary and text of at most [`CHECK`] each.
+/// The texts of a check. Title of at most 255 bytes, without Markdown; summary and text of at most `CHECK` each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckPage {
     pub state: CheckState,

@@ -33,7 +33,7 @@ pub(super) struct Layout {
     pub unchanged: Option<usize>,
 }
 
-/// The comment of a pull request: at most [`COMMENT`] bytes, `marker` (one line) last. What does not fit goes in this order:
+/// The comment of a pull request: at most `COMMENT` bytes, `marker` (one line) last. What does not fit goes in this order:
 /// folded parts, improved and new rows, notes, undecided rows, regressions; each place says where the rest is.
 pub fn comment(merged: &Merged, context: &PublishContext, marker: &str) -> String {
     let merged = &with_ci_advice(merged, context);
@@ -42,7 +42,7 @@ pub fn comment(merged: &Merged, context: &PublishContext, marker: &str) -> Strin
     format!("{}\n{marker}\n", page(merged, context, layout))
 }
 
-/// The summary of a step: at most [`SUMMARY`] bytes, all results as far as they fit.
+/// The summary of a step: at most `SUMMARY` bytes, all results as far as they fit.
 pub fn step_summary(merged: &Merged, context: &PublishContext) -> String {
     let merged = &with_ci_advice(merged, context);
     let layout = Layout { opening: opening(merged, context), limit: SUMMARY, unchanged: Some(usize::MAX) };

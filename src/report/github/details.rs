@@ -91,7 +91,7 @@ fn margins(document: &VerdictDocument) -> &'static str {
 fn machines(document: &VerdictDocument) -> String {
     let mut inside = String::new();
     for (label, side) in [("base", &document.base), ("head", &document.head)] {
-        inside += &format!("- **{label}**: {}\n", prose(&VerdictView::side(side), 900));
+        inside += &format!("- **{label}**: {}\n", prose(&VerdictView::side(document, side), 900));
     }
     let noted: Vec<&Difference> = document.differences.iter().filter(|field| !field.strict).collect();
     let title = match noted.len() {

@@ -14,7 +14,7 @@ use crate::report::verdict::status::counts_text;
 /// Room for the marker that the issue is found by.
 const FOR_THE_MARKER: usize = 1024;
 
-/// Title (plain, at most 200 bytes) and body of the issue. The body leaves 1 KiB of [`COMMENT`] for a marker below it.
+/// Title (plain, at most 200 bytes) and body of the issue. The body leaves 1 KiB of `COMMENT` for a marker below it.
 /// `compare_url`: the page that shows what changed between the two commits.
 pub fn issue(merged: &Merged, context: &PublishContext, compare_url: Option<&str>) -> (String, String) {
     let merged = &with_ci_advice(merged, context);

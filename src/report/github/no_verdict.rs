@@ -68,12 +68,12 @@ pub fn check_untouched(untouched: &Untouched, context: &PublishContext) -> Check
     }
 }
 
-/// [`super::state`] of such a change.
+/// The fingerprint of such a change.
 pub fn untouched_fingerprint() -> String {
     sha256_hex(b"nothing that the suite measures was touched")
 }
 
-/// [`super::state`] of an answer that is none.
+/// The fingerprint of an answer that is none.
 pub fn no_verdict_fingerprint(why: &str) -> String {
     sha256_hex(format!("no verdict: {why}").as_bytes())
 }

@@ -63,8 +63,10 @@ pub(in crate::report) fn text(view: &VerdictView, limit: usize) -> String {
     };
     say(format!("**{}**\n", prose(&capitalized(&document.sentence))));
     say(format!("{}.\n", prose(&capitalized(&view.counts()))));
-    let mut facts =
-        vec![("base", VerdictView::side(&document.base)), ("head", VerdictView::side(&document.head))];
+    let mut facts = vec![
+        ("base", VerdictView::side(document, &document.base)),
+        ("head", VerdictView::side(document, &document.head)),
+    ];
     if let Some(in_rounds) = &document.method.rounds {
         facts.push(("how", method::measured(document, in_rounds)));
         facts.push(("sure", method::sureness(document, in_rounds)));

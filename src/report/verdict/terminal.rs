@@ -29,8 +29,8 @@ pub(in crate::report) fn render(
     page.headline(conclusion_mark(conclusion), word, &document.sentence, emphasis_of(conclusion))?;
     page.blank()?;
     page.line(&capitalized(&view.counts()))?;
-    page.note("base", &VerdictView::side(&document.base))?;
-    page.note("head", &VerdictView::side(&document.head))?;
+    page.note("base", &VerdictView::side(document, &document.base))?;
+    page.note("head", &VerdictView::side(document, &document.head))?;
     if let Some(in_rounds) = &document.method.rounds {
         page.note("how", &method::measured(document, in_rounds))?;
         page.note("sure", &method::sureness(document, in_rounds))?;

@@ -83,7 +83,7 @@ impl<'a> VerdictView<'a> {
     }
 
     /// `main at 1a2b3c4d (branch main): 40 of 41 cases measured on NVIDIA H100`.
-    pub fn side(side: &crate::compare::SideSummary) -> String {
+    pub fn side(document: &VerdictDocument, side: &crate::compare::SideSummary) -> String {
         let mut text = side.name.clone();
         // A side of a comparison in rounds carries its commit in its name.
         let commit = side.commit.as_deref().map(short_commit);
@@ -94,8 +94,8 @@ impl<'a> VerdictView<'a> {
         if let Some(branch) = side.branch.as_ref().filter(|branch| **branch != side.name) {
             notes.push(format!("branch {branch}"));
         }
-        // A working tree's name tells of its changes.
-        if side.dirty && !side.name.contains("changed") {
+        // In rounds the working tree's name tells of its changes.
+        if side.dirty && document.replayed().is_empty() {
             notes.push("with uncommitted changes".to_owned());
         }
         if !notes.is_empty() {
