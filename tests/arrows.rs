@@ -443,37 +443,12 @@ fn public_types(code: &str) -> Vec<String> {
     item.captures_iter(code).map(|found| found[1].to_owned()).collect()
 }
 
-/// Files that still match on a bool.
-const STILL_MATCH_ON_A_BOOL: [&str; 16] = [
-    "compare/comparability.rs",
-    "compare/conclusion.rs",
-    "compare/evidence.rs",
-    "compare/merge/shards.rs",
-    "compare/progress.rs",
-    "compare/rounds.rs",
-    "compare/rows.rs",
-    "compare/rules/seq_e/mod.rs",
-    "compare/sentence.rs",
-    "compare/test.rs",
-    "compare/verdict.rs",
-    "stats/order.rs",
-    "stats/prior.rs",
-    "stats/seq_e/bets.rs",
-    "stats/seq_e/mod.rs",
-    "stats/welch.rs",
-];
-
 #[test]
 fn a_choice_between_two_is_an_if() {
     let files = files();
-    let found: BTreeSet<&str> = files
-        .iter()
-        .filter(|file| matches_on_a_bool(file.shipped()))
-        .map(|file| file.path.as_str())
-        .collect();
-    let new: Vec<_> = found.iter().filter(|file| !STILL_MATCH_ON_A_BOOL.contains(*file)).collect();
-    assert!(new.is_empty(), "`match` on a bool; write `if`: {new:#?}");
-    only_shrinks(&STILL_MATCH_ON_A_BOOL, &found);
+    let found = files.iter().filter(|file| matches_on_a_bool(file.shipped())).map(|file| file.path.as_str());
+    let found: Vec<_> = found.collect();
+    assert!(found.is_empty(), "`match` on a bool; write `if`: {found:#?}");
 }
 
 fn matches_on_a_bool(code: &str) -> bool {

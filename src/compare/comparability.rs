@@ -61,9 +61,12 @@ pub fn advice(differences: &[Difference]) -> String {
     let settings: Vec<String> = differences
         .iter()
         .filter(|difference| difference.strict)
-        .map(|difference| match difference.field.contains('.') {
-            true => format!("\"{}\" = \"annotate\"", difference.field),
-            false => format!("{} = \"annotate\"", difference.field),
+        .map(|difference| {
+            if difference.field.contains('.') {
+                format!("\"{}\" = \"annotate\"", difference.field)
+            } else {
+                format!("{} = \"annotate\"", difference.field)
+            }
         })
         .collect();
     format!("measure both sides on one machine, or set `{}` under `[gate.match]`", settings.join("`, `"))

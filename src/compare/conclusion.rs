@@ -77,13 +77,15 @@ pub fn conclude(
     } else {
         Exit::Pass
     };
-    let (conclusion, exit) = match failure_policy.no_reference {
-        true => (most_severe(conclusion, Conclusion::Inconclusive), exit.most_severe(Exit::Inconclusive)),
-        false => (conclusion, exit),
+    let (conclusion, exit) = if failure_policy.no_reference {
+        (most_severe(conclusion, Conclusion::Inconclusive), exit.most_severe(Exit::Inconclusive))
+    } else {
+        (conclusion, exit)
     };
-    match comparable {
-        true => (conclusion, exit),
-        false => (most_severe(conclusion, Conclusion::Incomparable), exit.most_severe(Exit::Machine)),
+    if comparable {
+        (conclusion, exit)
+    } else {
+        (most_severe(conclusion, Conclusion::Incomparable), exit.most_severe(Exit::Machine))
     }
 }
 

@@ -107,10 +107,7 @@ impl<'a> MeasuredSide<'a> {
             });
             centres.push(centre);
         }
-        match centres.is_empty() {
-            true => Err(Unusable::NoCompleteSamples),
-            false => Ok(Self { processes, centres }),
-        }
+        if centres.is_empty() { Err(Unusable::NoCompleteSamples) } else { Ok(Self { processes, centres }) }
     }
 
     /// How the document shows this side.

@@ -40,10 +40,8 @@ pub fn case_progress(
             Some(last) => {
                 last.rounds = last.rounds.max(rounds);
                 if decision.open {
-                    last.more_rounds = match last.open {
-                        true => last.more_rounds.zip(more).map(|(a, b)| a.max(b)),
-                        false => more,
-                    };
+                    last.more_rounds =
+                        if last.open { last.more_rounds.zip(more).map(|(a, b)| a.max(b)) } else { more };
                 }
                 last.open |= decision.open;
             }

@@ -46,9 +46,10 @@ pub fn measured_rounds(evidence: &Evidence) -> Vec<MeasuredRound> {
     let positive = sides().all(|process| process.samples.iter().all(|value| *value > 0.0));
     let place = |process: &ProcessValues| {
         let mut samples = process.samples.to_vec();
-        let place = match positive {
-            true => stats::ln_midmean(&mut samples).map(f64::exp),
-            false => stats::midmean(&mut samples),
+        let place = if positive {
+            stats::ln_midmean(&mut samples).map(f64::exp)
+        } else {
+            stats::midmean(&mut samples)
         };
         place.unwrap_or(f64::NAN)
     };

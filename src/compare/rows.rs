@@ -357,9 +357,10 @@ impl<'a> RowBuilder<'a, '_> {
         head: &'a CaseRecord,
         metric: &Metric,
     ) -> Option<&'a MetricDeclaration> {
-        match self.in_rounds && base.metrics.iter().any(|of_base| of_base.name == metric.name) {
-            true => base.declared.get(&metric.name),
-            false => declaration(Some(base), Some(head), metric),
+        if self.in_rounds && base.metrics.iter().any(|of_base| of_base.name == metric.name) {
+            base.declared.get(&metric.name)
+        } else {
+            declaration(Some(base), Some(head), metric)
         }
     }
 
@@ -378,9 +379,10 @@ impl<'a> RowBuilder<'a, '_> {
     fn ask(&mut self, mut row: Row, evidence: Evidence<'a>) {
         // What the row is held against: an absolute margin counts as the share of the base that it is.
         let of_margin = || Some(evidence.limits.margin? / row.base.as_ref()?.centre?.abs());
-        row.threshold = match self.in_rounds || evidence.limits.absolute {
-            true => evidence.limits.target,
-            false => of_margin().filter(|share| share.is_finite()).unwrap_or(0.0).max(row.threshold),
+        row.threshold = if self.in_rounds || evidence.limits.absolute {
+            evidence.limits.target
+        } else {
+            of_margin().filter(|share| share.is_finite()).unwrap_or(0.0).max(row.threshold)
         };
         row.margin = evidence.limits.margin.filter(|_| evidence.limits.absolute);
         self.prepared.open.push(Some(self.prepared.rows.len()));

@@ -38,13 +38,14 @@ pub fn sentence(conclusion: Conclusion, rows: &[Row], differences: &[Difference]
             let rest = rest(rows, &[Verdict::Invalid, Verdict::Missing, Verdict::Inconclusive]);
             format!("{some} of {} regressed: {}{rest}.", count(all, "case"), list(&names, MOST_NAMED))
         }
-        _ if compared == 0 => match rows.is_empty() {
-            true => "Nothing was compared: neither side holds a measurement that can be judged.".into(),
-            false => {
+        _ if compared == 0 => {
+            if rows.is_empty() {
+                "Nothing was compared: neither side holds a measurement that can be judged.".into()
+            } else {
                 let verdicts = [Verdict::Invalid, Verdict::Missing, Verdict::New];
                 format!("Nothing was compared{}.", rest(rows, &verdicts))
             }
-        },
+        }
         Conclusion::Failed => {
             let rest = rest(rows, &[Verdict::Invalid, Verdict::Missing, Verdict::Inconclusive]);
             match probably_worse(rows) {
@@ -67,18 +68,19 @@ pub fn sentence(conclusion: Conclusion, rows: &[Row], differences: &[Difference]
                 let names = list(&names, MOST_NAMED);
                 return format!("{worse}; {undecided} of {compared} {verb} inconclusive: {names}.");
             }
-            match names.len() == compared {
-                true => format!(
+            if names.len() == compared {
+                format!(
                     "Nothing could be decided: {} {verb} inconclusive: {}.",
                     compared_rows(compared),
                     list(&names, MOST_NAMED)
-                ),
-                false => format!(
+                )
+            } else {
+                format!(
                     "Nothing regressed, but {} of {} {verb} inconclusive: {}.",
                     names.len(),
                     compared_rows(compared),
                     list(&names, MOST_NAMED)
-                ),
+                )
             }
         }
         Conclusion::Pass => {
@@ -142,10 +144,7 @@ fn rest(rows: &[Row], verdicts: &[Verdict]) -> String {
 }
 
 fn label(row: &Row) -> String {
-    match row.metric.is_empty() {
-        true => row.case.to_string(),
-        false => format!("{} {}", row.case, row.metric),
-    }
+    if row.metric.is_empty() { row.case.to_string() } else { format!("{} {}", row.case, row.metric) }
 }
 
 /// `kernels/gemm[n=1024] time 10.2 % worse (8.1 % to 12.3 %)`.

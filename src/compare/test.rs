@@ -161,10 +161,12 @@ fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> RowDe
         Better::Lower => (head, base),
         Better::Higher => (base, head),
     };
-    let slowdown = match base > 0.0 && head > 0.0 {
-        true => worse / best - 1.0,
-        false if worse == best => 0.0,
-        false => (worse - best) / base.abs(),
+    let slowdown = if base > 0.0 && head > 0.0 {
+        worse / best - 1.0
+    } else if worse == best {
+        0.0
+    } else {
+        (worse - best) / base.abs()
     };
     let fastest = if base > 0.0 && head > 0.0 { 1.0 / (1.0 + threshold) - 1.0 } else { -threshold };
     let verdict = match slowdown {
@@ -203,10 +205,7 @@ fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Resolution>) {
         Scale::Linear { unit, .. } => off / unit,
     });
     let open: f64 = open.sum();
-    match open < NEGLIGIBLE * scale.limits(evidence).1.max(NEGLIGIBLE) {
-        true => (0.0, None),
-        false => (open, steps),
-    }
+    if open < NEGLIGIBLE * scale.limits(evidence).1.max(NEGLIGIBLE) { (0.0, None) } else { (open, steps) }
 }
 
 /// One and the same figure from every process of both sides, with more digits than rounding explains.

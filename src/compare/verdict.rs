@@ -126,12 +126,11 @@ fn compare_apart(
     policy: &Policy,
 ) -> Result<VerdictDocument> {
     let alpha = policy.alpha;
-    match policy.sessions == 0 || one_session(base.record, head.record) {
-        true => compare_by(&ProcessWelchHolm { alpha }, base, head, policy),
-        false => {
-            let rule = ProcessSession { alpha, sessions: policy.sessions, history };
-            compare_by(&rule, base, head, policy)
-        }
+    if policy.sessions == 0 || one_session(base.record, head.record) {
+        compare_by(&ProcessWelchHolm { alpha }, base, head, policy)
+    } else {
+        let rule = ProcessSession { alpha, sessions: policy.sessions, history };
+        compare_by(&rule, base, head, policy)
     }
 }
 

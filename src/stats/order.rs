@@ -56,12 +56,12 @@ pub fn summarize<'a>(processes: impl IntoIterator<Item = &'a [f64]>, extra: &[f6
 pub fn mean(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
     let total = sum(values.iter().copied());
-    match values.is_empty() {
-        true => None,
-        false if total.is_finite() => Some(total / count),
-        // The sum left the range of a double; the mean cannot.
-        false => Some(sum(values.iter().map(|value| value / count))),
+    if values.is_empty() {
+        return None;
     }
+    // Where the sum leaves the range of a double, the mean does not.
+    let finite = total.is_finite();
+    Some(if finite { total / count } else { sum(values.iter().map(|value| value / count)) })
 }
 
 /// Neumaier's variant of Kahan summation (Neumaier 1974): exact to the last digits whatever the order.

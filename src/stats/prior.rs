@@ -37,10 +37,8 @@ impl Prior {
             return Self::NONE;
         };
         let excess = spread * spread - trigamma(half);
-        let d0 = match excess <= 0.01 {
-            true => MOST_FREEDOM,
-            false => (2.0 * inverse_trigamma(excess)).min(MOST_FREEDOM),
-        };
+        let d0 =
+            if excess <= 0.01 { MOST_FREEDOM } else { (2.0 * inverse_trigamma(excess)).min(MOST_FREEDOM) };
         Self { freedom: d0, variance: (centre + digamma(d0 / 2.0) - (d0 / 2.0).ln()).exp() }
     }
 

@@ -71,12 +71,11 @@ impl Welch {
     }
 
     fn p(&self, excess: f64) -> f64 {
-        match self.error > 0.0 {
-            true => t_tail(excess / self.error, self.freedom),
-            // Nothing varies, so the difference is known: beyond the limit, or not.
-            false if excess > 0.0 => 0.0,
-            false => 1.0,
+        if self.error > 0.0 {
+            return t_tail(excess / self.error, self.freedom);
         }
+        // Nothing varies, so the difference is known: beyond the limit, or not.
+        if excess > 0.0 { 0.0 } else { 1.0 }
     }
 }
 

@@ -307,13 +307,14 @@ pub fn check_group_consistency(document: &VerdictDocument, gaps: bool) -> std::r
         return Err("its counts are not those of its rows".into());
     }
     let plain = (conclusion, exits);
-    match fits(&plain) || gaps && fits(&failed) {
-        true => Ok(()),
-        false => Err(format!(
+    if fits(&plain) || gaps && fits(&failed) {
+        Ok(())
+    } else {
+        Err(format!(
             "its rows give {conclusion:?} and exit code {}, and it says {:?} and {}",
             plain.1[0].code(),
             document.conclusion,
             document.exit_code
-        )),
+        ))
     }
 }

@@ -47,10 +47,11 @@ impl Version {
 /// ln of the factor by which one bet multiplies in a round; finite for every finite `x`.
 pub(super) fn ln_factor((lambda, weight): Bet, x: f64) -> f64 {
     let y = lambda * x;
-    match weight < 1.0 {
-        true => (weight * y.tanh()).ln_1p(),
+    if weight < 1.0 {
+        (weight * y.tanh()).ln_1p()
+    } else {
         // 1 + tanh y, without the loss of digits at y far below zero.
-        false => y - ln_cosh(y),
+        y - ln_cosh(y)
     }
 }
 

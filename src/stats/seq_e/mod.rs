@@ -172,10 +172,10 @@ fn screen(series: &[Series], limits: &SequentialLimits, quantiles: &mut TQuantil
     let freedom = (r1 - 1) as f64;
     let priors: Vec<Prior> =
         variances.iter().map(|family| Prior::fit(family, freedom).at_most(MOST_PRIOR)).collect();
-    let survives = |one: &&Series| match one.differences.len() >= r1 {
-        true => !ScreenedSeries::new(one, &priors, limits).inside(r1, CERTIFY_SCREEN, quantiles),
-        // Not screened yet: it may still become a candidate.
-        false => true,
+    // A row that is not screened yet may still become a candidate.
+    let survives = |one: &&Series| {
+        one.differences.len() < r1
+            || !ScreenedSeries::new(one, &priors, limits).inside(r1, CERTIFY_SCREEN, quantiles)
     };
     Screen { candidates: series.iter().filter(survives).count().max(1), priors }
 }
@@ -268,13 +268,12 @@ impl<'a> ScreenedSeries<'a> {
     fn new(series: &'a Series<'a>, priors: &[Prior], limits: &SequentialLimits) -> Self {
         let prior = priors.get(series.family).copied().unwrap_or(Prior::NONE);
         let r1 = limits.screen_rounds;
-        let scale = match series.differences.len() >= r1 {
-            true => {
-                // A target below that is one of absolute differences, in a unit of its own.
-                let least = if series.target < LEAST_SCALE { series.target / 100.0 } else { LEAST_SCALE };
-                prior.moderate(variance(&series.differences[..r1]), (r1 - 1) as f64).sqrt().max(least)
-            }
-            false => f64::NAN,
+        let scale = if series.differences.len() >= r1 {
+            // A target below that is one of absolute differences, in a unit of its own.
+            let least = if series.target < LEAST_SCALE { series.target / 100.0 } else { LEAST_SCALE };
+            prior.moderate(variance(&series.differences[..r1]), (r1 - 1) as f64).sqrt().max(least)
+        } else {
+            f64::NAN
         };
         Self { series, prior, scale }
     }

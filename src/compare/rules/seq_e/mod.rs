@@ -337,10 +337,8 @@ fn change(
     let (low, high) = (low - result.unresolved, high + result.unresolved);
     let slowdown = scale.slowdown(centre)?;
     let end = |difference: f64| scale.slowdown(difference).map(|end| end.clamp(-FARTHEST, FARTHEST));
-    let level = match result.rounds <= limits.screen_rounds {
-        true => seq_e::CERTIFY_SCREEN,
-        false => seq_e::CERTIFY_LATER,
-    };
+    let level =
+        if result.rounds <= limits.screen_rounds { seq_e::CERTIFY_SCREEN } else { seq_e::CERTIFY_LATER };
     Some(Change {
         ratio: scale.ratio(centre)?,
         slowdown,
