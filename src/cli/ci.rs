@@ -8,7 +8,7 @@ use super::args::{OutputArgs, RoundsArgs, SelectionArgs, SettingsArgs};
 use super::exit::of_signal;
 use super::terminal::progress::{reporter, runner_reporter};
 use super::terminal::style;
-use super::terminal::write::wrote;
+use super::terminal::write::{announce_environment, wrote};
 use crate::app::ci_job::{
     BaseSelection, CiJobRequest, CiObserver, CiResult, JudgedJob, RunnerNote, guard, judge, runner_output,
 };
@@ -97,7 +97,7 @@ pub fn run(args: &CiArgs, builtins: &[Benchmark], out: &mut impl Write) -> Resul
         guard::restart_without(&tokens)?;
     }
     let context = Context::read(&|name| std::env::var(name).ok());
-    let announced = super::announce_environment();
+    let announced = announce_environment();
     let in_actions = !matches!(context, Ok(None));
     let context = announced.and(context);
     let done = context.and_then(|context| match context {

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::app::{builtins, environment};
+use crate::app::builtins;
 use crate::github::commands;
 use crate::model::{Exit, Fault, Result};
 
@@ -122,7 +122,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
     | Command::Config(_)
     | Command::Describe(_) = command
     {
-        announce_environment()?;
+        terminal::write::announce_environment()?;
     }
     // Where `disk_io` puts its file; also right for a folder that has gone, where nothing else works either.
     let builtins = || builtins::benchmarks(&std::env::current_dir().unwrap_or(Path::new(".").into()));
@@ -150,16 +150,6 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Completions(args) => self_doc::completions(args, &mut Cli::command(), &mut out),
         Command::Man(args) => self_doc::man(args, Cli::command(), &mut out),
     }
-}
-
-/// Says on standard error what the environment sets and what in it nothing reads: neither is passed over in silence.
-fn announce_environment() -> Result<()> {
-    let mut err = io::stderr();
-    for line in environment::notices()? {
-        // A standard error that is closed is no reason to stop.
-        let _ = writeln!(err, "{line}");
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use crate::model::{Better, Exit, SequentialRuleName};
 
-use super::sentence::was_compared;
 use super::{Change, Conclusion, Method, Policy, Row, RowSide, Verdict, VerdictDocument};
 
 /// What policy makes of gaps and doubts.
@@ -183,4 +182,10 @@ pub fn check_consistency(document: &VerdictDocument) -> Result<(), String> {
         Some(exit) if exits.contains(&exit) => Ok(()),
         _ => Err(format!("its rows give exit code {}, and it says {}", exits[0].code(), document.exit_code)),
     }
+}
+
+/// Whether both sides of a row were set against each other.
+pub fn was_compared(row: &Row) -> bool {
+    use Verdict::{Improved, Inconclusive, Regressed, Unchanged};
+    matches!(row.verdict, Regressed | Improved | Unchanged | Inconclusive)
 }

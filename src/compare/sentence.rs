@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::conclusion::is_probably_worse;
+use super::conclusion::{is_probably_worse, was_compared};
 use super::{Conclusion, Difference, Row, Verdict};
 use crate::model::NoReference;
 use crate::model::text::{count, list, percent};
@@ -117,12 +117,6 @@ pub fn without_reference(missing: NoReference, conclusion: Conclusion, own: Stri
         ),
         _ => format!("{} The commit was compared with itself, because {what}.", own),
     }
-}
-
-/// Whether both sides of a row were set against each other.
-pub fn was_compared(row: &Row) -> bool {
-    use Verdict::{Improved, Inconclusive, Regressed, Unchanged};
-    matches!(row.verdict, Regressed | Improved | Unchanged | Inconclusive)
 }
 
 fn compared_rows(rows: usize) -> String {

@@ -3,8 +3,10 @@
 use std::env;
 use std::process::ExitCode;
 
-use super::channel::{self, Channel};
-use super::{MicroError, Workload, cpu, disk, injected, memory, network};
+use super::channel::Channel;
+use super::spec::MicroError;
+use super::workload::Workload;
+use super::{cpu, disk, injected, memory, network, workload};
 use crate::model::{Exit, Fault};
 
 /// Every built-in workload, in the order in which a run of all makes sense: from the core outwards.
@@ -38,7 +40,7 @@ fn child(name: &str) -> Result<(), Fault> {
         let next = format!("use one of: {}", known.join(", "));
         return Err(Fault::at_flag(name, "there is no such built-in benchmark", next));
     };
-    let request = channel::request(member, |name| env::var(name).ok())?;
+    let request = workload::request(member, |name| env::var(name).ok())?;
     let mut channel = Channel::open().map_err(|error| {
         let next = "unset GBENCH_FD and GBENCH_EVENTS to see the events on stdout";
         Fault::at("the channel to the gate", error, next)
@@ -67,7 +69,7 @@ mod tests {
 
     /// What `member` says when asked for two iterations at `params`; none if this machine cannot run it.
     fn events(member: &Workload, params: Params, cold: bool) -> Option<Vec<Event>> {
-        let mut request = channel::request(member, |_| None).unwrap();
+        let mut request = workload::request(member, |_| None).unwrap();
         (request.iterations, request.warmup, request.cold) = (2, 1, cold);
         request.params = params;
         let writes = Writes::default();
@@ -132,7 +134,7 @@ mod tests {
     #[test]
     fn cold_processes_measure_without_warming_up() {
         for member in [cpu::FLOPS, network::BANDWIDTH] {
-            let params = channel::request(&member, |_| None).unwrap().params;
+            let params = workload::request(&member, |_| None).unwrap().params;
             if let Some(events) = events(&member, params, true) {
                 check(&member, &events);
             }
@@ -141,7 +143,7 @@ mod tests {
 
     #[test]
     fn an_unknown_parameter_is_an_error_that_lists_the_known() {
-        let mut request = channel::request(&cpu::FLOPS, |_| None).unwrap();
+        let mut request = workload::request(&cpu::FLOPS, |_| None).unwrap();
         request.params = Params::from([("dtype".into(), ParamValue::Text("f16".into()))]);
         let error = cpu::FLOPS.run(&request, &mut Channel::to(Vec::new())).unwrap_err();
         assert_eq!(error.to_string(), "parameter dtype=f16 is not one of f32, f64");

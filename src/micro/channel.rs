@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{MetricSpec, MicroError, Workload};
-use crate::model::line::{self, Event, Order, PROTOCOL, Request};
-use crate::model::{Fault, ParamValue, Params, Stage};
+use super::spec::{MetricSpec, MicroError};
+use crate::model::Stage;
+use crate::model::line::{self, Event, Order};
 
 /// Samples are kept back for this long at most, so that a process that is stopped loses little.
 const KEEP_BACK: Duration = Duration::from_secs(1);
@@ -164,53 +164,6 @@ impl Channel {
     }
 }
 
-/// The request of the gate; the workload's defaults when run by hand, with the plain variables
-/// (`GBENCH_ITERATIONS=3`) above them.
-pub fn request(member: &Workload, variable: impl Fn(&str) -> Option<String>) -> Result<Request, Fault> {
-    if let Some(text) = variable(line::env::REQUEST) {
-        let request: Request = serde_json::from_str(&text).map_err(|error| {
-            Fault::at(line::env::REQUEST, error, "let gbench-ci itself start the built-in benchmarks")
-        })?;
-        return match request.protocol {
-            PROTOCOL => Ok(request),
-            other => Err(Fault::at(
-                line::env::REQUEST,
-                format!("the gate speaks protocol {other}, this program {PROTOCOL}"),
-                "start the built-in benchmarks with the gbench-ci that asks for them",
-            )),
-        };
-    }
-    let params = member.params.iter().map(|(name, values)| {
-        let given = variable(&format!("{}{}", line::env::PARAM_PREFIX, name.to_uppercase()));
-        let value = given.unwrap_or_else(|| values.first().copied().unwrap_or_default().to_owned());
-        (name.to_string(), ParamValue::Text(value))
-    });
-    Ok(Request {
-        protocol: PROTOCOL,
-        benchmark: format!("micro/{}", member.name),
-        process: 0,
-        params: Params::from_iter(params),
-        iterations: number(&variable, line::env::ITERATIONS, member.defaults.iterations)?,
-        warmup: number(&variable, line::env::WARMUP, member.defaults.warmup)?,
-        duration: number(&variable, line::env::DURATION, 0.0)?,
-        burnin: 0.0,
-        cold: false,
-        seed: number(&variable, line::env::SEED, 1337)?,
-        pinned: Vec::new(),
-        turns: false,
-        cases: Vec::new(),
-    })
-}
-
-fn number<T: std::str::FromStr>(
-    variable: &impl Fn(&str) -> Option<String>,
-    name: &str,
-    default: T,
-) -> Result<T, Fault> {
-    let Some(text) = variable(name) else { return Ok(default) };
-    text.parse().map_err(|_| Fault::at(name, format!("`{text}` is not a number"), format!("unset {name}")))
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use std::cell::RefCell;
@@ -218,7 +171,8 @@ pub(super) mod tests {
 
     use super::*;
     use crate::micro::catalog;
-    use crate::model::Better;
+    use crate::micro::workload::request;
+    use crate::model::{Better, ParamValue};
 
     /// Keeps every write apart, to see that a line is one write.
     #[derive(Clone, Default)]

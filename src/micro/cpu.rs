@@ -9,7 +9,8 @@ use serde_json::json;
 use super::channel::Channel;
 use super::gemm::Real;
 use super::pace::{Evictor, Stopwatch, measure};
-use super::{Defaults, MetricSpec, MicroError, Workload, allocate};
+use super::spec::{Defaults, MetricSpec, MicroError, allocate};
+use super::workload::Workload;
 use crate::model::line::Request;
 use crate::model::{Better, Component, ParamValue, Stage};
 

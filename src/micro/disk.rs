@@ -19,7 +19,8 @@ use serde_json::json;
 
 use super::channel::Channel;
 use super::pace::measure;
-use super::{Defaults, Doing, MetricSpec, MicroError, Workload, allocate};
+use super::spec::{Defaults, Doing, MetricSpec, MicroError, allocate};
+use super::workload::Workload;
 use crate::model::line::Request;
 use crate::model::{Better, Component, Stage};
 

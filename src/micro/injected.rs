@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use super::channel::Channel;
 use super::pace::measure;
-use super::{Defaults, MetricSpec, MicroError, Workload};
+use super::spec::{Defaults, MetricSpec, MicroError};
+use super::workload::Workload;
 use crate::model::line::Request;
 use crate::model::{Better, Component, Stage};
 

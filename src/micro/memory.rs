@@ -7,8 +7,10 @@ use rand_pcg::Pcg64;
 use serde_json::json;
 
 use super::channel::Channel;
+use super::host;
 use super::pace::{Stopwatch, measure};
-use super::{Defaults, MetricSpec, MicroError, Workload, allocate, host};
+use super::spec::{Defaults, MetricSpec, MicroError, allocate};
+use super::workload::Workload;
 use crate::model::line::Request;
 use crate::model::{Better, Component, Stage};
 

@@ -17,7 +17,8 @@ use serde_json::json;
 
 use super::channel::Channel;
 use super::pace::measure;
-use super::{Defaults, Doing, MetricSpec, MicroError, Workload};
+use super::spec::{Defaults, Doing, MetricSpec, MicroError};
+use super::workload::Workload;
 use crate::model::line::Request;
 use crate::model::{Better, Component, Stage};
 

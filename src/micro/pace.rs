@@ -4,7 +4,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use super::channel::Channel;
-use super::{MetricSpec, MicroError, allocate, host};
+use super::host;
+use super::spec::{MetricSpec, MicroError, allocate};
 use crate::model::Stage;
 use crate::model::line::Request;
 
@@ -163,10 +164,10 @@ impl Evictor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::micro::{catalog, channel};
+    use crate::micro::{catalog, workload};
 
     fn request() -> Request {
-        channel::request(&catalog()[0], |_| None).unwrap()
+        workload::request(&catalog()[0], |_| None).unwrap()
     }
 
     /// Turns that a pace of `limit` asks for when each takes `seconds`, by a scripted clock.

@@ -1,10 +1,13 @@
 //! Numbers from the stdout of programs that speak no protocol, as the suite file declares.
 
 mod json;
+mod odd;
 
 use std::collections::BTreeMap;
 
 use crate::suite::{Extract, ExtractFrom};
+
+use odd::Odd;
 
 use super::io::capture::Capture;
 
@@ -37,13 +40,6 @@ impl ExtractError {
             Self::Nothing(_) | Self::NotANumber { .. } | Self::Unreadable { .. } => None,
         }
     }
-}
-
-/// Why nothing can be taken from an output.
-enum Odd {
-    Unreadable(String),
-    Mixed { what: String, next: String },
-    Failed(String),
 }
 
 /// The values that a rule found, in order: `None` where it found what is no finite number. Only optional metrics have such gaps.

@@ -80,6 +80,16 @@ pub fn write_json(document: &impl Serialize, out: &mut impl Write) -> io::Result
     writeln!(out)
 }
 
+/// Says on standard error what the environment sets and what in it nothing reads: neither is passed over in silence.
+pub fn announce_environment() -> Result<()> {
+    let mut err = io::stderr();
+    for line in crate::app::environment::notices()? {
+        // A standard error that is closed is no reason to stop.
+        let _ = writeln!(err, "{line}");
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,53 +1,21 @@
 //! The parts of a matrix as one: shards of a suite become one verdict, machines stand side by side. Nothing that did not
 //! come is passed over: a gap makes the whole fail at least.
 
+mod parts;
 mod records;
 mod sentence;
 mod shards;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::conclusion::{exit_of, most_severe};
-use super::sentence::was_compared;
-use super::{Conclusion, Group, Merged, SCHEMA_MERGED, Verdict, VerdictDocument};
-use crate::model::text::count;
+use super::conclusion::{exit_of, most_severe, was_compared};
+use super::{Conclusion, Group, Merged, SCHEMA_MERGED, Verdict};
 use crate::model::{BaseChoice, Exit, Fault, Job, Result, SCHEMA_JOB, Shard};
 
+use parts::shard_words;
+
+pub use parts::{MissingPart, VerdictPart};
 pub use records::merge_records;
-
-/// One measuring job's answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct VerdictPart {
-    /// Its folder, for messages; where there is no job its last part is the label.
-    pub name: String,
-    pub job: Option<Job>,
-    pub verdict: VerdictDocument,
-}
-
-/// Something that should be among the parts and is not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MissingPart {
-    /// Which machine's, as far as it is known.
-    pub label: Option<String>,
-    pub shard: Option<Shard>,
-    /// ``part `x` has no verdict``: a sentence without a period.
-    pub what: String,
-}
-
-impl VerdictPart {
-    fn shard(&self) -> Option<Shard> {
-        self.job.as_ref()?.shard
-    }
-
-    /// How warnings and gaps call it: `shard 2 of 3`.
-    fn who(&self) -> String {
-        self.shard().map_or_else(|| format!("part `{}`", self.name), shard_words)
-    }
-}
-
-fn shard_words(shard: Shard) -> String {
-    format!("shard {} of {}", shard.index, shard.of)
-}
 
 /// [`merge_with`] no known gap.
 pub fn merge(parts: Vec<VerdictPart>) -> Result<Merged> {
@@ -309,14 +277,4 @@ pub fn regenerate_text(mut merged: Merged) -> Merged {
     let gaps: Vec<MissingPart> = merged.warnings.iter().map(gap).collect();
     merged.sentence = sentence::of_groups(&merged.groups, &gaps);
     merged
-}
-
-/// Several gaps in the words of a message: at most a few are named.
-fn named(gaps: &[&str]) -> String {
-    const MOST: usize = 5;
-    let shown = gaps[..gaps.len().min(MOST)].join("; ");
-    match gaps.len().saturating_sub(MOST) {
-        0 => shown,
-        more => format!("{shown}; and {}", count(more, "more gap")),
-    }
 }

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use super::{MissingPart, named};
+use super::parts::{MissingPart, named};
 use crate::compare::comparability::advice;
-use crate::compare::conclusion::{exit_of, most_severe};
-use crate::compare::sentence::{sentence, was_compared, without_reference};
+use crate::compare::conclusion::{exit_of, most_severe, was_compared};
+use crate::compare::sentence::{sentence, without_reference};
 use crate::compare::{Conclusion, Group, Verdict, VerdictDocument};
 use crate::model::Exit;
 use crate::model::text::{count, list};

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{VerdictPart, sentence};
+use super::parts::VerdictPart;
+use super::sentence;
 use crate::compare::conclusion::{
     FailurePolicy, conclude, counts, derived, exit_of, most_severe, severity_order,
 };

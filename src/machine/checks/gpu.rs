@@ -1,6 +1,6 @@
 //! The GPU checks. One line a topic, however many GPUs there are: those that say the same are named together.
 
-use super::{CheckSeverity, CheckSubject, MachineCheck, gibibytes, shown};
+use super::check::{CheckSeverity, CheckSubject, MachineCheck, gibibytes, shown};
 use crate::machine::Readings;
 use crate::model::{Gpu, GpuFacts, Manifest, Probe};
 

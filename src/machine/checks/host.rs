@@ -1,6 +1,6 @@
 //! The host's and the repository's checks.
 
-use super::{CheckSeverity, CheckSubject, MachineCheck, gibibytes, shown};
+use super::check::{CheckSeverity, CheckSubject, MachineCheck, gibibytes, shown};
 use crate::machine::Readings;
 use crate::model::text::{percent, short_commit};
 use crate::model::{GitFacts, HostFacts, Probe};

@@ -1,67 +1,13 @@
 //! Checks whether the facts allow measuring: each check a pure function from facts to a finding and an advice.
 
+mod check;
 mod gpu;
 mod host;
 
-use serde::Serialize;
-
 use super::Readings;
-use crate::model::{Manifest, Probe};
+use crate::model::Manifest;
 
-/// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckSeverity {
-    Ok,
-    /// Measuring works, and its numbers deserve less trust than they could.
-    Warning,
-    /// Something cannot be measured, or not in earnest.
-    Problem,
-}
-
-impl CheckSeverity {
-    pub fn word(self) -> &'static str {
-        match self {
-            CheckSeverity::Ok => "ok",
-            CheckSeverity::Warning => "warning",
-            CheckSeverity::Problem => "problem",
-        }
-    }
-}
-
-/// The subject of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckSubject {
-    Gpu,
-    Host,
-    Project,
-}
-
-/// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct MachineCheck {
-    pub part: CheckSubject,
-    /// `clocks`, `governor`, `noise`.
-    pub name: String,
-    pub state: CheckSeverity,
-    /// The finding, for readers.
-    pub finding: String,
-    /// The next step, in the imperative, without a trailing period; empty where nothing is.
-    pub advice: String,
-}
-
-impl MachineCheck {
-    fn new(
-        part: CheckSubject,
-        name: &str,
-        state: CheckSeverity,
-        finding: impl Into<String>,
-        advice: &str,
-    ) -> Self {
-        Self { part, name: name.to_owned(), state, finding: finding.into(), advice: advice.to_owned() }
-    }
-}
+pub use check::{CheckSeverity, CheckSubject, MachineCheck};
 
 /// All checks: GPU, host, project.
 pub fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineCheck> {
@@ -76,24 +22,11 @@ pub fn gpu_obstacle(manifest: &Manifest) -> Option<String> {
     gpu::obstacle(manifest)
 }
 
-/// The text of a fact, or why it is not known.
-fn shown<T: ToString>(probe: &Probe<T>) -> String {
-    match probe {
-        Probe::Known(value) => value.to_string(),
-        Probe::Absent(reason) => reason.clone(),
-        Probe::Failed(reason) => format!("unknown: {reason}"),
-    }
-}
-
-/// `1.5 GiB`.
-fn gibibytes(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / f64::from(1u32 << 30))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{TempFolder, TimingNoise, sample};
     use super::*;
+    use crate::model::Probe;
 
     /// Readings of a machine in order.
     pub(super) fn readings() -> Readings {

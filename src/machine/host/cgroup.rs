@@ -1,7 +1,7 @@
 //! The part of the machine that a container or a job scheduler leaves us: the processor quota and the memory limit, of
 //! control groups version 1 and 2, the tightest on the way from our group up to the root.
 
-use super::Root;
+use super::root::Root;
 
 /// Processors that the quota allows, as a fraction: 1.5; absent without a quota.
 pub(in super::super) fn cpu_quota(root: &Root) -> Option<f64> {

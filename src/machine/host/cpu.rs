@@ -3,7 +3,7 @@
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
-use super::Root;
+use super::root::Root;
 use crate::model::Probe;
 
 /// ARM kernels give numbers where x86 ones give a name; these are the ones that hold GPUs in data centres.

@@ -3,47 +3,12 @@
 mod cgroup;
 mod cpu;
 mod place;
-
-use std::path::PathBuf;
+mod root;
 
 use crate::model::{HostFacts, Probe};
 
 pub(super) use cgroup::cpu_quota;
-
-/// Where the kernel's files are: `/`, or a made-up tree in tests.
-#[derive(Clone, Debug)]
-pub(super) struct Root(PathBuf);
-
-impl Root {
-    pub(super) fn new(path: impl Into<PathBuf>) -> Self {
-        Self(path.into())
-    }
-
-    pub(super) fn path(&self, below: &str) -> PathBuf {
-        self.0.join(below)
-    }
-
-    /// The file's text, trimmed; absent where it cannot be read.
-    pub(super) fn text(&self, below: &str) -> Option<String> {
-        std::fs::read(self.path(below)).ok().map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned())
-    }
-
-    /// The file's text, or a failed probe that names the file.
-    fn needed(&self, below: &str) -> Result<String, String> {
-        self.text(below).ok_or_else(|| format!("/{below} cannot be read"))
-    }
-
-    /// Names in a folder, sorted; none where it cannot be read.
-    fn names(&self, below: &str) -> Vec<String> {
-        let mut names: Vec<String> = std::fs::read_dir(self.path(below))
-            .map(|entries| {
-                entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
-            })
-            .unwrap_or_default();
-        names.sort();
-        names
-    }
-}
+pub(super) use root::Root;
 
 /// Everything about the host. `environment` looks a variable up: containers announce themselves there.
 pub(super) fn host(root: &Root, environment: &dyn Fn(&str) -> Option<String>) -> HostFacts {

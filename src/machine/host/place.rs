@@ -1,6 +1,7 @@
 //! Where the process sits: which system, which container, which hypervisor.
 
-use super::{Root, cpu};
+use super::cpu;
+use super::root::Root;
 
 /// The name that the system gives itself.
 pub(super) fn os(root: &Root) -> Result<String, String> {

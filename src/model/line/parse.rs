@@ -5,9 +5,9 @@
 
 use serde_json::{Map, Value};
 
+use super::message::{Event, MAX_LINE};
 use super::non_finite::{absent_everywhere, absent_if_non_finite, literal_of, quote_non_finite};
 use super::shape::{self, Field, Form};
-use super::{Event, MAX_LINE};
 use crate::model::near;
 
 /// Why a line is not an event.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use serde_json_path::{JsonPath, LocatedNode, PathElement};
 
-use super::Odd;
+use super::odd::Odd;
 
 /// Keys by which tools name what an entry is about.
 pub(super) const NAMES: [&str; 15] = [

@@ -19,7 +19,7 @@ use bets::Mixture;
 
 pub use bets::Version;
 pub use power::{detectable, pace};
-pub use signed_ranks::Ranks;
+pub use signed_ranks::{CERTIFY_LATER, Ranks};
 
 /// What the rule is asked to hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,9 +114,8 @@ pub struct SequentialStep {
     pub ln_better: f64,
 }
 
-/// One-sided levels of the interval that certifies "unchanged": in the screen, and later.
+/// One-sided level of the interval that certifies "unchanged" in the screen; [`CERTIFY_LATER`] after it.
 pub const CERTIFY_SCREEN: f64 = 0.01;
-pub const CERTIFY_LATER: f64 = 0.003;
 /// A prior never counts for more than this many rounds.
 const MOST_PRIOR: f64 = 8.0;
 /// Below this a difference of logarithms is no noise that a timer can show.

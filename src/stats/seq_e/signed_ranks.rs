@@ -7,7 +7,8 @@
 
 use std::sync::LazyLock;
 
-use super::CERTIFY_LATER;
+/// One-sided level of the interval that certifies "unchanged" after the screen.
+pub const CERTIFY_LATER: f64 = 0.003;
 
 /// The exact distribution is tabulated up to here; beyond, the normal approximation is as good.
 const MOST_EXACT: usize = 150;

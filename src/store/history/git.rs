@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use git2::build::TreeUpdateBuilder;
 use git2::{Error, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature, Tree};
 
+use super::entry::MOST;
 use super::index::{self, Mark};
 use super::layout;
-use super::{Appended, File, Listed};
+use super::listed::{Appended, File, Listed, taken};
 use crate::model::{Exit, Fault, Result, RunId, backoff};
 
 /// For another writer to finish; one needs milliseconds.
@@ -311,11 +312,11 @@ impl GitBranch {
                     size: None,
                     mark: None,
                 };
-                let there = self.read(&listed, super::MOST).is_ok_and(|bytes| same(&bytes));
+                let there = self.read(&listed, MOST).is_ok_and(|bytes| same(&bytes));
                 return if there {
                     Ok(Place::There(listed.path))
                 } else {
-                    Err(Stop::Fault(super::taken(&format!("git:{}", self.branch), &listed.path)))
+                    Err(Stop::Fault(taken(&format!("git:{}", self.branch), &listed.path)))
                 };
             }
             last = Some((folder, files.len()));

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Appended, File, Listed, index, layout, taken};
+use super::entry::MOST;
+use super::listed::{Appended, File, Listed, taken};
+use super::{index, layout};
 use crate::github::Client;
 use crate::github::branch::{self, AppendError, BranchChange, BranchTip, TreeItem, TreeKind};
 use crate::model::{DEFECT, Exit, Fault, Result};
@@ -121,7 +123,7 @@ impl GitHubBranch<'_> {
             let files = branch::folder(self.client, &item.id)?;
             if let Some(found) = files.iter().find(|item| item.path == name) {
                 let path = format!("{}/{month}/{name}", layout::ROOT);
-                let is_small = found.size.is_none_or(|size| size <= super::MOST as u64);
+                let is_small = found.size.is_none_or(|size| size <= MOST as u64);
                 return if is_small && same(&branch::blob(self.client, &found.id)?) {
                     Ok((path, true))
                 } else {

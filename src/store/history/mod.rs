@@ -15,6 +15,7 @@ mod git;
 mod github;
 mod index;
 mod layout;
+mod listed;
 mod summary;
 
 use std::ops::ControlFlow;
@@ -27,11 +28,12 @@ use github::GitHubBranch;
 use super::Address;
 use crate::github::Client;
 use crate::model::text::short_commit;
-use crate::model::{Exit, Fault, Result, RunId};
+use crate::model::{Exit, Fault, Result};
 
 use entry::MOST;
 pub use entry::{HistoryEntry, SCHEMA_HISTORY};
-use index::Mark;
+use listed::File;
+pub use listed::{Appended, Listed};
 pub use summary::{Looked, RunSummary, Started};
 
 /// A history, here or on GitHub.
@@ -43,39 +45,6 @@ pub struct HistoryBranch<'c> {
 enum Place<'c> {
     Git(GitBranch),
     GitHub(GitHubBranch<'c>),
-}
-
-/// A run that a history has a file for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    pub run_id: RunId,
-    /// From the branch's root: `history/2026-11/RUN.json.gz`.
-    pub path: String,
-    blob: String,
-    /// Bytes of the file, where the list says so.
-    size: Option<u64>,
-    /// The facts that the index has of it.
-    mark: Option<Mark>,
-}
-
-/// A run that is in the history now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Appended {
-    /// Full id of a commit on the branch that holds it.
-    pub commit: String,
-    pub path: String,
-    /// It was there before.
-    pub already: bool,
-}
-
-/// A file that is to be added.
-struct File<'a> {
-    run: &'a RunId,
-    month: &'a str,
-    bytes: &'a [u8],
-    message: &'a str,
-    /// The index's name of it.
-    mark: &'a str,
 }
 
 impl<'c> HistoryBranch<'c> {
@@ -262,11 +231,4 @@ fn message(entry: &HistoryEntry) -> String {
     let commit = short_commit(&entry.commit);
     // Whatever token pushes it: a run of the benchmarks must not start the next one.
     format!("Run {} of {} at {commit}{label}\n\n[skip ci]\n", entry.run_id, entry.branch)
-}
-
-/// The fault of a file that is in the way.
-fn taken(address: &str, path: &str) -> Fault {
-    let what = format!("{path} is there with another content");
-    Fault::at(address, what, "look at it; a run's file is written once and never changed")
-        .exits(Exit::Unpublished)
 }
