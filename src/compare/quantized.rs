@@ -229,13 +229,7 @@ impl Resolution {
 
 /// The one figure that each side gave, where neither gave another: last bits of time stamps are none.
 pub fn constants([base, head]: [&[f64]; 2]) -> Option<[f64; 2]> {
-    let one_at_most = |values: &[f64]| {
-        let ends = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(*value), high.max(*value))
-        });
-        ends.1 - ends.0 <= MOST_OF_A_TICK * OF_A_STAMP * ends.0.abs()
-    };
-    if !one_at_most(base) || !one_at_most(head) {
+    if !may_be_constant(base) || !may_be_constant(head) {
         return None;
     }
     let mut sides = [base.to_vec(), head.to_vec()];
@@ -250,8 +244,20 @@ pub fn constants([base, head]: [&[f64]; 2]) -> Option<[f64; 2]> {
     Some([one(&sides[0])?, one(&sides[1])?])
 }
 
+/// Whether all values lie within what the last bits of stamps make of one tick.
+fn may_be_constant(values: &[f64]) -> bool {
+    let ends = values
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)));
+    ends.1 - ends.0 <= MOST_OF_A_TICK * OF_A_STAMP * ends.0.abs()
+}
+
 /// [`constants`] of all samples of a row.
 pub fn constant_samples(evidence: &Evidence) -> Option<[f64; 2]> {
+    // The rule asks after every round, and nearly all rows vary from process to process: those need no copy of their samples.
+    if !may_be_constant(&evidence.base.centres) || !may_be_constant(&evidence.head.centres) {
+        return None;
+    }
     let samples = |side: &MeasuredSide| -> Vec<f64> {
         side.processes.iter().flat_map(|process| process.samples).copied().collect()
     };
