@@ -30,7 +30,7 @@ pub struct SavedBaseline {
     pub newer: Option<String>,
 }
 
-/// What a store holds, oldest first.
+/// The baselines of a store, oldest first.
 pub enum BaselineList {
     Folder(Vec<BaselineEntry>),
     History { address: Address, rows: Vec<V1HistoryRow>, warnings: Vec<String> },
@@ -106,7 +106,7 @@ fn refusal(record: &RunRecord, measured: usize, partial: bool) -> Option<String>
     match record.state {
         _ if measured == 0 => Some("nothing in it was measured".to_owned()),
         _ if partial => None,
-        // What this machine cannot run will be skipped next time, too.
+        // This machine will skip the case next time, too.
         RecordState::Complete if measured + skipped == record.cases.len() => None,
         RecordState::Complete => {
             Some(format!("only {measured} of its {} cases were measured", record.cases.len()))

@@ -34,7 +34,7 @@ pub struct CalibrateRequest {
     pub store: Option<String>,
 }
 
-/// What a calibration gives.
+/// The answer to a [`CalibrateRequest`].
 pub enum CalibrateResult {
     Done(Box<Calibrated>),
     /// The signal that ended it; nothing is calibrated.

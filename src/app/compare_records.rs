@@ -29,7 +29,7 @@ pub struct RecordsRequest {
     pub head: Option<String>,
     /// The release baseline that the head is judged against, too.
     pub anchor: Option<String>,
-    /// What is measured, or taken of the records.
+    /// The benchmarks to measure, or to take from the records.
     pub run: RunRequest,
     /// Store instead of the suite file's.
     pub store: Option<String>,
@@ -40,7 +40,7 @@ pub struct RecordsRequest {
     pub embed: bool,
 }
 
-/// What a comparison of records gives.
+/// The answer of a comparison of records.
 pub enum ComparedRecords {
     Verdict(Box<RecordsVerdict>),
     /// The fresh run was cut short, and nothing is compared.

@@ -17,7 +17,7 @@ pub struct TargetRequest<'a> {
     pub rounds_flag: Option<&'static str>,
 }
 
-/// What is compared.
+/// Commits or records, as the words of the command line mean them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompareTarget<'a> {
     /// A range; `None` for the default one, or that of a comparison that is resumed.

@@ -18,7 +18,7 @@
 mod components;
 mod location;
 mod multiple;
-mod order;
+mod order_statistics;
 mod prior;
 pub mod prospect;
 pub mod resample;
@@ -29,7 +29,7 @@ mod welch;
 pub use components::{Components, Within, best_iterations, lag_1};
 pub use location::{ln_midmean, midmean};
 pub use multiple::{HolmStep, holm};
-pub use order::{Description, mean, median, quantile, sample_stddev, summarize};
+pub use order_statistics::{Description, mean, median, quantile, sample_stddev, summarize};
 pub use prior::Prior;
 pub use student::{TQuantiles, t_tail};
 pub use welch::{SampleGroup, Welch};

@@ -1,7 +1,7 @@
 //! Two groups whose variances need not agree: Welch's t with Satterthwaite's degrees of freedom (Welch 1947,
 //! Satterthwaite 1946).
 
-use super::order::{mean, sample_stddev};
+use super::order_statistics::{mean, sample_stddev};
 use super::student::{TQuantiles, t_tail};
 
 /// One group of values, as far as the test needs it.

@@ -17,8 +17,8 @@ pub struct BaseSelection {
     pub base: Sha,
     pub head: JudgedHead,
     pub choice: BaseChoice,
-    /// The missing reference, where the commit is compared with itself because nothing else was found, and not because somebody
-    /// wants it so.
+    /// The missing reference, where the job found no other commit and compares this one with itself; none where the user asks for
+    /// that.
     pub missing: Option<NoReference>,
 }
 
