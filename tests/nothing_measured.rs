@@ -1,5 +1,7 @@
 //! Programs that are timed from outside, end well and have measured nothing: they are not silently benchmarks.
 
+use std::process::Command;
+
 use gbench_ci::compare::VerdictDocument;
 use gbench_ci::model::{NothingMeasured, Outcome, RefusalReason, RunRecord, Side};
 use gbench_ci::store::latest_comparison;
@@ -8,12 +10,20 @@ use crate::support::cli::{Ran, newest, ran};
 use crate::support::git::Sandbox;
 
 const DECLINES: &str = "echo 'no CUDA, nothing to do'\n";
+/// An interpreter that takes so long to start that what else the machine does matters little beside it.
+const SLOW_SH: &str = "#!/bin/sh\nsleep 0.6\nexec /bin/sh \"$@\"\n";
 /// Long enough to be more than the start of a shell on any machine.
-const WORKS: &str = "sleep 0.3\necho 'cuda:0 took 12 ms, GPU usage 80 %'\n";
+const WORKS: &str = "sleep 0.5\necho 'cuda:0 took 12 ms, GPU usage 80 %'\n";
 
 fn suite(programs: &[&str]) -> String {
+    suite_with("sh", programs)
+}
+
+fn suite_with(interpreter: &str, programs: &[&str]) -> String {
     let one = |name: &&str| {
-        format!("[[benchmark]]\nid = \"{name}\"\ncommand = [\"sh\", \"{name}.sh\"]\nprocesses = 2\n")
+        format!(
+            "[[benchmark]]\nid = \"{name}\"\ncommand = [\"{interpreter}\", \"{name}.sh\"]\nprocesses = 2\n"
+        )
     };
     format!("[suite]\nname = \"s\"\n{}", programs.iter().map(one).collect::<String>())
 }
@@ -21,7 +31,10 @@ fn suite(programs: &[&str]) -> String {
 fn run(programs: &[(&str, &str)]) -> (Ran, RunRecord) {
     let folder = tempfile::tempdir().unwrap();
     let names: Vec<&str> = programs.iter().map(|(name, _)| *name).collect();
-    std::fs::write(folder.path().join("gbench.toml"), suite(&names)).unwrap();
+    std::fs::write(folder.path().join("gbench.toml"), suite_with("./sh", &names)).unwrap();
+    // Another process writes it: where a test of another thread forks while it is open here, it is "text file busy".
+    let script = ["-c", "printf '%s' \"$0\" >sh && chmod +x sh", SLOW_SH];
+    assert!(Command::new("sh").args(script).current_dir(&folder).status().unwrap().success());
     for (name, text) in programs {
         std::fs::write(folder.path().join(format!("{name}.sh")), text).unwrap();
     }
