@@ -36,7 +36,7 @@ fn main() {
     let passes = calibrate();
     let mut executor = Supervised::new(PathBuf::from(env!("CARGO_BIN_EXE_gbench-ci")), None, false)
         .expect("a temporary folder");
-    let mut coin = rand_pcg::Pcg64::seed_from_u64(SEED);
+    let mut random = rand_pcg::Pcg64::seed_from_u64(SEED);
     let mut tables = WORKLOADS.map(|_| [Way::default(), Way::default()]);
     let load = || std::fs::read_to_string("/proc/loadavg").unwrap_or_default().trim().to_owned();
     println!(
@@ -46,10 +46,10 @@ fn main() {
     for _ in 0..ROUNDS {
         for (seconds, ways) in WORKLOADS.iter().zip(&mut tables) {
             let launch = launch((passes * seconds).max(1.0) as u64);
-            let head_first: bool = coin.random();
+            let head_first: bool = random.random();
             let turns = Turns { first: usize::from(head_first), iterations: ITERATIONS, duration: 0.0 };
-            // Which way is had first is a coin's matter too.
-            let lockstep_first: bool = coin.random();
+            // Which of the two modes goes first is drawn too.
+            let lockstep_first: bool = random.random();
             for lockstep in [lockstep_first, !lockstep_first] {
                 let begin = Instant::now();
                 let pair = match lockstep {

@@ -24,7 +24,7 @@ pub struct Came {
     pub seed: u64,
     pub part: Part,
     pub index: u32,
-    pub coin: u64,
+    pub order_seed: u64,
     pub exit: i32,
     /// Wall seconds from start to end, both builds included.
     pub wall: f64,
@@ -70,10 +70,10 @@ pub fn compare(
     (part, index): (Part, u32),
     gate: &[String],
 ) -> Result<Came, Box<dyn Error>> {
-    let coin = coin(seed, part, index);
-    let mut words = vec!["--order-seed".to_owned(), coin.to_string()];
+    let order_seed = order_seed(seed, part, index);
+    let mut words = vec!["--order-seed".to_owned(), order_seed.to_string()];
     words.extend_from_slice(gate);
-    let load = Load::start(coin);
+    let load = Load::start(order_seed);
     let begin = Instant::now();
     let compared = run(commits, part, &words);
     let wall = begin.elapsed().as_secs_f64();
@@ -88,7 +88,7 @@ pub fn compare(
         seed,
         part,
         index,
-        coin,
+        order_seed,
         exit,
         wall,
         processes,
@@ -124,7 +124,7 @@ fn told(output: &Output) -> String {
 }
 
 /// Of the gate and of the load, another one for every comparison.
-fn coin(seed: u64, part: Part, index: u32) -> u64 {
+fn order_seed(seed: u64, part: Part, index: u32) -> u64 {
     seed * 1_000_000 + u64::from(index) * 2 + u64::from(part == Part::Slower)
 }
 

@@ -20,8 +20,8 @@ const FLIP: f64 = 0.05;
 
 pub struct Case {
     pub name: &'static str,
-    /// The order of each round was decided by a coin: the promise holds.
-    pub coin: bool,
+    /// The order of each round was drawn at random: the promise holds.
+    pub random_order: bool,
     draw: fn(f64, &mut Pcg64) -> Vec<f64>,
     /// These times the usual deviation for one benchmark in twenty.
     wilder: f64,
@@ -43,32 +43,38 @@ pub const CASES: [Case; 14] = [
     case("80 % exact zeros", |size, random| {
         rounds(|| if chance(random, 0.8) { 0.0 } else { size * normal(random) })
     }),
-    case("two values", |size, random| rounds(|| size * coin(random))),
+    case("two values", |size, random| rounds(|| size * sign(random))),
     Case { wilder: 20.0, ..case("5 of 100 20x noisier", |size, random| rounds(|| size * normal(random))) },
     case("flips of 5 % in 20 % of rounds", |size, random| {
-        rounds(|| size * normal(random) + if chance(random, 0.2) { FLIP * coin(random) } else { 0.0 })
+        rounds(|| size * normal(random) + if chance(random, 0.2) { FLIP * sign(random) } else { 0.0 })
     }),
-    case("slots correlated 0.6, coin", |size, random| {
+    case("slots correlated 0.6, random order", |size, random| {
         let slots = autoregressive(0.6, size, 2 * ROUNDS, random);
-        slots.chunks_exact(2).map(|slots| coin(random) * (slots[1] - slots[0])).collect()
+        slots.chunks_exact(2).map(|slots| sign(random) * (slots[1] - slots[0])).collect()
     }),
-    case("slots in a random walk, coin", |size, random| rounds(|| coin(random) * size * normal(random))),
-    case("second slot 1 % slower, coin", |size, random| {
-        rounds(|| coin(random) * (SLOWER_SLOT + size * normal(random)))
+    case("slots in a random walk, random order", |size, random| {
+        rounds(|| sign(random) * size * normal(random))
     }),
-    without_coin("rounds correlated 0.3, no coin", |size, random| autoregressive(0.3, size, ROUNDS, random)),
-    without_coin("rounds correlated 0.6, no coin", |size, random| autoregressive(0.6, size, ROUNDS, random)),
-    without_coin("second slot 1 % slower, no coin", |size, random| {
+    case("second slot 1 % slower, random order", |size, random| {
+        rounds(|| sign(random) * (SLOWER_SLOT + size * normal(random)))
+    }),
+    in_fixed_order("rounds correlated 0.3, fixed order", |size, random| {
+        autoregressive(0.3, size, ROUNDS, random)
+    }),
+    in_fixed_order("rounds correlated 0.6, fixed order", |size, random| {
+        autoregressive(0.6, size, ROUNDS, random)
+    }),
+    in_fixed_order("second slot 1 % slower, fixed order", |size, random| {
         rounds(|| SLOWER_SLOT + size * normal(random))
     }),
 ];
 
 const fn case(name: &'static str, draw: fn(f64, &mut Pcg64) -> Vec<f64>) -> Case {
-    Case { name, coin: true, draw, wilder: 1.0 }
+    Case { name, random_order: true, draw, wilder: 1.0 }
 }
 
-const fn without_coin(name: &'static str, draw: fn(f64, &mut Pcg64) -> Vec<f64>) -> Case {
-    Case { coin: false, ..case(name, draw) }
+const fn in_fixed_order(name: &'static str, draw: fn(f64, &mut Pcg64) -> Vec<f64>) -> Case {
+    Case { random_order: false, ..case(name, draw) }
 }
 
 impl Case {
@@ -125,6 +131,6 @@ fn chance(random: &mut Pcg64, of: f64) -> bool {
     random.random::<f64>() < of
 }
 
-fn coin(random: &mut Pcg64) -> f64 {
+fn sign(random: &mut Pcg64) -> f64 {
     if random.random::<bool>() { 1.0 } else { -1.0 }
 }

@@ -13,7 +13,7 @@ use super::trials::{Rule, Said};
 pub enum Way {
     /// Both alive, taking turns.
     LockStep,
-    /// One after the other, in an order that a coin decides.
+    /// One after the other, in an order drawn at random.
     Alternating,
 }
 

@@ -180,7 +180,7 @@ impl Benchmark<'_> {
             Way::LockStep => (every_second(kept), every_second(&kept[1..])),
             Way::Alternating => (kept[..half].to_vec(), kept[half..].to_vec()),
         };
-        // The coin: which of the two begins.
+        // The order of the round: which of the two begins.
         if random.random::<bool>() {
             std::mem::swap(&mut base, &mut head);
         }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/images/unit.svg and coin.svg from made-up times, seeded: docs/images/statistics.py FOLDER"""
+"""Draws docs/images/unit.svg and order.svg from made-up times, seeded: docs/images/statistics.py FOLDER"""
 
 import math
 import random
@@ -67,16 +67,16 @@ def unit(path):
     svg.save(path)
 
 
-def coin(path):
-    """A machine that slows down over twelve rounds, measured in two blocks and in rounds with a coin."""
-    svg = Svg(800, 470, "Drift under two orders of measuring: blocks, and rounds with a coin")
+def order(path):
+    """A machine that slows down over twelve rounds, measured in two blocks and in rounds in random order."""
+    svg = Svg(800, 470, "Drift under two orders of measuring: blocks, and rounds in random order")
     draw = random.Random(5)
     drift = lambda place: 3.2 * place / 24 + 0.35 * math.sin(place / 2.2)
-    tosses = [draw.random() < 0.5 for _ in range(12)]
+    draws = [draw.random() < 0.5 for _ in range(12)]
     orders = [
         ("All of base, then all of head: the drift of the machine looks like a change", ["base"] * 12 + ["head"] * 12, 92),
-        ("Rounds, the coin says who goes first: the drift meets both, and its sign is a toss",
-         [side for toss in tosses for side in (("base", "head") if toss else ("head", "base"))], 290),
+        ("Rounds in random order: the drift meets both sides, and its sign is random",
+         [side for drawn in draws for side in (("base", "head") if drawn else ("head", "base"))], 290),
     ]
     svg.text("name", 20, 30, "The same program on both sides, on a machine that gets slower")
     svg.text("soft", 20, 50, "Made-up times. Dashed: the machine's drift. Time runs to the right.")
@@ -109,4 +109,4 @@ def coin(path):
 
 folder = Path(sys.argv[1])
 unit(folder / "unit.svg")
-coin(folder / "coin.svg")
+order(folder / "order.svg")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws the images of docs/statistics.md: unit.svg and coin.svg from made-up times, red.svg from the made-up comparison in
+# Draws the images of docs/statistics.md: unit.svg and order.svg from made-up times, red.svg from the made-up comparison in
 # fixtures/rounds as `explain --svg` draws it:
 #   docs/images/statistics.sh target/release/gbench-ci
 # inconclusive.svg is of a real comparison and stays as `explain --svg` drew it.
@@ -14,7 +14,7 @@ python3 statistics.py .
 [ -n "$shown" ] || exit 0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for image in unit coin red inconclusive; do
+for image in unit order red inconclusive; do
     size=$(sed -n '1s/.* width="\([0-9]*\)" height="\([0-9]*\)".*/\1,\2/p' "$image.svg")
     for scheme in light dark; do
         dark=(); [ $scheme = light ] || dark=(--blink-settings=preferredColorScheme=0)
