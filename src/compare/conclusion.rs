@@ -115,14 +115,17 @@ fn is_suspicious(row: &Row) -> bool {
 
 /// The one of two conclusions that speaks for both, in the order of [`Exit::most_severe`].
 pub fn most_severe(one: Conclusion, other: Conclusion) -> Conclusion {
-    const MOST_SEVERE_FIRST: [Conclusion; 5] = [
-        Conclusion::Regressed,
-        Conclusion::Incomparable,
-        Conclusion::Failed,
-        Conclusion::Inconclusive,
-        Conclusion::Pass,
-    ];
-    MOST_SEVERE_FIRST.into_iter().find(|conclusion| [one, other].contains(conclusion)).unwrap_or(one)
+    if severity(one) < severity(other) { other } else { one }
+}
+
+pub fn severity(conclusion: Conclusion) -> u8 {
+    match conclusion {
+        Conclusion::Pass => 0,
+        Conclusion::Inconclusive => 1,
+        Conclusion::Failed => 2,
+        Conclusion::Incomparable => 3,
+        Conclusion::Regressed => 4,
+    }
 }
 
 /// Verdict to number of rows, every verdict present.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::model::{CaseRecord, Origin, Thermal, Timing};
 
 use super::pairing::PairedCase;
-use super::warning::counted;
+use super::wording::counted;
 use super::{Reason, SettingEffect, Warning};
 
 /// Settings that say how much work a process does. The number of processes is none of them.

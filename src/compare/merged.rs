@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Conclusion, Verdict, VerdictDocument};
+use super::{Conclusion, Verdict, VerdictDocument, Warning};
 
 pub const SCHEMA_MERGED: &str = "gbench-ci/merged/v1";
 
@@ -30,6 +30,9 @@ pub struct Merged {
     /// What is missing or odd about the parts: a shard that never came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// `warnings` as values, in the same order. Empty in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warning_codes: Vec<Warning>,
 }
 
 /// One machine's verdict.
@@ -53,6 +56,7 @@ impl Merged {
             counts: verdict.counts.clone(),
             groups: vec![Group { label: label.to_owned(), verdict }],
             warnings: Vec::new(),
+            warning_codes: Vec::new(),
         }
     }
 

@@ -13,10 +13,8 @@
 //! rounds            the differences that a rule over rounds looks at
 //! validity          what must hold for rounds to be believed
 //! test              the hypothesis test of one row, before and after the suite is looked at as a whole
-//! reason, advice    why a row has its verdict and what to do about it, as values
-//! warning           what a reader should know beside the rows, as a value
 //! warnings          the warnings of two records
-//! wording/          reasons, advice and warnings in English
+//! wording/          reasons, advice and warnings, as values and in English; the sentence of the whole
 //! scale             logarithms or differences, and the way back to a slowdown
 //! quantized         figures that come in steps, and what that leaves unknown
 //! absolute          errors, which are judged by their difference
@@ -28,7 +26,6 @@
 //! session_variance  how much sessions differ, by their history
 //! verdict           the whole: conclusion, exit code, warnings
 //! conclusion        what follows from rows: order, counts, conclusion, exit code
-//! sentence          what a reader should know if they read nothing else
 //! replay            the verdict that the records of a comparison in rounds give by themselves
 //! trace             every step of one row, for explaining it
 //! progress          which cases another round could still decide
@@ -38,7 +35,6 @@
 //! ```
 
 mod absolute;
-mod advice;
 mod calibration;
 mod comparability;
 mod conclusion;
@@ -53,13 +49,11 @@ mod pairing;
 mod policy;
 mod progress;
 mod quantized;
-mod reason;
 mod replay;
 mod rounds;
 mod rows;
 mod rules;
 mod scale;
-mod sentence;
 mod session_variance;
 mod stored_runs;
 mod summary_only;
@@ -68,11 +62,9 @@ mod throttling;
 mod trace;
 mod validity;
 mod verdict;
-mod warning;
 mod warnings;
 mod wording;
 
-pub use advice::Advice;
 pub use calibration::*;
 pub use conclusion::{check_consistency, is_probably_worse};
 pub use document::*;
@@ -87,7 +79,6 @@ pub use outcome::{Conclusion, Verdict};
 pub use policy::{Policy, Reproduce, SideInput};
 pub use progress::{CaseProgress, case_progress};
 pub use quantized::{Unit, unresolved};
-pub use reason::{Reason, SettingEffect};
 pub use replay::{named_sides, verdict_of};
 pub use rounds::{MeasuredRound, RoundDifferences, RoundScale};
 pub use rules::{
@@ -98,4 +89,4 @@ pub use stored_runs::one_session;
 pub use trace::{DecisionTrace, SequentialStep, decision_traces, decision_traces_of};
 pub use validity::SerialCorrelation;
 pub use verdict::{compare, compare_by, compare_sides, compare_with};
-pub use warning::{HeldDown, Warning};
+pub use wording::{Advice, HeldDown, Reason, SettingEffect, Warning};

@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr};
 
 /// The comparison as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Display, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Conclusion {
     /// Everything was compared and nothing regressed.
     Pass,
@@ -19,21 +21,29 @@ pub enum Conclusion {
 }
 
 impl Conclusion {
-    /// As the document has it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Conclusion::Pass => "pass",
-            Conclusion::Regressed => "regressed",
-            Conclusion::Failed => "failed",
-            Conclusion::Inconclusive => "inconclusive",
-            Conclusion::Incomparable => "incomparable",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 
 /// What is said of one case and metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    Display,
+    IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Verdict {
     Regressed,
     Invalid,
@@ -56,15 +66,7 @@ impl Verdict {
         Verdict::Unchanged,
     ];
 
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Regressed => "regressed",
-            Verdict::Invalid => "invalid",
-            Verdict::Missing => "missing",
-            Verdict::Inconclusive => "inconclusive",
-            Verdict::Improved => "improved",
-            Verdict::New => "new",
-            Verdict::Unchanged => "unchanged",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }

@@ -9,9 +9,8 @@ use std::collections::BTreeMap;
 
 use crate::model::{CaseRecord, RunRecord};
 
-use super::reason::Remark;
-use super::warning::HeldDown;
-use super::{Advice, Evidence, MeasuredSide, ProcessValues, Reason, RowDecision, Verdict, Warning};
+use super::wording::Remark;
+use super::{Advice, Evidence, HeldDown, MeasuredSide, ProcessValues, Reason, RowDecision, Verdict, Warning};
 
 /// The setting by which a suite says that its card is always so.
 const USUAL: &str = "usual_slowdown";

@@ -217,7 +217,7 @@ mod tests {
         let moved: Vec<f64> = (0..20).map(|row| 0.01 + 0.001 * f64::from(row % 3)).collect();
         let (median, warning) = location_shift(&moved);
         assert!(median.unwrap() > 0.01);
-        assert!(crate::compare::wording::warning(&warning.unwrap()).contains("1.1 % worse"));
+        assert!(warning.unwrap().to_string().contains("1.1 % worse"));
         let mixed: Vec<f64> = (0..20).map(|row| if row % 2 == 0 { 0.02 } else { -0.02 }).collect();
         assert_eq!(location_shift(&mixed).1, None);
         assert_eq!(location_shift(&moved[..5]).1, None);

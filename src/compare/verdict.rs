@@ -3,13 +3,12 @@
 use crate::model::text::short_commit;
 use crate::model::{CommonSuite, Manifest, Probe, Result, RunRecord, Side};
 
-use super::comparability::{advice, differences};
+use super::comparability::differences;
 use super::conclusion::{conclude, counts, severity_order};
 use super::pairing::pair;
 use super::policy::{Policy, SideInput};
 use super::rows::prepare;
 use super::rules::RowDecision;
-use super::sentence::{sentence, without_reference};
 use super::warnings::{of_comparison, of_side};
 use super::{
     Advice, DoubtfulCase, History, Method, ProcessSession, ProcessWelchHolm, Reason, Row, Rule,
@@ -176,7 +175,7 @@ pub fn compare_by(
             let row = &mut prepared.rows[*index];
             // A plainly unchanged row needs no word on its circumstances.
             if let Some(remark) = throttling::remark(evidence).filter(|_| row.verdict != Verdict::Unchanged) {
-                row.reason = wording::with_remark(&row.reason, &remark);
+                row.add_remark(&remark);
             }
         }
         warnings.extend(of_comparison(base, head, &pairs, &prepared));
@@ -194,16 +193,13 @@ pub fn compare_by(
     rows.sort_by(severity_order);
 
     let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, policy.into());
-    let own = sentence(conclusion, &rows, &differences, &advice(&differences));
-    Ok(VerdictDocument {
+    let (warnings, warning_codes) = warnings.into_iter().map(Warning::coded).unzip();
+    let mut document = VerdictDocument {
         schema: SCHEMA_VERDICT.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         conclusion,
         exit_code: exit.code(),
-        sentence: match policy.no_reference {
-            Some(missing) => without_reference(missing, conclusion, own),
-            None => own,
-        },
+        sentence: String::new(),
         counts: counts(&rows),
         base: side_summary(base),
         head: side_summary(head),
@@ -220,13 +216,15 @@ pub fn compare_by(
         },
         differences,
         rows,
-        warnings: warnings.iter().map(wording::warning).collect(),
-        warning_codes: warnings,
+        warnings,
+        warning_codes,
         nothing_measured: [doubtful(Side::Base, base), doubtful(Side::Head, head)].concat(),
         reproduce: policy.reproduce.command(),
         replays: policy.reproduce.replays(),
         records: None,
-    })
+    };
+    document.sentence = wording::of_verdict(&document, &[]);
+    Ok(document)
 }
 
 /// Takes back an improvement that no program makes, and says so of a slowdown of that size, which stays what it is.

@@ -7,7 +7,7 @@ use crate::model::{RecordState, Side};
 use super::pairing::PairedCase;
 use super::policy::has_bad_threshold;
 use super::rows::PreparedRows;
-use super::warning::counted;
+use super::wording::counted;
 use super::{SideInput, Warning, key};
 
 /// Different warnings of cases that are quoted; the records hold them all.

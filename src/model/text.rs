@@ -38,10 +38,15 @@ pub fn count(number: usize, noun: &str) -> String {
 
 /// `a, b, c and 4 more`: the first `most` of `items`.
 pub fn list(items: &[String], most: usize) -> String {
-    let shown = items[..items.len().min(most)].join(", ");
-    match items.len().saturating_sub(most) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+    listed(&items[..items.len().min(most)], items.len(), ", ")
+}
+
+/// Of `all` items those that are `shown`, and how many more there are.
+pub fn listed(shown: &[String], all: usize, joint: &str) -> String {
+    let items = shown.join(joint);
+    match all.saturating_sub(shown.len()) {
+        0 => items,
+        more => format!("{items} and {more} more"),
     }
 }
 

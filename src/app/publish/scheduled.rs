@@ -279,7 +279,7 @@ fn entry(folder: &Path, job: Option<&Job>, context: Option<&Context>) -> Result<
         commit,
         label: job.map_or_else(String::new, |job| job.label.clone()),
         shard: job.and_then(|job| job.shard),
-        conclusion: verdict.as_ref().map(|verdict| verdict.conclusion.word().to_owned()),
+        conclusion: verdict.as_ref().map(|verdict| verdict.conclusion.as_str().to_owned()),
         exit_code: verdict.as_ref().map(|verdict| verdict.exit_code),
         base: verdict.and_then(|verdict| verdict.base.commit),
         record,

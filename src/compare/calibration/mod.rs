@@ -3,10 +3,8 @@
 //! ```text
 //! document   the answer: one row a case and metric, versioned JSON
 //! figures    a row's noise, its parts, and its prospects
-//! advice     ready, slow or hopeless; why, and what would help
 //! ```
 
-mod advice;
 mod document;
 mod figures;
 
@@ -230,14 +228,14 @@ fn calibrated(
     let floor = prior.moderate(variance, freedom).sqrt();
     let noise = figures::noise(state, floor, cases);
     let prospect = figures::prospect(state, floor, prior.freedom, shared, seconds, tried);
-    row.readiness = advice::readiness(&prospect, shared.limits.most_rounds as u32);
+    row.readiness = figures::readiness(&prospect, shared.limits.most_rounds as u32);
     if let Some(repeated) = repeated_numbers(state.evidence, shared.limits.version) {
         row.readiness = Readiness::Hopeless;
-        (row.why, row.help) =
-            (vec![wording::reason(&repeated.reason)], vec![wording::advice(&repeated.next)]);
+        (row.why, row.help) = (vec![repeated.reason.to_string()], vec![repeated.next.to_string()]);
     } else if row.readiness != Readiness::Ready {
         let usual = shared.limits.most_rounds as u32;
-        (row.why, row.help) = advice::words(state.evidence, &noise, &prospect, usual);
+        let (ticks, seconds) = (figures::ticks(state.evidence), figures::usual_seconds(state.evidence));
+        (row.why, row.help) = wording::why_and_help(&noise, &prospect, usual, ticks, seconds);
     }
     (row.noise, row.prospect) = (Some(noise), Some(prospect));
     row

@@ -3,13 +3,12 @@
 
 mod parts;
 mod records;
-mod sentence;
 mod shards;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::conclusion::{exit_of, most_severe, was_compared};
-use super::{Conclusion, Group, Merged, SCHEMA_MERGED, Verdict};
+use super::{Conclusion, Group, Merged, SCHEMA_MERGED, Verdict, Warning, wording};
 use crate::model::{BaseChoice, Exit, Fault, Job, Result, SCHEMA_JOB, Shard};
 
 use parts::shard_words;
@@ -51,11 +50,8 @@ pub fn merge_with(parts: Vec<VerdictPart>, gaps: Vec<MissingPart>) -> Result<Mer
     let groups: Vec<Group> = by_label
         .into_iter()
         .map(|(label, parts)| {
-            let own: Vec<&str> = by_gap
-                .iter()
-                .filter(|gap| gap.label.as_ref() == Some(&label))
-                .map(|gap| &*gap.what)
-                .collect();
+            let own = by_gap.iter().filter(|gap| gap.label.as_ref() == Some(&label));
+            let own: Vec<String> = own.map(|gap| gap.what.clone()).collect();
             Ok(Group { verdict: shards::shards(parts, &own)?, label })
         })
         .collect::<Result<_>>()?;
@@ -64,7 +60,9 @@ pub fn merge_with(parts: Vec<VerdictPart>, gaps: Vec<MissingPart>) -> Result<Mer
 
 /// Groups and what is missing beside them as one document.
 fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
-    let sentence = sentence::of_groups(&groups, gaps);
+    // Those of a machine stand in its own sentence.
+    let of_none = |gap: &&MissingPart| !groups.iter().any(|group| gap.label.as_ref() == Some(&group.label));
+    let others: Vec<String> = gaps.iter().filter(of_none).map(|gap| gap.what.clone()).collect();
     let several = groups.len() > 1;
     let text = |gap: &MissingPart| match gap.label.as_ref().filter(|label| several && !label.is_empty()) {
         Some(label) => format!("{label}: {}", gap.what),
@@ -77,10 +75,11 @@ fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
         tool_version: env!("CARGO_PKG_VERSION").into(),
         conclusion,
         exit_code: exit.code(),
-        sentence,
+        sentence: wording::of_machines(&groups, &others),
         counts: counts_of(&groups),
         groups,
         warnings,
+        warning_codes: gaps.iter().map(|gap| Warning::MissingPart { text: gap.what.clone() }).collect(),
     }
 }
 
@@ -271,10 +270,8 @@ pub fn check_merged_consistency(merged: &Merged) -> Result<(), String> {
 /// Puts our own words for what the rows say where somebody else's stand: a document from elsewhere may say anything.
 pub fn regenerate_text(mut merged: Merged) -> Merged {
     for group in &mut merged.groups {
-        group.verdict.sentence = sentence::of_verdict(&group.verdict, &[]);
+        group.verdict.sentence = wording::of_verdict(&group.verdict, &[]);
     }
-    let gap = |what: &String| MissingPart { what: what.clone(), ..MissingPart::default() };
-    let gaps: Vec<MissingPart> = merged.warnings.iter().map(gap).collect();
-    merged.sentence = sentence::of_groups(&merged.groups, &gaps);
+    merged.sentence = wording::of_machines(&merged.groups, &merged.warnings);
     merged
 }

@@ -1,7 +1,6 @@
 //! The parts of a merge: verdicts that are there, and those that are missing.
 
 use crate::compare::VerdictDocument;
-use crate::model::text::count;
 use crate::model::{Job, Shard};
 
 /// One measuring job's answer.
@@ -36,14 +35,4 @@ impl VerdictPart {
 
 pub(super) fn shard_words(shard: Shard) -> String {
     format!("shard {} of {}", shard.index, shard.of)
-}
-
-/// Several gaps in the words of a message: at most a few are named.
-pub(super) fn named(gaps: &[&str]) -> String {
-    const MOST: usize = 5;
-    let shown = gaps[..gaps.len().min(MOST)].join("; ");
-    match gaps.len().saturating_sub(MOST) {
-        0 => shown,
-        more => format!("{shown}; and {}", count(more, "more gap")),
-    }
 }

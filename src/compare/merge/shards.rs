@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::parts::VerdictPart;
-use super::sentence;
 use crate::compare::conclusion::{
     FailurePolicy, conclude, counts, derived, exit_of, most_severe, severity_order,
 };
 use crate::compare::validity::location_shift;
-use crate::compare::warning::counted;
+use crate::compare::wording::{self, counted};
 use crate::compare::{
     Conclusion, Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument, Warning,
-    wording,
 };
 use crate::model::{CaseId, Exit, Fault, Result, RunId};
 
@@ -25,7 +23,7 @@ const LEAST_ROUNDS: u32 = 6;
 /// as it is.
 ///
 /// Errors: another rule or policy; a row that two parts bring.
-pub fn shards(mut parts: Vec<VerdictPart>, gaps: &[&str]) -> Result<VerdictDocument> {
+pub fn shards(mut parts: Vec<VerdictPart>, gaps: &[String]) -> Result<VerdictDocument> {
     let mut document = match parts.len() {
         1 => parts.remove(0).verdict,
         _ => of_several(parts)?,
@@ -34,12 +32,10 @@ pub fn shards(mut parts: Vec<VerdictPart>, gaps: &[&str]) -> Result<VerdictDocum
         let exit = exit_of(document.exit_code).unwrap_or(Exit::Internal);
         document.conclusion = most_severe(document.conclusion, Conclusion::Failed);
         document.exit_code = exit.most_severe(Exit::Failed).code();
-        let of_parts: Vec<(String, Warning)> =
-            document.coded_warnings().map(|(text, code)| (text.clone(), code)).collect();
-        let missing =
-            gaps.iter().map(|text| ((*text).to_owned(), Warning::MissingPart { text: (*text).to_owned() }));
-        (document.warnings, document.warning_codes) = missing.chain(of_parts).unzip();
-        document.sentence = sentence::of_verdict(&document, gaps);
+        let missing = gaps.iter().map(|text| Warning::MissingPart { text: text.clone() }.coded());
+        let coded: Vec<_> = missing.chain(document.coded_warnings()).collect();
+        (document.warnings, document.warning_codes) = coded.into_iter().unzip();
+        document.sentence = wording::of_verdict(&document, gaps);
     }
     Ok(document)
 }
@@ -69,7 +65,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     let rounds = rounds(&parts, &rows);
     let mut coded = warnings(&parts);
     let shifted = rounds.as_ref().and_then(|(_, warning)| warning.clone());
-    coded.extend(shifted.map(|warning| (wording::warning(&warning), warning)));
+    coded.extend(shifted.map(Warning::coded));
     let (warnings, warning_codes) = coded.into_iter().unzip();
     let mut document = VerdictDocument {
         schema: SCHEMA_VERDICT.into(),
@@ -100,7 +96,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
         replays: replays(&parts),
         records: None,
     };
-    document.sentence = sentence::of_verdict(&document, &[]);
+    document.sentence = wording::of_verdict(&document, &[]);
     Ok(document)
 }
 
@@ -238,10 +234,8 @@ fn warnings(parts: &[VerdictPart]) -> Vec<(String, Warning)> {
         own.into_iter().for_each(|warning| *said.entry(warning).or_default() += 1);
     }
     let by_all = |warning: &str| said.get(warning) == Some(&parts.len());
-    let mut warnings: Vec<(String, Warning)> =
-        among(parts).into_iter().map(|warning| (wording::warning(&warning), warning)).collect();
-    let of_all = parts[0].verdict.coded_warnings().filter(|(text, _)| by_all(text));
-    warnings.extend(of_all.map(|(text, code)| (text.clone(), code)));
+    let mut warnings: Vec<(String, Warning)> = among(parts).into_iter().map(Warning::coded).collect();
+    warnings.extend(parts[0].verdict.coded_warnings().filter(|(text, _)| by_all(text)));
     for part in parts {
         let own = part.verdict.coded_warnings().filter(|(text, _)| !by_all(text));
         warnings.extend(own.map(|(text, code)| (format!("{}: {text}", part.who()), code)));

@@ -82,8 +82,8 @@ fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     if ruled != row.verdict {
         said.push(format!(
             "by its rounds alone it would be {}; it is {}, because {}",
-            ruled.word(),
-            row.verdict.word(),
+            ruled.as_str(),
+            row.verdict.as_str(),
             row.reason
         ));
     }

@@ -51,11 +51,11 @@ pub fn render(explained: &Explained) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
          role=\"img\">\n<title>{}: {}</title>\n<style>{STYLE}</style>\n",
         xml(&name),
-        xml(&format!("{} {sentence}", row.verdict.word()))
+        xml(&format!("{} {sentence}", row.verdict.as_str()))
     );
     svg.rect("paper", (0.0, 0.0), (WIDTH, HEIGHT));
     svg.text("name", 20.0, 32.0, &cut_middle(&name, NAME, "…"));
-    let said = format!("{}: it {sentence}", row.verdict.word());
+    let said = format!("{}: it {sentence}", row.verdict.as_str());
     for (line, text) in fold(&said, SENTENCE).iter().take(2).enumerate() {
         svg.text(class_of(row.verdict), 20.0, 54.0 + 16.0 * line as f64, text);
     }

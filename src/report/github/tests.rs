@@ -74,6 +74,7 @@ fn merged(documents: Vec<(String, VerdictDocument)>) -> Merged {
         counts,
         groups: documents.into_iter().map(|(label, verdict)| Group { label, verdict }).collect(),
         warnings: Vec::new(),
+        warning_codes: Vec::new(),
     }
 }
 

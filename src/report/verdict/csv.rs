@@ -88,7 +88,7 @@ fn rows<W: io::Write>(
             cell(&row.metric),
             cell(&row.unit),
             row.better.map_or(String::new(), |better| better.word().to_owned()),
-            row.verdict.word().to_owned(),
+            row.verdict.as_str().to_owned(),
         ]);
         cells.extend(side(row.base.as_ref()));
         cells.extend(side(row.head.as_ref()));

@@ -22,7 +22,7 @@ use crate::stats::sample_stddev;
 use crate::stats::seq_e::{self, Screen, SequentialLimits, SequentialResult, Status, Version};
 
 use crate::compare::validity::{SerialCorrelation, location_shift, repeated_numbers};
-use crate::compare::warning::counted;
+use crate::compare::wording::counted;
 use crate::compare::{
     Advice, Change, Evidence, Reason, RoundsMethod, RowDecision, Rule, RuleOutput, Sequence, Verdict,
     Warning, throttling,
