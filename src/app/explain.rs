@@ -7,7 +7,7 @@ use super::compare_records::policy;
 use super::kept_comparison::{ArtifactsRequest, Kept};
 use super::subject::Subject;
 use crate::compare::{
-    DecisionTrace, Policy, SeqE, SideInput, VerdictDocument, compare_sides, decision_traces_of, named_sides,
+    DecisionTrace, Policy, SeqE, SideInput, VerdictDocument, compare_sides, decision_traces, named_sides,
     verdict_of,
 };
 use crate::model::{CaseId, Fault, Result, RunRecord, near};
@@ -174,7 +174,7 @@ fn judged(
     let document = verdict_of(&kept.base, &kept.head, kept.control.as_ref())?;
     let [base, head] = named_sides(&kept.base, &kept.head, comparison);
     let rule = SeqE::of(comparison).ended_as(comparison, [&kept.base, &kept.head]);
-    let traces = decision_traces_of(&rule, &base, &head, &Policy::of(comparison), |id| cases.contains(id))?;
+    let traces = decision_traces(&rule, &base, &head, &Policy::of(comparison), |id| cases.contains(id))?;
     Ok((document, traces))
 }
 

@@ -11,11 +11,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// Both sides gave one value each, in at least `least` processes: no chance is involved. `None` of others.
 pub fn known(evidence: &Evidence, least: usize) -> Option<RowDecision> {
-    let value = |centres: &[f64]| {
-        let first = *centres.first()?;
-        (centres.len() >= least && centres.iter().all(|centre| *centre == first)).then_some(first)
-    };
-    let (base, head) = (value(&evidence.base.centres)?, value(&evidence.head.centres)?);
+    let (base, head) = (evidence.base.one_value(least)?, evidence.head.one_value(least)?);
     let (worse, margin) = (turned(evidence, head - base), margin(evidence));
     let verdict = match worse {
         worse if worse > margin => Verdict::Regressed,

@@ -178,7 +178,20 @@ pub struct RoundsMethod {
 
 impl Change {
     /// So many times better or worse that a program which still does its work does not explain it.
-    pub const IMPOSSIBLE: f64 = 100.0;
+    const IMPOSSIBLE: f64 = 100.0;
+
+    /// Between two known values: no chance, no interval, no correction.
+    pub(super) fn known(ratio: f64, slowdown: f64) -> Self {
+        Self {
+            ratio,
+            slowdown,
+            low: slowdown,
+            high: slowdown,
+            confidence: 1.0,
+            adjusted_p: None,
+            detectable: None,
+        }
+    }
 
     /// Better by more than [`Self::IMPOSSIBLE`] times. Of something that reaches zero or less nothing is said.
     pub fn is_impossible(&self) -> bool {

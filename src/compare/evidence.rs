@@ -138,6 +138,12 @@ impl<'a> MeasuredSide<'a> {
         centre(&self.centres)
     }
 
+    /// The one value of all processes, of which there are at least `least`.
+    pub fn one_value(&self, least: usize) -> Option<f64> {
+        let first = *self.centres.first()?;
+        (self.centres.len() >= least && self.centres.iter().all(|centre| *centre == first)).then_some(first)
+    }
+
     /// Whether both sides hold the very same numbers, process by process.
     pub fn same_samples(&self, other: &Self) -> bool {
         self.processes.len() == other.processes.len()

@@ -86,7 +86,7 @@ pub use rules::{
     limits_of,
 };
 pub use stored_runs::one_session;
-pub use trace::{DecisionTrace, SequentialStep, decision_traces, decision_traces_of};
+pub use trace::{DecisionTrace, SequentialStep, decision_traces};
 pub use validity::SerialCorrelation;
 pub use verdict::{compare, compare_by, compare_sides, compare_with};
 pub use wording::{Advice, HeldDown, Reason, SettingEffect, Warning};

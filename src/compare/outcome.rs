@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
 
+use crate::stats::seq_e::Status;
+
 /// The comparison as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Display, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
@@ -68,5 +70,16 @@ impl Verdict {
 
     pub fn as_str(self) -> &'static str {
         self.into()
+    }
+}
+
+impl From<Status> for Verdict {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Regressed => Verdict::Regressed,
+            Status::Improved => Verdict::Improved,
+            Status::Unchanged => Verdict::Unchanged,
+            Status::Open | Status::Exhausted => Verdict::Inconclusive,
+        }
     }
 }

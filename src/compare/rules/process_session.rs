@@ -20,7 +20,7 @@ use crate::stats::{Prior, TQuantiles, Welch};
 
 use crate::compare::scale::Scale;
 use crate::compare::session_variance::{self, SessionVariance};
-use crate::compare::test::{ErrorSource, KNOWN, RowTest, Test, decide_all};
+use crate::compare::test::{KNOWN, RowTest, Test, decide_all};
 use crate::compare::{Advice, Evidence, History, Reason, RowDecision, Rule, Sessions, Verdict};
 
 /// Deviation between sessions where too few of them are stored: the robust deviation of unchanged workloads between
@@ -108,15 +108,11 @@ impl ProcessSession<'_> {
         let enough = known.stored >= self.sessions;
         match (row_test, known.spread) {
             (RowTest::Tested(test), Some(spread)) if enough => {
-                let error_source = ErrorSource::Sessions {
-                    deviation: known.scale.share(spread.excess().sqrt()),
-                    sessions: known.stored,
-                };
+                let deviation = known.scale.share(spread.excess().sqrt());
                 let welch = wider(test.welch, spread.excess(), spread.variance, spread.freedom);
                 // What does not widen the error is no reason for doubt.
-                let error_source =
-                    if welch.error > test.welch.error { error_source } else { test.error_source };
-                RowTest::Tested(Test { welch, error_source, ..test })
+                let sessions = (welch.error > test.welch.error).then_some((deviation, known.stored));
+                RowTest::Tested(Test { welch, sessions, ..test })
             }
             (RowTest::Tested(test), spread) => {
                 let assumed = known.scale.of_share(ASSUMED_DEVIATION).powi(2);
@@ -199,9 +195,6 @@ fn alone(evidence: &Evidence, known: &Known, spread: SessionVariance) -> Option<
         limits: known.scale.limits(evidence),
         counts: (base.len() as u32, head.len() as u32),
         spreads: (None, None),
-        error_source: ErrorSource::Sessions {
-            deviation: known.scale.share(spread.variance.sqrt()),
-            sessions: known.stored,
-        },
+        sessions: Some((known.scale.share(spread.variance.sqrt()), known.stored)),
     })
 }

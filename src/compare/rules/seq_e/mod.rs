@@ -263,12 +263,7 @@ fn decide(
     let fresh = differences.get(limits.screen_rounds..).unwrap_or_default();
     let scale = state.rounds.scale;
     let candidates = screen.candidates;
-    let verdict = match result.status {
-        Status::Regressed => Verdict::Regressed,
-        Status::Improved => Verdict::Improved,
-        Status::Unchanged => Verdict::Unchanged,
-        Status::Open | Status::Exhausted => Verdict::Inconclusive,
-    };
+    let verdict = Verdict::from(result.status);
     let at_least = match verdict {
         Verdict::Regressed => seq_e::at_least(fresh, result.scale, limits, candidates),
         _ => None,
