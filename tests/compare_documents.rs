@@ -360,7 +360,7 @@ fn the_words_of_every_verdict_are_as_reviewed() {
         for row in document.rows.iter().filter(|row| !row.reason.is_empty()) {
             let change = row.change.as_ref().map(|change| format!(" {:+.4}", change.slowdown));
             let metric = format!("{} {}{}", row.case, row.metric, change.unwrap_or_default());
-            text += &format!("- {} {}\n  {}\n", row.verdict.word(), metric.trim_end(), row.reason);
+            text += &format!("- {} {}\n  {}\n", row.verdict.as_str(), metric.trim_end(), row.reason);
             text += &if row.next.is_empty() { String::new() } else { format!("  next: {}\n", row.next) };
         }
         for difference in &document.differences {

@@ -72,7 +72,7 @@ fn held_to_the_reference(file: &str, rule: SequentialRuleName) {
         for (index, name) in names.iter().enumerate() {
             let row = row(&document, name);
             let sequence = row.sequence.as_ref().unwrap();
-            let found = (row.verdict.word(), sequence.rounds);
+            let found = (row.verdict.as_str(), sequence.rounds);
             assert_eq!(
                 found,
                 (suite.verdicts.status[index].as_str(), suite.verdicts.rounds[index]),

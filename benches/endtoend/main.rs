@@ -105,7 +105,7 @@ fn tell(came: &Came, comparisons: u32) {
     let counts: Vec<String> = Verdict::ALL
         .into_iter()
         .filter(|verdict| count(*verdict) > 0)
-        .map(|verdict| format!("{} {}", count(verdict), verdict.word()))
+        .map(|verdict| format!("{} {}", count(verdict), verdict.as_str()))
         .collect();
     let rounds = came.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
     let reds = came.rows.iter().filter(|row| row.verdict == Verdict::Regressed);
