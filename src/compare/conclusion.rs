@@ -1,10 +1,11 @@
 //! What follows from rows: their order, their counts, one conclusion and one exit code. The same code for a comparison, for
-//! several that become one, and for a document that somebody else wrote.
+//! several that become one, and for a document from elsewhere.
 
 use std::collections::BTreeMap;
 
-use crate::model::{Better, Exit, SequentialRuleName};
+use crate::model::{Exit, SequentialRuleName};
 
+use super::scale::sign;
 use super::{Change, Conclusion, Method, Policy, Row, RowSide, Verdict, VerdictDocument};
 
 /// What policy makes of gaps and doubts.
@@ -12,7 +13,7 @@ use super::{Change, Conclusion, Method, Policy, Row, RowSide, Verdict, VerdictDo
 pub struct FailurePolicy {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
-    /// A row that is probably worse, or impossible, is never passed over. Not so under the rule `seq-e`, whose kept verdicts
+    /// A row that is probably worse, or impossible, is never passed over. Not so under the rule `seq-e`, whose stored verdicts
     /// keep their exit code.
     pub doubt_fails: bool,
     /// A commit was compared with itself for want of another: nothing is decided about it, whatever the rows say.
@@ -103,7 +104,7 @@ pub fn is_probably_worse(row: &Row) -> bool {
 fn worse_by(row: &Row) -> Option<f64> {
     let centre = |side: &Option<RowSide>| side.as_ref().and_then(|side| side.centre);
     let difference = centre(&row.head)? - centre(&row.base)?;
-    Some(if row.better? == Better::Lower { difference } else { -difference })
+    Some(sign(row.better?) * difference)
 }
 
 /// A row without a decision that must not pass for a green one.
@@ -174,8 +175,12 @@ pub fn derived(document: &VerdictDocument) -> (Conclusion, Vec<Exit>) {
 /// a period.
 pub fn check_consistency(document: &VerdictDocument) -> Result<(), String> {
     let (conclusion, exits) = derived(document);
-    let counted = counts(&document.rows);
-    if document.counts != counted {
+    check_says(document, conclusion, &exits)
+}
+
+/// Whether a verdict says this conclusion and one of these exit codes, of which the first is named where it does not.
+pub fn check_says(document: &VerdictDocument, conclusion: Conclusion, exits: &[Exit]) -> Result<(), String> {
+    if document.counts != counts(&document.rows) {
         return Err("its counts are not those of its rows".into());
     }
     if document.conclusion != conclusion {

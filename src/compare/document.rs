@@ -157,7 +157,7 @@ pub struct RoundsMethod {
     /// M: rows that the screen left open; they share `alpha`.
     #[serde(rename = "suspects")]
     pub candidates: u32,
-    /// Seed of the coin that decided who went first.
+    /// Seed of the order in which sides went first.
     pub seed: u64,
     pub way: Interleaving,
     /// Pooled, bias-corrected lag-1 correlation of the differences; near 0 where nothing sticks to a side.

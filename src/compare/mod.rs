@@ -1,37 +1,20 @@
 //! Two records in, one verdict document out. Pure: no I/O, no clock.
 //!
 //! ```text
-//! comparability     may the two machines be compared at all?
-//! pairing           which case belongs to which, by identity
-//! key               the settings that two measurements of a case must share
-//! rows              what each pair is: evidence to decide on, or missing, new, failed, skipped
-//! evidence          the samples of one row, by process
-//! rules/            all evidence of the suite in, one decision each out; a file a rule
-//!   seq_e             for comparisons in rounds
-//!   welch_holm        for records of one session
-//!   process_session   for records of different sessions
-//! rounds            the differences that a rule over rounds looks at
-//! validity          what must hold for rounds to be believed
-//! test              the hypothesis test of one row, before and after the suite is looked at as a whole
-//! warnings          the warnings of two records
-//! wording/          reasons, advice and warnings, as values and in English; the sentence of the whole
-//! scale             logarithms or differences, and the way back to a slowdown
-//! quantized         figures that come in steps, and what that leaves unknown
-//! absolute          errors, which are judged by their difference
-//! summary_only      processes that gave a summary and no samples
-//! throttling        a GPU whose clocks were held down
-//! history           what stored records say of the past
-//! stored_runs       how stored runs become a history
-//! outcome           what is said of a row, and of the whole
-//! session_variance  how much sessions differ, by their history
-//! verdict           the whole: conclusion, exit code, warnings
-//! conclusion        what follows from rows: order, counts, conclusion, exit code
-//! replay            the verdict that the records of a comparison in rounds give by themselves
-//! trace             every step of one row, for explaining it
-//! progress          which cases another round could still decide
-//! calibration/      a suite against itself: its noise, what it costs, what it can tell apart
-//! merge/            the parts of a matrix into one
-//! merged            several verdicts as one: the machines of a matrix
+//! comparability, pairing, key   which machines, cases and settings may be set against each other
+//! rows, evidence                what each pair is: evidence to decide on, or missing, new, failed
+//! history, stored_runs          what stored records say of the past
+//! rules/                        all evidence of the suite in, one decision each out; a file a rule
+//!   rounds, validity            the differences of rounds, and what must hold for them to be believed
+//!   test, scale                 the hypothesis test of one row over processes
+//!   quantized, absolute, summary_only, throttling, session_variance    what is special about figures
+//! wording/                      reasons, advice and warnings, as values and in English; the sentence of the whole
+//! verdict, warnings             the whole; what a reader should know beside the rows
+//! conclusion                    what follows from rows: order, counts, conclusion, exit code
+//! document, merged              the public documents
+//! replay, trace, progress       of comparisons in rounds: the verdict again, every step of a row, what is still open
+//! calibration/                  a suite against itself: its noise, what it costs, what it can tell apart
+//! merge/                        the parts of a matrix into one
 //! ```
 
 mod absolute;

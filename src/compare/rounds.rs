@@ -1,10 +1,9 @@
 //! From the processes of two sides to one difference a round.
 
-use crate::model::Better;
 use crate::stats;
 
 use super::quantized::{Unit, unresolved};
-use super::scale::margin_in_logarithms;
+use super::scale::{margin_in_logarithms, sign};
 use super::{Evidence, ProcessValues, throttling};
 
 /// The rounds that both sides finished, in order.
@@ -96,7 +95,7 @@ pub enum RoundScale {
 impl RoundDifferences {
     /// `screen`: rounds from which the units are taken, so that later rounds cannot change what earlier ones meant.
     pub fn of(evidence: &Evidence, screen: usize, scratch: &mut Vec<f64>) -> Self {
-        let sign = if evidence.better == Better::Lower { 1.0 } else { -1.0 };
+        let sign = sign(evidence.better);
         let screened =
             |process: &&ProcessValues| process.round.is_some_and(|round| (round as usize) < screen);
         let sides = evidence.base.processes.iter().chain(&evidence.head.processes);

@@ -1,6 +1,7 @@
 //! What becomes of one row before the suite is looked at as a whole, and how a tested one is decided.
 
 use crate::model::Better;
+use crate::stats::seq_e::POWER_Z;
 use crate::stats::{SampleGroup, TQuantiles, Welch, holm};
 
 use super::evidence::spread;
@@ -9,9 +10,6 @@ use super::quantized::{
 };
 use super::scale::Scale;
 use super::{Advice, Change, Evidence, Reason, RowDecision, Verdict, absolute, summary_only};
-
-/// Standard normal quantile of 0.8: effects called detectable are found four times out of five.
-const POWER_Z: f64 = 0.841_621_233_572_914_2;
 
 /// Advising more processes a side than this would be no advice.
 const MAX_PROCESSES: f64 = 200.0;

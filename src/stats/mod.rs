@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `order` | mean, deviation, median, quantiles, the description of a metric |
+//! | `order_statistics` | mean, deviation, median, quantiles, the description of a metric |
 //! | `student` | tails and quantiles of Student's t |
 //! | `welch` | two groups of unequal variance: interval and tests of a difference |
 //! | `multiple` | Holm's correction for many comparisons |

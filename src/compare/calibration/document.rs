@@ -193,9 +193,9 @@ pub struct FalseAlarms {
     /// Rows that the comparison called regressed or improved, as it was measured.
     pub red: Vec<String>,
     pub improved: Vec<String>,
-    /// The same rounds with other signs of the coin.
+    /// The same rounds with other signs, drawn at random.
     pub flipped: Share,
-    /// The usual number of rounds, drawn from those measured, with signs by a coin.
+    /// The usual number of rounds, drawn from those measured, with signs drawn at random.
     pub drawn: Share,
     /// Of the rounds that were measured: what goes from one round's difference to the next one's; `None` where no row
     /// has six rounds.

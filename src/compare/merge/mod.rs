@@ -8,7 +8,7 @@ mod shards;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::conclusion::{exit_of, most_severe, was_compared};
-use super::{Conclusion, Group, Merged, SCHEMA_MERGED, Verdict, Warning, wording};
+use super::{Conclusion, Group, Merged, SCHEMA_MERGED, SideSummary, Verdict, Warning, wording};
 use crate::model::{BaseChoice, Exit, Fault, Job, Result, SCHEMA_JOB, Shard};
 
 use parts::shard_words;
@@ -24,7 +24,7 @@ pub fn merge(parts: Vec<VerdictPart>) -> Result<Merged> {
 /// One answer for all parts. Which belong together their jobs say, by label and shard; without a job, and beside others,
 /// a part is a machine of its own, called as its folder is.
 ///
-/// `gaps`: what the caller knows to be missing. Each, and each shard that nobody brought, makes conclusion and exit code
+/// `gaps`: what the caller knows to be missing. Each, and each shard that did not come, makes conclusion and exit code
 /// at least those of [`Conclusion::Failed`].
 ///
 /// Errors: no part at all, with exit code 4; with exit code 2, and both parts named: a shard or a row that two parts
@@ -127,29 +127,21 @@ fn folder_label(name: &str) -> &str {
 /// Refuses parts that do not judge the same change; those of one machine also against the same base. At night each machine
 /// has its own newest green commit.
 fn of_one_change(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
-    let state = |commit: &Option<String>, dirty: bool| {
-        let commit = commit.as_deref().unwrap_or("no known commit");
-        format!("{commit}{}", if dirty { " with uncommitted changes" } else { "" })
+    let state = |side: &SideSummary| {
+        let commit = side.commit.as_deref().unwrap_or("no known commit");
+        format!("{commit}{}", if side.dirty { " with uncommitted changes" } else { "" })
     };
-    let heads = [one, other].map(|part| part.job.as_ref().and_then(|job| job.head.clone()));
-    let sides = [one, other].map(|part| {
-        let (base, head) = (&part.verdict.base, &part.verdict.head);
-        [("base", state(&base.commit, base.dirty)), ("head", state(&head.commit, head.dirty))]
-    });
-    let judged = match &heads {
-        [Some(a), Some(b)] => [("pull request's head", a.clone()), ("pull request's head", b.clone())],
-        _ => [("", String::new()), ("", String::new())],
-    };
-    let pairs = sides[0].iter().zip(&sides[1]).chain(std::iter::once((&judged[0], &judged[1])));
-    let labels = [one, other].map(|part| part.job.as_ref().map(|job| &job.label));
-    let one_machine = labels[0] == labels[1];
-    for ((what, a), (_, b)) in pairs.filter(|((what, _), _)| one_machine || *what != "base") {
-        if a != b {
-            let text = format!("the {what} of `{}` is {a}, that of `{}` {b}", one.name, other.name);
-            return Err(Fault::at("merge", text, "merge the parts of one run of the workflow only"));
-        }
+    let label = |part: &VerdictPart| part.job.as_ref().map(|job| job.label.clone());
+    let pull = |part: &VerdictPart| part.job.as_ref().and_then(|job| job.head.clone());
+    let mut pairs = Vec::new();
+    if label(one) == label(other) {
+        pairs.push(("base", [one, other].map(|part| state(&part.verdict.base))));
     }
-    Ok(())
+    pairs.push(("head", [one, other].map(|part| state(&part.verdict.head))));
+    pairs.extend(pull(one).zip(pull(other)).map(|(a, b)| ("pull request's head", [a, b])));
+    let Some((what, [a, b])) = pairs.into_iter().find(|(_, [a, b])| a != b) else { return Ok(()) };
+    let text = format!("the {what} of `{}` is {a}, that of `{}` {b}", one.name, other.name);
+    Err(Fault::at("merge", text, "merge the parts of one run of the workflow only"))
 }
 
 /// What is missing of one machine. Errors: shards that do not belong together.
@@ -267,7 +259,7 @@ pub fn check_merged_consistency(merged: &Merged) -> Result<(), String> {
     Ok(())
 }
 
-/// Puts our own words for what the rows say where somebody else's stand: a document from elsewhere may say anything.
+/// Puts our own words for what the rows say where others stand: a document from elsewhere may say anything.
 pub fn regenerate_text(mut merged: Merged) -> Merged {
     for group in &mut merged.groups {
         group.verdict.sentence = wording::of_verdict(&group.verdict, &[]);

@@ -55,27 +55,20 @@ impl Rule for ProcessSession<'_> {
 
     fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision> {
         let mut quantiles = TQuantiles::default();
-        let row_tests = evidence.iter().map(|evidence| RowTest::of(evidence, &mut quantiles));
-        let asked: Vec<(RowTest, Option<Known>)> = row_tests
-            .zip(evidence)
-            .map(|(row_test, evidence)| {
-                let known = (!matches!(row_test, RowTest::Settled(_))).then(|| self.known(evidence));
-                (row_test, known)
-            })
-            .collect();
-        let prior = prior(asked.iter().filter_map(|(_, known)| known.as_ref()));
-        let (row_tests, known): (Vec<RowTest>, Vec<Option<Known>>) = asked
-            .into_iter()
-            .zip(evidence)
-            .map(|((row_test, known), evidence)| match known {
-                Some(known) => {
-                    let known = known.moderated(prior);
-                    (self.widened(row_test, &known, evidence), Some(known))
-                }
-                None => (row_test, None),
-            })
-            .unzip();
-        let mut decisions = decide_all(row_tests, self.alpha, &mut quantiles);
+        let row_tests: Vec<RowTest> =
+            evidence.iter().map(|evidence| RowTest::of(evidence, &mut quantiles)).collect();
+        let left_to_chance = |(row_test, evidence): (&RowTest, &Evidence)| {
+            (!matches!(row_test, RowTest::Settled(_))).then(|| self.known(evidence))
+        };
+        let mut known: Vec<Option<Known>> = row_tests.iter().zip(evidence).map(left_to_chance).collect();
+        let prior = prior(known.iter().flatten());
+        known.iter_mut().flatten().for_each(|known| known.moderate(prior));
+        let row_tests = row_tests.into_iter().zip(&known).zip(evidence);
+        let widened = row_tests.map(|((row_test, known), evidence)| match known {
+            Some(known) => self.widened(row_test, known, evidence),
+            None => row_test,
+        });
+        let mut decisions = decide_all(widened.collect(), self.alpha, &mut quantiles);
         for (decision, known) in decisions.iter_mut().zip(&known) {
             if let Some(known) = known.as_ref().filter(|known| known.stored < self.sessions) {
                 self.hold_back(decision, known.stored);
@@ -157,10 +150,9 @@ fn prior<'k>(known: impl Iterator<Item = &'k Known>) -> Prior {
 }
 
 impl Known {
-    fn moderated(self, prior: Prior) -> Self {
-        match self.scale {
-            Scale::Log { .. } => Self { spread: self.spread.map(|spread| spread.moderated(prior)), ..self },
-            Scale::Linear { .. } => self,
+    fn moderate(&mut self, prior: Prior) {
+        if let Scale::Log { .. } = self.scale {
+            self.spread = self.spread.map(|spread| spread.moderated(prior));
         }
     }
 }

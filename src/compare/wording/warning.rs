@@ -99,7 +99,7 @@ pub enum Warning {
     /// Something that should be among the parts is not.
     #[display("{text}")]
     MissingPart { text: String },
-    /// A warning of a version that gave no codes. Its text stands in the document that it was taken from.
+    /// A warning of a version that gave no codes.
     #[display("")]
     Uncoded {},
 }

@@ -7,15 +7,7 @@ use crate::compare::quantized::{Resolution, resolution};
 use crate::compare::{Advice, Change, Reason};
 
 /// Advising more further rounds than this would be no advice.
-const MOST_FURTHER: f64 = 400.0;
-
-pub(super) fn why_red(result: &SequentialResult, at_least: Option<f64>, limits: &SequentialLimits) -> Reason {
-    Reason::WorseOverRounds { rounds: result.rounds as u32, at_least, confidence: 1.0 - limits.alpha }
-}
-
-pub(super) fn why_better(result: &SequentialResult, limits: &SequentialLimits) -> Reason {
-    Reason::BetterOverRounds { rounds: result.rounds as u32, confidence: 1.0 - limits.alpha_improved }
-}
+const MAX_FURTHER: f64 = 400.0;
 
 /// `budget`: the seconds whose end has ended the row's rounds.
 pub(super) fn why_open(
@@ -118,5 +110,5 @@ pub(super) fn further_rounds(
     let pace = seq_e::pace(beyond / result.scale, limits.version);
     let prove = (pace > 0.0).then(|| ((needed - ln).max(1.0) / pace).ceil());
     let fewest = [certify, prove].into_iter().flatten().fold(f64::INFINITY, f64::min).max(1.0);
-    (fewest <= MOST_FURTHER).then_some(fewest as u32)
+    (fewest <= MAX_FURTHER).then_some(fewest as u32)
 }
