@@ -54,39 +54,33 @@ pub fn conclude(
     let compared = rows.iter().filter(|row| was_compared(row)).count();
     let doubtful = rows.iter().filter(|row| row.verdict == Verdict::Inconclusive).count();
     let gaps = any(Verdict::Invalid) || any(Verdict::Missing);
-    let conclusion = if any(Verdict::Regressed) {
-        Conclusion::Regressed
-    } else if gaps || compared == 0 {
-        Conclusion::Failed
-    } else if doubtful > 0 {
-        Conclusion::Inconclusive
-    } else {
-        Conclusion::Pass
-    };
-    let exit = if any(Verdict::Regressed) {
-        Exit::Regression
-    } else if gaps && failure_policy.failed_fails || compared == 0 {
-        Exit::Failed
-    } else if doubtful > 0
+    let doubt_fails = doubtful > 0
         && (failure_policy.inconclusive_fails
             || in_the_dark
             || doubtful == compared
-            || failure_policy.doubt_fails && rows.iter().any(is_suspicious))
-    {
-        Exit::Inconclusive
+            || failure_policy.doubt_fails && rows.iter().any(is_suspicious));
+    let of_doubt = if doubt_fails { Exit::Inconclusive } else { Exit::Pass };
+    let (mut conclusion, mut exit) = if any(Verdict::Regressed) {
+        (Conclusion::Regressed, Exit::Regression)
+    } else if compared == 0 || gaps && failure_policy.failed_fails {
+        (Conclusion::Failed, Exit::Failed)
+    } else if gaps {
+        (Conclusion::Failed, of_doubt)
+    } else if doubtful > 0 {
+        (Conclusion::Inconclusive, of_doubt)
     } else {
-        Exit::Pass
+        (Conclusion::Pass, Exit::Pass)
     };
-    let (conclusion, exit) = if failure_policy.no_reference {
-        (most_severe(conclusion, Conclusion::Inconclusive), exit.most_severe(Exit::Inconclusive))
-    } else {
-        (conclusion, exit)
+    let mut at_least = |least, code: Exit| {
+        (conclusion, exit) = (most_severe(conclusion, least), exit.most_severe(code));
     };
-    if comparable {
-        (conclusion, exit)
-    } else {
-        (most_severe(conclusion, Conclusion::Incomparable), exit.most_severe(Exit::Machine))
+    if failure_policy.no_reference {
+        at_least(Conclusion::Inconclusive, Exit::Inconclusive);
     }
+    if !comparable {
+        at_least(Conclusion::Incomparable, Exit::Machine);
+    }
+    (conclusion, exit)
 }
 
 /// Not decided, and all of its range lies beyond the threshold on the worse side: only the evidence is short.

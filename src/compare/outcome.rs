@@ -58,15 +58,10 @@ pub enum Verdict {
 
 impl Verdict {
     /// In the order in which reports show them.
-    pub const ALL: [Verdict; 7] = [
-        Verdict::Regressed,
-        Verdict::Invalid,
-        Verdict::Missing,
-        Verdict::Inconclusive,
-        Verdict::Improved,
-        Verdict::New,
-        Verdict::Unchanged,
-    ];
+    pub const ALL: [Verdict; 7] = {
+        use Verdict::{Improved, Inconclusive, Invalid, Missing, New, Regressed, Unchanged};
+        [Regressed, Invalid, Missing, Inconclusive, Improved, New, Unchanged]
+    };
 
     pub fn as_str(self) -> &'static str {
         self.into()

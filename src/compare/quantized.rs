@@ -96,9 +96,11 @@ pub fn unresolved(rounds: &[[&[f64]; 2]], unit: Unit, limit: f64) -> Vec<f64> {
     rounds.iter().map(after).collect()
 }
 
-/// The step of figures, without counting them.
-struct Steps {
-    step: f64,
+/// The steps that figures come in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steps {
+    /// In the metric's unit.
+    pub step: f64,
     /// The smallest size among the figures.
     least: f64,
     /// Where the sides lie: the smaller median, by size.
@@ -144,6 +146,17 @@ impl Steps {
         step.is_finite().then_some(Self { step, least, place })
     }
 
+    /// The step as a share of the smaller side.
+    pub fn share(&self) -> f64 {
+        self.step / self.place
+    }
+
+    /// Launches in a batch that would make a step small beside `target`: a tenth of it.
+    pub fn batch(&self, target: f64) -> u64 {
+        const SMALL: f64 = 0.1;
+        (self.share() / (SMALL * target)).ceil().clamp(2.0, 1e9) as u64
+    }
+
     /// Whether whole steps of both sides together stay below `negligible`: those of a clock that is fine enough, as nearly all
     /// are.
     fn is_fine(&self, unit: Unit, negligible: f64) -> bool {
@@ -152,43 +165,25 @@ impl Steps {
     }
 }
 
-/// The steps of the figures.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Resolution {
-    /// In the metric's unit.
-    pub step: f64,
-    /// The step as a share of the smaller side.
-    pub share: f64,
-}
-
 /// Of all samples of a row; `None` where all of them are zero, or where a side lies at zero.
-pub fn resolution(evidence: &Evidence) -> Option<Resolution> {
+pub fn steps_of(evidence: &Evidence) -> Option<Steps> {
     let sides = [&evidence.base, &evidence.head];
     let values = sides.map(|side| side.processes.iter().flat_map(|it| it.samples).copied().collect());
-    let Steps { step, place, .. } = Steps::of(values)?;
-    (place > 0.0).then(|| Resolution { step, share: step / place })
+    Steps::of(values).filter(|steps| steps.place > 0.0)
 }
 
 /// Whether the figures of a row have so few digits that a measurement may give the same ones again and again.
 pub fn digits_explain(evidence: &Evidence) -> bool {
-    resolution(evidence).is_some_and(|resolution| resolution.share >= EXPLAINS_REPETITION)
+    steps_of(evidence).is_some_and(|steps| steps.share() >= EXPLAINS_REPETITION)
 }
 
-/// The most that the difference of the sides' centres may be off: steps as of [`resolution`], averaged over processes that
+/// The most that the difference of the sides' centres may be off: steps as of [`steps_of`], averaged over processes that
 /// differ by more than one.
 pub fn centres_left_open(evidence: &Evidence, step: f64, unit: Unit) -> f64 {
     let [mut base, mut head] = [Values::default(), Values::default()];
     base.add(&evidence.base.centres);
     head.add(&evidence.head.centres);
     left_open([&base, &head], step, unit)
-}
-
-impl Resolution {
-    /// Launches in a batch that would make a step small beside `target`: a tenth of it.
-    pub fn batch(&self, target: f64) -> u64 {
-        const SMALL: f64 = 0.1;
-        (self.share / (SMALL * target)).ceil().clamp(2.0, 1e9) as u64
-    }
 }
 
 /// The one figure that each side gave, where neither gave another: last bits of time stamps are none.
@@ -415,7 +410,7 @@ mod tests {
 
     #[test]
     fn a_batch_makes_the_step_a_tenth_of_the_target() {
-        assert_eq!(Resolution { step: 1.0, share: 0.2 }.batch(0.02), 100);
-        assert_eq!(Resolution { step: 1e-9, share: 1e-9 }.batch(0.02), 2);
+        assert_eq!(Steps { step: 1.0, least: 5.0, place: 5.0 }.batch(0.02), 100);
+        assert_eq!(Steps { step: 1e-9, least: 1.0, place: 1.0 }.batch(0.02), 2);
     }
 }

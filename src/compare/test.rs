@@ -5,9 +5,7 @@ use crate::stats::seq_e::POWER_Z;
 use crate::stats::{SampleGroup, TQuantiles, Welch, holm};
 
 use super::evidence::spread;
-use super::quantized::{
-    MIN_PROCESSES, Resolution, Unit, centres_left_open, constants, digits_explain, resolution,
-};
+use super::quantized::{MIN_PROCESSES, Steps, Unit, centres_left_open, constants, digits_explain, steps_of};
 use super::scale::Scale;
 use super::{Advice, Change, Evidence, Reason, RowDecision, Verdict, absolute, summary_only};
 
@@ -41,7 +39,7 @@ pub struct Test {
     /// How far the difference may lie from the truth because the figures come in steps, in the scale's own unit: no error
     /// that more processes make smaller, and added to every interval. With the steps, where it is not 0.
     pub unresolved: f64,
-    pub steps: Option<Resolution>,
+    pub steps: Option<Steps>,
     /// Between processes, as shares; `None` where a side has one.
     pub spreads: (Option<f64>, Option<f64>),
     /// Where sessions stand behind the error: the deviation by which they differ, as a share, and how many show it.
@@ -179,14 +177,14 @@ fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> RowDe
 
 /// What the steps of a row's figures leave open of the difference of its centres, on the scale, and the steps; 0 and none
 /// where that is next to nothing beside the threshold.
-fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Resolution>) {
+fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Steps>) {
     /// Of the threshold.
     const NEGLIGIBLE: f64 = 1e-3;
     let unit = match scale {
         Scale::Log { .. } => Unit::Logarithms,
         Scale::Linear { unit, .. } => Unit::Of(unit),
     };
-    let steps = resolution(evidence).filter(|_| !evidence.exact);
+    let steps = steps_of(evidence).filter(|_| !evidence.exact);
     let open = steps.map_or(0.0, |steps| centres_left_open(evidence, steps.step, unit));
     if open < NEGLIGIBLE * scale.limits(evidence).1.max(NEGLIGIBLE) { (0.0, None) } else { (open, steps) }
 }
@@ -250,7 +248,7 @@ impl Test {
     }
 
     /// The steps of the figures, where they leave more open than the processes do.
-    fn steps_in_the_way(&self) -> Option<Resolution> {
+    fn steps_in_the_way(&self) -> Option<Steps> {
         self.steps.filter(|_| self.unresolved > self.welch.error)
     }
 
@@ -273,7 +271,7 @@ impl Test {
             session_deviation,
             sessions,
             step: steps.map(|steps| steps.step),
-            step_share: steps.map(|steps| steps.share),
+            step_share: steps.map(|steps| steps.share()),
         }
     }
 

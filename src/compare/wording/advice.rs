@@ -5,7 +5,7 @@ use derive_more::Display;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::factor;
+use super::parts::factor;
 use crate::model::text::count;
 
 /// One next step, with the figures that its text names. `docs/reasons.md` lists all.

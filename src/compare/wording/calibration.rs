@@ -1,7 +1,7 @@
 //! Why a calibrated row is not ready, and what would help.
 
 use crate::compare::{Noise, Parts, Prospect};
-use crate::model::text::percent;
+use crate::model::text::{count, percent};
 
 /// From this share on a part of the scatter is what keeps the row from being ready.
 const DOMINATES: f64 = 0.5;
@@ -58,6 +58,17 @@ pub fn why_and_help(
         None => "or keep it out of the gate (`gate = false` for the metric) until it is quieter".into(),
     });
     (why, help)
+}
+
+/// Of a row that has so few rounds.
+pub fn too_few_rounds(rounds: usize, needed: usize) -> (Vec<String>, Vec<String>) {
+    let why = format!("{} of the {needed} that noise shows in", count(rounds, "round"));
+    (vec![why], vec!["give more rounds, or a larger budget".into()])
+}
+
+/// Of a suite in which no row has so many rounds.
+pub fn too_few_for_a_red(needed: usize) -> String {
+    format!("no row has enough rounds for a red to be possible as measured: {needed} or more are needed")
 }
 
 /// The part of the scatter that dominates.

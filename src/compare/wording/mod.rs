@@ -3,12 +3,13 @@
 
 mod advice;
 mod calibration;
+mod parts;
 mod reason;
 mod sentence;
 mod warning;
 
 pub use advice::Advice;
-pub use calibration::why_and_help;
+pub use calibration::{too_few_for_a_red, too_few_rounds, why_and_help};
 pub use reason::{Reason, SettingEffect};
 pub use sentence::{of_machines, of_verdict};
 pub use warning::{HeldDown, Warning};
@@ -70,18 +71,4 @@ impl Warning {
 /// How many there are, and the first `most` of them.
 pub fn counted(names: &[String], most: usize) -> (u32, Vec<String>) {
     (names.len() as u32, names[..names.len().min(most)].to_vec())
-}
-
-/// A factor without digits that say nothing.
-fn factor(factor: f64) -> String {
-    const MAX: f64 = 1e6;
-    if factor < MAX { format!("{factor:.0}") } else { "more than a million".into() }
-}
-
-/// Why rounds that resemble their neighbours prove nothing; a reason of rows, and a warning of the comparison.
-fn correlated(correlation: f64, error: f64) -> String {
-    format!(
-        "successive rounds are correlated (lag-1 autocorrelation {correlation:.2} ± {error:.2}): processes of one side are not \
-         independent of each other"
-    )
 }

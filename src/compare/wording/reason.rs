@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::{correlated, factor};
+use super::parts::{correlated, factor};
 use crate::compare::Verdict;
 use crate::model::text::{count, listed, percent, signed_percent};
 use crate::model::{Better, Side, Thermal, format_duration};
@@ -35,7 +35,17 @@ pub enum Reason {
         budget: Option<f64>,
     },
     /// The interval of the change fits neither "unchanged" nor "regressed" nor "improved".
-    #[display("{}", range_undecided(self))]
+    #[display(
+        "{}after {} the change {}: not \"unchanged\", since not all of that lies within {}; not red or \
+         improved, since more than {} is not proven{}{}",
+        ended(*budget, *ended_early),
+        rounds_of(*rounds),
+        lies(*low, *high),
+        percent(*target),
+        percent(*min_effect),
+        scatter("; one round's change", *rounds, *noise),
+        most_rounds_find(*most_rounds, *detectable)
+    )]
     RangeUndecided {
         rounds: u32,
         low: f64,
@@ -190,7 +200,15 @@ pub enum Reason {
     )]
     ZeroBase { base_processes: u32, head_processes: u32 },
     /// The interval reaches across the threshold.
-    #[display("{}", interval_across_threshold(self))]
+    #[display(
+        "the {} interval from {} to {} reaches across the threshold of {}: {} {}",
+        percent(*confidence),
+        percent(*low),
+        percent(*high),
+        percent(*threshold),
+        made_of([*base_processes, *head_processes], base_spread.zip(*head_spread), session_deviation.zip(*sessions), step.zip(*step_share)),
+        would_find(*detectable)
+    )]
     IntervalAcrossThreshold {
         confidence: f64,
         low: f64,
@@ -386,82 +404,46 @@ fn scatter(one: &str, rounds: u32, noise: f64) -> String {
     if rounds < 2 { String::new() } else { format!("{one} differs from the next by {}", percent(noise)) }
 }
 
-fn range_undecided(reason: &Reason) -> String {
-    let Reason::RangeUndecided {
-        rounds,
-        low,
-        high,
-        target,
-        min_effect,
-        noise,
-        most_rounds,
-        detectable,
-        budget,
-        ended_early,
-    } = reason
-    else {
-        return String::new();
-    };
-    let [low, high] = [*low, *high].map(signed_percent);
-    let lies = if low == high { format!("is {low}") } else { format!("lies somewhere from {low} to {high}") };
-    let found = detectable.map_or(String::new(), |share| {
-        format!("; with this noise {most_rounds} rounds find {} or more", percent(share))
-    });
-    format!(
-        "{}after {} the change {lies}: not \"unchanged\", since not all of that lies within {}; not red or improved, since \
-         more than {} is not proven{}{found}",
-        ended(*budget, *ended_early),
-        rounds_of(*rounds),
-        percent(*target),
-        percent(*min_effect),
-        scatter("; one round's change", *rounds, *noise),
-    )
+fn lies(low: f64, high: f64) -> String {
+    let [low, high] = [low, high].map(signed_percent);
+    if low == high { format!("is {low}") } else { format!("lies somewhere from {low} to {high}") }
 }
 
-fn interval_across_threshold(reason: &Reason) -> String {
-    let Reason::IntervalAcrossThreshold {
-        confidence,
-        low,
-        high,
-        threshold,
-        base_processes,
-        head_processes,
-        base_spread,
-        head_spread,
-        detectable,
-        session_deviation,
-        sessions,
-        step,
-        step_share,
-    } = reason
-    else {
-        return String::new();
-    };
-    let spreads = base_spread.zip(*head_spread).map_or(String::new(), |(base, head)| {
+fn most_rounds_find(rounds: u32, detectable: Option<f64>) -> String {
+    detectable.map_or(String::new(), |slowdown| {
+        format!("; with this noise {rounds} rounds find {} or more", percent(slowdown))
+    })
+}
+
+/// Of what an interval is made. `sessions`: the deviation between them, and how many show it; `steps`: of figures, and as
+/// a share.
+fn made_of(
+    [base, head]: [u32; 2],
+    spreads: Option<(f64, f64)>,
+    sessions: Option<(f64, u32)>,
+    steps: Option<(f64, f64)>,
+) -> String {
+    if let Some((step, share)) = steps {
+        return format!("figures rounded to {} ({} of the smaller side)", short(step), percent(share));
+    }
+    let spreads = spreads.map_or(String::new(), |(base, head)| {
         format!(" with a spread of {} and {}", percent(base), percent(head))
     });
-    let processes = format!("{base_processes} and {head_processes} processes{spreads}");
-    let behind = match (step.zip(*step_share), session_deviation.zip(*sessions)) {
-        (Some((step, share)), _) => {
-            format!("figures rounded to {} ({} of the smaller side)", short(step), percent(share))
-        }
-        (None, Some((deviation, sessions))) => format!(
+    let processes = format!("{base} and {head} processes{spreads}");
+    match sessions {
+        Some((deviation, sessions)) => format!(
             "sessions that differ by {} ({sessions} stored ones show it), and {processes},",
             percent(deviation)
         ),
-        (None, None) => processes,
-    };
-    let found = match detectable {
-        Some(share) => format!("would have found a slowdown of {} or more", percent(*share)),
-        None => "would not have found any slowdown".to_owned(),
-    };
-    format!(
-        "the {} interval from {} to {} reaches across the threshold of {}: {behind} {found}",
-        percent(*confidence),
-        percent(*low),
-        percent(*high),
-        percent(*threshold),
-    )
+        None => processes,
+    }
+}
+
+fn would_find(detectable: Option<f64>) -> String {
+    match detectable {
+        Some(slowdown) => format!("would have found a slowdown of {} or more", percent(slowdown)),
+        None => "would not have found any slowdown".into(),
+    }
 }
 
 fn were_that(assumed: f64, interval: Option<(f64, f64)>) -> String {

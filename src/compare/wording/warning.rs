@@ -4,7 +4,7 @@ use derive_more::Display;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::correlated;
+use super::parts::correlated;
 use crate::model::text::{count, listed, percent};
 use crate::model::{CommonSuite, Judge, Side};
 

@@ -3,7 +3,7 @@
 use crate::stats::seq_e::{self, SequentialLimits, SequentialResult, Status};
 
 use super::state::RowState;
-use crate::compare::quantized::{Resolution, resolution};
+use crate::compare::quantized::{Steps, steps_of};
 use crate::compare::{Advice, Change, Reason};
 
 /// Advising more further rounds than this would be no advice.
@@ -34,7 +34,7 @@ pub(super) fn why_open(
         return Reason::CoarseFigures {
             step: steps.step,
             unit: state.evidence.unit.to_owned(),
-            share: steps.share,
+            share: steps.share(),
             unresolved: result.unresolved.exp_m1(),
             target: state.target,
         };
@@ -57,9 +57,9 @@ pub(super) fn why_open(
 }
 
 /// The steps of a row's figures, where they are why it was not certified: too coarse for the target by themselves.
-pub(super) fn steps_in_the_way(state: &RowState, result: &SequentialResult) -> Option<Resolution> {
+pub(super) fn steps_in_the_way(state: &RowState, result: &SequentialResult) -> Option<Steps> {
     let coarse = result.rounds > 0 && result.unresolved > seq_e::MOST_UNRESOLVED * state.target;
-    coarse.then(|| resolution(state.evidence)).flatten()
+    coarse.then(|| steps_of(state.evidence)).flatten()
 }
 
 /// Whether an interval says anything: one that reaches from a hundredth to a hundred times does not.
