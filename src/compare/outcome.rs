@@ -2,14 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strum::{Display, IntoStaticStr};
 
 use crate::stats::seq_e::Status;
 
 /// The comparison as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Display, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Conclusion {
     /// Everything was compared and nothing regressed.
     Pass,
@@ -22,30 +21,12 @@ pub enum Conclusion {
     Incomparable,
 }
 
-impl Conclusion {
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
+// In the order in which reports show them.
 /// What is said of one case and metric.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    Display,
-    IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::Display, strum::EnumIter, strum::VariantArray)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Verdict {
     Regressed,
     Invalid,
@@ -54,18 +35,6 @@ pub enum Verdict {
     Improved,
     New,
     Unchanged,
-}
-
-impl Verdict {
-    /// In the order in which reports show them.
-    pub const ALL: [Verdict; 7] = {
-        use Verdict::{Improved, Inconclusive, Invalid, Missing, New, Regressed, Unchanged};
-        [Regressed, Invalid, Missing, Inconclusive, Improved, New, Unchanged]
-    };
-
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 impl From<Status> for Verdict {

@@ -360,7 +360,7 @@ fn is_exact(declared: Option<&MetricDeclaration>, metric: &Metric) -> bool {
 }
 
 fn unmeasured(side: &str, outcome: &Outcome) -> String {
-    format!("{} on {side}: {}", outcome.word(), outcome.cause())
+    format!("{} on {side}: {}", outcome.into_str(), outcome.cause())
 }
 
 /// A row of which nothing is known yet.
@@ -386,7 +386,7 @@ fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
 
 /// The word and the cause of an outcome.
 fn said(case: &CaseRecord) -> (String, String) {
-    (case.outcome.word().to_owned(), case.outcome.cause())
+    (case.outcome.into_str().to_owned(), case.outcome.cause())
 }
 
 fn of_outcome(case: &CaseRecord) -> Option<Advice> {

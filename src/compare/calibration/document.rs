@@ -159,7 +159,7 @@ pub struct Prospect {
     strum::IntoStaticStr,
 )]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Readiness {
     /// Certified unchanged within the usual rounds.
     Ready,
@@ -169,12 +169,6 @@ pub enum Readiness {
     Hopeless,
     /// Too few rounds to say.
     Unknown,
-}
-
-impl Readiness {
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// A case that gave nothing to calibrate by.

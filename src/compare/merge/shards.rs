@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::parts::VerdictPart;
 use crate::compare::conclusion::{
-    FailurePolicy, check_says, conclude, counts, derived, exit_of, most_severe, severity_order,
+    FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order,
 };
 use crate::compare::validity::{MIN_ROUNDS, location_shift};
 use crate::compare::wording::{self, counted};
@@ -26,7 +26,7 @@ pub fn shards(mut parts: Vec<VerdictPart>, gaps: &[String]) -> Result<VerdictDoc
         _ => of_several(parts)?,
     };
     if !gaps.is_empty() {
-        let exit = exit_of(document.exit_code).unwrap_or(Exit::Internal);
+        let exit = Exit::from_repr(document.exit_code).unwrap_or(Exit::Internal);
         document.conclusion = most_severe(document.conclusion, Conclusion::Failed);
         document.exit_code = exit.most_severe(Exit::Failed).code();
         let missing = gaps.iter().map(|text| Warning::MissingPart { text: text.clone() }.coded());
@@ -57,7 +57,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
         FailurePolicy { no_reference: no_reference.is_some(), ..FailurePolicy::from(&first.verdict.method) };
     let (conclusion, exit) = conclude(comparable, &rows, false, failure_policy);
     // Of a shard that could not be judged the whole must not say less than the shard does.
-    let of_parts = parts.iter().map(|part| exit_of(part.verdict.exit_code).unwrap_or(Exit::Internal));
+    let of_parts = parts.iter().map(|part| Exit::from_repr(part.verdict.exit_code).unwrap_or(Exit::Internal));
     let exit = of_parts.filter(|part| *part == Exit::Inconclusive).fold(exit, Exit::most_severe);
     let rounds = rounds(&parts, &rows);
     let mut coded = warnings(&parts);
@@ -102,7 +102,7 @@ fn by_one_rule(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
     let words = |part: &VerdictPart| {
         let method = &part.verdict.method;
         // Where the machines cannot be compared there were no rounds to say how.
-        let way = method.rounds.as_ref().map(|rounds| format!("its way is {}", rounds.way.word()));
+        let way = method.rounds.as_ref().map(|rounds| format!("its way is {}", rounds.way.into_str()));
         let needed =
             method.sessions.as_ref().map(|sessions| format!("it needs {} sessions", sessions.needed));
         [

@@ -160,11 +160,11 @@ pub enum Reason {
     #[display(
         "processes {first} and {second} of {} gave the very same numbers: they come from a cache, not from \
          a measurement",
-        side.word()
+        side.into_str()
     )]
     RepeatedSamples { side: Side, first: u32, second: u32 },
     /// All processes of one side gave one value.
-    #[display("all {} of {} {CONSTANT}", processes_of(*processes), side.word())]
+    #[display("all {} of {} {CONSTANT}", processes_of(*processes), side.into_str())]
     ConstantSide { side: Side, processes: u32 },
     /// All processes of both sides gave one value.
     #[display("all {} of base and {head_processes} of head {CONSTANT}", processes_of(*base_processes))]
@@ -342,13 +342,13 @@ pub enum Reason {
     #[display("its unit is `{base}` on base and `{head}` on head")]
     UnitsDiffer { base: String, head: String },
     /// The sides name different directions.
-    #[display("{} is better on base and {} on head", base.word(), head.word())]
+    #[display("{} is better on base and {} on head", base.into_str(), head.into_str())]
     DirectionsDiffer { base: Better, head: Better },
     /// The sides were measured with different settings.
     #[display("`{setting}` is {base} on base and {head} on head, {effect}")]
     SettingsDiffer { setting: String, base: String, head: String, effect: SettingEffect },
     /// A time that is zero or less.
-    #[display("{} took {value} {unit}, and nothing takes no time", side.word())]
+    #[display("{} took {value} {unit}, and nothing takes no time", side.into_str())]
     TakesNoTime { side: Side, value: f64, unit: String },
 }
 

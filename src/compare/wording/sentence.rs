@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use crate::compare::conclusion::{exit_of, is_probably_worse, severity, was_compared};
+use strum::IntoEnumIterator;
+
+use crate::compare::conclusion::{is_probably_worse, severity, was_compared};
 use crate::compare::{Conclusion, Difference, Group, Row, Verdict, VerdictDocument};
 use crate::model::text::{count, list, listed, percent};
 use crate::model::{Exit, NoReference};
@@ -217,8 +219,8 @@ fn of_several(groups: &[Group]) -> Vec<String> {
 
 /// More severe conclusions weigh more; of two alike the more severe exit code.
 fn weight(group: &Group) -> (u8, usize) {
-    let exit = exit_of(group.verdict.exit_code).unwrap_or(Exit::Internal);
-    let exits = Exit::ALL.iter().filter(|(lighter, _)| lighter.most_severe(exit) == exit).count();
+    let exit = Exit::from_repr(group.verdict.exit_code).unwrap_or(Exit::Internal);
+    let exits = Exit::iter().filter(|lighter| lighter.most_severe(exit) == exit).count();
     (severity(group.verdict.conclusion), exits)
 }
 

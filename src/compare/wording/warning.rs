@@ -47,19 +47,19 @@ pub enum Warning {
     )]
     BadThreshold { count: u32, named: Vec<String> },
     /// The run of a side was interrupted.
-    #[display("{} was interrupted: it may hold fewer cases and processes than selected", side.word())]
+    #[display("{} was interrupted: it may hold fewer cases and processes than selected", side.into_str())]
     Interrupted { side: Side },
     /// The record of a side was recovered from a run that was killed.
-    #[display("{} was recovered from a run that was killed: later cases are not in it", side.word())]
+    #[display("{} was recovered from a run that was killed: later cases are not in it", side.into_str())]
     Recovered { side: Side },
     /// A warning that stands in the record of a side.
-    #[display("{}: {text}", side.word())]
+    #[display("{}: {text}", side.into_str())]
     OfRecord { side: Side, text: String },
     /// A warning that stands in the record of a side's cases.
-    #[display("{}: {}", side.word(), of_cases(text, *count, named))]
+    #[display("{}: {}", side.into_str(), of_cases(text, *count, named))]
     OfCases { side: Side, text: String, count: u32, named: Vec<String> },
     /// Further warnings of cases, in the record alone.
-    #[display("{}: {count} more of single cases, in its record", side.word())]
+    #[display("{}: {count} more of single cases, in its record", side.into_str())]
     MoreOfCases { side: Side, count: u32 },
     /// The suite as a whole moved.
     #[display(

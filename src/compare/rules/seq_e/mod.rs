@@ -92,7 +92,7 @@ pub fn limits_of(rule: &SequentialRule) -> SequentialLimits {
 
 impl Rule for SeqE {
     fn name(&self) -> &str {
-        self.rule.name.as_str()
+        self.rule.name.into_str()
     }
 
     fn alpha(&self) -> f64 {
