@@ -53,11 +53,8 @@ pub use conclusion::{check_consistency, is_probably_worse};
 pub use document::*;
 pub use evidence::{Evidence, MeasuredSide, ProcessValues, RowLimits};
 pub use history::{History, Past, Session};
-pub use merge::{
-    MissingPart, VerdictPart, check_merged_consistency, merge, merge_records, merge_with, merged_job,
-    regenerate_text,
-};
-pub use merged::{Group, Merged, SCHEMA_MERGED};
+pub use merge::{check_merged_consistency, merge, merge_records, merge_with, merged_job, regenerate_text};
+pub use merged::{Group, Merged, MissingPart, SCHEMA_MERGED, VerdictPart};
 pub use outcome::{Conclusion, Verdict};
 pub use policy::{Policy, Reproduce, SideInput};
 pub use progress::{CaseProgress, case_progress};

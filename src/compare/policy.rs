@@ -32,22 +32,6 @@ impl Default for Reproduce {
     }
 }
 
-impl Reproduce {
-    pub fn command(&self) -> String {
-        match self {
-            Self::Replay(id) => format!("gbench-ci replay {id}"),
-            Self::Command(command) => command.clone(),
-        }
-    }
-
-    pub fn replays(&self) -> Vec<RunId> {
-        match self {
-            Self::Replay(id) => vec![id.clone()],
-            Self::Command(_) => Vec::new(),
-        }
-    }
-}
-
 /// How to judge, and what the verdicts mean for the exit code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {

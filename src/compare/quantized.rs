@@ -85,7 +85,9 @@ pub enum Unit {
 pub fn unresolved(rounds: &[[&[f64]; 2]], unit: Unit, limit: f64) -> Vec<f64> {
     let side = |side: usize| rounds.iter().flat_map(move |round| round[side]).copied().collect();
     let Some(steps) = Steps::of([side(0), side(1)]) else { return Vec::new() };
-    if steps.is_fine(unit, NEGLIGIBLE * limit) {
+    let of = if let Unit::Of(unit) = unit { unit } else { steps.least };
+    // Whole steps of both sides together are next to nothing: the clock is fine enough, as nearly all are.
+    if steps.step / of < NEGLIGIBLE * limit / 2.0 {
         return Vec::new();
     }
     let mut sides = [Values::default(), Values::default()];
@@ -155,13 +157,6 @@ impl Steps {
     pub fn batch(&self, target: f64) -> u64 {
         const SMALL: f64 = 0.1;
         (self.share() / (SMALL * target)).ceil().clamp(2.0, 1e9) as u64
-    }
-
-    /// Whether whole steps of both sides together stay below `negligible`: those of a clock that is fine enough, as nearly all
-    /// are.
-    fn is_fine(&self, unit: Unit, negligible: f64) -> bool {
-        let of = if let Unit::Of(unit) = unit { unit } else { self.least };
-        self.step / of < negligible / 2.0
     }
 }
 

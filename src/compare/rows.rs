@@ -4,8 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{
-    Better, CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, Side, direction_of_unit, is_counted,
-    is_time,
+    Better, CaseId, CaseRecord, Metric, MetricDeclaration, Side, direction_of_unit, is_counted, is_time,
 };
 
 use super::evidence::{Evidence, MeasuredSide, Unusable, case_side, only_stated};
@@ -113,8 +112,9 @@ impl<'a> RowBuilder<'a, '_> {
             }
             (base, head) => {
                 let sides = [("base", base), ("head", head)];
-                let outcomes = sides.into_iter().filter_map(|(side, case)| Some((side, &case?.outcome)));
-                let why: Vec<String> = outcomes.map(|(side, outcome)| unmeasured(side, outcome)).collect();
+                let cases = sides.into_iter().filter_map(|(side, case)| Some((side, said(case?))));
+                let why = cases.map(|(side, (outcome, cause))| format!("{outcome} on {side}: {cause}"));
+                let why: Vec<String> = why.collect();
                 self.prepared.unmeasured.push(format!("{} ({})", pair.id, why.join("; ")));
                 return;
             }
@@ -357,10 +357,6 @@ fn no_time(unit: &str) -> impl Fn((Side, &MeasuredSide)) -> Option<(Side, f64)> 
 /// Its value is known and not merely rounded: by declaration, else by its unit.
 fn is_exact(declared: Option<&MetricDeclaration>, metric: &Metric) -> bool {
     declared.and_then(|declared| declared.exact).unwrap_or_else(|| is_counted(&metric.unit))
-}
-
-fn unmeasured(side: &str, outcome: &Outcome) -> String {
-    format!("{} on {side}: {}", outcome.into_str(), outcome.cause())
 }
 
 /// A row of which nothing is known yet.

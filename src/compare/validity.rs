@@ -131,14 +131,6 @@ impl SerialCorrelation {
     pub fn is_clear(&self) -> bool {
         self.correlation - CLEARLY * self.error > MAX_SERIAL_CORRELATION
     }
-
-    pub fn reason(self) -> Reason {
-        Reason::SerialCorrelation { correlation: self.correlation, error: self.error }
-    }
-
-    pub fn warning(self) -> Warning {
-        Warning::CorrelatedRounds { correlation: self.correlation, error: self.error }
-    }
 }
 
 /// Lag-1 autocorrelation about the mean, plus 1/n: the mean of independent differences is -1/n (Kendall 1954).

@@ -8,7 +8,7 @@ use crate::model::{CommonSuite, Manifest, Probe, Result, RunRecord, Side};
 use super::comparability::differences;
 use super::conclusion::{conclude, counts, severity_order};
 use super::pairing::pair;
-use super::policy::{Policy, SideInput};
+use super::policy::{Policy, Reproduce, SideInput};
 use super::rows::prepare;
 use super::rules::RowDecision;
 use super::warnings::{of_comparison, of_side};
@@ -166,6 +166,10 @@ pub fn compare_by(
     rows.sort_by(severity_order);
 
     let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, policy.into());
+    let (reproduce, replays) = match &policy.reproduce {
+        Reproduce::Replay(id) => (format!("gbench-ci replay {id}"), vec![id.clone()]),
+        Reproduce::Command(command) => (command.clone(), Vec::new()),
+    };
     let (warnings, warning_codes) = warnings.into_iter().map(Warning::coded).unzip();
     let mut document = VerdictDocument {
         schema: SCHEMA_VERDICT.to_owned(),
@@ -192,8 +196,8 @@ pub fn compare_by(
         warnings,
         warning_codes,
         nothing_measured: [doubtful(Side::Base, base), doubtful(Side::Head, head)].concat(),
-        reproduce: policy.reproduce.command(),
-        replays: policy.reproduce.replays(),
+        reproduce,
+        replays,
         records: None,
     };
     document.sentence = wording::of_verdict(&document, &[]);

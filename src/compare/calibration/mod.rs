@@ -1,9 +1,4 @@
 //! A suite compared with itself: what the machine makes up by itself, and what a comparison may expect of it.
-//!
-//! ```text
-//! document   the answer: one row a case and metric, versioned JSON
-//! figures    a row's noise, its parts, and its prospects
-//! ```
 
 mod document;
 mod figures;
@@ -62,9 +57,8 @@ pub fn calibrate(
     let prepared = prepare(&pairs, &policy, false, true);
     let limits = rule.limits();
     let states = row_states(&prepared.evidence, &limits);
-    let places: HashMap<&CaseId, &CaseRecord> = head.cases.iter().map(|case| (&case.id, case)).collect();
-    let of_both: HashMap<&CaseId, [&CaseRecord; 2]> =
-        base.cases.iter().filter_map(|case| Some((&case.id, [case, *places.get(&case.id)?]))).collect();
+    let of_both = pairs.iter().filter_map(|pair| Some((pair.id, [pair.base?, pair.head?])));
+    let of_both: HashMap<&CaseId, [&CaseRecord; 2]> = of_both.collect();
 
     // Rows that chance decides and that have rounds enough.
     let open: Vec<usize> =

@@ -1,7 +1,6 @@
 //! The parts of a matrix as one: shards of a suite become one verdict, machines stand side by side. Nothing that did not
 //! come is passed over: a gap makes the whole fail at least.
 
-mod parts;
 mod records;
 mod shards;
 
@@ -10,12 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use strum::IntoEnumIterator;
 
 use super::conclusion::{most_severe, was_compared};
-use super::{Conclusion, Group, Merged, SCHEMA_MERGED, SideSummary, Verdict, Warning, wording};
-use crate::model::{BaseChoice, Exit, Fault, Job, Result, SCHEMA_JOB, Shard};
+use super::merged::shard_words;
+use super::{
+    Conclusion, Group, Merged, MissingPart, SCHEMA_MERGED, SideSummary, Verdict, VerdictPart, Warning,
+    wording,
+};
+use crate::model::{Exit, Fault, Job, Result, SCHEMA_JOB, Shard};
 
-use parts::shard_words;
-
-pub use parts::{MissingPart, VerdictPart};
 pub use records::merge_records;
 
 /// [`merge_with`] no known gap.
@@ -215,18 +215,14 @@ pub fn merged_job(jobs: &[Job], merged: &Merged) -> Option<Job> {
     }
     Some(Job {
         schema: SCHEMA_JOB.into(),
-        event: first.event.clone(),
-        head: first.head.clone(),
-        pull_request: first.pull_request,
-        base: BaseChoice { ..first.base.clone() },
         label: if one_label { first.label.clone() } else { String::new() },
         shard: None,
         exit_code: merged.exit_code,
         fail_on: if strictest { Vec::new() } else { words.into_iter().cloned().collect() },
-        flags: first.flags.clone(),
         sources,
         fork: jobs.iter().any(|job| job.fork),
         untouched: None,
+        ..first.clone()
     })
 }
 

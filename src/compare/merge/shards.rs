@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::parts::VerdictPart;
 use crate::compare::conclusion::{
     FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order,
 };
 use crate::compare::validity::{MIN_ROUNDS, location_shift};
 use crate::compare::wording::{self, counted};
 use crate::compare::{
-    Conclusion, Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument, Warning,
+    Conclusion, Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
+    VerdictPart, Warning,
 };
 use crate::model::{CaseId, Exit, Fault, Result, RunId};
 
@@ -218,12 +218,7 @@ fn total(rates: impl Iterator<Item = f64>) -> f64 {
 
 /// What the parts warn of, each with its part; what all of them say, once. And how they differ from each other.
 fn warnings(parts: &[VerdictPart]) -> Vec<(String, Warning)> {
-    let mut said: BTreeMap<&str, usize> = BTreeMap::new();
-    for part in parts {
-        let own: BTreeSet<&str> = part.verdict.warnings.iter().map(String::as_str).collect();
-        own.into_iter().for_each(|warning| *said.entry(warning).or_default() += 1);
-    }
-    let by_all = |warning: &str| said.get(warning) == Some(&parts.len());
+    let by_all = |text: &String| parts.iter().all(|part| part.verdict.warnings.contains(text));
     let mut warnings: Vec<(String, Warning)> = among(parts).into_iter().map(Warning::coded).collect();
     warnings.extend(parts[0].verdict.coded_warnings().filter(|(text, _)| by_all(text)));
     for part in parts {

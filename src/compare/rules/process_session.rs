@@ -27,7 +27,6 @@ use crate::compare::{Advice, Evidence, History, Reason, RowDecision, Rule, Sessi
 /// sessions on a T4, the most restless of the cards that were looked at (0.13 % to 1.0 % on the others).
 pub const ASSUMED_DEVIATION: f64 = 0.02;
 
-/// See the file's own comment.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessSession<'h> {
     /// Error rate of the whole suite, above 0 and below 1.
@@ -144,9 +143,8 @@ impl ProcessSession<'_> {
 /// all of their history are rounded ones, and say nothing of others.
 fn prior<'k>(known: impl Iterator<Item = &'k Known>) -> Prior {
     let shares = known.filter(|known| matches!(known.scale, Scale::Log { .. }));
-    let spreads: Vec<SessionVariance> =
-        shares.filter_map(|known| known.spread).filter(|spread| spread.variance > 0.0).collect();
-    session_variance::prior(&spreads)
+    let varied = shares.filter_map(|known| known.spread).filter(|spread| spread.variance > 0.0);
+    session_variance::prior(&varied.collect::<Vec<_>>())
 }
 
 impl Known {

@@ -38,7 +38,6 @@ pub use reasons::is_known;
 /// Control rows that one reason names.
 const MAX_NAMED: usize = 3;
 
-/// See the file's own comment.
 #[derive(Clone, Debug)]
 pub struct SeqE {
     pub rule: SequentialRule,
@@ -159,8 +158,9 @@ impl Rule for SeqE {
                     sequence.more_rounds = Some(result.rounds.saturating_sub(undisturbed).max(1) as u32);
                 }
             }
-            if let (true, Some(correlated)) = (is_red, correlated) {
-                weaken(&mut decision, correlated.reason(), Advice::LookForSharedState {});
+            if let (true, Some(SerialCorrelation { correlation, error })) = (is_red, correlated) {
+                let reason = Reason::SerialCorrelation { correlation, error };
+                weaken(&mut decision, reason, Advice::LookForSharedState {});
             }
             if is_red && !self.flagged_controls.is_empty() {
                 let (count, named) = counted(&self.flagged_controls, MAX_NAMED);
@@ -177,7 +177,9 @@ impl Rule for SeqE {
         }
         let (location_shift, warning) = suite_location_shift(&by_chance().collect::<Vec<_>>());
         let mut warnings: Vec<Warning> = warning.into_iter().collect();
-        warnings.extend(correlated.map(SerialCorrelation::warning));
+        let warning =
+            |SerialCorrelation { correlation, error }| Warning::CorrelatedRounds { correlation, error };
+        warnings.extend(correlated.map(warning));
         RuleOutput {
             decisions,
             rounds: Some(RoundsMethod {
