@@ -95,7 +95,7 @@ fn estimate(rounds: usize, change: &Change) -> String {
         return format!("over {} nothing is known of the change", count(rounds, "round"));
     }
     format!(
-        "over {} the change is {}, and its range {} ({} sure for this row alone)",
+        "over {} the change is {}, and its range {} ({} confidence for this row alone)",
         count(rounds, "round"),
         number::signed_percent(change.slowdown),
         range(number::signed_percent(change.low), number::signed_percent(change.high)),
@@ -180,7 +180,7 @@ fn without_rounds(explained: &Explained) -> Vec<String> {
         format!("the change is {}{p}", number::signed_percent(change.slowdown))
     } else {
         format!(
-            "the change is {}, and its range {} ({} sure){p}; it matters from {} on",
+            "the change is {}, and its range {} ({} confidence){p}; it matters from {} on",
             number::signed_percent(change.slowdown),
             range(number::signed_percent(change.low), number::signed_percent(change.high)),
             percent(change.confidence),
