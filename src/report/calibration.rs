@@ -150,7 +150,7 @@ fn false_alarms(it: &Calibration) -> Vec<String> {
         Some(correlation) => {
             format!("from one round's difference to the next one's: correlation {correlation:.2}")
         }
-        None => "too few rounds to see whether something sticks to a side".into(),
+        None => "too few rounds for the serial correlation".into(),
     };
     let rounds = count(it.usual_rounds as usize, "round");
     vec![
@@ -215,7 +215,7 @@ fn legend(it: &Calibration) -> String {
          added by arithmetic. within, between, order: shares of a process's variance from its iterations, from process to \
          process, from going second; autocorr. of iterations; best: for the least time.",
         count(it.usual_rounds as usize, "round"),
-        count(it.candidates as usize, "suspect"),
+        count(it.candidates as usize, "candidate"),
     )
 }
 

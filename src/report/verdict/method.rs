@@ -8,10 +8,10 @@ use crate::report::layout::number::signed_percent;
 /// How both sides were measured, for a reader who has never heard of rounds.
 pub(in crate::report) fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let sequences = document.rows.iter().filter_map(|row| row.sequence.as_ref());
-    let used = match Range::new(sequences.map(|sequence| f64::from(sequence.rounds))) {
+    let used = match Extent::new(sequences.map(|sequence| f64::from(sequence.rounds))) {
         None => "no round".to_owned(),
-        Some(range) if range.is_one() => count(range.high as usize, "round"),
-        Some(range) => format!("{} rounds", range.text(|rounds| rounds.to_string())),
+        Some(extent) if extent.is_one() => count(extent.high as usize, "round"),
+        Some(extent) => format!("{} rounds", extent.text(|rounds| rounds.to_string())),
     };
     let way = match rounds.way {
         Interleaving::Alternating => "one after the other",
@@ -54,7 +54,7 @@ pub(in crate::report) fn confidence(document: &VerdictDocument, rounds: &RoundsM
 pub(in crate::report) fn next(document: &VerdictDocument) -> Option<String> {
     let unchanged =
         document.rows.iter().filter(|row| row.verdict == Verdict::Unchanged && row.margin.is_none());
-    let targets = Range::new(unchanged.filter(|row| row.sequence.is_some()).map(|row| row.threshold))?;
+    let targets = Extent::new(unchanged.filter(|row| row.sequence.is_some()).map(|row| row.threshold))?;
     if document.conclusion != Conclusion::Pass {
         return None;
     }
@@ -129,22 +129,22 @@ pub(in crate::report) fn checks(rounds: &RoundsMethod) -> Vec<String> {
 /// What "unchanged" promises of these rows: `within 2 %`; empty where no rounds decided.
 pub(in crate::report) fn certified<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
     let by_share = rows.filter(|row| row.sequence.is_some() && row.margin.is_none());
-    let within = Range::new(by_share.map(|row| row.threshold));
-    within.map_or(String::new(), |range| format!("certified within {}", range.text(percent)))
+    let within = Extent::new(by_share.map(|row| row.threshold));
+    within.map_or(String::new(), |extent| format!("certified within {}", extent.text(percent)))
 }
 
 fn span(values: impl Iterator<Item = f64>) -> String {
-    Range::new(values).map_or("the target".into(), |range| range.text(percent))
+    Extent::new(values).map_or("the target".into(), |extent| extent.text(percent))
 }
 
 /// The least and the greatest of some values.
 #[derive(Clone, Copy)]
-pub(super) struct Range {
+pub(super) struct Extent {
     low: f64,
     high: f64,
 }
 
-impl Range {
+impl Extent {
     /// `None` where there are no values.
     pub fn new(values: impl Iterator<Item = f64>) -> Option<Self> {
         values

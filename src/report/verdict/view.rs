@@ -183,11 +183,11 @@ impl<'a> VerdictView<'a> {
             )
         });
         let by_share = self.document.rows.iter().filter(|row| row.margin.is_none());
-        let threshold = match method::Range::new(by_share.map(|row| row.threshold)) {
+        let threshold = match method::Extent::new(by_share.map(|row| row.threshold)) {
             None => String::new(),
-            Some(range) => {
-                let each = if range.is_one() { "" } else { ", as the suite sets it for each row" };
-                format!(" A change matters from {} on{each}.", range.text(percent))
+            Some(extent) => {
+                let each = if extent.is_one() { "" } else { ", as the suite sets it for each row" };
+                format!(" A change matters from {} on{each}.", extent.text(percent))
             }
         };
         format!(
