@@ -43,7 +43,7 @@ fn every_other_format_says_the_same_of_rounds() {
     for (name, document) in documents() {
         for format in [Format::Markdown, Format::Csv, Format::Junit] {
             insta::assert_snapshot!(
-                format!("{}_{name}", format.word()),
+                format!("{}_{name}", format.into_str()),
                 shown(&document, format, Style::PLAIN, false)
             );
         }
@@ -56,9 +56,12 @@ fn each_report_says_what_was_measured_how_sure_it_is_and_what_to_do() {
     let [red, open, clean] =
         documents().map(|(_, document)| flat(shown(&document, Format::Terminal, Style::PLAIN, false)));
     for text in [&red, &open, &clean] {
-        for said in
-            ["a fresh process of base and one of head", "randomised order (seed 1234)", "40 at most", "any false red"]
-        {
+        for said in [
+            "a fresh process of base and one of head",
+            "randomised order (seed 1234)",
+            "40 at most",
+            "any false red",
+        ] {
             assert!(text.contains(said), "{said} in {text}");
         }
         assert!(text.contains("gbench-ci replay 20261121T110000.000Z-c0ffee"), "{text}");

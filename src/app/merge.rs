@@ -83,7 +83,7 @@ fn verdicts(request: &MergeRequest, contents: Contents) -> Result<MergeResult> {
     let (merged, job) = contents.whole()?;
     let path = write(&request.output, &merged, job.as_ref())?;
     let fail_on = if request.fail_on.is_empty() {
-        job.iter().flat_map(|job| &job.fail_on).filter_map(|word| FailOn::from_word(word)).collect()
+        job.iter().flat_map(|job| &job.fail_on).filter_map(|word| word.parse::<FailOn>().ok()).collect()
     } else {
         request.fail_on.clone()
     };

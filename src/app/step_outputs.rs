@@ -18,7 +18,7 @@ pub fn set(values: &[(&str, String)]) -> Result<()> {
 pub fn of_answer(conclusion: Conclusion, counts: &BTreeMap<Verdict, u32>) -> Result<()> {
     let count = |verdict| counts.get(&verdict).copied().unwrap_or(0).to_string();
     set(&[
-        ("verdict", conclusion.word().to_owned()),
+        ("verdict", conclusion.into_str().to_owned()),
         ("regressions", count(Verdict::Regressed)),
         ("improvements", count(Verdict::Improved)),
         ("inconclusive", count(Verdict::Inconclusive)),

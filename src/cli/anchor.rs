@@ -26,7 +26,7 @@ pub fn check(format: Format) -> Result<()> {
         Format::Terminal | Format::Markdown | Format::Jsonl => Ok(()),
         Format::Json | Format::Csv | Format::Junit => Err(Fault::at_flag(
             "--anchor",
-            format!("two verdicts do not go into one {} document", format.word()),
+            format!("two verdicts do not go into one {} document", format.into_str()),
             "take `--format` out; `--json FILE` and `--markdown FILE` write the anchor's verdict beside the other",
         )),
     }

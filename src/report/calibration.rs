@@ -45,7 +45,7 @@ fn sentence(it: &Calibration) -> String {
     let kinds = [Readiness::Ready, Readiness::Slow, Readiness::Hopeless, Readiness::Unknown];
     let rows_of = |kind: &Readiness| match it.rows.iter().filter(|row| row.readiness == *kind).count() {
         0 => None,
-        count => Some(format!("{count} {}", kind.word())),
+        count => Some(format!("{count} {}", kind.into_str())),
     };
     let kinds: Vec<String> = kinds.iter().filter_map(rows_of).collect();
     if !it.has_figures() {
@@ -81,7 +81,7 @@ fn prospects(page: &mut TerminalLayout, it: &Calibration, names: &CaseNames) {
         GridRow {
             cells: vec![
                 names.title(&row.case, &row.metric),
-                row.readiness.word().to_owned(),
+                row.readiness.into_str().to_owned(),
                 row.noise.as_ref().map_or("-".into(), |noise| percent(noise.floor)),
                 cell(&|it| it.detectable.map_or("none".into(), percent)),
                 cell(&|it| or_never(it.rounds_to_certify, it.seconds_to_certify)),

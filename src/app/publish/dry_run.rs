@@ -27,7 +27,7 @@ pub fn dry_run(
     let mut without_verdict = |code| {
         let ended = no_verdict::of_code(code);
         let name = check_name(context, &request.name, &request.label);
-        log(&format!("check {name}: would end as {}: {}", ended.conclusion.word(), ended.text))
+        log(&format!("check {name}: would end as {}: {}", ended.conclusion.into_str(), ended.text))
     };
     let found = match (&request.what, request.ended) {
         (None, Some(code)) => return without_verdict(code).map(|()| None),
@@ -55,7 +55,7 @@ fn untouched(request: &PublishRequest, context: Option<&Context>, job: &Job) -> 
     let name = check_name(context, &request.name, &request.label);
     let check = render::check_untouched(untouched, &publish_context);
     let plan = vec![
-        format!("check {name}: would end as {}: {}", check.state.word(), check.title),
+        format!("check {name}: would end as {}: {}", check.state.into_str(), check.title),
         "comment: on the pull request, only if one is there that says otherwise".into(),
     ];
     Some(DryRun { page: render::untouched(untouched, &publish_context, ""), plan })
@@ -87,7 +87,7 @@ fn plan(
     }
     let shown = publish_context(request, context, Some(input), unverified);
     for (name, check) in checks(request, context, &input.merged, &shown) {
-        lines.push(format!("check {name}: would end as {}: {}", check.state.word(), check.title));
+        lines.push(format!("check {name}: would end as {}: {}", check.state.into_str(), check.title));
     }
     lines.push(format!("comment: {}", comment(request, context, input)));
     if request.issue {
@@ -104,7 +104,7 @@ fn comment(request: &PublishRequest, context: Option<&Context>, input: &PublishI
     let whose = match (pull, context) {
         (Some(pull), _) => format!("on #{}", pull.number),
         (None, Some(context)) if context.workflow_run.is_none() => {
-            return format!("none, a run by {} is about no pull request", context.event.word());
+            return format!("none, a run by {} is about no pull request", context.event.as_ref());
         }
         (None, _) => "on the pull request".into(),
     };

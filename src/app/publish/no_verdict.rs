@@ -27,13 +27,12 @@ impl NoVerdict {
 
 /// The end of a check by the exit code of a gate that left no verdict.
 pub(super) fn of_code(code: u8) -> NoVerdict {
-    let exit = Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code);
-    match exit {
+    match Exit::from_repr(code) {
         Some(Exit::Interrupted | Exit::Terminated) => {
             NoVerdict::cancelled("The run was interrupted before it gave a verdict.")
         }
         Some(exit) => {
-            let words = Exit::ALL.into_iter().find(|(it, _)| *it == exit).map_or("", |(_, words)| words);
+            let words = exit.words();
             NoVerdict::failed(format!("Nothing was compared: exit code {code}, {words}. The log says more."))
         }
         None => NoVerdict::failed(format!("Nothing was compared: the gate ended with exit code {code}.")),

@@ -155,11 +155,7 @@ fn is_commit(text: &str) -> Result<(), String> {
 }
 
 fn is_exit(code: u8) -> Result<(), String> {
-    if Exit::ALL.iter().any(|(exit, _)| exit.code() == code) {
-        Ok(())
-    } else {
-        Err(format!("{code} is no exit code of gbench-ci"))
-    }
+    if Exit::from_repr(code).is_some() { Ok(()) } else { Err(format!("{code} is no exit code of gbench-ci")) }
 }
 
 fn has_controls(text: &str) -> bool {

@@ -1,11 +1,11 @@
 //! `--format`: the words of the report formats.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use strum::IntoEnumIterator;
 
 use crate::report::Format;
 
-/// Takes the words of [`Format::ALL`].
+/// Takes the word of a [`Format`].
 pub fn format_parser() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(|(_, word)| word))
-        .try_map(|word| Format::from_word(&word).ok_or_else(|| format!("no such format: {word}")))
+    PossibleValuesParser::new(Format::iter().map(|format| format.into_str())).try_map(|word| word.parse())
 }

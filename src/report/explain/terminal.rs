@@ -38,7 +38,7 @@ pub fn terminal(
 fn one(explained: &Explained, style: Style, all: bool, page: &mut TerminalLayout) {
     let verdict = explained.row.verdict;
     let sentence = format!("{} {}", explained.name(), words::headline(explained));
-    page.headline(&verdict.word().to_uppercase(), &sentence, verdict.into());
+    page.headline(&verdict.into_str().to_uppercase(), &sentence, verdict.into());
     page.heading("What was measured", Emphasis::Plain);
     words::measured(explained).iter().for_each(|(label, text)| page.note(label, text));
     let steps = steps::trace(explained);

@@ -52,7 +52,7 @@ pub fn step_summary(merged: &Merged, context: &PublishContext) -> String {
 
 /// Sign, gate, sentence and counts.
 fn opening(merged: &Merged, context: &PublishContext) -> String {
-    let (sign, word) = (Emphasis::from(merged.conclusion).sign(), merged.conclusion.word());
+    let (sign, word) = (Emphasis::from(merged.conclusion).sign(), merged.conclusion.into_str());
     format!("### {sign} {}: {word}\n\n{}", gate(context), answer(merged, context))
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use strum::IntoEnumIterator;
+
 use super::budget::{ByteBudget, ShortNames, Width, figure, prose};
 use crate::compare::{Conclusion, Group, Verdict};
 use crate::model::text::count;
@@ -93,7 +95,7 @@ impl<'a> MachineSection<'a> {
         let names = ShortNames::new(shown.map(|(line, _)| line.name.as_str()), 64);
         let (name, prose) = (|text: &str| names.name(text), |text: &str| prose(text, 900));
         let style = NoteStyle { name: &name, prose: &prose, max_named: MAX_NAMED };
-        for verdict in Verdict::ALL {
+        for verdict in Verdict::iter() {
             let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
             let of = shown.map(|(line, _)| *line).filter(|line| line.row.verdict == verdict);
             // That a row improved, or is new, needs no reason.
@@ -173,7 +175,7 @@ fn heading(group: &Group, view: &VerdictView) -> String {
         "#### {} {}: {}\n\n{}\n\n{}\n\n",
         Emphasis::from(verdict.conclusion).sign(),
         prose(label, 200),
-        verdict.conclusion.word(),
+        verdict.conclusion.into_str(),
         prose(&verdict.sentence, 1500),
         counts(view, ""),
     )

@@ -42,7 +42,7 @@ fn case_columns<'a, T>() -> [Column<'a, T>; 8] {
     [
         ("suite", |line| cell(line.case.benchmark.suite())),
         ("benchmark", |line| cell(line.case.benchmark.name())),
-        ("variant", |line| text(line.case.variant.map(|variant| variant.word()))),
+        ("variant", |line| text(line.case.variant.map(|variant| variant.into_str()))),
         ("params", |line| {
             let params = line.case.params.iter().map(|(name, value)| format!("{name}={value}"));
             cell(&params.collect::<Vec<_>>().join(","))

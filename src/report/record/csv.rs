@@ -34,11 +34,13 @@ impl SampleSet<'_> {
 
 fn columns<'a>() -> [Column<'a, SampleSet<'a>>; 19] {
     [
-        ("outcome", |line| line.of.case.outcome.word().to_owned()),
+        ("outcome", |line| line.of.case.outcome.into_str().to_owned()),
         ("cause", |line| cell(&line.of.case.outcome.cause())),
         ("metric", |line| line.of.of_metric(|metric| cell(&metric.metric.name))),
         ("unit", |line| line.of.of_metric(|metric| cell(&metric.metric.unit))),
-        ("better", |line| line.of.of_metric(|metric| text(metric.metric.better.map(|better| better.word())))),
+        ("better", |line| {
+            line.of.of_metric(|metric| text(metric.metric.better.map(|better| better.into_str())))
+        }),
         ("process", |line| line.of.of_set(|set| set.process.to_string())),
         ("partial", |line| line.of.of_set(|set| set.partial.to_string())),
         ("first_iteration", |line| line.of.of_set(|set| set.first_iteration.to_string())),

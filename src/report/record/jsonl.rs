@@ -38,7 +38,7 @@ pub(super) fn render(view: &RunView, out: &mut dyn io::Write) -> io::Result<()> 
                 run_id: &view.record.run_id,
                 name: &metric.name,
                 case: &metric.case.id,
-                outcome: metric.case.outcome.word(),
+                outcome: metric.case.outcome.into_str(),
                 metric: &metric.metric.name,
                 unit: &metric.metric.unit,
                 better: metric.metric.better,

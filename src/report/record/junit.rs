@@ -33,8 +33,10 @@ fn test_case(case: &CaseRecord, name: &str) -> TestCase {
     };
     let status = match outcome {
         Outcome::Measured => TestCaseStatus::success(),
-        Outcome::Failed { .. } | Outcome::TimedOut { .. } => non_success(Failure, &message, outcome.word()),
-        Outcome::Invalid { .. } => non_success(Error, &message, outcome.word()),
+        Outcome::Failed { .. } | Outcome::TimedOut { .. } => {
+            non_success(Failure, &message, outcome.into_str())
+        }
+        Outcome::Invalid { .. } => non_success(Error, &message, outcome.into_str()),
         Outcome::Skipped { .. } | Outcome::NotRun { .. } => skipped(&message),
     };
     let mut test = TestCase::new(visible(name), status);

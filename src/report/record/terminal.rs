@@ -23,7 +23,7 @@ pub(super) fn render(view: &RunView, style: Style, all: bool) -> String {
             [only] => ((*only).to_owned(), String::new()),
             several => (count(several.len(), "case"), named(several, max_named)),
         };
-        page.note("", &format!("{who} - {}", outcome.word()));
+        page.note("", &format!("{who} - {}", outcome.into_str()));
         let (trace, next) = (trace.unwrap_or_default(), outcome.advice().to_owned());
         for (label, text) in [("why", outcome.cause()), ("trace", trace), ("next", next), ("cases", names)] {
             if !text.is_empty() {

@@ -90,7 +90,7 @@ impl<'a> RunView<'a> {
 
     /// [`RunView::troubled`], equal ends together.
     pub fn troubles(&self) -> Vec<UnmeasuredCases<'_>> {
-        let kind = |outcome: &Outcome| (outcome.word(), outcome.cause(), outcome.advice().to_owned());
+        let kind = |outcome: &Outcome| (outcome.into_str(), outcome.cause(), outcome.advice().to_owned());
         let ends = self.troubled.iter().map(|(case, name)| (kind(&case.outcome), (*case, name.as_str())));
         let trouble = |(_, alike): (_, Vec<(&'a CaseRecord, _)>)| {
             let (case, _) = *alike.first()?;
@@ -124,7 +124,7 @@ impl<'a> RunView<'a> {
             count if count == self.cases.len() => format!("{total} measured"),
             count => format!("{count} of {total} measured"),
         };
-        let words = together(self.troubled.iter().map(|(case, _)| (case.outcome.word(), ())));
+        let words = together(self.troubled.iter().map(|(case, _)| (case.outcome.into_str(), ())));
         let words: Vec<_> = words.iter().map(|(word, cases)| format!("{} {word}", cases.len())).collect();
         if !words.is_empty() {
             text += &format!(": {}", words.join(", "));

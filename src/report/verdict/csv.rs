@@ -12,8 +12,8 @@ fn columns<'a>() -> [Column<'a, &'a Row>; 32] {
     [
         ("metric", |line| cell(&line.of.metric)),
         ("unit", |line| cell(&line.of.unit)),
-        ("better", |line| text(line.of.better.map(|better| better.word()))),
-        ("verdict", |line| line.of.verdict.word().to_owned()),
+        ("better", |line| text(line.of.better.map(|better| better.into_str()))),
+        ("verdict", |line| line.of.verdict.into_str().to_owned()),
         ("base_outcome", |line| outcome(line.of.base.as_ref())),
         ("base_centre", |line| optional(line.of.base.as_ref().and_then(|side| side.centre))),
         ("base_spread", |line| optional(line.of.base.as_ref().and_then(|side| side.spread))),
@@ -46,7 +46,7 @@ fn columns<'a>() -> [Column<'a, &'a Row>; 32] {
 }
 
 fn outcome(side: Option<&RowSide>) -> String {
-    text(side.map(|side| side.outcome.word()))
+    text(side.map(|side| side.outcome.into_str()))
 }
 
 fn change(row: &Row, part: fn(&Change) -> Option<f64>) -> String {

@@ -26,7 +26,7 @@ pub(super) fn cases(view: &VerdictView) -> Vec<(String, TestCase)> {
 
 fn case(line: &RowView, inconclusive_fails: bool) -> TestCase {
     let row = line.row;
-    let word = row.verdict.word();
+    let word = row.verdict.into_str();
     let message = message(line);
     let status = match row.verdict {
         Verdict::Inconclusive if !inconclusive_fails => skipped(&message),

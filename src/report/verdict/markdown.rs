@@ -41,7 +41,7 @@ pub(super) fn text(view: &VerdictView, limit: usize) -> String {
     let document = view.document;
     let conclusion = document.conclusion;
     let mut page =
-        format!("## {} {}\n\n", Emphasis::from(conclusion).sign(), conclusion.word().to_uppercase());
+        format!("## {} {}\n\n", Emphasis::from(conclusion).sign(), conclusion.into_str().to_uppercase());
     let mut say = |block: String| {
         if !block.is_empty() {
             page += &block;
@@ -208,7 +208,7 @@ pub(in crate::report) fn suites(view: &VerdictView) -> String {
             out,
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             code(&suite.name),
-            suite.conclusion().word().to_uppercase(),
+            suite.conclusion().into_str().to_uppercase(),
             suite.rows(),
             count(Verdict::Regressed),
             count(Verdict::Improved),

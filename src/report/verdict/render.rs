@@ -80,7 +80,7 @@ fn counts(merged: &Merged) -> String {
 
 fn to_terminal(merged: &Merged, views: &[(&str, VerdictView)], style: Style, all: bool) -> String {
     let mut page = TerminalLayout::new(style);
-    let word = merged.conclusion.word().to_uppercase();
+    let word = merged.conclusion.into_str().to_uppercase();
     page.headline(&word, &merged.sentence, merged.conclusion.into());
     page.blank();
     page.line(&capitalized(&counts(merged)));
@@ -89,7 +89,7 @@ fn to_terminal(merged: &Merged, views: &[(&str, VerdictView)], style: Style, all
     let rows = views.iter().map(|(label, VerdictView { document, .. })| {
         [
             label.replace('\n', " "),
-            document.conclusion.word().to_uppercase(),
+            document.conclusion.into_str().to_uppercase(),
             document.rows.len().to_string(),
             counts_text(&document.counts),
         ]
@@ -107,7 +107,7 @@ fn to_terminal(merged: &Merged, views: &[(&str, VerdictView)], style: Style, all
 
 fn to_markdown(merged: &Merged, views: &[(&str, VerdictView)], limit: usize) -> String {
     let sign = Emphasis::from(merged.conclusion).sign();
-    let word = merged.conclusion.word().to_uppercase();
+    let word = merged.conclusion.into_str().to_uppercase();
     let mut page = format!("# {sign} {word}\n\n**{}**\n\n", prose(&capitalized(&merged.sentence)));
     page += &format!("{}.\n\n", prose(&capitalized(&counts(merged))));
     if !merged.warnings.is_empty() {
@@ -116,7 +116,7 @@ fn to_markdown(merged: &Merged, views: &[(&str, VerdictView)], limit: usize) -> 
     page += "| machine | status | rows | of these |\n|:--|:--|--:|:--|\n";
     for (label, VerdictView { document, .. }) in views {
         let sign = Emphasis::from(document.conclusion).sign();
-        let word = document.conclusion.word().to_uppercase();
+        let word = document.conclusion.into_str().to_uppercase();
         let counts = prose(&counts_text(&document.counts));
         page += &format!("| {} | {sign} {word} | {} | {counts} |\n", code(label), document.rows.len());
     }

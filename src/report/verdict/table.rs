@@ -59,7 +59,7 @@ impl Shape {
             let sign = Emphasis::from(line.row.verdict).sign();
             let margin =
                 line.row.change.as_ref().map(|_| figure(&format!("margin {}", percent(margin(line)))));
-            let verdict = format!("{sign}\u{a0}{}", line.row.verdict.word());
+            let verdict = format!("{sign}\u{a0}{}", line.row.verdict.into_str());
             row += &format!(" {} |", stacked(&verdict, &margin.unwrap_or_default()));
         }
         if self.rounds {

@@ -18,7 +18,7 @@ const MAX_ROWS: usize = 50;
 pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
     let document = view.document;
     let mut page = TerminalLayout::new(style);
-    let word = document.conclusion.word().to_uppercase();
+    let word = document.conclusion.into_str().to_uppercase();
     page.headline(&word, &document.sentence, document.conclusion.into());
     page.blank();
     page.line(&capitalized(&view.counts()));
@@ -117,7 +117,7 @@ fn suites(page: &mut TerminalLayout, view: &VerdictView) {
         let rows = view.suites.iter().map(|suite| {
             [
                 suite.name.clone(),
-                suite.conclusion().word().to_uppercase(),
+                suite.conclusion().into_str().to_uppercase(),
                 suite.rows().to_string(),
                 counts_text(&suite.counts),
                 suite.speedup.as_ref().map_or(String::new(), |speedup| number::times(speedup.geometric_mean)),

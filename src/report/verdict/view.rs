@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use strum::IntoEnumIterator;
+
 use super::method;
 use super::summary::{Speedup, SuiteSummary, counts_text};
 use crate::compare::{Difference, Row, RowSide, SideSummary, Verdict, VerdictDocument, is_known};
@@ -14,7 +16,7 @@ use crate::report::layout::number;
 /// The document, sorted for reading.
 pub(in crate::report) struct VerdictView<'a> {
     pub document: &'a VerdictDocument,
-    /// What changed or could not be decided: one group a verdict, in the order of [`Verdict::ALL`], none empty.
+    /// What changed or could not be decided: one group a verdict, in the order of [`Verdict`], none empty.
     pub groups: Vec<VerdictGroup<'a>>,
     pub unchanged: Vec<RowView<'a>>,
     /// By name.
@@ -31,7 +33,7 @@ pub(in crate::report) struct VerdictGroup<'a> {
 impl VerdictGroup<'_> {
     /// `Regressed: 2`.
     pub fn title(&self) -> String {
-        format!("{}: {}", capitalized(self.verdict.word()), self.lines.len())
+        format!("{}: {}", capitalized(self.verdict.into_str()), self.lines.len())
     }
 }
 
@@ -71,8 +73,7 @@ impl<'a> VerdictView<'a> {
             by_verdict.entry(row.verdict).or_default().push(RowView::new(row, names.name(&row.case)));
         }
         let unchanged = by_verdict.remove(&Verdict::Unchanged).unwrap_or_default();
-        let groups = Verdict::ALL
-            .into_iter()
+        let groups = Verdict::iter()
             .filter_map(|verdict| Some(VerdictGroup { verdict, lines: by_verdict.remove(&verdict)? }))
             .collect();
         let suites = SuiteSummary::all(&document.rows, &names);
@@ -267,7 +268,7 @@ impl<'a> RowView<'a> {
 impl SideView {
     fn new(side: Option<&RowSide>, centre: Option<String>) -> Self {
         let Some(side) = side else { return Self::default() };
-        let value = centre.unwrap_or_else(|| side.outcome.word().to_owned());
+        let value = centre.unwrap_or_else(|| side.outcome.into_str().to_owned());
         let spread = match (side.centre, side.spread) {
             (Some(_), Some(spread)) => number::spread(spread),
             (Some(_), None) if side.processes == 1 => "1 process".into(),
