@@ -55,7 +55,6 @@ struct Label {
 struct IssueEvent {
     event: String,
     created_at: String,
-    #[serde(default)]
     label: Option<Label>,
 }
 

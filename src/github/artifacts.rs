@@ -22,7 +22,6 @@ pub struct Artifact {
     #[serde(default)]
     pub expired: bool,
     /// `sha256:` and the archive's sum; older servers give none.
-    #[serde(default)]
     pub digest: Option<String>,
 }
 

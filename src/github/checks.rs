@@ -99,30 +99,21 @@ struct Check {
     name: String,
     #[serde(default)]
     head_sha: String,
-    #[serde(default)]
     external_id: Option<String>,
     #[serde(default)]
     status: String,
-    #[serde(default)]
     conclusion: Option<String>,
-    #[serde(default)]
     html_url: Option<String>,
-    #[serde(default)]
     details_url: Option<String>,
-    #[serde(default)]
     output: Option<Shown>,
 }
 
 #[derive(Deserialize)]
 struct Shown {
-    #[serde(default)]
     title: Option<String>,
-    #[serde(default)]
     summary: Option<String>,
-    #[serde(default)]
     text: Option<String>,
     /// Absent on servers other than GitHub.
-    #[serde(default)]
     annotations_count: Option<u64>,
 }
 

@@ -57,11 +57,8 @@ pub enum Posted {
 #[derive(Deserialize)]
 struct Received {
     id: u64,
-    #[serde(default)]
     body: Option<String>,
-    #[serde(default)]
     user: Option<User>,
-    #[serde(default)]
     html_url: Option<String>,
 }
 

@@ -37,16 +37,12 @@ struct Issue {
     number: u64,
     #[serde(default)]
     title: String,
-    #[serde(default)]
     body: Option<String>,
-    #[serde(default)]
     user: Option<User>,
     #[serde(default)]
     html_url: String,
-    #[serde(default)]
     created_at: Option<String>,
     /// GitHub lists pull requests as issues, with this.
-    #[serde(default)]
     pull_request: Option<serde_json::Value>,
 }
 

@@ -36,7 +36,6 @@ struct Side {
     #[serde(default, rename = "ref")]
     branch: String,
     /// `None` where the fork is gone.
-    #[serde(default)]
     repo: Option<Repository>,
 }
 
@@ -52,11 +51,8 @@ struct Run {
     event: String,
     #[serde(default)]
     head_sha: String,
-    #[serde(default)]
     head_branch: Option<String>,
-    #[serde(default)]
     head_repository: Option<Repository>,
-    #[serde(default)]
     path: Option<String>,
 }
 

@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::Stage;
 
 /// The fate of a selected case, or of one of its processes.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(tag = "status", rename_all = "snake_case", deny_unknown_fields)]
 #[strum(serialize_all = "lowercase", const_into_str)]
@@ -15,7 +17,6 @@ pub enum Outcome {
     /// Ran, but its answer is wrong or its numbers are not numbers.
     Invalid {
         /// Absent in records of earlier versions.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<OutcomeCode>,
         cause: String,
         advice: String,
@@ -37,7 +38,6 @@ pub enum Outcome {
     /// Did not run because the machine or the benchmark says that it cannot run here.
     Skipped {
         /// Absent in records of earlier versions.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<OutcomeCode>,
         cause: String,
         advice: String,
@@ -46,7 +46,6 @@ pub enum Outcome {
     #[strum(to_string = "not run")]
     NotRun {
         /// Absent in records of earlier versions.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<OutcomeCode>,
         cause: String,
         advice: String,

@@ -16,6 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::atomic::write_atomically;
 use super::started;
@@ -26,6 +27,7 @@ pub(super) const SUMS: &str = "results/SHA256SUMS";
 pub(super) const JOURNAL: &str = "results/journal.jsonl";
 
 /// A line of the journal. It grows by what is new, so that its length follows that of the record.
+#[skip_serializing_none]
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum JournalEntry {
@@ -38,7 +40,6 @@ pub(super) enum JournalEntry {
     /// The next process of a case with its samples by metric; `head` where anything else of the case is new.
     Process {
         index: usize,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<Box<CaseRecord>>,
         process: Box<ProcessRecord>,
         samples: Vec<(String, ProcessSamples)>,

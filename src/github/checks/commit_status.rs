@@ -20,9 +20,7 @@ struct Status {
     context: String,
     #[serde(default)]
     state: String,
-    #[serde(default)]
     description: Option<String>,
-    #[serde(default)]
     target_url: Option<String>,
 }
 

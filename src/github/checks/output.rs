@@ -96,11 +96,8 @@ pub(super) struct ExistingAnnotation {
     path: String,
     #[serde(default)]
     start_line: u32,
-    #[serde(default)]
     annotation_level: Option<String>,
-    #[serde(default)]
     title: Option<String>,
-    #[serde(default)]
     message: Option<String>,
 }
 

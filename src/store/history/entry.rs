@@ -7,6 +7,7 @@ use flate2::GzBuilder;
 use flate2::read::GzDecoder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::github::Sha;
 use crate::model::{DEFECT, Exit, Fault, Probe, RecordState, Result, RunId, RunRecord, SCHEMAS_READ, Shard};
@@ -18,6 +19,7 @@ pub const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";
 pub(super) const MOST: usize = 64 << 20;
 
 /// One run. A history holds a file for each and never changes one.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryEntry {
@@ -37,15 +39,11 @@ pub struct HistoryEntry {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
     /// Which part of the suite it measured; absent for the whole of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
     /// What the gate said of it, in the word of the verdict; absent where it was only measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<u8>,
     /// Full id of the commit that it was judged against.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     pub record: RunRecord,
 }
