@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::address::Sha;
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
+use super::pulls::{Pull, Run};
 
 /// Pages of 100 events of a pull request.
 const PAGES: u32 = 20;
@@ -26,17 +27,6 @@ pub struct ApprovalRequest<'a> {
     pub run: u64,
     /// The very event of this run is that the label was put on.
     pub by_label: bool,
-}
-
-#[derive(Deserialize)]
-struct Pull {
-    state: String,
-    head: Head,
-}
-
-#[derive(Deserialize)]
-struct Head {
-    sha: String,
 }
 
 #[derive(Deserialize)]
@@ -56,12 +46,6 @@ struct IssueEvent {
     event: String,
     created_at: String,
     label: Option<Label>,
-}
-
-#[derive(Deserialize)]
-struct Run {
-    created_at: String,
-    head_sha: String,
 }
 
 /// Inner `Err`: why the job may not run, a part of a sentence.

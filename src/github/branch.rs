@@ -9,7 +9,6 @@
 //! same files have come there with it. Where no answer came, the branch is read again: what has arrived is there, under
 //! its name and with its bytes.
 
-use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -18,7 +17,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::address::Sha;
+use super::address::{Sha, encoded};
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
 use crate::model::{DEFECT, Exit, Fault, Result, backoff};
@@ -99,7 +98,7 @@ impl From<Fault> for AppendError {
 
 #[derive(Deserialize)]
 struct Object {
-    sha: String,
+    sha: Sha,
 }
 
 #[derive(Deserialize)]
@@ -125,7 +124,7 @@ struct Item {
     mode: String,
     #[serde(rename = "type")]
     kind: String,
-    sha: String,
+    sha: Sha,
     size: Option<u64>,
 }
 
@@ -135,28 +134,14 @@ struct Blob {
     encoding: String,
 }
 
-fn sha(request: &str, text: &str) -> ApiResult<Sha> {
-    text.parse().map_err(|cause| ApiError::Unreadable { request: request.to_owned(), cause })
-}
-
 /// The route of a branch's reference.
 fn reference_route(client: &Client, kind: &str, branch: &str) -> String {
-    routed(client.route(&format!("/git/{kind}/heads/")), branch)
+    client.route(&format!("/git/{kind}/heads/{}", encoded_path(branch)))
 }
 
-/// The route with a name at its end, which may hold what a route may not.
-fn routed(mut route: String, name: &str) -> String {
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {
-                route.push(char::from(byte))
-            }
-            other => {
-                let _ = write!(route, "%{other:02X}");
-            }
-        }
-    }
-    route
+/// A path as the end of a route, which may hold what a route may not.
+fn encoded_path(path: &str) -> String {
+    path.split('/').map(encoded).collect::<Vec<_>>().join("/")
 }
 
 fn is_empty_repository(error: &ApiError) -> bool {
@@ -171,25 +156,23 @@ pub fn tip(client: &Client, branch: &str) -> ApiResult<Option<BranchTip>> {
         Err(error) if error.status() == Some(404) || is_empty_repository(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let commit = sha(&route, &reference.object.sha)?;
-    let route = client.route(&format!("/git/commits/{commit}"));
-    let found: Commit = client.get(&route)?;
-    Ok(Some(BranchTip { commit, tree: sha(&route, &found.tree.sha)? }))
+    let commit = reference.object.sha;
+    let found: Commit = client.get(&client.route(&format!("/git/commits/{commit}")))?;
+    Ok(Some(BranchTip { commit, tree: found.tree.sha }))
 }
 
 fn tree(client: &Client, id: &Sha, recursive: bool) -> ApiResult<(Vec<TreeItem>, bool)> {
     let suffix = if recursive { "?recursive=1" } else { "" };
-    let route = client.route(&format!("/git/trees/{id}{suffix}"));
-    let found: Tree = client.get(&route)?;
+    let found: Tree = client.get(&client.route(&format!("/git/trees/{id}{suffix}")))?;
     let item = |item: Item| {
         let kind = match (item.kind.as_str(), item.mode.as_str()) {
             ("blob", "100644" | "100755") => TreeKind::File,
             ("tree", _) => TreeKind::Folder,
             _ => TreeKind::Other,
         };
-        Ok(TreeItem { id: sha(&route, &item.sha)?, path: item.path, kind, size: item.size })
+        TreeItem { id: item.sha, path: item.path, kind, size: item.size }
     };
-    Ok((found.tree.into_iter().map(item).collect::<ApiResult<_>>()?, found.truncated))
+    Ok((found.tree.into_iter().map(item).collect(), found.truncated))
 }
 
 /// The entries of a folder, without those of folders below it.
@@ -224,8 +207,8 @@ pub fn files(client: &Client, tip: &BranchTip, under: &str) -> ApiResult<Vec<Tre
 
 /// Whether something stands at the path from the root.
 fn is_there(client: &Client, tip: &BranchTip, path: &str) -> ApiResult<bool> {
-    let route = format!("{}?ref={}", routed(client.route("/contents/"), path), tip.commit);
-    match client.get::<IgnoredAny>(&route) {
+    let route = format!("/contents/{}?ref={}", encoded_path(path), tip.commit);
+    match client.get::<IgnoredAny>(&client.route(&route)) {
         Ok(_) => Ok(true),
         Err(error) if error.status() == Some(404) => Ok(false),
         Err(error) => Err(error),
@@ -415,7 +398,7 @@ impl Writer<'_> {
         let mut tries = 1;
         loop {
             match self.client.create::<Object>(&route, body, || Ok(None)) {
-                Ok(object) => return sha(&format!("POST {route}"), &object.sha),
+                Ok(object) => return Ok(object.sha),
                 Err(error) if error.status() == Some(409) && may_pass(&error) && tries < limits.attempts => {
                     self.client.sleep(backoff::pause(limits.pause, 0));
                     tries += 1;

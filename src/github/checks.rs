@@ -11,9 +11,8 @@ mod output;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use commit_status::StatusWritten;
-use conclusion::CommitState;
-pub use conclusion::{CheckConclusion, CheckStatus};
+use conclusion::order;
+pub use conclusion::{CheckConclusion, CheckReport, CheckStatus, Reported, external};
 pub(super) use output::cut;
 use output::{AT_ONCE, ExistingAnnotation};
 pub use output::{Annotation, AnnotationLevel, CheckOutput};
@@ -28,24 +27,6 @@ const PAGES: u32 = 10;
 /// How a check of ours begins its `external_id`. The jobs of a workflow are checks of the same app, and one of them may
 /// have the same name.
 const OURS: &str = "gbench-ci/";
-
-/// Where it stands now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reported {
-    /// Number and page of the check.
-    Check(u64, String),
-    /// A commit status: the token may write no checks.
-    Status,
-    /// A later run has the check of this commit; nothing was written.
-    Superseded,
-    /// This very run has ended it already, and a late word of its beginning changes nothing.
-    Ended,
-}
-
-/// The `external` of a workflow run: later ones of the same commit are not overwritten by earlier ones.
-pub fn external(run: u64, attempt: u32) -> String {
-    format!("{run}/{attempt}")
-}
 
 /// How the check of this name stands; `None` where we have written none. Where checks may not be read the status counts,
 /// and where neither may be, nothing is known.
@@ -64,31 +45,6 @@ pub fn stand(client: &Client, name: &str, head: &Sha) -> ApiResult<Option<CheckS
         Some(CheckStatus { run, conclusion: check.conclusion.clone().filter(|_| check.is_completed()) })
     };
     Ok(ours.iter().filter_map(of).max_by_key(|stand| stand.run))
-}
-
-/// A check in progress. One of ours that is there already is begun anew, unless this run has ended it.
-pub fn begin(
-    client: &Client,
-    name: &str,
-    head: &Sha,
-    external: &str,
-    details_url: Option<&str>,
-    output: &CheckOutput,
-) -> ApiResult<Reported> {
-    Report { client, name, head, external, details_url, output, conclusion: None }.done()
-}
-
-/// The check's end, whether or not it was begun.
-pub fn finish(
-    client: &Client,
-    name: &str,
-    head: &Sha,
-    external: &str,
-    details_url: Option<&str>,
-    conclusion: CheckConclusion,
-    output: &CheckOutput,
-) -> ApiResult<Reported> {
-    Report { client, name, head, external, details_url, output, conclusion: Some(conclusion) }.done()
 }
 
 /// A check as GitHub has it.
@@ -144,51 +100,19 @@ fn ours(client: &Client, name: &str, head: &Sha) -> ApiResult<Vec<Check>> {
     Ok(all)
 }
 
-/// Run and attempt; `None` for what another caller chose.
-fn order(external: &str) -> Option<(u64, u32)> {
-    let (run, attempt) = external.split_once('/')?;
-    Some((run.parse().ok()?, attempt.parse().ok()?))
-}
-
 fn is_refusal(error: &ApiError) -> bool {
     matches!(error.status(), Some(403 | 404))
 }
 
-/// One call of [`begin`] or [`finish`].
-struct Report<'a> {
-    client: &'a Client,
-    name: &'a str,
-    head: &'a Sha,
-    external: &'a str,
-    details_url: Option<&'a str>,
-    output: &'a CheckOutput,
-    conclusion: Option<CheckConclusion>,
-}
-
-impl Report<'_> {
-    fn done(&self) -> ApiResult<Reported> {
+impl CheckReport<'_> {
+    /// Writes the check, whether or not it was begun.
+    pub fn send(&self) -> ApiResult<Reported> {
         match retry_update(self.client, || self.step()) {
-            Err(refused) if is_refusal(&refused) => {
-                let state = self.conclusion.map_or(CommitState::Pending, CheckConclusion::state);
-                let title = &self.output.title;
-                let mine = order(self.external);
-                match commit_status::set(
-                    self.client,
-                    self.name,
-                    self.head,
-                    state,
-                    title,
-                    self.details_url,
-                    mine,
-                ) {
-                    Ok(StatusWritten::Done) => Ok(Reported::Status),
-                    Ok(StatusWritten::Superseded) => Ok(Reported::Superseded),
-                    Ok(StatusWritten::Ended) => Ok(Reported::Ended),
-                    // The permission to ask for is the first one's.
-                    Err(error) if is_refusal(&error) => Err(refused),
-                    Err(error) => Err(error),
-                }
-            }
+            // The permission to ask for is the first one's.
+            Err(refused) if is_refusal(&refused) => match commit_status::set(self) {
+                Err(error) if is_refusal(&error) => Err(refused),
+                reported => reported,
+            },
             reported => reported,
         }
     }

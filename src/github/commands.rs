@@ -72,11 +72,6 @@ pub fn annotation(level: Level, path: Option<&str>, at: Option<u32>, title: &str
     format!("::{}{blank}{}::{}", level.into_str(), given.join(","), data(message))
 }
 
-/// Keeps a value out of the log from here on.
-pub fn mask(value: &str) -> String {
-    format!("::add-mask::{}", data(value))
-}
-
 /// One line for the log that is no command, whatever stands in it: control characters, line breaks among them, become
 /// U+FFFD, what turns the reading order around its code, and a blank parts what a command begins with.
 pub fn line(text: &str) -> String {

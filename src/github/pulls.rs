@@ -20,9 +20,11 @@ pub struct OpenPull {
 }
 
 #[derive(Deserialize)]
-struct Pull {
+pub(super) struct Pull {
     number: u64,
-    head: Side,
+    #[serde(default)]
+    pub(super) state: String,
+    pub(super) head: Side,
     #[serde(default)]
     base: Side,
     #[serde(default)]
@@ -30,9 +32,9 @@ struct Pull {
 }
 
 #[derive(Default, Deserialize)]
-struct Side {
+pub(super) struct Side {
     #[serde(default)]
-    sha: String,
+    pub(super) sha: String,
     #[serde(default, rename = "ref")]
     branch: String,
     /// `None` where the fork is gone.
@@ -45,12 +47,14 @@ struct Repository {
 }
 
 #[derive(Deserialize)]
-struct Run {
+pub(super) struct Run {
     id: u64,
     #[serde(default)]
     event: String,
     #[serde(default)]
-    head_sha: String,
+    pub(super) created_at: String,
+    #[serde(default)]
+    pub(super) head_sha: String,
     head_branch: Option<String>,
     head_repository: Option<Repository>,
     path: Option<String>,

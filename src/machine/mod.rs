@@ -19,7 +19,7 @@ mod host;
 mod nvml;
 mod readings;
 #[cfg(test)]
-mod sample;
+mod test_support;
 mod tools;
 
 use std::path::Path;

@@ -42,6 +42,8 @@ mod secret;
 mod settings;
 mod shell;
 mod stage;
+#[cfg(test)]
+pub(crate) mod test_support;
 pub mod text;
 mod unit;
 mod visible;

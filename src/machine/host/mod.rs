@@ -65,22 +65,10 @@ fn load(root: &Root) -> Result<f64, String> {
         .ok_or_else(|| format!("/proc/loadavg reads `{text}`"))
 }
 
-/// A made-up tree of kernel files, for the tests of this room.
-#[cfg(test)]
-pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-    let folder = tempfile::tempdir().unwrap();
-    for (path, text) in files {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-    }
-    let root = Root::new(folder.path());
-    (folder, root)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::test_support::tree;
 
     const MEMINFO: &str = "MemTotal:        8000000 kB\nMemFree: 1 kB\nMemAvailable:    6000000 kB\n";
 
