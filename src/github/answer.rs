@@ -35,7 +35,7 @@ pub(super) enum Attempt {
 }
 
 /// Errors: the answer is that it lies elsewhere, as for a repository that got another name. It is not gone after: the
-/// token would go along, and what is written would go where nobody said.
+/// token would go along, and what is written would go to another place than asked.
 pub(super) fn not_redirected(request: &str, answer: Answer) -> ApiResult<Answer> {
     if !answer.is_redirect() {
         return Ok(answer);

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Objects are named by their content, so making one twice makes it once, and only the last step counts. GitHub takes
-//! it if the tip is still the commit's parent; else somebody was faster, and all is done anew on the new tip, unless the
+//! it if the tip is still the commit's parent; else another writer was faster, and all is done anew on the new tip, unless the
 //! same files have come there with it. Where no answer came, the branch is read again: what has arrived is there, under
 //! its name and with its bytes.
 
@@ -29,7 +29,6 @@ pub const TRIES: u32 = 8;
 /// write without a break, a simulated one gives up after [`TRIES`] in one of a thousand commits at 4, in none at 16.
 const SPREAD: u32 = 16;
 
-/// Between two tries.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// The tip of a branch at one moment.
@@ -134,7 +133,6 @@ struct Blob {
     encoding: String,
 }
 
-/// The route of a branch's reference.
 fn reference_route(client: &Client, kind: &str, branch: &str) -> String {
     client.route(&format!("/git/{kind}/heads/{}", encoded_path(branch)))
 }
@@ -231,12 +229,12 @@ pub fn blob(client: &Client, id: &Sha) -> ApiResult<Vec<u8>> {
 }
 
 /// Adds files to a branch, which is made if it is not there. `decide` is given the tip and returns the change that it still needs; it
-/// is asked anew wherever what it saw may have been our own or may be gone. Where somebody was merely faster it is asked
+/// is asked anew wherever what it saw may have been our own or may be gone. Where another was merely faster it is asked
 /// only if the first of the files is there now: that costs a request each, and the less lies between reading the tip and moving
 /// it, the fewer writers meet.
 ///
-/// Errors: rules of the repository forbid it, which is never tried again; it is empty; [`TRIES`] times somebody was
-/// faster; a fault that `decide` finds. Exit code 6.
+/// Errors: rules of the repository forbid it, which is never tried again; it is empty; [`TRIES`] times another
+/// writer was faster; a fault that `decide` finds. Exit code 6.
 pub fn append(
     client: &Client,
     branch: &str,
@@ -260,7 +258,7 @@ pub fn append(
                 }
                 last = Some(error);
             }
-            Err(AppendError::Api(error)) => return Err(said(branch, error)),
+            Err(AppendError::Api(error)) => return Err(with_advice(branch, error)),
         }
     }
     let why = last.map_or_else(String::new, |error| format!("; the last time {error}"));
@@ -273,7 +271,7 @@ pub fn append(
     .exits(Exit::Unpublished))
 }
 
-/// Whether another try may succeed: somebody was faster, or nobody knows what became of it.
+/// Whether another try may succeed: another writer was faster, or the outcome is unknown.
 fn may_pass(error: &ApiError) -> bool {
     let words = error.message().to_ascii_lowercase();
     let overtaken = ["fast forward", "fast-forward", "already exists", "does not exist"];
@@ -286,7 +284,7 @@ fn may_pass(error: &ApiError) -> bool {
     }
 }
 
-/// Whether the repository's rules forbid the write, whoever else writes or not.
+/// Whether the repository's rules forbid the write.
 fn is_ruled_out(error: &ApiError) -> bool {
     let words = error.message().to_ascii_lowercase();
     matches!(error.status(), Some(403 | 409 | 422))
@@ -296,7 +294,7 @@ fn is_ruled_out(error: &ApiError) -> bool {
 }
 
 /// The refusal with what to do about it.
-fn said(branch: &str, error: ApiError) -> Fault {
+fn with_advice(branch: &str, error: ApiError) -> Fault {
     let next = match &error {
         error if is_empty_repository(error) => {
             "push a first commit: an empty repository takes no branches".to_owned()
@@ -349,7 +347,7 @@ impl Writer<'_> {
             let id = self.blob(bytes)?;
             items.push(json!({"path": path, "mode": "100644", "type": "blob", "sha": id.as_str()}));
         }
-        // What a root commit needs is not what a branch needs that somebody else has made meanwhile.
+        // What a root commit needs is not what a branch needs that another writer has made meanwhile.
         self.seen = tip.is_some().then_some(files);
         let mut body = json!({ "tree": items });
         if let Some(tip) = &tip {

@@ -1,8 +1,8 @@
 //! One check for each name and head commit: begun when a job starts, finished when its verdict is there, and a commit
 //! status where a token may write no checks.
 //!
-//! GitHub appends the annotations of every change of a check, and takes none back. So after a change that nobody knows
-//! the end of, the annotations that are there are read, and only the missing ones are sent.
+//! GitHub appends the annotations of every change of a check, and takes none back. So after a change whose
+//! outcome is unknown, the annotations that are there are read, and only the missing ones are sent.
 
 mod commit_status;
 mod conclusion;
@@ -47,7 +47,6 @@ pub fn stand(client: &Client, name: &str, head: &Sha) -> ApiResult<Option<CheckS
     Ok(ours.iter().filter_map(of).max_by_key(|stand| stand.run))
 }
 
-/// A check as GitHub has it.
 #[derive(Deserialize)]
 struct Check {
     id: u64,
@@ -170,14 +169,14 @@ impl CheckReport<'_> {
         let hides = |check: &&Check| {
             check.id > last.id && (!check.is_completed() || external(check) < external(last))
         };
-        let said =
+        let text_of =
             |of: fn(&Shown) -> &Option<String>| last.output.as_ref().and_then(|shown| of(shown).clone());
         for check in ours.iter().filter(hides) {
             let mut output = json!({
-                "title": said(|shown| &shown.title).unwrap_or_default(),
-                "summary": said(|shown| &shown.summary).unwrap_or_default(),
+                "title": text_of(|shown| &shown.title).unwrap_or_default(),
+                "summary": text_of(|shown| &shown.summary).unwrap_or_default(),
             });
-            if let Some(text) = said(|shown| &shown.text) {
+            if let Some(text) = text_of(|shown| &shown.text) {
                 output["text"] = json!(text);
             }
             let mut body = json!({
@@ -204,7 +203,7 @@ impl CheckReport<'_> {
         let route = self.client.route("/check-runs");
         let check: Check = self.client.post_once(&route, &body).map_err(UpdateError::of_write)?;
         self.append(&check, rest)?;
-        // Another job may have looked at the same time and found none either: whoever comes second sees both.
+        // Another job may have looked at the same time and found none either: the second one sees both.
         let now = ours(self.client, self.name, self.head)?;
         let others: Vec<Check> = now.into_iter().filter(|other| other.id != check.id).collect();
         if others.iter().any(|other| other.id > check.id) || self.above(&others).is_some() {
@@ -231,7 +230,7 @@ impl CheckReport<'_> {
         Ok(())
     }
 
-    /// Ends one that nobody sees any more: two jobs were equally fast, or a request came late.
+    /// Ends one that is not shown any more: two jobs were equally fast, or a request came late.
     fn conclude(&self, twin: &Check) -> ApiResult<()> {
         if twin.is_completed() {
             return Ok(());

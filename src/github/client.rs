@@ -1,6 +1,6 @@
 //! The client of one repository at GitHub: octocrab carries the requests, and whether one is sent again is decided here.
 //!
-//! Reading and overwriting are repeated after a server error or no answer. Creating is not: whoever creates says how
+//! Reading and overwriting are repeated after a server error or no answer. Creating is not: the caller says how
 //! to find what may have been created, and only what is not there is asked for again. A rate limit is waited for as
 //! GitHub says, within limits. Nothing here prints, so no log can hold a token.
 
@@ -146,7 +146,7 @@ impl Client {
     }
 
     /// One request and whatever answers it, for calls whose refusals mean something: see the history branch.
-    /// Repeated for a rate limit only. `Err` also where nobody knows what became of it.
+    /// Repeated for a rate limit only. `Err` also where the outcome is unknown.
     pub fn post_once<T: DeserializeOwned>(&self, route: &str, body: &Value) -> ApiResult<T> {
         self.once_or_later(Method::POST, route, body)
     }

@@ -83,7 +83,7 @@ pub fn line(text: &str) -> String {
     }
 }
 
-/// Tells the runner to obey nothing until [`resume`]; the token is 128 bits that nobody guesses.
+/// Tells the runner to obey nothing until [`resume`]; the token is 128 random bits.
 #[must_use = "the runner obeys no command until it is told the token"]
 pub fn stop(out: &mut impl Write) -> io::Result<String> {
     let token = token();
@@ -99,7 +99,6 @@ pub fn resume(out: &mut impl Write, token: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// 128 random bits in hexadecimal.
 fn token() -> String {
     format!("{:032x}", rand::rng().random::<u128>())
 }

@@ -1,5 +1,5 @@
 //! One comment of ours for each pull request and gate: found on any page by marker and author, written over in place,
-//! and never by whoever knows less than it says.
+//! and never by a run that knows less than it says.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -169,7 +169,7 @@ impl Post<'_> {
         if there.state == self.marker.state && (there.head == self.marker.head || quiet) {
             return Ok(Posted::Unchanged);
         }
-        let Some(body) = self.said()? else { return Ok(Posted::Stale) };
+        let Some(body) = self.request_body()? else { return Ok(Posted::Stale) };
         *sent = Some(Sent::Change);
         let route = self.route(comment.id);
         let written: Received = match self.client.patch_once(&route, &body) {
@@ -189,14 +189,14 @@ impl Post<'_> {
     }
 
     /// The body of the request; `None` where the pull request has moved on to another commit, or a later run has spoken.
-    fn said(&self) -> ApiResult<Option<Value>> {
+    fn request_body(&self) -> ApiResult<Option<Value>> {
         let text = marked((self.request.body)(self.marker), &self.marker.comment());
         let stands =
             pulls::head_of(self.client, self.number)? == self.marker.head && !(self.request.is_overtaken)()?;
         Ok(stands.then(|| json!({ "body": text })))
     }
 
-    /// Of a comment that could not be written. GitHub refuses both who may not write and who writes where nobody may.
+    /// Of a comment that could not be written. GitHub refuses both who may not write and who writes where none may.
     fn of_write(&self, error: ApiError) -> UpdateError {
         let is_locked = || pulls::is_locked(self.client, self.number).unwrap_or(false);
         match error {
@@ -208,7 +208,7 @@ impl Post<'_> {
     }
 
     fn create(&self, sent: &mut Option<Sent>) -> Result<Posted, UpdateError> {
-        let Some(body) = self.said()? else { return Ok(Posted::Stale) };
+        let Some(body) = self.request_body()? else { return Ok(Posted::Stale) };
         *sent = Some(Sent::New);
         let route = self.client.route(&format!("/issues/{}/comments", self.number));
         let written: Received = self.client.post_once(&route, &body).map_err(|error| self.of_write(error))?;

@@ -34,12 +34,11 @@ impl User {
 }
 
 impl Identity {
-    /// Asks GitHub whose token this is. A job's own token belongs to nobody, and GitHub refuses to answer; other apps'
+    /// Asks GitHub whose token this is. A job's own token has no user, and GitHub refuses to answer; other apps'
     /// tokens likewise, so their login has to be given. Errors: no valid token.
     pub fn of(client: &Client) -> ApiResult<Self> {
         match client.get::<User>("/user") {
-            Ok(user) if user.login.eq_ignore_ascii_case(ACTIONS) => Ok(Identity::Actions),
-            Ok(user) => Ok(Identity::Login(user.login)),
+            Ok(user) => Ok(Identity::named(&user.login)),
             Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(Identity::Actions),
             Err(error) => Err(error),
         }

@@ -1,4 +1,4 @@
-//! One open issue for each gate, for runs that nobody watches: opened when something got slower, brought up to date by
+//! One open issue for each gate, for runs without a watcher: opened when something got slower, brought up to date by
 //! every run after it, closed with a note when all is well again. A later slowdown opens a fresh one.
 
 use std::time::SystemTime;
@@ -117,7 +117,7 @@ fn create(
     let route = client.route("/issues");
     let issue: Issue =
         client.post_once(&route, &json!({ "title": title, "body": text })).map_err(UpdateError::of_write)?;
-    // An issue cannot be taken back, but whoever came second closes its own; see `comments`.
+    // An issue cannot be taken back, but the second one closes its own; see `comments`.
     let now = ours(client, marker, me)?;
     if now.first().is_some_and(|first| first.number < issue.number) {
         shut(client, issue.number, "not_planned")?;

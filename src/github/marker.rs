@@ -1,7 +1,7 @@
 //! The sign by which a comment or an issue is known again: an HTML comment, which no reader sees, as the last line.
 //!
 //! It is read strictly: only what we would have written ourselves, byte for byte, is a marker. Half a marker, one with
-//! a field more, or one in the middle of a text is somebody's quotation.
+//! a field more, or one in the middle of a text is a quotation.
 
 use serde::{Deserialize, Serialize};
 
@@ -49,12 +49,10 @@ impl Marker {
     }
 }
 
-/// The marker of a gate's issue.
 pub(super) fn of_issue(gate: &str) -> String {
     line(&serde_json::json!({ "issue": gate }))
 }
 
-/// The marker of the comment that closes it.
 pub(super) fn of_closing(gate: &str) -> String {
     line(&serde_json::json!({ "closes": gate }))
 }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use super::samples::is_default;
 use super::{Budget, NoReference, RunId, Strictness};
 
 /// What the records of one comparison share.
@@ -105,19 +106,13 @@ pub enum SequentialRuleName {
     SeqE2,
 }
 
-impl SequentialRuleName {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// The rule of a comparison in rounds, and what it is asked to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SequentialRule {
     /// Absent: `seq-e`, by which records were judged before rules had names. A record is judged by the rule it names,
     /// whatever the program's own is by then.
-    #[serde(default, skip_serializing_if = "SequentialRuleName::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub name: SequentialRuleName,
     /// Chance of any false red in the whole suite.
     pub alpha: f64,

@@ -4,6 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{Gpu, Manifest, Probe};
 
 /// Where nothing is, and that is in order: no GPU, no governor, no such tool.
@@ -13,6 +16,41 @@ const NONE: &str = "none";
 const TELLING_PREFIXES: [&str; 8] =
     ["CUDA_", "NCCL_", "NVIDIA_", "OMP_", "MKL_", "TORCH", "PYTORCH_", "TRITON_"];
 const TELLING_NAMES: [&str; 3] = ["LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH"];
+
+/// What a difference in one field of the match key means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::EnumString, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum Strictness {
+    /// A difference refuses the comparison.
+    Strict,
+    /// A difference is shown.
+    Annotate,
+    Ignore,
+}
+
+/// The match key: every fact that may have to agree before two records are compared, by its name under `[gate.match]`,
+/// with the strictness it has unless the file says otherwise: strict where a difference changes what the hardware can do,
+/// shown where it merely may.
+pub const MATCH_FIELDS: [(&str, Strictness); 16] = [
+    ("gpu_models", Strictness::Strict),
+    ("gpu_count", Strictness::Strict),
+    ("driver", Strictness::Strict),
+    ("cuda", Strictness::Strict),
+    ("power_limit", Strictness::Strict),
+    ("mig", Strictness::Strict),
+    ("clocks_locked", Strictness::Annotate),
+    ("cpu_model", Strictness::Strict),
+    ("cores", Strictness::Annotate),
+    ("governor", Strictness::Annotate),
+    ("memory_total", Strictness::Annotate),
+    ("os", Strictness::Annotate),
+    ("kernel", Strictness::Annotate),
+    ("architecture", Strictness::Strict),
+    ("virtualization", Strictness::Annotate),
+    ("container", Strictness::Annotate),
+];
 
 /// One fact of one GPU.
 type OfGpu = fn(&Gpu) -> Fact;
@@ -206,5 +244,14 @@ mod tests {
         assert_eq!(facts["tools.nvcc"].text, "none");
         assert_eq!(facts["environment.CUDA_VISIBLE_DEVICES"].text, "0");
         assert!(!facts.keys().any(|key| key.contains("GITHUB") || key.contains("load")));
+    }
+
+    #[test]
+    fn every_field_stands_once_and_every_word_reads_back() {
+        for (index, (name, strictness)) in MATCH_FIELDS.iter().enumerate() {
+            assert!(MATCH_FIELDS[index + 1..].iter().all(|(other, _)| other != name), "{name} stands twice");
+            assert_eq!(strictness.into_str().parse(), Ok(*strictness));
+        }
+        assert!("loose".parse::<Strictness>().is_err());
     }
 }

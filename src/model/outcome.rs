@@ -8,11 +8,12 @@ use super::Stage;
 
 /// The fate of a selected case, or of one of its processes.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(tag = "status", rename_all = "snake_case", deny_unknown_fields)]
 #[strum(serialize_all = "lowercase", const_into_str)]
 pub enum Outcome {
     /// Ran to its end; its samples may be compared.
+    #[default]
     Measured,
     /// Ran, but its answer is wrong or its numbers are not numbers.
     Invalid {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::samples::exact;
+use super::samples::{exact, is_default};
 use super::{
     Better, CaseId, Comparison, Component, Kind, Manifest, Metric, NothingMeasured, Outcome, RunId, Shown,
     StageReport,
@@ -238,7 +238,7 @@ pub struct ProcessRecord {
     /// share a process, each has the same share of them, so that they are counted once in all.
     pub seconds: f64,
     /// Left out where it was measured, as nearly always: a record holds very many of these.
-    #[serde(default = "measured", skip_serializing_if = "Outcome::is_measured")]
+    #[serde(default, skip_serializing_if = "Outcome::is_measured")]
     pub outcome: Outcome,
     /// Absent where the process could not be started.
     pub end: Option<ProcessEnd>,
@@ -251,7 +251,7 @@ pub struct ProcessRecord {
     /// CPU seconds of the child and its descendants, user and system.
     pub cpu_seconds: Option<f64>,
     /// Descendants that were still alive after the child and had to be killed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub leftovers: u32,
     /// Bytes of stdout and stderr together, before the cap.
     pub output_bytes: u64,
@@ -312,12 +312,4 @@ impl ReportedError {
 pub enum ProcessEnd {
     Exit(i32),
     Signal(i32),
-}
-
-fn measured() -> Outcome {
-    Outcome::Measured
-}
-
-fn is_zero(value: &u32) -> bool {
-    *value == 0
 }

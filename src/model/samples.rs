@@ -36,7 +36,7 @@ pub struct ProcessSamples {
     /// In order of measuring; `values[i]` is iteration `first_iteration + i`.
     #[serde(deserialize_with = "exact")]
     pub values: Vec<f64>,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub first_iteration: u64,
     /// The process did not end well: kept for the reader, never compared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -87,6 +87,6 @@ where
     Ok(list)
 }
 
-fn is_zero(value: &u64) -> bool {
-    *value == 0
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -60,12 +60,8 @@ impl RunFolder {
     /// cannot be made.
     pub fn create(root: &Path, record: &RunRecord) -> Result<Self> {
         let fault = |error: std::io::Error| {
-            Fault::at_path(
-                root,
-                format!("the run's folder cannot be made: {error}"),
-                "choose a writable folder with `--artifacts`, on a disk with space",
-            )
-            .caused_by(&error)
+            let next = "choose a writable folder with `--artifacts`, on a disk with space";
+            Fault::of_io(root, "the run's folder cannot be made", &error, next)
         };
         if let Some(artifacts) = root.parent() {
             create_ignored_dir(artifacts).map_err(fault)?;
@@ -89,12 +85,8 @@ impl RunFolder {
     pub fn reopen(root: &Path, record: &RunRecord) -> Result<Self> {
         let path = root.join(JOURNAL);
         let unreadable = |error: std::io::Error| {
-            Fault::at_path(
-                &path,
-                format!("the run cannot go on from here: {error}"),
-                "make the folder writable, with some space left",
-            )
-            .caused_by(&error)
+            let next = "make the folder writable, with some space left";
+            Fault::of_io(&path, "the run cannot go on from here", &error, next)
         };
         let mut header = record.clone();
         let mut lines = Vec::new();
@@ -195,9 +187,8 @@ impl RunFolder {
     }
 
     fn fault(&self, error: std::io::Error) -> Fault {
-        let what = format!("the run's folder cannot be written: {error}");
-        Fault::at_path(&self.root, what, "free some space, and leave the folder alone while a run lasts")
-            .caused_by(&error)
+        let next = "free some space, and leave the folder alone while a run lasts";
+        Fault::of_io(&self.root, "the run's folder cannot be written", &error, next)
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) enum CommitState {
     Error,
 }
 
-/// What a check shall say.
+/// A check to be written.
 #[derive(Clone, Copy)]
 pub struct CheckReport<'a> {
     pub client: &'a Client,

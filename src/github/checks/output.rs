@@ -89,7 +89,6 @@ impl Annotation {
     }
 }
 
-/// An annotation as GitHub has it.
 #[derive(Deserialize)]
 pub(super) struct ExistingAnnotation {
     #[serde(default)]

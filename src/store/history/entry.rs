@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::github::Sha;
-use crate::model::{DEFECT, Exit, Fault, Probe, RecordState, Result, RunId, RunRecord, SCHEMAS_READ, Shard};
+use crate::model::{Exit, Fault, Probe, RecordState, Result, RunId, RunRecord, SCHEMAS_READ, Shard};
 use crate::store::address::is_branch;
 
 pub const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";
@@ -72,7 +72,7 @@ impl HistoryEntry {
         if let Some((what, next)) = self.refusal() {
             return Err(Fault::at(place(), what, next).exits(Exit::Failed));
         }
-        let defect = |what: String| Fault::at(place(), what, DEFECT).exits(Exit::Internal);
+        let defect = |what: String| Fault::defect(place(), what);
         self.check().map_err(defect)?;
         let text = serde_json::to_vec(self).map_err(|error| defect(error.to_string()))?;
         if text.len() > MOST {
@@ -86,7 +86,7 @@ impl HistoryEntry {
         packed.map_err(|error| defect(error.to_string()))
     }
 
-    /// What keeps the run out, and what to do about it.
+    /// The reason that keeps the run out, and the next step.
     fn refusal(&self) -> Option<(&'static str, &'static str)> {
         let again = "run again; a history keeps whole runs only, because later ones are judged by it";
         let measured = self.record.cases.iter().filter(|case| case.outcome.is_measured()).count();
@@ -124,7 +124,7 @@ impl HistoryEntry {
         }
     }
 
-    /// What types alone cannot promise. The words of an entry reach terminals and reports, so none may hold more than
+    /// Checks beyond the types. The words of an entry reach terminals and reports, so none may hold more than
     /// its kind of word has.
     fn check(&self) -> Result<(), String> {
         let word = |text: &str, most: usize| {

@@ -1,13 +1,5 @@
 //! The history: the whole runs of the default branch, one after the other, on a branch of their own.
 //!
-//! | file | what |
-//! |---|---|
-//! | [`entry`] | what one file holds, and what may not enter |
-//! | [`layout`] | where it stands |
-//! | [`index`] | what is told of it without reading it |
-//! | [`git`] | on a branch of the repository here |
-//! | [`github`] | on a branch of one on GitHub |
-//!
 //! Who may write, which is the default branch alone and never a fork, is decided by the caller, who knows the event.
 
 mod entry;
