@@ -8,8 +8,9 @@ mod commit_status;
 mod conclusion;
 mod output;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use serde_with::skip_serializing_none;
 
 use conclusion::order;
 pub use conclusion::{CheckConclusion, CheckReport, CheckStatus, Reported, external};
@@ -18,6 +19,7 @@ use output::{AT_ONCE, ExistingAnnotation};
 pub use output::{Annotation, AnnotationLevel, CheckOutput};
 
 use super::address::{Sha, encoded};
+use super::answer::or_default;
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
 use super::optimistic::{UpdateError, retry_update};
@@ -41,7 +43,7 @@ pub fn stand(client: &Client, name: &str, head: &Sha) -> ApiResult<Option<CheckS
         ours => ours?,
     };
     let of = |check: &Check| {
-        let run = check.external().and_then(order)?;
+        let run = check.run()?;
         Some(CheckStatus { run, conclusion: check.conclusion.clone().filter(|_| check.is_completed()) })
     };
     Ok(ours.iter().filter_map(of).max_by_key(|stand| stand.run))
@@ -60,15 +62,20 @@ struct Check {
     conclusion: Option<String>,
     html_url: Option<String>,
     details_url: Option<String>,
-    output: Option<Shown>,
+    #[serde(default, deserialize_with = "or_default")]
+    output: Shown,
 }
 
-#[derive(Deserialize)]
+#[skip_serializing_none]
+#[derive(Default, Serialize, Deserialize)]
 struct Shown {
-    title: Option<String>,
-    summary: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    title: String,
+    #[serde(default, deserialize_with = "or_default")]
+    summary: String,
     text: Option<String>,
     /// Absent on servers other than GitHub.
+    #[serde(skip_serializing)]
     annotations_count: Option<u64>,
 }
 
@@ -76,6 +83,11 @@ impl Check {
     /// The id that gbench-ci wrote into it; `None` for a check of another app.
     fn external(&self) -> Option<&str> {
         self.external_id.as_deref()?.strip_prefix(OURS)
+    }
+
+    /// Number and attempt of the run that wrote it.
+    fn run(&self) -> Option<(u64, u32)> {
+        self.external().and_then(order)
     }
 
     fn is_completed(&self) -> bool {
@@ -149,12 +161,11 @@ impl CheckReport<'_> {
     /// reported. GitHub promises no order of its events.
     fn above<'c>(&self, ours: &'c [Check]) -> Option<(&'c Check, Reported)> {
         let mine = order(self.external)?;
-        let of = |check: &Check| check.external().and_then(order);
-        let last = ours.iter().filter(|check| of(check) >= Some(mine)).max_by_key(|check| {
-            let run = of(check);
-            (run, check.is_completed(), check.id)
-        })?;
-        if of(last) > Some(mine) {
+        let last = ours
+            .iter()
+            .filter(|check| check.run() >= Some(mine))
+            .max_by_key(|check| (check.run(), check.is_completed(), check.id))?;
+        if last.run() > Some(mine) {
             return Some((last, Reported::Superseded));
         }
         (self.conclusion.is_none() && last.is_completed()).then_some((last, Reported::Ended))
@@ -165,33 +176,23 @@ impl CheckReport<'_> {
         let Some(conclusion) = last.conclusion.as_ref().filter(|_| last.is_completed()) else {
             return Ok(());
         };
-        let external = |check: &Check| check.external().and_then(order);
-        let hides = |check: &&Check| {
-            check.id > last.id && (!check.is_completed() || external(check) < external(last))
-        };
-        let text_of =
-            |of: fn(&Shown) -> &Option<String>| last.output.as_ref().and_then(|shown| of(shown).clone());
-        for check in ours.iter().filter(hides) {
-            let mut output = json!({
-                "title": text_of(|shown| &shown.title).unwrap_or_default(),
-                "summary": text_of(|shown| &shown.summary).unwrap_or_default(),
-            });
-            if let Some(text) = text_of(|shown| &shown.text) {
-                output["text"] = json!(text);
-            }
-            let mut body = json!({
-                "external_id": last.external_id, "status": "completed", "conclusion": conclusion, "output": output,
-            });
-            if let Some(url) = &last.details_url {
-                body["details_url"] = json!(url);
-            }
-            match self.client.patch::<Check>(&self.route(check), &body) {
-                // Another app's: it stays as it is.
-                Err(error) if is_refusal(&error) => {}
-                written => drop(written?),
-            }
+        let hides =
+            |check: &&Check| check.id > last.id && (!check.is_completed() || check.run() < last.run());
+        let mut body = json!({
+            "external_id": last.external_id, "status": "completed", "conclusion": conclusion, "output": last.output,
+        });
+        if let Some(url) = &last.details_url {
+            body["details_url"] = json!(url);
         }
-        Ok(())
+        ours.iter().filter(hides).try_for_each(|check| self.overwrite(check, &body))
+    }
+
+    /// Another app's check stays as it is.
+    fn overwrite(&self, check: &Check, body: &Value) -> ApiResult<()> {
+        match self.client.patch::<Check>(&self.route(check), body) {
+            Err(error) if is_refusal(&error) => Ok(()),
+            written => written.map(drop),
+        }
     }
 
     fn create(&self) -> Result<Reported, UpdateError> {
@@ -241,11 +242,7 @@ impl CheckReport<'_> {
         let body = json!({
             "external_id": format!("{OURS}superseded"), "status": "completed", "conclusion": "neutral", "output": output,
         });
-        match self.client.patch::<Check>(&self.route(twin), &body) {
-            // Another app's: it stays as it is.
-            Err(error) if is_refusal(&error) => Ok(()),
-            written => written.map(drop),
-        }
+        self.overwrite(twin, &body)
     }
 
     /// Whether GitHub took over what was asked.
@@ -259,7 +256,7 @@ impl CheckReport<'_> {
     /// Those of our annotations that the check does not show yet.
     fn missing(&self, check: &Check) -> ApiResult<Vec<Annotation>> {
         let wanted = self.output.fitting();
-        let count = check.output.as_ref().and_then(|output| output.annotations_count);
+        let count = check.output.annotations_count;
         if wanted.is_empty() || count == Some(0) {
             return Ok(wanted);
         }

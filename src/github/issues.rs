@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::address::encoded;
+use super::answer::or_default;
 use super::checks::cut;
 use super::client::Client;
 use super::comments;
@@ -37,8 +38,10 @@ struct Issue {
     number: u64,
     #[serde(default)]
     title: String,
-    body: Option<String>,
-    user: Option<User>,
+    #[serde(default, deserialize_with = "or_default")]
+    body: String,
+    #[serde(default, deserialize_with = "or_default")]
+    user: User,
     #[serde(default)]
     html_url: String,
     created_at: Option<String>,
@@ -75,7 +78,7 @@ pub fn report(
             shut(client, twin.number, "not_planned")?;
         }
         let url = issue.html_url.clone();
-        if issue.title == *title && same(issue.body.as_deref().unwrap_or_default(), &text) {
+        if issue.title == *title && same(&issue.body, &text) {
             return Ok(if sent { IssueDone::Opened(url) } else { IssueDone::Unchanged(url) });
         }
         let route = client.route(&format!("/issues/{}", issue.number));
@@ -99,9 +102,7 @@ fn ours(client: &Client, marker: &str, me: &Identity) -> ApiResult<Vec<Issue>> {
     let route = client.route(&format!("/issues?state=open&creator={}", encoded(me.login())));
     let mut all: Vec<Issue> = client.pages(&route, None, PAGES)?;
     all.retain(|issue| {
-        let marked = last_line(issue.body.as_deref().unwrap_or_default()) == marker;
-        let by_us = issue.user.as_ref().is_some_and(|user| me.wrote(&user.login, user.is_bot()));
-        marked && by_us && issue.pull_request.is_none()
+        last_line(&issue.body) == marker && me.wrote(&issue.user) && issue.pull_request.is_none()
     });
     all.sort_by_key(|issue| issue.number);
     Ok(all)
@@ -136,7 +137,7 @@ fn close(client: &Client, gate: &str, marker: &str, note: &str, me: &Identity) -
         let sign = of_closing(gate);
         let notes = || -> ApiResult<Vec<u64>> {
             let all = comments::list(client, issue.number)?.into_iter();
-            let by_us = all.filter(|comment| me.wrote(&comment.login, comment.is_bot));
+            let by_us = all.filter(|comment| me.wrote(&comment.user));
             Ok(by_us.filter(|comment| last_line(&comment.body) == sign).map(|comment| comment.id).collect())
         };
         // One that was opened again has a note from the first time.
