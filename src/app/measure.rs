@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::report::{self, Format, Options, Style};
 use crate::run::{
-    ConditionsProbe, Finished, Interrupt, PlanSession, RoundsSession, StoppingPolicy, Supervised,
+    ConditionsProbe, Finished, Interrupt, PlanSession, RoundsSession, RunSession, StoppingPolicy, Supervised,
 };
 use crate::store::{ComparisonFolder, without_temporary};
 use crate::suite::plan::{Plan, RoundsPlan};
@@ -79,21 +79,16 @@ impl Measuring<'_> {
         let binary = own_binary()?;
         let mut executor = executor(&binary)?;
         let mut observer = self.reporter.clone();
-        let session = PlanSession {
-            plan,
+        let mut watch = machine::HostConditions::here();
+        let session = RunSession {
             executor: &mut executor,
             observer: &mut observer,
+            probe: suite.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe),
             binary,
             deadline: suite.run.deadline.value,
             after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
-            artifacts: self.artifacts,
         };
-        let mut watch = machine::HostConditions::here();
-        let watch = suite.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe);
-        session
-            .run_probed(vec![header], watch)?
-            .pop()
-            .ok_or_else(|| Fault::defect("the run", "gave no record"))
+        PlanSession { plan, session, artifacts: self.artifacts }.run(header)
     }
 }
 
@@ -130,18 +125,16 @@ impl RoundsMeasuring<'_> {
         let mut observer = reporter.clone();
         let mut watch = machine::HostConditions::here();
         let (head, tree) = self.sides[1];
-        let rounds = RoundsSession {
-            plan: self.plan,
+        let session = RunSession {
             executor: &mut executor,
             observer: &mut observer,
             probe: head.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe),
             binary,
             deadline: head.run.deadline.value,
             after_timeout: (head.run.after_timeout.value.clone(), tree.to_path_buf()),
-            folder: self.folder,
-            resume: self.resume,
         };
-        rounds.run(headers, stopping)
+        let Self { plan, folder, resume, .. } = self;
+        RoundsSession { plan, session, folder, resume }.run(headers, stopping)
     }
 }
 
