@@ -1,23 +1,24 @@
 //! The suite against itself, to learn what this machine can tell apart and what that costs.
 
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use super::compare_commits::rule_of;
-use super::measure::{RoundsMeasuring, RunRequest};
+use super::measure::{RoundsMeasuring, base_and_head, new_comparison};
 use super::paths::project_root;
 use super::positive_control::{Planted, planted};
 use super::progress::Reporter;
+use super::request::RunRequest;
 use super::scheduler::rounded;
 use super::stores::folder_of;
+use super::verdict_files::json_of;
 use super::{calibration, random};
 use crate::compare::{self, Calibration};
 use crate::model::text::count;
-use crate::model::{Budget, Comparison, ComparisonPolicy, Fault, Result, RunId};
+use crate::model::{Budget, Comparison, Result};
 use crate::run::{NextRound, RoundsState, StoppingPolicy};
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, common_cases};
-use crate::suite::{Benchmark, Suite};
+use crate::suite::{Benchmark, Gate, Suite};
 
 /// A calibration of this machine.
 #[derive(Clone, Debug)]
@@ -86,9 +87,7 @@ pub fn calibrate(
     };
     let mut even = Even { rounds: request.rounds, budget: request.budget };
     let finished = measuring.carry_out(&mut even, reporter)?;
-    let [base, head, ..] = finished.as_slice() else {
-        return Err(Fault::defect("calibrate", "gave no two records"));
-    };
+    let [base, head] = base_and_head(&finished)?;
     if let Some(signal) = head.interrupted {
         return Ok(CalibrateResult::Interrupted(signal));
     }
@@ -102,38 +101,23 @@ pub fn calibrate(
             Planted::Interrupted(signal) => return Ok(CalibrateResult::Interrupted(signal)),
         }
     }
-    let mut bytes =
-        serde_json::to_vec_pretty(&calibration).map_err(|error| Fault::defect("calibration.json", error))?;
-    bytes.push(b'\n');
+    let bytes = json_of(&calibration)?;
     folder.report("calibration.json", &bytes)?;
-    let stored = calibration.has_figures().then(|| calibration::keep(&store, &bytes)).transpose()?;
+    let stored = calibration.has_figures().then(|| calibration::replace(&store, &bytes)).transpose()?;
     let mut cases = finished.iter().flat_map(|finished| &finished.record.cases);
     let has_failures = cases.any(|case| case.outcome.is_failure());
     let folder = folder.root().to_owned();
     Ok(CalibrateResult::Done(Box::new(Calibrated { calibration, bytes, folder, stored, has_failures })))
 }
 
+/// How a gate ends a job means nothing here.
 fn comparison(suite: &Suite, seed: u64, threshold: Option<f64>) -> Comparison {
-    let started = SystemTime::now();
-    let gate = &suite.gate;
-    Comparison {
-        id: RunId::new(started, random::salt()),
-        base: "this tree".into(),
-        head: "this tree again".into(),
-        head_changes: None,
-        seed,
-        interleaving: gate.interleaving.value,
-        budget: Budget::UNLIMITED,
-        rule: rule_of(gate, common_cases(suite, suite).len()),
-        policy: ComparisonPolicy {
-            inconclusive_fails: false,
-            failed_fails: true,
-            threshold,
-            match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
-        },
-        no_reference: None,
-        suite_file: None,
-    }
+    let (match_key, interleaving) = (suite.gate.match_key.clone(), suite.gate.interleaving.clone());
+    let gate = Gate { match_key, interleaving, ..Gate::default() };
+    let rule = rule_of(&suite.gate, common_cases(suite, suite).len());
+    let mut comparison = new_comparison(["this tree", "this tree again"], seed, &gate, rule);
+    comparison.policy.threshold = threshold;
+    comparison
 }
 
 /// Every case gets the same rounds: what is decided early is measured on, because its noise is the question.

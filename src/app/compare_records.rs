@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::compare_target::looks_like_a_record;
-use super::measure::{RunRequest, measure};
+use super::measure::{match_key, measure};
 use super::paths::shown;
 use super::progress::Reporter;
-use super::request::LocalSuite;
+use super::request::{LocalSuite, RunRequest};
 use super::selection_filter::{SelectionFilter, of_records};
 use super::stores::{Found, Stores, histories};
 use super::verdict_files::{ANCHOR_PREFIX, write_reports, write_reports_as};
@@ -246,7 +246,7 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
         doubt_fails: true,
         sessions: gate.sessions.value,
         threshold,
-        match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
+        match_key: match_key(gate),
         reproduce: Reproduce::default(),
         no_reference: None,
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Repository, Signature};
 
-use super::request::{CommitsRequest, RoundsRequest, SelectionRequest};
+use super::request::{CommitsRequest, RoundsRequest, RunRequest, SelectionRequest};
 use crate::compare::{Row, Verdict, VerdictDocument};
 use crate::model::{Exit, Fault, Result};
 use crate::run::has_binary;
@@ -49,7 +49,10 @@ pub fn make(folder: Option<&Path>) -> Result<PathBuf> {
 pub fn request(seed: u64, repository: &Path) -> CommitsRequest {
     CommitsRequest {
         range: Some(RANGE.into()),
-        selection: SelectionRequest::of_file(Some(repository.join("gbench.toml"))),
+        run: RunRequest {
+            selection: SelectionRequest::of_file(Some(repository.join("gbench.toml"))),
+            ..RunRequest::default()
+        },
         rounds: RoundsRequest { order_seed: Some(seed), ..RoundsRequest::default() },
         ..CommitsRequest::default()
     }

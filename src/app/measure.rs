@@ -8,13 +8,12 @@ use super::effective_settings::suite_wide;
 use super::paths::project_root;
 use super::progress::Reporter;
 use super::random;
-use super::request::{OutputRequest, SelectionRequest, SettingsRequest};
 use super::verdict_files::bytes_of;
 use crate::compare::machine_key;
 use crate::machine;
 use crate::model::{
-    Comparison, Conditions, Exit, Fault, Manifest, RecordState, Result, RunId, RunRecord, RunSource,
-    SCHEMA_RECORD, Shown, Side, Strictness, ToolInfo, without_secrets,
+    Comparison, ComparisonPolicy, Conditions, Exit, Fault, Origin, RecordState, Result, RunId, RunRecord,
+    RunSource, SCHEMA_RECORD, SequentialRule, Shown, Side, Strictness, ToolInfo, without_secrets,
 };
 use crate::report::{self, Format, Options, Style};
 use crate::run::{
@@ -22,78 +21,69 @@ use crate::run::{
 };
 use crate::store::{ComparisonFolder, without_temporary};
 use crate::suite::plan::{Plan, RoundsPlan};
-use crate::suite::{Benchmark, Source, Suite};
-
-/// One run of a suite.
-#[derive(Clone, Debug, Default)]
-pub struct RunRequest {
-    pub selection: SelectionRequest,
-    pub settings: SettingsRequest,
-    pub output: OutputRequest,
-}
-
-impl RunRequest {
-    /// The suite as it is to be measured.
-    pub fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
-        self.configured(self.selection.suite(builtins)?)
-    }
-
-    /// A suite under the settings of the request.
-    pub fn configured(&self, mut suite: Suite) -> Result<Suite> {
-        self.settings.apply(&mut suite)?;
-        self.output.apply(&mut suite)?;
-        Ok(suite)
-    }
-}
+use crate::suite::{Gate, Source, Suite};
 
 /// Runs one suite in the folder that it belongs to and writes its Markdown summary beside the record.
 pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
     let plan = Plan::single(suite);
-    let finished = Measuring { artifacts: &artifacts, reporter }.carry_out(&plan, suite, &folder)?;
+    let started = SystemTime::now();
+    let header = header(RunId::new(started, random::salt()), started, suite, None, &folder);
+    let binary = own_binary()?;
+    let mut executor = executor(&binary)?;
+    let mut observer = reporter.clone();
+    let session = PlanSession {
+        plan: &plan,
+        executor: &mut executor,
+        observer: &mut observer,
+        binary,
+        deadline: suite.run.deadline.value,
+        after_timeout: (suite.run.after_timeout.value.clone(), folder),
+        artifacts: &artifacts,
+    };
+    let mut watch = machine::HostConditions::here();
+    let watch = suite.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe);
+    let finished = session.run_probed(vec![header], watch)?.pop();
+    let finished = finished.ok_or_else(|| Fault::defect("the run", "gave no record"))?;
     let options = Options { format: Format::Markdown, style: Style::PLAIN, all: true };
     let summary = bytes_of(|bytes| report::record(&finished.record, &options, bytes))?;
     finished.folder.report("summary.md", &summary)?;
     Ok(finished)
 }
 
-/// Where and how a plan is carried out.
-struct Measuring<'a> {
-    artifacts: &'a Path,
-    reporter: &'a Reporter,
+/// A comparison of two sides that begins now, as a gate has it.
+pub fn new_comparison([base, head]: [&str; 2], seed: u64, gate: &Gate, rule: SequentialRule) -> Comparison {
+    Comparison {
+        id: RunId::new(SystemTime::now(), random::salt()),
+        base: base.into(),
+        head: head.into(),
+        head_changes: None,
+        seed,
+        interleaving: gate.interleaving.value,
+        budget: gate.budget.value,
+        rule,
+        policy: ComparisonPolicy {
+            inconclusive_fails: gate.inconclusive_fails.value,
+            failed_fails: gate.failed_fails.value,
+            threshold: None,
+            match_key: match_key(gate),
+        },
+        no_reference: None,
+        suite_file: None,
+    }
 }
 
-impl Measuring<'_> {
-    /// Carries out the plan of a suite that belongs to the repository of a folder.
-    fn carry_out(&self, plan: &Plan, suite: &Suite, folder: &Path) -> Result<Finished> {
-        let started = SystemTime::now();
-        let header = header(
-            RunId::new(started, random::salt()),
-            started,
-            suite,
-            None,
-            machine::manifest(folder),
-            None,
-        );
-        let binary = own_binary()?;
-        let mut executor = executor(&binary)?;
-        let mut observer = self.reporter.clone();
-        let session = PlanSession {
-            plan,
-            executor: &mut executor,
-            observer: &mut observer,
-            binary,
-            deadline: suite.run.deadline.value,
-            after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
-            artifacts: self.artifacts,
-        };
-        let mut watch = machine::HostConditions::here();
-        let watch = suite.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe);
-        session
-            .run_probed(vec![header], watch)?
-            .pop()
-            .ok_or_else(|| Fault::defect("the run", "gave no record"))
+/// The fields of the machine that have to agree, as a gate has them.
+pub fn match_key(gate: &Gate) -> BTreeMap<String, Strictness> {
+    gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect()
+}
+
+/// Base and head of what [`RoundsMeasuring`] gave. Errors: they are not there, which is a defect.
+pub fn base_and_head(finished: &[Finished]) -> Result<[&Finished; 2]> {
+    match finished {
+        [base, head, ..] => Ok([base, head]),
+        _ => Err(Fault::defect("the rounds", "gave no two records")),
     }
 }
 
@@ -117,8 +107,9 @@ impl RoundsMeasuring<'_> {
         for (index, arm) in self.plan.arms.iter().enumerate() {
             let (suite, folder) = self.sides[usize::from(arm.side == Some(Side::Head))];
             let run_id = RunId::new(started, salt.wrapping_add(index as u32));
-            let manifest = machine::manifest(folder);
-            let mut header = header(run_id, started, suite, arm.side, manifest, Some(self.plan.order.seed));
+            let mut header = header(run_id, started, suite, arm.side, folder);
+            let seed = Shown { value: self.plan.order.seed.into(), origin: Origin::Default };
+            header.config.insert("coin_seed".into(), seed);
             header.comparison = Some(Box::new(self.comparison.clone()));
             headers.push(header);
         }
@@ -197,23 +188,11 @@ pub fn own_binary() -> Result<PathBuf> {
     })
 }
 
-fn header(
-    run_id: RunId,
-    started: SystemTime,
-    suite: &Suite,
-    side: Option<Side>,
-    manifest: Manifest,
-    seed: Option<u64>,
-) -> RunRecord {
+fn header(run_id: RunId, started: SystemTime, suite: &Suite, side: Option<Side>, folder: &Path) -> RunRecord {
     let (path, sha256) = match &suite.source {
         Source::File { path, sha256 } => (Some(path.display().to_string()), Some(sha256.clone())),
         Source::Builtin => (None, None),
     };
-    let mut config = suite_wide(&suite.run, &suite.gate);
-    if let Some(seed) = seed {
-        let origin = crate::model::Origin::Default;
-        config.insert("coin_seed".into(), Shown { value: seed.into(), origin });
-    }
     RunRecord {
         schema: SCHEMA_RECORD.into(),
         run_id,
@@ -226,8 +205,8 @@ fn header(
         comparison: None,
         source: RunSource { suite: suite.name.clone(), path, sha256 },
         command: without_secrets(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
-        config,
-        manifest,
+        config: suite_wide(&suite.run, &suite.gate),
+        manifest: machine::manifest(folder),
         cases: Vec::new(),
         warnings: Vec::new(),
     }

@@ -8,7 +8,7 @@ use super::paths::shown;
 use super::step_outputs;
 use super::subject::MERGED;
 use super::untrusted::{Contents, read_folder, too_few};
-use super::verdict_files::bytes_of;
+use super::verdict_files::{bytes_of, json_of};
 use crate::compare::{Merged, MissingPart, merge_records};
 use crate::model::{Fault, Job, Result, RunRecord};
 use crate::report::{Format, Options, Style};
@@ -100,18 +100,9 @@ fn verdicts(request: &MergeRequest, contents: Contents) -> Result<MergeResult> {
 fn write(folder: &Path, merged: &Merged, job: Option<&Job>) -> Result<PathBuf> {
     prepare(folder)?;
     let path = folder.join(MERGED);
-    let text = |value: serde_json::Result<Vec<u8>>| {
-        let fault = |error| Fault::defect(folder.display().to_string(), error);
-        value
-            .map(|mut text| {
-                text.push(b'\n');
-                text
-            })
-            .map_err(fault)
-    };
-    write_atomically(&path, &text(serde_json::to_vec_pretty(merged))?)?;
+    write_atomically(&path, &json_of(merged)?)?;
     match job {
-        Some(job) => write_atomically(&folder.join(JOB_FILE), &text(serde_json::to_vec_pretty(job))?)?,
+        Some(job) => write_atomically(&folder.join(JOB_FILE), &json_of(job)?)?,
         // Of an earlier merge in the same folder.
         None => drop(std::fs::remove_file(folder.join(JOB_FILE))),
     }

@@ -1,19 +1,17 @@
 //! The positive control of `calibrate`: a workload of ours with more work on one side, judged like any other.
 
 use std::path::Path;
-use std::time::SystemTime;
 
-use super::measure::RoundsMeasuring;
+use super::measure::{RoundsMeasuring, base_and_head, new_comparison};
 use super::progress::Reporter;
-use super::random;
 use super::scheduler::SequentialStopping;
 use crate::compare::{PlantedControl, Verdict, VerdictDocument, limits_of, verdict_of};
 use crate::micro::injected::{INJECTED, WORK};
-use crate::model::{Budget, Comparison, ComparisonPolicy, Result, RunId, SequentialRule, Setting, Timing};
+use crate::model::{Comparison, Result, SequentialRule, Setting, Timing};
 use crate::stats::seq_e;
 use crate::store::ComparisonFolder;
 use crate::suite::plan::RoundsPlan;
-use crate::suite::{Action, Benchmark, Source, Suite};
+use crate::suite::{Action, Benchmark, Gate, Source, Suite};
 
 /// Per cent of the usual work.
 const USUAL: u32 = 100;
@@ -33,26 +31,8 @@ pub fn planted(artifacts: &Path, home: &Path, seed: u64, reporter: &Reporter) ->
     let (Some(base), Some(head)) = (suite(home, USUAL), suite(home, MORE)) else {
         return Ok(Planted::Failed("its name is none".into()));
     };
-    let started = SystemTime::now();
     let rule = SequentialRule::for_cases(1);
-    let comparison = Comparison {
-        id: RunId::new(started, random::salt()),
-        base: "the usual work".into(),
-        head: "5 % more work".into(),
-        head_changes: None,
-        seed,
-        interleaving: Default::default(),
-        budget: Budget::UNLIMITED,
-        rule,
-        policy: ComparisonPolicy {
-            inconclusive_fails: false,
-            failed_fails: true,
-            threshold: None,
-            match_key: Default::default(),
-        },
-        no_reference: None,
-        suite_file: None,
-    };
+    let comparison = new_comparison(["the usual work", "5 % more work"], seed, &Gate::default(), rule);
     reporter.note("a built-in workload with 5 % more work on one side");
     let plan = RoundsPlan::new(&base, &head, &[], seed);
     let folder = ComparisonFolder::create(artifacts, &comparison.id)?;
@@ -65,9 +45,7 @@ pub fn planted(artifacts: &Path, home: &Path, seed: u64, reporter: &Reporter) ->
     };
     let finished =
         measuring.carry_out(&mut SequentialStopping::new(&comparison, reporter.clone()), reporter)?;
-    let [base, head, ..] = finished.as_slice() else {
-        return Ok(Planted::Failed("it gave no two records".into()));
-    };
+    let [base, head] = base_and_head(&finished)?;
     if let Some(signal) = head.interrupted {
         return Ok(Planted::Interrupted(signal));
     }

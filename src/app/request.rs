@@ -165,12 +165,34 @@ impl OutputRequest {
             suite.run.deadline.set(seconds, Origin::Cli("--deadline".into()));
         }
         if let Some(folder) = &self.artifacts {
-            let folder = std::path::absolute(folder).map_err(|error| {
-                Fault::at_flag(format!("--artifacts {}", folder.display()), error, "give another folder")
-            })?;
+            let flag = || format!("--artifacts {}", folder.display());
+            let folder = std::path::absolute(folder)
+                .map_err(|error| Fault::at_flag(flag(), error, "give another folder"))?;
             suite.run.artifacts.set(folder, Origin::Cli("--artifacts".into()));
         }
         Ok(())
+    }
+}
+
+/// One run of a suite.
+#[derive(Clone, Debug, Default)]
+pub struct RunRequest {
+    pub selection: SelectionRequest,
+    pub settings: SettingsRequest,
+    pub output: OutputRequest,
+}
+
+impl RunRequest {
+    /// The suite as it is to be measured.
+    pub fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
+        self.configured(self.selection.suite(builtins)?)
+    }
+
+    /// A suite under the settings of the request.
+    pub fn configured(&self, mut suite: Suite) -> Result<Suite> {
+        self.settings.apply(&mut suite)?;
+        self.output.apply(&mut suite)?;
+        Ok(suite)
     }
 }
 
@@ -219,9 +241,7 @@ pub enum Audience {
 pub struct CommitsRequest {
     /// As typed; `None` for the default range, or for a comparison that is resumed.
     pub range: Option<String>,
-    pub selection: SelectionRequest,
-    pub settings: SettingsRequest,
-    pub output: OutputRequest,
+    pub run: RunRequest,
     pub rounds: RoundsRequest,
     /// Store instead of the suite file's.
     pub store: Option<String>,

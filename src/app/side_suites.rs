@@ -35,7 +35,7 @@ struct Common {
 impl<'a> SideSuites<'a> {
     /// Also gives the suite that says where artifacts and trees lie. Errors: the file is not there, or wrong.
     pub fn new(request: &'a CommitsRequest, builtins: &'a [Benchmark]) -> Result<(Self, Suite)> {
-        let config = request.selection.suite_path()?;
+        let config = request.run.selection.suite_path()?;
         let Some(file) = &request.suite_file else {
             // A comparison that is resumed may keep its own suite file.
             let keeps_own = request.resume.is_some() && config.symlink_metadata().is_err();
@@ -94,7 +94,7 @@ impl<'a> SideSuites<'a> {
             |tree: &Tree| tree.path_of(&self.config).is_none_or(|path| path.symlink_metadata().is_ok());
         let [base, head] = trees.map(has_one);
         if !base && (!head || sides.head.is_working_tree) {
-            let shown = self.request.selection.suite_file();
+            let shown = self.request.run.selection.suite_file();
             let text = Suite::text_of(&self.config)?;
             let shown = shown.display().to_string();
             self.common = Some(Common { text, at: self.config.clone(), shown, before: None });
@@ -141,9 +141,7 @@ impl<'a> SideSuites<'a> {
             }
             None => self.own_or_refused(tree, audience, other.is_some())?,
         };
-        let mut suite = self.selected(loaded, other)?;
-        self.request.settings.apply(&mut suite)?;
-        self.request.output.apply(&mut suite)?;
+        let mut suite = self.request.run.configured(self.selected(loaded, other)?)?;
         for (name, value) in trees::side_environment(tree) {
             for benchmark in &mut suite.benchmarks {
                 benchmark.env.entry(name.clone()).or_insert_with(|| value.clone());
@@ -159,7 +157,7 @@ impl<'a> SideSuites<'a> {
             return Ok(base.gate.clone());
         };
         let mut own = Suite::load(&own, self.builtins)?;
-        self.request.settings.apply(&mut own)?;
+        self.request.run.settings.apply(&mut own)?;
         for benchmark in &mut base.benchmarks {
             let Some(judge) = own.benchmarks.iter().find(|judge| judge.id == benchmark.id) else { continue };
             benchmark.metrics = judge.metrics.clone();
@@ -200,7 +198,8 @@ impl<'a> SideSuites<'a> {
 
     fn selected(&self, loaded: Suite, other: Option<&Suite>) -> Result<Suite> {
         let everything = loaded.clone();
-        let selected = Registry::new(Some(loaded), self.builtins).select(&self.request.selection.selection);
+        let selected =
+            Registry::new(Some(loaded), self.builtins).select(&self.request.run.selection.selection);
         match (selected, other) {
             (Ok(suite), _) => Ok(suite),
             (Err(fault), None) => Err(fault),

@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::github_client::client_of;
+use super::github_client::client_for;
 use super::paths::{current_folder, project_root, shown};
 use crate::compare::{History as Past, Policy, one_session};
 use crate::github::Client;
@@ -162,10 +162,7 @@ impl Stored {
 
 impl Branch {
     fn open(address: Address, folder: PathBuf) -> Result<Self> {
-        let client = match &address {
-            Address::GitHub { slug, .. } => Some(client_of(slug)?),
-            Address::Git(_) | Address::Dir(_) => None,
-        };
+        let client = client_for(&address)?;
         let branch = Self { address, folder, client, listed: OnceCell::new(), found: RefCell::default() };
         branch.history()?;
         Ok(branch)

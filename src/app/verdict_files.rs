@@ -1,6 +1,6 @@
 //! A verdict as bytes and as files: the formats of a report folder, and a release baseline's beside the first verdict's.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::compare::VerdictDocument;
@@ -9,13 +9,21 @@ use crate::report::{self, Format, Options, Style};
 use crate::store::write_atomically;
 
 /// How the names of a release baseline's files begin.
-pub const ANCHOR_PREFIX: &str = "anchor.";
+pub(super) const ANCHOR_PREFIX: &str = "anchor.";
 
 /// The bytes that a renderer writes.
 pub fn bytes_of(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     write(&mut bytes).map_err(|error| Fault::defect("the output", error))?;
     Ok(bytes)
+}
+
+/// A document as JSON, with a line break at its end.
+pub fn json_of(document: &impl serde::Serialize) -> Result<Vec<u8>> {
+    bytes_of(|bytes| {
+        serde_json::to_writer_pretty(&mut *bytes, document)?;
+        writeln!(bytes)
+    })
 }
 
 /// The verdict in one format.

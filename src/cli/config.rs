@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::args::{SelectionArgs, SettingsArgs};
 use super::terminal::write::{table, wrap, write_json, wrote};
 use crate::app::effective_settings::suite_wide;
-use crate::app::measure::RunRequest;
+use crate::app::request::RunRequest;
 use crate::model::{BenchmarkId, Exit, Result, Settings, Shown};
 use crate::suite::{Benchmark, Gate, RunOptions, Suite};
 

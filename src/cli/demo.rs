@@ -13,7 +13,7 @@ use super::terminal::write::{wrap, wrote};
 use crate::app::compare_commits::{self, MeasuredCommits};
 use crate::app::demo::{self, Finding, PLANTED, RANGE};
 use crate::app::paths::shown;
-use crate::app::verdict_files::{exit_from, rendered, write_reports};
+use crate::app::verdict_files::{exit_from, rendered};
 use crate::compare::VerdictDocument;
 use crate::model::text::count;
 use crate::model::{Exit, Result, shell_word};
@@ -55,7 +55,6 @@ pub fn run(args: &DemoArgs, out: &mut impl Write) -> Result<Exit> {
     }
     effort(&measured, out)?;
     let document = measured.verdict()?;
-    write_reports(&document, &measured.reports())?;
     wrote(out.write_all(&rendered(&document, Format::Terminal, style::of_stdout(), true)?))?;
     let exit = conclude(&document, out)?;
     whereabouts(&measured, out)?;

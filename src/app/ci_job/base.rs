@@ -295,7 +295,7 @@ impl Commits<'_> {
                 let what = "the newest green commit of the history";
                 (commit, what, what.to_owned())
             }
-            HistoryBase::Kept(commit) => (
+            HistoryBase::Retained(commit) => (
                 commit,
                 "the commit that the newest run in the history was judged against",
                 format!(

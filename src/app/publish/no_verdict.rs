@@ -11,29 +11,31 @@ pub(super) struct NoVerdict {
 }
 
 impl NoVerdict {
+    fn new(conclusion: CheckConclusion, text: impl Into<String>) -> Self {
+        Self { conclusion, text: text.into() }
+    }
+
     pub fn failed(text: impl Into<String>) -> Self {
-        Self { conclusion: CheckConclusion::Failure, text: text.into() }
+        Self::new(CheckConclusion::Failure, text)
     }
 
     /// Nothing failed, and a maintainer has to act before it may go on.
     fn blocked(text: &str) -> Self {
-        Self { conclusion: CheckConclusion::ActionRequired, text: text.into() }
+        Self::new(CheckConclusion::ActionRequired, text)
     }
 
     fn cancelled(text: &str) -> Self {
-        Self { conclusion: CheckConclusion::Cancelled, text: text.into() }
+        Self::new(CheckConclusion::Cancelled, text)
     }
 }
 
 /// The end of a check by the exit code of a gate that left no verdict.
 pub(super) fn of_code(code: u8) -> NoVerdict {
-    let exit = Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code);
-    match exit {
-        Some(Exit::Interrupted | Exit::Terminated) => {
+    match Exit::ALL.into_iter().find(|(exit, _)| exit.code() == code) {
+        Some((Exit::Interrupted | Exit::Terminated, _)) => {
             NoVerdict::cancelled("The run was interrupted before it gave a verdict.")
         }
-        Some(exit) => {
-            let words = Exit::ALL.into_iter().find(|(it, _)| *it == exit).map_or("", |(_, words)| words);
+        Some((_, words)) => {
             NoVerdict::failed(format!("Nothing was compared: exit code {code}, {words}. The log says more."))
         }
         None => NoVerdict::failed(format!("Nothing was compared: the gate ended with exit code {code}.")),

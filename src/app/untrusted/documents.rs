@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::caps::{self, refused};
 use super::json_limits;
+use crate::app::fail_on::FailOn;
 use crate::app::job_flags::is_job_flag;
 use crate::compare::{
     Merged, SCHEMA_MERGED, VERDICTS_READ, VerdictDocument, check_consistency, check_merged_consistency,
@@ -16,8 +18,6 @@ use crate::model::{BenchmarkId, Exit, Job, Result, SCHEMA_JOB, Shard, SourceLine
 
 /// Rules that a verdict may have been decided by.
 const RULES: [&str; 4] = ["seq-e", "seq-e-2", "process-welch-holm", "process-session"];
-/// Words of `--fail-on`.
-const FAIL_ON: [&str; 4] = ["regression", "inconclusive", "failed", "none"];
 /// Most characters of a machine's label.
 const LABEL: usize = 100;
 
@@ -48,6 +48,19 @@ pub fn merged(name: &str, text: &str) -> Result<Merged> {
     Ok(regenerate_text(merged))
 }
 
+/// A verdict or a merged document, as its schema says; a verdict by itself becomes a merged document of one group.
+pub fn verdict_or_merged(name: &str, text: &str) -> Result<Merged> {
+    #[derive(Deserialize)]
+    struct Named {
+        schema: String,
+    }
+    // What does not name its schema is refused as a verdict, with the reason.
+    if serde_json::from_str::<Named>(text).is_ok_and(|named| named.schema == SCHEMA_MERGED) {
+        return merged(name, text);
+    }
+    Ok(Merged::single("", verdict(name, text)?))
+}
+
 fn document<T: DeserializeOwned>(name: &str, file: &str, text: &str) -> Result<T> {
     let read =
         json_limits::check(text).and_then(|()| serde_json::from_str(text).map_err(|error| error.to_string()));
@@ -74,7 +87,9 @@ fn job_is_ours(job: &Job) -> Result<(), String> {
         return Err("there is no such shard".into());
     }
     is_exit(job.exit_code)?;
-    if job.fail_on.len() > FAIL_ON.len() || !job.fail_on.iter().all(|word| FAIL_ON.contains(&word.as_str())) {
+    if job.fail_on.len() > FailOn::ALL.len()
+        || job.fail_on.iter().any(|word| FailOn::from_word(word).is_none())
+    {
         return Err("its `fail_on` holds words that there are not".into());
     }
     if let Some(word) = job.flags.iter().find(|word| !is_job_flag(word)) {

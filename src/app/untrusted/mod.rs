@@ -25,7 +25,7 @@ use crate::model::{Fault, Job, Result};
 
 pub use caps::{ALL, DEPTH, DOCUMENTS, FILE, FILES, PATH, RATIO};
 use caps::{Files, refused};
-pub use documents::{job, merged, verdict};
+pub(crate) use documents::{job, verdict, verdict_or_merged};
 
 /// The content of one or several artifacts.
 #[derive(Clone, Debug, Default, PartialEq)]
