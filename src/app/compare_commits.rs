@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::measure::{RoundsMeasuring, base_and_head, new_comparison};
+use super::measure::{RoundsMeasuring, base_and_head, new_comparison, new_seed};
 use super::paths::project_root;
 use super::progress::Reporter;
 use super::request::{Audience, CommitsRequest, shell_flags};
@@ -11,7 +11,7 @@ use super::scheduler::{SequentialStopping, rounded};
 use super::side_suites::SideSuites;
 use super::stores::folder_of;
 use super::verdict_files::write_reports;
-use super::{calibration, environment, random};
+use super::{calibration, environment};
 use crate::compare::{Calibration, VerdictDocument, verdict_of};
 use crate::model::text::count;
 use crate::model::{Comparison, Fault, Origin, Result, RunRecord, SequentialRule, Shard, Side, shell_word};
@@ -84,7 +84,7 @@ pub fn measure(
         resumed.allows(request)?;
     }
     let begun = resumed.as_ref().map(|resumed| &resumed.comparison);
-    let seed = begun.map(|begun| begun.seed).or(request.rounds.order_seed).unwrap_or_else(random::seed);
+    let seed = begun.map(|begun| begun.seed).or(request.rounds.order_seed).unwrap_or_else(new_seed);
     let cases = common_cases(&base, &head);
     let controls = choose_controls(&cases, max_controls(cases.len(), &gate), seed);
     let order = begun.map_or_else(|| RunOrder::from(seed), RunOrder::of);
@@ -256,8 +256,8 @@ impl MeasuredCommits {
             ("--store", request.store.clone()),
             ("--suite-file", request.suite_file.as_ref().map(shown)),
         ];
-        let given = given.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
-        let given = shell_flags(request.run.settings.given.iter().cloned().chain(given));
+        let settings = request.run.settings.given.iter().map(|(flag, value)| (*flag, Some(value.clone())));
+        let given = shell_flags(settings.chain(given));
         let cold = if request.run.settings.overrides.cold { " --cold-start" } else { "" };
         format!(
             "{}gbench-ci compare --resume {}{more}{}{given}{cold}",

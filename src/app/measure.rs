@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use rand::RngExt;
+
 use super::effective_settings::suite_wide;
 use super::paths::project_root;
 use super::progress::Reporter;
-use super::random;
 use super::verdict_files::bytes_of;
 use crate::compare::machine_key;
 use crate::machine;
@@ -29,7 +30,7 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let artifacts = folder.join(&suite.run.artifacts.value);
     let plan = Plan::single(suite);
     let started = SystemTime::now();
-    let header = header(RunId::new(started, random::salt()), started, suite, None, &folder);
+    let header = header(RunId::new(started, salt()), started, suite, None, &folder);
     let binary = own_binary()?;
     let mut executor = executor(&binary)?;
     let mut observer = reporter.clone();
@@ -55,7 +56,7 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
 /// A comparison of two sides that begins now, as a gate has it.
 pub fn new_comparison([base, head]: [&str; 2], seed: u64, gate: &Gate, rule: SequentialRule) -> Comparison {
     Comparison {
-        id: RunId::new(SystemTime::now(), random::salt()),
+        id: RunId::new(SystemTime::now(), salt()),
         base: base.into(),
         head: head.into(),
         head_changes: None,
@@ -102,7 +103,7 @@ impl RoundsMeasuring<'_> {
     /// One finished record an arm: base, head and, where there are controls, control.
     pub fn carry_out(self, stopping: &mut dyn StoppingPolicy, reporter: &Reporter) -> Result<Vec<Finished>> {
         let started = SystemTime::now();
-        let salt = random::salt();
+        let salt = salt();
         let mut headers = Vec::new();
         for (index, arm) in self.plan.arms.iter().enumerate() {
             let (suite, folder) = self.sides[usize::from(arm.side == Some(Side::Head))];
@@ -174,6 +175,16 @@ fn executor(binary: &Path) -> Result<Supervised> {
         )
         .caused_by(&error)
     })
+}
+
+/// Tells two runs apart that began in the same moment.
+fn salt() -> u32 {
+    rand::rng().random()
+}
+
+/// A seed of the run order that is short enough to be typed again.
+pub fn new_seed() -> u64 {
+    rand::rng().random_range(0..1_000_000_000)
 }
 
 /// The path of the running binary, which is also its own supervisor and micro suite.

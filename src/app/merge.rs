@@ -14,8 +14,6 @@ use crate::model::{Fault, Job, Result, RunRecord};
 use crate::report::{Format, Options, Style};
 use crate::store::{RunFolder, create_ignored_dir, read_record, write_atomically};
 
-const JOB_FILE: &str = "job.json";
-
 #[derive(Clone, Debug)]
 pub struct MergeRequest {
     /// Folders of comparisons or runs, or folders that hold several.
@@ -81,7 +79,15 @@ fn verdicts(request: &MergeRequest, contents: Contents) -> Result<MergeResult> {
     }
     let contents = contents.held_to(request.expect, request.measured.as_deref())?;
     let (merged, job) = contents.whole()?;
-    let path = write(&request.output, &merged, job.as_ref())?;
+    prepare(&request.output)?;
+    let path = request.output.join(MERGED);
+    write_atomically(&path, &json_of(&merged)?)?;
+    let job_path = request.output.join("job.json");
+    match &job {
+        Some(job) => write_atomically(&job_path, &json_of(job)?)?,
+        // Of an earlier merge in the same folder.
+        None => drop(std::fs::remove_file(job_path)),
+    }
     let fail_on = if request.fail_on.is_empty() {
         job.iter().flat_map(|job| &job.fail_on).filter_map(|word| FailOn::from_word(word)).collect()
     } else {
@@ -94,19 +100,6 @@ fn verdicts(request: &MergeRequest, contents: Contents) -> Result<MergeResult> {
     step_outputs::of_answer(merged.conclusion, &merged.counts)?;
     step_outputs::set(&[("report", shown(&report_path))])?;
     Ok(MergeResult::Verdict { merged: Box::new(merged), path, fail_on })
-}
-
-/// Writes the merged document, and the job that stands for all. Gives the document's path.
-fn write(folder: &Path, merged: &Merged, job: Option<&Job>) -> Result<PathBuf> {
-    prepare(folder)?;
-    let path = folder.join(MERGED);
-    write_atomically(&path, &json_of(merged)?)?;
-    match job {
-        Some(job) => write_atomically(&folder.join(JOB_FILE), &json_of(job)?)?,
-        // Of an earlier merge in the same folder.
-        None => drop(std::fs::remove_file(folder.join(JOB_FILE))),
-    }
-    Ok(path)
 }
 
 fn prepare(folder: &Path) -> Result<()> {

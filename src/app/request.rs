@@ -81,15 +81,17 @@ impl SelectionRequest {
 
     /// The selection as flags for a shell, with a blank before each.
     pub fn flags(&self) -> String {
-        let config = self.config.iter().map(|path| ("--config", path.display().to_string()));
-        let shard = self.shard.iter().map(|shard| ("--shard", shard.to_string()));
-        shell_flags(config.chain(self.given.iter().cloned()).chain(shard))
+        let config = ("--config", self.config.as_ref().map(|path| path.display().to_string()));
+        let shard = ("--shard", self.shard.map(|shard| shard.to_string()));
+        let given = self.given.iter().map(|(flag, value)| (*flag, Some(value.clone())));
+        shell_flags(std::iter::once(config).chain(given).chain([shard]))
     }
 }
 
-/// Flags for a shell, with a blank before each.
-pub fn shell_flags(flags: impl IntoIterator<Item = GivenFlag>) -> String {
-    flags.into_iter().map(|(flag, value)| format!(" {flag} {}", shell_word(&value))).collect()
+/// The flags that have a value, for a shell, with a blank before each.
+pub fn shell_flags(flags: impl IntoIterator<Item = (&'static str, Option<String>)>) -> String {
+    let given = flags.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
+    given.map(|(flag, value)| format!(" {flag} {}", shell_word(&value))).collect()
 }
 
 /// The path of a suite file from the root of the file system.

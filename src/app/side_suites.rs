@@ -186,14 +186,11 @@ impl<'a> SideSuites<'a> {
 
     fn own_or_refused(&self, tree: &Tree, audience: Audience, is_base: bool) -> Result<Suite> {
         let path = tree.path_of(&self.config).ok_or_else(|| outside(&self.config))?;
-        let name = self.config.file_name().unwrap_or_default().to_string_lossy();
         if path.exists() {
-            Suite::load(&path, self.builtins)
-        } else if is_base {
-            Err(no_suite_yet(&name, audience))
-        } else {
-            Err(no_suite_in_head(&name, audience))
+            return Suite::load(&path, self.builtins);
         }
+        let name = self.config.file_name().unwrap_or_default().to_string_lossy();
+        Err(if is_base { no_suite_yet(&name, audience) } else { no_suite_in_head(&name, audience) })
     }
 
     fn selected(&self, loaded: Suite, other: Option<&Suite>) -> Result<Suite> {

@@ -18,7 +18,8 @@ pub fn append_summary(page: &str) -> Result<()> {
     file_of("GITHUB_STEP_SUMMARY").map_or(Ok(()), |file| commands::append_summary(&file, page))
 }
 
-fn file_of(variable: &str) -> Option<PathBuf> {
+/// The file that a variable of the runner names.
+pub fn file_of(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 

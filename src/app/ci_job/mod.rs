@@ -13,10 +13,10 @@
 //! ```
 
 mod base;
-pub mod guard;
+pub(crate) mod guard;
 mod last_green;
 mod note;
-pub mod runner_output;
+pub(crate) mod runner_output;
 mod source_lines;
 mod summary;
 mod untouched;
@@ -127,7 +127,7 @@ pub fn judge(
     let document = measured.verdict()?;
     let (suite, root) = &measured.head;
     let job = Job {
-        sources: source_lines::of(suite, root, base.head.commit()),
+        sources: source_lines::of(suite, root, base.head.as_str()),
         ..job_of(request, context, base, document.exit_code)
     };
     write_atomically(&folder.join("job.json"), &json_of(&job)?)?;
@@ -139,7 +139,7 @@ fn job_of(request: &CiJobRequest, context: Option<&Context>, base: &BaseSelectio
     Job {
         schema: SCHEMA_JOB.into(),
         event: context.map_or("none", |context| context.event.word()).to_owned(),
-        head: Some(base.head.commit().to_owned()),
+        head: Some(base.head.to_string()),
         pull_request: context.and_then(|context| context.pull_request.as_ref()).map(|pull| pull.number),
         base: base.choice.clone(),
         label: request.label.clone(),

@@ -35,7 +35,7 @@ pub(super) fn of(
     let Ok(repository) = open_repository(folder) else { return Ok(None) };
     let Some(file) = path_in(&repository, config) else { return Ok(None) };
     let tree = |commit: &str| repository.find_commit(git2::Oid::from_str(commit)?)?.tree();
-    let trees = tree(chosen.base.as_str()).and_then(|base| Ok((base, tree(chosen.head.commit())?)));
+    let trees = tree(chosen.base.as_str()).and_then(|base| Ok((base, tree(chosen.head.as_str())?)));
     let (base, head) =
         trees.map_err(|error| Fault::at("the commits", error.message(), "fetch both commits"))?;
     // A file that is not there or cannot be read is a matter of the comparison, which says so.

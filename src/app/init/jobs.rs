@@ -1,105 +1,14 @@
-//! The measuring jobs: the runner of each, and the part of the suite that it takes.
+//! The measuring jobs in YAML.
 
-use crate::model::{Fault, Result, Shard};
+use crate::app::matrix::MeasuringJob;
 
 /// The labels of a runner where none are given.
 pub const USUAL_LABELS: &str = "self-hosted, gpu";
 
-/// One measuring job.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MeasuringJob {
-    /// Name of the machine among several; empty for the only one.
-    pub label: String,
-    pub runner: Vec<String>,
-    pub shard: Option<Shard>,
-}
-
-/// The labels of a runner, from a list with commas, each once: to GitHub case does not matter in them.
-pub fn runner_labels(text: &str) -> Result<Vec<String>> {
-    let mut labels: Vec<String> = Vec::new();
-    for label in text.split(',').map(str::trim) {
-        if !labels.iter().any(|earlier| earlier.eq_ignore_ascii_case(label)) {
-            labels.push(label.to_owned());
-        }
-    }
-    match labels.iter().find(|label| !is_word(label)) {
-        Some(wrong) => Err(Fault::at_flag(
-            format!("--runner {text}"),
-            format!("`{}` is no label of a runner", wrong.escape_debug()),
-            "write the labels with commas between, each of letters, digits, `.`, `_` and `-`",
-        )),
-        None => Ok(labels),
-    }
-}
-
-fn is_word(text: &str) -> bool {
-    text.len() <= 100
-        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
-}
-
-/// Every machine times every shard. `named` are written `NAME=LABELS`; without them the one runner is meant.
-pub fn jobs(runner: &[String], named: &[String], shards: u32) -> Result<Vec<MeasuringJob>> {
-    let mut machines = Vec::new();
-    for text in named {
-        machines.push(machine(text)?);
-    }
-    if let Some((name, _)) = machines
-        .iter()
-        .enumerate()
-        .find_map(|(at, machine)| machines[..at].iter().find(|(earlier, _)| *earlier == machine.0))
-    {
-        return Err(Fault::at_flag(
-            format!("--machine {name}=…"),
-            "two machines have this name",
-            "give each a name of its own: it stands in the check and in the comment",
-        ));
-    }
-    if machines.is_empty() {
-        machines.push((String::new(), runner.to_vec()));
-    }
-    if machines.len() * shards as usize > Shard::MOST as usize {
-        return Err(Fault::at_flag(
-            format!("--shards {shards}"),
-            format!("{} machines with {shards} shards each are too many jobs", machines.len()),
-            format!("take fewer shards: GitHub runs at most {} jobs of a matrix", Shard::MOST),
-        ));
-    }
-    let of_machine = |(label, runner): &(String, Vec<String>)| {
-        let job = |shard| MeasuringJob { label: label.clone(), runner: runner.clone(), shard };
-        match shards {
-            0 | 1 => vec![job(None)],
-            of => (1..=of).map(|index| job(Some(Shard { index, of }))).collect(),
-        }
-    };
-    Ok(machines.iter().flat_map(of_machine).collect())
-}
-
-fn machine(text: &str) -> Result<(String, Vec<String>)> {
-    let fault = |what: &str| {
-        Fault::at_flag(
-            format!("--machine {text}"),
-            what,
-            "write it as NAME=LABELS: `--machine h100=self-hosted,gpu,h100`",
-        )
-    };
-    let (name, labels) = text.split_once('=').ok_or_else(|| fault("there is no `=` in it"))?;
-    if !is_word(name) {
-        return Err(fault("the name has other characters than letters, digits, `.`, `_` and `-`"));
-    }
-    let labels = runner_labels(labels).map_err(|other| fault(&other.what))?;
-    Ok((name.to_owned(), labels))
-}
-
 /// The value of `runs-on`: one label by itself, or a list.
 pub(super) fn labels_as_yaml(labels: &[String]) -> String {
-    match labels {
-        [only] => word_as_yaml(only),
-        several => {
-            let words: Vec<String> = several.iter().map(|label| word_as_yaml(label)).collect();
-            format!("[{}]", words.join(", "))
-        }
-    }
+    let words: Vec<String> = labels.iter().map(|label| word_as_yaml(label)).collect();
+    if let [only] = &words[..] { only.clone() } else { format!("[{}]", words.join(", ")) }
 }
 
 /// The entries of `strategy.matrix.include`.
@@ -114,7 +23,7 @@ pub(super) fn jobs_as_yaml(jobs: &[MeasuringJob]) -> Vec<String> {
     jobs.iter().enumerate().map(entry).collect()
 }
 
-/// A word of [`is_word`] is plain in YAML unless it could be read as a number, a truth value or nothing.
+/// A label is plain in YAML unless it could be read as a number, a truth value or nothing.
 pub(super) fn word_as_yaml(word: &str) -> String {
     const SPECIAL: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
     let begins_plain = word.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -139,6 +48,7 @@ pub(super) fn own_labels(jobs: &[MeasuringJob]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::matrix::{jobs, runner_labels};
 
     #[test]
     fn machines_times_shards_are_the_jobs() {

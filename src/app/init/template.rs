@@ -6,7 +6,8 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, context};
 
 use super::action_ref::ActionRef;
-use super::jobs::{MeasuringJob, jobs_as_yaml, labels_as_yaml, word_as_yaml};
+use super::jobs::{jobs_as_yaml, labels_as_yaml, word_as_yaml};
+use crate::app::matrix::MeasuringJob;
 use crate::model::{Fault, Result};
 
 const PULL_REQUEST: &str = include_str!("templates/pull-request.yml");
@@ -18,51 +19,66 @@ const CHECKOUT: &str = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83d
 const UPLOAD: &str = "actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a # v7.0.1";
 const DOWNLOAD: &str = "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1";
 
-/// Whether the code of forks' pull requests runs on the runner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ForkRuns {
-    #[default]
-    Refuse,
-    Allow,
-}
-
 /// The differences between the workflows of one repository and those of another.
-pub(super) struct WorkflowValues {
+#[derive(Clone, Debug)]
+pub struct WorkflowsRequest {
     pub action: ActionRef,
-    /// Path of the suite file from the repository's root.
-    pub suite: String,
-    pub forks: ForkRuns,
+    /// Run the code of forks' pull requests on the runner.
+    pub allow_forks: bool,
     /// At least one.
     pub jobs: Vec<MeasuringJob>,
 }
 
 /// The files to write: paths from the repository's root, and their text.
-pub(super) fn workflows(values: &WorkflowValues) -> Result<Vec<(&'static str, String)>> {
-    let pull_request = if values.is_matrix() { PULL_REQUEST_MATRIX } else { PULL_REQUEST };
+/// `suite`: path of the suite file from there.
+pub(super) fn workflows(request: &WorkflowsRequest, suite: &str) -> Result<Vec<(&'static str, String)>> {
+    let pull_request = if request.jobs.len() > 1 { PULL_REQUEST_MATRIX } else { PULL_REQUEST };
     let mut files = vec![
         (".github/workflows/gbench-pull-request.yml", pull_request),
         (".github/workflows/gbench-nightly.yml", NIGHTLY),
     ];
     // From the tree at hand the action could only be had by a checkout, which a report must not do.
-    if !matches!(values.action, ActionRef::Here) {
+    if !matches!(request.action, ActionRef::Here) {
         files.push((".github/workflows/gbench-report.yml", REPORT));
     }
     files.sort();
-    files.into_iter().map(|(path, template)| Ok((path, fill(template, values)?))).collect()
+    files.into_iter().map(|(path, template)| Ok((path, fill(template, request, suite)?))).collect()
 }
 
-impl WorkflowValues {
-    fn is_matrix(&self) -> bool {
-        self.jobs.len() > 1
-    }
-}
-
-/// Errors: none, unless a template uses a name that is not given here.
-fn fill(template: &str, values: &WorkflowValues) -> Result<String> {
+fn fill(template: &str, request: &WorkflowsRequest, suite: &str) -> Result<String> {
     const NOTE: &str = " # zizmor: ignore[self-hosted-runner] the GPU is there; keep it for this alone";
-    let defect = |error| Fault::defect("the workflow templates", error);
+    let jobs = &request.jobs;
+    let is_own = jobs.iter().any(|job| job.runner.iter().any(|label| label == "self-hosted"));
+    let is_local = matches!(request.action, ActionRef::Here);
+    let values = context! {
+        action => request.action.to_string(),
+        checkout => CHECKOUT,
+        download => DOWNLOAD,
+        upload => UPLOAD,
+        include => jobs_as_yaml(jobs),
+        label => jobs.first().map(|job| word_as_yaml(&job.label)),
+        runner => jobs.first().map(|job| labels_as_yaml(&job.runner)),
+        note => if is_own { NOTE } else { "" },
+        parts => jobs.len(),
+        suite,
+        matrix => jobs.len() > 1,
+        // The only machine, and it has a name.
+        named => matches!(&jobs[..], [job] if !job.label.is_empty()),
+        allow => request.allow_forks,
+        local => is_local,
+    };
+    rendered(template, ("[[", "]]"), values)
+}
+
+/// A template with its values. Errors: none, unless it uses a name that is not given.
+pub(super) fn rendered(
+    template: &str,
+    (open, close): (&'static str, &'static str),
+    values: minijinja::Value,
+) -> Result<String> {
+    let defect = |error| Fault::defect("the templates", error);
     let syntax = SyntaxConfig::builder()
-        .variable_delimiters("[[", "]]")
+        .variable_delimiters(open, close)
         .line_statement_prefix("#?")
         .keep_trailing_newline(true)
         .build()
@@ -70,54 +86,26 @@ fn fill(template: &str, values: &WorkflowValues) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_syntax(syntax);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    let is_own = values.jobs.iter().any(|job| job.runner.iter().any(|label| label == "self-hosted"));
-    let is_local = matches!(values.action, ActionRef::Here);
-    let first = values.jobs.first();
-    let values = context! {
-        action => values.action.to_string(),
-        checkout => CHECKOUT,
-        download => DOWNLOAD,
-        upload => UPLOAD,
-        include => jobs_as_yaml(&values.jobs),
-        label => first.map(|job| word_as_yaml(&job.label)),
-        runner => first.map(|job| labels_as_yaml(&job.runner)),
-        note => if is_own { NOTE } else { "" },
-        parts => values.jobs.len(),
-        suite => &values.suite,
-        matrix => values.is_matrix(),
-        single => !values.is_matrix(),
-        // The only machine, and it has a name.
-        named => matches!(&values.jobs[..], [job] if !job.label.is_empty()),
-        refuse => values.forks == ForkRuns::Refuse,
-        allow => values.forks == ForkRuns::Allow,
-        local => is_local,
-        pinned => !is_local,
-    };
     environment.render_str(template, values).map_err(defect)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::init::jobs::{jobs, runner_labels};
+    use crate::app::matrix::{jobs, runner_labels};
 
-    fn values(action: ActionRef, runner: &str, shards: u32) -> WorkflowValues {
+    fn request(action: ActionRef, runner: &str, shards: u32) -> WorkflowsRequest {
         let runner = runner_labels(runner).unwrap();
-        WorkflowValues {
-            action,
-            suite: "gbench.toml".into(),
-            forks: ForkRuns::Refuse,
-            jobs: jobs(&runner, &[], shards).unwrap(),
-        }
+        WorkflowsRequest { action, allow_forks: false, jobs: jobs(&runner, &[], shards).unwrap() }
     }
 
     #[test]
     fn every_value_and_every_condition_of_every_template_is_known() {
         for template in [PULL_REQUEST, PULL_REQUEST_MATRIX, REPORT, NIGHTLY] {
-            for forks in [ForkRuns::Refuse, ForkRuns::Allow] {
+            for allow_forks in [false, true] {
                 for shards in [1, 3] {
-                    let values = WorkflowValues { forks, ..values(ActionRef::Here, "gpu", shards) };
-                    let text = fill(template, &values).unwrap();
+                    let request = WorkflowsRequest { allow_forks, ..request(ActionRef::Here, "gpu", shards) };
+                    let text = fill(template, &request, "gbench.toml").unwrap();
                     assert!(!text.contains("[[") && !text.contains("#?") && text.ends_with('\n'), "{text}");
                 }
             }
@@ -129,8 +117,10 @@ mod tests {
     #[test]
     fn the_projects_own_workflows_come_from_the_templates() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-        let single = workflows(&values(ActionRef::Here, "ubuntu-latest", 1)).unwrap().remove(1);
-        let shards = workflows(&values(ActionRef::Here, "ubuntu-latest", 2)).unwrap().remove(0);
+        let single =
+            workflows(&request(ActionRef::Here, "ubuntu-latest", 1), "gbench.toml").unwrap().remove(1);
+        let shards =
+            workflows(&request(ActionRef::Here, "ubuntu-latest", 2), "gbench.toml").unwrap().remove(0);
         for (path, text) in [single, shards] {
             if std::env::var_os("UPDATE_WORKFLOWS").is_some() {
                 std::fs::write(root.join(path), &text).unwrap();

@@ -22,7 +22,7 @@ mod request;
 mod scheduled;
 mod target;
 
-pub use dry_run::{DryRun, dry_run};
+pub use dry_run::dry_run;
 pub use request::{Log, PublishRequest};
 pub use target::gate_name;
 

@@ -9,11 +9,11 @@ use crate::model::Result;
 /// Takes lines for the log of the job.
 pub type Log<'a> = dyn FnMut(&str) -> Result<()> + 'a;
 
+/// The flags of `publish`, which say more of each.
 #[derive(Clone, Debug)]
 pub struct PublishRequest {
     /// A comparison's folder, a verdict, or the folder of a merge; `None`: the latest comparison.
     pub what: Option<PathBuf>,
-    /// Only begin the check, before anything is measured.
     pub start: bool,
     /// The exit code of the gate.
     pub ended: Option<u8>,
@@ -24,19 +24,16 @@ pub struct PublishRequest {
     pub label: String,
     /// Empty: what the measuring job was told.
     pub fail_on: Vec<FailOn>,
-    /// Publish the figures of forks, too, and call them unverified.
     pub allow_forks: bool,
     /// The number of parts.
     pub expect: Option<u32>,
     /// How the measuring jobs ended, in GitHub's words.
     pub measured: Option<String>,
-    /// Keep one issue open while the default branch is not green.
     pub issue: bool,
     /// Address of a history to append to.
     pub history: Option<String>,
     /// Beginning of the names of the artifacts that are fetched.
     pub artifact: String,
-    /// Also write the step's summary.
     pub summary: bool,
     /// The account whose comments and issues are ours; `None`: the token's.
     pub login: Option<String>,

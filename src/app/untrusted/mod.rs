@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::compare::{Conclusion, Merged, MissingPart, VerdictPart, merge_with, merged_job};
-use crate::model::{Fault, Job, Result};
+use crate::model::{Exit, Fault, Job, Result};
 
 pub use caps::{ALL, DEPTH, DOCUMENTS, FILE, FILES, PATH, RATIO};
 use caps::{Files, refused};
@@ -60,7 +60,7 @@ pub fn read_folder(path: &Path) -> Result<Contents> {
 }
 
 /// The gap where fewer parts came than are expected.
-pub fn too_few(expect: Option<u32>, found: usize) -> Option<MissingPart> {
+pub(crate) fn too_few(expect: Option<u32>, found: usize) -> Option<MissingPart> {
     let expect = expect.filter(|expect| found < *expect as usize)?;
     Some(MissingPart {
         what: format!("{found} of {expect} parts came with a verdict"),
@@ -141,8 +141,7 @@ impl Contents {
         if let Some(gap) = self.gaps.first().filter(|_| merged.warnings.is_empty()) {
             return Err(refused(&name, format!("{}, and the merged verdict does not say so", gap.what)));
         }
-        let exit =
-            |code| crate::model::Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code);
+        let exit = |code| Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code);
         for part in &self.parts {
             let (own, of_all) = (exit(part.verdict.exit_code), exit(merged.exit_code));
             if own.zip(of_all).is_none_or(|(own, of_all)| own.most_severe(of_all) != of_all) {
