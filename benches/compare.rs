@@ -16,6 +16,7 @@ use gbench_ci::report::{self, Format, Options, Style};
 use gbench_ci::stats;
 use gbench_ci::store::read_record;
 
+use strum::IntoEnumIterator;
 use support::{Ended, Goals, Spread, gbench, megabytes, milliseconds, run, this_bench};
 
 const CASES: i64 = 10_000;
@@ -102,7 +103,7 @@ fn parts(base: &Path, head: &Path) {
     let decide = || compare(&input(&base), &input(&head), &policy).expect("a verdict");
     line("pair, decide", &Spread::of_calls(3, decide), none);
     let document = decide();
-    for (format, word) in Format::ALL {
+    for format in Format::iter() {
         let render = || {
             let mut bytes = Vec::new();
             let options = Options { format, style: Style::PLAIN, all: true };
@@ -110,7 +111,7 @@ fn parts(base: &Path, head: &Path) {
             bytes
         };
         line(
-            &format!("render all as {word}, {}", megabytes(render().len() as u64)),
+            &format!("render all as {}, {}", format.into_str(), megabytes(render().len() as u64)),
             &Spread::of_calls(3, render),
             none,
         );

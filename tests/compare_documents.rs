@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use strum::IntoEnumIterator;
+
 use gbench_ci::compare::*;
 use gbench_ci::model::*;
 
@@ -16,7 +18,7 @@ struct Expected {
     name: &'static str,
     records: fn() -> (RunRecord, RunRecord),
     policy: fn(&mut Policy),
-    /// Regressed, invalid, missing, inconclusive, improved, new, unchanged: in the order of `Verdict::ALL`.
+    /// Regressed, invalid, missing, inconclusive, improved, new, unchanged: in the order of `Verdict`.
     counts: [u32; 7],
     conclusion: Conclusion,
     exit: Exit,
@@ -278,7 +280,7 @@ const EXPECTED: [Expected; 24] = [
 ];
 
 fn path(name: &str, side: Side) -> std::path::PathBuf {
-    fixture(&format!("comparisons/{name}/{}.json", side.word()))
+    fixture(&format!("comparisons/{name}/{}.json", side.into_str()))
 }
 
 fn read(name: &str, side: Side) -> RunRecord {
@@ -319,7 +321,7 @@ fn the_checked_in_records_are_those_that_the_builder_makes() {
 fn every_pair_of_records_gets_its_verdict_and_exit_code() {
     for expected in &EXPECTED {
         let document = verdict(expected);
-        let counts = Verdict::ALL.map(|verdict| document.counts[&verdict]);
+        let counts: Vec<u32> = Verdict::iter().map(|verdict| document.counts[&verdict]).collect();
         assert_eq!(counts, expected.counts, "{}: {:#?}", expected.name, document.rows);
         assert_eq!(document.conclusion, expected.conclusion, "{}", expected.name);
         assert_eq!(document.exit_code, expected.exit.code(), "{}: {}", expected.name, document.sentence);
@@ -360,7 +362,7 @@ fn the_words_of_every_verdict_are_as_reviewed() {
         for row in document.rows.iter().filter(|row| !row.reason.is_empty()) {
             let change = row.change.as_ref().map(|change| format!(" {:+.4}", change.slowdown));
             let metric = format!("{} {}{}", row.case, row.metric, change.unwrap_or_default());
-            text += &format!("- {} {}\n  {}\n", row.verdict.word(), metric.trim_end(), row.reason);
+            text += &format!("- {} {}\n  {}\n", row.verdict.into_str(), metric.trim_end(), row.reason);
             text += &if row.next.is_empty() { String::new() } else { format!("  next: {}\n", row.next) };
         }
         for difference in &document.differences {

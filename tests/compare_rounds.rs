@@ -7,7 +7,7 @@ use crate::support::fixture;
 use crate::support::rounds::{Planned, differences, sides, timed};
 
 fn input(record: &RunRecord) -> SideInput<'_> {
-    SideInput { record, name: record.side.map_or("", Side::word).into() }
+    SideInput { record, name: record.side.map_or("", |side| side.into_str()).into() }
 }
 
 fn policy(record: &RunRecord) -> Policy {
@@ -68,11 +68,11 @@ fn held_to_the_reference(file: &str, rule: SequentialRuleName) {
             *record = serde_json::from_str(&text).unwrap();
         }
         let document = judge(&base, &head);
-        assert_eq!(document.method.rule, rule.as_str());
+        assert_eq!(document.method.rule, rule.into_str());
         for (index, name) in names.iter().enumerate() {
             let row = row(&document, name);
             let sequence = row.sequence.as_ref().unwrap();
-            let found = (row.verdict.word(), sequence.rounds);
+            let found = (row.verdict.into_str(), sequence.rounds);
             assert_eq!(
                 found,
                 (suite.verdicts.status[index].as_str(), suite.verdicts.rounds[index]),

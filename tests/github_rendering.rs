@@ -1,5 +1,7 @@
 //! What GitHub shows, whole, as the people who review a pull request meet it.
 
+use strum::IntoEnumIterator;
+
 use gbench_ci::compare::{Conclusion, Group, Merged, SCHEMA_MERGED, Verdict, VerdictDocument};
 use gbench_ci::model::{BaseChoice, SourceLine};
 use gbench_ci::report::github::{self as render, PublishContext};
@@ -69,7 +71,7 @@ fn two_machines() -> Merged {
         sentence: "2 of 17 cases regressed on one of 2 machines: h100: memory/copy bandwidth 4.4 % worse, \
                    kernels/gemm time 2.9 % worse."
             .into(),
-        counts: Verdict::ALL.map(total).into(),
+        counts: Verdict::iter().map(total).collect(),
         groups: [("h100", red), ("a100", clean)]
             .map(|(label, verdict)| Group { label: label.into(), verdict })
             .into(),
@@ -114,7 +116,7 @@ fn checks_read_as_reviewed() {
         let text = check.text.unwrap_or_default();
         let shown = format!(
             "{} | {}\n---- summary\n{}---- text\n{text}---- annotations\n{}",
-            check.state.word(),
+            check.state.into_str(),
             check.title,
             check.summary,
             annotations.concat()

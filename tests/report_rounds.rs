@@ -43,7 +43,7 @@ fn every_other_format_says_the_same_of_rounds() {
     for (name, document) in documents() {
         for format in [Format::Markdown, Format::Csv, Format::Junit] {
             insta::assert_snapshot!(
-                format!("{}_{name}", format.word()),
+                format!("{}_{name}", format.into_str()),
                 shown(&document, format, Style::PLAIN, false)
             );
         }

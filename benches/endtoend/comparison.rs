@@ -130,7 +130,7 @@ fn coin(seed: u64, part: Part, index: u32) -> u64 {
 
 fn kept(row: &Row) -> Result<Kept, String> {
     let name = row.case.benchmark.as_str();
-    let missing = || format!("{name} is {} without rounds: {}", row.verdict.word(), row.reason);
+    let missing = || format!("{name} is {} without rounds: {}", row.verdict.into_str(), row.reason);
     let sequence = row.sequence.as_ref().ok_or_else(missing)?;
     let change = row.change.as_ref().ok_or_else(missing)?;
     Ok(Kept {

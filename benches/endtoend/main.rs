@@ -26,6 +26,7 @@ use sha2::{Digest, Sha256};
 
 use comparison::Came;
 use repository::{Commits, Part};
+use strum::IntoEnumIterator;
 
 const COMPARISONS: u32 = 30;
 const SEED: u64 = 1;
@@ -102,10 +103,9 @@ fn measure(arguments: &Arguments, commits: &Commits) -> Result<bool, Box<dyn Err
 /// One line as it goes.
 fn tell(came: &Came, comparisons: u32) {
     let count = |verdict| came.rows.iter().filter(|row| row.verdict == verdict).count();
-    let counts: Vec<String> = Verdict::ALL
-        .into_iter()
+    let counts: Vec<String> = Verdict::iter()
         .filter(|verdict| count(*verdict) > 0)
-        .map(|verdict| format!("{} {}", count(verdict), verdict.word()))
+        .map(|verdict| format!("{} {}", count(verdict), verdict.into_str()))
         .collect();
     let rounds = came.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
     let reds = came.rows.iter().filter(|row| row.verdict == Verdict::Regressed);

@@ -23,7 +23,7 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
         ),
         ("gate.controls".to_owned(), shown(&gate.controls, gate.controls.value)),
         ("gate.watch".to_owned(), shown(&gate.watch, gate.watch.value)),
-        ("gate.way".to_owned(), shown(&gate.interleaving, gate.interleaving.value.word())),
+        ("gate.way".to_owned(), shown(&gate.interleaving, gate.interleaving.value.into_str())),
         (
             "gate.inconclusive".to_owned(),
             shown(&gate.inconclusive_fails, policy(gate.inconclusive_fails.value)),
@@ -35,7 +35,7 @@ pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
     for (field, usual) in MATCH_FIELDS {
         let unset: Setting<Strictness> = Setting::default(usual);
         let setting = gate.match_key.get(field).unwrap_or(&unset);
-        rows.insert(format!("gate.match.{field}"), shown(setting, setting.value.word()));
+        rows.insert(format!("gate.match.{field}"), shown(setting, setting.value.into_str()));
     }
     rows
 }

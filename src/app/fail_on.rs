@@ -6,7 +6,8 @@ use crate::compare::{Conclusion, Verdict};
 use crate::model::{Exit, Fault, Result};
 
 /// A class of what a comparison can come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString, strum::VariantArray)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum FailOn {
     Regression,
     Inconclusive,
@@ -16,23 +17,6 @@ pub enum FailOn {
 }
 
 impl FailOn {
-    /// Every class.
-    pub const ALL: [Self; 4] = [Self::Regression, Self::Inconclusive, Self::Failed, Self::None];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Regression => "regression",
-            Self::Inconclusive => "inconclusive",
-            Self::Failed => "failed",
-            Self::None => "none",
-        }
-    }
-
-    /// The class of a word, as a job's record has it.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.word() == word)
-    }
-
     /// The exit code of this class, if the answer holds it.
     fn found(self, counts: &BTreeMap<Verdict, u32>, conclusion: Conclusion) -> Option<Exit> {
         let (verdicts, concluded, exit): (&[Verdict], _, _) = match self {
@@ -51,7 +35,7 @@ pub fn refuse_contradiction(listed: &[FailOn]) -> Result<()> {
     if !listed.contains(&FailOn::None) || listed.iter().all(|class| *class == FailOn::None) {
         return Ok(());
     }
-    let words: Vec<_> = listed.iter().map(|class| class.word()).collect();
+    let words: Vec<_> = listed.iter().map(|class| class.into_str()).collect();
     let next = "write `none` alone, or leave it out of the list";
     let flag = format!("--fail-on {}", words.join(","));
     Err(Fault::at_flag(flag, "`none` and a class exclude each other", next))
@@ -76,12 +60,14 @@ pub fn decide(
 
 #[cfg(test)]
 mod tests {
+    use strum::IntoEnumIterator;
+
     use super::*;
 
     type Found = (Conclusion, BTreeMap<Verdict, u32>);
 
     fn document(conclusion: Conclusion, counts: &[(Verdict, u32)]) -> Found {
-        let mut all: BTreeMap<Verdict, u32> = Verdict::ALL.map(|verdict| (verdict, 0)).into();
+        let mut all: BTreeMap<Verdict, u32> = Verdict::iter().map(|verdict| (verdict, 0)).collect();
         all.extend(counts.iter().copied());
         (conclusion, all)
     }

@@ -89,7 +89,7 @@ fn verdicts(request: &MergeRequest, contents: Contents) -> Result<MergeResult> {
         None => drop(std::fs::remove_file(job_path)),
     }
     let fail_on = if request.fail_on.is_empty() {
-        job.iter().flat_map(|job| &job.fail_on).filter_map(|word| FailOn::from_word(word)).collect()
+        job.iter().flat_map(|job| &job.fail_on).filter_map(|word| word.parse::<FailOn>().ok()).collect()
     } else {
         request.fail_on.clone()
     };

@@ -25,7 +25,7 @@ pub fn file_of(variable: &str) -> Option<PathBuf> {
 
 /// The outputs that say what was found: the conclusion in a word, and rows by what became of them.
 pub fn of_answer(conclusion: Conclusion, counts: &BTreeMap<Verdict, u32>) -> Result<()> {
-    answer(conclusion.word(), counts)
+    answer(conclusion.into_str(), counts)
 }
 
 /// The same where nothing was measured because nothing was touched.

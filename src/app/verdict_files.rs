@@ -62,8 +62,7 @@ pub fn anchor_beside(path: &Path) -> PathBuf {
 
 /// The document's own exit code; [`Exit::Internal`] for one that no version of the document has.
 pub fn exit_from(document: &VerdictDocument) -> Exit {
-    let known = Exit::ALL.into_iter().find(|(exit, _)| exit.code() == document.exit_code);
-    known.map_or(Exit::Internal, |(exit, _)| exit)
+    Exit::from_repr(document.exit_code).unwrap_or(Exit::Internal)
 }
 
 #[cfg(test)]

@@ -259,7 +259,7 @@ fn anchor_fits(format: Format) -> Result<()> {
     match format {
         Format::Terminal | Format::Markdown | Format::Jsonl => Ok(()),
         Format::Json | Format::Csv | Format::Junit => {
-            let what = format!("two verdicts do not go into one {} document", format.word());
+            let what = format!("two verdicts do not go into one {} document", format.into_str());
             let next = "take `--format` out; `--json FILE` and `--markdown FILE` write the anchor's verdict beside the other";
             Err(Fault::at_flag("--anchor", what, next))
         }

@@ -156,9 +156,9 @@ fn text(benchmark: &Benchmark) -> String {
         ("description", document.description),
         (
             "components",
-            benchmark.components.iter().map(|component| component.word()).collect::<Vec<_>>().join(" "),
+            benchmark.components.iter().map(|component| component.into_str()).collect::<Vec<_>>().join(" "),
         ),
-        ("kind", document.kind.word().into()),
+        ("kind", document.kind.into_str().into()),
         ("tags", document.tags.join(" ")),
     ];
     rows.extend(words_of(&document.action, ""));

@@ -91,7 +91,7 @@ fn render(
             said.push_str("\n-> ");
             said.push_str(&check.advice);
         }
-        vec![format!(" {}", check.state.word()), check.name.clone(), said]
+        vec![format!(" {}", check.state.into_str()), check.name.clone(), said]
     });
     for line in table(&[], rows).lines() {
         text.push_str(&coloured(line, colour));

@@ -55,7 +55,7 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
         return Ok(Exit::Pass);
     }
     let rows = suite.benchmarks.iter().map(|benchmark| {
-        let words: Vec<_> = benchmark.components.iter().map(|component| component.word()).collect();
+        let words: Vec<_> = benchmark.components.iter().map(|component| component.into_str()).collect();
         let tags = benchmark.tags.iter().map(|tag| format!(" #{tag}")).collect::<String>();
         vec![
             benchmark.id.to_string(),

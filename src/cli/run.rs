@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use strum::IntoEnumIterator;
+
 use super::args::MeasureArgs;
 use super::exit::of_run;
 use super::terminal::progress::reporter;
@@ -91,7 +93,7 @@ fn dry_run(suite: &Suite) -> String {
 fn limits(benchmark: &Benchmark) -> String {
     let deadlines = benchmark.settings.effective_deadlines();
     let stages: Vec<Stage> = match benchmark.timing {
-        Timing::Protocol => Stage::ALL.into_iter().filter(|stage| *stage != Stage::Build).collect(),
+        Timing::Protocol => Stage::iter().filter(|stage| *stage != Stage::Build).collect(),
         Timing::Process | Timing::Stdout => vec![Stage::Measure],
     };
     let build = benchmark.build.is_some().then_some(Stage::Build);

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use strum::IntoEnumIterator;
+
 use crate::model::{Better, Exit, SequentialRuleName};
 
 use super::{Change, Conclusion, Method, Policy, Row, RowSide, Verdict, VerdictDocument};
@@ -35,7 +37,7 @@ impl From<&Method> for FailurePolicy {
         Self {
             inconclusive_fails: method.inconclusive_fails,
             failed_fails: method.failed_fails,
-            doubt_fails: method.rule != SequentialRuleName::SeqE.as_str(),
+            doubt_fails: method.rule != SequentialRuleName::SeqE.into_str(),
             no_reference: method.no_reference.is_some(),
         }
     }
@@ -128,7 +130,7 @@ pub fn most_severe(one: Conclusion, other: Conclusion) -> Conclusion {
 /// Verdict to number of rows, every verdict present.
 pub fn counts(rows: &[Row]) -> BTreeMap<Verdict, u32> {
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count() as u32;
-    Verdict::ALL.map(|verdict| (verdict, count(verdict))).into()
+    Verdict::iter().map(|verdict| (verdict, count(verdict))).collect()
 }
 
 /// By verdict, then the larger change first, then by identity.
@@ -139,11 +141,6 @@ pub fn severity_order(a: &Row, b: &Row) -> std::cmp::Ordering {
         .then_with(|| size(b).total_cmp(&size(a)))
         .then_with(|| a.case.cmp(&b.case))
         .then_with(|| a.metric.cmp(&b.metric))
-}
-
-/// Whether the exit code of a document is known here.
-pub fn exit_of(code: u8) -> Option<Exit> {
-    Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code)
 }
 
 /// The conclusion of a document's rows, and the exit codes that may follow from them. There are several where a rule asks
@@ -178,7 +175,7 @@ pub fn check_consistency(document: &VerdictDocument) -> Result<(), String> {
     if document.conclusion != conclusion {
         return Err(format!("its rows give {conclusion:?}, and it says {:?}", document.conclusion));
     }
-    match exit_of(document.exit_code) {
+    match Exit::from_repr(document.exit_code) {
         Some(exit) if exits.contains(&exit) => Ok(()),
         _ => Err(format!("its rows give exit code {}, and it says {}", exits[0].code(), document.exit_code)),
     }

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The comparison as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Conclusion {
     /// Everything was compared and nothing regressed.
     Pass,
@@ -18,22 +19,12 @@ pub enum Conclusion {
     Incomparable,
 }
 
-impl Conclusion {
-    /// As the document has it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Conclusion::Pass => "pass",
-            Conclusion::Regressed => "regressed",
-            Conclusion::Failed => "failed",
-            Conclusion::Inconclusive => "inconclusive",
-            Conclusion::Incomparable => "incomparable",
-        }
-    }
-}
-
+// In the order in which reports show them.
 /// What is said of one case and metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::EnumIter, strum::VariantArray)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Verdict {
     Regressed,
     Invalid,
@@ -42,29 +33,4 @@ pub enum Verdict {
     Improved,
     New,
     Unchanged,
-}
-
-impl Verdict {
-    /// In the order in which reports show them.
-    pub const ALL: [Verdict; 7] = [
-        Verdict::Regressed,
-        Verdict::Invalid,
-        Verdict::Missing,
-        Verdict::Inconclusive,
-        Verdict::Improved,
-        Verdict::New,
-        Verdict::Unchanged,
-    ];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Regressed => "regressed",
-            Verdict::Invalid => "invalid",
-            Verdict::Missing => "missing",
-            Verdict::Inconclusive => "inconclusive",
-            Verdict::Improved => "improved",
-            Verdict::New => "new",
-            Verdict::Unchanged => "unchanged",
-        }
-    }
 }

@@ -18,7 +18,8 @@ pub fn verdict_of(
     for (record, side) in others.into_iter().flatten() {
         let other = comparison_of(record, side)?;
         if other.id != comparison.id {
-            let what = format!("base is of comparison {}, {} of {}", comparison.id, side.word(), other.id);
+            let what =
+                format!("base is of comparison {}, {} of {}", comparison.id, side.into_str(), other.id);
             return Err(not_one(what));
         }
     }
@@ -41,7 +42,7 @@ pub fn named_sides<'a>(
 }
 
 fn comparison_of(record: &RunRecord, side: Side) -> Result<&Comparison> {
-    let word = side.word();
+    let word = side.into_str();
     let Some(comparison) = &record.comparison else {
         let what = format!("the record of {word} is of no comparison in rounds");
         let next = "judge records that were measured apart with `gbench-ci compare BASE HEAD`";
@@ -49,7 +50,7 @@ fn comparison_of(record: &RunRecord, side: Side) -> Result<&Comparison> {
     };
     match record.side {
         Some(found) if found != side => {
-            Err(not_one(format!("what was given as {word} says that it is {}", found.word())))
+            Err(not_one(format!("what was given as {word} says that it is {}", found.into_str())))
         }
         _ => Ok(comparison),
     }

@@ -68,7 +68,8 @@ impl<'a> RowBuilder<'a, '_> {
                 self.metrics(pair.id, base, head);
             }
             (Some(base), Some(head)) if base.outcome.is_failure() && head.outcome.is_failure() => {
-                let [base_outcome, head_outcome] = [base, head].map(|case| case.outcome.word().to_owned());
+                let [base_outcome, head_outcome] =
+                    [base, head].map(|case| case.outcome.into_str().to_owned());
                 let [base_cause, head_cause] = [base, head].map(|case| case.outcome.cause());
                 let reason = Reason::FailedOnBothSides { base_outcome, base_cause, head_outcome, head_cause };
                 self.case(pair, Verdict::Invalid, reason, of_outcome(head));
@@ -413,7 +414,7 @@ fn is_exact(declared: Option<&MetricDeclaration>, metric: &Metric) -> bool {
 }
 
 fn unmeasured(side: &str, outcome: &Outcome) -> String {
-    format!("{} on {side}: {}", outcome.word(), outcome.cause())
+    format!("{} on {side}: {}", outcome.into_str(), outcome.cause())
 }
 
 /// One measurement compared with itself: no chance is involved.
@@ -432,7 +433,7 @@ fn the_same() -> RowDecision {
 
 /// The word and the cause of an outcome.
 fn said(case: &CaseRecord) -> (String, String) {
-    (case.outcome.word().to_owned(), case.outcome.cause())
+    (case.outcome.into_str().to_owned(), case.outcome.cause())
 }
 
 fn of_outcome(case: &CaseRecord) -> Option<Advice> {

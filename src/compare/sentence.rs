@@ -131,7 +131,7 @@ fn rest(rows: &[Row], verdicts: &[Verdict]) -> String {
         if !names.is_empty() {
             let verb = if names.len() == 1 { "is" } else { "are" };
             let names_listed = list(&names, MOST_NAMED);
-            text += &format!("; {} {verb} {}: {names_listed}", names.len(), verdict.word());
+            text += &format!("; {} {verb} {}: {names_listed}", names.len(), verdict.into_str());
         }
     }
     text

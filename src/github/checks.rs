@@ -338,7 +338,7 @@ impl Report<'_> {
     fn stands_in(&self, check: &Check) -> bool {
         match self.conclusion {
             None => !check.is_completed(),
-            Some(conclusion) => check.conclusion.as_deref() == Some(conclusion.word()),
+            Some(conclusion) => check.conclusion.as_deref() == Some(conclusion.into_str()),
         }
     }
 
@@ -362,7 +362,7 @@ impl Report<'_> {
             "output": self.output.sent(annotations),
         });
         if let Some(conclusion) = self.conclusion {
-            body["conclusion"] = json!(conclusion.word());
+            body["conclusion"] = json!(conclusion.into_str());
         }
         if let Some(url) = self.details_url {
             body["details_url"] = json!(url);

@@ -20,21 +20,12 @@ pub const SUMMARY: usize = (1 << 20) - 4096;
 pub const ANNOTATIONS: usize = 10;
 
 /// How grave an annotation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Level {
     Notice,
     Warning,
     Error,
-}
-
-impl Level {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Notice => "notice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
 }
 
 /// Text as the message of a command, in which every character can be seen.
@@ -78,7 +69,7 @@ pub fn annotation(level: Level, path: Option<&str>, at: Option<u32>, title: &str
         .filter_map(|(name, value)| Some(format!("{name}={}", property(value?))))
         .collect();
     let blank = if given.is_empty() { "" } else { " " };
-    format!("::{}{blank}{}::{}", level.word(), given.join(","), data(message))
+    format!("::{}{blank}{}::{}", level.into_str(), given.join(","), data(message))
 }
 
 /// Keeps a value out of the log from here on.

@@ -59,7 +59,7 @@ impl Context {
         if given("GITHUB_ACTIONS").as_deref() != Some("true") {
             return Ok(None);
         }
-        let event = WorkflowEvent::from_word(&needed(&given, "GITHUB_EVENT_NAME")?);
+        let event = WorkflowEvent::from(needed(&given, "GITHUB_EVENT_NAME")?.as_str());
         let slug = parsed::<Slug>(&given, "GITHUB_REPOSITORY")?;
         let endpoint =
             Endpoint::new(given("GITHUB_API_URL").as_deref(), given("GITHUB_SERVER_URL").as_deref())

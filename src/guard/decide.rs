@@ -61,7 +61,7 @@ fn refused_by_file(policy: &GuardPolicy, job: &GuardedJob) -> Option<JobRefusal>
             &next("repositories"),
         ));
     }
-    let event = context.event.word();
+    let event = context.event.as_ref();
     if !policy.events.iter().any(|allowed| allowed == event) {
         let what = format!("the event `{}` may not use this machine", event.escape_debug());
         let advice = if NEVER_ALLOWED.contains(&event) {

@@ -39,7 +39,7 @@ impl fmt::Display for CaseId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.benchmark)?;
         if let Some(variant) = self.variant {
-            write!(f, ":{}", variant.word())?;
+            write!(f, ":{}", variant.into_str())?;
         }
         if !self.params.is_empty() {
             let pairs: Vec<_> = self.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -59,18 +59,11 @@ impl fmt::Display for CaseId {
 /// A member of a baseline/optimized pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Variant {
     Baseline,
     Optimized,
-}
-
-impl Variant {
-    pub fn word(self) -> &'static str {
-        match self {
-            Variant::Baseline => "baseline",
-            Variant::Optimized => "optimized",
-        }
-    }
 }
 
 /// Where the numbers come from.
@@ -155,6 +148,8 @@ impl fmt::Display for ParamValue {
 /// What a benchmark exercises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::EnumString, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Component {
     Cpu,
     Gpu,
@@ -164,45 +159,16 @@ pub enum Component {
     System,
 }
 
-impl Component {
-    pub const ALL: [(Component, &'static str); 6] = [
-        (Component::Cpu, "cpu"),
-        (Component::Gpu, "gpu"),
-        (Component::Ram, "ram"),
-        (Component::Storage, "storage"),
-        (Component::Network, "network"),
-        (Component::System, "system"),
-    ];
-
-    pub fn word(self) -> &'static str {
-        // Every component stands in ALL exactly once, in the order of the enum.
-        Self::ALL[self as usize].1
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        let (component, _) = Self::ALL.iter().find(|(_, name)| *name == word)?;
-        Some(*component)
-    }
-}
-
 /// How close a benchmark is to a user's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Kind {
     #[default]
     Synthetic,
     Application,
     Domain,
-}
-
-impl Kind {
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Synthetic => "synthetic",
-            Kind::Application => "application",
-            Kind::Domain => "domain",
-        }
-    }
 }
 
 #[cfg(test)]

@@ -80,6 +80,8 @@ impl CommonSuite {
 /// How the two processes of a round share the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::EnumString, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Interleaving {
     /// One after the other.
     #[default]
@@ -88,37 +90,23 @@ pub enum Interleaving {
     Lockstep,
 }
 
-impl Interleaving {
-    pub const ALL: [Interleaving; 2] = [Interleaving::Alternating, Interleaving::Lockstep];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Interleaving::Alternating => "alternating",
-            Interleaving::Lockstep => "lockstep",
-        }
-    }
-}
-
 /// Which sequential rule judges a comparison; see docs/statistics.md.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr,
+)]
+#[strum(const_into_str)]
 pub enum SequentialRuleName {
     /// Of records that name no rule.
     #[default]
     #[serde(rename = "seq-e")]
+    #[strum(to_string = "seq-e")]
     SeqE,
     #[serde(rename = "seq-e-2")]
+    #[strum(to_string = "seq-e-2")]
     SeqE2,
 }
 
 impl SequentialRuleName {
-    /// As records and verdicts have it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SequentialRuleName::SeqE => "seq-e",
-            SequentialRuleName::SeqE2 => "seq-e-2",
-        }
-    }
-
     fn is_default(&self) -> bool {
         *self == Self::default()
     }

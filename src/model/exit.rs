@@ -1,7 +1,8 @@
 //! The exit codes: one enum, because a CI job, a script and the README must agree on them.
 
 /// What the process says to its caller. Quoted by README.md; a test holds the two together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumIter, strum::FromRepr)]
+#[repr(u8)]
 pub enum Exit {
     /// Everything asked for was done, and nothing regressed.
     Pass = 0,
@@ -26,25 +27,27 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Every code, in order, with the words that README.md quotes.
-    pub const ALL: [(Exit, &'static str); 10] = [
-        (Exit::Pass, "pass"),
-        (Exit::Regression, "regression"),
-        (Exit::Usage, "usage or configuration error"),
-        (
-            Exit::Inconclusive,
-            "inconclusive: nothing was decided, a case is probably worse, or policy says it matters",
-        ),
-        (Exit::Failed, "a benchmark failed, timed out, was invalid or is missing, or nothing was compared"),
-        (
-            Exit::Machine,
-            "the machine cannot do this: no GPU where one is required, incomparable machines, no space on a disk, or a fork's code where none may run",
-        ),
-        (Exit::Unpublished, "the answer is known and could not be published"),
-        (Exit::Internal, "internal error"),
-        (Exit::Interrupted, "interrupted (Ctrl-C); the record holds what was measured"),
-        (Exit::Terminated, "terminated (SIGTERM); the record holds what was measured"),
-    ];
+    /// The words that README.md quotes.
+    pub fn words(self) -> &'static str {
+        match self {
+            Exit::Pass => "pass",
+            Exit::Regression => "regression",
+            Exit::Usage => "usage or configuration error",
+            Exit::Inconclusive => {
+                "inconclusive: nothing was decided, a case is probably worse, or policy says it matters"
+            }
+            Exit::Failed => {
+                "a benchmark failed, timed out, was invalid or is missing, or nothing was compared"
+            }
+            Exit::Machine => {
+                "the machine cannot do this: no GPU where one is required, incomparable machines, no space on a disk, or a fork's code where none may run"
+            }
+            Exit::Unpublished => "the answer is known and could not be published",
+            Exit::Internal => "internal error",
+            Exit::Interrupted => "interrupted (Ctrl-C); the record holds what was measured",
+            Exit::Terminated => "terminated (SIGTERM); the record holds what was measured",
+        }
+    }
 
     pub fn code(self) -> u8 {
         self as u8
@@ -78,14 +81,16 @@ impl From<Exit> for std::process::ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use strum::IntoEnumIterator;
+
     use super::*;
 
     #[test]
     fn the_graver_of_two_codes_is_the_same_in_any_order_and_none_is_forgotten() {
-        for (one, _) in Exit::ALL {
+        for one in Exit::iter() {
             assert_eq!(one.most_severe(one), one);
             assert_eq!(one.most_severe(Exit::Pass), one);
-            for (other, _) in Exit::ALL {
+            for other in Exit::iter() {
                 assert_eq!(one.most_severe(other), other.most_severe(one));
             }
         }

@@ -9,28 +9,14 @@ use serde::{Deserialize, Serialize};
 /// What a difference in one field of the match key means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::EnumString, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Strictness {
     /// A difference refuses the comparison.
     Strict,
     /// A difference is shown.
     Annotate,
     Ignore,
-}
-
-impl Strictness {
-    pub const ALL: [Strictness; 3] = [Strictness::Strict, Strictness::Annotate, Strictness::Ignore];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Strictness::Strict => "strict",
-            Strictness::Annotate => "annotate",
-            Strictness::Ignore => "ignore",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|strictness| strictness.word() == word)
-    }
 }
 
 /// Every field by its name under `[gate.match]`, with the strictness it has unless the file says otherwise:
@@ -62,8 +48,8 @@ mod tests {
     fn every_field_stands_once_and_every_word_reads_back() {
         for (index, (name, strictness)) in MATCH_FIELDS.iter().enumerate() {
             assert!(MATCH_FIELDS[index + 1..].iter().all(|(other, _)| other != name), "{name} stands twice");
-            assert_eq!(Strictness::from_word(strictness.word()), Some(*strictness));
+            assert_eq!(strictness.into_str().parse(), Ok(*strictness));
         }
-        assert_eq!(Strictness::from_word("loose"), None);
+        assert!("loose".parse::<Strictness>().is_err());
     }
 }

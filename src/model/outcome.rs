@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::Stage;
 
 /// The fate of a selected case, or of one of its processes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(tag = "status", rename_all = "snake_case", deny_unknown_fields)]
+#[strum(serialize_all = "lowercase", const_into_str)]
 pub enum Outcome {
     /// Ran to its end; its samples may be compared.
     Measured,
@@ -24,6 +25,7 @@ pub enum Outcome {
         cause: String,
         advice: String,
     },
+    #[strum(to_string = "timed out")]
     TimedOut {
         stage: Stage,
         /// Seconds allowed.
@@ -41,6 +43,7 @@ pub enum Outcome {
         advice: String,
     },
     /// Was selected and never started: the suite's deadline, an interrupt, an earlier failure.
+    #[strum(to_string = "not run")]
     NotRun {
         /// Absent in records of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,18 +117,6 @@ impl Outcome {
     /// Failed, timed out or invalid: makes a run exit with 4.
     pub fn is_failure(&self) -> bool {
         matches!(self, Outcome::Failed { .. } | Outcome::TimedOut { .. } | Outcome::Invalid { .. })
-    }
-
-    /// One word for tables.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Outcome::Measured => "measured",
-            Outcome::Invalid { .. } => "invalid",
-            Outcome::Failed { .. } => "failed",
-            Outcome::TimedOut { .. } => "timed out",
-            Outcome::Skipped { .. } => "skipped",
-            Outcome::NotRun { .. } => "not run",
-        }
     }
 
     /// The one-line cause; empty for [`Outcome::Measured`].

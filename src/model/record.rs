@@ -113,21 +113,13 @@ pub enum CutShort {
 /// Which side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Side {
     Base,
     Head,
     /// The base once more: what the comparison says of it must be nothing.
     Control,
-}
-
-impl Side {
-    pub fn word(self) -> &'static str {
-        match self {
-            Side::Base => "base",
-            Side::Head => "head",
-            Side::Control => "control",
-        }
-    }
 }
 
 /// Where the suite came from.

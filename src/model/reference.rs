@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is missing. A comparison that names one decides nothing: it is inconclusive at best, with exit code 3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::EnumIter)]
 #[serde(rename_all = "snake_case")]
 pub enum NoReference {
     /// The run goes by a history, and none was named.
@@ -26,17 +26,6 @@ pub enum NoReference {
 }
 
 impl NoReference {
-    pub const ALL: [NoReference; 8] = [
-        Self::NoHistoryNamed,
-        Self::NoBranch,
-        Self::NoRun,
-        Self::Unreadable,
-        Self::TooFar,
-        Self::OwnCommit,
-        Self::NoParent,
-        Self::NoChange,
-    ];
-
     /// What is missing, as part of a sentence.
     pub fn words(self) -> &'static str {
         match self {

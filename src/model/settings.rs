@@ -5,6 +5,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoEnumIterator;
 
 use super::{Deadlines, Stage, Thermal, format_duration};
 
@@ -126,10 +127,7 @@ impl Default for Settings {
             duration: Setting::default(0.0),
             burnin: Setting::default(0.0),
             thermal: Setting::default(Thermal::Warm),
-            deadlines: Stage::ALL
-                .into_iter()
-                .map(|stage| (stage, Setting::default(deadlines.get(stage))))
-                .collect(),
+            deadlines: Stage::iter().map(|stage| (stage, Setting::default(deadlines.get(stage)))).collect(),
             deadline_multiplier: Setting::default(1.0),
             memory_limit: Setting::default(0),
             log_limit: Setting::default(1 << 20),
@@ -223,7 +221,7 @@ mod tests {
         let before = settings.effective_deadlines();
         settings.deadline_multiplier.value = 2.0;
         let after = settings.effective_deadlines();
-        for stage in Stage::ALL {
+        for stage in Stage::iter() {
             assert_eq!(after.get(stage), 2.0 * before.get(stage));
         }
     }

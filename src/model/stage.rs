@@ -1,13 +1,13 @@
 //! The stages of a benchmark's life and how long each may take.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A stage of a case. `Build` happens once a benchmark; the others in every process, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::EnumString, strum::EnumIter, strum::Display)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Stage {
     Build,
     /// From the process's birth to its first event: the interpreter's start and its imports.
@@ -18,42 +18,6 @@ pub enum Stage {
     Verify,
     Profile,
     Teardown,
-}
-
-impl Stage {
-    pub const ALL: [Stage; 8] = [
-        Stage::Build,
-        Stage::Start,
-        Stage::Setup,
-        Stage::Warmup,
-        Stage::Measure,
-        Stage::Verify,
-        Stage::Profile,
-        Stage::Teardown,
-    ];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Stage::Build => "build",
-            Stage::Start => "start",
-            Stage::Setup => "setup",
-            Stage::Warmup => "warmup",
-            Stage::Measure => "measure",
-            Stage::Verify => "verify",
-            Stage::Profile => "profile",
-            Stage::Teardown => "teardown",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|stage| stage.word() == word)
-    }
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
-    }
 }
 
 /// Seconds that each stage may take; indexed by [`Stage`].

@@ -6,18 +6,11 @@ use serde::{Deserialize, Serialize};
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Better {
     Lower,
     Higher,
-}
-
-impl Better {
-    pub fn word(self) -> &'static str {
-        match self {
-            Better::Lower => "lower",
-            Better::Higher => "higher",
-        }
-    }
 }
 
 /// The direction that a unit implies, where it implies one: times and sizes are better lower, rates

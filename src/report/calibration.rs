@@ -61,7 +61,7 @@ fn conclusion(it: &Calibration) -> (&'static str, Emphasis) {
 fn sentence(it: &Calibration) -> String {
     let rows_of = |readiness| it.rows.iter().filter(|row| row.readiness == readiness).count();
     let kinds = [Readiness::Ready, Readiness::Slow, Readiness::Hopeless, Readiness::Unknown];
-    let kinds = kinds.map(|kind| (rows_of(kind), kind.word()));
+    let kinds = kinds.map(|kind| (rows_of(kind), kind.into_str()));
     let kinds: Vec<String> =
         kinds.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
     if !it.has_figures() {
@@ -97,7 +97,7 @@ fn prospects(it: &Calibration, names: &CaseNames) -> Grid {
         GridRow {
             cells: vec![
                 format!("{} {}", names.of(&row.case), row.metric),
-                row.readiness.word().to_owned(),
+                row.readiness.into_str().to_owned(),
                 row.noise.as_ref().map_or("-".into(), |noise| percent(noise.floor)),
                 cell(&|it| it.detectable.map_or("none".into(), percent)),
                 cell(&|it| or_never(it.rounds_to_certify, it.seconds_to_certify)),

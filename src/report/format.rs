@@ -3,7 +3,10 @@
 use super::layout::terminal::Style;
 
 /// A way to write a report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString, strum::EnumIter,
+)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Format {
     #[default]
     Terminal,
@@ -12,27 +15,6 @@ pub enum Format {
     Jsonl,
     Csv,
     Junit,
-}
-
-impl Format {
-    pub const ALL: [(Format, &'static str); 6] = [
-        (Format::Terminal, "terminal"),
-        (Format::Markdown, "markdown"),
-        (Format::Json, "json"),
-        (Format::Jsonl, "jsonl"),
-        (Format::Csv, "csv"),
-        (Format::Junit, "junit"),
-    ];
-
-    pub fn word(self) -> &'static str {
-        // Every format stands in ALL exactly once, in the order of the enum.
-        Self::ALL[self as usize].1
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        let (format, _) = Self::ALL.into_iter().find(|(_, name)| *name == word)?;
-        Some(format)
-    }
 }
 
 /// How a report is to be written.

@@ -58,8 +58,8 @@ impl Input {
     /// The exit code that the document stands for; `None` where it names none that exists.
     pub fn exit(&self) -> Option<Exit> {
         match self {
-            Input::Verdict(document) => known(document.exit_code),
-            Input::Merged(document) => known(document.exit_code),
+            Input::Verdict(document) => Exit::from_repr(document.exit_code),
+            Input::Merged(document) => Exit::from_repr(document.exit_code),
             Input::Record(record) => Some(match RunView::new(record).status() {
                 RunStatus::Measured => Exit::Pass,
                 RunStatus::Failed | RunStatus::Incomplete => Exit::Failed,
@@ -75,10 +75,6 @@ impl Input {
             Input::Record(record) => super::record(record, options, out),
         }
     }
-}
-
-fn known(code: u8) -> Option<Exit> {
-    Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code)
 }
 
 fn document<T: DeserializeOwned>(path: &Path, text: &Arc<str>) -> Result<Box<T>> {

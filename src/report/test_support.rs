@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use strum::{IntoEnumIterator, VariantArray};
+
 use crate::compare::{
     Change, Conclusion, Difference, Method, Row, RowSide, SCHEMA_VERDICT, SideSummary, Verdict,
     VerdictDocument,
@@ -102,7 +104,7 @@ fn bandwidth(benchmark: &str, verdict: Verdict, base: f64, slowdown: f64) -> Row
 }
 
 fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row>) -> VerdictDocument {
-    let mut counts: BTreeMap<_, _> = Verdict::ALL.into_iter().map(|verdict| (verdict, 0)).collect();
+    let mut counts: BTreeMap<_, _> = Verdict::iter().map(|verdict| (verdict, 0)).collect();
     for row in &rows {
         *counts.entry(row.verdict).or_default() += 1;
     }
@@ -297,7 +299,7 @@ pub(super) fn failed_and_missing() -> VerdictDocument {
 /// 40 cases whose names of 120 characters differ only in the last parameter.
 pub(super) fn long_names() -> VerdictDocument {
     let rows = (0..40).map(|index| {
-        let verdict = Verdict::ALL[[0, 3, 4, 6][index % 4]];
+        let verdict = Verdict::VARIANTS[[0, 3, 4, 6][index % 4]];
         let slowdown = [0.2, 0.04, -0.2, 0.0][index % 4];
         let mut row = timed("s/x", verdict, 1.5e-3, slowdown, 0.03);
         let tail = format!("[batch_size=4096,n={index}]");

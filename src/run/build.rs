@@ -51,7 +51,7 @@ pub(super) fn build(
 /// Where its output is kept, by the names of files that were written: `; its output is in head/logs/build-x.stderr.log`.
 fn logs(execution: &Execution, side: Option<Side>, name: &str) -> String {
     let (below, whose) = match side {
-        Some(side) => (format!("{}/logs", side.word()), "comparison"),
+        Some(side) => (format!("{}/logs", side.into_str()), "comparison"),
         None => ("logs".to_owned(), "run"),
     };
     let written = [("stderr", &execution.stderr), ("stdout", &execution.stdout)];

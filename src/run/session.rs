@@ -138,7 +138,7 @@ impl PlanDriver<'_> {
     }
 }
 
-/// `Side::word`, or nothing in an ordinary run; for observers.
+/// The word of a side, or nothing in an ordinary run; for observers.
 pub fn side_word(side: Option<Side>) -> &'static str {
-    side.map_or("", Side::word)
+    side.map_or("", |side| side.into_str())
 }

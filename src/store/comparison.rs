@@ -64,7 +64,7 @@ impl ComparisonFolder {
 
     /// The run folder of one side.
     pub fn side(&self, side: Side) -> PathBuf {
-        self.root.join(side.word())
+        self.root.join(side.into_str())
     }
 
     /// Keeps the text of the one suite file that both sides are measured with.
@@ -99,7 +99,7 @@ pub fn holds_run(folder: &Path) -> bool {
 }
 
 fn is_comparison(folder: &Path) -> bool {
-    [Side::Base, Side::Head].iter().all(|side| holds_run(&folder.join(side.word())))
+    [Side::Base, Side::Head].iter().all(|side| holds_run(&folder.join(side.into_str())))
 }
 
 /// The comparison below `artifacts` that was started last.

@@ -12,7 +12,7 @@ use super::settings::Changes;
 use super::sweep::{constrain, sweep};
 use super::words::advise;
 use super::{Action, Benchmark, MetricRule};
-use crate::model::{BenchmarkId, Component, Kind, Origin, Params, Setting, Thermal, Timing};
+use crate::model::{BenchmarkId, Component, Origin, Params, Setting, Thermal, Timing};
 
 /// The parts of the file that hold for every benchmark.
 pub(super) struct FileContext<'a> {
@@ -89,10 +89,9 @@ impl FileContext<'_> {
     }
 
     fn describe(&self, it: &mut Benchmark, table: &mut Table) {
-        let kinds = [Kind::Synthetic, Kind::Application, Kind::Domain].map(|kind| (kind.word(), kind));
         set(&mut it.description, table.take("description").and_then(|item| item.text()).map(str::to_owned));
         set(&mut it.components, table.take("components").and_then(|item| components(&item)));
-        set(&mut it.kind, table.take("kind").and_then(|item| item.word(&kinds)));
+        set(&mut it.kind, table.take("kind").and_then(|item| item.variant()));
         if let Some(group) = table.take("group").and_then(|item| item.filled()) {
             it.group = Some(group.to_owned());
         }
@@ -240,9 +239,8 @@ pub(super) fn read_id(item: &Item, suite: &str) -> Option<BenchmarkId> {
 }
 
 fn components(item: &Item) -> Option<Vec<Component>> {
-    let words = Component::ALL.map(|(component, word)| (word, component));
     let members = item.list("a list of components, such as [\"gpu\", \"ram\"]")?;
-    Some(unique(members.iter().filter_map(|member| member.word(&words)).collect()))
+    Some(unique(members.iter().filter_map(|member| member.variant()).collect()))
 }
 
 /// Reads an `env` table.

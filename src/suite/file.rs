@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nix::fcntl::OFlag;
+use strum::IntoEnumIterator;
 use toml::de::DeTable;
 
 use super::action::argv;
@@ -16,10 +17,7 @@ use super::reader::{FileText, Item, Table};
 use super::settings::Changes;
 use super::sweep::MAX_POINTS;
 use super::{Action, Benchmark, Gate, MetricRule, RunOptions, Source, Suite, inputs, metrics};
-use crate::model::{
-    BenchmarkId, Budget, Component, Fault, Interleaving, MATCH_FIELDS, Result, Setting, Strictness, near,
-    sha256_hex,
-};
+use crate::model::{BenchmarkId, Budget, Component, Fault, MATCH_FIELDS, Result, Setting, near, sha256_hex};
 
 /// The file that is looked for where none is named.
 pub const FILE_NAME: &str = "gbench.toml";
@@ -231,9 +229,7 @@ fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
     set(&mut gate.rounds, table.take("rounds"), |item| item.whole(4..=10_000).map(|rounds| rounds as u32));
     set(&mut gate.budget, table.take("budget"), |item| item.seconds().map(Budget::from_seconds));
     set(&mut gate.controls, table.take("controls"), |item| item.whole(0..=1000).map(|cases| cases as u32));
-    set(&mut gate.interleaving, table.take("way"), |item| {
-        item.word(&Interleaving::ALL.map(|way| (way.word(), way)))
-    });
+    set(&mut gate.interleaving, table.take("way"), Item::variant);
     set(&mut gate.watch, table.take("watch"), Item::flag);
     let rules = table.take("rule").map(|list| metrics::gate_rules(&list)).unwrap_or_default();
     set(&mut gate.inconclusive_fails, table.take("inconclusive"), |item| item.word(&POLICIES));
@@ -243,11 +239,10 @@ fn read_gate(mut table: Table) -> (Gate, Changes, Vec<MetricRule>) {
     let mut threshold = Changes::default();
     threshold.threshold(&mut table);
     if let Some(mut fields) = table.table("match") {
-        let words = Strictness::ALL.map(|strictness| (strictness.word(), strictness));
         for (field, usual) in MATCH_FIELDS {
             let Some(item) = fields.take(field) else { continue };
             let mut setting = Setting::default(usual);
-            set(&mut setting, Some(item), |item| item.word(&words));
+            set(&mut setting, Some(item), Item::variant);
             gate.match_key.insert(field.to_owned(), setting);
         }
         fields.close();
@@ -272,8 +267,8 @@ fn read_components(
 ) -> BTreeMap<Component, Vec<BenchmarkId>> {
     let known: Vec<&str> = benchmarks.iter().chain(builtins).map(|benchmark| benchmark.id.as_str()).collect();
     let mut components = BTreeMap::new();
-    for (component, word) in Component::ALL {
-        let Some(item) = table.take(word) else { continue };
+    for component in Component::iter() {
+        let Some(item) = table.take(component.into_str()) else { continue };
         let mut ids = Vec::new();
         for member in item.list("a list of benchmark ids, such as [\"kernels/gemm\"]").unwrap_or_default() {
             let Some(id) = read_id(&member, suite) else { continue };

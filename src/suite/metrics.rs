@@ -8,9 +8,7 @@ use serde_json_path::JsonPath;
 
 use super::reader::{Item, Table};
 use super::{Benchmark, Extract, ExtractFrom, MetricRule};
-use crate::model::{Better, MetricDeclaration};
-
-const DIRECTIONS: [(&str, Better); 2] = [("lower", Better::Lower), ("higher", Better::Higher)];
+use crate::model::MetricDeclaration;
 
 impl Benchmark {
     /// Unit and declaration that the rules give a metric of a case, named as reports name it: for each field the first
@@ -109,7 +107,7 @@ fn check_glob(item: &Item, glob: &str, span: std::ops::Range<usize>) -> Option<(
 
 fn declaration(table: &mut Table) -> MetricDeclaration {
     MetricDeclaration {
-        better: table.take("better").and_then(|better| better.word(&DIRECTIONS)),
+        better: table.take("better").and_then(|better| better.variant()),
         threshold: table.take("threshold").and_then(|threshold| threshold.ratio()),
         target: table.take("target").and_then(|target| target.ratio()),
         min_effect: table.take("min_effect").and_then(|effect| effect.ratio()),
@@ -128,7 +126,7 @@ pub(super) fn extracts(list: &Item) -> Vec<Extract> {
         let Some(mut table) = item.table() else { continue };
         let metric = table.need("metric", "`metric = \"time\"`").and_then(|metric| name(&metric, &found));
         let unit = table.take("unit").and_then(|unit| unit.text()).unwrap_or("");
-        let better = table.take("better").and_then(|better| better.word(&DIRECTIONS));
+        let better = table.take("better").and_then(|better| better.variant());
         let from = source(&mut table);
         table.close();
         if let (Some(metric), Some(from)) = (metric, from) {

@@ -7,6 +7,7 @@ use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use strum::IntoEnumIterator;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
@@ -162,6 +163,11 @@ impl<'t> Item<'t> {
             self.fault(format!("`{}` cannot be `{word}`", self.key), advise(word, &names));
         }
         found.map(|(_, value)| *value)
+    }
+
+    /// One of an enum's words.
+    pub(super) fn variant<T: IntoEnumIterator + Copy + Into<&'static str>>(&self) -> Option<T> {
+        self.word(&T::iter().map(|variant| (variant.into(), variant)).collect::<Vec<_>>())
     }
 
     /// The value as an `i64`, if it is a whole number that fits.

@@ -2,6 +2,7 @@
 //! nothing, are errors: a typo in a CI job must not become a green tick.
 
 use globset::{Glob, GlobMatcher};
+use strum::IntoEnumIterator;
 
 use super::words::{advise, listed};
 use super::{Benchmark, Source, Suite};
@@ -32,9 +33,9 @@ pub struct Selection {
 impl Selection {
     /// Adds `--component cpu,gpu`.
     pub fn add_components(&mut self, text: &str) -> Result<()> {
-        let known = Component::ALL.map(|(_, word)| word);
+        let known: Vec<&str> = Component::iter().map(|component| component.into_str()).collect();
         for word in commas(text) {
-            let component = Component::from_word(word).ok_or_else(|| {
+            let component = word.parse().map_err(|_| {
                 let what = format!("no component is called `{word}`");
                 Fault::at_flag(format!("--component {text}"), what, advise(word, &known))
             })?;
@@ -96,7 +97,7 @@ impl Registry {
         let mut chosen = self.named(selection)?;
         let by_name = !selection.benchmarks.is_empty() || !selection.suites.is_empty();
         if by_name && !selection.components.is_empty() {
-            let words: Vec<_> = selection.components.iter().map(|component| component.word()).collect();
+            let words: Vec<_> = selection.components.iter().map(|component| component.into_str()).collect();
             narrow(&mut chosen, &format!("--component {}", words.join(",")), |benchmark| {
                 selection.components.iter().any(|component| benchmark.components.contains(component))
             })?;
@@ -194,7 +195,7 @@ impl Registry {
             found = self.builtins().filter(exercises).collect();
         }
         if found.is_empty() {
-            let word = component.word();
+            let word = component.into_str();
             return Err(Fault::at_flag(
                 format!("--component {word}"),
                 format!("no benchmark exercises `{word}`"),
@@ -232,7 +233,7 @@ impl Registry {
     /// The advice where the name is that of a suite, a component or a tag.
     fn other_flag(&self, flag: &str, name: &str) -> Option<String> {
         let is_suite = self.all().any(|benchmark| benchmark.id.suite() == name);
-        let is_component = Component::ALL.into_iter().any(|(_, word)| word == name);
+        let is_component = name.parse::<Component>().is_ok();
         let is_tag = self.all().any(|benchmark| benchmark.tags.iter().any(|tag| tag == name));
         let (what, right) = match () {
             () if is_suite => ("a suite", "--suite"),

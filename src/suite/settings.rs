@@ -1,6 +1,8 @@
 //! The settings that `[defaults]` and every `[[benchmark]]` take alike. They are read once into changes, so
 //! that a mistake in `[defaults]` is reported once and not once a benchmark.
 
+use strum::IntoEnumIterator;
+
 use super::reader::{Item, Table};
 use crate::model::{Origin, Setting, Settings, Stage, Thermal};
 
@@ -38,8 +40,8 @@ impl Changes {
         changes.add(table.take("usual_slowdown"), Item::flag, |to| &mut to.usual_slowdown);
         changes.add(table.take("device"), |item| item.text().map(str::to_owned), |to| &mut to.device);
         if let Some(mut deadlines) = table.table("deadlines") {
-            for stage in Stage::ALL {
-                changes.deadline(stage, deadlines.take(stage.word()));
+            for stage in Stage::iter() {
+                changes.deadline(stage, deadlines.take(stage.into_str()));
             }
             deadlines.close();
         }

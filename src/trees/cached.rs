@@ -47,11 +47,11 @@ impl Tree {
         };
         let folder = made(folder).map_err(fault)?;
         let lock = lock(&folder, side)?;
-        let root = folder.join(side.word());
+        let root = folder.join(side.into_str());
         let state =
             if revision.is_working_tree { TreeState::AsItStands(commit) } else { TreeState::Commit(commit) };
         checkout::fill(&origin, state, &root, RootKind::Open, Path::new(""))?;
-        let cache = folder.join(format!("{}.cache", side.word()));
+        let cache = folder.join(format!("{}.cache", side.into_str()));
         for name in KERNEL_CACHES {
             std::fs::create_dir_all(cache.join(name)).map_err(fault)?;
         }
@@ -114,7 +114,7 @@ fn made(folder: &Path) -> io::Result<PathBuf> {
 
 /// One for each side. Not waited for: the other gate may take an hour, and CI should hear of it now.
 fn lock(folder: &Path, side: Side) -> Result<File> {
-    let path = folder.join(format!("{}.lock", side.word()));
+    let path = folder.join(format!("{}.lock", side.into_str()));
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|error| {
         let what = format!("cannot be opened: {error}");
@@ -125,7 +125,7 @@ fn lock(folder: &Path, side: Side) -> Result<File> {
         // Nothing is wrong with the command: the machine is busy with the same.
         Err(TryLockError::WouldBlock) => Err(Fault::at_path(
             folder,
-            format!("another comparison uses the tree of the {}", side.word()),
+            format!("another comparison uses the tree of the {}", side.into_str()),
             "wait until it has ended, or give this one its own `store` in [run]",
         )
         .exits(Exit::Machine)),

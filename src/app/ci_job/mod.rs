@@ -138,14 +138,14 @@ pub fn judge(
 fn job_of(request: &CiJobRequest, context: Option<&Context>, base: &BaseSelection, exit_code: u8) -> Job {
     Job {
         schema: SCHEMA_JOB.into(),
-        event: context.map_or("none", |context| context.event.word()).to_owned(),
+        event: context.map_or("none", |context| context.event.as_ref()).to_owned(),
         head: Some(base.head.to_string()),
         pull_request: context.and_then(|context| context.pull_request.as_ref()).map(|pull| pull.number),
         base: base.choice.clone(),
         label: request.label.clone(),
         shard: request.comparison.run.selection.shard,
         exit_code,
-        fail_on: request.fail_on.iter().map(|class| class.word().to_owned()).collect(),
+        fail_on: request.fail_on.iter().map(|class| class.into_str().to_owned()).collect(),
         flags: job_flags(&request.comparison.run),
         sources: Vec::new(),
         fork: context.is_some_and(Context::is_fork),

@@ -27,7 +27,7 @@ pub fn dry_run(
     let name = check_name(context, &request.name, &request.label);
     let no_verdict = |code| {
         let ended = no_verdict::of_code(code);
-        log(&format!("check {name}: would end as {}: {}", ended.conclusion.word(), ended.text))
+        log(&format!("check {name}: would end as {}: {}", ended.conclusion.into_str(), ended.text))
     };
     let Some(found) = find_unless_ended(request, builtins, no_verdict)? else { return Ok(None) };
     Ok(match found {
@@ -49,7 +49,7 @@ pub fn dry_run(
 }
 
 fn would_end(name: &str, check: &CheckPage) -> String {
-    format!("check {name}: would end as {}: {}", check.state.word(), check.title)
+    format!("check {name}: would end as {}: {}", check.state.into_str(), check.title)
 }
 
 /// The other steps of publishing, in their order.
@@ -93,7 +93,7 @@ fn comment(request: &PublishRequest, context: Option<&Context>, input: &PublishI
     let whose = match (pull, context) {
         (Some(pull), _) => format!("on #{}", pull.number),
         (None, Some(context)) if context.workflow_run.is_none() => {
-            return format!("none, a run by {} is about no pull request", context.event.word());
+            return format!("none, a run by {} is about no pull request", context.event.as_ref());
         }
         (None, _) => "on the pull request".into(),
     };

@@ -31,11 +31,12 @@ impl NoVerdict {
 
 /// The end of a check by the exit code of a gate that left no verdict.
 pub(super) fn of_code(code: u8) -> NoVerdict {
-    match Exit::ALL.into_iter().find(|(exit, _)| exit.code() == code) {
-        Some((Exit::Interrupted | Exit::Terminated, _)) => {
+    match Exit::from_repr(code) {
+        Some(Exit::Interrupted | Exit::Terminated) => {
             NoVerdict::cancelled("The run was interrupted before it gave a verdict.")
         }
-        Some((_, words)) => {
+        Some(exit) => {
+            let words = exit.words();
             NoVerdict::failed(format!("Nothing was compared: exit code {code}, {words}. The log says more."))
         }
         None => NoVerdict::failed(format!("Nothing was compared: the gate ended with exit code {code}.")),

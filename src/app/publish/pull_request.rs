@@ -292,7 +292,7 @@ pub(super) fn publish_context(
     let ours = context.is_none_or(|context| context.event != WorkflowEvent::WorkflowRun);
     let fail_on = match job {
         _ if !request.fail_on.is_empty() => {
-            request.fail_on.iter().map(|class| class.word().to_owned()).collect()
+            request.fail_on.iter().map(|class| class.into_str().to_owned()).collect()
         }
         Some(job) if ours => job.fail_on.clone(),
         _ => Vec::new(),

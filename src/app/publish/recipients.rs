@@ -114,8 +114,8 @@ pub(super) fn conclude(
     let mut gravest = (end.conclusion, None);
     for number in recipients.all.iter().filter(|number| !heard.contains(number)) {
         let other = stand(&own_name(name, *number))?.and_then(|stand| stand.conclusion);
-        let other = other.map(|word| CheckConclusion::of_word(&word).unwrap_or(CheckConclusion::Failure));
-        if let Some(other) = other.filter(|other| other.severity() > gravest.0.severity()) {
+        let other = other.map(|word| word.parse().unwrap_or(CheckConclusion::Failure));
+        if let Some(other) = other.filter(|other| *other > gravest.0) {
             gravest = (other, Some(*number));
         }
     }
@@ -148,7 +148,7 @@ fn finish(target: &PublishTarget<'_>, name: &str, run: (u64, u32), end: &CheckEn
     let external = checks::external(run.0, run.1);
     let url = url.as_deref();
     let reported = checks::finish(&target.client, name, head, &external, url, end.conclusion, &end.output)?;
-    target.log(&format!("{name}: {}, {}", end.conclusion.word(), where_reported(&reported, head)))?;
+    target.log(&format!("{name}: {}, {}", end.conclusion.into_str(), where_reported(&reported, head)))?;
     Ok(reported)
 }
 

@@ -58,7 +58,7 @@ pub(super) fn only_default_branch(context: &Context) -> Result<()> {
         let next = "start it by schedule, or from a server that sends the field";
         return Err(unpublished("issue and history", what, next));
     }
-    let what = format!("a run by {} on this branch must not write it", context.event.word());
+    let what = format!("a run by {} on this branch must not write it", context.event.as_ref());
     let next = "keep `--issue` and `--history` to push, schedule and workflow_dispatch on the default branch";
     Err(unpublished("issue and history", what, next))
 }
@@ -250,12 +250,12 @@ fn entry(folder: &Path, job: Option<&Job>, context: Option<&Context>) -> Result<
         schema: SCHEMA_HISTORY.into(),
         run_id: record.run_id.clone(),
         appended: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        event: context.map_or("none", |context| context.event.word()).to_owned(),
+        event: context.map_or("none", |context| context.event.as_ref()).to_owned(),
         branch,
         commit,
         label: job.map_or_else(String::new, |job| job.label.clone()),
         shard: job.and_then(|job| job.shard),
-        conclusion: verdict.as_ref().map(|verdict| verdict.conclusion.word().to_owned()),
+        conclusion: verdict.as_ref().map(|verdict| verdict.conclusion.into_str().to_owned()),
         exit_code: verdict.as_ref().map(|verdict| verdict.exit_code),
         base: verdict.and_then(|verdict| verdict.base.commit),
         record,

@@ -68,7 +68,7 @@ pub(super) fn check_name(context: Option<&Context>, name: &str, label: &str) -> 
         None | Some(WorkflowEvent::PullRequest | WorkflowEvent::MergeGroup | WorkflowEvent::WorkflowRun) => {
             name.to_owned()
         }
-        Some(other) => format!("{name} ({})", other.word()),
+        Some(other) => format!("{name} ({})", other.as_ref()),
     };
     if label.is_empty() { name } else { format!("{name} / {label}") }
 }

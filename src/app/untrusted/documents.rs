@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use strum::VariantArray;
 
 use super::caps::{self, refused};
 use super::json_limits;
@@ -87,8 +88,8 @@ fn job_is_ours(job: &Job) -> Result<(), String> {
         return Err("there is no such shard".into());
     }
     is_exit(job.exit_code)?;
-    if job.fail_on.len() > FailOn::ALL.len()
-        || job.fail_on.iter().any(|word| FailOn::from_word(word).is_none())
+    if job.fail_on.len() > FailOn::VARIANTS.len()
+        || job.fail_on.iter().any(|word| word.parse::<FailOn>().is_err())
     {
         return Err("its `fail_on` holds words that there are not".into());
     }
@@ -170,11 +171,7 @@ fn is_commit(text: &str) -> Result<(), String> {
 }
 
 fn is_exit(code: u8) -> Result<(), String> {
-    if Exit::ALL.iter().any(|(exit, _)| exit.code() == code) {
-        Ok(())
-    } else {
-        Err(format!("{code} is no exit code of gbench-ci"))
-    }
+    if Exit::from_repr(code).is_some() { Ok(()) } else { Err(format!("{code} is no exit code of gbench-ci")) }
 }
 
 fn has_controls(text: &str) -> bool {

@@ -141,9 +141,8 @@ impl Contents {
         if let Some(gap) = self.gaps.first().filter(|_| merged.warnings.is_empty()) {
             return Err(refused(&name, format!("{}, and the merged verdict does not say so", gap.what)));
         }
-        let exit = |code| Exit::ALL.into_iter().map(|(exit, _)| exit).find(|exit| exit.code() == code);
         for part in &self.parts {
-            let (own, of_all) = (exit(part.verdict.exit_code), exit(merged.exit_code));
+            let (own, of_all) = (Exit::from_repr(part.verdict.exit_code), Exit::from_repr(merged.exit_code));
             if own.zip(of_all).is_none_or(|(own, of_all)| own.most_severe(of_all) != of_all) {
                 let what =
                     format!("the merged verdict is less grave than the part `{}` beside it", part.name);

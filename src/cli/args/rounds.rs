@@ -1,5 +1,7 @@
 //! The flags of a comparison of two commits.
 
+use strum::IntoEnumIterator;
+
 use crate::app::request::RoundsRequest;
 use crate::model::{Budget, Fault, Interleaving, Result, near};
 use crate::suite::words::parse_seconds;
@@ -65,11 +67,9 @@ pub fn duration(flag: &str, text: Option<&str>, next: &str) -> Result<Option<f64
 }
 
 fn interleaving(text: &str) -> std::result::Result<Interleaving, String> {
-    let words: Vec<&str> = Interleaving::ALL.map(Interleaving::word).to_vec();
-    Interleaving::ALL.into_iter().find(|mode| mode.word() == text).ok_or_else(|| {
-        match near(text, &words).first() {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("write one of {}", words.join(", ")),
-        }
+    let words: Vec<&str> = Interleaving::iter().map(|mode| mode.into_str()).collect();
+    text.parse().map_err(|_| match near(text, &words).first() {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("write one of {}", words.join(", ")),
     })
 }

@@ -2,14 +2,14 @@
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use strum::{IntoEnumIterator, VariantArray};
 
 use crate::app::fail_on::FailOn;
 use crate::report::Format;
 
-/// Takes the words of [`Format::ALL`].
+/// Takes the word of a [`Format`].
 pub fn format_parser() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(|(_, word)| word))
-        .try_map(|word| Format::from_word(&word).ok_or_else(|| format!("no such format: {word}")))
+    PossibleValuesParser::new(Format::iter().map(|format| format.into_str())).try_map(|word| word.parse())
 }
 
 /// The formats of what has but one table or page.
@@ -21,11 +21,11 @@ pub enum PageFormat {
 
 impl ValueEnum for FailOn {
     fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
+        Self::VARIANTS
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        let value = PossibleValue::new(self.word());
+        let value = PossibleValue::new(self.into_str());
         Some(if *self == FailOn::None { value.help("Nothing: the job only reports") } else { value })
     }
 }

@@ -208,7 +208,7 @@ fn round(pass: u32, open: usize) -> String {
 }
 
 fn failure(id: &CaseId, side: Option<Side>, outcome: &Outcome) -> String {
-    format!("{id}: {}{}: {}", outcome.word(), suffix(side), outcome.cause())
+    format!("{id}: {}{}: {}", outcome.into_str(), suffix(side), outcome.cause())
 }
 
 fn suffix(side: Option<Side>) -> String {

@@ -154,6 +154,8 @@ pub struct Prospect {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Readiness {
     /// Certified unchanged within the usual rounds.
     Ready,
@@ -163,17 +165,6 @@ pub enum Readiness {
     Hopeless,
     /// Too few rounds to say.
     Unknown,
-}
-
-impl Readiness {
-    pub fn word(self) -> &'static str {
-        match self {
-            Readiness::Ready => "ready",
-            Readiness::Slow => "slow",
-            Readiness::Hopeless => "hopeless",
-            Readiness::Unknown => "unknown",
-        }
-    }
 }
 
 /// A case that gave nothing to calibrate by.

@@ -259,7 +259,7 @@ fn seconds(record: &RunRecord) -> f64 {
 fn why_unmeasured(base: &CaseRecord, head: &CaseRecord, prepared: &PreparedRows) -> String {
     let failed = [base, head].into_iter().find(|case| !case.outcome.is_measured());
     if let Some(case) = failed {
-        return format!("{}: {}", case.outcome.word(), case.outcome.cause());
+        return format!("{}: {}", case.outcome.into_str(), case.outcome.cause());
     }
     match prepared.rows.iter().find(|row| row.case == base.id && !row.reason.is_empty()) {
         Some(row) => row.reason.clone(),

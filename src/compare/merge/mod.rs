@@ -8,11 +8,12 @@ mod shards;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::conclusion::{exit_of, most_severe, was_compared};
+use super::conclusion::{most_severe, was_compared};
 use super::{Conclusion, Group, Merged, SCHEMA_MERGED, Verdict};
 use crate::model::{BaseChoice, Exit, Fault, Job, Result, SCHEMA_JOB, Shard};
 
 use parts::shard_words;
+use strum::IntoEnumIterator;
 
 pub use parts::{MissingPart, VerdictPart};
 pub use records::merge_records;
@@ -88,14 +89,14 @@ fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
 fn most_severe_of(groups: &[Group], gaps: bool) -> (Conclusion, Exit) {
     let least = if gaps { (Conclusion::Failed, Exit::Failed) } else { (Conclusion::Pass, Exit::Pass) };
     groups.iter().fold(least, |(conclusion, exit), group| {
-        let of_group = exit_of(group.verdict.exit_code).unwrap_or(Exit::Internal);
+        let of_group = Exit::from_repr(group.verdict.exit_code).unwrap_or(Exit::Internal);
         (most_severe(conclusion, group.verdict.conclusion), exit.most_severe(of_group))
     })
 }
 
 fn counts_of(groups: &[Group]) -> BTreeMap<Verdict, u32> {
     let total = |verdict| groups.iter().filter_map(|group| group.verdict.counts.get(&verdict)).sum();
-    Verdict::ALL.map(|verdict| (verdict, total(verdict))).into()
+    Verdict::iter().map(|verdict| (verdict, total(verdict))).collect()
 }
 
 /// Of which machine each part is.

@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 
+use strum::IntoEnumIterator;
+
 use super::parts::{MissingPart, named};
 use crate::compare::comparability::advice;
-use crate::compare::conclusion::{exit_of, most_severe, was_compared};
+use crate::compare::conclusion::{most_severe, was_compared};
 use crate::compare::sentence::{sentence, without_reference};
 use crate::compare::{Conclusion, Group, Verdict, VerdictDocument};
 use crate::model::Exit;
@@ -100,8 +102,8 @@ fn weight(group: &Group) -> (usize, usize) {
     let conclusion = group.verdict.conclusion;
     let place =
         LIGHTEST_FIRST.iter().filter(|lighter| most_severe(**lighter, conclusion) == conclusion).count();
-    let exit = exit_of(group.verdict.exit_code).unwrap_or(Exit::Internal);
-    let exits = Exit::ALL.iter().filter(|(lighter, _)| lighter.most_severe(exit) == exit).count();
+    let exit = Exit::from_repr(group.verdict.exit_code).unwrap_or(Exit::Internal);
+    let exits = Exit::iter().filter(|lighter| lighter.most_severe(exit) == exit).count();
     (place, exits)
 }
 

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::parts::VerdictPart;
 use super::sentence;
-use crate::compare::conclusion::{
-    FailurePolicy, conclude, counts, derived, exit_of, most_severe, severity_order,
-};
+use crate::compare::conclusion::{FailurePolicy, conclude, counts, derived, most_severe, severity_order};
 use crate::compare::validity::location_shift;
 use crate::compare::warning::counted;
 use crate::compare::{
@@ -31,7 +29,7 @@ pub fn shards(mut parts: Vec<VerdictPart>, gaps: &[&str]) -> Result<VerdictDocum
         _ => of_several(parts)?,
     };
     if !gaps.is_empty() {
-        let exit = exit_of(document.exit_code).unwrap_or(Exit::Internal);
+        let exit = Exit::from_repr(document.exit_code).unwrap_or(Exit::Internal);
         document.conclusion = most_severe(document.conclusion, Conclusion::Failed);
         document.exit_code = exit.most_severe(Exit::Failed).code();
         let of_parts: Vec<(String, Warning)> =
@@ -64,7 +62,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
         FailurePolicy { no_reference: no_reference.is_some(), ..FailurePolicy::from(&first.verdict.method) };
     let (conclusion, exit) = conclude(comparable, &rows, false, failure_policy);
     // Of a shard that could not be judged the whole must not say less than the shard does.
-    let of_parts = parts.iter().map(|part| exit_of(part.verdict.exit_code).unwrap_or(Exit::Internal));
+    let of_parts = parts.iter().map(|part| Exit::from_repr(part.verdict.exit_code).unwrap_or(Exit::Internal));
     let exit = of_parts.filter(|part| *part == Exit::Inconclusive).fold(exit, Exit::most_severe);
     let rounds = rounds(&parts, &rows);
     let mut coded = warnings(&parts);
@@ -109,7 +107,7 @@ fn by_one_rule(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
     let words = |part: &VerdictPart| {
         let method = &part.verdict.method;
         // Where the machines cannot be compared there were no rounds to say how.
-        let way = method.rounds.as_ref().map(|rounds| format!("its way is {}", rounds.way.word()));
+        let way = method.rounds.as_ref().map(|rounds| format!("its way is {}", rounds.way.into_str()));
         let needed =
             method.sessions.as_ref().map(|sessions| format!("it needs {} sessions", sessions.needed));
         [
@@ -300,7 +298,7 @@ pub fn check_group_consistency(document: &VerdictDocument, gaps: bool) -> std::r
         most_severe(conclusion, Conclusion::Failed),
         exits.iter().map(|exit| exit.most_severe(Exit::Failed)).collect::<Vec<_>>(),
     );
-    let found = exit_of(document.exit_code);
+    let found = Exit::from_repr(document.exit_code);
     let fits = |(conclusion, exits): &(Conclusion, Vec<Exit>)| {
         document.conclusion == *conclusion && found.is_some_and(|found| exits.contains(&found))
     };

@@ -70,18 +70,18 @@ pub fn reason(reason: &Reason) -> String {
             "one side met a busy machine, or a throttled GPU, in {disturbed} of {}, and the others alone do not show it \
              to be {}",
             rounds_of(*rounds),
-            shown.word()
+            shown.into_str()
         ),
         Reason::HardwareSlowdownInRounds { slowed, rounds, shown } => format!(
             "hardware held a GPU's clocks down on both sides in {slowed} of {}, and the others alone do not show it to be \
              {}",
             rounds_of(*rounds),
-            shown.word()
+            shown.into_str()
         ),
         Reason::HardwareSlowdown { processes, shown } => format!(
             "hardware held a GPU's clocks down in {} of it, which therefore do not show it to be {}",
             count(*processes as usize, "process"),
-            shown.word()
+            shown.into_str()
         ),
         Reason::SerialCorrelation { correlation, error } => parts::serial_correlation(*correlation, *error),
         Reason::ControlChanged { count, named } => format!(
@@ -91,10 +91,10 @@ pub fn reason(reason: &Reason) -> String {
         Reason::RepeatedSamples { side, first, second } => format!(
             "processes {first} and {second} of {} gave the very same numbers: they come from a cache, not from a \
              measurement",
-            side.word()
+            side.into_str()
         ),
         Reason::ConstantSide { side, processes } => {
-            constant(&format!("{} of {}", count(*processes as usize, "process"), side.word()))
+            constant(&format!("{} of {}", count(*processes as usize, "process"), side.into_str()))
         }
         Reason::ConstantSides { base_processes, head_processes } => constant(&format!(
             "{} of base and {head_processes} of head",
@@ -213,7 +213,7 @@ pub fn reason(reason: &Reason) -> String {
         Reason::NoDirection {} => "neither its unit nor a declaration says which way is better".into(),
         Reason::UnitsDiffer { base, head } => format!("its unit is `{base}` on base and `{head}` on head"),
         Reason::DirectionsDiffer { base, head } => {
-            format!("{} is better on base and {} on head", base.word(), head.word())
+            format!("{} is better on base and {} on head", base.into_str(), head.into_str())
         }
         Reason::SettingsDiffer { setting, base, head, effect } => {
             let effect = match effect {
@@ -224,7 +224,7 @@ pub fn reason(reason: &Reason) -> String {
             format!("`{setting}` is {base} on base and {head} on head, {effect}")
         }
         Reason::TakesNoTime { side, value, unit } => {
-            format!("{} took {value} {unit}, and nothing takes no time", side.word())
+            format!("{} took {value} {unit}, and nothing takes no time", side.into_str())
         }
     }
 }

@@ -37,18 +37,21 @@ pub fn warning(warning: &Warning) -> String {
             named(*count, names)
         ),
         Warning::Interrupted { side } => {
-            format!("{} was interrupted: it may hold fewer cases and processes than selected", side.word())
+            format!(
+                "{} was interrupted: it may hold fewer cases and processes than selected",
+                side.into_str()
+            )
         }
         Warning::Recovered { side } => {
-            format!("{} was recovered from a run that was killed: later cases are not in it", side.word())
+            format!("{} was recovered from a run that was killed: later cases are not in it", side.into_str())
         }
-        Warning::OfRecord { side, text } => format!("{}: {text}", side.word()),
+        Warning::OfRecord { side, text } => format!("{}: {text}", side.into_str()),
         Warning::OfCases { side, text, count, named: names } => match names.as_slice() {
-            [only] if *count == 1 => format!("{}: {only}: {text}", side.word()),
-            _ => format!("{}: {}: {text}: {}", side.word(), cases_of(*count), named(*count, names)),
+            [only] if *count == 1 => format!("{}: {only}: {text}", side.into_str()),
+            _ => format!("{}: {}: {text}: {}", side.into_str(), cases_of(*count), named(*count, names)),
         },
         Warning::MoreOfCases { side, count } => {
-            format!("{}: {count} more of single cases, in its record", side.word())
+            format!("{}: {count} more of single cases, in its record", side.into_str())
         }
         Warning::LocationShift { rows, median } => format!(
             "the suite as a whole moved: the median of {} is {} {}. A change that all share (a compiler, a library, the \

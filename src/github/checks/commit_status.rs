@@ -52,9 +52,9 @@ pub(super) fn stand(client: &Client, context: &str, head: &Sha) -> ApiResult<Opt
     let last = last(client, context, head)?;
     Ok(last.and_then(|status| {
         let run = run_of(status.target_url.as_deref()?)?;
-        let is_success = status.state == CommitState::Success.word();
-        let word = if is_success { CheckConclusion::Success } else { CheckConclusion::Failure }.word();
-        let conclusion = Some(word.to_owned()).filter(|_| status.state != CommitState::Pending.word());
+        let is_success = status.state == CommitState::Success.into_str();
+        let word = if is_success { CheckConclusion::Success } else { CheckConclusion::Failure }.into_str();
+        let conclusion = Some(word.to_owned()).filter(|_| status.state != CommitState::Pending.into_str());
         Some(CheckStatus { run, conclusion })
     }))
 }
@@ -79,7 +79,7 @@ pub(super) fn set(
 ) -> ApiResult<StatusWritten> {
     let description = cut(description, DESCRIPTION);
     let says_so = |status: &Status| {
-        status.state == state.word()
+        status.state == state.into_str()
             && status.description.as_deref().unwrap_or_default() == description
             && status.target_url.as_deref().unwrap_or_default() == target_url.unwrap_or_default()
     };
@@ -94,12 +94,12 @@ pub(super) fn set(
         if mine.is_some()
             && run == mine
             && state == CommitState::Pending
-            && there.state != CommitState::Pending.word()
+            && there.state != CommitState::Pending.into_str()
         {
             return Ok(StatusWritten::Ended);
         }
     }
-    let mut body = json!({ "context": context, "state": state.word(), "description": description });
+    let mut body = json!({ "context": context, "state": state.into_str(), "description": description });
     if let Some(url) = target_url {
         body["target_url"] = json!(url);
     }

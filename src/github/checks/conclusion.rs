@@ -1,51 +1,20 @@
 //! How a check ends, in the words of GitHub, and the same for a commit status.
 
-/// How a check ends. `Failure` and `ActionRequired` stop a protected branch, `Neutral` does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a check ends, as GitHub calls it: of two, the greater counts for both. `Failure` and `ActionRequired` stop a
+/// protected branch, `Neutral` does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::EnumString)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum CheckConclusion {
     Success,
-    Failure,
+    Skipped,
     Neutral,
     Cancelled,
-    ActionRequired,
-    Skipped,
     TimedOut,
+    ActionRequired,
+    Failure,
 }
 
 impl CheckConclusion {
-    /// GitHub's word.
-    pub fn word(self) -> &'static str {
-        match self {
-            CheckConclusion::Success => "success",
-            CheckConclusion::Failure => "failure",
-            CheckConclusion::Neutral => "neutral",
-            CheckConclusion::Cancelled => "cancelled",
-            CheckConclusion::ActionRequired => "action_required",
-            CheckConclusion::Skipped => "skipped",
-            CheckConclusion::TimedOut => "timed_out",
-        }
-    }
-
-    /// As GitHub calls it; `None` for a word that is not ours.
-    pub fn of_word(word: &str) -> Option<Self> {
-        Self::BY_SEVERITY.into_iter().find(|one| one.word() == word)
-    }
-
-    /// Of two, the one that counts for both is the greater.
-    pub fn severity(self) -> usize {
-        Self::BY_SEVERITY.iter().position(|one| *one == self).unwrap_or(Self::BY_SEVERITY.len())
-    }
-
-    const BY_SEVERITY: [Self; 7] = [
-        Self::Success,
-        Self::Skipped,
-        Self::Neutral,
-        Self::Cancelled,
-        Self::TimedOut,
-        Self::ActionRequired,
-        Self::Failure,
-    ];
-
     /// A status knows fewer words: what does not stop a branch as a check does not as a status.
     pub(super) fn state(self) -> CommitState {
         match self {
@@ -67,22 +36,12 @@ pub struct CheckStatus {
     pub conclusion: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub(super) enum CommitState {
     Pending,
     Success,
     Failure,
     /// It came to no result.
     Error,
-}
-
-impl CommitState {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            CommitState::Pending => "pending",
-            CommitState::Success => "success",
-            CommitState::Failure => "failure",
-            CommitState::Error => "error",
-        }
-    }
 }

@@ -38,21 +38,12 @@ pub struct Annotation {
     pub message: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum AnnotationLevel {
     Notice,
     Warning,
     Failure,
-}
-
-impl AnnotationLevel {
-    fn word(self) -> &'static str {
-        match self {
-            AnnotationLevel::Notice => "notice",
-            AnnotationLevel::Warning => "warning",
-            AnnotationLevel::Failure => "failure",
-        }
-    }
 }
 
 impl CheckOutput {
@@ -91,7 +82,7 @@ impl Annotation {
             "path": self.path,
             "start_line": self.line,
             "end_line": self.line,
-            "annotation_level": self.level.word(),
+            "annotation_level": self.level.into_str(),
             "title": self.title,
             "message": self.message,
         })
@@ -119,7 +110,7 @@ impl ExistingAnnotation {
             |there: &Option<String>, here: &str| there.as_deref().unwrap_or_default().trim() == here.trim();
         self.path == annotation.path
             && self.start_line == annotation.line
-            && same(&self.annotation_level, annotation.level.word())
+            && same(&self.annotation_level, annotation.level.into_str())
             && same(&self.title, &annotation.title)
             && same(&self.message, &annotation.message)
     }

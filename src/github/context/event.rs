@@ -3,7 +3,8 @@
 use crate::github::address::{Sha, Slug};
 
 /// The event that started the workflow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::AsRefStr, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum WorkflowEvent {
     PullRequest,
     PullRequestTarget,
@@ -12,36 +13,8 @@ pub enum WorkflowEvent {
     WorkflowDispatch,
     WorkflowRun,
     MergeGroup,
+    #[strum(default, transparent)]
     Other(String),
-}
-
-impl WorkflowEvent {
-    pub(super) fn from_word(word: &str) -> Self {
-        match word {
-            "pull_request" => Self::PullRequest,
-            "pull_request_target" => Self::PullRequestTarget,
-            "push" => Self::Push,
-            "schedule" => Self::Schedule,
-            "workflow_dispatch" => Self::WorkflowDispatch,
-            "workflow_run" => Self::WorkflowRun,
-            "merge_group" => Self::MergeGroup,
-            other => Self::Other(other.to_owned()),
-        }
-    }
-
-    /// As `GITHUB_EVENT_NAME` has it.
-    pub fn word(&self) -> &str {
-        match self {
-            Self::PullRequest => "pull_request",
-            Self::PullRequestTarget => "pull_request_target",
-            Self::Push => "push",
-            Self::Schedule => "schedule",
-            Self::WorkflowDispatch => "workflow_dispatch",
-            Self::WorkflowRun => "workflow_run",
-            Self::MergeGroup => "merge_group",
-            Self::Other(word) => word,
-        }
-    }
 }
 
 /// The pull request that an event is about.

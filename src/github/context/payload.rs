@@ -90,7 +90,7 @@ impl Payload {
         let Some(raw) = self.part::<RawPull>(path, "pull_request")? else {
             return match event {
                 WorkflowEvent::PullRequest | WorkflowEvent::PullRequestTarget => {
-                    Err(missing(path, "pull_request", event.word()))
+                    Err(missing(path, "pull_request", event.as_ref()))
                 }
                 _ => Ok(None),
             };
@@ -110,13 +110,13 @@ impl Payload {
             return Ok(None);
         }
         let raw = self.part::<RawRun>(path, "workflow_run")?;
-        let raw = raw.ok_or_else(|| missing(path, "workflow_run", event.word()))?;
+        let raw = raw.ok_or_else(|| missing(path, "workflow_run", event.as_ref()))?;
         let action = self.root.get("action").and_then(Value::as_str);
         Ok(Some(WorkflowRun {
             id: raw.id,
             attempt: raw.run_attempt.unwrap_or(1),
             event: raw.event,
-            action: action.ok_or_else(|| missing(path, "action", event.word()))?.to_owned(),
+            action: action.ok_or_else(|| missing(path, "action", event.as_ref()))?.to_owned(),
             conclusion: raw.conclusion,
             head: sha(path, "workflow_run.head_sha", &raw.head_sha)?,
             head_branch: raw.head_branch.unwrap_or_default(),
@@ -132,7 +132,7 @@ impl Payload {
             return Ok(None);
         }
         let raw = self.part::<RawGroup>(path, "merge_group")?;
-        let raw = raw.ok_or_else(|| missing(path, "merge_group", event.word()))?;
+        let raw = raw.ok_or_else(|| missing(path, "merge_group", event.as_ref()))?;
         let head = sha(path, "merge_group.head_sha", &raw.head_sha)?;
         Ok(Some((head, sha(path, "merge_group.base_sha", &raw.base_sha)?)))
     }

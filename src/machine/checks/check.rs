@@ -5,24 +5,15 @@ use serde::Serialize;
 use crate::model::Probe;
 
 /// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum CheckSeverity {
     Ok,
     /// Measuring works, and its numbers deserve less trust than they could.
     Warning,
     /// Something cannot be measured, or not in earnest.
     Problem,
-}
-
-impl CheckSeverity {
-    pub fn word(self) -> &'static str {
-        match self {
-            CheckSeverity::Ok => "ok",
-            CheckSeverity::Warning => "warning",
-            CheckSeverity::Problem => "problem",
-        }
-    }
 }
 
 /// The subject of a finding.

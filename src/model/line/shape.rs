@@ -59,7 +59,7 @@ impl Form {
             Form::Count32 => value.as_u64().is_some_and(|count| u32::try_from(count).is_ok()),
             Form::Measurement => value.is_number() || value.is_null(),
             Form::Measurements => value.is_array(),
-            Form::Stage => value.as_str().is_some_and(|word| Stage::from_word(word).is_some()),
+            Form::Stage => value.as_str().is_some_and(|word| word.parse::<Stage>().is_ok()),
             Form::Better => value.as_str().is_some_and(|word| word == "lower" || word == "higher"),
             Form::MeasurementsByName | Form::SecondsByStage | Form::Notes => value.is_object(),
         }

@@ -69,7 +69,7 @@ pub(super) fn evidence_title(trace: &DecisionTrace) -> Option<String> {
     let (side, _) = side_of(trace);
     let fresh = trace.steps.iter().any(|step| step.rounds > trace.limits.screen_rounds);
     fresh.then(|| {
-        format!("Evidence for {}: the e-value after each round, on a logarithmic scale", side.word())
+        format!("Evidence for {}: the e-value after each round, on a logarithmic scale", side.into_str())
     })
 }
 

@@ -82,8 +82,8 @@ fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     if ruled != row.verdict {
         said.push(format!(
             "by its rounds alone it would be {}; it is {}, because {}",
-            ruled.word(),
-            row.verdict.word(),
+            ruled.into_str(),
+            row.verdict.into_str(),
             row.reason
         ));
     }
@@ -143,7 +143,7 @@ fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
             format!(
                 "after {fresh} it is still open. For {}, the evidence has an e-value of {found}, and {needed} is needed; \
                  for \"unchanged\", its whole range must lie within {target} either way, and it does not",
-                side.word()
+                side.into_str()
             )
         }
     }

@@ -51,11 +51,11 @@ pub fn render(explained: &Explained) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
          role=\"img\">\n<title>{}: {}</title>\n<style>{STYLE}</style>\n",
         xml(&name),
-        xml(&format!("{} {sentence}", row.verdict.word()))
+        xml(&format!("{} {sentence}", row.verdict.into_str()))
     );
     svg.rect("paper", (0.0, 0.0), (WIDTH, HEIGHT));
     svg.text("name", 20.0, 32.0, &cut_middle(&name, NAME, "…"));
-    let said = format!("{}: it {sentence}", row.verdict.word());
+    let said = format!("{}: it {sentence}", row.verdict.into_str());
     for (line, text) in fold(&said, SENTENCE).iter().take(2).enumerate() {
         svg.text(class_of(row.verdict), 20.0, 54.0 + 16.0 * line as f64, text);
     }
@@ -197,7 +197,7 @@ fn evidence(svg: &mut Svg, trace: &DecisionTrace) {
     let (top, bottom) = EVIDENCE;
     let (side, needed) = side_of(trace);
     let fresh = || trace.steps.iter().filter(|step| step.rounds > trace.limits.screen_rounds);
-    let title = format!("Evidence for {} (e-value, logarithmic)", side.word());
+    let title = format!("Evidence for {} (e-value, logarithmic)", side.into_str());
     svg.text("head", 20.0, top - 12.0, &title);
     marks(svg, trace, EVIDENCE);
     if fresh().next().is_none() {

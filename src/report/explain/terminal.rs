@@ -47,7 +47,7 @@ fn one<W: io::Write + ?Sized>(
         Verdict::Improved | Verdict::Unchanged => ('✓', Emphasis::Good),
         Verdict::New => ('+', Emphasis::Plain),
     };
-    let word = row.verdict.word().to_uppercase();
+    let word = row.verdict.into_str().to_uppercase();
     page.headline(mark, &word, &format!("{} {}", explained.name(), words::headline(explained)), emphasis)?;
     page.heading("What was measured", Emphasis::Plain)?;
     words::measured(explained).iter().try_for_each(|(label, text)| page.note(label, text))?;

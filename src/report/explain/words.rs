@@ -10,20 +10,14 @@ use crate::report::layout::number;
 use crate::report::verdict::method::checks;
 
 /// Which of the two e-values is told and drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub(super) enum Towards {
     Worse,
     Better,
 }
 
 impl Towards {
-    pub fn word(self) -> &'static str {
-        match self {
-            Towards::Worse => "worse",
-            Towards::Better => "better",
-        }
-    }
-
     /// log10 of the e-value at a step.
     pub fn log10(self, step: &SequentialStep) -> f64 {
         (if self == Towards::Worse { step.ln_worse } else { step.ln_better }) / LN_10
@@ -107,7 +101,7 @@ pub(super) fn measured(explained: &Explained) -> Vec<(&'static str, String)> {
 
 fn side(summary: &SideSummary, side: Option<&RowSide>, value: Option<String>) -> String {
     let Some(side) = side else { return format!("{}: absent", summary.name) };
-    let value = value.unwrap_or_else(|| side.outcome.word().to_owned());
+    let value = value.unwrap_or_else(|| side.outcome.into_str().to_owned());
     let samples = match side.samples {
         0 => String::new(),
         samples => format!(", {}", count(samples as usize, "sample")),

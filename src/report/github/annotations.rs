@@ -145,7 +145,7 @@ fn said(label: &str, line: &RowView) -> String {
     let name = format!("{} {}", line.name, line.row.metric);
     text += &format!("{}: ", plain(name.trim_end(), 400));
     if line.change.is_empty() {
-        text += line.row.verdict.word()
+        text += line.row.verdict.into_str()
     } else {
         let interval = if line.interval.is_empty() { String::new() } else { format!(" ({})", line.interval) };
         let figures = format!(

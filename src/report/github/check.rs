@@ -22,7 +22,8 @@ pub struct CheckPage {
 }
 
 /// The state of a check at GitHub: all but the first are conclusions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum CheckState {
     InProgress,
     Success,
@@ -34,17 +35,6 @@ pub enum CheckState {
 }
 
 impl CheckState {
-    /// GitHub's word.
-    pub fn word(self) -> &'static str {
-        match self {
-            CheckState::InProgress => "in_progress",
-            CheckState::Success => "success",
-            CheckState::Failure => "failure",
-            CheckState::Neutral => "neutral",
-            CheckState::ActionRequired => "action_required",
-        }
-    }
-
     /// Green only where everything was compared and nothing regressed. What fails the job fails the check: by `fail_on`
     /// where it is given, else by the gate's own exit code, which is red also where nothing at all could be decided.
     pub fn of(merged: &Merged, context: &PublishContext) -> Self {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use strum::IntoEnumIterator;
+
 use super::budget::{ByteBudget, ShortNames, prose};
 use super::table::{Shape, Width};
 use crate::compare::{Conclusion, Difference, Group, Verdict};
@@ -94,7 +96,7 @@ impl<'a> MachineSection<'a> {
         let names = ShortNames::new(shown.map(|(line, _)| line.name.as_str()), 64);
         let (name, prose) = (|text: &str| names.name(text), |text: &str| prose(text, 900));
         let pen = NoteStyle { name: &name, prose: &prose, most_named: MOST_NAMED };
-        for verdict in Verdict::ALL {
+        for verdict in Verdict::iter() {
             let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
             let of = shown.map(|(line, _)| *line).filter(|line| line.row.verdict == verdict);
             // That a row improved, or is new, needs no reason.

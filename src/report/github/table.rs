@@ -85,7 +85,7 @@ impl Shape {
 }
 
 fn verdict(line: &RowView) -> String {
-    let word = format!("{}\u{a0}{}", sign(line.row.verdict), line.row.verdict.word());
+    let word = format!("{}\u{a0}{}", sign(line.row.verdict), line.row.verdict.into_str());
     match line.row.change {
         Some(_) => stacked(&word, &figure(&format!("margin {}", percent(margin(line))))),
         None => word,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use strum::{IntoEnumIterator, VariantArray};
 
 use super::context::{CHECK, COMMENT, SUMMARY};
 use super::*;
@@ -36,7 +37,7 @@ fn context() -> PublishContext {
 
 /// A document of these rows, its counts right.
 fn of(rows: Vec<Row>, conclusion: Conclusion, exit_code: u8) -> VerdictDocument {
-    let mut counts: BTreeMap<_, _> = Verdict::ALL.map(|verdict| (verdict, 0)).into();
+    let mut counts: BTreeMap<_, _> = Verdict::iter().map(|verdict| (verdict, 0)).collect();
     for row in &rows {
         *counts.entry(row.verdict).or_default() += 1;
     }
@@ -155,7 +156,7 @@ fn b2_five_hundred_cases_with_long_names_of_which_none_changed() {
 
 #[test]
 fn b2_five_hundred_cases_with_long_names_and_some_of_each_verdict() {
-    let verdict = |index: usize| Verdict::ALL[index % 7];
+    let verdict = |index: usize| Verdict::VARIANTS[index % 7];
     let merged = Merged::single("", of(long(500, verdict), Conclusion::Regressed, 1));
     all_well_formed(&merged, &context());
     let comment = comment(&merged, &context(), MARKER);
@@ -480,7 +481,7 @@ fn hostile_text() -> impl Strategy<Value = String> {
 }
 
 fn any_row() -> impl Strategy<Value = Row> {
-    let figures = (prop::sample::select(Verdict::ALL.to_vec()), any::<f64>(), any::<f64>(), any::<bool>());
+    let figures = (prop::sample::select(Verdict::VARIANTS), any::<f64>(), any::<f64>(), any::<bool>());
     let texts = (hostile_text(), hostile_text(), hostile_text(), hostile_text());
     (figures, texts).prop_map(|((verdict, base, slowdown, measured), (name, metric, reason, next))| {
         let mut row =

@@ -51,7 +51,7 @@ pub(in crate::report) fn render(view: &RunView, out: &mut (impl io::Write + ?Siz
     for (case, name) in &view.cases {
         let mut start = vec![cell(view.record.run_id.as_str())];
         start.extend(case_cells(&case.id, name));
-        start.extend([case.outcome.word().to_owned(), cell(&case.outcome.cause())]);
+        start.extend([case.outcome.into_str().to_owned(), cell(&case.outcome.cause())]);
         let metrics = metrics.by_ref().take(case.metrics.len());
         let sets = metrics.flat_map(|line| line.metric.processes.iter().map(move |set| (line, set)));
         let mut lines: Vec<Vec<String>> = sets.map(|(line, set)| sample_set(line, set)).collect();
@@ -74,7 +74,7 @@ fn sample_set(line: &MetricView, set: &ProcessSamples) -> Vec<String> {
     vec![
         cell(&metric.name),
         cell(&metric.unit),
-        metric.better.map_or(String::new(), |better| better.word().to_owned()),
+        metric.better.map_or(String::new(), |better| better.into_str().to_owned()),
         set.process.to_string(),
         set.partial.to_string(),
         set.first_iteration.to_string(),

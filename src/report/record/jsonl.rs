@@ -38,7 +38,7 @@ pub(in crate::report) fn render(view: &RunView, out: &mut (impl io::Write + ?Siz
                 run_id: &view.record.run_id,
                 name: &metric.name,
                 case: &metric.case.id,
-                outcome: metric.case.outcome.word(),
+                outcome: metric.case.outcome.into_str(),
                 metric: &metric.metric.name,
                 unit: &metric.metric.unit,
                 better: metric.metric.better,

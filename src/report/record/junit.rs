@@ -34,8 +34,8 @@ fn test_case(case: &CaseRecord, name: &str) -> TestCase {
     };
     let status = match outcome {
         Outcome::Measured => TestCaseStatus::success(),
-        Outcome::Failed { .. } | Outcome::TimedOut { .. } => failure(&message, outcome.word()),
-        Outcome::Invalid { .. } => error(&message, outcome.word()),
+        Outcome::Failed { .. } | Outcome::TimedOut { .. } => failure(&message, outcome.into_str()),
+        Outcome::Invalid { .. } => error(&message, outcome.into_str()),
         Outcome::Skipped { .. } | Outcome::NotRun { .. } => skipped(&message),
     };
     let mut test = TestCase::new(visible(name), status);

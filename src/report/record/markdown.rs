@@ -48,7 +48,7 @@ fn text(view: &RunView, all: bool) -> String {
                 [only] => only.clone(),
                 several => format!("{}: {}", count(several.len(), "case"), named(several, most_named)),
             };
-            let _ = writeln!(page, "| {who} | {} | {why} | {next} |", outcome.word());
+            let _ = writeln!(page, "| {who} | {} | {why} | {next} |", outcome.into_str());
         }
     }
     if !view.lines.is_empty() {

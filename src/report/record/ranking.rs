@@ -151,14 +151,14 @@ fn places(answers: &[Answer], key: &Key) -> Vec<Rank> {
 /// `kernels/softmax_online:optimized`: all else in the case's name is the problem's.
 fn short_name(line: &MetricView) -> String {
     let id = &line.case.id;
-    let variant = id.variant.map_or(String::new(), |variant| format!(":{}", variant.word()));
+    let variant = id.variant.map_or(String::new(), |variant| format!(":{}", variant.into_str()));
     format!("{}{variant}", id.benchmark)
 }
 
 /// The group with what its answers' names have in common.
 fn title(key: &Key, line: &MetricView, short_name: &str) -> String {
     let shared = line.name.strip_prefix(short_name).unwrap_or_default();
-    format!("{}{shared} {}, {} is better", key.group, key.metric, key.better.word())
+    format!("{}{shared} {}, {} is better", key.group, key.metric, key.better.into_str())
 }
 
 /// Whether there is one best, and who else may be it.

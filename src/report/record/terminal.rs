@@ -33,7 +33,7 @@ pub(in crate::report) fn render(
                 [only] => ((*only).to_owned(), String::new()),
                 several => (count(several.len(), "case"), named(several, most_named)),
             };
-            page.note("", &format!("{who} - {}", outcome.word()))?;
+            page.note("", &format!("{who} - {}", outcome.into_str()))?;
             let (trace, next) = (trace.unwrap_or_default(), outcome.advice().to_owned());
             for (label, text) in
                 [("why", outcome.cause()), ("trace", trace), ("next", next), ("cases", names)]

@@ -78,7 +78,7 @@ impl<'a> RunView<'a> {
 
     /// [`RunView::troubled`], equal ends together.
     pub fn troubles(&self) -> Vec<UnmeasuredCases<'_>> {
-        let kind = |outcome: &Outcome| (outcome.word(), outcome.cause(), outcome.advice().to_owned());
+        let kind = |outcome: &Outcome| (outcome.into_str(), outcome.cause(), outcome.advice().to_owned());
         let ends = self.troubled.iter().map(|(case, name)| (kind(&case.outcome), (*case, name.as_str())));
         let trouble = |(_, alike): (_, Vec<(&'a CaseRecord, _)>)| {
             let (case, _) = *alike.first()?;
@@ -114,7 +114,7 @@ impl<'a> RunView<'a> {
         };
         let mut words: Vec<(&str, usize)> = Vec::new();
         for (case, _) in &self.troubled {
-            let word = case.outcome.word();
+            let word = case.outcome.into_str();
             match words.iter_mut().find(|(known, _)| *known == word) {
                 Some((_, count)) => *count += 1,
                 None => words.push((word, 1)),

@@ -87,8 +87,8 @@ fn rows<W: io::Write>(
         cells.extend([
             cell(&row.metric),
             cell(&row.unit),
-            row.better.map_or(String::new(), |better| better.word().to_owned()),
-            row.verdict.word().to_owned(),
+            row.better.map_or(String::new(), |better| better.into_str().to_owned()),
+            row.verdict.into_str().to_owned(),
         ]);
         cells.extend(side(row.base.as_ref()));
         cells.extend(side(row.head.as_ref()));
@@ -114,7 +114,7 @@ fn rows<W: io::Write>(
 fn side(side: Option<&RowSide>) -> [String; 5] {
     let Some(side) = side else { return Default::default() };
     [
-        side.outcome.word().to_owned(),
+        side.outcome.into_str().to_owned(),
         optional(side.centre),
         optional(side.spread),
         side.processes.to_string(),

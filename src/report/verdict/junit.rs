@@ -34,7 +34,7 @@ pub(in crate::report) fn suites<'d>(view: &'d VerdictView) -> BTreeMap<&'d str, 
 
 fn case(line: &RowView, inconclusive_fails: bool) -> TestCase {
     let row = line.row;
-    let word = row.verdict.word();
+    let word = row.verdict.into_str();
     let message = message(line);
     let status = match row.verdict {
         Verdict::Inconclusive if !inconclusive_fails => skipped(&message),

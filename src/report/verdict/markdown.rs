@@ -111,7 +111,7 @@ pub(in crate::report) fn text(view: &VerdictView, limit: usize) -> String {
 }
 
 fn section(group: &VerdictGroup, limit: usize) -> String {
-    let title = format!("### {}: {}\n\n", capitalized(group.verdict.word()), group.lines.len());
+    let title = format!("### {}: {}\n\n", capitalized(group.verdict.into_str()), group.lines.len());
     let shown: Vec<&RowView> = group.lines.iter().take(limit).collect();
     let most_named = if limit == usize::MAX { limit } else { MOST_NAMED };
     let notes = Notes::of(&shown, &NoteStyle { name: &code, prose: &prose, most_named });

@@ -52,5 +52,5 @@ pub(in crate::report) fn emphasis_of_verdict(verdict: Verdict) -> Emphasis {
 /// `2 regressed, 1 missing, 38 unchanged`.
 pub(in crate::report) fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String {
     let present = counts.iter().filter(|(_, count)| **count > 0);
-    present.map(|(verdict, count)| format!("{count} {}", verdict.word())).collect::<Vec<_>>().join(", ")
+    present.map(|(verdict, count)| format!("{count} {}", verdict.into_str())).collect::<Vec<_>>().join(", ")
 }

@@ -92,7 +92,7 @@ fn unchanged<W: io::Write + ?Sized>(
 }
 
 fn title(group: &VerdictGroup) -> String {
-    format!("{}: {}", capitalized(group.verdict.word()), group.lines.len())
+    format!("{}: {}", capitalized(group.verdict.into_str()), group.lines.len())
 }
 
 /// A table of rows with their notes; beyond `limit` they are only counted. Notes that several rows share are said once,

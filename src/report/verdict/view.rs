@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use strum::IntoEnumIterator;
+
 use super::method;
 use super::status::counts_text;
 use super::summary::{Speedup, SuiteSummary};
@@ -15,7 +17,7 @@ use crate::report::layout::number::{self, distinct};
 /// The document, sorted for reading.
 pub(in crate::report) struct VerdictView<'a> {
     pub document: &'a VerdictDocument,
-    /// What changed or could not be decided: one group a verdict, in the order of [`Verdict::ALL`], none empty.
+    /// What changed or could not be decided: one group a verdict, in the order of [`Verdict`], none empty.
     pub groups: Vec<VerdictGroup<'a>>,
     pub unchanged: Vec<RowView<'a>>,
     /// By name.
@@ -65,8 +67,7 @@ impl<'a> VerdictView<'a> {
             by_verdict.entry(row.verdict).or_default().push(RowView::new(row, names.of(&row.case)));
         }
         let unchanged = by_verdict.remove(&Verdict::Unchanged).unwrap_or_default();
-        let groups = Verdict::ALL
-            .into_iter()
+        let groups = Verdict::iter()
             .filter_map(|verdict| Some(VerdictGroup { verdict, lines: by_verdict.remove(&verdict)? }))
             .collect();
         let suites = SuiteSummary::all(&document.rows, &names);
@@ -237,7 +238,7 @@ impl<'a> RowView<'a> {
 impl SideView {
     fn new(side: Option<&RowSide>, centre: Option<String>) -> Self {
         let Some(side) = side else { return Self::default() };
-        let value = centre.unwrap_or_else(|| side.outcome.word().to_owned());
+        let value = centre.unwrap_or_else(|| side.outcome.into_str().to_owned());
         let spread = match (side.centre, side.spread) {
             (Some(_), Some(spread)) => number::spread(spread),
             (Some(_), None) if side.processes == 1 => "1 process".into(),

@@ -9,7 +9,7 @@
 //! counts only while it stands for the very bytes of its run; where it does not, or where there is none, the run is read.
 //! So a history that an older version wrote needs no index, and one that two writers extended can be merged as before.
 
-use super::{HistoryEntry, RunSummary, Started, layout};
+use super::{HistoryEntry, RunSummary, layout};
 use crate::model::{RunId, sha256_hex};
 
 /// Digits of a branch's or a label's digest: names of any length and any letters have one.
@@ -67,7 +67,7 @@ impl Mark {
                     NOT_GREEN => false,
                     _ => return None,
                 },
-                started: Started::from_word(event)?,
+                started: event.parse().ok()?,
             },
         })
     }
@@ -84,7 +84,7 @@ pub(super) fn name_of(entry: &HistoryEntry) -> String {
         entry.run_id,
         digest(&entry.branch),
         digest(&entry.label),
-        started.word()
+        started.into_str()
     )
 }
 

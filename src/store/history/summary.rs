@@ -21,31 +21,16 @@ pub struct RunSummary {
 }
 
 /// The event that started a run, as far as it matters here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Started {
     Schedule,
     Push,
     /// No event at all: a laptop, or another CI.
+    #[strum(to_string = "none")]
     Nowhere,
     /// By hand, or by any other event.
     Other,
-}
-
-impl Started {
-    const ALL: [Started; 4] = [Self::Schedule, Self::Push, Self::Nowhere, Self::Other];
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Schedule => "schedule",
-            Self::Push => "push",
-            Self::Nowhere => "none",
-            Self::Other => "other",
-        }
-    }
-
-    pub(super) fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|started| started.word() == word)
-    }
 }
 
 impl HistoryEntry {
@@ -55,7 +40,7 @@ impl HistoryEntry {
             base: self.base.clone(),
             shard: self.shard,
             is_green: self.conclusion.as_deref() == Some(PASS),
-            started: Started::from_word(&self.event).unwrap_or(Started::Other),
+            started: self.event.parse().unwrap_or(Started::Other),
         }
     }
 }

@@ -72,7 +72,7 @@ fn other_seed(records: &[&RunRecord], comparison: &Comparison) -> Option<String>
 
 /// Rounds come in order, one process each, from the first on; so do the processes that a metric has samples of.
 fn wrong_rounds(record: &RunRecord) -> Option<String> {
-    let side = record.side.map_or("a side", |side| side.word());
+    let side = record.side.map_or("a side", |side| side.into_str());
     record.cases.iter().find_map(|case| {
         for (place, process) in case.processes.iter().enumerate() {
             let place = place as u32;

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use git2::{Signature, Time};
+use strum::IntoEnumIterator;
 use tempfile::TempDir;
 
 use super::*;
@@ -232,7 +233,7 @@ fn a_scheduled_run_is_judged_against_what_its_history_says_and_tells_which() {
             said(&chosen, base, world.third, &why);
             assert_eq!((chosen.missing, chosen.choice.by_hand), (missing, false), "{why}");
         }
-        for missing in NoReference::ALL.into_iter().filter(|missing| *missing != NoReference::NoRun) {
+        for missing in NoReference::iter().filter(|missing| *missing != NoReference::NoRun) {
             let chosen = ask(Past::Lost(missing));
             let why = format!("{itself}: {}, 24 hours old", missing.words());
             said(&chosen, world.third, world.third, &why);

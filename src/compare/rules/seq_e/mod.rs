@@ -94,7 +94,7 @@ impl SeqE {
 
 impl Rule for SeqE {
     fn name(&self) -> &str {
-        self.rule.name.as_str()
+        self.rule.name.into_str()
     }
 
     fn alpha(&self) -> f64 {
