@@ -21,22 +21,18 @@ use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, common_cases};
 use crate::suite::{Action, Benchmark, Gate, Source, Suite};
 
-/// A calibration of this machine.
 #[derive(Clone, Debug)]
 pub struct CalibrateRequest {
     pub run: RunRequest,
-    /// Rounds that each case gets.
     pub rounds: u32,
     pub budget: Budget,
     /// Seed of the random run order, and of the tries.
     pub order_seed: Option<u64>,
     /// Measure a workload of ours with more work on one side, too.
     pub positive_control: bool,
-    /// Store instead of the suite file's.
     pub store: Option<String>,
 }
 
-/// The answer to a [`CalibrateRequest`].
 pub enum CalibrateResult {
     Done(Box<Calibrated>),
     /// The signal that ended it; nothing is calibrated.
@@ -46,13 +42,10 @@ pub enum CalibrateResult {
 /// A calibration and where it is stored.
 pub struct Calibrated {
     pub calibration: Calibration,
-    /// The calibration as JSON.
     pub bytes: Vec<u8>,
-    /// The folder of its records.
     pub folder: PathBuf,
     /// Its file in the store; `None` where nothing was measured, which replaces nothing.
     pub stored: Option<PathBuf>,
-    /// A case failed.
     pub has_failures: bool,
 }
 

@@ -20,7 +20,6 @@ use crate::suite::plan::check_claims;
 use crate::suite::words::ratio_text;
 use crate::suite::{Gate, Overrides, Selection, Suite};
 
-/// A comparison of records.
 #[derive(Clone, Debug, Default)]
 pub struct RecordsRequest {
     /// A record's path, or a baseline's name.
@@ -31,7 +30,6 @@ pub struct RecordsRequest {
     pub anchor: Option<String>,
     /// The benchmarks to measure, or to take from the records.
     pub run: RunRequest,
-    /// Store instead of the suite file's.
     pub store: Option<String>,
     /// Stored runs that must show how much sessions differ; `None`: as the gate has it.
     pub sessions: Option<u32>,
@@ -40,17 +38,14 @@ pub struct RecordsRequest {
     pub embed: bool,
 }
 
-/// The answer of a comparison of records.
 pub enum ComparedRecords {
     Verdict(Box<RecordsVerdict>),
     /// The fresh run was cut short, and nothing is compared.
     Interrupted(Box<Finished>),
 }
 
-/// A verdict with what it rests on.
 pub struct RecordsVerdict {
     pub document: VerdictDocument,
-    /// Against the release baseline.
     pub anchored: Option<VerdictDocument>,
     /// Where the reports of a fresh run are written.
     pub reports: Option<PathBuf>,
@@ -146,14 +141,12 @@ fn refuse_measuring(request: &RecordsRequest) -> Result<()> {
     })
 }
 
-/// All that one comparison rests on.
 struct Loaded {
     base: LoadedRecord,
     head: LoadedRecord,
     anchor: Option<LoadedRecord>,
     /// Its gate judges.
     suite: Option<Suite>,
-    /// Folder of a fresh run's reports.
     reports: Option<PathBuf>,
 }
 
@@ -219,7 +212,6 @@ impl LoadedRecord {
         }
     }
 
-    /// The release baseline, if one is named.
     fn anchor(suite: Option<&Suite>, request: &RecordsRequest, stores: &Stores<'_>) -> Result<Option<Self>> {
         request.anchor.as_deref().map(|text| Self::find(text, suite, stores)).transpose()
     }

@@ -12,7 +12,6 @@ use crate::run::has_binary;
 /// The benchmark whose second commit does more work.
 pub const PLANTED: &str = "demo/checksum";
 
-/// The files of the first commit.
 const FILES: [(&str, &str); 6] = [
     (".gitignore", "artifacts/\n.gbench/\nchecksum\nhorner\nxorshift\n"),
     ("gbench.toml", include_str!("demo/repository/gbench.toml")),
@@ -21,7 +20,6 @@ const FILES: [(&str, &str); 6] = [
     ("horner.rs", include_str!("demo/repository/horner.rs")),
     ("xorshift.rs", include_str!("demo/repository/xorshift.rs")),
 ];
-/// The change of the second.
 const CHANGE: (&str, &str) = ("ROUNDS: u32 = 100;", "ROUNDS: u32 = 110;");
 
 /// What a user would type in the repository.
@@ -76,7 +74,6 @@ fn work_folder(given: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// Makes the repository.
 fn two_commits(at: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let repository = Repository::init(at)?;
     for (name, text) in FILES {
@@ -110,7 +107,6 @@ pub enum Finding {
     FalseAlarm,
     Missed,
     TooNoisy,
-    /// The planted slowdown was not measured.
     NotMeasured,
 }
 

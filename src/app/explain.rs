@@ -15,7 +15,6 @@ use crate::report::explain::{Explained, Rowless};
 use crate::suite::words::listed;
 use crate::suite::{Benchmark, fitting};
 
-/// The verdicts of one case.
 #[derive(Clone, Debug, Default)]
 pub struct ExplainRequest {
     /// The case as reports name it, its benchmark, or a glob.
@@ -31,7 +30,6 @@ pub struct ExplainRequest {
     pub artifacts: ArtifactsRequest,
 }
 
-/// What is known.
 pub enum Explanation {
     Verdict(Box<ExplainedVerdict>),
     /// Of several machines those that have the case, each with its label.
@@ -51,7 +49,6 @@ pub struct ExplainedVerdict {
     metric: Option<String>,
 }
 
-/// Finds what is known of a case.
 pub fn explain(request: &ExplainRequest, builtins: &[Benchmark]) -> Result<Explanation> {
     let subject = match (&request.base, &request.head) {
         (Some(base), Some(head)) => {

@@ -19,7 +19,6 @@ impl Pattern {
         Err(Fault::at_flag(format!("--export {text}"), format!("`{{{name}}}` is no placeholder"), next))
     }
 
-    /// The path of one run's export.
     pub fn path(&self, suite: &str, run_id: &str) -> PathBuf {
         match self.0.to_str() {
             // One after the other is safe: a suite's name is made free of braces.

@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::step_outputs;
 use crate::model::{Fault, Result, Shard};
 
-/// One measuring job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuringJob {
     /// Name of the machine among several; empty for the only one.

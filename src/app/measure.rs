@@ -88,7 +88,6 @@ pub fn base_and_head(finished: &[Finished]) -> Result<[&Finished; 2]> {
     }
 }
 
-/// A comparison in rounds to be carried out.
 pub struct RoundsMeasuring<'a> {
     pub plan: &'a RoundsPlan,
     /// Base and head, each with the folder of its tree; the control is the base.

@@ -34,13 +34,11 @@ pub enum MergeResult {
     Verdict {
         merged: Box<Merged>,
         path: PathBuf,
-        /// The classes that fail the job.
         fail_on: Vec<FailOn>,
     },
     Record {
         record: Box<RunRecord>,
         path: PathBuf,
-        /// A part is missing.
         incomplete: bool,
     },
 }

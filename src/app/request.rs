@@ -14,10 +14,8 @@ use crate::suite::{Benchmark, FILE_NAME, Gate, Overrides, Registry, Selection, S
 /// A flag with its value, as the user typed it.
 pub type GivenFlag = (&'static str, String);
 
-/// Which suite file, and which of its cases.
 #[derive(Clone, Debug, Default)]
 pub struct SelectionRequest {
-    /// The suite file that is named.
     pub config: Option<PathBuf>,
     /// Names are checked when it is applied.
     pub selection: Selection,
@@ -150,7 +148,6 @@ impl SettingsRequest {
     }
 }
 
-/// Where results go, and how long a run may take.
 #[derive(Clone, Debug, Default)]
 pub struct OutputRequest {
     /// Folder for run folders, from the current one.
@@ -176,7 +173,6 @@ impl OutputRequest {
     }
 }
 
-/// One run of a suite.
 #[derive(Clone, Debug, Default)]
 pub struct RunRequest {
     pub selection: SelectionRequest,
@@ -190,7 +186,6 @@ impl RunRequest {
         self.configured(self.selection.suite(builtins)?)
     }
 
-    /// A suite under the settings of the request.
     pub fn configured(&self, mut suite: Suite) -> Result<Suite> {
         self.settings.apply(&mut suite)?;
         self.output.apply(&mut suite)?;
@@ -210,7 +205,6 @@ pub struct RoundsRequest {
 }
 
 impl RoundsRequest {
-    /// Lets the request win over the suite file.
     pub fn apply(&self, gate: &mut Gate) {
         if let Some(budget) = self.budget {
             gate.budget.set(budget, Origin::Cli("--budget".into()));
@@ -238,14 +232,12 @@ pub enum Audience {
     PullRequest,
 }
 
-/// A comparison of two commits.
 #[derive(Clone, Debug, Default)]
 pub struct CommitsRequest {
     /// As typed; `None` for the default range, or for a comparison that is resumed.
     pub range: Option<String>,
     pub run: RunRequest,
     pub rounds: RoundsRequest,
-    /// Store instead of the suite file's.
     pub store: Option<String>,
     /// The comparison to resume: its id or folder; empty: the latest one.
     pub resume: Option<String>,

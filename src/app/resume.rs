@@ -11,7 +11,6 @@ use crate::trees::{self, Range, Revision, Sides};
 
 /// A comparison that is gone on with.
 pub struct Resumed {
-    /// The states that it was begun on.
     pub sides: Sides,
     pub folder: ComparisonFolder,
     pub comparison: Comparison,

@@ -30,7 +30,6 @@ pub struct SequentialStopping {
     reported: Option<(usize, f64)>,
     /// Seconds of the budget that each survivor of the screen may use before any uses more.
     share: Option<f64>,
-    /// A case could not be measured further because the time was up.
     pub out_of_time: bool,
 }
 

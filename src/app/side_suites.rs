@@ -12,7 +12,6 @@ use crate::store::ComparisonFolder;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, RunOptions, Source, Suite};
 use crate::trees::{self, Sides, Tree};
 
-/// How the sides get their suites.
 pub struct SideSuites<'a> {
     request: &'a CommitsRequest,
     builtins: &'a [Benchmark],

@@ -28,7 +28,6 @@ pub fn of_answer(conclusion: Conclusion, counts: &BTreeMap<Verdict, u32>) -> Res
     answer(conclusion.into_str(), counts)
 }
 
-/// The same where nothing was measured because nothing was touched.
 pub fn of_untouched() -> Result<()> {
     answer("untouched", &BTreeMap::new())
 }

@@ -11,16 +11,13 @@ use crate::store::{keep_whole_rounds, latest_comparison, read_record, read_sides
 use crate::suite::plan::check_claims;
 use crate::suite::{Benchmark, RunOptions};
 
-/// Where comparisons lie.
 #[derive(Clone, Debug, Default)]
 pub struct ArtifactsRequest {
-    /// Suite file that says where artifacts are.
     pub config: Option<PathBuf>,
     /// Folder of run folders and comparisons, whatever the suite file says.
     pub artifacts: Option<PathBuf>,
 }
 
-/// The records of one comparison.
 pub struct StoredComparison {
     pub base: RunRecord,
     pub head: RunRecord,
@@ -39,7 +36,6 @@ impl StoredComparison {
         }
     }
 
-    /// Reads records that were named one by one.
     pub fn read(base: &Path, head: &Path, control: Option<&Path>) -> Result<Self> {
         let control = control.map(read_record).transpose()?;
         let (base, head) = (read_record(base)?, read_record(head)?);
@@ -58,7 +54,6 @@ impl StoredComparison {
         Ok(Self { base, head, control, folder: Some(folder.to_owned()) })
     }
 
-    /// The verdict that the records give.
     pub fn verdict(&self) -> Result<VerdictDocument> {
         verdict_of(&self.base, &self.head, self.control.as_ref())
     }

@@ -22,7 +22,6 @@ pub struct Stores<'a> {
     opened: RefCell<Vec<(String, PathBuf, Rc<Stored>)>>,
 }
 
-/// An opened store.
 pub enum Stored {
     Folder(Store),
     Branch(Box<Branch>),
@@ -42,7 +41,6 @@ pub struct Branch {
 /// Where a record is.
 pub enum Found {
     Path(PathBuf),
-    /// In a history.
     Run(Rc<HistoryEntry>),
 }
 

@@ -12,7 +12,6 @@ use crate::suite::Benchmark;
 /// The merged verdicts, in the folder that `merge` writes.
 pub const MERGED: &str = "merged.json";
 
-/// What was found.
 pub enum Subject {
     Comparison(Box<StoredComparison>),
     Document(Input),

@@ -26,12 +26,10 @@ pub fn json_of(document: &impl serde::Serialize) -> Result<Vec<u8>> {
     })
 }
 
-/// The verdict in one format.
 pub fn rendered(document: &VerdictDocument, format: Format, style: Style, all: bool) -> Result<Vec<u8>> {
     bytes_of(|bytes| report::verdict(document, &Options { format, style, all }, bytes))
 }
 
-/// Writes the whole verdict in one format.
 pub fn write_as(format: Format, document: &VerdictDocument, path: &Path) -> Result<()> {
     write_atomically(path, &rendered(document, format, Style::PLAIN, true)?)
 }

@@ -45,7 +45,6 @@ use base::BaseRequest;
 pub struct CiJobRequest {
     /// The comparison, without its range.
     pub comparison: CommitsRequest,
-    /// Base instead of the event's.
     pub base: Option<String>,
     /// Address of the history whose newest green commit is the base of scheduled runs.
     pub history: Option<String>,
@@ -55,7 +54,6 @@ pub struct CiJobRequest {
     pub label: String,
 }
 
-/// The result of a measuring job.
 pub enum CiResult {
     Verdict(Box<JudgedJob>),
     /// The change touches nothing that is measured: the job's file lies in the folder.
@@ -69,7 +67,6 @@ pub enum CiResult {
     },
 }
 
-/// A comparison that was decided.
 pub struct JudgedJob {
     pub document: VerdictDocument,
     pub job: Job,

@@ -20,7 +20,6 @@ pub fn annotations(result: &CiResult) -> Vec<RunnerNote> {
     }
 }
 
-/// Writes the step's summary and outputs.
 pub fn write(result: &CiResult, exit: Exit, context: &Context) -> Result<()> {
     let exit_code = ("exit-code", exit.code().to_string());
     match result {

@@ -47,7 +47,6 @@ pub(super) fn refused(fault: &Fault) -> String {
     format!("### gbench-ci measured nothing\n\n{}", block(&each.join("\n\n")))
 }
 
-/// One fault in two lines.
 pub(super) fn words_of(fault: &Fault) -> String {
     format!("{}: {}\nnext: {}", fault.place, fault.what, fault.next)
 }

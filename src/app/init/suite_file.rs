@@ -14,7 +14,6 @@ use crate::suite::{Action, Benchmark, Suite};
 const TEMPLATE: &str = include_str!("templates/suite.toml");
 const EXAMPLE: &str = include_str!("templates/suite-example.toml");
 
-/// A suite file that was written.
 #[derive(Clone, Debug)]
 pub struct WrittenSuite {
     pub benchmarks: Vec<BenchmarkId>,

@@ -23,7 +23,6 @@ const DOWNLOAD: &str = "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0
 #[derive(Clone, Debug)]
 pub struct WorkflowsRequest {
     pub action: ActionRef,
-    /// Run the code of forks' pull requests on the runner.
     pub allow_forks: bool,
     /// At least one.
     pub jobs: Vec<MeasuringJob>,

@@ -28,9 +28,7 @@ pub struct PreparedWorkflows {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionlintFile {
     Written,
-    /// It mentions all labels.
     Complete,
-    /// It lacks these labels.
     Lacks(Vec<String>),
 }
 
@@ -71,7 +69,6 @@ impl PreparedWorkflows {
         Ok(())
     }
 
-    /// Writes the workflows. Returns their paths.
     pub fn write(&self) -> Result<Vec<PathBuf>> {
         let write = |(path, text): &(&str, String)| {
             let path = self.root.join(path);

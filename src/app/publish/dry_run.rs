@@ -11,7 +11,6 @@ use crate::model::{Fault, Result};
 use crate::report::github::{self as render, CheckPage, PublishContext};
 use crate::suite::Benchmark;
 
-/// The comment, and what else would be done.
 pub struct DryRun {
     pub page: String,
     pub plan: Vec<String>,

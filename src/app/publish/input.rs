@@ -48,7 +48,6 @@ impl FoundInput {
         Ok(Some(Self::Verdict(Box::new(PublishInput { merged, job, folder }))))
     }
 
-    /// The job that stands for all.
     pub fn job(&self) -> Option<&Job> {
         match self {
             Self::Verdict(input) => input.job.as_ref(),

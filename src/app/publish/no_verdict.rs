@@ -4,7 +4,6 @@ use crate::github::WorkflowRun;
 use crate::github::checks::CheckConclusion;
 use crate::model::Exit;
 
-/// How a check ends where nothing was judged.
 pub(super) struct NoVerdict {
     pub conclusion: CheckConclusion,
     pub text: String,

@@ -196,7 +196,6 @@ pub(super) fn checks(
 
 const OVERTAKEN: &str = "left alone: a newer commit or run speaks already";
 
-/// The content of a comment.
 struct CommentContent<'a> {
     /// Digest of what is said.
     state: String,
@@ -271,7 +270,6 @@ pub(super) fn without_verdict(
     answer(target, &target.check_name(), recipients, &end, &content)
 }
 
-/// [`publish_context`] of a target.
 pub(super) fn shown(
     target: &PublishTarget<'_>,
     input: Option<&PublishInput>,

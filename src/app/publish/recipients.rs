@@ -76,7 +76,6 @@ fn own_name(name: &str, number: u64) -> String {
     format!("{name} #{number}")
 }
 
-/// How a check ends.
 pub(super) struct CheckEnd {
     pub conclusion: CheckConclusion,
     pub output: CheckOutput,

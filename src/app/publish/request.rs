@@ -15,7 +15,6 @@ pub struct PublishRequest {
     /// A comparison's folder, a verdict, or the folder of a merge; `None`: the latest comparison.
     pub what: Option<PathBuf>,
     pub start: bool,
-    /// The exit code of the gate.
     pub ended: Option<u8>,
     pub comment: CommentMode,
     /// Name of the check; see [`super::gate_name`].
@@ -25,7 +24,6 @@ pub struct PublishRequest {
     /// Empty: what the measuring job was told.
     pub fail_on: Vec<FailOn>,
     pub allow_forks: bool,
-    /// The number of parts.
     pub expect: Option<u32>,
     /// How the measuring jobs ended, in GitHub's words.
     pub measured: Option<String>,
