@@ -30,12 +30,9 @@ pub const RANGE: &str = "HEAD~1..HEAD";
 /// Errors: the folder, or no `rustc`, with which the workloads are built.
 pub fn make(folder: Option<&Path>) -> Result<PathBuf> {
     if !has_binary("rustc", Path::new(".")) {
-        return Err(Fault::at(
-            "demo",
-            "its three workloads are built with `rustc`, which is not on PATH",
-            "install Rust, or begin with your own benchmarks: `gbench-ci init`",
-        )
-        .exits(Exit::Machine));
+        let what = "its three workloads are built with `rustc`, which is not on PATH";
+        let next = "install Rust, or begin with your own benchmarks: `gbench-ci init`";
+        return Err(Fault::at("demo", what, next).exits(Exit::Machine));
     }
     let repository = work_folder(folder)?.join("repository");
     two_commits(&repository)

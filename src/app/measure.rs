@@ -142,10 +142,8 @@ fn same_machine(now: &RunRecord, before: &RunRecord, match_key: &BTreeMap<String
     match there.iter().find(|(field, value)| here.get(*field).is_some_and(|here| here != *value)) {
         None => Ok(()),
         Some((field, value)) => {
-            let what = format!(
-                "it was begun on another machine: `{field}` was {} and is {}",
-                value.text, here[field].text
-            );
+            let (was, is) = (&value.text, &here[field].text);
+            let what = format!("it was begun on another machine: `{field}` was {was} and is {is}");
             let next = "resume it where it was begun, or begin a new comparison";
             Err(Fault::at("--resume", what, next).exits(Exit::Machine))
         }
@@ -167,12 +165,9 @@ fn executor(binary: &Path) -> Result<Supervised> {
     let interrupt = Interrupt::install()
         .map_err(|error| Fault::defect("signals", format!("cannot be taken: {error}")))?;
     Supervised::new(binary.to_owned(), Some(interrupt), true).map_err(|error| {
-        Fault::at_path(
-            std::env::temp_dir(),
-            format!("no temporary folder can be made: {}", without_temporary(&error)),
-            "set TMPDIR to a writable folder, on a disk with space",
-        )
-        .caused_by(&error)
+        let what = format!("no temporary folder can be made: {}", without_temporary(&error));
+        let next = "set TMPDIR to a writable folder, on a disk with space";
+        Fault::at_path(std::env::temp_dir(), what, next).caused_by(&error)
     })
 }
 
@@ -189,12 +184,8 @@ pub fn new_seed() -> u64 {
 /// The path of the running binary, which is also its own supervisor and micro suite.
 pub fn own_binary() -> Result<PathBuf> {
     std::env::current_exe().map_err(|error| {
-        Fault::at(
-            "the gbench-ci binary",
-            format!("its path is not known: {error}"),
-            "mount /proc, and run again",
-        )
-        .exits(Exit::Machine)
+        let what = format!("its path is not known: {error}");
+        Fault::at("the gbench-ci binary", what, "mount /proc, and run again").exits(Exit::Machine)
     })
 }
 

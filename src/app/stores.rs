@@ -1,7 +1,7 @@
 //! The stores of a request: a folder of baselines, or the history on a branch.
 
 use std::cell::{OnceCell, RefCell};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::github_client::client_for;
@@ -193,12 +193,8 @@ impl Branch {
         let left_out = listed.len().saturating_sub(HistoryBranch::RECENT);
         let mut warnings = Vec::new();
         if left_out > 0 {
-            let all = listed.len();
-            warnings.push(format!(
-                "{} holds {all} runs; the newest {} are looked at",
-                self.address,
-                HistoryBranch::RECENT
-            ));
+            let (all, recent) = (listed.len(), HistoryBranch::RECENT);
+            warnings.push(format!("{} holds {all} runs; the newest {recent} are looked at", self.address));
         }
         for listed in &listed[left_out..] {
             match history.read(listed) {
@@ -222,21 +218,19 @@ impl Branch {
             return Ok(found.clone());
         }
         let (history, listed) = (self.history()?, self.listed()?);
-        let mut found = None;
-        if let Some(run) = listed.iter().find(|listed| listed.run_id.as_str() == name) {
-            found = Some(history.read(run)?);
-        } else {
-            for run in listed.iter().rev().take(MAX_SEARCHED) {
-                match history.read(run) {
-                    Ok(entry) if entry.branch == name || entry.series() == name => {
-                        found = Some(entry);
-                        break;
-                    }
-                    // What is no run has no name either.
-                    Ok(_) => {}
-                    Err(fault) if fault.exit == Exit::Usage => {}
-                    Err(fault) => return Err(fault),
+        let by_id = listed.iter().find(|listed| listed.run_id.as_str() == name);
+        let mut found = by_id.map(|run| history.read(run)).transpose()?;
+        let newest = listed.iter().rev().take(if found.is_some() { 0 } else { MAX_SEARCHED });
+        for run in newest {
+            match history.read(run) {
+                Ok(entry) if entry.branch == name || entry.series() == name => {
+                    found = Some(entry);
+                    break;
                 }
+                // What is no run has no name either.
+                Ok(_) => {}
+                Err(fault) if fault.exit == Exit::Usage => {}
+                Err(fault) => return Err(fault),
             }
         }
         let found = found.map(Rc::new);
@@ -251,11 +245,10 @@ impl Branch {
                 let next = format!("add one: `gbench-ci publish --history {}`", self.address);
                 (format!("no run is in {}", self.address), next)
             }
-            _ => {
-                let what =
-                    format!("none of the newest {MAX_SEARCHED} runs in {} is of this branch", self.address);
-                (what, format!("use a name that `gbench-ci baseline list --store {}` shows", self.address))
-            }
+            _ => (
+                format!("none of the newest {MAX_SEARCHED} runs in {} is of this branch", self.address),
+                format!("use a name that `gbench-ci baseline list --store {}` shows", self.address),
+            ),
         };
         Fault::at(format!("baseline `{name}`"), what, next)
     }
@@ -286,7 +279,10 @@ pub fn histories(
             for entry in store.list() {
                 match read_record(&entry.path) {
                     Ok(record) => add(entry.name.as_str(), &record),
-                    Err(fault) => warnings.push(unread(&entry.path, &fault)),
+                    Err(fault) => {
+                        let path = shown(&entry.path);
+                        warnings.push(format!("{path} is no part of the history: {}", fault.what));
+                    }
                 }
             }
             Ok(warnings)
@@ -301,8 +297,4 @@ pub fn histories(
             Ok((vec![Past::default(); pairs.len()], vec![format!("no history was read: {}", fault.what)]))
         }
     }
-}
-
-fn unread(path: &Path, fault: &Fault) -> String {
-    format!("{} is no part of the history: {}", shown(path), fault.what)
 }

@@ -1,8 +1,7 @@
 //! The assumptions behind the workflows, and the steps that are left to the user.
 
 use super::action_ref::ActionRef;
-use super::jobs::USUAL_LABELS;
-use super::template::WorkflowsRequest;
+use super::template::{USUAL_LABELS, WorkflowsRequest};
 use crate::app::matrix::MeasuringJob;
 
 /// The steps that are left to the user, in order, with notes before and a warning behind them. Each is a paragraph.

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::jobs::own_labels;
 use super::next_steps::{NextSteps, next_steps};
-use super::template::{WorkflowsRequest, workflows};
+use super::template::{WorkflowsRequest, own_labels, workflows};
 use crate::app::paths::shown_from_here;
 use crate::machine::open_repository;
 use crate::model::{Exit, Fault, Result};

@@ -19,8 +19,6 @@ use crate::model::{BenchmarkId, Exit, Job, Result, SCHEMA_JOB, Shard, SourceLine
 
 /// Rules that a verdict may have been decided by.
 const RULES: [&str; 4] = ["seq-e", "seq-e-2", "process-welch-holm", "process-session"];
-/// Most characters of a machine's label.
-const LABEL: usize = 100;
 
 /// A job from its text. `name`: of its folder, for messages.
 pub fn job(name: &str, text: &str) -> Result<Job> {
@@ -80,11 +78,10 @@ fn job_is_ours(job: &Job) -> Result<(), String> {
     if job.base.committed.as_ref().is_some_and(|time| humantime::parse_rfc3339(time).is_err()) {
         return Err("its base was committed at no time that there is".into());
     }
-    if job.label.chars().count() > LABEL || [&job.label, &job.base.why].iter().any(|text| has_controls(text))
-    {
+    if !is_label(&job.label) || has_controls(&job.base.why) {
         return Err("its label is too long, or a text of it holds control characters".into());
     }
-    if job.shard.is_some_and(|shard| !(1..=shard.of).contains(&shard.index) || shard.of > Shard::MOST) {
+    if job.shard.is_some_and(|shard| !shard.is_one()) {
         return Err("there is no such shard".into());
     }
     is_exit(job.exit_code)?;
@@ -154,7 +151,7 @@ fn merged_is_ours(merged: &Merged) -> Result<(), String> {
         return Err("it has more groups than a matrix has jobs".into());
     }
     for group in &merged.groups {
-        if group.label.chars().count() > LABEL || has_controls(&group.label) {
+        if !is_label(&group.label) {
             return Err("a label of it is too long or holds control characters".into());
         }
         verdict_is_ours(&group.verdict)?;
@@ -172,6 +169,11 @@ fn is_commit(text: &str) -> Result<(), String> {
 
 fn is_exit(code: u8) -> Result<(), String> {
     if Exit::from_repr(code).is_some() { Ok(()) } else { Err(format!("{code} is no exit code of gbench-ci")) }
+}
+
+/// A machine's label has at most 100 characters.
+fn is_label(text: &str) -> bool {
+    text.chars().count() <= 100 && !has_controls(text)
 }
 
 fn has_controls(text: &str) -> bool {
