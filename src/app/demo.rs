@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use git2::{Repository, Signature};
 
 use super::request::{CommitsRequest, RoundsRequest, RunRequest, SelectionRequest};
-use crate::compare::{Row, Verdict, VerdictDocument};
 use crate::model::{Exit, Fault, Result};
 use crate::run::has_binary;
 
@@ -93,32 +92,4 @@ fn commit(repository: &Repository, message: &str) -> Result<git2::Oid, git2::Err
     let parent = repository.head().and_then(|head| head.peel_to_commit()).ok();
     let parents: Vec<_> = parent.iter().collect();
     repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents)
-}
-
-/// A verdict of the demonstration, held against what is known to be true of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finding {
-    /// The planted slowdown is found, and nothing else.
-    Right,
-    /// An untouched workload is called regressed.
-    FalseAlarm,
-    Missed,
-    TooNoisy,
-    NotMeasured,
-}
-
-impl Finding {
-    pub fn of(document: &VerdictDocument) -> Self {
-        let is_planted = |row: &&Row| row.case.benchmark.as_str() == PLANTED;
-        let mut others = document.rows.iter().filter(|row| !is_planted(row));
-        if others.any(|row| row.verdict == Verdict::Regressed) {
-            return Self::FalseAlarm;
-        }
-        match document.rows.iter().find(is_planted).map(|row| row.verdict) {
-            Some(Verdict::Regressed) => Self::Right,
-            Some(Verdict::Inconclusive) => Self::TooNoisy,
-            Some(Verdict::Unchanged | Verdict::Improved) => Self::Missed,
-            _ => Self::NotMeasured,
-        }
-    }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::environment;
 use super::paths::current_folder;
 use crate::model::text::count;
-use crate::model::{Budget, Fault, Interleaving, NoReference, Origin, Result, Shard, shell_word};
+use crate::model::{Budget, Fault, Interleaving, NoReference, Origin, Result, Setting, Shard, shell_word};
 use crate::suite::plan::keep_shard;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Overrides, Registry, Selection, Suite};
 
@@ -160,9 +160,7 @@ impl OutputRequest {
     /// Lets the environment win over the suite file, and the request over both.
     pub fn apply(&self, suite: &mut Suite) -> Result<()> {
         environment::read()?.apply_run(&mut suite.run, &current_folder()?);
-        if let Some(seconds) = self.deadline {
-            suite.run.deadline.set(seconds, Origin::Cli("--deadline".into()));
-        }
+        set(&mut suite.run.deadline, self.deadline, "--deadline");
         if let Some(folder) = &self.artifacts {
             let flag = || format!("--artifacts {}", folder.display());
             let folder = std::path::absolute(folder)
@@ -206,18 +204,16 @@ pub struct RoundsRequest {
 
 impl RoundsRequest {
     pub fn apply(&self, gate: &mut Gate) {
-        if let Some(budget) = self.budget {
-            gate.budget.set(budget, Origin::Cli("--budget".into()));
-        }
-        if let Some(rounds) = self.rounds {
-            gate.rounds.set(rounds, Origin::Cli("--rounds".into()));
-        }
-        if let Some(mode) = self.interleave {
-            gate.interleaving.set(mode, Origin::Cli("--interleave".into()));
-        }
-        if let Some(controls) = self.controls {
-            gate.controls.set(controls, Origin::Cli("--controls".into()));
-        }
+        set(&mut gate.budget, self.budget, "--budget");
+        set(&mut gate.rounds, self.rounds, "--rounds");
+        set(&mut gate.interleaving, self.interleave, "--interleave");
+        set(&mut gate.controls, self.controls, "--controls");
+    }
+}
+
+fn set<T>(setting: &mut Setting<T>, value: Option<T>, flag: &str) {
+    if let Some(value) = value {
+        setting.set(value, Origin::Cli(flag.into()));
     }
 }
 

@@ -7,7 +7,7 @@ use super::args::format_parser;
 use super::terminal::style;
 use super::terminal::write::{beside_report, wrote};
 use crate::app::fail_on::{FailOn, decide};
-use crate::app::merge::{MergeRequest, MergeResult, merge};
+use crate::app::merge::{MergeResult, merge};
 use crate::app::paths::shown;
 use crate::github::commands;
 use crate::model::{Exit, Result};
@@ -52,14 +52,8 @@ pub struct MergeArgs {
 }
 
 pub fn run(args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
-    let request = MergeRequest {
-        parts: args.parts.clone(),
-        output: args.output.clone(),
-        expect: args.expect,
-        measured: args.measured.clone(),
-        fail_on: args.fail_on.clone(),
-    };
-    match merge(&request)? {
+    let (parts, measured) = (&args.parts, args.measured.as_deref());
+    match merge(parts, &args.output, args.expect, measured, &args.fail_on)? {
         MergeResult::Untouched(job) => {
             let words = job.untouched.as_ref().map(untouched_words).unwrap_or_default();
             beside_report(args.format, &commands::line(&words), out)?;

@@ -1,16 +1,5 @@
 //! The measuring job of CI: the event says which commit is judged and against which; the two are compared, and what the job
 //! that publishes needs is left behind. Without a token: a benchmark runs as the same user.
-//!
-//! ```text
-//! guard          events and forks that are refused; tokens that benchmarks must not find
-//! base           which commit is judged, against which, and why
-//! last_green     the base of a scheduled run, out of a history
-//! untouched      a change that touches nothing of what is measured
-//! source_lines   where each benchmark's source is
-//! summary        the job's own summary and annotations
-//! runner_output  outputs and summary of the step
-//! note           an annotation in the log
-//! ```
 
 mod base;
 pub(crate) mod guard;

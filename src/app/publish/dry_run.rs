@@ -2,8 +2,7 @@
 
 use super::input::{FoundInput, PublishInput, find_unless_ended};
 use super::pull_request::{checks, publish_context, should_comment};
-use super::request::{Log, PublishRequest};
-use super::target::check_name;
+use super::target::{Log, PublishRequest, check_name};
 use super::{no_verdict, scheduled};
 use crate::github::comments::CommentMode;
 use crate::github::{Context, WorkflowEvent};
@@ -11,18 +10,13 @@ use crate::model::{Fault, Result};
 use crate::report::github::{self as render, CheckPage, PublishContext};
 use crate::suite::Benchmark;
 
-pub struct DryRun {
-    pub page: String,
-    pub plan: Vec<String>,
-}
-
-/// `None`: there is no verdict, and `log` has been told how the check would end.
+/// The comment, and what else would be done. `None`: there is no verdict, and `log` has been told how the check would end.
 pub fn dry_run(
     request: &PublishRequest,
     context: Option<&Context>,
     builtins: &[Benchmark],
     log: &mut Log<'_>,
-) -> Result<Option<DryRun>> {
+) -> Result<Option<(String, Vec<String>)>> {
     let name = check_name(context, &request.name, &request.label);
     let no_verdict = |code| {
         let ended = no_verdict::of_code(code);
@@ -34,7 +28,7 @@ pub fn dry_run(
             let unverified = context.is_some_and(Context::is_fork);
             let shown = publish_context(request, context, Some(&input), unverified);
             let page = render::comment(&input.merged, &shown, "");
-            Some(DryRun { page, plan: plan(request, context, &input, &shown) })
+            Some((page, plan(request, context, &input, &shown)))
         }
         FoundInput::Untouched(job) => job.untouched.as_ref().map(|untouched| {
             let shown = publish_context(request, context, None, false);
@@ -42,7 +36,7 @@ pub fn dry_run(
                 would_end(&name, &render::check_untouched(untouched, &shown)),
                 "comment: on the pull request, only if one is there that says otherwise".into(),
             ];
-            DryRun { page: render::untouched(untouched, &shown, ""), plan }
+            (render::untouched(untouched, &shown, ""), plan)
         }),
     })
 }

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::request::PublishRequest;
-use super::target::unpublished;
+use super::target::{PublishRequest, unpublished};
 use crate::app::stored_comparison::{ArtifactsRequest, comparison_folder};
 use crate::app::untrusted::{self, Contents};
 use crate::compare::Merged;

@@ -1,16 +1,4 @@
 //! A verdict becomes a comment, a check, a summary; of a scheduled run an issue and a line of history.
-//!
-//! ```text
-//! request       what is to be published, and for whom
-//! input         the verdict, out of a folder
-//! target        the repository and the commit, and by whose token
-//! pull_request  comment and checks
-//! recipients    the pull requests that a check is about
-//! no_verdict    checks that end without a verdict
-//! scheduled     issue and history of the default branch
-//! local_branch  the branch and the default branch of a checkout outside of a job
-//! dry_run       the same without sending anything
-//! ```
 
 mod dry_run;
 mod input;
@@ -18,13 +6,11 @@ mod local_branch;
 mod no_verdict;
 mod pull_request;
 mod recipients;
-mod request;
 mod scheduled;
 mod target;
 
 pub use dry_run::dry_run;
-pub use request::{Log, PublishRequest};
-pub use target::gate_name;
+pub use target::{Log, PublishRequest, gate_name};
 
 use crate::app::fail_on::refuse_contradiction;
 use crate::app::stores::history_of;

@@ -3,8 +3,7 @@
 use super::input::{FoundInput, PublishInput};
 use super::no_verdict::{self, NoVerdict};
 use super::recipients::{CheckEnd, Recipients, conclude, is_overtaken, unnamed, where_reported};
-use super::request::PublishRequest;
-use super::target::{PublishTarget, check_name, run_url, unpublished};
+use super::target::{PublishRequest, PublishTarget, check_name, run_url, unpublished};
 use crate::app::job_flags::shell_job_flags;
 use crate::app::step_outputs;
 use crate::app::untrusted::{Contents, read_artifact};

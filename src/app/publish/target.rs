@@ -1,11 +1,44 @@
-//! The target of a verdict: the repository, the commit, and whose token is used.
+//! The request of `publish`, and its target: the repository, the commit, and whose token is used.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 
-use super::request::{Log, PublishRequest};
+use crate::app::fail_on::FailOn;
 use crate::app::github_client::{client_of, token};
+use crate::github::comments::CommentMode;
 use crate::github::{Client, Context, Identity, WorkflowEvent};
 use crate::model::{Exit, Fault, Result};
+
+/// Takes lines for the log of the job.
+pub type Log<'a> = dyn FnMut(&str) -> Result<()> + 'a;
+
+/// The flags of `publish`, which say more of each.
+#[derive(Clone, Debug)]
+pub struct PublishRequest {
+    /// A comparison's folder, a verdict, or the folder of a merge; `None`: the latest comparison.
+    pub what: Option<PathBuf>,
+    pub start: bool,
+    pub ended: Option<u8>,
+    pub comment: CommentMode,
+    /// Name of the check; see [`gate_name`].
+    pub name: String,
+    /// Machine of a matrix; empty for the only one.
+    pub label: String,
+    /// Empty: what the measuring job was told.
+    pub fail_on: Vec<FailOn>,
+    pub allow_forks: bool,
+    pub expect: Option<u32>,
+    /// How the measuring jobs ended, in GitHub's words.
+    pub measured: Option<String>,
+    pub issue: bool,
+    /// Address of a history to append to.
+    pub history: Option<String>,
+    /// Beginning of the names of the artifacts that are fetched.
+    pub artifact: String,
+    pub summary: bool,
+    /// The account whose comments and issues are ours; `None`: the token's.
+    pub login: Option<String>,
+}
 
 /// A request in a job of GitHub Actions, with a client for the repository of its event.
 pub(super) struct PublishTarget<'a> {
