@@ -233,7 +233,7 @@ impl MeasuredCommits {
     pub fn verdict(&self) -> Result<VerdictDocument> {
         let [base, head] = self.sides()?;
         let document = verdict_of(base, head, self.finished.get(2).map(|control| &control.record))?;
-        write_reports(&document, &self.reports())?;
+        write_reports("", &document, &self.reports())?;
         Ok(document)
     }
 

@@ -9,7 +9,7 @@ use super::progress::Reporter;
 use super::request::{LocalSuite, RunRequest, shell_flags};
 use super::selection_filter::{SelectionFilter, of_records};
 use super::stores::{Found, Stores, histories};
-use super::verdict_files::{ANCHOR_PREFIX, write_reports, write_reports_as};
+use super::verdict_files::{ANCHOR_PREFIX, write_reports};
 use crate::compare::{
     History, Policy, Records, Reproduce, SideInput, VerdictDocument, Warning, compare_with,
 };
@@ -118,8 +118,8 @@ pub fn compare(
     let document = judge(&base, &histories[0])?;
     let anchored = anchor.as_ref().map(|anchor| judge(anchor, &histories[1])).transpose()?;
     if let Some(folder) = &reports {
-        write_reports(&document, folder)?;
-        anchored.as_ref().map_or(Ok(()), |document| write_reports_as(ANCHOR_PREFIX, document, folder))?;
+        write_reports("", &document, folder)?;
+        anchored.as_ref().map_or(Ok(()), |document| write_reports(ANCHOR_PREFIX, document, folder))?;
     }
     let records = [Some(base), Some(head), anchor].into_iter().flatten().map(|loaded| loaded.record);
     let _records = records.collect();

@@ -97,7 +97,7 @@ fn verdicts(
     let report = bytes_of(|bytes| crate::report::merged(&merged, &options, bytes))?;
     let report_path = output.join("merged.md");
     write_atomically(&report_path, &report)?;
-    step_outputs::of_answer(merged.conclusion, &merged.counts)?;
+    step_outputs::answer(merged.conclusion.into_str(), &merged.counts)?;
     step_outputs::set(&[("report", shown(&report_path))])?;
     Ok(MergeResult::Verdict { merged: Box::new(merged), path, fail_on })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::compare::{Conclusion, Verdict};
+use crate::compare::Verdict;
 use crate::github::commands;
 use crate::model::Result;
 
@@ -23,16 +23,13 @@ pub fn file_of(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// The outputs that say what was found: the conclusion in a word, and rows by what became of them.
-pub fn of_answer(conclusion: Conclusion, counts: &BTreeMap<Verdict, u32>) -> Result<()> {
-    answer(conclusion.into_str(), counts)
-}
-
+/// [`answer`] where nothing was measured because nothing was touched.
 pub fn of_untouched() -> Result<()> {
     answer("untouched", &BTreeMap::new())
 }
 
-fn answer(verdict: &str, counts: &BTreeMap<Verdict, u32>) -> Result<()> {
+/// The outputs that say what was found: the conclusion in a word, and rows by what became of them.
+pub fn answer(verdict: &str, counts: &BTreeMap<Verdict, u32>) -> Result<()> {
     let count = |verdict| counts.get(&verdict).copied().unwrap_or(0).to_string();
     set(&[
         ("verdict", verdict.to_owned()),

@@ -34,13 +34,8 @@ pub fn write_as(format: Format, document: &VerdictDocument, path: &Path) -> Resu
     write_atomically(path, &rendered(document, format, Style::PLAIN, true)?)
 }
 
-/// Writes every format of a verdict into a run's report folder.
-pub fn write_reports(document: &VerdictDocument, folder: &Path) -> Result<()> {
-    write_reports_as("", document, folder)
-}
-
-/// [`write_reports`] under names that begin with `prefix`.
-pub fn write_reports_as(prefix: &str, document: &VerdictDocument, folder: &Path) -> Result<()> {
+/// Writes every format of a verdict into a run's report folder, under names that begin with `prefix`.
+pub fn write_reports(prefix: &str, document: &VerdictDocument, folder: &Path) -> Result<()> {
     for (format, name) in [
         (Format::Json, "verdict.json"),
         (Format::Markdown, "verdict.md"),

@@ -20,16 +20,10 @@ use crate::suite::{Benchmark, FILE_NAME};
 pub struct InitArgs {
     /// File to write; what lies beside it is looked at
     #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
-    pub config: PathBuf,
+    config: PathBuf,
     /// Overwrite what is there; with --github the workflows alone, never the suite file
     #[arg(long)]
-    pub force: bool,
-    #[command(flatten)]
-    pub github: GithubArgs,
-}
-
-#[derive(clap::Args, Clone, Debug, Default)]
-pub struct GithubArgs {
+    force: bool,
     /// Write workflows for GitHub Actions, too: pull requests, their report, a nightly run
     #[arg(long)]
     github: bool,
@@ -60,9 +54,9 @@ enum Forks {
     Allow,
 }
 
-impl GithubArgs {
+impl InitArgs {
     /// `None`: no workflows are asked for.
-    fn workflows(&self, force: bool, suite: &Path, folder: &Path) -> Result<Option<PreparedWorkflows>> {
+    fn workflows(&self, folder: &Path) -> Result<Option<PreparedWorkflows>> {
         if !self.github {
             return Ok(None);
         }
@@ -75,13 +69,13 @@ impl GithubArgs {
         };
         let jobs = jobs(&runner, &self.machines, self.shards)?;
         let request = WorkflowsRequest { action, allow_forks: matches!(self.forks, Forks::Allow), jobs };
-        PreparedWorkflows::new(&request, labels_assumed, force, suite, folder).map(Some)
+        PreparedWorkflows::new(&request, labels_assumed, self.force, &self.config, folder).map(Some)
     }
 }
 
 pub fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let folder = folder_of(&args.config)?;
-    let workflows = args.github.workflows(args.force, &args.config, &folder)?;
+    let workflows = args.workflows(&folder)?;
     let shown = shown_from_here(&args.config);
     let has_own = if workflows.is_some() && args.config.exists() {
         wrote(writeln!(out, "kept  {shown}: it is there already"))?;

@@ -26,7 +26,7 @@ pub fn write(result: &CiResult, exit: Exit, context: &Context) -> Result<()> {
         CiResult::Verdict(judged) => {
             let document = &judged.document;
             step_outputs::append_summary(&summary::step_summary(document, &judged.job, Some(context)))?;
-            step_outputs::of_answer(document.conclusion, &document.counts)?;
+            step_outputs::answer(document.conclusion.into_str(), &document.counts)?;
             let path = |name: &str| judged.folder.join(name).display().to_string();
             step_outputs::set(&[
                 ("record", path("head/results/record.json")),

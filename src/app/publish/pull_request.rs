@@ -58,14 +58,15 @@ pub(super) fn for_run(target: &PublishTarget<'_>, run: &WorkflowRun) -> Result<(
             Recipients::default()
         }
         Err(no) => {
-            let ended = NoVerdict::failed(format!("Nothing is published: {}.", no.why));
+            let ended =
+                NoVerdict::new(CheckConclusion::Failure, format!("Nothing is published: {}.", no.why));
             without_verdict(target, &ended, &Recipients::default())?;
             return target.log(&format!("no comment: {}", no.why));
         }
     };
     // Its words may quote the artifact; the log's are escaped, the check's are ours alone.
     let refused = |text: &str, fault: Fault| {
-        without_verdict(target, &NoVerdict::failed(text), &recipients)?;
+        without_verdict(target, &NoVerdict::new(CheckConclusion::Failure, text), &recipients)?;
         Err(fault)
     };
     let found = match fetched(target, run) {
@@ -152,7 +153,7 @@ fn tell_verdict(
     let merged = &input.merged;
     let shown = shown(target, Some(input), unverified);
     summarize(target, &render::step_summary(merged, &shown))?;
-    step_outputs::of_answer(merged.conclusion, &merged.counts)?;
+    step_outputs::answer(merged.conclusion.into_str(), &merged.counts)?;
     let content = CommentContent {
         state: render::fingerprint(merged),
         should_comment: should_comment(merged),
