@@ -68,7 +68,7 @@ impl Input {
     }
 
     /// Writes the report. Errors: only those of `out`.
-    pub fn render(&self, options: &Options, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    pub fn render(&self, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
         match self {
             Input::Verdict(document) => super::verdict(document, options, out),
             Input::Merged(document) => super::merged(document, options, out),

@@ -17,7 +17,7 @@ const EVIDENCE_LINES: usize = 9;
 const LABEL: usize = 9;
 const LEGEND: usize = 14;
 /// Columns that one round gets at most.
-const MOST_COLUMNS: usize = 4;
+const MAX_COLUMNS: usize = 4;
 
 /// What the pictures are drawn with.
 struct Glyphs {
@@ -103,7 +103,7 @@ struct Canvas {
 impl Canvas {
     fn new(lines: usize, rounds: usize, style: Style) -> Self {
         let room = usize::from(style.width.max(Style::MIN_WIDTH)) - LABEL - LEGEND - 4;
-        let each = (room / rounds.max(1)).min(MOST_COLUMNS);
+        let each = (room / rounds.max(1)).min(MAX_COLUMNS);
         let (pace, columns) = match each {
             0 => (room as f64 / rounds as f64, room),
             each => (each as f64, each * rounds.max(1)),

@@ -10,12 +10,12 @@ pub(super) fn reach(trace: &DecisionTrace) -> f64 {
 }
 
 /// Evidence far below even odds says nothing more.
-pub(super) const LOWEST: f64 = -2.0;
+pub(super) const MIN_EVIDENCE: f64 = -2.0;
 
-/// Of log10 e-values: from a little below the lowest, at [`LOWEST`] or above, to a little above what is needed or reached.
+/// Of log10 e-values: from a little below the lowest, at [`MIN_EVIDENCE`] or above, to a little above what is needed or reached.
 pub(super) fn evidence_span(values: impl Iterator<Item = f64>, needed: f64) -> (f64, f64) {
     let (low, high) = values.fold((0.0_f64, needed), |(low, high), value| (low.min(value), high.max(value)));
-    (low.max(LOWEST) - 0.2, high + 0.3)
+    (low.max(MIN_EVIDENCE) - 0.2, high + 0.3)
 }
 
 /// `value` as a share of the way from `from` to `to`, within 0 and 1.

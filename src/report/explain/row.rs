@@ -17,7 +17,7 @@ impl Explained<'_> {
     /// `kernels/gemm time`.
     pub fn name(&self) -> String {
         let names = CaseNames::new(self.document.rows.iter().map(|row| &row.case));
-        format!("{} {}", names.of(&self.row.case), self.row.metric).trim_end().to_owned()
+        names.title(&self.row.case, &self.row.metric)
     }
 }
 

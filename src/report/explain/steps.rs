@@ -57,7 +57,7 @@ fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
             "the screen of {} left it open: its range{seen} did not lie within {target} either way; it is one of {} that \
              share the chance of a false alarm",
             count(limits.screen_rounds, "round"),
-            count(trace.candidates, "suspect"),
+            count(trace.candidates, "candidate"),
         ));
         said.push(confirmed(trace, ruled, &target));
     }
@@ -95,7 +95,7 @@ fn estimate(rounds: usize, change: &Change) -> String {
         return format!("over {} nothing is known of the change", count(rounds, "round"));
     }
     format!(
-        "over {} the change is {}, and its range {} ({} sure for this row alone)",
+        "over {} the change is {}, and its range {} ({} confidence for this row alone)",
         count(rounds, "round"),
         number::signed_percent(change.slowdown),
         range(number::signed_percent(change.low), number::signed_percent(change.high)),
@@ -114,12 +114,12 @@ fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
         .map_or_else(|| number::figure(trace.min_effect), percent);
     let [worse, better] = [result.ln_worse, result.ln_better].map(|ln| e_value(ln / LN_10));
     let [red, green] = [trace.log10_red(), trace.log10_improved()].map(e_value);
-    let candidates = count(trace.candidates, "suspect");
+    let candidates = count(trace.candidates, "candidate");
     let [alpha, alpha_improved] = [limits.alpha, limits.alpha_improved].map(percent);
     let proven = |way: &str, found: &str, needed: &str, alpha: &str| {
         format!(
             "over {fresh} the evidence that it is more than {least} {way} grew to an e-value of {found}, and {needed} was \
-             needed ({candidates} / {alpha}): without a change, one suspect ever gets so far with a chance of at most 1 in \
+             needed ({candidates} / {alpha}): without a change, one candidate ever gets so far with a chance of at most 1 in \
              {needed}"
         )
     };
@@ -180,7 +180,7 @@ fn without_rounds(explained: &Explained) -> Vec<String> {
         format!("the change is {}{p}", number::signed_percent(change.slowdown))
     } else {
         format!(
-            "the change is {}, and its range {} ({} sure){p}; it matters from {} on",
+            "the change is {}, and its range {} ({} confidence){p}; it matters from {} on",
             number::signed_percent(change.slowdown),
             range(number::signed_percent(change.low), number::signed_percent(change.high)),
             percent(change.confidence),

@@ -70,12 +70,16 @@ pub(super) fn headline(explained: &Explained) -> String {
     let rounds = count(trace.result.rounds, "round");
     match (row.verdict, sequence.and_then(|sequence| sequence.at_least)) {
         (Verdict::Regressed, Some(least)) => {
-            format!("is at least {} {} ({alpha} sure, over {rounds})", percent(least), number::word(row))
+            format!(
+                "is at least {} {} ({alpha} confidence, over {rounds})",
+                percent(least),
+                number::word(row)
+            )
         }
-        (Verdict::Regressed, None) => format!("is {} ({alpha} sure, over {rounds})", number::word(row)),
+        (Verdict::Regressed, None) => format!("is {} ({alpha} confidence, over {rounds})", number::word(row)),
         (Verdict::Improved, _) => {
-            let sure = percent(1.0 - trace.limits.alpha_improved);
-            format!("is {} ({sure} sure, over {rounds})", number::word(row))
+            let confidence = percent(1.0 - trace.limits.alpha_improved);
+            format!("is {} ({confidence} confidence, over {rounds})", number::word(row))
         }
         (Verdict::Unchanged, _) => {
             format!("changed by less than {} either way ({rounds})", least(row))
@@ -116,14 +120,14 @@ fn how(explained: &Explained, trace: &DecisionTrace) -> String {
         Interleaving::Alternating => "one after the other",
         Interleaving::Lockstep => "both alive and taking turns where the benchmark can",
     };
-    let tossed: Vec<bool> = trace.measured_rounds.iter().filter_map(|turn| turn.base_first).collect();
-    let first = tossed.iter().filter(|base| **base).count();
-    let coin = if tossed.is_empty() {
+    let orders: Vec<bool> = trace.measured_rounds.iter().filter_map(|turn| turn.base_first).collect();
+    let first = orders.iter().filter(|base| **base).count();
+    let order = if orders.is_empty() {
         String::new()
     } else {
-        format!("; the coin (seed {}) let base go first in {first} of them", method.seed)
+        format!("; base went first in {first} of them (run order seed {})", method.seed)
     };
-    format!("{rounds}, each a fresh process of either side, {way}{coin}")
+    format!("{rounds}, each a fresh process of either side, {way}{order}")
 }
 
 /// What one round's difference is worth.
@@ -158,7 +162,7 @@ pub(super) fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String>
 }
 
 /// What must hold for the rounds to be believed.
-pub(super) fn doubts(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
+pub(super) fn validity(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let mut said = explained.document.method.rounds.as_ref().map(checks).unwrap_or_default();
     let disturbed = trace.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
     let rounds = count(trace.measured_rounds.len(), "round");

@@ -1,26 +1,24 @@
 //! Annotations: one a benchmark, on its source line where that is known. Plain text, not Markdown.
 
-use std::collections::BTreeMap;
-
 use super::budget::plain;
 use super::context::PublishContext;
 use super::reproduce::with_ci_advice;
-use super::table::margin;
 use crate::compare::{Merged, Verdict};
 use crate::model::text::percent;
 use crate::model::{BenchmarkId, SourceLine};
 use crate::report::layout::grouped::together;
-use crate::report::verdict::status::counts_text;
+use crate::report::verdict::summary::{counts, counts_text};
+use crate::report::verdict::table::margin;
 use crate::report::verdict::view::{RowView, VerdictView};
 
 /// Annotations of one check; GitHub takes 50 a request.
-const MOST: usize = 200;
+const MAX_ANNOTATIONS: usize = 200;
 
 /// Annotations of one level that GitHub takes from one step's log.
-const MOST_IN_LOG: usize = 10;
+const MAX_IN_LOG: usize = 10;
 
 /// Rows that one annotation describes before the rest is only counted.
-const MOST_ROWS: usize = 10;
+const MAX_ROWS: usize = 10;
 
 /// A remark on a line of the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,59 +45,45 @@ pub struct LogAnnotation {
     pub message: String,
 }
 
-/// The 10 gravest: GitHub drops further ones of a level. Title and message still have to be escaped for the log.
+/// The 10 most severe: GitHub drops further ones of a level. Title and message still have to be escaped for the log.
 pub fn annotations_of_log(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
-    let mut remarks = remarks(merged, context);
-    remarks.truncate(MOST_IN_LOG);
-    remarks
+    let mut annotations = all(merged, context);
+    annotations.truncate(MAX_IN_LOG);
+    annotations
 }
 
 /// Those whose line is known.
 pub(super) fn on_lines(merged: &Merged, context: &PublishContext) -> Vec<LineAnnotation> {
-    let remarks = remarks(merged, context).into_iter();
-    let on_line = remarks.filter_map(|LogAnnotation { place, failure, title, message }| {
-        let (path, line) = place?;
-        Some(LineAnnotation { path, line, failure, title, message })
-    });
-    on_line.take(MOST).collect()
+    let on_line =
+        all(merged, context).into_iter().filter_map(|LogAnnotation { place, failure, title, message }| {
+            let (path, line) = place?;
+            Some(LineAnnotation { path, line, failure, title, message })
+        });
+    on_line.take(MAX_ANNOTATIONS).collect()
 }
 
-fn remarks(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
+fn all(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
     let merged = &with_ci_advice(merged, context);
-    let digests: Vec<VerdictView> =
+    let views: Vec<VerdictView> =
         merged.groups.iter().map(|group| VerdictView::new(&group.verdict)).collect();
+    let calm = [Verdict::Improved, Verdict::New, Verdict::Unchanged];
     let mut lines: Vec<(&str, &RowView)> = Vec::new();
-    for (group, digest) in merged.groups.iter().zip(&digests) {
-        let worth = digest
-            .groups
-            .iter()
-            .filter(|group| !matches!(group.verdict, Verdict::Improved | Verdict::New | Verdict::Unchanged));
-        lines.extend(worth.flat_map(|group| &group.lines).map(|line| (group.label.as_str(), line)));
+    for (group, view) in merged.groups.iter().zip(&views) {
+        let failing = view.lines().filter(|line| !calm.contains(&line.row.verdict));
+        lines.extend(failing.map(|line| (group.label.as_str(), line)));
     }
     // Stable: within a verdict the rows keep their order, the largest change first.
     lines.sort_by_key(|(_, line)| line.row.verdict);
-    let mut order: Vec<&BenchmarkId> = Vec::new();
-    let mut of: BTreeMap<&BenchmarkId, Vec<(&str, &RowView)>> = BTreeMap::new();
-    for (label, line) in lines {
-        let benchmark = &line.row.case.benchmark;
-        let rows = of.entry(benchmark).or_default();
-        if rows.is_empty() {
-            order.push(benchmark);
-        }
-        rows.push((label, line));
-    }
-    let remark = |benchmark: &BenchmarkId| {
-        let rows = of.get(benchmark).map_or(&[][..], Vec::as_slice);
-        LogAnnotation {
-            place: place(benchmark, &context.sources),
-            failure: rows.iter().any(|(_, line)| {
-                line.row.verdict != Verdict::Inconclusive && context.fails_job(line.row.verdict)
-            }),
-            title: title(benchmark, rows),
-            message: message(rows),
-        }
+    let annotation = |(benchmark, rows): (&BenchmarkId, Vec<(&str, &RowView)>)| LogAnnotation {
+        place: place(benchmark, &context.sources),
+        failure: rows.iter().any(|(_, line)| {
+            line.row.verdict != Verdict::Inconclusive && context.fails_job(line.row.verdict)
+        }),
+        title: title(benchmark, &rows),
+        message: message(&rows),
     };
-    order.into_iter().map(remark).collect()
+    let by_benchmark = together(lines.into_iter().map(|row| (&row.1.row.case.benchmark, row)));
+    by_benchmark.into_iter().map(annotation).collect()
 }
 
 fn title(benchmark: &BenchmarkId, rows: &[(&str, &RowView)]) -> String {
@@ -107,19 +91,13 @@ fn title(benchmark: &BenchmarkId, rows: &[(&str, &RowView)]) -> String {
         [(_, line)] if !line.change.is_empty() => {
             format!("{} {}: {}", line.name, line.row.metric, line.change)
         }
-        _ => {
-            let mut counts = BTreeMap::new();
-            for (_, line) in rows {
-                *counts.entry(line.row.verdict).or_default() += 1;
-            }
-            format!("{benchmark}: {}", counts_text(&counts))
-        }
+        _ => format!("{benchmark}: {}", counts_text(&counts(rows.iter().map(|(_, line)| line.row)))),
     };
     plain(&title, 255)
 }
 
 fn message(rows: &[(&str, &RowView)]) -> String {
-    let shown = rows.iter().take(MOST_ROWS).map(|(label, line)| (why(line), said(label, line)));
+    let shown = rows.iter().take(MAX_ROWS).map(|(label, line)| (why(line), said(label, line)));
     let mut lines = Vec::new();
     for (why, alike) in together(shown) {
         let count = alike.len();
@@ -130,8 +108,8 @@ fn message(rows: &[(&str, &RowView)]) -> String {
             _ => {}
         }
     }
-    if rows.len() > MOST_ROWS {
-        lines.push(format!("and {} more", rows.len() - MOST_ROWS));
+    if rows.len() > MAX_ROWS {
+        lines.push(format!("and {} more", rows.len() - MAX_ROWS));
     }
     lines.join("\n")
 }
@@ -142,8 +120,7 @@ fn said(label: &str, line: &RowView) -> String {
     if !label.is_empty() {
         text += &format!("{}: ", plain(label, 100));
     }
-    let name = format!("{} {}", line.name, line.row.metric);
-    text += &format!("{}: ", plain(name.trim_end(), 400));
+    text += &format!("{}: ", plain(&line.title(), 400));
     if line.change.is_empty() {
         text += line.row.verdict.into_str()
     } else {

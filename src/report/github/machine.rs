@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use strum::IntoEnumIterator;
 
-use super::budget::{ByteBudget, ShortNames, prose};
-use super::table::{Shape, Width};
-use crate::compare::{Conclusion, Difference, Group, Verdict};
+use super::budget::{ByteBudget, ShortNames, Width, figure, prose};
+use crate::compare::{Conclusion, Group, Verdict};
 use crate::model::text::count;
-use crate::report::verdict::markdown::{MOST_NAMED, NoteStyle, Notes, differences};
-
+use crate::report::layout::emphasis::Emphasis;
+use crate::report::verdict::markdown::{MAX_NAMED, NoteStyle, Notes, differences};
 use crate::report::verdict::method::certified;
-use crate::report::verdict::status::{conclusion_sign, conclusion_word};
+use crate::report::verdict::table::Shape;
 use crate::report::verdict::view::{RowView, VerdictView};
 
 /// Names of a table, the first of these that lets all rows stay.
@@ -25,17 +24,17 @@ const WIDTHS: [Width; 6] = [
 ];
 
 /// Reasons listed before the rest is left to the whole report.
-const MOST_NOTES: usize = 20;
+const MAX_NOTES: usize = 20;
 
 /// Fewer bytes than any row has.
-const LEAST_ROW: usize = 30;
+const MIN_ROW: usize = 30;
 
 /// Bytes of a table beside its rows.
 const AROUND_A_TABLE: usize = 400;
 
 pub(super) struct MachineSection<'a> {
     pub group: &'a Group,
-    pub digest: &'a VerdictView<'a>,
+    pub view: &'a VerdictView<'a>,
     shape: Shape,
     /// Heading and sentence; empty for the only machine, of which the opening speaks.
     head: String,
@@ -54,26 +53,26 @@ impl<'a> MachineSection<'a> {
     /// `alone`: the opening says all that a head would. `None`: there is no room for the section.
     pub fn new(
         group: &'a Group,
-        digest: &'a VerdictView<'a>,
+        view: &'a VerdictView<'a>,
         alone: bool,
         budget: &mut ByteBudget,
     ) -> Option<Self> {
-        let head = if alone { String::new() } else { heading(group, digest) };
+        let head = if alone { String::new() } else { heading(group, view) };
         if !budget.take(head.len() + AROUND_A_TABLE) {
             return None;
         }
-        let changed: Vec<&RowView> = digest.groups.iter().flat_map(|group| &group.lines).collect();
-        let strict: Vec<&Difference> =
-            group.verdict.differences.iter().filter(|field| field.strict).collect();
+        let changed: Vec<&RowView> = view.groups.iter().flat_map(|group| &group.lines).collect();
+        let (strict, _) = view.differences();
         let strict = if strict.is_empty() {
             String::new()
         } else {
             budget.fit(format!("Differs, and must agree for a comparison:\n\n{}\n", differences(&strict)))
         };
+        let changes = changed.iter().any(|line| !line.change.is_empty());
         Some(Self {
             group,
-            digest,
-            shape: Shape::of_changes(&changed),
+            view,
+            shape: Shape { changes, p_values: false, verdicts: true, rounds: false, spreads: false },
             head,
             strict,
             rows: vec![String::new(); changed.len()],
@@ -95,20 +94,19 @@ impl<'a> MachineSection<'a> {
         let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
         let names = ShortNames::new(shown.map(|(line, _)| line.name.as_str()), 64);
         let (name, prose) = (|text: &str| names.name(text), |text: &str| prose(text, 900));
-        let pen = NoteStyle { name: &name, prose: &prose, most_named: MOST_NAMED };
+        let style = NoteStyle { name: &name, prose: &prose, max_named: MAX_NAMED };
         for verdict in Verdict::iter() {
             let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
             let of = shown.map(|(line, _)| *line).filter(|line| line.row.verdict == verdict);
             // That a row improved, or is new, needs no reason.
             let plain = matches!(verdict, Verdict::Improved | Verdict::New);
             let lines: Vec<&RowView> = of.filter(|line| !plain || !line.row.next.is_empty()).collect();
-            let mut notes = Notes::of(&lines, &pen);
+            let mut notes = Notes::new(&lines, &style);
             notes.together = budget.fit(notes.together);
-            notes.items.truncate(MOST_NOTES);
+            notes.items.truncate(MAX_NOTES);
             notes.items.retain(|item| budget.take(item.len() + 1));
-            let text = notes.text();
             budget.reserve(2);
-            self.notes += &text;
+            self.notes += &notes.text();
         }
     }
 
@@ -119,13 +117,18 @@ impl<'a> MachineSection<'a> {
             text += &self.shape.head();
             text += &self.rows.concat();
         }
-        let left_out = self.rows.iter().filter(|row| row.is_empty()).count();
-        if left_out > 0 {
-            let verb = if left_out == 1 { "is" } else { "are" };
-            text += &format!("\n{} {verb} in {more}.\n", count(left_out, "further row"));
-        }
+        text += &left_out(self.rows.iter().filter(|row| row.is_empty()).count(), more);
         text += &self.notes;
         if text.is_empty() { text } else { text.trim_end_matches('\n').to_owned() + "\n\n" }
+    }
+}
+
+/// Where further rows are; empty where there are none.
+pub(super) fn left_out(rows: usize, more: &str) -> String {
+    match rows {
+        0 => String::new(),
+        1 => format!("\n1 further row is in {more}.\n"),
+        rows => format!("\n{} are in {more}.\n", count(rows, "further row")),
     }
 }
 
@@ -144,10 +147,11 @@ pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget
     }
     let row = |sections: &[MachineSection], (at, index): (usize, usize), width: Width| {
         let section = &sections[at];
-        section.shape.row(section.changed[index], width.folding, &section.names[&width.columns])
+        let line = section.changed[index];
+        section.shape.row(&width.case(line, &section.names[&width.columns]), line, figure)
     };
     let mut width = WIDTHS[WIDTHS.len() - 1];
-    if places.len() * LEAST_ROW <= budget.left() {
+    if places.len() * MIN_ROW <= budget.left() {
         for candidate in WIDTHS {
             sections.iter_mut().for_each(|section| section.prepare(candidate));
             let mut left = ByteBudget::new(budget.left());
@@ -164,38 +168,39 @@ pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget
     }
 }
 
-fn heading(group: &Group, digest: &VerdictView) -> String {
+fn heading(group: &Group, view: &VerdictView) -> String {
     let verdict = &group.verdict;
     let label = if group.label.is_empty() { "unnamed" } else { &group.label };
     format!(
         "#### {} {}: {}\n\n{}\n\n{}\n\n",
-        conclusion_sign(verdict.conclusion),
+        Emphasis::from(verdict.conclusion).sign(),
         prose(label, 200),
-        conclusion_word(verdict.conclusion).to_lowercase(),
+        verdict.conclusion.into_str(),
         prose(&verdict.sentence, 1500),
-        counts(digest, ""),
+        counts(view, ""),
     )
 }
 
 /// `15 rows: 2 regressed, 13 unchanged (certified within 2 %). Measured on NVIDIA H100.`
-pub(super) fn counts(digest: &VerdictView, label: &str) -> String {
-    let document = digest.document;
-    let certified = certified(digest.unchanged.iter().map(|line| line.row));
+pub(super) fn counts(view: &VerdictView, label: &str) -> String {
+    let document = view.document;
+    let certified = certified(view.unchanged.iter().map(|line| line.row));
     let certified = if certified.is_empty() { certified } else { format!(" ({certified})") };
     let machines = [&document.base.machine, &document.head.machine];
     let machine = match machines {
         [base, head] if base == head => prose(base, 300),
         [base, head] => format!("{} (base) and {} (head)", prose(base, 300), prose(head, 300)),
     };
-    let place: Vec<String> =
-        [prose(label, 200), machine].into_iter().filter(|part| !part.is_empty()).collect();
-    let place = match (place.is_empty(), document.conclusion) {
-        (true, _) | (_, Conclusion::Incomparable) => String::new(),
-        _ => format!(" Measured on {}.", place.join(", ")),
+    let label = prose(label, 200);
+    let comma = if label.is_empty() || machine.is_empty() { "" } else { ", " };
+    let place = match format!("{label}{comma}{machine}") {
+        none if none.is_empty() => none,
+        _ if document.conclusion == Conclusion::Incomparable => String::new(),
+        place => format!(" Measured on {place}."),
     };
     if document.rows.is_empty() {
         place.trim_start().to_owned()
     } else {
-        format!("{}{certified}.{place}", prose(&digest.counts(), 400))
+        format!("{}{certified}.{place}", prose(&view.counts(), 400))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 /// Names that one text of a terminal lists before the rest is counted.
-pub(in crate::report) const MOST_NAMED: usize = 5;
+pub(in crate::report) const MAX_NAMED: usize = 5;
 
 /// Items of one kind together, kinds and items in the order in which they came.
 pub(in crate::report) fn together<K: Eq + Hash + Clone, T>(

@@ -15,9 +15,14 @@ impl CaseNames {
         Self(twice.collect())
     }
 
-    pub fn of(&self, case: &CaseId) -> String {
+    pub fn name(&self, case: &CaseId) -> String {
         let name = case.to_string();
         if self.0.contains(&name) { format!("{name} (timed by {})", timing_word(case.timing)) } else { name }
+    }
+
+    /// `kernels/gemm time`.
+    pub fn title(&self, case: &CaseId, metric: &str) -> String {
+        format!("{} {metric}", self.name(case)).trim_end().to_owned()
     }
 }
 

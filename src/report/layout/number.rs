@@ -219,14 +219,6 @@ pub(in crate::report) fn word(row: &Row) -> &'static str {
     if worse { worse_word } else { better }
 }
 
-/// In ascending order, each once.
-pub(in crate::report) fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.dedup();
-    values
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

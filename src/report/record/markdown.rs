@@ -1,41 +1,28 @@
 //! One run in GitHub-flavoured Markdown, in the order of the terminal's report.
 
 use std::fmt::Write;
-use std::io;
 
 use super::metric::Rank;
-use super::view::{RunStatus, RunView, UnmeasuredCases};
+use super::view::{RunView, UnmeasuredCases};
 use crate::model::text::{capitalized, count};
 use crate::report::layout::escape::{markdown as prose, markdown_block, markdown_code as code};
-use crate::report::layout::grouped::{MOST_NAMED, named};
-use crate::report::layout::markdown::details;
+use crate::report::layout::grouped::{MAX_NAMED, named};
+use crate::report::layout::markdown::{bullets, details, facts};
 
 /// Rows of a table before the rest is only counted.
-const ROWS: usize = 100;
+const MAX_ROWS: usize = 100;
 
 /// Problems whose ranking is shown before the rest is only counted.
-const PROBLEMS: usize = 20;
+const MAX_PROBLEMS: usize = 20;
 
-/// Writes the report. `all`: nothing is cut.
-pub(in crate::report) fn render(
-    view: &RunView,
-    all: bool,
-    out: &mut (impl io::Write + ?Sized),
-) -> io::Result<()> {
-    out.write_all(text(view, all).as_bytes())
-}
-
-fn text(view: &RunView, all: bool) -> String {
-    let (sign, word) = match view.status() {
-        RunStatus::Failed => ("❌", "FAILED"),
-        RunStatus::Incomplete => ("⚠️", "INCOMPLETE"),
-        RunStatus::Measured => ("✅", "MEASURED"),
-    };
-    let most_named = if all { usize::MAX } else { MOST_NAMED };
-    let mut page = format!("## {sign} {word}\n\n**{}.**\n\n", prose(&capitalized(&view.sentence())));
-    for (label, text) in view.context() {
-        let _ = writeln!(page, "- **{label}**: {}", prose(&text));
-    }
+/// The report. `all`: nothing is cut.
+pub(super) fn text(view: &RunView, all: bool) -> String {
+    let (word, emphasis) = view.status().shown();
+    let [max_rows, max_problems, max_named] =
+        [MAX_ROWS, MAX_PROBLEMS, MAX_NAMED].map(|max| if all { usize::MAX } else { max });
+    let sentence = prose(&capitalized(&view.sentence()));
+    let mut page = format!("## {} {word}\n\n**{sentence}.**\n\n", emphasis.sign());
+    page += &facts(&view.context(), prose);
     if !view.troubled.is_empty() {
         page += "\n### Not measured\n\n| case | outcome | why | next |\n|:--|:--|:--|:--|\n";
         for UnmeasuredCases { outcome, names, trace } in view.troubles() {
@@ -46,16 +33,16 @@ fn text(view: &RunView, all: bool) -> String {
             let codes: Vec<String> = names.iter().map(|name| code(name)).collect();
             let who = match codes.as_slice() {
                 [only] => only.clone(),
-                several => format!("{}: {}", count(several.len(), "case"), named(several, most_named)),
+                several => format!("{}: {}", count(several.len(), "case"), named(several, max_named)),
             };
             let _ = writeln!(page, "| {who} | {} | {why} | {next} |", outcome.into_str());
         }
     }
     if !view.lines.is_empty() {
-        let _ = write!(page, "\n### Measured\n\n{}", table(view, if all { usize::MAX } else { ROWS }));
+        let _ = write!(page, "\n### Measured\n\n{}", table(view, max_rows));
     }
     if !view.problems.is_empty() {
-        page += &ranking(view, if all { usize::MAX } else { PROBLEMS });
+        page += &ranking(view, max_problems);
     }
     if !view.findings.is_empty() {
         page += "\n### To know before trusting these figures\n\n";
@@ -63,16 +50,12 @@ fn text(view: &RunView, all: bool) -> String {
             let _ = writeln!(page, "- {}. **Next:** {}.", prose(&finding.fact), prose(&finding.next));
         }
     }
-    let warnings = view.warnings(most_named);
+    let warnings = view.warnings(max_named);
     if !warnings.is_empty() {
-        page += "\n### Warnings\n\n";
-        for warning in &warnings {
-            let _ = writeln!(page, "- {}", prose(warning));
-        }
+        let _ = write!(page, "\n### Warnings\n\n{}", bullets(&warnings));
     }
     if !view.resources.is_empty() {
-        let table = resources(view, if all { usize::MAX } else { ROWS });
-        let _ = write!(page, "\n{}", details("Resources", &table));
+        let _ = write!(page, "\n{}", details("Resources", &resources(view, max_rows)));
     }
     if !view.record.command.is_empty() {
         let block = markdown_block("sh", &view.command());

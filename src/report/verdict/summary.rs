@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::status::counts_text;
 use crate::compare::{Conclusion, Row, Verdict};
 use crate::model::{Better, direction_of_unit, is_time};
 use crate::report::layout::names::CaseNames;
@@ -33,12 +32,10 @@ impl SuiteSummary {
         for row in rows {
             suites.entry(row.case.benchmark.suite()).or_default().push(row);
         }
-        let suite = |(name, rows): (&str, Vec<&Row>)| {
-            let mut counts = BTreeMap::new();
-            for row in &rows {
-                *counts.entry(row.verdict).or_default() += 1;
-            }
-            Self { name: name.to_owned(), counts, speedup: Speedup::over(rows.into_iter(), names) }
+        let suite = |(name, rows): (&str, Vec<&Row>)| Self {
+            name: name.to_owned(),
+            counts: counts(rows.iter().copied()),
+            speedup: Speedup::over(rows.into_iter(), names),
         };
         suites.into_iter().map(suite).collect()
     }
@@ -64,10 +61,19 @@ impl SuiteSummary {
             () => Conclusion::Pass,
         }
     }
+}
 
-    pub fn counts_text(&self) -> String {
-        counts_text(&self.counts)
-    }
+/// How many rows have which verdict.
+pub(in crate::report) fn counts<'r>(rows: impl Iterator<Item = &'r Row>) -> BTreeMap<Verdict, u32> {
+    let mut counts = BTreeMap::new();
+    rows.for_each(|row| *counts.entry(row.verdict).or_default() += 1);
+    counts
+}
+
+/// `2 regressed, 1 missing, 38 unchanged`.
+pub(in crate::report) fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String {
+    let present = counts.iter().filter(|(_, count)| **count > 0);
+    present.map(|(verdict, count)| format!("{count} {}", verdict.into_str())).collect::<Vec<_>>().join(", ")
 }
 
 impl Speedup {
@@ -83,7 +89,7 @@ impl Speedup {
         let (worst, worst_row) = speedups.iter().min_by(by_speedup)?;
         let (best, best_row) = speedups.iter().max_by(by_speedup)?;
         let logs: f64 = speedups.iter().map(|(speedup, _)| speedup.ln()).sum();
-        let name = |row: &Row| format!("{} {}", names.of(&row.case), row.metric).trim_end().to_owned();
+        let name = |row: &Row| names.title(&row.case, &row.metric);
         Some(Self {
             rows: speedups.len() as u32,
             geometric_mean: (logs / speedups.len() as f64).exp(),
