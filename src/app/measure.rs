@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::report::{self, Format, Options, Style};
 use crate::run::{
-    ConditionsProbe, Finished, Interrupt, PlanSession, RoundsSession, StoppingPolicy, Supervised,
+    ConditionsProbe, Finished, Interrupt, PlanSession, RoundsSession, RunSession, StoppingPolicy, Supervised,
 };
 use crate::store::{ComparisonFolder, without_temporary};
 use crate::suite::plan::{Plan, RoundsPlan};
@@ -34,19 +34,16 @@ pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let binary = own_binary()?;
     let mut executor = executor(&binary)?;
     let mut observer = reporter.clone();
-    let session = PlanSession {
-        plan: &plan,
+    let mut watch = machine::HostConditions::here();
+    let session = RunSession {
         executor: &mut executor,
         observer: &mut observer,
+        probe: suite.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe),
         binary,
         deadline: suite.run.deadline.value,
-        after_timeout: (suite.run.after_timeout.value.clone(), folder),
-        artifacts: &artifacts,
+        after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
     };
-    let mut watch = machine::HostConditions::here();
-    let watch = suite.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe);
-    let finished = session.run_probed(vec![header], watch)?.pop();
-    let finished = finished.ok_or_else(|| Fault::defect("the run", "gave no record"))?;
+    let finished = PlanSession { plan: &plan, session, artifacts: &artifacts }.run(header)?;
     let options = Options { format: Format::Markdown, style: Style::PLAIN, all: true };
     let summary = bytes_of(|bytes| report::record(&finished.record, &options, bytes))?;
     finished.folder.report("summary.md", &summary)?;
@@ -116,23 +113,21 @@ impl RoundsMeasuring<'_> {
         for (header, before) in headers.iter().zip(&self.resume) {
             same_machine(header, before, &self.comparison.policy.match_key)?;
         }
+        let (head, tree) = self.sides[1];
+        let Self { plan, folder, resume, .. } = self;
         let binary = own_binary()?;
         let mut executor = executor(&binary)?;
         let mut observer = reporter.clone();
         let mut watch = machine::HostConditions::here();
-        let (head, tree) = self.sides[1];
-        let rounds = RoundsSession {
-            plan: self.plan,
+        let session = RunSession {
             executor: &mut executor,
             observer: &mut observer,
             probe: head.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe),
             binary,
             deadline: head.run.deadline.value,
             after_timeout: (head.run.after_timeout.value.clone(), tree.to_path_buf()),
-            folder: self.folder,
-            resume: self.resume,
         };
-        rounds.run(headers, stopping)
+        RoundsSession { plan, session, folder, resume }.run(headers, stopping)
     }
 }
 

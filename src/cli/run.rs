@@ -69,7 +69,7 @@ fn print(finished: &Finished, out: &mut impl Write) -> Result<()> {
 /// What a run would do, case by case, and nothing started.
 fn dry_run(suite: &Suite) -> String {
     let plan = Plan::single(suite);
-    let rows = plan.steps.iter().flat_map(|step| &step.cases).map(|case| {
+    let rows = plan.cases.iter().map(|case| {
         let settings = &case.benchmark.settings;
         let command = match &case.benchmark.action {
             Action::Command(argv) => substitute(argv, &case.id.params).join(" "),
@@ -82,7 +82,7 @@ fn dry_run(suite: &Suite) -> String {
     let mut text = table(&["case", "processes", "limits", "command"], rows);
     text += &format!(
         "\n{} in {}; {} left out by `where`; nothing was started\n",
-        count(plan.steps.len(), "case"),
+        count(plan.cases.len(), "case"),
         count(plan.processes(), "process"),
         count(excluded, "combination"),
     );

@@ -150,8 +150,7 @@ fn read_suite(
             MAX_POINTS + 1,
             entries.len()
         );
-        beyond.fault(what, "write a `matrix` for what varies, or several files");
-        return None;
+        return beyond.refuse(what, "write a `matrix` for what varies, or several files");
     }
     let read: Vec<_> = entries.iter().filter_map(|entry| surroundings.benchmark(entry)).collect();
     refuse_duplicates(page, &read);
@@ -181,8 +180,7 @@ fn read_names(table: Option<Table>) -> (String, String) {
         let name = item.filled()?;
         if name.contains('/') || format!("{name}/x").parse::<BenchmarkId>().is_err() {
             let next = "use letters, digits, `_`, `-`, `.` and `+` only";
-            item.fault(format!("`{name}` cannot name a suite"), next);
-            return None;
+            return item.refuse(format!("`{name}` cannot name a suite"), next);
         }
         Some(name.to_owned())
     });

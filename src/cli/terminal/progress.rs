@@ -11,7 +11,7 @@ use crate::app::progress::Reporter;
 use crate::github::commands;
 use crate::model::text::count;
 use crate::model::{CaseId, Outcome, Side};
-use crate::run::{Observer, Progress, side_word};
+use crate::run::{Observer, Progress};
 
 /// Writes to standard error, so that standard output holds results alone.
 enum ProgressWriter {
@@ -212,10 +212,7 @@ fn failure(id: &CaseId, side: Option<Side>, outcome: &Outcome) -> String {
 }
 
 fn suffix(side: Option<Side>) -> String {
-    match side {
-        None => String::new(),
-        side => format!(" ({})", side_word(side)),
-    }
+    side.map_or(String::new(), |side| format!(" ({})", side.into_str()))
 }
 
 /// `about 40s left: `, from the pace so far; nothing before the first process has ended.

@@ -44,7 +44,7 @@ pub mod env {
 }
 
 /// What the gate asks of a child.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     pub protocol: u32,
     pub benchmark: String,
