@@ -69,6 +69,8 @@ pub enum Variant {
 /// Where the numbers come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Timing {
     /// The program speaks the child protocol and sends samples.
     Protocol,
@@ -81,6 +83,8 @@ pub enum Timing {
 /// Whether caches and warm-up were left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Thermal {
     Warm,
     Cold,

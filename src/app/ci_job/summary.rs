@@ -61,7 +61,7 @@ fn block(text: &str) -> String {
 /// Rows that failed or stayed undecided, most severe first, as annotations at their source.
 pub(super) fn annotations(document: &VerdictDocument, job: &Job) -> Vec<RunnerNote> {
     let annotations = render::annotations_of_log(&merged(document, job), &publish_context(job, None));
-    let note = |annotation: render::LogAnnotation| {
+    let note = |annotation: render::BenchmarkAnnotation| {
         let (path, line) = annotation.place.unzip();
         let level = if annotation.failure { Level::Error } else { Level::Warning };
         RunnerNote { level, path, line, title: annotation.title, message: annotation.message }

@@ -315,18 +315,16 @@ pub(super) fn publish_context(
 }
 
 fn output(check: CheckPage) -> CheckOutput {
-    let annotation = |it: render::LineAnnotation| Annotation {
-        path: it.path,
-        line: it.line,
-        level: if it.failure { AnnotationLevel::Failure } else { AnnotationLevel::Warning },
-        title: it.title,
-        message: it.message,
+    let annotation = |it: render::BenchmarkAnnotation| {
+        let (path, line) = it.place?;
+        let level = if it.failure { AnnotationLevel::Failure } else { AnnotationLevel::Warning };
+        Some(Annotation { path, line, level, title: it.title, message: it.message })
     };
     CheckOutput {
         title: check.title,
         summary: check.summary,
         text: check.text,
-        annotations: check.annotations.into_iter().map(annotation).collect(),
+        annotations: check.annotations.into_iter().filter_map(annotation).collect(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
-use super::row::{Explained, Rowless};
+use super::words::{Explained, Rowless};
 use crate::compare::{DecisionTrace, Method, Row, Verdict, VerdictDocument};
 
 const SCHEMA: &str = "gbench-ci/explanation/v1";

@@ -1,12 +1,17 @@
 //! Where a number falls on an axis, and which numbers the axes must hold; shared by both kinds of picture.
 
-use crate::compare::DecisionTrace;
+use crate::compare::{DecisionTrace, SequentialStep};
 
 /// Of the differences: symmetric about zero, as far as the farthest round or the target.
 pub(super) fn reach(trace: &DecisionTrace) -> f64 {
     let rounds = trace.rounds.differences.iter().copied().filter(|difference| difference.is_finite());
     let farthest = rounds.map(f64::abs).fold(trace.target, f64::max);
     if farthest > 0.0 { farthest * 1.08 } else { 1.0 }
+}
+
+/// The steps after the screen, on which the evidence rests.
+pub(super) fn fresh_steps(trace: &DecisionTrace) -> impl DoubleEndedIterator<Item = &SequentialStep> {
+    trace.steps.iter().filter(|step| step.rounds > trace.limits.screen_rounds)
 }
 
 /// Evidence far below even odds says nothing more.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::row::{Explained, Rowless};
+use super::words::{Explained, Rowless};
 use super::{picture, steps, words};
 use crate::compare::DecisionTrace;
 use crate::model::text::capitalized;
@@ -50,11 +50,10 @@ fn one(explained: &Explained, style: Style, all: bool, page: &mut TerminalLayout
     page.heading("What to do", Emphasis::Plain);
     page.note("", &capitalized(&words::next(explained)));
     let Some(trace) = explained.trace.filter(|trace| !trace.measured_rounds.is_empty()) else { return };
-    page.heading(&picture::differences_title(trace, style), Emphasis::Plain);
-    picture::differences(trace, style).iter().for_each(|line| page.verbatim(line));
-    if let Some(title) = picture::evidence_title(trace) {
+    let panels = [Some(picture::differences(trace, style)), picture::evidence(trace, style)];
+    for (title, lines) in panels.into_iter().flatten() {
         page.heading(&title, Emphasis::Plain);
-        picture::evidence(trace, style).iter().for_each(|line| page.verbatim(line));
+        lines.iter().for_each(|line| page.verbatim(line));
     }
     if all {
         page.heading("Every round", Emphasis::Plain);

@@ -1,13 +1,40 @@
 //! What happened to one row, in sentences that a reader who knows nothing of the rule can follow.
 
+use std::collections::BTreeSet;
 use std::f64::consts::LN_10;
 
-use super::row::Explained;
-use crate::compare::{DecisionTrace, MeasuredRound, Row, RowSide, SequentialStep, SideSummary, Verdict};
-use crate::model::Interleaving;
+use crate::compare::{
+    DecisionTrace, MeasuredRound, Row, RowSide, SequentialStep, SideSummary, Verdict, VerdictDocument,
+};
 use crate::model::text::{count, percent};
+use crate::model::{CaseId, Interleaving};
+use crate::report::layout::names::CaseNames;
 use crate::report::layout::number;
 use crate::report::verdict::method::checks;
+
+/// One row of a verdict with its argument.
+#[derive(Clone, Copy)]
+pub struct Explained<'a> {
+    pub document: &'a VerdictDocument,
+    pub row: &'a Row,
+    /// Absent where no rounds decided it.
+    pub trace: Option<&'a DecisionTrace>,
+}
+
+impl Explained<'_> {
+    /// `kernels/gemm time`.
+    pub fn name(&self) -> String {
+        let names = CaseNames::new(self.document.rows.iter().map(|row| &row.case));
+        names.title(&self.row.case, &self.row.metric)
+    }
+}
+
+/// A case of the records of which the verdict has no row.
+pub struct Rowless<'a> {
+    pub case: &'a CaseId,
+    /// Why, in one sentence.
+    pub reason: String,
+}
 
 /// Which of the two e-values is told and drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
@@ -187,16 +214,11 @@ fn clocks(trace: &DecisionTrace, rounds: &str) -> Vec<String> {
             let held = turn.throttled.each_ref().map(|reasons| !reasons.is_empty());
             if wanted { held == [true; 2] } else { held[0] != held[1] }
         };
-        let measured_rounds: Vec<&MeasuredRound> = trace.measured_rounds.iter().filter(of_kind).collect();
-        let mut reasons: Vec<&str> = measured_rounds
-            .iter()
-            .flat_map(|turn| turn.throttled.iter().flatten())
-            .map(String::as_str)
-            .collect();
-        reasons.sort_unstable();
-        reasons.dedup();
-        if !measured_rounds.is_empty() {
-            let (count, reasons) = (measured_rounds.len(), reasons.join(", "));
+        let held: Vec<&MeasuredRound> = trace.measured_rounds.iter().filter(of_kind).collect();
+        let reasons: BTreeSet<&str> =
+            held.iter().flat_map(|turn| turn.throttled.iter().flatten()).map(String::as_str).collect();
+        if !held.is_empty() {
+            let (count, reasons) = (held.len(), reasons.into_iter().collect::<Vec<_>>().join(", "));
             said.push(format!("a GPU's clocks held down {words}: in {count} of {rounds} ({reasons})"));
         }
     }

@@ -6,7 +6,7 @@ use super::reproduce::with_ci_advice;
 use crate::compare::{Merged, Verdict};
 use crate::model::text::percent;
 use crate::model::{BenchmarkId, SourceLine};
-use crate::report::layout::grouped::together;
+use crate::report::layout::grouped::{joined, together};
 use crate::report::verdict::summary::{counts, counts_text};
 use crate::report::verdict::table::margin;
 use crate::report::verdict::view::{RowView, VerdictView};
@@ -20,13 +20,11 @@ const MAX_IN_LOG: usize = 10;
 /// Rows that one annotation describes before the rest is only counted.
 const MAX_ROWS: usize = 10;
 
-/// A remark on a line of the repository.
+/// What is said of one benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LineAnnotation {
-    /// From the repository's root, with `/`; never absolute, never upwards.
-    pub path: String,
-    /// Counted from one.
-    pub line: u32,
+pub struct BenchmarkAnnotation {
+    /// Path from the repository's root, with `/`, never absolute, never upwards; and the line, counted from one.
+    pub place: Option<(String, u32)>,
     /// A failure, else a warning.
     pub failure: bool,
     /// At most 255 bytes, in one line.
@@ -35,34 +33,19 @@ pub struct LineAnnotation {
     pub message: String,
 }
 
-/// A remark in the log of the job, which may be on no line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogAnnotation {
-    /// Path and line, as in [`LineAnnotation`].
-    pub place: Option<(String, u32)>,
-    pub failure: bool,
-    pub title: String,
-    pub message: String,
-}
-
 /// The 10 most severe: GitHub drops further ones of a level. Title and message still have to be escaped for the log.
-pub fn annotations_of_log(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
+pub fn annotations_of_log(merged: &Merged, context: &PublishContext) -> Vec<BenchmarkAnnotation> {
     let mut annotations = all(merged, context);
     annotations.truncate(MAX_IN_LOG);
     annotations
 }
 
 /// Those whose line is known.
-pub(super) fn on_lines(merged: &Merged, context: &PublishContext) -> Vec<LineAnnotation> {
-    let on_line =
-        all(merged, context).into_iter().filter_map(|LogAnnotation { place, failure, title, message }| {
-            let (path, line) = place?;
-            Some(LineAnnotation { path, line, failure, title, message })
-        });
-    on_line.take(MAX_ANNOTATIONS).collect()
+pub(super) fn on_lines(merged: &Merged, context: &PublishContext) -> Vec<BenchmarkAnnotation> {
+    all(merged, context).into_iter().filter(|it| it.place.is_some()).take(MAX_ANNOTATIONS).collect()
 }
 
-fn all(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
+fn all(merged: &Merged, context: &PublishContext) -> Vec<BenchmarkAnnotation> {
     let merged = &with_ci_advice(merged, context);
     let views: Vec<VerdictView> =
         merged.groups.iter().map(|group| VerdictView::new(&group.verdict)).collect();
@@ -74,7 +57,7 @@ fn all(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
     }
     // Stable: within a verdict the rows keep their order, the largest change first.
     lines.sort_by_key(|(_, line)| line.row.verdict);
-    let annotation = |(benchmark, rows): (&BenchmarkId, Vec<(&str, &RowView)>)| LogAnnotation {
+    let annotation = |(benchmark, rows): (&BenchmarkId, Vec<(&str, &RowView)>)| BenchmarkAnnotation {
         place: place(benchmark, &context.sources),
         failure: rows.iter().any(|(_, line)| {
             line.row.verdict != Verdict::Inconclusive && context.fails_job(line.row.verdict)
@@ -116,31 +99,20 @@ fn message(rows: &[(&str, &RowView)]) -> String {
 
 /// `h100: kernels/gemm[n=8] time: 12.31 ms -> 13.57 ms, +10.2 % slower (+8.1 % to +12.3 %), margin 5 %`
 fn said(label: &str, line: &RowView) -> String {
-    let mut text = String::new();
-    if !label.is_empty() {
-        text += &format!("{}: ", plain(label, 100));
-    }
-    text += &format!("{}: ", plain(&line.title(), 400));
-    if line.change.is_empty() {
-        text += line.row.verdict.into_str()
+    let figures = if line.change.is_empty() {
+        line.row.verdict.into_str().to_owned()
     } else {
         let interval = if line.interval.is_empty() { String::new() } else { format!(" ({})", line.interval) };
-        let figures = format!(
-            "{} -> {}, {}{interval}, margin {}",
-            line.base.value,
-            line.head.value,
-            line.change,
-            percent(margin(line))
-        );
-        text += &plain(&figures, 300);
-    }
-    text
+        let (base, head, margin) = (&line.base.value, &line.head.value, percent(margin(line)));
+        plain(&format!("{base} -> {head}, {}{interval}, margin {margin}", line.change), 300)
+    };
+    joined([&plain(label, 100), &plain(&line.title(), 400), &figures], ": ")
 }
 
 /// Reason and advice of a row.
 fn why(line: &RowView) -> String {
-    let parts = [&line.row.reason, &line.row.next].into_iter().filter(|part| !part.is_empty());
-    parts.map(|part| plain(part.trim_end_matches('.'), 500)).collect::<Vec<_>>().join("; ")
+    let [reason, next] = [&line.row.reason, &line.row.next].map(|it| plain(it.trim_end_matches('.'), 500));
+    joined([&reason, &next], "; ")
 }
 
 /// The benchmark's line, unless its path leads anywhere but down from the repository's root.

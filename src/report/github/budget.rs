@@ -181,12 +181,7 @@ impl ByteBudget {
         if self.take(text.len()) { text } else { String::new() }
     }
 
-    /// Room for what must be there in any case.
-    pub fn reserve(&mut self, bytes: usize) {
-        self.0 = self.0.saturating_sub(bytes);
-    }
-
-    /// Puts up to `bytes` aside, to be given back later.
+    /// Puts up to `bytes` aside, for what must be there in any case or to be given back later.
     pub fn set_aside(&mut self, bytes: usize) -> usize {
         let aside = bytes.min(self.0);
         self.0 -= aside;

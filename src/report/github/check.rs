@@ -1,6 +1,6 @@
 //! A check: what GitHub calls it, and its texts.
 
-use super::annotations::{LineAnnotation, on_lines};
+use super::annotations::{BenchmarkAnnotation, on_lines};
 use super::budget::{plain, prose};
 use super::comment::{Layout, answer, folds, gate, page};
 use super::context::{MAX_CHECK, PublishContext};
@@ -17,8 +17,8 @@ pub struct CheckPage {
     pub title: String,
     pub summary: String,
     pub text: Option<String>,
-    /// At most 200, the most severe first.
-    pub annotations: Vec<LineAnnotation>,
+    /// At most 200 and each with its place, the most severe first.
+    pub annotations: Vec<BenchmarkAnnotation>,
 }
 
 impl CheckPage {

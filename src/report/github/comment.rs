@@ -24,6 +24,15 @@ const FOR_WORDS: usize = 4000;
 /// Warnings that are shown before the rest is only counted.
 const MAX_WARNINGS: usize = 12;
 
+/// The most severe first.
+const SEVERITY: [Conclusion; 5] = [
+    Conclusion::Regressed,
+    Conclusion::Incomparable,
+    Conclusion::Failed,
+    Conclusion::Inconclusive,
+    Conclusion::Pass,
+];
+
 /// The opening of a page, and its limits.
 pub(super) struct Layout {
     pub opening: String,
@@ -52,7 +61,7 @@ pub fn step_summary(merged: &Merged, context: &PublishContext) -> String {
 
 /// Sign, gate, sentence and counts.
 fn opening(merged: &Merged, context: &PublishContext) -> String {
-    let (sign, word) = (Emphasis::from(merged.conclusion).sign(), merged.conclusion.into_str());
+    let (sign, word) = (Emphasis::from(merged.conclusion).look().sign, merged.conclusion.into_str());
     format!("### {sign} {}: {word}\n\n{}", gate(context), answer(merged, context))
 }
 
@@ -90,7 +99,7 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: Layout) ->
     let more = whole_report(context);
     let (footer, again) = (footer(merged, context), again(merged, context));
     let mut budget = ByteBudget::new(layout.limit);
-    budget.reserve(layout.opening.len() + footer.len() + again.len() + more.len() + 200);
+    budget.set_aside(layout.opening.len() + footer.len() + again.len() + more.len() + 200);
 
     let views: Vec<VerdictView> =
         merged.groups.iter().map(|group| VerdictView::new(&group.verdict)).collect();
@@ -159,28 +168,18 @@ fn sections<'a>(
     let mut order: Vec<(usize, (&Group, &VerdictView))> =
         merged.groups.iter().zip(views).enumerate().collect();
     // The most severe get their room first; all stand in the order of the document.
-    order.sort_by_key(|(_, (group, _))| severity(group.verdict.conclusion));
+    order.sort_by_key(|(_, (group, _))| SEVERITY.iter().position(|it| *it == group.verdict.conclusion));
     let half = budget.left() / 2;
     let mut sections = Vec::new();
     for (index, (group, view)) in order.into_iter().take(MAX_SECTIONS) {
         if budget.left() <= half && !sections.is_empty() {
             break;
         }
-        budget.reserve(more.len());
+        budget.set_aside(more.len());
         sections.extend(MachineSection::new(group, view, alone, budget).map(|section| (index, section)));
     }
     sections.sort_by_key(|(index, _)| *index);
     sections.into_iter().map(|(_, section)| section).collect()
-}
-
-fn severity(conclusion: Conclusion) -> u8 {
-    match conclusion {
-        Conclusion::Regressed => 0,
-        Conclusion::Incomparable => 1,
-        Conclusion::Failed => 2,
-        Conclusion::Inconclusive => 3,
-        Conclusion::Pass => 4,
-    }
 }
 
 fn fold(
@@ -195,7 +194,7 @@ fn fold(
         let share = budget.left() / to_come;
         let mut own = ByteBudget::new(budget.set_aside(share));
         // A heading or a blank line more.
-        own.reserve(220);
+        own.set_aside(220);
         section.folded = folded(section, rows, commands, more, &mut own);
         budget.put_back(own.left());
         to_come -= 1;

@@ -2,9 +2,9 @@
 
 use super::budget::{ByteBudget, Width, figure, prose};
 use super::machine::{MachineSection, left_out};
-use crate::compare::VerdictDocument;
 use crate::model::text::count;
 use crate::report::layout::escape::markdown_block;
+use crate::report::layout::grouped::joined;
 use crate::report::layout::markdown::{details, facts};
 use crate::report::verdict::markdown::{differences, suites};
 use crate::report::verdict::method;
@@ -27,8 +27,7 @@ pub(super) fn folded(
     let method = budget.fit(method(view, commands));
     let machines = budget.fit(machines(view));
     let results = results(view, rows, more, budget);
-    let parts = [results, machines, method];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    joined([&results, &machines, &method], "\n")
 }
 
 /// The commands of the document are shown, all but the one that stands above already.
@@ -51,36 +50,29 @@ fn method(view: &VerdictView, shown: Option<&JobCommands>) -> String {
     if !inside.is_empty() {
         inside += "\n";
     }
-    inside += &format!("{}{}\n", prose(&view.method(), 3000), margins(document));
+    let (title, margins, again) = match document.method.rounds {
+        Some(_) => (
+            "How it was measured, decided and checked",
+            MARGINS,
+            "The same verdict again, and why, from the records of the job",
+        ),
+        None => ("How it was decided", "", "The same again, with the files of the job"),
+    };
+    inside += &format!("{}{margins}\n", prose(&view.method(), 3000));
     if let Some(JobCommands { above, files }) = shown {
         let own = Some(document.reproduce.clone());
         let own = own.filter(|command| !command.is_empty() && Some(command) != above.as_ref());
         let commands: Vec<String> = own.into_iter().chain(view.explain()).collect();
-        let heading = match document.method.rounds {
-            Some(_) => "The same verdict again, and why, from the records of the job",
-            None => "The same again, with the files of the job",
-        };
         if !commands.is_empty() {
-            inside += &format!("\n{heading}: {files}\n\n{}", markdown_block("sh", &commands.join("\n")));
+            inside += &format!("\n{again}: {files}\n\n{}", markdown_block("sh", &commands.join("\n")));
         }
     }
-    let title = match document.method.rounds {
-        Some(_) => "How it was measured, decided and checked",
-        None => "How it was decided",
-    };
     details(title, &inside)
 }
 
 /// The meaning of the margins beside the verdicts.
-fn margins(document: &VerdictDocument) -> &'static str {
-    match document.method.rounds {
-        Some(_) => {
-            " The margin of a regressed or improved row is the change that it lies beyond; that of an inconclusive one, the \
-             change within which it would count as unchanged."
-        }
-        None => "",
-    }
-}
+const MARGINS: &str = " The margin of a regressed or improved row is the change that it lies beyond; that of an \
+                       inconclusive one, the change within which it would count as unchanged.";
 
 fn machines(view: &VerdictView) -> String {
     let mut inside = facts(&view.sides(), |text| prose(text, 900));

@@ -8,6 +8,7 @@ use super::budget::{ByteBudget, ShortNames, Width, figure, prose};
 use crate::compare::{Conclusion, Group, Verdict};
 use crate::model::text::count;
 use crate::report::layout::emphasis::Emphasis;
+use crate::report::layout::grouped::joined;
 use crate::report::verdict::markdown::{MAX_NAMED, NoteStyle, Notes, differences};
 use crate::report::verdict::method::certified;
 use crate::report::verdict::table::Shape;
@@ -40,9 +41,8 @@ pub(super) struct MachineSection<'a> {
     head: String,
     /// Differences that forbid the comparison.
     strict: String,
-    /// Rows that changed or are undecided, most severe first; and each as text, as far as there is room.
-    changed: Vec<&'a RowView<'a>>,
-    rows: Vec<String>,
+    /// Rows that changed or are undecided, most severe first; each with its text, empty where there is no room.
+    rows: Vec<(&'a RowView<'a>, String)>,
     /// By columns.
     names: BTreeMap<usize, ShortNames>,
     notes: String,
@@ -61,23 +61,22 @@ impl<'a> MachineSection<'a> {
         if !budget.take(head.len() + AROUND_A_TABLE) {
             return None;
         }
-        let changed: Vec<&RowView> = view.groups.iter().flat_map(|group| &group.lines).collect();
+        let changed = || view.groups.iter().flat_map(|group| &group.lines);
         let (strict, _) = view.differences();
         let strict = if strict.is_empty() {
             String::new()
         } else {
             budget.fit(format!("Differs, and must agree for a comparison:\n\n{}\n", differences(&strict)))
         };
-        let changes = changed.iter().any(|line| !line.change.is_empty());
+        let changes = changed().any(|line| !line.change.is_empty());
         Some(Self {
             group,
             view,
             shape: Shape { changes, p_values: false, verdicts: true, rounds: false, spreads: false },
             head,
             strict,
-            rows: vec![String::new(); changed.len()],
+            rows: changed().map(|line| (line, String::new())).collect(),
             names: BTreeMap::new(),
-            changed,
             notes: String::new(),
             folded: String::new(),
         })
@@ -85,39 +84,41 @@ impl<'a> MachineSection<'a> {
 
     /// Cuts the names of all rows to a width: those of other verdicts stand in the same table.
     fn prepare(&mut self, width: Width) {
-        let lines = &self.changed;
-        self.names.entry(width.columns).or_insert_with(|| width.names(lines.iter().copied()));
+        let lines = self.rows.iter().map(|(line, _)| *line);
+        self.names.entry(width.columns).or_insert_with(|| width.names(lines));
     }
 
     /// Why and what next, of the rows that are shown; what holds for many is said once.
     pub fn explain(&mut self, budget: &mut ByteBudget) {
-        let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
-        let names = ShortNames::new(shown.map(|(line, _)| line.name.as_str()), 64);
+        let shown = || self.rows.iter().filter(|(_, text)| !text.is_empty()).map(|(line, _)| *line);
+        let names = ShortNames::new(shown().map(|line| line.name.as_str()), 64);
         let (name, prose) = (|text: &str| names.name(text), |text: &str| prose(text, 900));
         let style = NoteStyle { name: &name, prose: &prose, max_named: MAX_NAMED };
+        let mut told = String::new();
         for verdict in Verdict::iter() {
-            let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
-            let of = shown.map(|(line, _)| *line).filter(|line| line.row.verdict == verdict);
             // That a row improved, or is new, needs no reason.
             let plain = matches!(verdict, Verdict::Improved | Verdict::New);
+            let of = shown().filter(|line| line.row.verdict == verdict);
             let lines: Vec<&RowView> = of.filter(|line| !plain || !line.row.next.is_empty()).collect();
             let mut notes = Notes::new(&lines, &style);
             notes.together = budget.fit(notes.together);
             notes.items.truncate(MAX_NOTES);
             notes.items.retain(|item| budget.take(item.len() + 1));
-            budget.reserve(2);
-            self.notes += &notes.text();
+            budget.set_aside(2);
+            told += &notes.text();
         }
+        self.notes = told;
     }
 
     /// All but the folded parts; `more` is where the rows are that are left out.
     pub fn text(&self, more: &str) -> String {
         let mut text = format!("{}{}", self.head, self.strict);
-        if self.rows.iter().any(|row| !row.is_empty()) {
+        let shown = || self.rows.iter().map(|(_, text)| text.as_str()).filter(|text| !text.is_empty());
+        if shown().next().is_some() {
             text += &self.shape.head();
-            text += &self.rows.concat();
+            text.extend(shown());
         }
-        text += &left_out(self.rows.iter().filter(|row| row.is_empty()).count(), more);
+        text += &left_out(self.rows.len() - shown().count(), more);
         text += &self.notes;
         if text.is_empty() { text } else { text.trim_end_matches('\n').to_owned() + "\n\n" }
     }
@@ -135,8 +136,8 @@ pub(super) fn left_out(rows: usize, more: &str) -> String {
 /// Gives rows of these verdicts to all machines in turn, with names as long as lets all of them fit.
 pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget: &mut ByteBudget) {
     let wanted = |section: &MachineSection| -> Vec<usize> {
-        let of = |(_, line): &(usize, &&RowView)| verdicts.contains(&line.row.verdict);
-        section.changed.iter().enumerate().filter(of).map(|(index, _)| index).collect()
+        let rows = section.rows.iter().enumerate();
+        rows.filter(|(_, (line, _))| verdicts.contains(&line.row.verdict)).map(|(index, _)| index).collect()
     };
     let wanted: Vec<Vec<usize>> = sections.iter().map(wanted).collect();
     let longest = wanted.iter().map(Vec::len).max().unwrap_or(0);
@@ -147,7 +148,7 @@ pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget
     }
     let row = |sections: &[MachineSection], (at, index): (usize, usize), width: Width| {
         let section = &sections[at];
-        let line = section.changed[index];
+        let (line, _) = section.rows[index];
         section.shape.row(&width.case(line, &section.names[&width.columns]), line, figure)
     };
     let mut width = WIDTHS[WIDTHS.len() - 1];
@@ -164,7 +165,7 @@ pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget
     sections.iter_mut().for_each(|section| section.prepare(width));
     let rows: Vec<String> = places.iter().map(|place| budget.fit(row(sections, *place, width))).collect();
     for ((at, index), row) in places.into_iter().zip(rows) {
-        sections[at].rows[index] = row;
+        sections[at].rows[index].1 = row;
     }
 }
 
@@ -173,7 +174,7 @@ fn heading(group: &Group, view: &VerdictView) -> String {
     let label = if group.label.is_empty() { "unnamed" } else { &group.label };
     format!(
         "#### {} {}: {}\n\n{}\n\n{}\n\n",
-        Emphasis::from(verdict.conclusion).sign(),
+        Emphasis::from(verdict.conclusion).look().sign,
         prose(label, 200),
         verdict.conclusion.into_str(),
         prose(&verdict.sentence, 1500),
@@ -191,9 +192,7 @@ pub(super) fn counts(view: &VerdictView, label: &str) -> String {
         [base, head] if base == head => prose(base, 300),
         [base, head] => format!("{} (base) and {} (head)", prose(base, 300), prose(head, 300)),
     };
-    let label = prose(label, 200);
-    let comma = if label.is_empty() || machine.is_empty() { "" } else { ", " };
-    let place = match format!("{label}{comma}{machine}") {
+    let place = match joined([&prose(label, 200), &machine], ", ") {
         none if none.is_empty() => none,
         _ if document.conclusion == Conclusion::Incomparable => String::new(),
         place => format!(" Measured on {place}."),

@@ -36,7 +36,7 @@ mod sanitizer_tests;
 #[cfg(test)]
 mod tests;
 
-pub use annotations::{LineAnnotation, LogAnnotation, annotations_of_log};
+pub use annotations::{BenchmarkAnnotation, annotations_of_log};
 pub use check::{CheckPage, CheckState, begun, check};
 pub use comment::{comment, step_summary};
 pub use context::PublishContext;

@@ -398,7 +398,7 @@ fn an_annotation_stands_on_a_line_of_the_repository_and_nowhere_else() {
     };
     let found = at("benches/copy.py", 7);
     assert_eq!(found.len(), 1);
-    assert_eq!((found[0].path.as_str(), found[0].line, found[0].failure), ("benches/copy.py", 7, true));
+    assert_eq!((&found[0].place, found[0].failure), (&Some(("benches/copy.py".into(), 7)), true));
     assert!(found[0].message.contains("2.900 TB/s -> 2.636 TB/s, +10 % slower"), "{found:?}");
     for odd in ["/etc/passwd", "../x", "a/../b", "a//b", "./a", "", "C:\\x", "a\\b", "a\nb", "a/\u{202e}b"] {
         assert_eq!(at(odd, 7), [], "{odd}");

@@ -4,8 +4,7 @@
 use std::io;
 
 use super::escape::csv as cell;
-use super::names::timing_word;
-use crate::model::{CaseId, Thermal};
+use crate::model::CaseId;
 
 /// One line of a table.
 pub(in crate::report) struct Line<'a, T> {
@@ -47,11 +46,8 @@ fn case_columns<'a, T>() -> [Column<'a, T>; 8] {
             let params = line.case.params.iter().map(|(name, value)| format!("{name}={value}"));
             cell(&params.collect::<Vec<_>>().join(","))
         }),
-        ("timing", |line| timing_word(line.case.timing).to_owned()),
-        ("thermal", |line| match line.case.thermal {
-            Thermal::Warm => "warm".to_owned(),
-            Thermal::Cold => "cold".to_owned(),
-        }),
+        ("timing", |line| line.case.timing.into_str().to_owned()),
+        ("thermal", |line| line.case.thermal.into_str().to_owned()),
         ("device", |line| cell(&line.case.device)),
         ("case", |line| cell(line.name)),
     ]

@@ -10,32 +10,23 @@ pub(in crate::report) enum Emphasis {
     Plain,
 }
 
+/// How it looks.
+pub(in crate::report) struct Look {
+    /// SGR parameters of a terminal: bold, and one of the 16 colours that every one has.
+    pub color: &'static str,
+    /// In a terminal.
+    pub mark: char,
+    /// In Markdown.
+    pub sign: &'static str,
+}
+
 impl Emphasis {
-    /// SGR parameters: bold, and the colours of the 16 that every terminal has.
-    pub fn code(self) -> &'static str {
+    pub fn look(self) -> Look {
         match self {
-            Emphasis::Bad => "1;31",
-            Emphasis::Good => "1;32",
-            Emphasis::Doubt => "1;33",
-            Emphasis::Plain => "1",
-        }
-    }
-
-    pub fn mark(self) -> char {
-        match self {
-            Emphasis::Bad => '✗',
-            Emphasis::Good => '✓',
-            Emphasis::Doubt => '?',
-            Emphasis::Plain => '+',
-        }
-    }
-
-    pub fn sign(self) -> &'static str {
-        match self {
-            Emphasis::Bad => "❌",
-            Emphasis::Good => "✅",
-            Emphasis::Doubt => "⚠️",
-            Emphasis::Plain => "🆕",
+            Emphasis::Bad => Look { color: "1;31", mark: '✗', sign: "❌" },
+            Emphasis::Good => Look { color: "1;32", mark: '✓', sign: "✅" },
+            Emphasis::Doubt => Look { color: "1;33", mark: '?', sign: "⚠️" },
+            Emphasis::Plain => Look { color: "1", mark: '+', sign: "🆕" },
         }
     }
 }

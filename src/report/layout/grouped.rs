@@ -32,6 +32,11 @@ pub(in crate::report) fn named(names: &[impl AsRef<str>], most: usize) -> String
     }
 }
 
+/// The parts that say anything, in one text.
+pub(in crate::report) fn joined<const N: usize>(parts: [&str; N], separator: &str) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

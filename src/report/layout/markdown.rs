@@ -12,6 +12,15 @@ pub(in crate::report) fn details(title: &str, inside: &str) -> String {
     format!("<details><summary>{title}</summary>\n\n{inside}\n</details>\n")
 }
 
+/// A table: its first two lines, and the cells of its rows.
+pub(in crate::report) fn table<const N: usize>(
+    header: &str,
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
+    rows.into_iter()
+        .fold(format!("{header}\n"), |table, cells| table + &format!("| {} |\n", cells.join(" | ")))
+}
+
 /// A list of texts that are not Markdown yet.
 pub(in crate::report) fn bullets(texts: &[String]) -> String {
     texts.iter().map(|text| format!("- {}\n", prose(text))).collect()

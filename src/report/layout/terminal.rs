@@ -82,12 +82,17 @@ impl TerminalLayout {
     }
 
     fn emphasized(&self, text: &str, emphasis: Emphasis) -> String {
-        if self.style.color { format!("\x1b[{}m{text}\x1b[0m", emphasis.code()) } else { text.to_owned() }
+        if self.style.color {
+            format!("\x1b[{}m{text}\x1b[0m", emphasis.look().color)
+        } else {
+            text.to_owned()
+        }
     }
 
     /// A folded paragraph whose first word carries the colour: `REGRESSED  sentence`.
     pub fn headline(&mut self, word: &str, sentence: &str, emphasis: Emphasis) {
-        let head = if self.style.unicode { format!("{} {word}", emphasis.mark()) } else { word.to_owned() };
+        let head =
+            if self.style.unicode { format!("{} {word}", emphasis.look().mark) } else { word.to_owned() };
         let text = self.style.text(&format!("{head}: {sentence}"));
         let text = fold(&text, self.style.columns()).join("\n");
         match text.strip_prefix(&head) {

@@ -69,14 +69,16 @@ pub(in crate::report) fn rank(lines: &mut [MetricView]) -> Vec<Problem> {
             Better::Lower => a.center.total_cmp(&b.center),
             Better::Higher => b.center.total_cmp(&a.center),
         });
-        for (answer, place) in answers.iter().zip(places(&answers, &key)) {
-            lines[answer.line].place = Some(place);
-        }
+        let places = places(&answers, &key);
         let entry =
             |answer: &Answer| RankedAnswer { line: answer.line, name: short_name(&lines[answer.line]) };
         let entries: Vec<RankedAnswer> = answers.iter().map(entry).collect();
         let title = title(&key, &lines[answers[0].line], &entries[0].name);
-        problems.push(Problem { title, conclusion: conclusion(&answers, &entries, lines), entries });
+        let conclusion = conclusion(&answers, &entries, &places);
+        for (answer, place) in answers.iter().zip(places) {
+            lines[answer.line].place = Some(place);
+        }
+        problems.push(Problem { title, conclusion, entries });
     }
     problems
 }
@@ -153,14 +155,10 @@ fn title(key: &Key, line: &MetricView, short_name: &str) -> String {
 }
 
 /// Whether there is one best, and who else may be it.
-fn conclusion(answers: &[Answer], entries: &[RankedAnswer], lines: &[MetricView]) -> String {
-    let place = |entry: &RankedAnswer| lines[entry.line].place.as_ref();
-    let others = || entries[1..].iter();
-    let tied: Vec<&str> = others()
-        .filter(|entry| place(entry).is_some_and(|place| !place.apart))
-        .map(|entry| entry.name.as_str())
-        .collect();
-    let behind = place(&entries[1]).and_then(|place| place.vs_best).map(|factor| factor - 1.0);
+fn conclusion(answers: &[Answer], entries: &[RankedAnswer], places: &[Rank]) -> String {
+    let others = entries.iter().zip(places).skip(1).filter(|(_, place)| !place.apart);
+    let tied: Vec<&str> = others.map(|(entry, _)| entry.name.as_str()).collect();
+    let behind = places[1].vs_best.map(|factor| factor - 1.0);
     let single = answers.iter().all(|answer| answer.measured.centres.len() == 1);
     match (tied.as_slice(), behind) {
         _ if single => "No clear best: one process of each shows no noise".into(),

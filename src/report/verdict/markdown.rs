@@ -1,17 +1,16 @@
 //! A verdict for a pull request or a summary page, in GitHub-flavoured Markdown. The same order as in a
 //! terminal; what most readers skip is folded. Every text from the document passes through `escape`.
 
-use std::fmt::Write;
-
 use super::method;
+use super::summary::Speedup;
 use super::table::Shape;
 use super::view::{RowView, VerdictGroup, VerdictView};
-use crate::compare::{Difference, Verdict};
+use crate::compare::{Conclusion, Difference, Verdict};
 use crate::model::text::{capitalized, count};
 use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::escape::{markdown as prose, markdown_block, markdown_code as code};
 use crate::report::layout::grouped::{named, together};
-use crate::report::layout::markdown::{bullets, details, facts, stacked};
+use crate::report::layout::markdown::{self, bullets, details, facts, stacked};
 use crate::report::layout::number;
 
 /// Rows of one table before the rest is only counted, as long as the page is not too long.
@@ -36,12 +35,15 @@ pub(super) fn fitted(all: bool, page: impl Fn(usize) -> String) -> String {
     }
 }
 
+/// Sign and word: `❌ REGRESSED`.
+pub(super) fn heading(conclusion: Conclusion) -> String {
+    format!("{} {}", Emphasis::from(conclusion).look().sign, conclusion.into_str().to_uppercase())
+}
+
 /// The page with at most `limit` rows a table.
 pub(super) fn text(view: &VerdictView, limit: usize) -> String {
     let document = view.document;
-    let conclusion = document.conclusion;
-    let mut page =
-        format!("## {} {}\n\n", Emphasis::from(conclusion).sign(), conclusion.into_str().to_uppercase());
+    let mut page = format!("## {}\n\n", heading(document.conclusion));
     let mut say = |block: String| {
         if !block.is_empty() {
             page += &block;
@@ -98,7 +100,7 @@ fn table(lines: &[RowView], limit: usize) -> String {
     }
     if lines.len() > limit {
         let more = lines.len() - limit;
-        let _ = writeln!(out, "\nand {} more, in the JSON document.", count(more, "row"));
+        out += &format!("\nand {} more, in the JSON document.\n", count(more, "row"));
     }
     out
 }
@@ -184,51 +186,46 @@ fn end(text: &str, style: &NoteStyle) -> String {
 
 /// Fields in which the machines differ, as a table.
 pub(in crate::report) fn differences(differences: &[&Difference]) -> String {
-    let mut out = String::from("| field | base | head |\n|:--|:--|:--|\n");
-    for difference in differences {
-        let shown = |value: &str| if value.is_empty() { "(none)".to_owned() } else { code(value) };
-        let (base, head) = (shown(&difference.base), shown(&difference.head));
-        let _ = writeln!(out, "| {} | {base} | {head} |", code(&difference.field));
-    }
-    out
+    let shown = |value: &str| if value.is_empty() { "(none)".to_owned() } else { code(value) };
+    let row = |it: &&Difference| [code(&it.field), shown(&it.base), shown(&it.head)];
+    markdown::table("| field | base | head |\n|:--|:--|:--|", differences.iter().map(row))
 }
 
 /// The suites as a table, and the speed of all in a sentence.
 pub(in crate::report) fn suites(view: &VerdictView) -> String {
-    let mut out = String::from(
-        "| suite | status | rows | regressed | improved | unchanged | inconclusive | failed | new | speedup | worst | best |\n\
-         |:--|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-    );
-    for suite in &view.suites {
-        let count = |verdict| suite.count(verdict);
-        let speed = suite.speedup.as_ref().map_or(["", "", ""].map(str::to_owned), |speedup| {
-            [speedup.geometric_mean, speedup.worst, speedup.best].map(number::times)
-        });
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+    let rows = view.suites.iter().map(|suite| {
+        let count = |verdict| suite.count(verdict).to_string();
+        let speed = suite.speedup.as_ref();
+        let times =
+            |part: fn(&Speedup) -> f64| speed.map_or(String::new(), |speed| number::times(part(speed)));
+        [
             code(&suite.name),
             suite.conclusion().into_str().to_uppercase(),
-            suite.rows(),
+            suite.rows().to_string(),
             count(Verdict::Regressed),
             count(Verdict::Improved),
             count(Verdict::Unchanged),
             count(Verdict::Inconclusive),
-            suite.failed(),
+            suite.failed().to_string(),
             count(Verdict::New),
-            speed.join(" | "),
-        );
-    }
-    if let Some(speedup) = &view.speedup {
-        let _ = write!(
-            out,
-            "\nSpeed of head against base, above 1 is faster: {} in the geometric mean over {}, worst {} ({}), best {} ({}).\n",
-            number::times(speedup.geometric_mean),
-            count(speedup.rows as usize, "row"),
-            number::times(speedup.worst),
-            code(&speedup.worst_name),
-            number::times(speedup.best),
-            code(&speedup.best_name),
+            times(|speed| speed.geometric_mean),
+            times(|speed| speed.worst.0),
+            times(|speed| speed.best.0),
+        ]
+    });
+    let mut out = markdown::table(
+        "| suite | status | rows | regressed | improved | unchanged | inconclusive | failed | new | speedup | worst | best |\n\
+         |:--|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        rows,
+    );
+    if let Some(Speedup { rows, geometric_mean, worst, best }) = &view.speedup {
+        let extreme = |(factor, name): &(f64, String)| format!("{} ({})", number::times(*factor), code(name));
+        out += &format!(
+            "\nSpeed of head against base, above 1 is faster: {} in the geometric mean over {}, worst {}, best {}.\n",
+            number::times(*geometric_mean),
+            count(*rows as usize, "row"),
+            extreme(worst),
+            extreme(best),
         );
     }
     out

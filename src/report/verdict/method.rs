@@ -88,41 +88,39 @@ pub(in crate::report) fn method(document: &VerdictDocument, rounds: &RoundsMetho
 
 /// What must hold for rounds to be believed, and what was found: a line each.
 pub(in crate::report) fn checks(rounds: &RoundsMethod) -> Vec<String> {
-    let sticks = match (rounds.serial_correlation, rounds.serial_correlation_error) {
+    let serial_correlation = match (rounds.serial_correlation, rounds.serial_correlation_error) {
         (Some(correlation), Some(error)) => {
             let clear = if (SerialCorrelation { correlation, error }).is_clear() {
                 "clearly above 0.15: processes of one side are not independent of each other, and no red is believed"
             } else {
                 "not clearly above 0.15, so no red is doubted for it"
             };
-            format!(
-                "how one round's difference goes with the next one's: correlation {correlation:.2}, standard error \
-                 {error:.2}; {clear}"
-            )
+            format!("correlation {correlation:.2}, standard error {error:.2}; {clear}")
         }
-        (Some(correlation), None) => format!(
-            "how one round's difference goes with the next one's: correlation {correlation:.2}; its standard error was \
-             not recorded"
-        ),
-        (None, _) => "how one round's difference goes with the next one's: too few rounds to tell, and no red rests on so few"
-            .to_owned(),
+        (Some(correlation), None) => {
+            format!("correlation {correlation:.2}; its standard error was not recorded")
+        }
+        (None, _) => "too few rounds to tell, and no red rests on so few".to_owned(),
     };
     let flagged = rounds.flagged_controls.len();
     let controls = match (rounds.controls as usize, flagged) {
-        (0, _) => "the base compared with itself: not measured".to_owned(),
-        (controls, 0) => {
-            format!("the base compared with itself: {}, none of them changed", count(controls, "row"))
-        }
+        (0, _) => "not measured".to_owned(),
+        (controls, 0) => format!("{}, none of them changed", count(controls, "row")),
         (controls, _) => format!(
-            "the base compared with itself: {flagged} of {} changed ({}), which cannot be, so no red is believed",
+            "{flagged} of {} changed ({}), which cannot be, so no red is believed",
             count(controls, "row"),
             rounds.flagged_controls.join(", ")
         ),
     };
-    let mut checks = vec![sticks, controls];
-    if let Some(shift) = rounds.location_shift {
-        checks.push(format!("the suite as a whole: its median change is {}", signed_percent(shift)));
-    }
+    let mut checks = vec![
+        format!("how one round's difference goes with the next one's: {serial_correlation}"),
+        format!("the base compared with itself: {controls}"),
+    ];
+    checks.extend(
+        rounds
+            .location_shift
+            .map(|shift| format!("the suite as a whole: its median change is {}", signed_percent(shift))),
+    );
     checks
 }
 

@@ -5,6 +5,7 @@ use std::io;
 
 use quick_junit::{NonSuccessKind, TestCase};
 
+use super::markdown::heading;
 use super::summary::counts_text;
 use super::view::VerdictView;
 use super::{csv, jsonl, junit, markdown, terminal};
@@ -15,7 +16,7 @@ use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::escape::{markdown as prose, markdown_code as code};
 use crate::report::layout::json;
 use crate::report::layout::junit as junit_document;
-use crate::report::layout::markdown::bullets;
+use crate::report::layout::markdown::{bullets, table};
 use crate::report::layout::terminal::{Style, TerminalLayout};
 
 /// Writes the verdict of a comparison. Errors: only those of `out`.
@@ -106,20 +107,19 @@ fn to_terminal(merged: &Merged, views: &[(&str, VerdictView)], style: Style, all
 }
 
 fn to_markdown(merged: &Merged, views: &[(&str, VerdictView)], limit: usize) -> String {
-    let sign = Emphasis::from(merged.conclusion).sign();
-    let word = merged.conclusion.into_str().to_uppercase();
-    let mut page = format!("# {sign} {word}\n\n**{}**\n\n", prose(&capitalized(&merged.sentence)));
+    let sentence = prose(&capitalized(&merged.sentence));
+    let mut page = format!("# {}\n\n**{sentence}**\n\n", heading(merged.conclusion));
     page += &format!("{}.\n\n", prose(&capitalized(&counts(merged))));
     if !merged.warnings.is_empty() {
         page += &format!("### Missing\n\n{}\n", bullets(&merged.warnings));
     }
-    page += "| machine | status | rows | of these |\n|:--|:--|--:|:--|\n";
-    for (label, VerdictView { document, .. }) in views {
-        let sign = Emphasis::from(document.conclusion).sign();
-        let word = document.conclusion.into_str().to_uppercase();
-        let counts = prose(&counts_text(&document.counts));
-        page += &format!("| {} | {sign} {word} | {} | {counts} |\n", code(label), document.rows.len());
-    }
+    page += &table(
+        "| machine | status | rows | of these |\n|:--|:--|--:|:--|",
+        views.iter().map(|(label, VerdictView { document, .. })| {
+            let counts = prose(&counts_text(&document.counts));
+            [code(label), heading(document.conclusion), document.rows.len().to_string(), counts]
+        }),
+    );
     for (label, view) in views {
         page += &format!("\n# {}\n\n{}", code(label), markdown::text(view, limit));
     }

@@ -56,7 +56,7 @@ impl Shape {
             row += &format!(" {} |", stacked(&change, &figure(&evidence)));
         }
         if self.verdicts {
-            let sign = Emphasis::from(line.row.verdict).sign();
+            let sign = Emphasis::from(line.row.verdict).look().sign;
             let margin =
                 line.row.change.as_ref().map(|_| figure(&format!("margin {}", percent(margin(line)))));
             let verdict = format!("{sign}\u{a0}{}", line.row.verdict.into_str());

@@ -129,8 +129,9 @@ fn suites(page: &mut TerminalLayout, view: &VerdictView) {
         page.heading("Speed of head against base, above 1 is faster", Emphasis::Plain);
         let mean = number::times(speedup.geometric_mean);
         page.note("mean", &format!("{mean} (geometric, over {} rows)", speedup.rows));
-        page.note("worst", &format!("{} {}", number::times(speedup.worst), speedup.worst_name));
-        page.note("best", &format!("{} {}", number::times(speedup.best), speedup.best_name));
+        for (label, (factor, name)) in [("worst", &speedup.worst), ("best", &speedup.best)] {
+            page.note(label, &format!("{} {name}", number::times(*factor)));
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::summary::{Speedup, SuiteSummary, counts_text};
 use crate::compare::{Difference, Row, RowSide, SideSummary, Verdict, VerdictDocument, is_known};
 use crate::model::shell_word;
 use crate::model::text::{capitalized, count, percent, short_commit};
+use crate::report::layout::grouped::joined;
 use crate::report::layout::names::CaseNames;
 use crate::report::layout::number;
 
@@ -123,16 +124,13 @@ impl<'a> VerdictView<'a> {
         if let Some(commit) = commit.filter(|commit| !side.name.contains(commit)) {
             text += &format!(" at {commit}");
         }
-        let mut notes = Vec::new();
-        if let Some(branch) = side.branch.as_ref().filter(|branch| **branch != side.name) {
-            notes.push(format!("branch {branch}"));
-        }
+        let branch = side.branch.as_ref().filter(|branch| **branch != side.name);
+        let branch = branch.map_or(String::new(), |branch| format!("branch {branch}"));
         // In rounds the working tree's name tells of its changes.
-        if side.dirty && self.document.replayed().is_empty() {
-            notes.push("with uncommitted changes".to_owned());
-        }
-        if !notes.is_empty() {
-            text += &format!(" ({})", notes.join(", "));
+        let dirty = side.dirty && self.document.replayed().is_empty();
+        match joined([&branch, if dirty { "with uncommitted changes" } else { "" }], ", ") {
+            none if none.is_empty() => {}
+            notes => text += &format!(" ({notes})"),
         }
         let cases = count(side.cases as usize, "case");
         let measured = if side.measured == side.cases {
@@ -147,8 +145,7 @@ impl<'a> VerdictView<'a> {
     /// `Unchanged: 8, certified within 2 %`.
     pub fn unchanged_title(&self) -> String {
         let certified = method::certified(self.unchanged.iter().map(|line| line.row));
-        let comma = if certified.is_empty() { "" } else { ", " };
-        format!("Unchanged: {}{comma}{certified}", self.unchanged.len())
+        joined([&format!("Unchanged: {}", self.unchanged.len()), &certified], ", ")
     }
 
     /// What the command is for that the document gives.
@@ -223,13 +220,8 @@ impl<'a> RowView<'a> {
         // Of rows that stay within their threshold a p-value says nothing that the interval does not.
         let p = row.change.as_ref().filter(|_| row.verdict != Verdict::Unchanged);
         let p = p.and_then(|change| change.adjusted_p).map_or(String::new(), number::p_value);
-        let mut base = SideView::new(row.base.as_ref(), base);
-        let mut head = SideView::new(row.head.as_ref(), head);
-        for side in [&mut base, &mut head] {
-            if side.value.is_empty() {
-                side.value = "absent".into();
-            }
-        }
+        let (mut base, mut head) =
+            (SideView::new(row.base.as_ref(), base), SideView::new(row.head.as_ref(), head));
         let (mut rounds, mut noise) = (String::new(), String::new());
         if let Some(sequence) = &row.sequence {
             rounds = sequence.rounds.to_string();
@@ -251,8 +243,7 @@ impl<'a> RowView<'a> {
 
     /// The interval, with the p-value where there is one.
     pub fn evidence(&self) -> String {
-        let comma = if self.interval.is_empty() || self.p.is_empty() { "" } else { ", " };
-        format!("{}{comma}{}", self.interval, self.p)
+        joined([&self.interval, &self.p], ", ")
     }
 
     /// Why and what next, where the row says so.
@@ -267,7 +258,7 @@ impl<'a> RowView<'a> {
 
 impl SideView {
     fn new(side: Option<&RowSide>, centre: Option<String>) -> Self {
-        let Some(side) = side else { return Self::default() };
+        let Some(side) = side else { return Self { value: "absent".into(), spread: String::new() } };
         let value = centre.unwrap_or_else(|| side.outcome.into_str().to_owned());
         let spread = match (side.centre, side.spread) {
             (Some(_), Some(spread)) => number::spread(spread),
