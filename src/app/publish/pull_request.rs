@@ -2,13 +2,13 @@
 
 use super::input::{FoundInput, PublishInput};
 use super::no_verdict::{self, NoVerdict};
-use super::recipients::{CheckEnd, Recipients, conclude, is_overtaken, unnamed, where_reported};
+use super::recipients::{CheckEnd, Recipients, conclude, is_overtaken, report, unnamed, where_reported};
 use super::target::{PublishRequest, PublishTarget, check_name, run_url, unpublished};
 use crate::app::job_flags::shell_job_flags;
 use crate::app::step_outputs;
 use crate::app::untrusted::{Contents, read_artifact};
 use crate::compare::{Conclusion, Merged, Verdict, regenerate_text};
-use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput};
+use crate::github::checks::{Annotation, AnnotationLevel, CheckConclusion, CheckOutput};
 use crate::github::comments::{self, CommentRequest, Marker, Posted};
 use crate::github::{Context, WorkflowEvent, WorkflowRun, artifacts, pulls};
 use crate::model::{BaseChoice, Fault, Result, Untouched};
@@ -23,11 +23,9 @@ const MAX_ARTIFACTS: usize = 256;
 /// The check of this job, or of the run that a `workflow_run` event is about, in progress.
 pub(super) fn begin(target: &PublishTarget<'_>) -> Result<()> {
     let begun = output(render::begun(&shown(target, None, false)));
-    let (name, head, url) = (target.check_name(), &target.context.head, target.run_url());
-    let (run, attempt) = target.run();
-    let external = checks::external(run, attempt);
-    let reported = checks::begin(&target.client, &name, head, &external, url.as_deref(), &begun)?;
-    target.log(&format!("{name}: in progress, {}", where_reported(&reported, head)))
+    let name = target.check_name();
+    let reported = report(target, &name, target.run(), None, &begun)?;
+    target.log(&format!("{name}: in progress, {}", where_reported(&reported, &target.context.head)))
 }
 
 /// For the run that a `workflow_run` event tells of. Nothing that the run left behind is believed about what it is for:

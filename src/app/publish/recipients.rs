@@ -2,7 +2,7 @@
 //! a check of its own, and the one that branch protection asks for says the gravest of them all.
 
 use super::target::{PublishTarget, unpublished};
-use crate::github::checks::{self, CheckConclusion, CheckOutput, CheckStatus, Reported};
+use crate::github::checks::{self, CheckConclusion, CheckOutput, CheckReport, CheckStatus, Reported};
 use crate::github::pulls::{self, OpenPull};
 use crate::github::{ApiResult, Sha};
 use crate::model::{Fault, Result};
@@ -143,12 +143,31 @@ fn shared(name: &str, recipients: &Recipients, gravest: Option<u64>, own: &Check
 }
 
 fn finish(target: &PublishTarget<'_>, name: &str, run: (u64, u32), end: &CheckEnd) -> Result<Reported> {
-    let (head, url) = (&target.context.head, target.run_url());
-    let external = checks::external(run.0, run.1);
-    let url = url.as_deref();
-    let reported = checks::finish(&target.client, name, head, &external, url, end.conclusion, &end.output)?;
-    target.log(&format!("{name}: {}, {}", end.conclusion.into_str(), where_reported(&reported, head)))?;
+    let reported = report(target, name, run, Some(end.conclusion), &end.output)?;
+    let place = where_reported(&reported, &target.context.head);
+    target.log(&format!("{name}: {}, {place}", end.conclusion.into_str()))?;
     Ok(reported)
+}
+
+/// Writes a check of a run. `conclusion`: none while it is in progress.
+pub(super) fn report(
+    target: &PublishTarget<'_>,
+    name: &str,
+    run: (u64, u32),
+    conclusion: Option<CheckConclusion>,
+    output: &CheckOutput,
+) -> Result<Reported> {
+    let url = target.run_url();
+    let report = CheckReport {
+        client: &target.client,
+        name,
+        head: &target.context.head,
+        external: &checks::external(run.0, run.1),
+        details_url: url.as_deref(),
+        output,
+        conclusion,
+    };
+    Ok(report.send()?)
 }
 
 /// Where a check was reported, for the log.
