@@ -9,7 +9,7 @@ use crate::app::job_flags::shell_job_flags;
 use crate::app::step_outputs;
 use crate::app::untrusted::{Contents, read_artifact};
 use crate::compare::{Conclusion, Merged, Verdict, regenerate_text};
-use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput};
+use crate::github::checks::{Annotation, AnnotationLevel, CheckConclusion, CheckOutput, CheckReport};
 use crate::github::comments::{self, CommentRequest, Marker, Posted};
 use crate::github::{Context, Sha, WorkflowEvent, WorkflowRun, artifacts, commands, pulls};
 use crate::model::{BaseChoice, Fault, Job, Result};
@@ -25,11 +25,17 @@ const MOST_ARTIFACTS: usize = 256;
 pub(super) fn begin(request: &PublishRequest, target: &PublishTarget, log: &mut Log<'_>) -> Result<()> {
     let begun = render::begun(&publish_context(request, Some(&target.context), None, false));
     let name = target.check_name(&request.name, &request.label);
-    let head = &target.context.head;
     let url = target.run_url();
-    let reported =
-        checks::begin(&target.client, &name, head, &target.external(), url.as_deref(), &output(begun))?;
-    log(&format!("{name}: in progress, {}", where_reported(&reported, head)))
+    let report = CheckReport {
+        client: &target.client,
+        name: &name,
+        head: &target.context.head,
+        external: &target.external(),
+        details_url: url.as_deref(),
+        output: &output(begun),
+        conclusion: None,
+    };
+    log(&format!("{name}: in progress, {}", where_reported(&report.send()?, report.head)))
 }
 
 /// After a job of this event has measured.

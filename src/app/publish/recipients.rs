@@ -3,7 +3,7 @@
 
 use super::request::Log;
 use super::target::{PublishTarget, unpublished};
-use crate::github::checks::{self, CheckConclusion, CheckOutput, CheckStatus, Reported};
+use crate::github::checks::{self, CheckConclusion, CheckOutput, CheckReport, CheckStatus, Reported};
 use crate::github::pulls::{self, OpenPull};
 use crate::github::{ApiResult, Sha};
 use crate::model::{Fault, Result};
@@ -150,9 +150,16 @@ fn finish(
     log: &mut Log<'_>,
 ) -> Result<Reported> {
     let (head, url) = (&target.context.head, target.run_url());
-    let external = checks::external(run.0, run.1);
-    let url = url.as_deref();
-    let reported = checks::finish(&target.client, name, head, &external, url, end.conclusion, end.output)?;
+    let report = CheckReport {
+        client: &target.client,
+        name,
+        head,
+        external: &checks::external(run.0, run.1),
+        details_url: url.as_deref(),
+        output: end.output,
+        conclusion: Some(end.conclusion),
+    };
+    let reported = report.send()?;
     log(&format!("{name}: {}, {}", end.conclusion.into_str(), where_reported(&reported, head)))?;
     Ok(reported)
 }
