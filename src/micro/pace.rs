@@ -172,7 +172,11 @@ mod tests {
 
     fn count(limit: Limit) -> u32 {
         let mut count = 0;
-        limit.repeat(|| Ok(count += 1)).unwrap();
+        let turn = || {
+            count += 1;
+            Ok(())
+        };
+        limit.repeat(turn).unwrap();
         count
     }
 

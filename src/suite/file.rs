@@ -63,7 +63,11 @@ impl Suite {
         match (suite, page.into_fault()) {
             (Some(suite), None) => Ok(suite),
             (_, Some(fault)) => Err(fault),
-            (None, None) => Err(no_benchmark(path)),
+            (None, None) => {
+                let next =
+                    "add a `[[benchmark]]` with an `id` and a `command`, or run `gbench-ci init --force`";
+                Err(Fault::at_path(path, "the suite file has no benchmark", next))
+            }
         }
     }
 }
@@ -101,14 +105,6 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 /// The parser says what it expected as a sentence only, so that one advice serves for every mistake.
 const SYNTAX: &str = "write `key = value`: each key once, text in \"quotes\", every quote and bracket closed";
-
-fn no_benchmark(path: &Path) -> Fault {
-    Fault::at_path(
-        path,
-        "the suite file has no benchmark",
-        "add a `[[benchmark]]` with an `id` and a `command`, or run `gbench-ci init --force`",
-    )
-}
 
 fn read_suite(
     path: &Path,

@@ -15,7 +15,7 @@ use crate::model::{CaseId, Params, Side};
 use crate::suite::{Benchmark, Suite};
 
 pub use claims::check_claims;
-pub use order::{RunOrder, order};
+pub use order::RunOrder;
 pub use rounds::{PlannedPair, RoundsPlan, choose_controls, common_cases};
 pub use shard::keep_shard;
 

@@ -45,7 +45,7 @@ impl RunOrder {
 /// Every order of base and head, and of all three, is equally likely; leaving the third out of an order of three gives
 /// a fair order of two, so that a control that ends early costs nothing. The device is no part of the case here: it is
 /// known only after the first process.
-pub fn order(seed: u64, case: &CaseId, round: u32, participants: usize) -> Vec<usize> {
+fn order(seed: u64, case: &CaseId, round: u32, participants: usize) -> Vec<usize> {
     const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [1, 0, 2], [0, 2, 1], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
     let drawn = draw(seed, case, round);
     // The remainder of 2^64 by 6 favours four of the orders by less than 1 in 10^18.
