@@ -27,8 +27,8 @@ pub(super) fn render(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let names = CaseNames::new(document.rows.iter().map(|row| &row.case));
-    let lines = document.rows.iter().map(|row| RowLine { label, name: names.name(&row.case), row });
-    lines.map(|row| line(&row, out)).collect()
+    let mut lines = document.rows.iter().map(|row| RowLine { label, name: names.name(&row.case), row });
+    lines.try_for_each(|row| line(&row, out))
 }
 
 #[cfg(test)]
