@@ -45,18 +45,19 @@ fn main() {
     );
     for _ in 0..ROUNDS {
         for (seconds, ways) in WORKLOADS.iter().zip(&mut tables) {
-            let launch = launch((passes * seconds).max(1.0) as u64);
+            let launches = [false, true].map(|turns| launch((passes * seconds).max(1.0) as u64, turns));
             let head_first: bool = random.random();
             let turns = Turns { first: usize::from(head_first), iterations: ITERATIONS, duration: 0.0 };
             // Which of the two modes goes first is drawn too.
             let lockstep_first: bool = random.random();
             for lockstep in [lockstep_first, !lockstep_first] {
+                let launch = &launches[usize::from(lockstep)];
                 let begin = Instant::now();
                 let pair = match lockstep {
-                    true => executor.execute_pair([&launch, &launch], &turns),
+                    true => executor.execute_pair([launch, launch], &turns),
                     false => {
-                        let first = executor.execute(&launch);
-                        let second = executor.execute(&launch);
+                        let first = executor.execute(launch);
+                        let second = executor.execute(launch);
                         if head_first { [second, first] } else { [first, second] }
                     }
                 };
@@ -141,22 +142,16 @@ fn samples(execution: &Execution) -> Vec<f64> {
     values.flatten().flatten().copied().collect()
 }
 
-fn launch(passes: u64) -> Launch {
+fn launch(passes: u64, turns: bool) -> Launch {
     let settings = Settings::default();
     let request = Request {
         protocol: PROTOCOL,
         benchmark: "bench/turns".into(),
-        process: 0,
-        params: Default::default(),
         iterations: ITERATIONS,
         warmup: WARMUP,
-        duration: 0.0,
-        burnin: 0.0,
-        cold: false,
         seed: SEED,
-        pinned: Vec::new(),
-        turns: false,
-        cases: Vec::new(),
+        turns,
+        ..Request::default()
     };
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let request = serde_json::to_string(&request).expect("plain data");

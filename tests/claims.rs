@@ -69,7 +69,7 @@ fn n7_records_that_break_their_own_claims_are_refused_before_any_verdict() {
             ("SHA256SUMS does not name the record", &|folder| {
                 std::fs::write(folder.join("base/results/SHA256SUMS"), "").unwrap();
             }),
-            ("another order than the coin gave", &|folder| {
+            ("another order than the seed gives", &|folder| {
                 for side in ["base", "head"] {
                     edit(folder, side, |record| {
                         let slot = record.cases[1].processes[2].slot.as_mut().unwrap();
@@ -119,7 +119,7 @@ fn n7_records_that_break_their_own_claims_are_refused_before_any_verdict() {
             ("do not name the same seed", &|folder| {
                 edit(folder, "head", |record| record.comparison.as_mut().unwrap().seed = 12);
             }),
-            ("the coin was tossed with 11", &|folder| {
+            ("the order was drawn with 11", &|folder| {
                 for side in ["base", "head", "control"] {
                     edit(folder, side, |record| record.comparison.as_mut().unwrap().seed = 12);
                 }
@@ -146,7 +146,7 @@ fn n7_a_seed_that_does_not_give_the_order_is_refused() {
             record.config.get_mut("coin_seed").unwrap().value = 12.into();
         });
     }
-    is_refused(&it, "another order than the coin gave");
+    is_refused(&it, "another order than the seed gives");
 }
 
 /// The folder of every comparison that is kept here, whatever is missing in it.

@@ -1,10 +1,10 @@
 //! The check: one for each name and commit, every annotation once, and a status where checks are refused.
 
 use gbench_ci::github::checks::{
-    self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported, external,
+    Annotation, AnnotationLevel, CheckConclusion, CheckOutput, CheckReport, Reported, external,
 };
 use gbench_ci::github::comments::{self, CommentMode, CommentRequest, Marker, Posted};
-use gbench_ci::github::{ApiResult, Client, Identity};
+use gbench_ci::github::{ApiResult, Client, Identity, Sha};
 use serde_json::json;
 
 use crate::support::fake_github::{Check, FakeGithub, Fault, FaultKind, Seen, TokenKind};
@@ -42,12 +42,35 @@ fn output(annotations: u32) -> CheckOutput {
     }
 }
 
+fn begin_as(
+    client: &Client,
+    name: &str,
+    head: &Sha,
+    external: &str,
+    details_url: Option<&str>,
+    output: &CheckOutput,
+) -> ApiResult<Reported> {
+    CheckReport { client, name, head, external, details_url, output, conclusion: None }.send()
+}
+
+fn finish_as(
+    client: &Client,
+    name: &str,
+    head: &Sha,
+    external: &str,
+    details_url: Option<&str>,
+    conclusion: CheckConclusion,
+    output: &CheckOutput,
+) -> ApiResult<Reported> {
+    CheckReport { client, name, head, external, details_url, output, conclusion: Some(conclusion) }.send()
+}
+
 fn begin(client: &Client, run: u64) -> ApiResult<Reported> {
-    checks::begin(client, NAME, &sha(1), &external(run, 1), Some(URL), &output(0))
+    begin_as(client, NAME, &sha(1), &external(run, 1), Some(URL), &output(0))
 }
 
 fn finish(client: &Client, run: u64, end: CheckConclusion, annotations: u32) -> ApiResult<Reported> {
-    checks::finish(client, NAME, &sha(1), &external(run, 1), Some(URL), end, &output(annotations))
+    finish_as(client, NAME, &sha(1), &external(run, 1), Some(URL), end, &output(annotations))
 }
 
 /// The only check there is.
@@ -169,10 +192,10 @@ fn annotations_are_neither_doubled_nor_lost_whatever_goes_wrong() {
         fake.pull(100 + u64::from(seed), head.as_str(), "feature", SLUG, "main");
         trouble(&fake, seed.into());
         if seed % 2 == 0 {
-            checks::begin(&client, NAME, &head, &external(5, 1), None, &output(0)).unwrap();
+            begin_as(&client, NAME, &head, &external(5, 1), None, &output(0)).unwrap();
         }
         let end = CheckConclusion::Failure;
-        checks::finish(&client, NAME, &head, &external(5, 1), None, end, &output(120)).unwrap();
+        finish_as(&client, NAME, &head, &external(5, 1), None, end, &output(120)).unwrap();
         met += fake.mend();
         let all = fake.checks(head.as_str());
         assert_eq!(all.len(), 1, "seed {seed}");
@@ -203,7 +226,7 @@ fn what_is_too_long_is_cut_between_characters() {
         annotations: vec![annotation],
     };
     let end = CheckConclusion::Neutral;
-    checks::finish(&client(&fake, &token), NAME, &sha(1), "x", None, end, &output).unwrap();
+    finish_as(&client(&fake, &token), NAME, &sha(1), "x", None, end, &output).unwrap();
     let check = only(&fake);
     for text in [check.summary.unwrap(), check.text.unwrap()] {
         assert!((65_525..=65_535).contains(&text.len()), "{}", text.len());
@@ -287,7 +310,7 @@ fn a_status_that_says_so_already_is_not_set_again() {
     assert_eq!(fake.statuses(sha(1).as_str()).len(), 1);
     let long = CheckOutput { title: "é".repeat(200), ..output(0) };
     let end = CheckConclusion::Failure;
-    checks::finish(&client, NAME, &sha(1), "x", None, end, &long).unwrap();
+    finish_as(&client, NAME, &sha(1), "x", None, end, &long).unwrap();
     assert!(fake.statuses(sha(1).as_str())[1].description.as_ref().unwrap().len() <= 140);
 }
 
@@ -304,7 +327,7 @@ fn where_both_are_refused_the_check_is_what_to_allow() {
 fn a_commit_that_github_does_not_know_is_an_error_and_no_status() {
     let (fake, token) = hub();
     let end = CheckConclusion::Success;
-    let done = checks::finish(&client(&fake, &token), NAME, &sha(9), "x", None, end, &output(0));
+    let done = finish_as(&client(&fake, &token), NAME, &sha(9), "x", None, end, &output(0));
     assert_eq!(done.unwrap_err().status(), Some(422));
 }
 

@@ -266,13 +266,13 @@ fn an_artifact_is_fetched_from_another_host_without_the_token() {
     // The fake complains about a token at its other host.
     fake.inject(Fault::new("GET", "^/artifacts/", FaultKind::TornResponse));
     let route = client.route(&format!("/actions/artifacts/{id}/zip"));
-    assert_eq!(client.download(&route).unwrap(), bytes);
+    assert_eq!(client.download(&route, usize::MAX).unwrap(), bytes);
     assert_eq!((fake.count("GET", "^/artifacts/"), client.requests_used()), (2, 3));
     let list: Vec<Value> =
         client.pages(&client.route("/actions/runs/11/artifacts"), Some("artifacts"), 1).unwrap();
     assert_eq!(list[0]["size_in_bytes"], 300_000);
     fake.change_artifact(id, None, None, true);
-    let gone = client.download(&route).unwrap_err();
+    let gone = client.download(&route, usize::MAX).unwrap_err();
     assert_eq!((gone.status(), gone.message()), (Some(410), "Artifact has expired"));
 }
 
@@ -281,7 +281,8 @@ fn an_answer_longer_than_the_limit_is_not_asked_for_again() {
     let (fake, client) = fake_with(ClientLimits { answer: 10_000, ..hasty() });
     fake.workflow_run(&RunSeed { id: 11, head_sha: "a", ..RunSeed::default() });
     let id = fake.artifact(11, "verdict", &[7; 10_001]);
-    let error = client.download(&client.route(&format!("/actions/artifacts/{id}/zip"))).unwrap_err();
+    let error =
+        client.download(&client.route(&format!("/actions/artifacts/{id}/zip")), usize::MAX).unwrap_err();
     assert_eq!(error.to_string(), "what GitHub has cannot be used: it is longer than 10000 bytes");
     assert_eq!(fake.count("GET", "^/artifacts/"), 1);
     assert!(!format!("{error:?}").contains("sig="), "the key to the file stands in no message: {error:?}");
@@ -338,7 +339,7 @@ fn a_token_stands_in_no_message() {
         let client = client(url, "acme/kernels", Some(secret), ClientLimits { attempts: 2, ..hasty() });
         errors.push(client.get::<Value>("/repos/acme/kernels").unwrap_err());
         errors.push(say(&client, "hello").unwrap_err());
-        errors.push(client.download("/repos/acme/kernels/actions/artifacts/1/zip").unwrap_err());
+        errors.push(client.download("/repos/acme/kernels/actions/artifacts/1/zip", usize::MAX).unwrap_err());
     }
     for error in errors {
         let said = format!("{error} {error:?} {:?}", Told::from(error.clone()));

@@ -76,6 +76,7 @@ fn two_machines() -> Merged {
             .map(|(label, verdict)| Group { label: label.into(), verdict })
             .into(),
         warnings: vec!["shard 2 of 3 of l4 is missing".into()],
+        warning_codes: Vec::new(),
     }
 }
 

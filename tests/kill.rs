@@ -168,20 +168,23 @@ fn n24_a_supervisor_ends_when_its_gate_died_before_it_could_open_the_channel() {
     let fifo = |name: &str| {
         let path = folder.path().join(name);
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        Some(path)
+        path
     };
+    // As a gate that dies right after it has told all: the other end is open, and nothing is read.
+    let held = fifo("held");
+    let _reader = std::fs::File::options().read(true).write(true).open(&held).unwrap();
     let assignment = Assignment {
         argv: vec!["./child".into(), "hang-start".into()],
-        dir: folder.path().to_owned(),
+        dir: folder.path().into(),
         env_bytes: 0,
-        events: fifo("events"),
-        turns: fifo("turns"),
+        events: fifo("events").into(),
+        turns: Some(fifo("turns").into()),
         memory_limit: 0,
         grace: 0.0,
     };
-    let gone = Assignment { events: Some(folder.path().join("not-there")), ..assignment.clone() };
-    let without = Assignment { events: None, ..assignment.clone() };
-    for assignment in [assignment, gone, without] {
+    let gone = Assignment { events: folder.path().join("not-there").into(), ..assignment.clone() };
+    let opened = Assignment { events: held.into(), turns: None, ..assignment.clone() };
+    for assignment in [assignment, gone, opened] {
         let mut supervisor = supervisor_told(&assignment);
         let deadline = Instant::now() + Duration::from_secs(20);
         while supervisor.try_wait().unwrap().is_none() {

@@ -18,26 +18,29 @@ use crate::support::{folder_with, gbench};
 
 const TURNS: Turns = Turns { first: 0, iterations: 30, duration: 0.0 };
 
+/// A process that is to take turns.
 fn launch(folder: &Path, argv: &[&str]) -> Launch {
-    let mut settings = Settings::default();
-    settings.deadlines.values_mut().for_each(|seconds| seconds.value = 20.0);
-    let request = Request {
+    launch_with(folder, argv, &request())
+}
+
+fn request() -> Request {
+    Request {
         protocol: PROTOCOL,
         benchmark: "s/turns".into(),
-        process: 0,
         params: Params::from([("n".into(), ParamValue::Int(2000))]),
         iterations: 30,
         warmup: 1,
-        duration: 0.0,
-        burnin: 0.0,
-        cold: false,
         seed: 1,
-        pinned: Vec::new(),
-        turns: false,
-        cases: Vec::new(),
-    };
+        turns: true,
+        ..Request::default()
+    }
+}
+
+fn launch_with(folder: &Path, argv: &[&str], request: &Request) -> Launch {
+    let mut settings = Settings::default();
+    settings.deadlines.values_mut().for_each(|seconds| seconds.value = 20.0);
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    env.push(("GBENCH_REQUEST".into(), serde_json::to_string(&request).unwrap().into()));
+    env.push(("GBENCH_REQUEST".into(), serde_json::to_string(request).unwrap().into()));
     Launch {
         argv: argv.iter().map(|word| word.to_string()).collect(),
         dir: folder.to_owned(),
@@ -306,7 +309,7 @@ fn a_built_in_member_takes_turns() {
     let mut launch = launch(folder.path(), &argv);
     launch.env.retain(|(name, _)| name != "GBENCH_REQUEST");
     let request = r#"{"protocol":1,"benchmark":"micro/mem_latency","process":0,"params":{},"iterations":4,
-        "warmup":1,"duration":0.0,"burnin":0.0,"cold":false,"seed":1}"#;
+        "warmup":1,"duration":0.0,"burnin":0.0,"cold":false,"seed":1,"turns":true}"#;
     launch.env.push(("GBENCH_REQUEST".into(), request.into()));
     for execution in run(&[launch.clone(), launch], &Turns { iterations: 4, ..TURNS }) {
         assert_complete(&execution, 4);
@@ -318,7 +321,8 @@ fn one_process_measures_several_cases() {
     let folder = folder_with("");
     let point = |n| Params::from([("n".to_owned(), ParamValue::Int(n))]);
     let cases = [point(3), point(2), point(0), point(4)];
-    let launch = launch(folder.path(), &["./child", "shares"]).for_cases(&cases);
+    let request = Request { params: Params::new(), cases: cases.to_vec(), turns: false, ..request() };
+    let launch = launch_with(folder.path(), &["./child", "shares"], &request);
     let whole = Supervised::new(gbench(), None, false).unwrap().execute(&launch);
     let parts = split_by_case(&whole, cases.len());
     let samples =

@@ -56,9 +56,12 @@ fn each_report_says_what_was_measured_how_sure_it_is_and_what_to_do() {
     let [red, open, clean] =
         documents().map(|(_, document)| flat(shown(&document, Format::Terminal, Style::PLAIN, false)));
     for text in [&red, &open, &clean] {
-        for said in
-            ["a fresh process of base and one of head", "coin (seed 1234)", "40 at most", "any false red"]
-        {
+        for said in [
+            "a fresh process of base and one of head",
+            "randomised order (seed 1234)",
+            "40 at most",
+            "any false red",
+        ] {
             assert!(text.contains(said), "{said} in {text}");
         }
         assert!(text.contains("gbench-ci replay 20261121T110000.000Z-c0ffee"), "{text}");
@@ -86,6 +89,6 @@ fn markdown_of_rounds_is_read_by_the_host_as_tables_and_lists() {
             let columns: Vec<usize> = table.lines().map(|line| line.matches('|').count()).collect();
             assert!(columns.iter().all(|count| *count == columns[0]), "{name}: {table}");
         }
-        assert!(page.contains("- **how**: ") && page.contains("- **sure**: "), "{page}");
+        assert!(page.contains("- **how**: ") && page.contains("- **confidence**: "), "{page}");
     }
 }

@@ -3,9 +3,7 @@
 use std::cell::Cell;
 
 use gbench_ci::model::{Conditions, Outcome, ProcessEnd, RecordState, RunId};
-use gbench_ci::run::{
-    ConditionsProbe, NextRound, RoundsSession, RoundsState, StopReason, StoppingPolicy, Supervised,
-};
+use gbench_ci::run::{ConditionsProbe, NextRound, RoundsState, StopReason, StoppingPolicy, Supervised};
 use gbench_ci::store::{ComparisonFolder, latest_comparison, latest_run, read_comparison, read_record};
 use gbench_ci::suite::Suite;
 use gbench_ci::suite::plan::{RoundsPlan, RunOrder};
@@ -100,7 +98,8 @@ fn a_build_that_fails_settles_its_side_and_the_other_is_measured_once() {
     let artifacts = tempfile::tempdir().unwrap();
     let comparison = new_folder(artifacts.path());
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
-    let run = RoundsSession { binary: gbench(), ..rounds(&plan, &mut executor, &comparison) };
+    let mut run = rounds(&plan, &mut executor, &comparison);
+    run.session.binary = gbench();
     let finished = run.run(headers(&plan), &mut Rounded(3)).unwrap();
     let [base_case, head_case, control] = [0, 1, 2].map(|side| &finished[side].record.cases[0]);
     assert_eq!((&base_case.outcome, base_case.processes.len()), (&Outcome::Measured, 1));
@@ -120,7 +119,8 @@ fn real_processes_are_compared_side_by_side() {
     let artifacts = tempfile::tempdir().unwrap();
     let comparison = new_folder(artifacts.path());
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
-    let run = RoundsSession { binary: gbench(), ..rounds(&plan, &mut executor, &comparison) };
+    let mut run = rounds(&plan, &mut executor, &comparison);
+    run.session.binary = gbench();
     let finished = run.run(headers(&plan), &mut Rounded(3)).unwrap();
     for side in &finished {
         let [one, two, wrong] = side.record.cases.as_slice() else { panic!("three cases") };
@@ -237,7 +237,8 @@ fn conditions_stand_with_the_process_that_they_were_seen_at() {
     let (plan, comparison) = (plan(&["s/a"], 0), new_folder(folder.path()));
     let mut executor = Scripted::new(&noisy);
     let mut watch = EveryThird::default();
-    let run = RoundsSession { probe: Some(&mut watch), ..rounds(&plan, &mut executor, &comparison) };
+    let mut run = rounds(&plan, &mut executor, &comparison);
+    run.session.probe = Some(&mut watch);
     let finished = run.run(headers(&plan), &mut Rounded(3)).unwrap();
     let processes = finished.iter().flat_map(|side| &side.record.cases[0].processes);
     let mut seen: Vec<(u32, u8, bool)> = processes

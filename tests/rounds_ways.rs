@@ -164,16 +164,14 @@ fn what_does_not_fit_in_memory_together_alternates_from_the_second_round_on() {
     // A machine that a single page would fill.
     headers.iter_mut().for_each(|header| header.manifest.host.memory_total = Probe::Known(4096));
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
-    let run = RoundsSession { binary: gbench(), ..rounds(&plan, &mut executor, &comparison) };
+    let mut run = rounds(&plan, &mut executor, &comparison);
+    run.session.binary = gbench();
     let finished = run.run(headers, &mut Rounded(1)).unwrap();
     assert!(finished.iter().all(|side| side.record.cases[0].processes[0].lockstep), "nothing was known yet");
     // The program knows no way but in turns, so that the second round fails: it was not alive with another.
     let headers = asking(&plan);
-    let run = RoundsSession {
-        binary: gbench(),
-        resume: read(&comparison),
-        ..rounds(&plan, &mut executor, &comparison)
-    };
+    let mut run = RoundsSession { resume: read(&comparison), ..rounds(&plan, &mut executor, &comparison) };
+    run.session.binary = gbench();
     let finished = run.run(headers, &mut Rounded(2)).unwrap();
     let case = &finished[1].record.cases[0];
     assert!(!case.processes[1].lockstep);
@@ -241,7 +239,8 @@ fn both_sides_of_a_pair_have_the_same_conditions() {
     let artifacts = tempfile::tempdir().unwrap();
     let folder = new_folder(artifacts.path());
     let (mut executor, mut watch) = (Scripted::new(&noisy), Counting::default());
-    let run = RoundsSession { probe: Some(&mut watch), ..rounds(&plan, &mut executor, &folder) };
+    let mut run = rounds(&plan, &mut executor, &folder);
+    run.session.probe = Some(&mut watch);
     let finished = run.run(asking(&plan), &mut Rounded(3)).unwrap();
     for side in &finished {
         let seen: Vec<_> = side.record.cases[0]
@@ -264,10 +263,8 @@ fn after_a_timeout_the_command_runs_for_the_side_that_was_stopped() {
     let folder = new_folder(artifacts.path());
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
     let mut both = Both { scripted: Scripted::new(&script), real: &mut executor };
-    let run = RoundsSession {
-        after_timeout: (vec!["true".into()], artifacts.path().to_owned()),
-        ..rounds(&plan, &mut both, &folder)
-    };
+    let mut run = rounds(&plan, &mut both, &folder);
+    run.session.after_timeout = (vec!["true".into()], artifacts.path().to_owned());
     let finished = run.run(asking(&plan), &mut Rounded(1)).unwrap();
     let ended = |side: usize| finished[side].record.cases[0].processes[0].after_timeout;
     assert_eq!(ended(0), None);
@@ -439,7 +436,8 @@ fn real_processes_take_turns_and_are_shared() {
     let artifacts = tempfile::tempdir().unwrap();
     let comparison = new_folder(artifacts.path());
     let mut executor = Supervised::new(gbench(), None, false).unwrap();
-    let run = RoundsSession { binary: gbench(), ..rounds(&plan, &mut executor, &comparison) };
+    let mut run = rounds(&plan, &mut executor, &comparison);
+    run.session.binary = gbench();
     let finished = run.run(asking(&plan), &mut Rounded(3)).unwrap();
     let case = |side: usize, index: usize| &finished[side].record.cases[index];
     for side in [0, 1] {

@@ -15,15 +15,12 @@ use crate::suite::{Benchmark, Suite};
 pub struct BaselinesRequest {
     /// Suite file whose store is meant.
     pub config: Option<PathBuf>,
-    /// Store instead of the suite file's.
     pub store: Option<String>,
 }
 
-/// A record that was saved.
 pub struct SavedBaseline {
     pub name: BaselineName,
     pub run_id: String,
-    /// Its measured cases.
     pub measured: usize,
     pub path: PathBuf,
     /// The run that the name means instead, being newer.

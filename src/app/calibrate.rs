@@ -1,40 +1,38 @@
 //! The suite against itself, to learn what this machine can tell apart and what that costs.
 
-use std::path::PathBuf;
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
 
+use super::calibration;
 use super::compare_commits::rule_of;
-use super::measure::{RoundsMeasuring, RunRequest};
+use super::measure::{RoundsMeasuring, base_and_head, new_comparison, new_seed};
 use super::paths::project_root;
-use super::positive_control::{Planted, planted};
 use super::progress::Reporter;
-use super::scheduler::rounded;
+use super::request::RunRequest;
+use super::scheduler::{SequentialStopping, rounded};
 use super::stores::folder_of;
-use super::{calibration, random};
-use crate::compare::{self, Calibration};
+use super::verdict_files::json_of;
+use crate::compare::{self, Calibration, PlantedControl, Verdict, VerdictDocument, limits_of, verdict_of};
+use crate::micro::injected::{INJECTED, WORK};
 use crate::model::text::count;
-use crate::model::{Budget, Comparison, ComparisonPolicy, Fault, Result, RunId};
+use crate::model::{Budget, Comparison, Result, SequentialRule, Setting, Timing};
 use crate::run::{NextRound, RoundsState, StoppingPolicy};
+use crate::stats::seq_e;
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, common_cases};
-use crate::suite::{Benchmark, Suite};
+use crate::suite::{Action, Benchmark, Gate, Source, Suite};
 
-/// A calibration of this machine.
 #[derive(Clone, Debug)]
 pub struct CalibrateRequest {
     pub run: RunRequest,
-    /// Rounds that each case gets.
     pub rounds: u32,
     pub budget: Budget,
     /// Seed of the random run order, and of the tries.
     pub order_seed: Option<u64>,
     /// Measure a workload of ours with more work on one side, too.
     pub positive_control: bool,
-    /// Store instead of the suite file's.
     pub store: Option<String>,
 }
 
-/// The answer to a [`CalibrateRequest`].
 pub enum CalibrateResult {
     Done(Box<Calibrated>),
     /// The signal that ended it; nothing is calibrated.
@@ -44,13 +42,10 @@ pub enum CalibrateResult {
 /// A calibration and where it is stored.
 pub struct Calibrated {
     pub calibration: Calibration,
-    /// The calibration as JSON.
     pub bytes: Vec<u8>,
-    /// The folder of its records.
     pub folder: PathBuf,
     /// Its file in the store; `None` where nothing was measured, which replaces nothing.
     pub stored: Option<PathBuf>,
-    /// A case failed.
     pub has_failures: bool,
 }
 
@@ -65,7 +60,7 @@ pub fn calibrate(
     let store = folder_of(&suite, request.store.as_deref())?.root().to_owned();
     let artifacts = root.join(&suite.run.artifacts.value).join("calibrations");
 
-    let seed = request.order_seed.unwrap_or_else(random::seed);
+    let seed = request.order_seed.unwrap_or_else(new_seed);
     let comparison = comparison(&suite, seed, request.run.settings.overrides.threshold);
     let plan = RoundsPlan::new(&suite, &suite, &[], seed);
     let folder = ComparisonFolder::create(&artifacts, &comparison.id)?;
@@ -86,9 +81,7 @@ pub fn calibrate(
     };
     let mut even = Even { rounds: request.rounds, budget: request.budget };
     let finished = measuring.carry_out(&mut even, reporter)?;
-    let [base, head, ..] = finished.as_slice() else {
-        return Err(Fault::defect("calibrate", "gave no two records"));
-    };
+    let [base, head] = base_and_head(&finished)?;
     if let Some(signal) = head.interrupted {
         return Ok(CalibrateResult::Interrupted(signal));
     }
@@ -102,38 +95,23 @@ pub fn calibrate(
             Planted::Interrupted(signal) => return Ok(CalibrateResult::Interrupted(signal)),
         }
     }
-    let mut bytes =
-        serde_json::to_vec_pretty(&calibration).map_err(|error| Fault::defect("calibration.json", error))?;
-    bytes.push(b'\n');
+    let bytes = json_of(&calibration)?;
     folder.report("calibration.json", &bytes)?;
-    let stored = calibration.has_figures().then(|| calibration::keep(&store, &bytes)).transpose()?;
+    let stored = calibration.has_figures().then(|| calibration::replace(&store, &bytes)).transpose()?;
     let mut cases = finished.iter().flat_map(|finished| &finished.record.cases);
     let has_failures = cases.any(|case| case.outcome.is_failure());
     let folder = folder.root().to_owned();
     Ok(CalibrateResult::Done(Box::new(Calibrated { calibration, bytes, folder, stored, has_failures })))
 }
 
+/// How a gate ends a job means nothing here.
 fn comparison(suite: &Suite, seed: u64, threshold: Option<f64>) -> Comparison {
-    let started = SystemTime::now();
-    let gate = &suite.gate;
-    Comparison {
-        id: RunId::new(started, random::salt()),
-        base: "this tree".into(),
-        head: "this tree again".into(),
-        head_changes: None,
-        seed,
-        interleaving: gate.interleaving.value,
-        budget: Budget::UNLIMITED,
-        rule: rule_of(gate, common_cases(suite, suite).len()),
-        policy: ComparisonPolicy {
-            inconclusive_fails: false,
-            failed_fails: true,
-            threshold,
-            match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
-        },
-        no_reference: None,
-        suite_file: None,
-    }
+    let (match_key, interleaving) = (suite.gate.match_key.clone(), suite.gate.interleaving.clone());
+    let gate = Gate { match_key, interleaving, ..Gate::default() };
+    let rule = rule_of(&suite.gate, common_cases(suite, suite).len());
+    let mut comparison = new_comparison(["this tree", "this tree again"], seed, &gate, rule);
+    comparison.policy.threshold = threshold;
+    comparison
 }
 
 /// Every case gets the same rounds: what is decided early is measured on, because its noise is the question.
@@ -158,4 +136,75 @@ impl StoppingPolicy for Even {
         let round = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
         self.budget.has_room(state.seconds, round)
     }
+}
+
+/// Per cent of the usual work.
+const USUAL: u32 = 100;
+const MORE: u32 = 105;
+/// The gate's own default.
+const MIN_EFFECT: f64 = 0.0025;
+
+/// The positive control: a workload of ours with more work on one side, judged like any other.
+enum Planted {
+    Measured(PlantedControl),
+    /// Why there is no verdict.
+    Failed(String),
+    Interrupted(i32),
+}
+
+/// Measures until it is decided, in at most the usual rounds. Its records go below `artifacts`.
+fn planted(artifacts: &Path, home: &Path, seed: u64, reporter: &Reporter) -> Result<Planted> {
+    let (Some(base), Some(head)) = (planted_suite(home, USUAL), planted_suite(home, MORE)) else {
+        return Ok(Planted::Failed("its name is none".into()));
+    };
+    let rule = SequentialRule::for_cases(1);
+    let comparison = new_comparison(["the usual work", "5 % more work"], seed, &Gate::default(), rule);
+    reporter.note("a built-in workload with 5 % more work on one side");
+    let plan = RoundsPlan::new(&base, &head, &[], seed);
+    let folder = ComparisonFolder::create(artifacts, &comparison.id)?;
+    let measuring = RoundsMeasuring {
+        plan: &plan,
+        sides: [(&base, home), (&head, home)],
+        comparison: &comparison,
+        folder: &folder,
+        resume: Vec::new(),
+    };
+    let finished =
+        measuring.carry_out(&mut SequentialStopping::new(&comparison, reporter.clone()), reporter)?;
+    let [base, head] = base_and_head(&finished)?;
+    if let Some(signal) = head.interrupted {
+        return Ok(Planted::Interrupted(signal));
+    }
+    Ok(found(&verdict_of(&base.record, &head.record, None)?, &comparison))
+}
+
+fn planted_suite(home: &Path, work: u32) -> Option<Suite> {
+    let id = format!("gbench-ci/{}", INJECTED.name).parse().ok()?;
+    let mut benchmark = Benchmark::new(id, Action::Builtin(INJECTED.name.into()), home.to_owned());
+    benchmark.timing = Timing::Protocol;
+    benchmark.settings.iterations = Setting::default(INJECTED.defaults.iterations);
+    benchmark.settings.warmup = Setting::default(INJECTED.defaults.warmup);
+    benchmark.env.insert(WORK.into(), work.to_string());
+    Some(Suite::new("gbench-ci", Source::Builtin, vec![benchmark]))
+}
+
+fn found(document: &VerdictDocument, comparison: &Comparison) -> Planted {
+    let row = document.rows.iter().find_map(|row| Some((row, row.sequence.as_ref()?)));
+    let Some((row, sequence)) = row else {
+        let reason = document.rows.first().map_or("it has no row", |row| row.reason.as_str());
+        return Planted::Failed(reason.to_owned());
+    };
+    let rule = &comparison.rule;
+    let limits = limits_of(rule);
+    let fresh = limits.most_rounds - limits.screen_rounds;
+    let detectable = seq_e::detectable(fresh, sequence.noise, MIN_EFFECT, &limits, 1).exp_m1();
+    Planted::Measured(PlantedControl {
+        comparison: comparison.id.clone(),
+        planted: f64::from(MORE) / f64::from(USUAL) - 1.0,
+        found: row.verdict == Verdict::Regressed,
+        rounds: sequence.rounds,
+        slowdown: row.change.as_ref().map(|change| change.slowdown),
+        noise: sequence.noise,
+        detectable: Some(detectable).filter(|it| it.is_finite()),
+    })
 }

@@ -1,4 +1,4 @@
-//! The calibration that the store keeps: written by `calibrate`, read by comparisons for what they will cost.
+//! The calibration in the store: written by `calibrate`, read by comparisons for what they will cost.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ const FILE: &str = "calibration.json";
 /// Hopeless rows that a comparison names.
 const MAX_NAMED: usize = 5;
 
-/// Keeps a calibration in the place of the one before. Returns its path.
-pub fn keep(store: &Path, bytes: &[u8]) -> Result<PathBuf> {
+/// Stores a calibration in the place of the one before. Returns its path.
+pub fn replace(store: &Path, bytes: &[u8]) -> Result<PathBuf> {
     create_ignored_dir(store).map_err(|error| {
         Fault::at_path(store, format!("the store cannot be made: {error}"), "choose a writable `--store`")
             .caused_by(&error)
@@ -28,8 +28,8 @@ pub fn keep(store: &Path, bytes: &[u8]) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What is kept, if it is of this machine; else why it is of no use. Nothing where none is kept.
-pub fn kept(
+/// The stored one, if it is of this machine; else why it is of no use. `None`: there is none.
+pub fn stored(
     store: &Path,
     home: &Path,
     match_key: &BTreeMap<String, Strictness>,

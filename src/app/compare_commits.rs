@@ -1,35 +1,25 @@
 //! `gbench-ci compare BASE..HEAD`: both commits checked out, built, and measured against each other in rounds.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use super::measure::RoundsMeasuring;
+use super::measure::{RoundsMeasuring, base_and_head, new_comparison, new_seed};
 use super::paths::project_root;
 use super::progress::Reporter;
 use super::request::{Audience, CommitsRequest, shell_flags};
-use super::resume::{Resumed, resumed};
+use super::resume::resumed;
 use super::scheduler::{SequentialStopping, rounded};
 use super::side_suites::SideSuites;
 use super::stores::folder_of;
-use super::{calibration, environment, random};
+use super::verdict_files::write_reports;
+use super::{calibration, environment};
 use crate::compare::{Calibration, VerdictDocument, verdict_of};
 use crate::model::text::count;
-use crate::model::{
-    Comparison, ComparisonPolicy, Fault, Origin, Result, RunId, RunRecord, SequentialRule, Shard, Side,
-    shell_word,
-};
+use crate::model::{Comparison, Fault, Origin, Result, RunRecord, SequentialRule, Shard, Side, shell_word};
 use crate::run::Finished;
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::suite::{Benchmark, Gate, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
-
-/// What is measured, and against what.
-struct Route {
-    sides: Sides,
-    /// What is gone on with, and its folder.
-    resumed: Option<Resumed>,
-}
 
 /// What a comparison of two commits has measured.
 pub struct MeasuredCommits {
@@ -49,36 +39,38 @@ pub fn measure(
     reporter: &Reporter,
 ) -> Result<MeasuredCommits> {
     let CommitsRequest { audience, range, .. } = request;
-    request.settings.refuse_between_commits()?;
-    refuse_bare(&request.selection.suite_path()?)?;
+    request.run.settings.refuse_between_commits()?;
+    refuse_bare(&request.run.selection.suite_path()?)?;
     let (mut suites, mut here) = SideSuites::new(request, builtins)?;
-    request.output.apply(&mut here)?;
+    request.run.output.apply(&mut here)?;
     let home = project_root(&here)?;
     let artifacts = home.join(&here.run.artifacts.value);
-    let route = match &request.resume {
+    let resumed = match &request.resume {
         Some(_) if range.is_some() => {
             let next = "take the range out: a comparison goes on with the commits that it began with";
             return Err(Fault::at_flag("--resume", "a range is given as well", next));
         }
-        Some(text) => {
-            let resumed = resumed(text, &artifacts, &home)?;
-            suites.go_on(&resumed)?;
-            Route { sides: resumed.sides.clone(), resumed: Some(resumed) }
-        }
-        None => Route { sides: trees::resolve(&home, &Range::parse(range.as_deref()))?, resumed: None },
+        Some(text) => Some(resumed(text, &artifacts, &home)?),
+        None => None,
     };
-    let head_words = format!("head  {}", route.sides.head.words);
-    reporter.note(&match audience {
-        Audience::Person => format!("base  {}\n{head_words}", route.sides.base.words),
-        Audience::Job | Audience::PullRequest => head_words,
-    });
-    crate::app::environment::unused_between_commits()?.into_iter().for_each(|note| reporter.note(note));
+    let sides = match &resumed {
+        Some(resumed) => {
+            suites.go_on(resumed)?;
+            resumed.sides.clone()
+        }
+        None => trees::resolve(&home, &Range::parse(range.as_deref()))?,
+    };
+    if *audience == Audience::Person {
+        reporter.note(&format!("base  {}", sides.base.words));
+    }
+    reporter.note(&format!("head  {}", sides.head.words));
+    environment::unused_between_commits()?.into_iter().for_each(|note| reporter.note(note));
     let store = folder_of(&here, request.store.as_deref())?;
     let trees = store.trees();
     let prepare = |revision: &Revision, side| Tree::prepare(&home, revision, &trees, side);
-    let head_tree = prepare(&route.sides.head, Side::Head)?;
-    let base_tree = prepare(&route.sides.base, Side::Base)?;
-    suites.settle([&base_tree, &head_tree], &route.sides, *audience)?;
+    let head_tree = prepare(&sides.head, Side::Head)?;
+    let base_tree = prepare(&sides.base, Side::Base)?;
+    suites.settle([&base_tree, &head_tree], &sides, *audience)?;
     let mut head = suites.of(&head_tree, *audience, None)?;
     let mut base = suites.of(&base_tree, *audience, Some(&head))?;
     // The gate is the base's word, or the command line's: a change cannot loosen its own.
@@ -86,22 +78,16 @@ pub fn measure(
     request.rounds.apply(&mut gate);
     (base.gate, head.gate) = (gate.clone(), gate.clone());
     base.run = head.run.clone();
-    let shard = request.selection.keep_shard(&mut [&mut base, &mut head])?;
+    let shard = request.run.selection.keep_shard(&mut [&mut base, &mut head])?;
 
-    if let Some(resumed) = &route.resumed {
+    if let Some(resumed) = &resumed {
         resumed.allows(request)?;
     }
-    let seed = match (&route.resumed, request.rounds.order_seed) {
-        (Some(resumed), _) => resumed.comparison.seed,
-        (None, Some(seed)) => seed,
-        (None, None) => random::seed(),
-    };
+    let begun = resumed.as_ref().map(|resumed| &resumed.comparison);
+    let seed = begun.map(|begun| begun.seed).or(request.rounds.order_seed).unwrap_or_else(new_seed);
     let cases = common_cases(&base, &head);
-    let controls = choose_controls(&cases, most_controls(cases.len(), &gate), seed);
-    let order = match &route.resumed {
-        Some(resumed) => RunOrder::of(&resumed.comparison),
-        None => RunOrder::from(seed),
-    };
+    let controls = choose_controls(&cases, max_controls(cases.len(), &gate), seed);
+    let order = begun.map_or_else(|| RunOrder::from(seed), RunOrder::of);
     let plan = RoundsPlan::new(&base, &head, &controls, order);
     let rule = match shard {
         Some((shard, common)) => of_shard(rule_of(&gate, common / shard.of as usize), shard),
@@ -111,15 +97,17 @@ pub fn measure(
     if let Some(common) = &suite_file {
         reporter.note(&common.sentence());
     }
-    let mut comparison = comparison(&route, &gate, rule, seed, request);
-    comparison.suite_file = suite_file;
-    let folder = match &route.resumed {
+    let comparison = match begun {
+        Some(begun) => Comparison { suite_file, ..gone_on_with(begun, &gate, rule, request) },
+        None => Comparison { suite_file, ..begun_now(&sides, seed, &gate, rule, request) },
+    };
+    let folder = match &resumed {
         Some(resumed) => resumed.folder.clone(),
         None => ComparisonFolder::create(&artifacts, &comparison.id)?,
     };
     suites.keep(&folder)?;
-    let kept = calibration::kept(store.root(), &home, &comparison.policy.match_key);
-    announce(&plan, &comparison, kept, reporter);
+    let stored = calibration::stored(store.root(), &home, &comparison.policy.match_key);
+    announce(&plan, &comparison, stored, reporter);
 
     let mut stopping = SequentialStopping::new(&comparison, reporter.clone());
     let measuring = RoundsMeasuring {
@@ -127,7 +115,7 @@ pub fn measure(
         sides: [(&base, base_tree.root()), (&head, head_tree.root())],
         comparison: &comparison,
         folder: &folder,
-        resume: route.resumed.map(|resumed| resumed.records).unwrap_or_default(),
+        resume: resumed.map(|resumed| resumed.records).unwrap_or_default(),
     };
     let finished = measuring.carry_out(&mut stopping, reporter);
     reporter.finish();
@@ -147,51 +135,34 @@ fn refuse_bare(config: &Path) -> Result<()> {
     Err(Fault::at_path(folder, what, next))
 }
 
-fn comparison(
-    route: &Route,
-    gate: &Gate,
-    mut rule: SequentialRule,
+fn begun_now(
+    sides: &Sides,
     seed: u64,
+    gate: &Gate,
+    rule: SequentialRule,
     request: &CommitsRequest,
 ) -> Comparison {
-    let started = SystemTime::now();
-    let before = route.resumed.as_ref().map(|resumed| &resumed.comparison);
-    if let Some(before) = before {
-        // The rule that decided so far stays; the request may allow more rounds of it.
-        let asked = if request.rounds.rounds.is_some() { rule.most_rounds } else { 0 };
-        rule = SequentialRule { most_rounds: asked.max(before.rule.most_rounds), ..before.rule };
+    let mut comparison = new_comparison([&sides.base.words, &sides.head.words], seed, gate, rule);
+    comparison.policy.inconclusive_fails |= request.fail_inconclusive;
+    comparison.policy.threshold = request.run.settings.overrides.threshold;
+    let (head_changes, no_reference) = (sides.head.fingerprint.clone(), request.no_reference);
+    Comparison { head_changes, no_reference, ..comparison }
+}
+
+/// What the verdicts mean stays as it was begun, but for what makes the gate stricter; so does the rule that decided so far, of
+/// which the request may allow more rounds.
+fn gone_on_with(
+    begun: &Comparison,
+    gate: &Gate,
+    rule: SequentialRule,
+    request: &CommitsRequest,
+) -> Comparison {
+    let mut comparison = Comparison { budget: gate.budget.value, ..begun.clone() };
+    if request.rounds.rounds.is_some() {
+        comparison.rule.most_rounds = rule.most_rounds.max(begun.rule.most_rounds);
     }
-    Comparison {
-        id: before.map_or_else(|| RunId::new(started, random::salt()), |before| before.id.clone()),
-        base: before.map_or_else(|| route.sides.base.words.clone(), |before| before.base.clone()),
-        head: before.map_or_else(|| route.sides.head.words.clone(), |before| before.head.clone()),
-        head_changes: match before {
-            Some(before) => before.head_changes.clone(),
-            None => route.sides.head.fingerprint.clone(),
-        },
-        seed,
-        interleaving: before.map_or(gate.interleaving.value, |before| before.interleaving),
-        budget: gate.budget.value,
-        rule,
-        // What the verdicts mean stays as it was begun, but for what makes the gate stricter.
-        policy: before
-            .map(|before| ComparisonPolicy {
-                inconclusive_fails: before.policy.inconclusive_fails || request.fail_inconclusive,
-                ..before.policy.clone()
-            })
-            .unwrap_or_else(|| ComparisonPolicy {
-                inconclusive_fails: gate.inconclusive_fails.value || request.fail_inconclusive,
-                failed_fails: gate.failed_fails.value,
-                threshold: request.settings.overrides.threshold,
-                match_key: gate
-                    .match_key
-                    .iter()
-                    .map(|(field, strict)| (field.clone(), strict.value))
-                    .collect(),
-            }),
-        no_reference: before.map_or(request.no_reference, |before| before.no_reference),
-        suite_file: None,
-    }
+    comparison.policy.inconclusive_fails |= request.fail_inconclusive;
+    comparison
 }
 
 /// The rule for a suite of so many cases, as its gate has it.
@@ -210,35 +181,32 @@ fn of_shard(rule: SequentialRule, shard: Shard) -> SequentialRule {
 }
 
 /// An eighth of the cases at most, unless a user sets the number: in a small suite each control is dear.
-fn most_controls(cases: usize, gate: &Gate) -> usize {
+fn max_controls(cases: usize, gate: &Gate) -> usize {
     let most = gate.controls.value as usize;
     if gate.controls.origin == Origin::Default { most.min(cases.div_ceil(8)) } else { most }
 }
 
-/// Reports the cost as far as it is known before the first round. `kept`: the store's calibration, or why it is of no use.
+/// Reports the cost as far as it is known before the first round. `stored`: the store's calibration, or why it is of no use.
 fn announce(
     plan: &RoundsPlan,
     comparison: &Comparison,
-    kept: Option<std::result::Result<Calibration, String>>,
+    stored: Option<std::result::Result<Calibration, String>>,
     reporter: &Reporter,
 ) {
     let rule = comparison.rule;
     let controls = plan.arms.get(2).map_or(0, |_| plan.of_arm(2).count());
-    let least = plan.comparable() * 2 * rule.screen_rounds as usize + controls * rule.screen_rounds as usize;
-    let budget = match comparison.budget.seconds() {
-        Some(seconds) => format!(", within {}", rounded(seconds)),
-        None => String::new(),
-    };
+    let least = (plan.comparable() * 2 + controls) * rule.screen_rounds as usize;
+    let budget = comparison.budget.seconds();
+    let budget = budget.map_or(String::new(), |seconds| format!(", within {}", rounded(seconds)));
     let controlled = match controls {
         0 => String::new(),
         controls => format!(" and {}", count(controls, "control")),
     };
-    let (calibration, useless) = match kept {
-        Some(Ok(it)) => (Some(it), None),
-        Some(Err(why)) => (None, Some(why)),
-        None => (None, None),
+    let (cost, notes) = match &stored {
+        Some(Ok(it)) => (calibration::estimate(it, plan, &rule), calibration::hopeless(it, plan)),
+        Some(Err(why)) => (None, vec![why.clone()]),
+        None => (None, Vec::new()),
     };
-    let cost = calibration.as_ref().and_then(|it| calibration::estimate(it, plan, &rule));
     let cost = cost.unwrap_or_else(|| "the time is known after the first".into());
     reporter.note(&format!(
         "{} on both sides{controlled}: {} screen them ({}), up to {} decide what is left{budget}; {cost}",
@@ -247,8 +215,7 @@ fn announce(
         count(least, "process"),
         rule.most_rounds,
     ));
-    let hopeless = calibration.map(|it| calibration::hopeless(&it, plan)).unwrap_or_default();
-    useless.iter().chain(&hopeless).for_each(|text| reporter.note(text));
+    notes.iter().for_each(|note| reporter.note(note));
 }
 
 impl MeasuredCommits {
@@ -259,15 +226,15 @@ impl MeasuredCommits {
 
     /// The records of base and head. Errors: they are not there, which is a defect.
     pub fn sides(&self) -> Result<[&RunRecord; 2]> {
-        match self.finished.as_slice() {
-            [base, head, ..] => Ok([&base.record, &head.record]),
-            _ => Err(Fault::defect("compare", "gave no two records")),
-        }
+        Ok(base_and_head(&self.finished)?.map(|finished| &finished.record))
     }
 
+    /// The verdict, written into the folder of reports in every format.
     pub fn verdict(&self) -> Result<VerdictDocument> {
         let [base, head] = self.sides()?;
-        verdict_of(base, head, self.finished.get(2).map(|control| &control.record))
+        let document = verdict_of(base, head, self.finished.get(2).map(|control| &control.record))?;
+        write_reports("", &document, &self.reports())?;
+        Ok(document)
     }
 
     pub fn reports(&self) -> PathBuf {
@@ -285,18 +252,18 @@ impl MeasuredCommits {
         let more = rounds.map_or(String::new(), |rounds| format!(" --rounds {rounds}"));
         let given = [
             ("--controls", request.rounds.controls.map(|controls| controls.to_string())),
-            ("--artifacts", request.output.artifacts.as_ref().map(shown)),
+            ("--artifacts", request.run.output.artifacts.as_ref().map(shown)),
             ("--store", request.store.clone()),
             ("--suite-file", request.suite_file.as_ref().map(shown)),
         ];
-        let given = given.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
-        let given = shell_flags(request.settings.given.iter().cloned().chain(given));
-        let cold = if request.settings.overrides.cold { " --cold-start" } else { "" };
+        let settings = request.run.settings.given.iter().map(|(flag, value)| (*flag, Some(value.clone())));
+        let given = shell_flags(settings.chain(given));
+        let cold = if request.run.settings.overrides.cold { " --cold-start" } else { "" };
         format!(
             "{}gbench-ci compare --resume {}{more}{}{given}{cold}",
             environment::as_prefix(),
             shell_word(&self.id()),
-            request.selection.flags(),
+            request.run.selection.flags(),
         )
     }
 
@@ -318,7 +285,9 @@ impl MeasuredCommits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Exit;
+    use std::time::SystemTime;
+
+    use crate::model::{Exit, RunId};
     use crate::suite::Source;
 
     #[test]

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::compare_target::looks_like_a_record;
-use super::measure::{RunRequest, measure};
+use super::measure::{match_key, measure};
 use super::paths::shown;
 use super::progress::Reporter;
-use super::request::LocalSuite;
+use super::request::{LocalSuite, RunRequest, shell_flags};
 use super::selection_filter::{SelectionFilter, of_records};
 use super::stores::{Found, Stores, histories};
-use super::verdict_files::{ANCHOR_PREFIX, write_reports, write_reports_as};
+use super::verdict_files::{ANCHOR_PREFIX, write_reports};
 use crate::compare::{
     History, Policy, Records, Reproduce, SideInput, VerdictDocument, Warning, compare_with,
 };
@@ -20,7 +20,6 @@ use crate::suite::plan::check_claims;
 use crate::suite::words::ratio_text;
 use crate::suite::{Gate, Overrides, Selection, Suite};
 
-/// A comparison of records.
 #[derive(Clone, Debug, Default)]
 pub struct RecordsRequest {
     /// A record's path, or a baseline's name.
@@ -31,7 +30,6 @@ pub struct RecordsRequest {
     pub anchor: Option<String>,
     /// The benchmarks to measure, or to take from the records.
     pub run: RunRequest,
-    /// Store instead of the suite file's.
     pub store: Option<String>,
     /// Stored runs that must show how much sessions differ; `None`: as the gate has it.
     pub sessions: Option<u32>,
@@ -40,22 +38,19 @@ pub struct RecordsRequest {
     pub embed: bool,
 }
 
-/// The answer of a comparison of records.
 pub enum ComparedRecords {
     Verdict(Box<RecordsVerdict>),
     /// The fresh run was cut short, and nothing is compared.
     Interrupted(Box<Finished>),
 }
 
-/// A verdict with what it rests on.
 pub struct RecordsVerdict {
     pub document: VerdictDocument,
-    /// Against the release baseline.
     pub anchored: Option<VerdictDocument>,
     /// Where the reports of a fresh run are written.
     pub reports: Option<PathBuf>,
-    /// Base, head and release baseline.
-    pub records: Vec<RunRecord>,
+    /// Base, head and release baseline, which live as long as the verdict: taking large ones apart is felt.
+    _records: Vec<RunRecord>,
 }
 
 /// Compares the records of a request. The reports of a fresh run are written beside its record.
@@ -123,43 +118,35 @@ pub fn compare(
     let document = judge(&base, &histories[0])?;
     let anchored = anchor.as_ref().map(|anchor| judge(anchor, &histories[1])).transpose()?;
     if let Some(folder) = &reports {
-        write_reports(&document, folder)?;
-        anchored.as_ref().map_or(Ok(()), |document| write_reports_as(ANCHOR_PREFIX, document, folder))?;
+        write_reports("", &document, folder)?;
+        anchored.as_ref().map_or(Ok(()), |document| write_reports(ANCHOR_PREFIX, document, folder))?;
     }
     let records = [Some(base), Some(head), anchor].into_iter().flatten().map(|loaded| loaded.record);
-    let records = records.collect();
-    Ok(ComparedRecords::Verdict(Box::new(RecordsVerdict { document, anchored, reports, records })))
+    let _records = records.collect();
+    Ok(ComparedRecords::Verdict(Box::new(RecordsVerdict { document, anchored, reports, _records })))
 }
 
 /// Refuses what says how to measure where nothing will be measured.
 fn refuse_measuring(request: &RecordsRequest) -> Result<()> {
     let unused = Overrides { threshold: None, ..request.run.settings.overrides.clone() };
     if unused != Overrides::default() {
-        return Err(Fault::at(
-            "compare",
-            "settings of a measurement are given, and two records are measured already",
-            "take the flags out, or name the base alone to measure anew",
-        ));
+        let what = "settings of a measurement are given, and two records are measured already";
+        return Err(Fault::at("compare", what, "take the flags out, or name the base alone to measure anew"));
     }
     let output = &request.run.output;
     let flags = [(output.artifacts.is_some(), "--artifacts"), (output.deadline.is_some(), "--deadline")];
-    match flags.into_iter().find(|(is_given, _)| *is_given) {
-        None => Ok(()),
-        Some((_, flag)) => {
-            let what = "it says how to measure, and two records are measured already";
-            Err(Fault::at_flag(flag, what, "take it out, or name the base alone to measure anew"))
-        }
-    }
+    flags.into_iter().find(|(is_given, _)| *is_given).map_or(Ok(()), |(_, flag)| {
+        let what = "it says how to measure, and two records are measured already";
+        Err(Fault::at_flag(flag, what, "take it out, or name the base alone to measure anew"))
+    })
 }
 
-/// All that one comparison rests on.
 struct Loaded {
     base: LoadedRecord,
     head: LoadedRecord,
     anchor: Option<LoadedRecord>,
     /// Its gate judges.
     suite: Option<Suite>,
-    /// Folder of a fresh run's reports.
     reports: Option<PathBuf>,
 }
 
@@ -225,7 +212,6 @@ impl LoadedRecord {
         }
     }
 
-    /// The release baseline, if one is named.
     fn anchor(suite: Option<&Suite>, request: &RecordsRequest, stores: &Stores<'_>) -> Result<Option<Self>> {
         request.anchor.as_deref().map(|text| Self::find(text, suite, stores)).transpose()
     }
@@ -246,7 +232,7 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
         doubt_fails: true,
         sessions: gate.sessions.value,
         threshold,
-        match_key: gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect(),
+        match_key: match_key(gate),
         reproduce: Reproduce::default(),
         no_reference: None,
     }
@@ -255,21 +241,13 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
 /// The command that gives the same verdict from the records.
 fn reproduce(request: &RecordsRequest, base: &Path, head: &Path, policy: &Policy) -> String {
     let [base, head] = [base, head].map(|path| shell_word(&shown(path)));
-    let mut command = format!("gbench-ci compare {base} {head}");
-    command += &request.run.selection.flags();
-    if request.fail_inconclusive {
-        command += " --fail-inconclusive";
-    }
-    if let Some(sessions) = request.sessions {
-        command += &format!(" --sessions {sessions}");
-    }
-    if let Some(store) = &request.store {
-        command += &format!(" --store {}", shell_word(store));
-    }
-    if let Some(threshold) = policy.threshold {
-        command += &format!(" --threshold {}", ratio_text(threshold));
-    }
-    command
+    let fail = if request.fail_inconclusive { " --fail-inconclusive" } else { "" };
+    let given = shell_flags([
+        ("--sessions", request.sessions.map(|sessions| sessions.to_string())),
+        ("--store", request.store.clone()),
+        ("--threshold", policy.threshold.map(ratio_text)),
+    ]);
+    format!("gbench-ci compare {base} {head}{}{fail}{given}", request.run.selection.flags())
 }
 
 #[cfg(test)]

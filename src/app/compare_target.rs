@@ -8,15 +8,6 @@ use crate::model::{Fault, Result, near, shell_word};
 use crate::suite::words::advise;
 use crate::trees::{Unknown, names_revision, why_unknown};
 
-/// The words of a comparison.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TargetRequest<'a> {
-    pub base: Option<&'a str>,
-    pub head: Option<&'a str>,
-    /// A flag that speaks of rounds between two commits, if one is given.
-    pub rounds_flag: Option<&'static str>,
-}
-
 /// Commits or records, as the words of the command line mean them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompareTarget<'a> {
@@ -27,13 +18,15 @@ pub enum CompareTarget<'a> {
 }
 
 /// Tells commits from records. Dots make a range; a path or the name of a stored baseline is a record; any other name is
-/// looked for among the commits.
+/// looked for among the commits. `rounds_flag`: a flag that speaks of rounds between two commits, if one is given.
 pub fn target<'a>(
-    request: &TargetRequest<'a>,
+    base: Option<&'a str>,
+    head: Option<&str>,
+    rounds_flag: Option<&'static str>,
     stores: &Stores<'_>,
     suite: &LocalSuite<'_>,
 ) -> Result<CompareTarget<'a>> {
-    let Some(base) = request.base else { return Ok(CompareTarget::Commits(None)) };
+    let Some(base) = base else { return Ok(CompareTarget::Commits(None)) };
     let here = Path::new(".");
     let path = Path::new(base);
     let is_path = path.components().any(|part| matches!(part, Component::ParentDir)) || path.exists();
@@ -43,8 +36,8 @@ pub fn target<'a>(
         let may_be = !Path::new(text).exists() && names_revision(here, text);
         Ok(may_be && !is_baseline(text)?)
     };
-    let commits = request.head.is_none() && (is_range || is_commit(base)?);
-    if let Some(head) = request.head
+    let commits = head.is_none() && (is_range || is_commit(base)?);
+    if let Some(head) = head
         && is_commit(base)?
         && is_commit(head)?
     {
@@ -52,13 +45,13 @@ pub fn target<'a>(
         return Err(Fault::at("compare", what, format!("write them as a range: `{base}..{head}`")));
     }
     let is_record = looks_like_a_record(base);
-    if !commits && request.head.is_none() && !is_record && !path.exists() && !is_baseline(base)? {
+    if !commits && head.is_none() && !is_record && !path.exists() && !is_baseline(base)? {
         return Err(no_such(base, stores, suite)?);
     }
-    match (commits, request.rounds_flag) {
+    match (commits, rounds_flag) {
         (true, _) => Ok(CompareTarget::Commits(Some(base))),
         (false, None) => {
-            let both = !is_range && !is_record && request.head.is_none() && names_revision(here, base);
+            let both = !is_range && !is_record && head.is_none() && names_revision(here, base);
             let note = || {
                 format!("note: `{base}` is a stored baseline and a commit; for the commit write `{base}..`")
             };

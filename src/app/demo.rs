@@ -4,15 +4,13 @@ use std::path::{Path, PathBuf};
 
 use git2::{Repository, Signature};
 
-use super::request::{CommitsRequest, RoundsRequest, SelectionRequest};
-use crate::compare::{Row, Verdict, VerdictDocument};
+use super::request::{CommitsRequest, RoundsRequest, RunRequest, SelectionRequest};
 use crate::model::{Exit, Fault, Result};
 use crate::run::has_binary;
 
 /// The benchmark whose second commit does more work.
 pub const PLANTED: &str = "demo/checksum";
 
-/// The files of the first commit.
 const FILES: [(&str, &str); 6] = [
     (".gitignore", "artifacts/\n.gbench/\nchecksum\nhorner\nxorshift\n"),
     ("gbench.toml", include_str!("demo/repository/gbench.toml")),
@@ -21,7 +19,6 @@ const FILES: [(&str, &str); 6] = [
     ("horner.rs", include_str!("demo/repository/horner.rs")),
     ("xorshift.rs", include_str!("demo/repository/xorshift.rs")),
 ];
-/// The change of the second.
 const CHANGE: (&str, &str) = ("ROUNDS: u32 = 100;", "ROUNDS: u32 = 110;");
 
 /// What a user would type in the repository.
@@ -32,12 +29,9 @@ pub const RANGE: &str = "HEAD~1..HEAD";
 /// Errors: the folder, or no `rustc`, with which the workloads are built.
 pub fn make(folder: Option<&Path>) -> Result<PathBuf> {
     if !has_binary("rustc", Path::new(".")) {
-        return Err(Fault::at(
-            "demo",
-            "its three workloads are built with `rustc`, which is not on PATH",
-            "install Rust, or begin with your own benchmarks: `gbench-ci init`",
-        )
-        .exits(Exit::Machine));
+        let what = "its three workloads are built with `rustc`, which is not on PATH";
+        let next = "install Rust, or begin with your own benchmarks: `gbench-ci init`";
+        return Err(Fault::at("demo", what, next).exits(Exit::Machine));
     }
     let repository = work_folder(folder)?.join("repository");
     two_commits(&repository)
@@ -49,7 +43,10 @@ pub fn make(folder: Option<&Path>) -> Result<PathBuf> {
 pub fn request(seed: u64, repository: &Path) -> CommitsRequest {
     CommitsRequest {
         range: Some(RANGE.into()),
-        selection: SelectionRequest::of_file(Some(repository.join("gbench.toml"))),
+        run: RunRequest {
+            selection: SelectionRequest::of_file(Some(repository.join("gbench.toml"))),
+            ..RunRequest::default()
+        },
         rounds: RoundsRequest { order_seed: Some(seed), ..RoundsRequest::default() },
         ..CommitsRequest::default()
     }
@@ -73,7 +70,6 @@ fn work_folder(given: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// Makes the repository.
 fn two_commits(at: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let repository = Repository::init(at)?;
     for (name, text) in FILES {
@@ -96,33 +92,4 @@ fn commit(repository: &Repository, message: &str) -> Result<git2::Oid, git2::Err
     let parent = repository.head().and_then(|head| head.peel_to_commit()).ok();
     let parents: Vec<_> = parent.iter().collect();
     repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents)
-}
-
-/// A verdict of the demonstration, held against what is known to be true of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finding {
-    /// The planted slowdown is found, and nothing else.
-    Right,
-    /// An untouched workload is called regressed.
-    FalseAlarm,
-    Missed,
-    TooNoisy,
-    /// The planted slowdown was not measured.
-    NotMeasured,
-}
-
-impl Finding {
-    pub fn of(document: &VerdictDocument) -> Self {
-        let is_planted = |row: &&Row| row.case.benchmark.as_str() == PLANTED;
-        let mut others = document.rows.iter().filter(|row| !is_planted(row));
-        if others.any(|row| row.verdict == Verdict::Regressed) {
-            return Self::FalseAlarm;
-        }
-        match document.rows.iter().find(is_planted).map(|row| row.verdict) {
-            Some(Verdict::Regressed) => Self::Right,
-            Some(Verdict::Inconclusive) => Self::TooNoisy,
-            Some(Verdict::Unchanged | Verdict::Improved) => Self::Missed,
-            _ => Self::NotMeasured,
-        }
-    }
 }

@@ -8,30 +8,26 @@ use crate::suite::{Gate, RunOptions};
 /// `[run]` and `[gate]` by their names in the suite file, with their origins.
 pub fn suite_wide(run: &RunOptions, gate: &Gate) -> BTreeMap<String, Shown> {
     let policy = |fails: bool| if fails { "fail" } else { "pass" };
-    let mut rows = BTreeMap::from([
-        ("run.deadline".to_owned(), shown(&run.deadline, format_duration(run.deadline.value))),
-        ("run.artifacts".to_owned(), shown(&run.artifacts, run.artifacts.value.display().to_string())),
-        ("run.store".to_owned(), shown(&run.store, run.store.value.clone())),
-        ("run.keep".to_owned(), shown(&run.keep, run.keep.value)),
-        ("run.after_timeout".to_owned(), shown(&run.after_timeout, run.after_timeout.value.clone())),
-        ("gate.alpha".to_owned(), shown(&gate.alpha, gate.alpha.value)),
-        ("gate.alpha_improved".to_owned(), shown(&gate.alpha_improved, gate.alpha_improved.value)),
-        ("gate.rounds".to_owned(), shown(&gate.rounds, gate.rounds.value)),
-        (
-            "gate.budget".to_owned(),
-            shown(&gate.budget, format_duration(gate.budget.value.seconds().unwrap_or(0.0))),
-        ),
-        ("gate.controls".to_owned(), shown(&gate.controls, gate.controls.value)),
-        ("gate.watch".to_owned(), shown(&gate.watch, gate.watch.value)),
-        ("gate.way".to_owned(), shown(&gate.interleaving, gate.interleaving.value.into_str())),
-        (
-            "gate.inconclusive".to_owned(),
-            shown(&gate.inconclusive_fails, policy(gate.inconclusive_fails.value)),
-        ),
-        ("gate.sessions".to_owned(), shown(&gate.sessions, gate.sessions.value)),
-        ("gate.paths".to_owned(), shown(&gate.paths, gate.paths.value.clone())),
-        ("gate.failed".to_owned(), shown(&gate.failed_fails, policy(gate.failed_fails.value))),
-    ]);
+    let budget = format_duration(gate.budget.value.seconds().unwrap_or(0.0));
+    let rows = [
+        ("run.deadline", shown(&run.deadline, format_duration(run.deadline.value))),
+        ("run.artifacts", shown(&run.artifacts, run.artifacts.value.display().to_string())),
+        ("run.store", shown(&run.store, run.store.value.clone())),
+        ("run.keep", shown(&run.keep, run.keep.value)),
+        ("run.after_timeout", shown(&run.after_timeout, run.after_timeout.value.clone())),
+        ("gate.alpha", shown(&gate.alpha, gate.alpha.value)),
+        ("gate.alpha_improved", shown(&gate.alpha_improved, gate.alpha_improved.value)),
+        ("gate.rounds", shown(&gate.rounds, gate.rounds.value)),
+        ("gate.budget", shown(&gate.budget, budget)),
+        ("gate.controls", shown(&gate.controls, gate.controls.value)),
+        ("gate.watch", shown(&gate.watch, gate.watch.value)),
+        ("gate.way", shown(&gate.interleaving, gate.interleaving.value.into_str())),
+        ("gate.inconclusive", shown(&gate.inconclusive_fails, policy(gate.inconclusive_fails.value))),
+        ("gate.sessions", shown(&gate.sessions, gate.sessions.value)),
+        ("gate.paths", shown(&gate.paths, gate.paths.value.clone())),
+        ("gate.failed", shown(&gate.failed_fails, policy(gate.failed_fails.value))),
+    ];
+    let mut rows: BTreeMap<String, Shown> = rows.map(|(name, shown)| (name.to_owned(), shown)).into();
     for (field, usual) in MATCH_FIELDS {
         let unset: Setting<Strictness> = Setting::default(usual);
         let setting = gate.match_key.get(field).unwrap_or(&unset);

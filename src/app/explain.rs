@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::compare_records::policy;
-use super::kept_comparison::{ArtifactsRequest, Kept};
+use super::stored_comparison::{ArtifactsRequest, StoredComparison};
 use super::subject::Subject;
 use crate::compare::{
-    DecisionTrace, Policy, SeqE, SideInput, VerdictDocument, compare_sides, decision_traces_of, named_sides,
-    verdict_of,
+    DecisionTrace, Policy, SeqE, SideInput, VerdictDocument, compare_sides, decision_traces, named_sides,
 };
 use crate::model::{CaseId, Fault, Result, RunRecord, near};
 use crate::report::Input;
@@ -16,7 +15,6 @@ use crate::report::explain::{Explained, Rowless};
 use crate::suite::words::listed;
 use crate::suite::{Benchmark, fitting};
 
-/// The verdicts of one case.
 #[derive(Clone, Debug, Default)]
 pub struct ExplainRequest {
     /// The case as reports name it, its benchmark, or a glob.
@@ -32,7 +30,6 @@ pub struct ExplainRequest {
     pub artifacts: ArtifactsRequest,
 }
 
-/// What is known.
 pub enum Explanation {
     Verdict(Box<ExplainedVerdict>),
     /// Of several machines those that have the case, each with its label.
@@ -52,19 +49,32 @@ pub struct ExplainedVerdict {
     metric: Option<String>,
 }
 
-/// Finds what is known of a case.
 pub fn explain(request: &ExplainRequest, builtins: &[Benchmark]) -> Result<Explanation> {
     let subject = match (&request.base, &request.head) {
         (Some(base), Some(head)) => {
-            return of_records(request, &Kept::read(base, head, request.control.as_deref())?);
+            let control = request.control.as_deref();
+            Subject::Comparison(Box::new(StoredComparison::read(base, head, control)?))
         }
         _ => Subject::find(request.subject.as_deref(), &request.artifacts, builtins)?,
     };
+    let explained = |document: VerdictDocument, cases, traces| {
+        let metric = request.metric.clone();
+        ExplainedVerdict { document, cases, traces, metric }
+    };
+    let of_verdict = |document: VerdictDocument| {
+        let cases = cases(&request.case, document.rows.iter().map(|row| &row.case))?;
+        Ok(Explanation::Verdict(Box::new(explained(document, cases, Vec::new()))))
+    };
     match subject {
-        Subject::Comparison(kept, _) => of_records(request, &kept),
-        Subject::Document(Input::Verdict(document)) => of_verdict(request, *document),
+        Subject::Comparison(stored) => {
+            let sides = [&stored.base, &stored.head].into_iter().flat_map(|record| &record.cases);
+            let cases = cases(&request.case, sides.map(|case| &case.id))?;
+            let (document, traces) = judged(request, &stored, &cases)?;
+            Ok(Explanation::Verdict(Box::new(explained(document, cases, traces))))
+        }
+        Subject::Document(Input::Verdict(document)) => of_verdict(*document),
         Subject::Document(Input::Merged(mut merged)) if merged.groups.len() == 1 => {
-            of_verdict(request, merged.groups.remove(0).verdict)
+            of_verdict(merged.groups.remove(0).verdict)
         }
         Subject::Document(Input::Merged(merged)) => {
             let rows = merged.groups.iter().flat_map(|group| &group.verdict.rows);
@@ -73,27 +83,12 @@ pub fn explain(request: &ExplainRequest, builtins: &[Benchmark]) -> Result<Expla
             let verdicts = merged.groups.into_iter().filter_map(|group| {
                 let rows = group.verdict.rows.iter().map(|row| &row.case);
                 let own: Vec<CaseId> = rows.filter(|case| cases.contains(case)).cloned().collect();
-                let explained = (!own.is_empty()).then(|| request.explained(group.verdict, own, Vec::new()));
-                explained.map(|explained| (group.label, explained))
+                (!own.is_empty()).then(|| (group.label, explained(group.verdict, own, Vec::new())))
             });
             Ok(Explanation::Machines { machines, verdicts: verdicts.collect() })
         }
         Subject::Document(Input::Record(record)) => of_run(request, record),
     }
-}
-
-/// From the records, with every decision's trace.
-fn of_records(request: &ExplainRequest, kept: &Kept) -> Result<Explanation> {
-    let sides = [&kept.base, &kept.head].into_iter().flat_map(|record| &record.cases);
-    let cases = cases(&request.case, sides.map(|case| &case.id))?;
-    let (document, traces) = judged(request, kept, &cases)?;
-    Ok(Explanation::Verdict(Box::new(request.explained(document, cases, traces))))
-}
-
-/// From a verdict alone.
-fn of_verdict(request: &ExplainRequest, document: VerdictDocument) -> Result<Explanation> {
-    let cases = cases(&request.case, document.rows.iter().map(|row| &row.case))?;
-    Ok(Explanation::Verdict(Box::new(request.explained(document, cases, Vec::new()))))
 }
 
 fn of_run(request: &ExplainRequest, mut record: Box<RunRecord>) -> Result<Explanation> {
@@ -109,17 +104,6 @@ fn of_run(request: &ExplainRequest, mut record: Box<RunRecord>) -> Result<Explan
         record.cases.iter_mut().for_each(|case| case.metrics.retain(|metric| fits(&metric.name)));
     }
     Ok(Explanation::Run(record))
-}
-
-impl ExplainRequest {
-    fn explained(
-        &self,
-        document: VerdictDocument,
-        cases: Vec<CaseId>,
-        traces: Vec<DecisionTrace>,
-    ) -> ExplainedVerdict {
-        ExplainedVerdict { document, cases, traces, metric: self.metric.clone() }
-    }
 }
 
 impl ExplainedVerdict {
@@ -158,23 +142,23 @@ fn no_metric(glob: &str, known: &[&str]) -> Fault {
 /// The verdict of the records, and the trace of every selected row that rounds decided.
 fn judged(
     request: &ExplainRequest,
-    kept: &Kept,
+    stored: &StoredComparison,
     cases: &[CaseId],
 ) -> Result<(VerdictDocument, Vec<DecisionTrace>)> {
-    let in_rounds = kept.base.comparison.as_deref().filter(|_| kept.head.comparison.is_some());
-    let Some(comparison) = in_rounds else {
+    let (base, head) = (&stored.base, &stored.head);
+    let Some(comparison) = base.comparison.as_deref().filter(|_| head.comparison.is_some()) else {
         // Records that were measured apart: judged as `compare BASE HEAD` judges them without a suite file.
-        let name = |path: &Option<PathBuf>, usual: &str| {
-            path.as_ref().map_or(usual.to_owned(), |path| path.display().to_string())
+        let side = |record, path: &Option<PathBuf>, usual: &str| {
+            let name = path.as_ref().map_or(usual.to_owned(), |path| path.display().to_string());
+            SideInput { record, name }
         };
-        let base = SideInput { record: &kept.base, name: name(&request.base, "base") };
-        let head = SideInput { record: &kept.head, name: name(&request.head, "head") };
+        let (base, head) = (side(base, &request.base, "base"), side(head, &request.head, "head"));
         return Ok((compare_sides(&base, &head, None, &policy(None, None))?, Vec::new()));
     };
-    let document = verdict_of(&kept.base, &kept.head, kept.control.as_ref())?;
-    let [base, head] = named_sides(&kept.base, &kept.head, comparison);
-    let rule = SeqE::of(comparison).ended_as(comparison, [&kept.base, &kept.head]);
-    let traces = decision_traces_of(&rule, &base, &head, &Policy::of(comparison), |id| cases.contains(id))?;
+    let document = stored.verdict()?;
+    let rule = SeqE::of(comparison).ended_as(comparison, [base, head]);
+    let [base, head] = named_sides(base, head, comparison);
+    let traces = decision_traces(&rule, &base, &head, &Policy::of(comparison), |id| cases.contains(id))?;
     Ok((document, traces))
 }
 
@@ -186,21 +170,15 @@ fn cases<'c>(text: &str, ids: impl Iterator<Item = &'c CaseId>) -> Result<Vec<Ca
         all.iter().filter(|id| fits(id)).map(|id| (*id).clone()).collect()
     };
     let exact = chosen(&|id| id.to_string() == text);
-    if !exact.is_empty() {
-        return Ok(exact);
-    }
     let of_benchmark = chosen(&|id| id.benchmark.as_str() == text || id.benchmark.name() == text);
-    if !of_benchmark.is_empty() {
-        return Ok(of_benchmark);
-    }
     // A name such as `gemm[n=8]` is a glob too, of something else; one that is no glob at all fits nothing.
     let fits = fitting(text, text).ok();
     let by_glob = chosen(&|id| {
         let names = [id.to_string(), id.benchmark.to_string(), id.benchmark.name().to_owned()];
         fits.as_ref().is_some_and(|fits| names.iter().any(|name| fits(name)))
     });
-    if !by_glob.is_empty() {
-        return Ok(by_glob);
+    if let Some(found) = [exact, of_benchmark, by_glob].into_iter().find(|found| !found.is_empty()) {
+        return Ok(found);
     }
     let known: Vec<String> = all.iter().map(|id| id.to_string()).collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();

@@ -14,17 +14,11 @@ impl Pattern {
     pub fn new(path: &Path) -> Result<Self> {
         let text = path.to_str().unwrap_or_default();
         let unknown = placeholders(text).find(|name| !matches!(*name, "suite" | "run_id"));
-        match unknown {
-            None => Ok(Self(path.to_owned())),
-            Some(name) => Err(Fault::at_flag(
-                format!("--export {text}"),
-                format!("`{{{name}}}` is no placeholder"),
-                "use {suite} and {run_id}, or a name without braces",
-            )),
-        }
+        let Some(name) = unknown else { return Ok(Self(path.to_owned())) };
+        let next = "use {suite} and {run_id}, or a name without braces";
+        Err(Fault::at_flag(format!("--export {text}"), format!("`{{{name}}}` is no placeholder"), next))
     }
 
-    /// The path of one run's export.
     pub fn path(&self, suite: &str, run_id: &str) -> PathBuf {
         match self.0.to_str() {
             // One after the other is safe: a suite's name is made free of braces.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::compare::{Conclusion, Verdict, VerdictDocument};
+use crate::compare::{Conclusion, Verdict};
 use crate::model::{Exit, Fault, Result};
 
 /// A class of what a comparison can come to.
@@ -19,20 +19,14 @@ pub enum FailOn {
 impl FailOn {
     /// The exit code of this class, if the answer holds it.
     fn found(self, counts: &BTreeMap<Verdict, u32>, conclusion: Conclusion) -> Option<Exit> {
-        let any = |verdicts: &[Verdict]| {
-            verdicts.iter().any(|verdict| counts.get(verdict).is_some_and(|count| *count > 0))
+        let (verdicts, concluded, exit): (&[Verdict], _, _) = match self {
+            Self::Regression => (&[Verdict::Regressed], Conclusion::Regressed, Exit::Regression),
+            Self::Inconclusive => (&[Verdict::Inconclusive], Conclusion::Inconclusive, Exit::Inconclusive),
+            Self::Failed => (&[Verdict::Invalid, Verdict::Missing], Conclusion::Failed, Exit::Failed),
+            Self::None => return None,
         };
-        let concluded = |it| conclusion == it;
-        match self {
-            Self::Regression => {
-                (any(&[Verdict::Regressed]) || concluded(Conclusion::Regressed)).then_some(Exit::Regression)
-            }
-            Self::Inconclusive => (any(&[Verdict::Inconclusive]) || concluded(Conclusion::Inconclusive))
-                .then_some(Exit::Inconclusive),
-            Self::Failed => (any(&[Verdict::Invalid, Verdict::Missing]) || concluded(Conclusion::Failed))
-                .then_some(Exit::Failed),
-            Self::None => None,
-        }
+        let has_row = verdicts.iter().any(|verdict| counts.get(verdict).is_some_and(|count| *count > 0));
+        (has_row || conclusion == concluded).then_some(exit)
     }
 }
 
@@ -47,15 +41,10 @@ pub fn refuse_contradiction(listed: &[FailOn]) -> Result<()> {
     Err(Fault::at_flag(flag, "`none` and a class exclude each other", next))
 }
 
-/// The exit code of a job. Without a list it is the gate's. A list stands in place of the gate's policy: what it names
-/// fails the job also where the gate would let it pass, and what it does not name fails nothing. What is no matter of
-/// policy stays: a machine that cannot compare, a defect, an interruption.
-pub fn decide(listed: &[FailOn], document: &VerdictDocument, gate: Exit) -> Exit {
-    decide_by(listed, &document.counts, document.conclusion, gate)
-}
-
-/// Likewise, of an answer that is only counts and a conclusion, such as a merged one.
-pub fn decide_by(
+/// The exit code of a job, of what a comparison or a merge has found. Without a list it is the gate's. A list stands in place
+/// of the gate's policy: what it names fails the job also where the gate would let it pass, and what it does not name fails
+/// nothing. What is no matter of policy stays: a machine that cannot compare, a defect, an interruption.
+pub fn decide(
     listed: &[FailOn],
     counts: &BTreeMap<Verdict, u32>,
     conclusion: Conclusion,
@@ -75,14 +64,16 @@ mod tests {
 
     use super::*;
 
-    /// A document that says no more than it must here.
-    fn document(conclusion: Conclusion, counts: &[(Verdict, u32)]) -> VerdictDocument {
-        let text = include_str!("../../fixtures/verdicts/v1/demo.json");
-        let mut document: VerdictDocument = serde_json::from_str(text).unwrap();
-        document.conclusion = conclusion;
-        document.counts = Verdict::iter().map(|verdict| (verdict, 0)).collect();
-        document.counts.extend(counts.iter().copied());
-        document
+    type Found = (Conclusion, BTreeMap<Verdict, u32>);
+
+    fn document(conclusion: Conclusion, counts: &[(Verdict, u32)]) -> Found {
+        let mut all: BTreeMap<Verdict, u32> = Verdict::iter().map(|verdict| (verdict, 0)).collect();
+        all.extend(counts.iter().copied());
+        (conclusion, all)
+    }
+
+    fn decide(listed: &[FailOn], (conclusion, counts): &Found, gate: Exit) -> Exit {
+        super::decide(listed, counts, *conclusion, gate)
     }
 
     #[test]

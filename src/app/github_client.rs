@@ -2,6 +2,7 @@
 
 use crate::github::{Client, ClientLimits, Endpoint, Slug, Token};
 use crate::model::{Fault, Result};
+use crate::store::Address;
 
 /// Reading a history costs a request for every run.
 const REQUESTS: u32 = 400;
@@ -14,6 +15,14 @@ pub fn client_of(slug: &Slug) -> Result<Client> {
     let endpoint = endpoint.map_err(|what| fault("GITHUB_API_URL", what))?;
     let limits = ClientLimits { requests: REQUESTS, ..ClientLimits::default() };
     Ok(Client::new(&endpoint, slug, token()?.as_ref(), limits)?)
+}
+
+/// The client that a history needs; none for one that lies here.
+pub fn client_for(address: &Address) -> Result<Option<Client>> {
+    match address {
+        Address::GitHub { slug, .. } => client_of(slug).map(Some),
+        Address::Git(_) | Address::Dir(_) => Ok(None),
+    }
 }
 
 /// The token of this process: `GBENCH_TOKEN`, else `GITHUB_TOKEN`. Errors: what can be none.

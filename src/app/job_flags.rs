@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::paths::below_current_folder;
-use super::request::{SelectionRequest, SettingsRequest};
+use super::request::RunRequest;
 use crate::model::{is_unseen, shell_word};
 use crate::suite::FILE_NAME;
 
@@ -31,7 +31,7 @@ const MAX_SHOWN: usize = 1000;
 
 /// The flags of a job in words for its `job.json`: a reader types them beside the two commits. The shard stands there
 /// by itself, and the usual suite file needs no word.
-pub fn job_flags(selection: &SelectionRequest, settings: &SettingsRequest) -> Vec<String> {
+pub fn job_flags(RunRequest { selection, settings, .. }: &RunRequest) -> Vec<String> {
     let config = selection.config.as_deref().map(below_current_folder);
     let config = config.filter(|path| *path != Path::new(FILE_NAME));
     let config = config.map(|path| format!("--config={}", path.display()));
@@ -61,6 +61,7 @@ pub fn shell_job_flags(words: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::request::{SelectionRequest, SettingsRequest};
     use crate::suite::Overrides;
 
     #[test]
@@ -73,7 +74,7 @@ mod tests {
         };
         let overrides = Overrides { cold: true, ..Overrides::default() };
         let settings = SettingsRequest { overrides, given: vec![("--iterations", "30".into())] };
-        let words = job_flags(&selection, &settings);
+        let words = job_flags(&RunRequest { selection, settings, ..RunRequest::default() });
         assert_eq!(
             words,
             ["--config=bench/my suite.toml", "--iterations=30", "--benchmark=k/*", "--cold-start"]
@@ -81,8 +82,8 @@ mod tests {
         assert!(words.iter().all(|word| is_job_flag(word)));
         let shown = shell_job_flags(&words);
         assert_eq!(shown, " --config 'bench/my suite.toml' --iterations 30 --benchmark 'k/*' --cold-start");
-        let usual = SelectionRequest::of_file(Some("gbench.toml".into()));
-        assert!(job_flags(&usual, &SettingsRequest::default()).is_empty());
+        let selection = SelectionRequest::of_file(Some("gbench.toml".into()));
+        assert!(job_flags(&RunRequest { selection, ..RunRequest::default() }).is_empty());
         for odd in [
             "",
             "x",

@@ -1,84 +1,106 @@
 //! The jobs of a matrix of GitHub Actions: machines times shards.
 
 use std::io::Write;
-use std::path::Path;
 
 use serde::Serialize;
 
+use super::step_outputs;
 use crate::model::{Fault, Result, Shard};
 
-/// Jobs that GitHub runs of one matrix.
-const MAX_JOBS: usize = 256;
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuringJob {
+    /// Name of the machine among several; empty for the only one.
+    pub label: String,
+    pub runner: Vec<String>,
+    pub shard: Option<Shard>,
+}
+
+/// The labels of a runner, from a list with commas, each once: to GitHub case does not matter in them.
+pub fn runner_labels(text: &str) -> Result<Vec<String>> {
+    let mut labels: Vec<String> = Vec::new();
+    for label in text.split(',').map(str::trim) {
+        if !labels.iter().any(|earlier| earlier.eq_ignore_ascii_case(label)) {
+            labels.push(label.to_owned());
+        }
+    }
+    match labels.iter().find(|label| !is_word(label)) {
+        None => Ok(labels),
+        Some(wrong) => {
+            let what = format!("`{}` is no label of a runner", wrong.escape_debug());
+            let next = "write the labels with commas between, each of letters, digits, `.`, `_` and `-`";
+            Err(Fault::at_flag(format!("--runner {text}"), what, next))
+        }
+    }
+}
+
+/// Whether runners and artifacts alike may be called so.
+fn is_word(text: &str) -> bool {
+    text.len() <= 64
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+}
+
+/// Every machine times every shard. `named` are written `NAME=LABELS`; without them the one runner is meant.
+pub fn jobs(runner: &[String], named: &[String], shards: u32) -> Result<Vec<MeasuringJob>> {
+    let mut machines: Vec<(String, Vec<String>)> = Vec::new();
+    for text in named {
+        let machine = machine(text)?;
+        if machines.iter().any(|(name, _)| *name == machine.0) {
+            let next = "give each machine a name of its own: it stands in the check and in the comment";
+            return Err(Fault::at_flag(format!("--machine {text}"), "two machines have this name", next));
+        }
+        machines.push(machine);
+    }
+    if machines.is_empty() {
+        machines.push((String::new(), runner.to_vec()));
+    }
+    let jobs = machines.len() * shards as usize;
+    if jobs > Shard::MOST as usize {
+        let what = format!("{} machines times {shards} shards are {jobs} jobs", machines.len());
+        let next = format!("take fewer shards: GitHub runs at most {} jobs of a matrix", Shard::MOST);
+        return Err(Fault::at_flag(format!("--shards {shards}"), what, next));
+    }
+    let job = |(label, runner): &(String, Vec<String>), index| MeasuringJob {
+        label: label.clone(),
+        runner: runner.clone(),
+        shard: (shards > 1).then_some(Shard { index, of: shards }),
+    };
+    Ok(machines.iter().flat_map(|machine| (1..=shards).map(move |index| job(machine, index))).collect())
+}
+
+fn machine(text: &str) -> Result<(String, Vec<String>)> {
+    let fault = |what: &str| {
+        let next = "write it as NAME=LABELS: `--machine h100=self-hosted,gpu,h100`";
+        Fault::at_flag(format!("--machine {text}"), what, next)
+    };
+    let (name, labels) = text.split_once('=').ok_or_else(|| fault("there is no `=` in it"))?;
+    if !is_word(name) {
+        return Err(fault("the name has other characters than letters, digits, `.`, `_` and `-`"));
+    }
+    let labels = runner_labels(labels).map_err(|other| fault(&other.what))?;
+    Ok((name.to_owned(), labels))
+}
 
 #[derive(Serialize)]
-pub struct JobMatrix {
+struct JobMatrix {
     include: Vec<MatrixJob>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Serialize)]
 struct MatrixJob {
     label: String,
     runner: Vec<String>,
     shard: String,
 }
 
-impl JobMatrix {
-    /// `machines`: NAME=LABELS each; without any one machine without a name, on `self-hosted`.
-    pub fn new(machines: &[String], shards: u32) -> Result<Self> {
-        Ok(Self { include: entries(machines, shards)? })
-    }
-
-    /// One line of JSON for `strategy.matrix`.
-    pub fn json(&self) -> Result<String> {
-        serde_json::to_string(self).map_err(|error| Fault::defect("matrix", error))
-    }
-}
-
-fn entries(named: &[String], shards: u32) -> Result<Vec<MatrixJob>> {
-    let mut machines: Vec<(String, Vec<String>)> = Vec::new();
-    for text in named {
-        let machine = machine(text)?;
-        if machines.iter().any(|(name, _)| *name == machine.0) {
-            let next = "give each machine a name of its own";
-            return Err(Fault::at_flag(format!("--machine {text}"), "the name is given twice", next));
-        }
-        machines.push(machine);
-    }
-    if machines.is_empty() {
-        machines.push((String::new(), vec!["self-hosted".into()]));
-    }
-    let jobs = machines.len() * shards as usize;
-    if jobs > MAX_JOBS {
-        let what = format!("{} machines times {shards} shards are {jobs} jobs", machines.len());
-        let next = format!("GitHub runs at most {MAX_JOBS} jobs of a matrix: ask for fewer shards");
-        return Err(Fault::at_flag("--shards", what, next));
-    }
-    let entry = |(label, runner): &(String, Vec<String>), index| MatrixJob {
-        label: label.clone(),
-        runner: runner.clone(),
-        shard: Shard { index, of: shards }.to_string(),
+/// The jobs as one line of JSON for `strategy.matrix`.
+pub fn json(jobs: Vec<MeasuringJob>) -> Result<String> {
+    let entry = |MeasuringJob { label, runner, shard }| {
+        let shard = shard.unwrap_or(Shard { index: 1, of: 1 }).to_string();
+        MatrixJob { label, runner, shard }
     };
-    Ok(machines.iter().flat_map(|machine| (1..=shards).map(move |index| entry(machine, index))).collect())
-}
-
-/// `h100=self-hosted,gpu,h100`.
-fn machine(text: &str) -> Result<(String, Vec<String>)> {
-    let fault = |what: String| {
-        let next = "write it as h100=self-hosted,gpu,h100: letters, digits, `-`, `_` and `.`";
-        Fault::at_flag(format!("--machine {text}"), what, next)
-    };
-    let (name, runner) = text.split_once('=').ok_or_else(|| fault("it names no runner".into()))?;
-    let runner: Vec<String> = runner.split(',').map(|label| label.trim().to_owned()).collect();
-    let words = std::iter::once(name).chain(runner.iter().map(String::as_str));
-    match words.into_iter().find(|word| !is_label(word)) {
-        Some(word) => Err(fault(format!("`{word}` is no label"))),
-        None => Ok((name.to_owned(), runner)),
-    }
-}
-
-/// Whether runners and artifacts alike may be called so.
-fn is_label(word: &str) -> bool {
-    (1..=64).contains(&word.len()) && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    let matrix = JobMatrix { include: jobs.into_iter().map(entry).collect() };
+    serde_json::to_string(&matrix).map_err(|error| Fault::defect("matrix", error))
 }
 
 /// Appends `NAME=VALUE` to the step's outputs. The value is one line, by construction of JSON.
@@ -90,14 +112,12 @@ pub fn set_output(name: &str, value: &str) -> Result<()> {
         let next = "use letters, digits, `-` and `_`, a letter first";
         return Err(Fault::at_flag(flag, "an output cannot be called so", next));
     }
-    let Some(file) = std::env::var_os("GITHUB_OUTPUT").filter(|file| !file.is_empty()) else {
+    let Some(file) = step_outputs::file_of("GITHUB_OUTPUT") else {
         let next = "use it in a step of a workflow; elsewhere take the flag out";
         return Err(Fault::at_flag(flag, "GITHUB_OUTPUT is not set: there is no step to have outputs", next));
     };
-    let file = Path::new(&file);
-    let opened = std::fs::File::options().append(true).create(true).open(file);
-    let written = opened.and_then(|mut file| writeln!(file, "{name}={value}"));
-    written.map_err(|error| {
+    let opened = std::fs::File::options().append(true).create(true).open(&file);
+    opened.and_then(|mut file| writeln!(file, "{name}={value}")).map_err(|error| {
         Fault::at_path(file, format!("cannot be written: {error}"), "make it writable").caused_by(&error)
     })
 }
@@ -107,8 +127,9 @@ mod tests {
     use super::*;
     use crate::model::Exit;
 
-    fn of(labels: &[&str], shards: u32) -> Result<Vec<MatrixJob>> {
-        entries(&labels.iter().map(|label| (*label).to_owned()).collect::<Vec<_>>(), shards)
+    fn of(labels: &[&str], shards: u32) -> Result<Vec<MeasuringJob>> {
+        let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+        jobs(&["self-hosted".to_owned()], &labels, shards)
     }
 
     #[test]
@@ -116,7 +137,7 @@ mod tests {
         let found = of(&["h100=self-hosted,gpu,h100", "a100=a100"], 2).unwrap();
         let shown: Vec<String> = found
             .iter()
-            .map(|entry| format!("{} {} {}", entry.label, entry.runner.join("+"), entry.shard))
+            .map(|job| format!("{} {} {}", job.label, job.runner.join("+"), job.shard.unwrap()))
             .collect();
         assert_eq!(
             shown,
@@ -128,7 +149,8 @@ mod tests {
             ]
         );
         assert_eq!(of(&[], 1).unwrap()[0].runner, ["self-hosted"]);
-        assert!(found.iter().all(|entry| entry.shard.parse::<Shard>().is_ok()));
+        let text = json(of(&["a=x"], 1).unwrap()).unwrap();
+        assert_eq!(text, r#"{"include":[{"label":"a","runner":["x"],"shard":"1/1"}]}"#);
     }
 
     #[test]
@@ -139,7 +161,7 @@ mod tests {
             let fault = of(&[wrong], 1).unwrap_err();
             assert!(fault.exit == Exit::Usage && !fault.next.is_empty(), "{wrong}");
         }
-        assert!(of(&["a=x", "a=y"], 1).unwrap_err().what.contains("twice"));
+        assert!(of(&["a=x", "a=y"], 1).unwrap_err().what.contains("have this name"));
     }
 
     #[test]

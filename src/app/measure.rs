@@ -4,100 +4,87 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use rand::RngExt;
+
 use super::effective_settings::suite_wide;
 use super::paths::project_root;
 use super::progress::Reporter;
-use super::random;
-use super::request::{OutputRequest, SelectionRequest, SettingsRequest};
 use super::verdict_files::bytes_of;
 use crate::compare::machine_key;
 use crate::machine;
 use crate::model::{
-    Comparison, Conditions, Exit, Fault, Manifest, RecordState, Result, RunId, RunRecord, RunSource,
-    SCHEMA_RECORD, Shown, Side, Strictness, ToolInfo, without_secrets,
+    Comparison, ComparisonPolicy, Conditions, Exit, Fault, Origin, RecordState, Result, RunId, RunRecord,
+    RunSource, SCHEMA_RECORD, SequentialRule, Shown, Side, Strictness, ToolInfo, without_secrets,
 };
 use crate::report::{self, Format, Options, Style};
 use crate::run::{
-    ConditionsProbe, Finished, Interrupt, PlanSession, RoundsSession, StoppingPolicy, Supervised,
+    ConditionsProbe, Finished, Interrupt, PlanSession, RoundsSession, RunSession, StoppingPolicy, Supervised,
 };
 use crate::store::{ComparisonFolder, without_temporary};
 use crate::suite::plan::{Plan, RoundsPlan};
-use crate::suite::{Benchmark, Source, Suite};
-
-/// One run of a suite.
-#[derive(Clone, Debug, Default)]
-pub struct RunRequest {
-    pub selection: SelectionRequest,
-    pub settings: SettingsRequest,
-    pub output: OutputRequest,
-}
-
-impl RunRequest {
-    /// The suite as it is to be measured.
-    pub fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
-        self.configured(self.selection.suite(builtins)?)
-    }
-
-    /// A suite under the settings of the request.
-    pub fn configured(&self, mut suite: Suite) -> Result<Suite> {
-        self.settings.apply(&mut suite)?;
-        self.output.apply(&mut suite)?;
-        Ok(suite)
-    }
-}
+use crate::suite::{Gate, Source, Suite};
 
 /// Runs one suite in the folder that it belongs to and writes its Markdown summary beside the record.
 pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
     let plan = Plan::single(suite);
-    let finished = Measuring { artifacts: &artifacts, reporter }.carry_out(&plan, suite, &folder)?;
+    let started = SystemTime::now();
+    let header = header(RunId::new(started, salt()), started, suite, None, &folder);
+    let binary = own_binary()?;
+    let mut executor = executor(&binary)?;
+    let mut observer = reporter.clone();
+    let mut watch = machine::HostConditions::here();
+    let session = RunSession {
+        executor: &mut executor,
+        observer: &mut observer,
+        probe: suite.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe),
+        binary,
+        deadline: suite.run.deadline.value,
+        after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
+    };
+    let finished = PlanSession { plan: &plan, session, artifacts: &artifacts }.run(header)?;
     let options = Options { format: Format::Markdown, style: Style::PLAIN, all: true };
     let summary = bytes_of(|bytes| report::record(&finished.record, &options, bytes))?;
     finished.folder.report("summary.md", &summary)?;
     Ok(finished)
 }
 
-/// Where and how a plan is carried out.
-struct Measuring<'a> {
-    artifacts: &'a Path,
-    reporter: &'a Reporter,
-}
-
-impl Measuring<'_> {
-    /// Carries out the plan of a suite that belongs to the repository of a folder.
-    fn carry_out(&self, plan: &Plan, suite: &Suite, folder: &Path) -> Result<Finished> {
-        let started = SystemTime::now();
-        let header = header(
-            RunId::new(started, random::salt()),
-            started,
-            suite,
-            None,
-            machine::manifest(folder),
-            None,
-        );
-        let binary = own_binary()?;
-        let mut executor = executor(&binary)?;
-        let mut observer = self.reporter.clone();
-        let session = PlanSession {
-            plan,
-            executor: &mut executor,
-            observer: &mut observer,
-            binary,
-            deadline: suite.run.deadline.value,
-            after_timeout: (suite.run.after_timeout.value.clone(), folder.to_path_buf()),
-            artifacts: self.artifacts,
-        };
-        let mut watch = machine::HostConditions::here();
-        let watch = suite.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe);
-        session
-            .run_probed(vec![header], watch)?
-            .pop()
-            .ok_or_else(|| Fault::defect("the run", "gave no record"))
+/// A comparison of two sides that begins now, as a gate has it.
+pub fn new_comparison([base, head]: [&str; 2], seed: u64, gate: &Gate, rule: SequentialRule) -> Comparison {
+    Comparison {
+        id: RunId::new(SystemTime::now(), salt()),
+        base: base.into(),
+        head: head.into(),
+        head_changes: None,
+        seed,
+        interleaving: gate.interleaving.value,
+        budget: gate.budget.value,
+        rule,
+        policy: ComparisonPolicy {
+            inconclusive_fails: gate.inconclusive_fails.value,
+            failed_fails: gate.failed_fails.value,
+            threshold: None,
+            match_key: match_key(gate),
+        },
+        no_reference: None,
+        suite_file: None,
     }
 }
 
-/// A comparison in rounds to be carried out.
+/// The fields of the machine that have to agree, as a gate has them.
+pub fn match_key(gate: &Gate) -> BTreeMap<String, Strictness> {
+    gate.match_key.iter().map(|(field, strict)| (field.clone(), strict.value)).collect()
+}
+
+/// Base and head of what [`RoundsMeasuring`] gave. Errors: they are not there, which is a defect.
+pub fn base_and_head(finished: &[Finished]) -> Result<[&Finished; 2]> {
+    match finished {
+        [base, head, ..] => Ok([base, head]),
+        _ => Err(Fault::defect("the rounds", "gave no two records")),
+    }
+}
+
 pub struct RoundsMeasuring<'a> {
     pub plan: &'a RoundsPlan,
     /// Base and head, each with the folder of its tree; the control is the base.
@@ -112,36 +99,35 @@ impl RoundsMeasuring<'_> {
     /// One finished record an arm: base, head and, where there are controls, control.
     pub fn carry_out(self, stopping: &mut dyn StoppingPolicy, reporter: &Reporter) -> Result<Vec<Finished>> {
         let started = SystemTime::now();
-        let salt = random::salt();
+        let salt = salt();
         let mut headers = Vec::new();
         for (index, arm) in self.plan.arms.iter().enumerate() {
             let (suite, folder) = self.sides[usize::from(arm.side == Some(Side::Head))];
             let run_id = RunId::new(started, salt.wrapping_add(index as u32));
-            let manifest = machine::manifest(folder);
-            let mut header = header(run_id, started, suite, arm.side, manifest, Some(self.plan.order.seed));
+            let mut header = header(run_id, started, suite, arm.side, folder);
+            let seed = Shown { value: self.plan.order.seed.into(), origin: Origin::Default };
+            header.config.insert("coin_seed".into(), seed);
             header.comparison = Some(Box::new(self.comparison.clone()));
             headers.push(header);
         }
         for (header, before) in headers.iter().zip(&self.resume) {
             same_machine(header, before, &self.comparison.policy.match_key)?;
         }
+        let (head, tree) = self.sides[1];
+        let Self { plan, folder, resume, .. } = self;
         let binary = own_binary()?;
         let mut executor = executor(&binary)?;
         let mut observer = reporter.clone();
         let mut watch = machine::HostConditions::here();
-        let (head, tree) = self.sides[1];
-        let rounds = RoundsSession {
-            plan: self.plan,
+        let session = RunSession {
             executor: &mut executor,
             observer: &mut observer,
             probe: head.gate.watch.value.then_some(&mut watch as &mut dyn ConditionsProbe),
             binary,
             deadline: head.run.deadline.value,
             after_timeout: (head.run.after_timeout.value.clone(), tree.to_path_buf()),
-            folder: self.folder,
-            resume: self.resume,
         };
-        rounds.run(headers, stopping)
+        RoundsSession { plan, session, folder, resume }.run(headers, stopping)
     }
 }
 
@@ -151,10 +137,8 @@ fn same_machine(now: &RunRecord, before: &RunRecord, match_key: &BTreeMap<String
     match there.iter().find(|(field, value)| here.get(*field).is_some_and(|here| here != *value)) {
         None => Ok(()),
         Some((field, value)) => {
-            let what = format!(
-                "it was begun on another machine: `{field}` was {} and is {}",
-                value.text, here[field].text
-            );
+            let (was, is) = (&value.text, &here[field].text);
+            let what = format!("it was begun on another machine: `{field}` was {was} and is {is}");
             let next = "resume it where it was begun, or begin a new comparison";
             Err(Fault::at("--resume", what, next).exits(Exit::Machine))
         }
@@ -176,44 +160,35 @@ fn executor(binary: &Path) -> Result<Supervised> {
     let interrupt = Interrupt::install()
         .map_err(|error| Fault::defect("signals", format!("cannot be taken: {error}")))?;
     Supervised::new(binary.to_owned(), Some(interrupt), true).map_err(|error| {
-        Fault::at_path(
-            std::env::temp_dir(),
-            format!("no temporary folder can be made: {}", without_temporary(&error)),
-            "set TMPDIR to a writable folder, on a disk with space",
-        )
-        .caused_by(&error)
+        let what = format!("no temporary folder can be made: {}", without_temporary(&error));
+        let next = "set TMPDIR to a writable folder, on a disk with space";
+        Fault::at_path(std::env::temp_dir(), what, next).caused_by(&error)
     })
+}
+
+/// Tells two runs apart that began in the same moment.
+fn salt() -> u32 {
+    rand::rng().random()
+}
+
+/// A seed of the run order that is short enough to be typed again.
+pub fn new_seed() -> u64 {
+    rand::rng().random_range(0..1_000_000_000)
 }
 
 /// The path of the running binary, which is also its own supervisor and micro suite.
 pub fn own_binary() -> Result<PathBuf> {
     std::env::current_exe().map_err(|error| {
-        Fault::at(
-            "the gbench-ci binary",
-            format!("its path is not known: {error}"),
-            "mount /proc, and run again",
-        )
-        .exits(Exit::Machine)
+        let what = format!("its path is not known: {error}");
+        Fault::at("the gbench-ci binary", what, "mount /proc, and run again").exits(Exit::Machine)
     })
 }
 
-fn header(
-    run_id: RunId,
-    started: SystemTime,
-    suite: &Suite,
-    side: Option<Side>,
-    manifest: Manifest,
-    seed: Option<u64>,
-) -> RunRecord {
+fn header(run_id: RunId, started: SystemTime, suite: &Suite, side: Option<Side>, folder: &Path) -> RunRecord {
     let (path, sha256) = match &suite.source {
         Source::File { path, sha256 } => (Some(path.display().to_string()), Some(sha256.clone())),
         Source::Builtin => (None, None),
     };
-    let mut config = suite_wide(&suite.run, &suite.gate);
-    if let Some(seed) = seed {
-        let origin = crate::model::Origin::Default;
-        config.insert("coin_seed".into(), Shown { value: seed.into(), origin });
-    }
     RunRecord {
         schema: SCHEMA_RECORD.into(),
         run_id,
@@ -226,8 +201,8 @@ fn header(
         comparison: None,
         source: RunSource { suite: suite.name.clone(), path, sha256 },
         command: without_secrets(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
-        config,
-        manifest,
+        config: suite_wide(&suite.run, &suite.gate),
+        manifest: machine::manifest(folder),
         cases: Vec::new(),
         warnings: Vec::new(),
     }

@@ -8,26 +8,11 @@ use super::paths::shown;
 use super::step_outputs;
 use super::subject::MERGED;
 use super::untrusted::{Contents, read_folder, too_few};
-use super::verdict_files::bytes_of;
+use super::verdict_files::{bytes_of, json_of};
 use crate::compare::{Merged, MissingPart, merge_records};
 use crate::model::{Fault, Job, Result, RunRecord};
 use crate::report::{Format, Options, Style};
 use crate::store::{RunFolder, create_ignored_dir, read_record, write_atomically};
-
-const JOB_FILE: &str = "job.json";
-
-#[derive(Clone, Debug)]
-pub struct MergeRequest {
-    /// Folders of comparisons or runs, or folders that hold several.
-    pub parts: Vec<PathBuf>,
-    pub output: PathBuf,
-    /// The number of parts.
-    pub expect: Option<u32>,
-    /// How the measuring jobs ended, in GitHub's words.
-    pub measured: Option<String>,
-    /// Empty: what the parts were told.
-    pub fail_on: Vec<FailOn>,
-}
 
 /// The parts as one, written unless nothing was measured.
 pub enum MergeResult {
@@ -36,22 +21,29 @@ pub enum MergeResult {
     Verdict {
         merged: Box<Merged>,
         path: PathBuf,
-        /// The classes that fail the job.
         fail_on: Vec<FailOn>,
     },
     Record {
         record: Box<RunRecord>,
         path: PathBuf,
-        /// A part is missing.
         incomplete: bool,
     },
 }
 
+/// `parts`: folders of comparisons or runs, or folders that hold several. `expect`: their number. `measured`: how the measuring
+/// jobs ended, in GitHub's words. `fail_on`: empty for what the parts were told.
+///
 /// Errors: parts that do not belong together, or a folder that cannot be written.
-pub fn merge(request: &MergeRequest) -> Result<MergeResult> {
+pub fn merge(
+    parts: &[PathBuf],
+    output: &Path,
+    expect: Option<u32>,
+    measured: Option<&str>,
+    fail_on: &[FailOn],
+) -> Result<MergeResult> {
     let mut contents = Contents::default();
     let mut runs = Vec::new();
-    for part in &request.parts {
+    for part in parts {
         let mut found = read_folder(part)?;
         if let Some((name, ..)) =
             found.merged.iter().find(|_| found.parts.is_empty() && found.gaps.is_empty())
@@ -69,53 +61,45 @@ pub fn merge(request: &MergeRequest) -> Result<MergeResult> {
             let what = format!("`{}` is a run, and `{comparison}` is a comparison", shown(&runs[0]));
             Err(Fault::at("merge", what, "merge runs with runs, and comparisons with comparisons"))
         }
-        (false, None) => records(request, &runs, &contents.gaps),
-        (true, _) => verdicts(request, contents),
+        (false, None) => records(&runs, output, expect, &contents.gaps),
+        (true, _) => verdicts(contents, output, expect, measured, fail_on),
     }
 }
 
-fn verdicts(request: &MergeRequest, contents: Contents) -> Result<MergeResult> {
-    if let Some(job) = contents.all_untouched(request.expect, request.measured.as_deref()) {
+fn verdicts(
+    contents: Contents,
+    output: &Path,
+    expect: Option<u32>,
+    measured: Option<&str>,
+    fail_on: &[FailOn],
+) -> Result<MergeResult> {
+    if let Some(job) = contents.all_untouched(expect, measured) {
         step_outputs::of_untouched()?;
         return Ok(MergeResult::Untouched(Box::new(job)));
     }
-    let contents = contents.held_to(request.expect, request.measured.as_deref())?;
+    let contents = contents.held_to(expect, measured)?;
     let (merged, job) = contents.whole()?;
-    let path = write(&request.output, &merged, job.as_ref())?;
-    let fail_on = if request.fail_on.is_empty() {
+    prepare(output)?;
+    let path = output.join(MERGED);
+    write_atomically(&path, &json_of(&merged)?)?;
+    let job_path = output.join("job.json");
+    match &job {
+        Some(job) => write_atomically(&job_path, &json_of(job)?)?,
+        // Of an earlier merge in the same folder.
+        None => drop(std::fs::remove_file(job_path)),
+    }
+    let fail_on = if fail_on.is_empty() {
         job.iter().flat_map(|job| &job.fail_on).filter_map(|word| word.parse::<FailOn>().ok()).collect()
     } else {
-        request.fail_on.clone()
+        fail_on.to_owned()
     };
     let options = Options { format: Format::Markdown, style: Style::PLAIN, all: true };
     let report = bytes_of(|bytes| crate::report::merged(&merged, &options, bytes))?;
-    let report_path = request.output.join("merged.md");
+    let report_path = output.join("merged.md");
     write_atomically(&report_path, &report)?;
-    step_outputs::of_answer(merged.conclusion, &merged.counts)?;
+    step_outputs::answer(merged.conclusion.into_str(), &merged.counts)?;
     step_outputs::set(&[("report", shown(&report_path))])?;
     Ok(MergeResult::Verdict { merged: Box::new(merged), path, fail_on })
-}
-
-/// Writes the merged document, and the job that stands for all. Gives the document's path.
-fn write(folder: &Path, merged: &Merged, job: Option<&Job>) -> Result<PathBuf> {
-    prepare(folder)?;
-    let path = folder.join(MERGED);
-    let text = |value: serde_json::Result<Vec<u8>>| {
-        let fault = |error| Fault::defect(folder.display().to_string(), error);
-        value
-            .map(|mut text| {
-                text.push(b'\n');
-                text
-            })
-            .map_err(fault)
-    };
-    write_atomically(&path, &text(serde_json::to_vec_pretty(merged))?)?;
-    match job {
-        Some(job) => write_atomically(&folder.join(JOB_FILE), &text(serde_json::to_vec_pretty(job))?)?,
-        // Of an earlier merge in the same folder.
-        None => drop(std::fs::remove_file(folder.join(JOB_FILE))),
-    }
-    Ok(path)
 }
 
 fn prepare(folder: &Path) -> Result<()> {
@@ -125,22 +109,26 @@ fn prepare(folder: &Path) -> Result<()> {
     })
 }
 
-fn records(request: &MergeRequest, runs: &[PathBuf], gaps: &[MissingPart]) -> Result<MergeResult> {
+fn records(
+    runs: &[PathBuf],
+    output: &Path,
+    expect: Option<u32>,
+    gaps: &[MissingPart],
+) -> Result<MergeResult> {
     let read = |path: &PathBuf| Ok((shown(path), read_record(path)?));
     let parts: Vec<(String, RunRecord)> = runs.iter().map(read).collect::<Result<_>>()?;
     let found = parts.len();
     let (mut record, missing) = merge_records(parts)?;
-    let gaps: Vec<String> =
-        gaps.iter().cloned().chain(too_few(request.expect, found)).map(|gap| gap.what).collect();
+    let gaps: Vec<String> = gaps.iter().cloned().chain(too_few(expect, found)).map(|gap| gap.what).collect();
     let incomplete = !missing.is_empty() || !gaps.is_empty();
     record.warnings.splice(0..0, gaps);
-    if request.output.exists() {
+    if output.exists() {
         let next = "name another folder with `--output`, or take this one away";
-        return Err(Fault::at_path(&request.output, "something lies here already", next));
+        return Err(Fault::at_path(output, "something lies here already", next));
     }
-    if let Some(above) = request.output.parent().filter(|above| !above.as_os_str().is_empty()) {
+    if let Some(above) = output.parent().filter(|above| !above.as_os_str().is_empty()) {
         prepare(above)?;
     }
-    let path = RunFolder::create(&request.output, &record)?.finish(&record)?;
+    let path = RunFolder::create(output, &record)?.finish(&record)?;
     Ok(MergeResult::Record { record: Box::new(record), path, incomplete })
 }

@@ -28,7 +28,6 @@ pub fn shown(path: &Path) -> String {
     below_current_folder(path).display().to_string()
 }
 
-/// [`shown`] as a path.
 pub fn below_current_folder(path: &Path) -> &Path {
     std::env::current_dir().ok().and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path)
 }

@@ -28,17 +28,17 @@ pub enum Agreement {
 
 /// How the replayed verdict relates to the stored one. Errors: they differ, with exit code 4.
 pub fn held_against(document: &VerdictDocument, path: &Path) -> Result<Agreement> {
-    let kept = std::fs::read(path)
+    let stored = std::fs::read(path)
         .map_err(|error| Fault::at_path(path, format!("cannot be read: {error}"), "make it readable"))?;
     let now = rendered(document, Format::Json, Style::PLAIN, true)?;
-    if kept == now {
+    if stored == now {
         return Ok(Agreement::Identical);
     }
     let next =
         "the records or the verdict were edited, or another version decided; `--json FILE` keeps this one";
     let differs = |what: String| Fault::at_path(path, what, next).exits(Exit::Failed);
     let mut old: Value =
-        serde_json::from_slice(&kept).map_err(|error| differs(format!("is no JSON: {error}")))?;
+        serde_json::from_slice(&stored).map_err(|error| differs(format!("is no JSON: {error}")))?;
     let mut new: Value = serde_json::from_slice(&now).map_err(|error| differs(error.to_string()))?;
     // The evidence may be embedded in one and not the other.
     for value in [&mut old, &mut new] {
@@ -48,10 +48,11 @@ pub fn held_against(document: &VerdictDocument, path: &Path) -> Result<Agreement
     differences("", &old, &new, &mut found);
     match found.as_slice() {
         [] => Ok(Agreement::SameFigures),
-        [one] if one.path == "tool_version" => Ok(Agreement::OtherVersion),
+        [(place, _)] if place == "tool_version" => Ok(Agreement::OtherVersion),
         all => {
-            let named: Vec<String> = all.iter().take(MAX_NAMED).map(Difference::to_string).collect();
-            let named = named.join("; ");
+            // `rows[3].verdict is "unchanged", replayed "regressed"`.
+            let named = all.iter().take(MAX_NAMED).map(|(place, values)| format!("{place} is {values}"));
+            let named = named.collect::<Vec<_>>().join("; ");
             let more = match all.len().saturating_sub(MAX_NAMED) {
                 0 => String::new(),
                 more => format!("; and {more} more"),
@@ -61,22 +62,8 @@ pub fn held_against(document: &VerdictDocument, path: &Path) -> Result<Agreement
     }
 }
 
-/// A place at which two documents differ, with both values.
-struct Difference {
-    path: String,
-    stored: String,
-    replayed: String,
-}
-
-/// `rows[3].verdict is "unchanged", replayed "regressed"`.
-impl std::fmt::Display for Difference {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} is {}, replayed {}", self.path, self.stored, self.replayed)
-    }
-}
-
-/// The places at which two documents differ. Rows are named by their case and metric.
-fn differences(path: &str, old: &Value, new: &Value, found: &mut Vec<Difference>) {
+/// The places at which two documents differ, each with its values. Rows are named by their case and metric.
+fn differences(path: &str, old: &Value, new: &Value, found: &mut Vec<(String, String)>) {
     match (old, new) {
         (Value::Object(one), Value::Object(other)) => {
             let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
@@ -100,7 +87,7 @@ fn differences(path: &str, old: &Value, new: &Value, found: &mut Vec<Difference>
             }
         }
         _ if old == new => {}
-        _ => found.push(Difference { path: path.to_owned(), stored: short(old), replayed: short(new) }),
+        _ => found.push((path.to_owned(), format!("{}, replayed {}", short(old), short(new)))),
     }
 }
 

@@ -7,17 +7,15 @@ use std::path::{Path, PathBuf};
 use super::environment;
 use super::paths::current_folder;
 use crate::model::text::count;
-use crate::model::{Budget, Fault, Interleaving, NoReference, Origin, Result, Shard, shell_word};
+use crate::model::{Budget, Fault, Interleaving, NoReference, Origin, Result, Setting, Shard, shell_word};
 use crate::suite::plan::keep_shard;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Overrides, Registry, Selection, Suite};
 
 /// A flag with its value, as the user typed it.
 pub type GivenFlag = (&'static str, String);
 
-/// Which suite file, and which of its cases.
 #[derive(Clone, Debug, Default)]
 pub struct SelectionRequest {
-    /// The suite file that is named.
     pub config: Option<PathBuf>,
     /// Names are checked when it is applied.
     pub selection: Selection,
@@ -81,15 +79,17 @@ impl SelectionRequest {
 
     /// The selection as flags for a shell, with a blank before each.
     pub fn flags(&self) -> String {
-        let config = self.config.iter().map(|path| ("--config", path.display().to_string()));
-        let shard = self.shard.iter().map(|shard| ("--shard", shard.to_string()));
-        shell_flags(config.chain(self.given.iter().cloned()).chain(shard))
+        let config = ("--config", self.config.as_ref().map(|path| path.display().to_string()));
+        let shard = ("--shard", self.shard.map(|shard| shard.to_string()));
+        let given = self.given.iter().map(|(flag, value)| (*flag, Some(value.clone())));
+        shell_flags(std::iter::once(config).chain(given).chain([shard]))
     }
 }
 
-/// Flags for a shell, with a blank before each.
-pub fn shell_flags(flags: impl IntoIterator<Item = GivenFlag>) -> String {
-    flags.into_iter().map(|(flag, value)| format!(" {flag} {}", shell_word(&value))).collect()
+/// The flags that have a value, for a shell, with a blank before each.
+pub fn shell_flags(flags: impl IntoIterator<Item = (&'static str, Option<String>)>) -> String {
+    let given = flags.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
+    given.map(|(flag, value)| format!(" {flag} {}", shell_word(&value))).collect()
 }
 
 /// The path of a suite file from the root of the file system.
@@ -148,7 +148,6 @@ impl SettingsRequest {
     }
 }
 
-/// Where results go, and how long a run may take.
 #[derive(Clone, Debug, Default)]
 pub struct OutputRequest {
     /// Folder for run folders, from the current one.
@@ -161,16 +160,34 @@ impl OutputRequest {
     /// Lets the environment win over the suite file, and the request over both.
     pub fn apply(&self, suite: &mut Suite) -> Result<()> {
         environment::read()?.apply_run(&mut suite.run, &current_folder()?);
-        if let Some(seconds) = self.deadline {
-            suite.run.deadline.set(seconds, Origin::Cli("--deadline".into()));
-        }
+        set(&mut suite.run.deadline, self.deadline, "--deadline");
         if let Some(folder) = &self.artifacts {
-            let folder = std::path::absolute(folder).map_err(|error| {
-                Fault::at_flag(format!("--artifacts {}", folder.display()), error, "give another folder")
-            })?;
+            let flag = || format!("--artifacts {}", folder.display());
+            let folder = std::path::absolute(folder)
+                .map_err(|error| Fault::at_flag(flag(), error, "give another folder"))?;
             suite.run.artifacts.set(folder, Origin::Cli("--artifacts".into()));
         }
         Ok(())
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct RunRequest {
+    pub selection: SelectionRequest,
+    pub settings: SettingsRequest,
+    pub output: OutputRequest,
+}
+
+impl RunRequest {
+    /// The suite as it is to be measured.
+    pub fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
+        self.configured(self.selection.suite(builtins)?)
+    }
+
+    pub fn configured(&self, mut suite: Suite) -> Result<Suite> {
+        self.settings.apply(&mut suite)?;
+        self.output.apply(&mut suite)?;
+        Ok(suite)
     }
 }
 
@@ -186,20 +203,17 @@ pub struct RoundsRequest {
 }
 
 impl RoundsRequest {
-    /// Lets the request win over the suite file.
     pub fn apply(&self, gate: &mut Gate) {
-        if let Some(budget) = self.budget {
-            gate.budget.set(budget, Origin::Cli("--budget".into()));
-        }
-        if let Some(rounds) = self.rounds {
-            gate.rounds.set(rounds, Origin::Cli("--rounds".into()));
-        }
-        if let Some(mode) = self.interleave {
-            gate.interleaving.set(mode, Origin::Cli("--interleave".into()));
-        }
-        if let Some(controls) = self.controls {
-            gate.controls.set(controls, Origin::Cli("--controls".into()));
-        }
+        set(&mut gate.budget, self.budget, "--budget");
+        set(&mut gate.rounds, self.rounds, "--rounds");
+        set(&mut gate.interleaving, self.interleave, "--interleave");
+        set(&mut gate.controls, self.controls, "--controls");
+    }
+}
+
+fn set<T>(setting: &mut Setting<T>, value: Option<T>, flag: &str) {
+    if let Some(value) = value {
+        setting.set(value, Origin::Cli(flag.into()));
     }
 }
 
@@ -214,16 +228,12 @@ pub enum Audience {
     PullRequest,
 }
 
-/// A comparison of two commits.
 #[derive(Clone, Debug, Default)]
 pub struct CommitsRequest {
     /// As typed; `None` for the default range, or for a comparison that is resumed.
     pub range: Option<String>,
-    pub selection: SelectionRequest,
-    pub settings: SettingsRequest,
-    pub output: OutputRequest,
+    pub run: RunRequest,
     pub rounds: RoundsRequest,
-    /// Store instead of the suite file's.
     pub store: Option<String>,
     /// The comparison to resume: its id or folder; empty: the latest one.
     pub resume: Option<String>,

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::kept_comparison::{kept_folder, read_checked};
 use super::request::CommitsRequest;
+use super::stored_comparison::{StoredComparison, comparison_folder};
 use crate::model::text::short_commit;
 use crate::model::{Comparison, Fault, Result, RunRecord};
 use crate::store::ComparisonFolder;
@@ -11,7 +11,6 @@ use crate::trees::{self, Range, Revision, Sides};
 
 /// A comparison that is gone on with.
 pub struct Resumed {
-    /// The states that it was begun on.
     pub sides: Sides,
     pub folder: ComparisonFolder,
     pub comparison: Comparison,
@@ -22,7 +21,7 @@ impl Resumed {
     /// Refuses flags that would make it another comparison, rather than passing over them.
     pub fn allows(&self, request: &CommitsRequest) -> Result<()> {
         let begun = &self.comparison;
-        let threshold = request.settings.overrides.threshold;
+        let threshold = request.run.settings.overrides.threshold;
         let differs = [
             (request.rounds.order_seed.is_some_and(|seed| seed != begun.seed), "--order-seed"),
             (request.rounds.interleave.is_some_and(|mode| mode != begun.interleaving), "--interleave"),
@@ -41,8 +40,8 @@ impl Resumed {
 
 /// A comparison to go on with, by its id, its folder, or as the latest one.
 pub fn resumed(text: &str, artifacts: &Path, home: &Path) -> Result<Resumed> {
-    let path = kept_folder(Some(text).filter(|text| !text.is_empty()), artifacts)?;
-    let (base, head, control) = read_checked(&path)?;
+    let path = comparison_folder(Some(text).filter(|text| !text.is_empty()), artifacts)?;
+    let StoredComparison { base, head, control, .. } = StoredComparison::in_folder(&path)?;
     let folder = ComparisonFolder::open(&path)?;
     let Some(comparison) = base.comparison.as_deref().cloned() else {
         let what = "these records were not measured in rounds";

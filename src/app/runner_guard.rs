@@ -23,10 +23,8 @@ pub struct InstallationRequest {
     pub runner_user: Option<String>,
 }
 
-/// A guard that was installed.
 pub struct Installed {
     pub written: Vec<PathBuf>,
-    /// A policy that was there already.
     pub kept: Option<PathBuf>,
     /// The line for the runner's own file of variables.
     pub line: String,
@@ -46,7 +44,6 @@ pub fn hook(policy: &Path, log_failed: &mut dyn FnMut(&Fault)) -> Result<()> {
     })
 }
 
-/// The fields of a job in the log of refusals.
 fn log_fields(variable: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Option<String>)> {
     [
         ("repository", "GITHUB_REPOSITORY"),
@@ -174,7 +171,6 @@ fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
-/// Looks at an installation.
 pub fn audit(request: &InstallationRequest) -> Result<Vec<AuditFinding>> {
     Ok(findings(&request.files()?, request.runner_env.as_deref(), &request.user()?))
 }

@@ -30,7 +30,6 @@ pub struct SequentialStopping {
     reported: Option<(usize, f64)>,
     /// Seconds of the budget that each survivor of the screen may use before any uses more.
     share: Option<f64>,
-    /// A case could not be measured further because the time was up.
     pub out_of_time: bool,
 }
 
@@ -98,26 +97,22 @@ impl SequentialStopping {
             return;
         }
         self.reported = Some((stage, state.seconds));
-        let (probably, at_most) = match screening {
+        let (what, probably, at_most): (_, f64, f64) = match screening {
             Some(rounds) => {
                 let open = state.pairs.iter().filter(|pair| pair.open);
-                let round: f64 = open.clone().filter_map(|pair| pair.seconds_per_round()).sum();
+                let round: f64 = open.filter_map(|pair| pair.seconds_per_round()).sum();
                 let left = self.rule.rule.most_rounds.saturating_sub(state.rounds());
-                (round * f64::from(rounds), round * f64::from(left))
+                let what = format!("{} to go until all cases are screened", count(rounds as usize, "round"));
+                (what, round * f64::from(rounds), round * f64::from(left))
             }
             None => (
+                format!("{} still open", count(candidates.len(), "case")),
                 candidates.iter().map(|candidate| candidate.probably).sum(),
                 candidates.iter().map(|candidate| candidate.at_most).sum(),
             ),
         };
         let left = self.budget.left(state.seconds);
         let capped = |seconds: f64| left.map_or(seconds, |left| seconds.min(left));
-        let what = match screening {
-            Some(rounds) => {
-                format!("{} to go until all cases are screened", count(rounds as usize, "round"))
-            }
-            None => format!("{} still open", count(candidates.len(), "case")),
-        };
         if screening.is_some() || !candidates.is_empty() {
             let [probably, at_most] = [probably, at_most].map(|seconds| rounded(capped(seconds)));
             let time = if probably == at_most {

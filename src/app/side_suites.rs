@@ -12,7 +12,6 @@ use crate::store::ComparisonFolder;
 use crate::suite::{Benchmark, FILE_NAME, Gate, Registry, RunOptions, Source, Suite};
 use crate::trees::{self, Sides, Tree};
 
-/// How the sides get their suites.
 pub struct SideSuites<'a> {
     request: &'a CommitsRequest,
     builtins: &'a [Benchmark],
@@ -35,7 +34,7 @@ struct Common {
 impl<'a> SideSuites<'a> {
     /// Also gives the suite that says where artifacts and trees lie. Errors: the file is not there, or wrong.
     pub fn new(request: &'a CommitsRequest, builtins: &'a [Benchmark]) -> Result<(Self, Suite)> {
-        let config = request.selection.suite_path()?;
+        let config = request.run.selection.suite_path()?;
         let Some(file) = &request.suite_file else {
             // A comparison that is resumed may keep its own suite file.
             let keeps_own = request.resume.is_some() && config.symlink_metadata().is_err();
@@ -56,14 +55,8 @@ impl<'a> SideSuites<'a> {
         let flag = "--suite-file";
         let next = "take the flag out, or begin a new comparison";
         let Some(before) = &resumed.comparison.suite_file else {
-            return match self.common {
-                None => Ok(()),
-                Some(_) => Err(Fault::at_flag(
-                    flag,
-                    "the comparison was begun with each side's own suite file",
-                    next,
-                )),
-            };
+            let what = "the comparison was begun with each side's own suite file";
+            return self.common.as_ref().map_or(Ok(()), |_| Err(Fault::at_flag(flag, what, next)));
         };
         if self.common.as_ref().is_some_and(|common| sha256_hex(common.text.as_bytes()) != before.sha256) {
             let what = format!("the comparison was begun with another text of {}", before.path);
@@ -83,20 +76,16 @@ impl<'a> SideSuites<'a> {
     /// For a person, commits without a suite file are measured with the checkout's, and so is a base without one against
     /// the working tree, which has that very file. A job has no such choice: its head would choose its own gate.
     pub fn settle(&mut self, trees: [&Tree; 2], sides: &Sides, audience: Audience) -> Result<()> {
-        if self.common.is_some()
-            || self.request.resume.is_some()
-            || audience != Audience::Person
-            || in_a_job()
-        {
+        let is_settled = self.common.is_some() || self.request.resume.is_some();
+        if is_settled || audience != Audience::Person || in_a_job() {
             return Ok(());
         }
         let has_one =
             |tree: &Tree| tree.path_of(&self.config).is_none_or(|path| path.symlink_metadata().is_ok());
         let [base, head] = trees.map(has_one);
         if !base && (!head || sides.head.is_working_tree) {
-            let shown = self.request.selection.suite_file();
             let text = Suite::text_of(&self.config)?;
-            let shown = shown.display().to_string();
+            let shown = self.request.run.selection.suite_file().display().to_string();
             self.common = Some(Common { text, at: self.config.clone(), shown, before: None });
         }
         Ok(())
@@ -114,12 +103,11 @@ impl<'a> SideSuites<'a> {
             let what = "the folder's name is not UTF-8, so that no record can name it";
             return Err(Fault::at_path(&common.at, what, "give the folder another name"));
         };
-        let has_own = self.own(base).is_some();
         Ok(Some(CommonSuite {
             path: common.shown.clone(),
             sha256: sha256_hex(common.text.as_bytes()),
             folder: folder.to_owned(),
-            judge: if has_own { Judge::Base } else { Judge::Common },
+            judge: if self.own(base).is_some() { Judge::Base } else { Judge::Common },
         }))
     }
 
@@ -141,9 +129,7 @@ impl<'a> SideSuites<'a> {
             }
             None => self.own_or_refused(tree, audience, other.is_some())?,
         };
-        let mut suite = self.selected(loaded, other)?;
-        self.request.settings.apply(&mut suite)?;
-        self.request.output.apply(&mut suite)?;
+        let mut suite = self.request.run.configured(self.selected(loaded, other)?)?;
         for (name, value) in trees::side_environment(tree) {
             for benchmark in &mut suite.benchmarks {
                 benchmark.env.entry(name.clone()).or_insert_with(|| value.clone());
@@ -159,7 +145,7 @@ impl<'a> SideSuites<'a> {
             return Ok(base.gate.clone());
         };
         let mut own = Suite::load(&own, self.builtins)?;
-        self.request.settings.apply(&mut own)?;
+        self.request.run.settings.apply(&mut own)?;
         for benchmark in &mut base.benchmarks {
             let Some(judge) = own.benchmarks.iter().find(|judge| judge.id == benchmark.id) else { continue };
             benchmark.metrics = judge.metrics.clone();
@@ -188,19 +174,17 @@ impl<'a> SideSuites<'a> {
 
     fn own_or_refused(&self, tree: &Tree, audience: Audience, is_base: bool) -> Result<Suite> {
         let path = tree.path_of(&self.config).ok_or_else(|| outside(&self.config))?;
-        let name = self.config.file_name().unwrap_or_default().to_string_lossy();
         if path.exists() {
-            Suite::load(&path, self.builtins)
-        } else if is_base {
-            Err(no_suite_yet(&name, audience))
-        } else {
-            Err(no_suite_in_head(&name, audience))
+            return Suite::load(&path, self.builtins);
         }
+        let name = self.config.file_name().unwrap_or_default().to_string_lossy();
+        Err(if is_base { no_suite_yet(&name, audience) } else { no_suite_in_head(&name, audience) })
     }
 
     fn selected(&self, loaded: Suite, other: Option<&Suite>) -> Result<Suite> {
         let everything = loaded.clone();
-        let selected = Registry::new(Some(loaded), self.builtins).select(&self.request.selection.selection);
+        let selected =
+            Registry::new(Some(loaded), self.builtins).select(&self.request.run.selection.selection);
         match (selected, other) {
             (Ok(suite), _) => Ok(suite),
             (Err(fault), None) => Err(fault),
@@ -235,11 +219,10 @@ fn outside(config: &Path) -> Fault {
 }
 
 fn no_suite_in_head(name: &str, audience: Audience) -> Fault {
-    let next = match audience {
-        Audience::Person => format!("measure both sides with one suite file: `--suite-file {name}`"),
-        Audience::Job | Audience::PullRequest => {
-            "commit the suite file; `gbench-ci init` writes a first one".into()
-        }
+    let next = if audience == Audience::Person {
+        format!("measure both sides with one suite file: `--suite-file {name}`")
+    } else {
+        "commit the suite file; `gbench-ci init` writes a first one".into()
     };
     Fault::at(format!("{name} of the head"), "the head has no suite file: nothing says what to measure", next)
 }

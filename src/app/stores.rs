@@ -1,10 +1,10 @@
 //! The stores of a request: a folder of baselines, or the history on a branch.
 
 use std::cell::{OnceCell, RefCell};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
-use super::github_client::client_of;
+use super::github_client::client_for;
 use super::paths::{current_folder, project_root, shown};
 use crate::compare::{History as Past, Policy, one_session};
 use crate::github::Client;
@@ -22,7 +22,6 @@ pub struct Stores<'a> {
     opened: RefCell<Vec<(String, PathBuf, Rc<Stored>)>>,
 }
 
-/// An opened store.
 pub enum Stored {
     Folder(Store),
     Branch(Box<Branch>),
@@ -42,7 +41,6 @@ pub struct Branch {
 /// Where a record is.
 pub enum Found {
     Path(PathBuf),
-    /// In a history.
     Run(Rc<HistoryEntry>),
 }
 
@@ -162,10 +160,7 @@ impl Stored {
 
 impl Branch {
     fn open(address: Address, folder: PathBuf) -> Result<Self> {
-        let client = match &address {
-            Address::GitHub { slug, .. } => Some(client_of(slug)?),
-            Address::Git(_) | Address::Dir(_) => None,
-        };
+        let client = client_for(&address)?;
         let branch = Self { address, folder, client, listed: OnceCell::new(), found: RefCell::default() };
         branch.history()?;
         Ok(branch)
@@ -198,12 +193,8 @@ impl Branch {
         let left_out = listed.len().saturating_sub(HistoryBranch::RECENT);
         let mut warnings = Vec::new();
         if left_out > 0 {
-            let all = listed.len();
-            warnings.push(format!(
-                "{} holds {all} runs; the newest {} are looked at",
-                self.address,
-                HistoryBranch::RECENT
-            ));
+            let (all, recent) = (listed.len(), HistoryBranch::RECENT);
+            warnings.push(format!("{} holds {all} runs; the newest {recent} are looked at", self.address));
         }
         for listed in &listed[left_out..] {
             match history.read(listed) {
@@ -227,21 +218,19 @@ impl Branch {
             return Ok(found.clone());
         }
         let (history, listed) = (self.history()?, self.listed()?);
-        let mut found = None;
-        if let Some(run) = listed.iter().find(|listed| listed.run_id.as_str() == name) {
-            found = Some(history.read(run)?);
-        } else {
-            for run in listed.iter().rev().take(MAX_SEARCHED) {
-                match history.read(run) {
-                    Ok(entry) if entry.branch == name || entry.series() == name => {
-                        found = Some(entry);
-                        break;
-                    }
-                    // What is no run has no name either.
-                    Ok(_) => {}
-                    Err(fault) if fault.exit == Exit::Usage => {}
-                    Err(fault) => return Err(fault),
+        let by_id = listed.iter().find(|listed| listed.run_id.as_str() == name);
+        let mut found = by_id.map(|run| history.read(run)).transpose()?;
+        let newest = listed.iter().rev().take(if found.is_some() { 0 } else { MAX_SEARCHED });
+        for run in newest {
+            match history.read(run) {
+                Ok(entry) if entry.branch == name || entry.series() == name => {
+                    found = Some(entry);
+                    break;
                 }
+                // What is no run has no name either.
+                Ok(_) => {}
+                Err(fault) if fault.exit == Exit::Usage => {}
+                Err(fault) => return Err(fault),
             }
         }
         let found = found.map(Rc::new);
@@ -256,11 +245,10 @@ impl Branch {
                 let next = format!("add one: `gbench-ci publish --history {}`", self.address);
                 (format!("no run is in {}", self.address), next)
             }
-            _ => {
-                let what =
-                    format!("none of the newest {MAX_SEARCHED} runs in {} is of this branch", self.address);
-                (what, format!("use a name that `gbench-ci baseline list --store {}` shows", self.address))
-            }
+            _ => (
+                format!("none of the newest {MAX_SEARCHED} runs in {} is of this branch", self.address),
+                format!("use a name that `gbench-ci baseline list --store {}` shows", self.address),
+            ),
         };
         Fault::at(format!("baseline `{name}`"), what, next)
     }
@@ -291,7 +279,10 @@ pub fn histories(
             for entry in store.list() {
                 match read_record(&entry.path) {
                     Ok(record) => add(entry.name.as_str(), &record),
-                    Err(fault) => warnings.push(unread(&entry.path, &fault)),
+                    Err(fault) => {
+                        let path = shown(&entry.path);
+                        warnings.push(format!("{path} is no part of the history: {}", fault.what));
+                    }
                 }
             }
             Ok(warnings)
@@ -306,8 +297,4 @@ pub fn histories(
             Ok((vec![Past::default(); pairs.len()], vec![format!("no history was read: {}", fault.what)]))
         }
     }
-}
-
-fn unread(path: &Path, fault: &Fault) -> String {
-    format!("{} is no part of the history: {}", shown(path), fault.what)
 }

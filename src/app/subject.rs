@@ -1,10 +1,9 @@
 //! What `report` and `explain` are asked about: a comparison, a run or a document, by its path or its id.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::kept_comparison::{ArtifactsRequest, Kept, kept_folder, read_checked};
 use super::paths::shown;
-use crate::compare::verdict_of;
+use super::stored_comparison::{ArtifactsRequest, StoredComparison, comparison_folder};
 use crate::model::{Fault, Result, RunId};
 use crate::report::Input;
 use crate::store::{ComparisonFolder, comparison_of, holds_run, latest_comparison, latest_run, read_record};
@@ -13,10 +12,8 @@ use crate::suite::Benchmark;
 /// The merged verdicts, in the folder that `merge` writes.
 pub const MERGED: &str = "merged.json";
 
-/// What was found.
 pub enum Subject {
-    /// The records of a comparison in rounds, with its folder.
-    Comparison(Box<Kept>, PathBuf),
+    Comparison(Box<StoredComparison>),
     Document(Input),
 }
 
@@ -28,20 +25,20 @@ impl Subject {
             let artifacts = place.folder(builtins)?;
             let folder = match (latest_comparison(&artifacts), latest_run(&artifacts)) {
                 (None, Some(run)) => run,
-                _ => kept_folder(None, &artifacts)?,
+                _ => comparison_folder(None, &artifacts)?,
             };
-            return Self::in_folder(&folder, place, builtins);
+            return Self::in_folder(&folder);
         };
         let path = Path::new(text);
         match text.parse::<RunId>() {
-            _ if path.is_dir() => Self::in_folder(path, place, builtins),
+            _ if path.is_dir() => Self::in_folder(path),
             Ok(id) if !path.exists() && !is_document(path) => {
                 let artifacts = place.folder(builtins)?;
                 let folder = artifacts.join(id.as_str());
                 if !folder.is_dir() {
                     return Err(unknown(text, &artifacts));
                 }
-                Self::in_folder(&folder, place, builtins)
+                Self::in_folder(&folder)
             }
             // What a killed run left.
             _ if path.extension().is_some_and(|extension| extension == "jsonl") => {
@@ -50,22 +47,20 @@ impl Subject {
             _ => {
                 // What is shown of a comparison is shown only where its records hold.
                 if let Some(folder) = comparison_of(path) {
-                    read_checked(&folder)?;
+                    StoredComparison::in_folder(&folder)?;
                 }
                 Ok(Self::Document(Input::parse(path, &read(path)?)?))
             }
         }
     }
 
-    fn in_folder(folder: &Path, place: &ArtifactsRequest, builtins: &[Benchmark]) -> Result<Self> {
+    fn in_folder(folder: &Path) -> Result<Self> {
         let merged = folder.join(MERGED);
         if merged.is_file() {
             return Ok(Self::Document(Input::parse(&merged, &read(&merged)?)?));
         }
         if ComparisonFolder::open(folder).is_ok() {
-            let named = folder.to_string_lossy();
-            let kept = Kept::find(Some(&named), place, builtins)?;
-            return Ok(Self::Comparison(Box::new(kept), folder.to_owned()));
+            return Ok(Self::Comparison(Box::new(StoredComparison::in_folder(folder)?)));
         }
         if !holds_run(folder) {
             let next =
@@ -75,18 +70,14 @@ impl Subject {
         Ok(Self::Document(Input::Record(Box::new(read_record(folder)?))))
     }
 
-    /// The document to be shown: of a comparison the verdict that it keeps, else the one that its records give.
+    /// The document to be shown: of a comparison the stored verdict, else the one that its records give.
     pub fn document(self) -> Result<Input> {
         match self {
             Self::Document(input) => Ok(input),
-            Self::Comparison(kept, folder) => {
-                let verdict = folder.join("reports/verdict.json");
-                if verdict.is_file() {
-                    return Input::parse(&verdict, &read(&verdict)?);
-                }
-                let document = verdict_of(&kept.base, &kept.head, kept.control.as_ref())?;
-                Ok(Input::Verdict(Box::new(document)))
-            }
+            Self::Comparison(stored) => match stored.verdict_file() {
+                Some(path) => Input::parse(&path, &read(&path)?),
+                None => Ok(Input::Verdict(Box::new(stored.verdict()?))),
+            },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A verdict as bytes and as files: the formats of a report folder, and a release baseline's beside the first verdict's.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::compare::VerdictDocument;
@@ -9,7 +9,7 @@ use crate::report::{self, Format, Options, Style};
 use crate::store::write_atomically;
 
 /// How the names of a release baseline's files begin.
-pub const ANCHOR_PREFIX: &str = "anchor.";
+pub(super) const ANCHOR_PREFIX: &str = "anchor.";
 
 /// The bytes that a renderer writes.
 pub fn bytes_of(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<Vec<u8>> {
@@ -18,23 +18,24 @@ pub fn bytes_of(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<Ve
     Ok(bytes)
 }
 
-/// The verdict in one format.
+/// A document as JSON, with a line break at its end.
+pub fn json_of(document: &impl serde::Serialize) -> Result<Vec<u8>> {
+    bytes_of(|bytes| {
+        serde_json::to_writer_pretty(&mut *bytes, document)?;
+        writeln!(bytes)
+    })
+}
+
 pub fn rendered(document: &VerdictDocument, format: Format, style: Style, all: bool) -> Result<Vec<u8>> {
     bytes_of(|bytes| report::verdict(document, &Options { format, style, all }, bytes))
 }
 
-/// Writes the whole verdict in one format.
 pub fn write_as(format: Format, document: &VerdictDocument, path: &Path) -> Result<()> {
     write_atomically(path, &rendered(document, format, Style::PLAIN, true)?)
 }
 
-/// Writes every format of a verdict into a run's report folder.
-pub fn write_reports(document: &VerdictDocument, folder: &Path) -> Result<()> {
-    write_reports_as("", document, folder)
-}
-
-/// [`write_reports`] under names that begin with `prefix`.
-pub fn write_reports_as(prefix: &str, document: &VerdictDocument, folder: &Path) -> Result<()> {
+/// Writes every format of a verdict into a run's report folder, under names that begin with `prefix`.
+pub fn write_reports(prefix: &str, document: &VerdictDocument, folder: &Path) -> Result<()> {
     for (format, name) in [
         (Format::Json, "verdict.json"),
         (Format::Markdown, "verdict.md"),

@@ -3,13 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::args::{OutputArgs, SelectionArgs, SettingsArgs, budget};
+use super::args::{MeasureArgs, PageFormat, budget};
 use super::exit::of_signal;
 use super::terminal::progress::reporter;
 use super::terminal::style;
 use super::terminal::write::{check_place, wrote};
 use crate::app::calibrate::{CalibrateRequest, CalibrateResult, Calibrated, calibrate};
-use crate::app::measure::RunRequest;
 use crate::app::paths::shown;
 use crate::model::{Budget, Exit, Result};
 use crate::report;
@@ -26,11 +25,7 @@ use crate::suite::Benchmark;
 #[derive(clap::Args, Clone, Debug)]
 pub struct CalibrateArgs {
     #[command(flatten)]
-    selection: SelectionArgs,
-    #[command(flatten)]
-    settings: SettingsArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    measure: MeasureArgs,
     /// Rounds that each case gets
     #[arg(long, value_name = "COUNT", default_value = "12", value_parser = clap::value_parser!(u32).range(4..=1000))]
     rounds: u32,
@@ -48,7 +43,7 @@ pub struct CalibrateArgs {
     store: Option<String>,
     /// What to print
     #[arg(long, value_enum, default_value = "terminal")]
-    format: Format,
+    format: PageFormat,
     /// Show what each row was measured by, too
     #[arg(long)]
     all: bool,
@@ -57,27 +52,17 @@ pub struct CalibrateArgs {
     json: Option<PathBuf>,
 }
 
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Terminal,
-    Json,
-}
-
 pub fn run(args: &CalibrateArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--json", args.json.as_deref())?;
     let request = CalibrateRequest {
         budget: budget(args.budget.as_deref())?.unwrap_or(Budget::UNLIMITED),
-        run: RunRequest {
-            selection: args.selection.request()?,
-            settings: args.settings.request()?,
-            output: args.output.request()?,
-        },
+        run: args.measure.request()?,
         rounds: args.rounds,
         order_seed: args.order_seed,
         positive_control: !args.no_planted,
         store: args.store.clone(),
     };
-    match calibrate(&request, builtins, &reporter(args.output.quiet))? {
+    match calibrate(&request, builtins, &reporter(args.measure.is_quiet()))? {
         CalibrateResult::Done(calibrated) => {
             print(&calibrated, args, out)?;
             Ok(exit_of(&calibrated))
@@ -95,7 +80,7 @@ fn print(calibrated: &Calibrated, args: &CalibrateArgs, out: &mut impl Write) ->
     if let Some(path) = &args.json {
         write_atomically(path, bytes)?;
     }
-    if args.format == Format::Json {
+    if args.format == PageFormat::Json {
         return wrote(out.write_all(bytes).and_then(|()| out.flush()));
     }
     wrote(report::calibration::terminal(calibration, style::of_stdout(), args.all, out))?;

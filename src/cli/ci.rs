@@ -4,17 +4,16 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::args::{OutputArgs, RoundsArgs, SelectionArgs, SettingsArgs};
+use super::args::{MeasureArgs, RoundsArgs};
 use super::exit::of_signal;
 use super::terminal::progress::{reporter, runner_reporter};
 use super::terminal::style;
 use super::terminal::write::{announce_environment, wrote};
 use crate::app::ci_job::{
-    BaseSelection, CiJobRequest, CiObserver, CiResult, JudgedJob, RunnerNote, guard, judge, runner_output,
+    CiJobRequest, CiResult, JudgedJob, RunnerNote, choose_base, guard, judge, runner_output,
 };
 use crate::app::fail_on::{FailOn, decide};
 use crate::app::paths::shown;
-use crate::app::progress::Reporter;
 use crate::app::request::CommitsRequest;
 use crate::app::verdict_files::{exit_from, rendered};
 use crate::github::Context;
@@ -34,30 +33,26 @@ use crate::suite::Benchmark;
 pub struct CiArgs {
     /// Base instead of the event's: the merge base of this branch, tag or commit and what is judged
     #[arg(long, value_name = "REV")]
-    pub base: Option<String>,
+    base: Option<String>,
     /// What fails the job, and nothing else: regression, inconclusive, failed; or none [default: what the gate says]
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
-    pub fail_on: Vec<FailOn>,
+    fail_on: Vec<FailOn>,
     /// Run the code of forks' pull requests, too: only where anybody may run anything
     #[arg(long)]
-    pub allow_forks: bool,
+    allow_forks: bool,
     /// Which machine of a matrix this is: names its check and its section in the comment
     #[arg(long, value_name = "NAME", value_parser = label)]
-    pub label: Option<String>,
+    label: Option<String>,
     /// History whose newest green commit is the base of scheduled runs: git:BRANCH or github:OWNER/REPO@BRANCH
     #[arg(long, value_name = "ADDRESS")]
-    pub history: Option<String>,
+    history: Option<String>,
     /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
     #[arg(long, value_name = "ADDRESS")]
-    pub store: Option<String>,
+    store: Option<String>,
     #[command(flatten)]
-    pub selection: SelectionArgs,
+    measure: MeasureArgs,
     #[command(flatten)]
-    pub settings: SettingsArgs,
-    #[command(flatten)]
-    pub output: OutputArgs,
-    #[command(flatten)]
-    pub rounds: RoundsArgs,
+    rounds: RoundsArgs,
 }
 
 impl CiArgs {
@@ -65,9 +60,7 @@ impl CiArgs {
         Ok(CiJobRequest {
             comparison: CommitsRequest {
                 store: self.store.clone(),
-                selection: self.selection.request()?,
-                settings: self.settings.request()?,
-                output: self.output.request()?,
+                run: self.measure.request()?,
                 rounds: self.rounds.request()?,
                 ..CommitsRequest::default()
             },
@@ -140,8 +133,15 @@ fn judged(
     builtins: &[Benchmark],
     out: &mut impl Write,
 ) -> Result<(CiResult, Exit)> {
-    let mut log = JobLog { out: &mut *out, in_actions: context.is_some(), quiet: args.output.quiet };
-    let result = judge(&args.request()?, context, builtins, &mut log)?;
+    let request = args.request()?;
+    let base = choose_base(&request, context, &|warning| eprintln!("{}", commands::line(warning)))?;
+    wrote(writeln!(out, "base {}: {}", base.base.short(), base.choice.why))?;
+    if let Some(missing) = base.missing {
+        wrote(writeln!(out, "nothing will be decided; next: {}", missing.next()))?;
+    }
+    wrote(out.flush())?;
+    let reporter = if context.is_some() { runner_reporter } else { reporter };
+    let result = judge(&request, context, &base, builtins, &reporter(args.measure.is_quiet()))?;
     let exit = match &result {
         CiResult::Verdict(judged) => print_verdict(judged, &args.fail_on, out)?,
         CiResult::Untouched { job, folder } => {
@@ -163,42 +163,12 @@ fn print_verdict(judged: &JudgedJob, fail_on: &[FailOn], out: &mut impl Write) -
     wrote(out.write_all(&rendered(document, Format::Terminal, style::of_stdout(), false)?))?;
     wrote(writeln!(out, "\nverdict {}", shown(&folder.join("reports/verdict.json"))))?;
     let gate = exit_from(document);
-    let exit = decide(fail_on, document, gate);
+    let exit = decide(fail_on, &document.counts, document.conclusion, gate);
     if exit != gate {
-        let classes = job.fail_on.join(", ");
-        wrote(writeln!(
-            out,
-            "exit    {}: the gate says {}, and the job fails on {classes}",
-            exit.code(),
-            gate.code()
-        ))?;
+        let (code, gate, classes) = (exit.code(), gate.code(), job.fail_on.join(", "));
+        wrote(writeln!(out, "exit    {code}: the gate says {gate}, and the job fails on {classes}"))?;
     }
     Ok(exit)
-}
-
-/// The log of the job until its measurement begins.
-struct JobLog<'o, W> {
-    out: &'o mut W,
-    in_actions: bool,
-    quiet: bool,
-}
-
-impl<W: Write> CiObserver for JobLog<'_, W> {
-    fn warning(&mut self, text: &str) {
-        eprintln!("{}", commands::line(text));
-    }
-
-    fn base_chosen(&mut self, base: &BaseSelection) -> Result<()> {
-        wrote(writeln!(self.out, "base {}: {}", base.base.short(), base.choice.why))?;
-        if let Some(missing) = base.missing {
-            wrote(writeln!(self.out, "nothing will be decided; next: {}", missing.next()))?;
-        }
-        wrote(self.out.flush())
-    }
-
-    fn reporter(&mut self) -> Reporter {
-        if self.in_actions { runner_reporter(self.quiet) } else { reporter(self.quiet) }
-    }
 }
 
 /// An annotation in a job, a line on standard error elsewhere.

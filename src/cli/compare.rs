@@ -4,20 +4,18 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::anchor;
-use super::args::{OutputArgs, RoundsArgs, SelectionArgs, SettingsArgs, SuiteFileArgs, format_parser};
+use super::args::{MeasureArgs, RoundsArgs, format_parser};
 use super::exit::{of_run, of_signal};
 use super::terminal::progress::reporter;
 use super::terminal::style;
 use super::terminal::write::{check_place, wrote};
 use crate::app::compare_commits::{self, MeasuredCommits};
 use crate::app::compare_records::{self, ComparedRecords, RecordsRequest};
-use crate::app::compare_target::{CompareTarget, TargetRequest, target};
-use crate::app::measure::RunRequest;
+use crate::app::compare_target::{CompareTarget, target};
 use crate::app::paths::shown;
-use crate::app::request::{CommitsRequest, LocalSuite};
+use crate::app::request::{CommitsRequest, LocalSuite, RunRequest};
 use crate::app::stores::Stores;
-use crate::app::verdict_files::{exit_from, rendered, write_as, write_reports};
+use crate::app::verdict_files::{anchor_beside, exit_from, rendered, write_as};
 use crate::compare::VerdictDocument;
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result};
@@ -68,11 +66,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "NAME|RECORD")]
     anchor: Option<String>,
     #[command(flatten)]
-    selection: SelectionArgs,
-    #[command(flatten)]
-    settings: SettingsArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    measure: MeasureArgs,
     #[command(flatten)]
     rounds: RoundsArgs,
     /// Go on with a comparison that was interrupted or left cases open: its id or folder [default: the latest]
@@ -84,8 +78,10 @@ pub struct CompareArgs {
         help_heading = "Between commits"
     )]
     resume: Option<String>,
-    #[command(flatten)]
-    suite_file: SuiteFileArgs,
+    /// Measure both sides with this suite file instead of their own; the base's own still judges, where it has one
+    /// [default: the checkout's, where no commit to be compared has any]
+    #[arg(long, value_name = "FILE", conflicts_with = "config", help_heading = "Between commits")]
+    suite_file: Option<PathBuf>,
 }
 
 pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
@@ -94,23 +90,12 @@ pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
         let what = "no JSON verdict is asked for that could hold the records";
         return Err(Fault::at_flag("--embed", what, "add `--json FILE` or `--format json`"));
     }
-    let run = RunRequest {
-        selection: args.selection.request()?,
-        settings: args.settings.request()?,
-        output: args.output.request()?,
-    };
+    let run = args.measure.request()?;
     let stores = Stores::new(args.store.as_deref());
     let local = LocalSuite::new(&run.selection, builtins);
-    let words = TargetRequest {
-        base: args.base.as_deref(),
-        head: args.head.as_deref(),
-        rounds_flag: args
-            .rounds
-            .first()
-            .or(args.resume.is_some().then_some("--resume"))
-            .or(args.suite_file.flag()),
-    };
-    let target = target(&words, &stores, &local)?;
+    let rounds_flag = args.rounds.first().or(args.resume.is_some().then_some("--resume"));
+    let rounds_flag = rounds_flag.or(args.suite_file.is_some().then_some("--suite-file"));
+    let target = target(args.base.as_deref(), args.head.as_deref(), rounds_flag, &stores, &local)?;
     if let CompareTarget::Records { also_a_commit: Some(note), .. } = &target {
         // A standard error that is closed is no reason to stop.
         let _ = writeln!(io::stderr(), "{note}");
@@ -122,7 +107,7 @@ pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
         return Err(Fault::at_flag("--json, --markdown", what, "name two files"));
     }
     if args.anchor.is_some() {
-        anchor::check(args.format)?;
+        anchor_fits(args.format)?;
     }
     match target {
         CompareTarget::Commits(range) => commits(args, range, run.clone(), builtins, out),
@@ -149,7 +134,7 @@ fn records(
     local: &LocalSuite<'_>,
     out: &mut impl Write,
 ) -> Result<Exit> {
-    let compared = compare_records::compare(request, stores, local, &reporter(args.output.quiet))?;
+    let compared = compare_records::compare(request, stores, local, &reporter(args.measure.is_quiet()))?;
     let verdict = match compared {
         ComparedRecords::Verdict(verdict) => verdict,
         ComparedRecords::Interrupted(finished) => {
@@ -158,13 +143,11 @@ fn records(
             return Ok(of_run(&finished));
         }
     };
-    let reports = verdict.reports.as_deref();
-    deliver(&verdict.document, reports, args, out)?;
+    deliver(&verdict.document, None, verdict.reports.as_deref(), args, out)?;
     let exit = match (&verdict.anchored, &args.anchor) {
         (Some(anchored), Some(name)) => {
-            let places =
-                anchor::Places { reports, json: args.json.as_deref(), markdown: args.markdown.as_deref() };
-            anchor::deliver((&verdict.document, anchored), name, &places, (args.format, args.all), out)?
+            deliver(anchored, Some(name), verdict.reports.as_deref(), args, out)?;
+            graver(&verdict.document, anchored, name, args.format, out)?
         }
         _ => exit_from(&verdict.document),
     };
@@ -180,29 +163,24 @@ fn commits(
     builtins: &[Benchmark],
     out: &mut impl Write,
 ) -> Result<Exit> {
-    let RunRequest { selection, settings, output } = run;
     let request = CommitsRequest {
         range: range.map(str::to_owned),
-        selection,
-        settings,
-        output,
+        run,
         rounds: args.rounds.request()?,
         store: args.store.clone(),
         resume: args.resume.clone(),
-        suite_file: args.suite_file.suite_file.clone(),
+        suite_file: args.suite_file.clone(),
         fail_inconclusive: args.fail_inconclusive,
         ..CommitsRequest::default()
     };
-    request.settings.refuse_between_commits()?;
+    request.run.settings.refuse_between_commits()?;
     refuse_between_commits(args)?;
-    let measured = compare_commits::measure(&request, builtins, &reporter(args.output.quiet))?;
+    let measured = compare_commits::measure(&request, builtins, &reporter(args.measure.is_quiet()))?;
     if let Some(signal) = measured.interrupted() {
         return interrupted(&measured, signal, args, &request, out);
     }
     let document = measured.verdict()?;
-    let reports = measured.reports();
-    write_reports(&document, &reports)?;
-    deliver(&document, Some(&reports), args, out)?;
+    deliver(&document, None, Some(&measured.reports()), args, out)?;
     if let (Format::Terminal, Some(resume)) = (args.format, measured.resume_open(&document, &request)) {
         let why = if measured.out_of_time { "  # the budget was spent" } else { "" };
         wrote(writeln!(out, "resume  {resume}{why}"))?;
@@ -244,27 +222,65 @@ fn interrupted(
     Ok(of_signal(signal))
 }
 
-/// Prints the verdict, and writes the files that the flags name.
+/// Prints a verdict, and writes the files that the flags name. `anchor`: how the user called the pinned release that the head
+/// was judged against, whose verdict stands below the first one and beside its files.
 fn deliver(
     document: &VerdictDocument,
+    anchor: Option<&str>,
     reports: Option<&Path>,
     args: &CompareArgs,
     out: &mut impl Write,
 ) -> Result<()> {
+    let place = |path: &Path| if anchor.is_some() { anchor_beside(path) } else { path.to_owned() };
     for (path, format) in [(&args.json, Format::Json), (&args.markdown, Format::Markdown)] {
         if let Some(path) = path {
-            write_as(format, document, path)?;
+            write_as(format, document, &place(path))?;
         }
     }
+    let heading = match (args.format, anchor) {
+        (Format::Terminal, Some(name)) => format!("\nAgainst the anchor {name}\n\n"),
+        (Format::Markdown, Some(name)) => format!("\n# Against the anchor {name}\n\n"),
+        _ => String::new(),
+    };
     let text = rendered(document, args.format, style::of_stdout(), args.all)?;
-    wrote(out.write_all(&text))?;
+    wrote(out.write_all(heading.as_bytes()).and_then(|()| out.write_all(&text)))?;
     match (args.format, reports) {
-        (Format::Terminal, Some(folder)) => wrote(writeln!(
-            out,
-            "\nverdict {}\nreport  {}",
-            shown(&folder.join("verdict.json")),
-            shown(&folder.join("verdict.md"))
-        )),
+        (Format::Terminal, Some(folder)) => {
+            let [verdict, report] =
+                ["verdict.json", "verdict.md"].map(|name| shown(&place(&folder.join(name))));
+            wrote(writeln!(out, "\nverdict {verdict}\nreport  {report}"))
+        }
         _ => Ok(()),
     }
+}
+
+/// Refuses to print two verdicts as one document of a format that holds one.
+fn anchor_fits(format: Format) -> Result<()> {
+    match format {
+        Format::Terminal | Format::Markdown | Format::Jsonl => Ok(()),
+        Format::Json | Format::Csv | Format::Junit => {
+            let what = format!("two verdicts do not go into one {} document", format.into_str());
+            let next = "take `--format` out; `--json FILE` and `--markdown FILE` write the anchor's verdict beside the other";
+            Err(Fault::at_flag("--anchor", what, next))
+        }
+    }
+}
+
+/// The graver of the exit codes of two verdicts, printed with both.
+fn graver(
+    first: &VerdictDocument,
+    anchored: &VerdictDocument,
+    anchor: &str,
+    format: Format,
+    out: &mut impl Write,
+) -> Result<Exit> {
+    let (exit, of_anchor) = (exit_from(first), exit_from(anchored));
+    let graver = exit.most_severe(of_anchor);
+    if format == Format::Terminal {
+        let (code, own, other) = (graver.code(), exit.code(), of_anchor.code());
+        let against = &first.base.name;
+        let words = format!("exit code {code}: {own} against {against}, {other} against the anchor {anchor}");
+        wrote(writeln!(out, "\n{words}"))?;
+    }
+    Ok(graver)
 }

@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::args::{SelectionArgs, SettingsArgs};
 use super::terminal::write::{table, wrap, write_json, wrote};
 use crate::app::effective_settings::suite_wide;
-use crate::app::measure::RunRequest;
+use crate::app::request::RunRequest;
 use crate::model::{BenchmarkId, Exit, Result, Settings, Shown};
-use crate::suite::{Benchmark, Gate, RunOptions, Suite};
+use crate::suite::{Benchmark, Gate, RunOptions};
 
 /// Show the effective configuration
 #[derive(clap::Args, Clone, Debug)]
@@ -52,39 +52,26 @@ struct V1Config {
     benchmarks: BTreeMap<BenchmarkId, BTreeMap<String, Shown>>,
 }
 
-/// What no file can know.
+/// Said below the tables: no file can know it.
 const AT_RUN_TIME: &str = "A program may set its own values at run time through the child protocol, except \
                            those that the environment or a flag has set; the record holds what was in force.";
 
 pub fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let Command::Show(args) = &args.command;
+    let schema = "gbench-ci/config/v1";
     let config = if args.defaults {
-        defaults()
+        let suite = suite_wide(&RunOptions::default(), &Gate::default());
+        let defaults = Some(Settings::default().shown());
+        V1Config { schema, suite, defaults, benchmarks: BTreeMap::new() }
     } else {
         let (selection, settings) = (args.selection.request()?, args.settings.request()?);
-        effective(&RunRequest { selection, settings, ..RunRequest::default() }.suite(builtins)?)
+        let suite = RunRequest { selection, settings, ..RunRequest::default() }.suite(builtins)?;
+        let shown = |benchmark: &Benchmark| (benchmark.id.clone(), benchmark.settings.shown());
+        let benchmarks = suite.benchmarks.iter().map(shown).collect();
+        V1Config { schema, suite: suite_wide(&suite.run, &suite.gate), defaults: None, benchmarks }
     };
     wrote(if args.json { write_json(&config, out) } else { write!(out, "{}", text(&config)) })?;
     Ok(Exit::Pass)
-}
-
-fn defaults() -> V1Config {
-    V1Config {
-        schema: "gbench-ci/config/v1",
-        suite: suite_wide(&RunOptions::default(), &Gate::default()),
-        defaults: Some(Settings::default().shown()),
-        benchmarks: BTreeMap::new(),
-    }
-}
-
-fn effective(suite: &Suite) -> V1Config {
-    let shown = |benchmark: &Benchmark| (benchmark.id.clone(), benchmark.settings.shown());
-    V1Config {
-        schema: "gbench-ci/config/v1",
-        suite: suite_wide(&suite.run, &suite.gate),
-        defaults: None,
-        benchmarks: suite.benchmarks.iter().map(shown).collect(),
-    }
 }
 
 fn text(config: &V1Config) -> String {

@@ -11,10 +11,10 @@ use super::terminal::progress::reporter;
 use super::terminal::style;
 use super::terminal::write::{wrap, wrote};
 use crate::app::compare_commits::{self, MeasuredCommits};
-use crate::app::demo::{self, Finding, PLANTED, RANGE};
+use crate::app::demo::{self, PLANTED, RANGE};
 use crate::app::paths::shown;
-use crate::app::verdict_files::{exit_from, rendered, write_reports};
-use crate::compare::VerdictDocument;
+use crate::app::verdict_files::{exit_from, rendered};
+use crate::compare::{Row, Verdict, VerdictDocument};
 use crate::model::text::count;
 use crate::model::{Exit, Result, shell_word};
 use crate::report::Format;
@@ -55,7 +55,6 @@ pub fn run(args: &DemoArgs, out: &mut impl Write) -> Result<Exit> {
     }
     effort(&measured, out)?;
     let document = measured.verdict()?;
-    write_reports(&document, &measured.reports())?;
     wrote(out.write_all(&rendered(&document, Format::Terminal, style::of_stdout(), true)?))?;
     let exit = conclude(&document, out)?;
     whereabouts(&measured, out)?;
@@ -84,22 +83,24 @@ fn effort(measured: &MeasuredCommits, out: &mut impl Write) -> Result<()> {
 
 /// Says how the verdict compares with what is known to be true here.
 fn conclude(document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
-    let (text, exit) = match Finding::of(document) {
-        Finding::FalseAlarm => {
+    let (planted, others): (Vec<&Row>, Vec<&Row>) =
+        document.rows.iter().partition(|row| row.case.benchmark.as_str() == PLANTED);
+    let (text, exit) = match planted.first().map(|row| row.verdict) {
+        _ if others.iter().any(|row| row.verdict == Verdict::Regressed) => {
             ("The gate is wrong here: it calls a workload regressed that nobody touched.", Exit::Regression)
         }
-        Finding::Right => {
+        Some(Verdict::Regressed) => {
             ("The planted slowdown is found, and no untouched workload is called regressed.", Exit::Pass)
         }
-        Finding::TooNoisy => (
+        Some(Verdict::Inconclusive) => (
             "This machine was too noisy just now to be sure of 10 %; the verdict says so instead of guessing. \
              A quieter machine, or more rounds, would settle it.",
             Exit::Pass,
         ),
-        Finding::Missed => ("The gate is wrong here: it misses the planted slowdown.", Exit::Regression),
-        Finding::NotMeasured => {
-            ("Not everything was measured, so there is nothing to hold the gate to.", Exit::Failed)
+        Some(Verdict::Unchanged | Verdict::Improved) => {
+            ("The gate is wrong here: it misses the planted slowdown.", Exit::Regression)
         }
+        _ => ("Not everything was measured, so there is nothing to hold the gate to.", Exit::Failed),
     };
     wrote(writeln!(out))?;
     say(out, text)?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::args::ArtifactsArgs;
+use super::args::{ArtifactsArgs, PageFormat};
 use super::terminal::style;
 use super::terminal::write::{check_place, wrote};
 use crate::app::explain::{ExplainRequest, ExplainedVerdict, Explanation, explain};
@@ -44,16 +44,10 @@ pub struct ExplainArgs {
     svg: Option<PathBuf>,
     /// What to print
     #[arg(long, default_value = "terminal")]
-    format: Format,
+    format: PageFormat,
     /// Show every round in a table
     #[arg(long)]
     all: bool,
-}
-
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Terminal,
-    Json,
 }
 
 pub fn run(args: &ExplainArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
@@ -81,7 +75,7 @@ fn print_machines(
     verdicts: &[(String, ExplainedVerdict)],
     out: &mut impl Write,
 ) -> Result<()> {
-    if args.format == Format::Json || args.svg.is_some() {
+    if args.format == PageFormat::Json || args.svg.is_some() {
         let flag = if args.svg.is_some() { "--svg" } else { "--format json" };
         let what = format!("it shows one verdict, and here are those of {machines} machines");
         return Err(Fault::at_flag(flag, what, "take it out, or give the verdict of one machine"));
@@ -101,12 +95,12 @@ fn print_run(args: &ExplainArgs, record: &RunRecord, out: &mut impl Write) -> Re
         return Err(Fault::at_flag("--svg", what, "take the flag out"));
     }
     let (format, style) = match args.format {
-        Format::Terminal => (report::Format::Terminal, style::of_stdout()),
-        Format::Json => (report::Format::Json, Style::PLAIN),
+        PageFormat::Terminal => (report::Format::Terminal, style::of_stdout()),
+        PageFormat::Json => (report::Format::Json, Style::PLAIN),
     };
     let mut text = Vec::new();
     wrote(report::record(record, &Options { format, style, all: true }, &mut text))?;
-    if args.format == Format::Terminal {
+    if args.format == PageFormat::Terminal {
         wrote(writeln!(text, "\nOne run by itself has no verdict: `gbench-ci compare` gives one."))?;
     }
     wrote(out.write_all(&text).and_then(|()| out.flush()))
@@ -130,8 +124,8 @@ fn print_verdict(args: &ExplainArgs, verdict: &ExplainedVerdict, out: &mut impl 
     }
     let mut text = Vec::new();
     wrote(match args.format {
-        Format::Terminal => rendering::terminal(&rows, &rowless, style::of_stdout(), args.all, &mut text),
-        Format::Json => rendering::json(&verdict.document, &rows, &rowless, &mut text),
+        PageFormat::Terminal => rendering::terminal(&rows, &rowless, style::of_stdout(), args.all, &mut text),
+        PageFormat::Json => rendering::json(&verdict.document, &rows, &rowless, &mut text),
     })?;
     wrote(out.write_all(&text).and_then(|()| out.flush()))
 }

@@ -1,7 +1,7 @@
 //! `gbench-ci guard`: the runner's hook that decides on the machine whether a job may run there.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::terminal::write::wrote;
 use crate::app::runner_guard::{InstallationRequest, audit, hook, install, try_job};
@@ -23,19 +23,16 @@ pub struct GuardArgs {
 
 #[derive(clap::Subcommand, Clone, Debug)]
 enum What {
-    Run(GuardRunArgs),
+    /// Allow or refuse the job that this is started in; for the hook's script
+    ///
+    /// Exit codes: 0 allowed; 5 refused; any other: it could not be decided, which fails the job as well.
+    Run {
+        /// The policy of this machine
+        #[arg(long, value_name = "FILE")]
+        policy: PathBuf,
+    },
     Install(GuardInstallArgs),
     Check(GuardCheckArgs),
-}
-
-/// Allow or refuse the job that this is started in; for the hook's script
-///
-/// Exit codes: 0 allowed; 5 refused; any other: it could not be decided, which fails the job as well.
-#[derive(clap::Args, Clone, Debug)]
-struct GuardRunArgs {
-    /// The policy of this machine
-    #[arg(long, value_name = "FILE")]
-    policy: PathBuf,
 }
 
 /// Write the hook's script and a policy, and say what is left to do
@@ -97,14 +94,14 @@ const EVENTS: [&str; 4] = ["pull_request", "merge_group", "schedule", "workflow_
 
 pub fn run(args: &GuardArgs, out: &mut impl Write) -> Result<Exit> {
     match &args.what {
-        What::Run(args) => run_hook(args, out),
+        What::Run { policy } => run_hook(policy, out),
         What::Install(args) => run_install(args, out),
         What::Check(args) => run_check(args, out),
     }
 }
 
-fn run_hook(args: &GuardRunArgs, out: &mut impl Write) -> Result<Exit> {
-    hook(&args.policy, &mut |fault| {
+fn run_hook(policy: &Path, out: &mut impl Write) -> Result<Exit> {
+    hook(policy, &mut |fault| {
         let _ =
             writeln!(std::io::stderr(), "{}", commands::line(&format!("{}: {}", fault.place, fault.what)));
     })?;

@@ -1,13 +1,14 @@
 //! `gbench-ci init`: writes a first suite file, and workflows for GitHub Actions where they are asked for.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::terminal::write::wrote;
 use crate::app::init::{
-    ActionRef, ActionlintFile, ForkRuns, NextSteps, PreparedWorkflows, USUAL_LABELS, WorkflowsRequest,
-    WrittenWorkflows, folder_of, jobs, runner_labels, write_suite,
+    ActionRef, ActionlintFile, NextSteps, PreparedWorkflows, USUAL_LABELS, WorkflowsRequest, folder_of,
+    write_suite,
 };
+use crate::app::matrix::{jobs, runner_labels};
 use crate::app::paths::shown_from_here;
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, Shard};
@@ -19,16 +20,10 @@ use crate::suite::{Benchmark, FILE_NAME};
 pub struct InitArgs {
     /// File to write; what lies beside it is looked at
     #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
-    pub config: PathBuf,
+    config: PathBuf,
     /// Overwrite what is there; with --github the workflows alone, never the suite file
     #[arg(long)]
-    pub force: bool,
-    #[command(flatten)]
-    pub github: GithubArgs,
-}
-
-#[derive(clap::Args, Clone, Debug, Default)]
-pub struct GithubArgs {
+    force: bool,
     /// Write workflows for GitHub Actions, too: pull requests, their report, a nightly run
     #[arg(long)]
     github: bool,
@@ -59,9 +54,9 @@ enum Forks {
     Allow,
 }
 
-impl GithubArgs {
+impl InitArgs {
     /// `None`: no workflows are asked for.
-    fn request(&self, force: bool) -> Result<Option<WorkflowsRequest>> {
+    fn workflows(&self, folder: &Path) -> Result<Option<PreparedWorkflows>> {
         if !self.github {
             return Ok(None);
         }
@@ -73,19 +68,14 @@ impl GithubArgs {
             None => Vec::new(),
         };
         let jobs = jobs(&runner, &self.machines, self.shards)?;
-        let forks = match self.forks {
-            Forks::Refuse => ForkRuns::Refuse,
-            Forks::Allow => ForkRuns::Allow,
-        };
-        Ok(Some(WorkflowsRequest { action, forks, jobs, labels_assumed, force }))
+        let request = WorkflowsRequest { action, allow_forks: matches!(self.forks, Forks::Allow), jobs };
+        PreparedWorkflows::new(&request, labels_assumed, self.force, &self.config, folder).map(Some)
     }
 }
 
 pub fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let folder = folder_of(&args.config)?;
-    let workflows = args.github.request(args.force)?;
-    let workflows =
-        workflows.map(|request| PreparedWorkflows::new(&request, &args.config, &folder)).transpose()?;
+    let workflows = args.workflows(&folder)?;
     let shown = shown_from_here(&args.config);
     let has_own = if workflows.is_some() && args.config.exists() {
         wrote(writeln!(out, "kept  {shown}: it is there already"))?;
@@ -100,7 +90,7 @@ pub fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
         written.has_own
     };
     match workflows {
-        Some(workflows) => print_workflows(&workflows.write()?, out)?,
+        Some(workflows) => write_workflows(&workflows, out)?,
         None => {
             if has_own {
                 wrote(writeln!(
@@ -118,18 +108,20 @@ pub fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
     Ok(Exit::Pass)
 }
 
-fn print_workflows(written: &WrittenWorkflows, out: &mut impl Write) -> Result<()> {
-    if let Some((root, suite)) = &written.below {
+fn write_workflows(workflows: &PreparedWorkflows, out: &mut impl Write) -> Result<()> {
+    let files = workflows.write()?;
+    let actionlint = workflows.write_for_actionlint()?;
+    if let Some(suite) = &workflows.deeper {
         let words = format!(
             "The workflows go to the repository's root, {}, and name the suite file as `{suite}`.",
-            shown_from_here(root),
+            shown_from_here(&workflows.root),
         );
         wrote(write!(out, "{}", paragraph("", &words)))?;
     }
-    for path in &written.files {
+    for path in &files {
         wrote(writeln!(out, "wrote {}", shown_from_here(path)))?;
     }
-    if let Some((path, state)) = &written.actionlint {
+    if let Some((path, state)) = &actionlint {
         let shown = shown_from_here(path);
         wrote(match state {
             ActionlintFile::Written => writeln!(out, "wrote {shown}"),
@@ -139,7 +131,7 @@ fn print_workflows(written: &WrittenWorkflows, out: &mut impl Write) -> Result<(
             }
         })?;
     }
-    let NextSteps { notes, steps, warnings } = &written.next;
+    let NextSteps { notes, steps, warning } = &workflows.next;
     for note in notes {
         wrote(write!(out, "\n{}", paragraph("", note)))?;
     }
@@ -147,13 +139,13 @@ fn print_workflows(written: &WrittenWorkflows, out: &mut impl Write) -> Result<(
     for (step, number) in steps.iter().zip(1..) {
         wrote(write!(out, "{}", paragraph(&format!("  {number}. "), step)))?;
     }
-    for warning in warnings {
+    if let Some(warning) = warning {
         wrote(write!(out, "\n{}", paragraph("", warning)))?;
     }
     Ok(())
 }
 
-/// The labels that somebody at a terminal types; the usual ones where nobody is there.
+/// The labels that a person at a terminal types; elsewhere the usual ones.
 fn asked() -> Result<String> {
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Ok(USUAL_LABELS.into());
@@ -164,11 +156,8 @@ fn asked() -> Result<String> {
         .and_then(|()| err.flush())
         .and_then(|()| std::io::stdin().lock().read_line(&mut line));
     typed.map_err(|error| {
-        Fault::at(
-            "the terminal",
-            format!("cannot be read: {error}"),
-            "give the labels with `--runner LABELS`",
-        )
+        let next = "give the labels with `--runner LABELS`";
+        Fault::at("the terminal", format!("cannot be read: {error}"), next)
     })?;
     Ok(match line.trim() {
         "" => USUAL_LABELS.into(),

@@ -42,24 +42,21 @@ enum Command {
 }
 
 pub fn run(args: &ManifestArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
-    let text = match &args.command {
+    wrote(match &args.command {
         Command::Show { json } => {
             let manifest = machine::manifest(&current_folder()?);
-            if *json { json_text(&manifest)? } else { shown(&manifest).into_bytes() }
+            if *json { write_json(&manifest, out) } else { out.write_all(shown(&manifest).as_bytes()) }
         }
         Command::Diff { a, b, json, all } => {
             let changes = machine::diff(&read(a)?, &read(b)?);
-            if *json { json_text(&changes)? } else { listed(a, b, &changes, *all).into_bytes() }
+            if *json {
+                write_json(&changes, out)
+            } else {
+                out.write_all(listed(a, b, &changes, *all).as_bytes())
+            }
         }
-    };
-    wrote(out.write_all(&text))?;
+    })?;
     Ok(Exit::Pass)
-}
-
-fn json_text(value: &impl serde::Serialize) -> Result<Vec<u8>, Fault> {
-    let mut text = Vec::new();
-    wrote(write_json(value, &mut text))?;
-    Ok(text)
 }
 
 fn shown(manifest: &Manifest) -> String {

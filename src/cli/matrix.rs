@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::terminal::write::wrote;
-use crate::app::matrix::{JobMatrix, set_output};
+use crate::app::matrix::{jobs, json, set_output};
 use crate::model::{Exit, Result, Shard};
 
 /// Print the jobs of a matrix, machines times shards, as JSON for `strategy.matrix`
@@ -25,7 +25,7 @@ pub struct MatrixArgs {
 }
 
 pub fn run(args: &MatrixArgs, out: &mut impl Write) -> Result<Exit> {
-    let text = JobMatrix::new(&args.machines, args.shards)?.json()?;
+    let text = json(jobs(&["self-hosted".into()], &args.machines, args.shards)?)?;
     if let Some(name) = &args.output {
         set_output(name, &text)?;
     }

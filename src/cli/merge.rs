@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use super::args::format_parser;
 use super::terminal::style;
-use super::terminal::write::wrote;
-use crate::app::fail_on::{FailOn, decide_by};
-use crate::app::merge::{MergeRequest, MergeResult, merge};
+use super::terminal::write::{beside_report, wrote};
+use crate::app::fail_on::{FailOn, decide};
+use crate::app::merge::{MergeResult, merge};
 use crate::app::paths::shown;
 use crate::github::commands;
 use crate::model::{Exit, Result};
 use crate::report::github::untouched_words;
-use crate::report::{Format, Input, Options, Style};
+use crate::report::{Format, Input, Options};
 
 /// Merge what the jobs of a matrix measured into one verdict, or one record
 ///
@@ -52,44 +52,29 @@ pub struct MergeArgs {
 }
 
 pub fn run(args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
-    let request = MergeRequest {
-        parts: args.parts.clone(),
-        output: args.output.clone(),
-        expect: args.expect,
-        measured: args.measured.clone(),
-        fail_on: args.fail_on.clone(),
-    };
-    match merge(&request)? {
+    let (parts, measured) = (&args.parts, args.measured.as_deref());
+    match merge(parts, &args.output, args.expect, measured, &args.fail_on)? {
         MergeResult::Untouched(job) => {
             let words = job.untouched.as_ref().map(untouched_words).unwrap_or_default();
-            say(args.format, &commands::line(&words), out)?;
+            beside_report(args.format, &commands::line(&words), out)?;
             Ok(Exit::Pass)
         }
         MergeResult::Verdict { merged, path, fail_on } => {
             let (counts, conclusion) = (merged.counts.clone(), merged.conclusion);
             let gate = print(&Input::Merged(merged), args, out)?;
-            say(args.format, &format!("merged {}", shown(&path)), out)?;
-            Ok(decide_by(&fail_on, &counts, conclusion, gate))
+            beside_report(args.format, &format!("merged {}", shown(&path)), out)?;
+            Ok(decide(&fail_on, &counts, conclusion, gate))
         }
         MergeResult::Record { record, path, incomplete } => {
             let exit = print(&Input::Record(record), args, out)?;
-            say(args.format, &format!("record {}", shown(&path)), out)?;
+            beside_report(args.format, &format!("record {}", shown(&path)), out)?;
             Ok(if incomplete { exit.most_severe(Exit::Failed) } else { exit })
         }
     }
 }
 
 fn print(input: &Input, args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
-    let style: Style = style::of_stdout();
-    let options = Options { format: args.format, style, all: args.all };
+    let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
     wrote(input.render(&options, out).and_then(|()| out.flush()))?;
     Ok(input.exit().unwrap_or(Exit::Internal))
-}
-
-/// Standard output is the document's alone, unless a person reads it.
-fn say(format: Format, text: &str, out: &mut impl Write) -> Result<()> {
-    match format {
-        Format::Terminal => wrote(writeln!(out, "\n{text}")),
-        _ => wrote(writeln!(std::io::stderr(), "{text}")),
-    }
 }

@@ -1,7 +1,6 @@
 //! The command line: one file a command turns its flags into a request for `app`, prints the value that comes back and picks
 //! the exit code. `args` are the shared flags, `terminal` is the reader's terminal.
 
-mod anchor;
 mod args;
 mod baseline;
 mod calibrate;

@@ -119,9 +119,9 @@ pub fn run(args: &PublishArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
         let _ = writeln!(std::io::stderr(), "{}", commands::line(line));
         Ok(())
     };
-    if let Some(dry) = dry_run(&request, context.as_ref(), builtins, &mut log)? {
-        wrote(writeln!(out, "{}", dry.page.trim_end()).and_then(|()| out.flush()))?;
-        dry.plan.iter().try_for_each(|line| log(line))?;
+    if let Some((page, plan)) = dry_run(&request, context.as_ref(), builtins, &mut log)? {
+        wrote(writeln!(out, "{}", page.trim_end()).and_then(|()| out.flush()))?;
+        plan.iter().try_for_each(|line| log(line))?;
     }
     Ok(Exit::Pass)
 }

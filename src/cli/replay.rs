@@ -1,16 +1,15 @@
-//! `gbench-ci replay`: the verdicts of a comparison in rounds, from its records alone, held against those that are kept.
+//! `gbench-ci replay`: the verdicts of a comparison in rounds, from its records alone, held against those that are stored.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::args::{ArtifactsArgs, format_parser};
 use super::terminal::style;
-use super::terminal::write::{check_place, wrote};
-use crate::app::kept_comparison::Kept;
+use super::terminal::write::{beside_report, check_place, wrote};
 use crate::app::paths::shown;
 use crate::app::replay::{Agreement, held_against};
+use crate::app::stored_comparison::StoredComparison;
 use crate::app::verdict_files::{exit_from, rendered, write_as};
-use crate::compare::verdict_of;
 use crate::model::{Exit, Fault, Result};
 use crate::report::Format;
 use crate::suite::Benchmark;
@@ -46,35 +45,26 @@ pub struct ReplayArgs {
 
 pub fn run(args: &ReplayArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     check_place("--json", args.json.as_deref())?;
-    let kept = match args.what.as_slice() {
-        [base, head] => Kept::read(Path::new(base), Path::new(head), args.control.as_deref())?,
+    let stored = match args.what.as_slice() {
+        [base, head] => StoredComparison::read(Path::new(base), Path::new(head), args.control.as_deref())?,
         _ if args.control.is_some() => {
-            let what = "a comparison brings its own control";
-            return Err(Fault::at_flag(
-                "--control",
-                what,
-                "take it out, or name the records of base and head",
-            ));
+            let next = "take it out, or name the records of base and head";
+            return Err(Fault::at_flag("--control", "a comparison brings its own control", next));
         }
-        what => Kept::find(what.first().map(String::as_str), &args.place.request(), builtins)?,
+        what => StoredComparison::find(what.first().map(String::as_str), &args.place.request(), builtins)?,
     };
-    let document = verdict_of(&kept.base, &kept.head, kept.control.as_ref())?;
+    let document = stored.verdict()?;
     if let Some(path) = &args.json {
         write_as(Format::Json, &document, path)?;
     }
     let text = rendered(&document, args.format, style::of_stdout(), args.all)?;
     wrote(out.write_all(&text).and_then(|()| out.flush()))?;
-    let stored = kept.folder.map(|folder| folder.join("reports/verdict.json")).filter(|path| path.is_file());
-    let Some(path) = stored else { return Ok(exit_from(&document)) };
+    let Some(path) = stored.verdict_file() else { return Ok(exit_from(&document)) };
     let agrees = match held_against(&document, &path)? {
         Agreement::Identical => "identical to",
         Agreement::SameFigures => "the same in every figure as",
         Agreement::OtherVersion => "the same, by another version, as",
     };
-    match args.format {
-        Format::Terminal => wrote(writeln!(out, "\nreplayed {agrees} {}", shown(&path)))?,
-        // Standard output is the document's alone.
-        _ => wrote(writeln!(std::io::stderr(), "replayed {agrees} {}", shown(&path)))?,
-    }
+    beside_report(args.format, &format!("replayed {agrees} {}", shown(&path)), out)?;
     Ok(exit_from(&document))
 }

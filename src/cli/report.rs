@@ -7,6 +7,7 @@ use super::args::{ArtifactsArgs, format_parser};
 use super::terminal::style;
 use super::terminal::write::wrote;
 use crate::app::subject::Subject;
+use crate::app::verdict_files::bytes_of;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Options, Style};
 use crate::store::write_atomically;
@@ -37,17 +38,11 @@ pub struct ReportArgs {
 /// Reads the document and writes the report. Exit 0, or with `--exit-code` the document's own.
 pub fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::Write) -> Result<Exit> {
     let input = Subject::find(args.what.as_deref(), &args.place.request(), builtins)?.document()?;
+    let style = if args.output.is_some() { Style::PLAIN } else { style::of_stdout() };
+    let options = Options { format: args.format, style, all: args.all };
     match &args.output {
-        Some(path) => {
-            let mut bytes = Vec::new();
-            let options = Options { format: args.format, style: Style::PLAIN, all: args.all };
-            wrote(input.render(&options, &mut bytes))?;
-            write_atomically(path, &bytes)?;
-        }
-        None => {
-            let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
-            wrote(input.render(&options, out).and_then(|()| out.flush()))?;
-        }
+        Some(path) => write_atomically(path, &bytes_of(|bytes| input.render(&options, bytes))?)?,
+        None => wrote(input.render(&options, out).and_then(|()| out.flush()))?,
     }
     if !args.exit_code {
         return Ok(Exit::Pass);

@@ -5,16 +5,17 @@ use std::path::PathBuf;
 
 use strum::IntoEnumIterator;
 
-use super::args::{OutputArgs, SelectionArgs, SettingsArgs};
+use super::args::MeasureArgs;
 use super::exit::of_run;
 use super::terminal::progress::reporter;
 use super::terminal::style;
 use super::terminal::write::{check_place, table, wrote};
 use crate::app::export::Pattern;
-use crate::app::measure::{RunRequest, measure};
+use crate::app::measure::measure;
 use crate::app::paths::shown;
+use crate::app::verdict_files::json_of;
 use crate::model::text::count;
-use crate::model::{Exit, Fault, Result, Stage, Timing, format_duration};
+use crate::model::{Exit, Result, Stage, Timing, format_duration};
 use crate::report::{self, Format, Options};
 use crate::run::Finished;
 use crate::store::write_atomically;
@@ -25,11 +26,7 @@ use crate::suite::{Action, Benchmark, Suite, substitute};
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct RunArgs {
     #[command(flatten)]
-    selection: SelectionArgs,
-    #[command(flatten)]
-    settings: SettingsArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    measure: MeasureArgs,
     /// Also write the record to this file; {suite} and {run_id} in its name are replaced
     #[arg(long, value_name = "PATTERN")]
     export: Option<PathBuf>,
@@ -40,25 +37,18 @@ pub struct RunArgs {
 
 pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let export = args.export.as_deref().map(Pattern::new).transpose()?;
-    let request = RunRequest {
-        selection: args.selection.request()?,
-        settings: args.settings.request()?,
-        output: args.output.request()?,
-    };
-    let suite = request.suite(builtins)?;
+    let suite = args.measure.request()?.suite(builtins)?;
     if args.dry_run {
         wrote(write!(out, "{}", dry_run(&suite)))?;
         return Ok(Exit::Pass);
     }
     let place = export.as_ref().map(|pattern| pattern.path(&suite.name, "{run_id}"));
     check_place("--export", place.as_deref())?;
-    let finished = measure(&suite, &reporter(args.output.quiet))?;
+    let finished = measure(&suite, &reporter(args.measure.is_quiet()))?;
     print(&finished, out)?;
     if let Some(pattern) = export {
         let path = pattern.path(&suite.name, finished.record.run_id.as_str());
-        let text = serde_json::to_vec_pretty(&finished.record)
-            .map_err(|error| Fault::defect(path.display().to_string(), error))?;
-        write_atomically(&path, &text)?;
+        write_atomically(&path, &json_of(&finished.record)?)?;
     }
     Ok(of_run(&finished))
 }
@@ -79,7 +69,7 @@ fn print(finished: &Finished, out: &mut impl Write) -> Result<()> {
 /// What a run would do, case by case, and nothing started.
 fn dry_run(suite: &Suite) -> String {
     let plan = Plan::single(suite);
-    let rows = plan.steps.iter().flat_map(|step| &step.cases).map(|case| {
+    let rows = plan.cases.iter().map(|case| {
         let settings = &case.benchmark.settings;
         let command = match &case.benchmark.action {
             Action::Command(argv) => substitute(argv, &case.id.params).join(" "),
@@ -92,7 +82,7 @@ fn dry_run(suite: &Suite) -> String {
     let mut text = table(&["case", "processes", "limits", "command"], rows);
     text += &format!(
         "\n{} in {}; {} left out by `where`; nothing was started\n",
-        count(plan.steps.len(), "case"),
+        count(plan.cases.len(), "case"),
         count(plan.processes(), "process"),
         count(excluded, "combination"),
     );

@@ -1,9 +1,9 @@
 //! Metrics that are judged by their absolute difference: the errors that a benchmark finds in its own answer. A share says
 //! nothing of them: from 1e-9 to 1e-8 is ten times as much and still exact, from 1e-6 to 0.9 is a wrong answer.
 
-use crate::model::Better;
 use crate::stats::{SampleGroup, TQuantiles, Welch};
 
+use super::scale::sign;
 use super::{Advice, Evidence, Reason, RowDecision, Verdict};
 
 /// Of a difference of two decimal figures, forgiven where it meets the margin.
@@ -11,12 +11,8 @@ const ROUNDING: f64 = 1e-9;
 
 /// Both sides gave one value each, in at least `least` processes: no chance is involved. `None` of others.
 pub fn known(evidence: &Evidence, least: usize) -> Option<RowDecision> {
-    let value = |centres: &[f64]| {
-        let first = *centres.first()?;
-        (centres.len() >= least && centres.iter().all(|centre| *centre == first)).then_some(first)
-    };
-    let (base, head) = (value(&evidence.base.centres)?, value(&evidence.head.centres)?);
-    let (worse, margin) = (turned(evidence, head - base), margin(evidence));
+    let (base, head) = (evidence.base.one_value(least)?, evidence.head.one_value(least)?);
+    let (worse, margin) = (sign(evidence.better) * (head - base), margin(evidence));
     let verdict = match worse {
         worse if worse > margin => Verdict::Regressed,
         worse if worse < -margin => Verdict::Improved,
@@ -37,13 +33,11 @@ pub fn apart(evidence: &Evidence, quantiles: &mut TQuantiles) -> RowDecision {
         return decision;
     }
     let (Some(base), Some(head)) = (SampleGroup::of(base), SampleGroup::of(head)) else {
-        let mut decision = decision(evidence, Verdict::Inconclusive, false);
-        decision.reason = Some(Reason::OneProcess {});
-        decision.next = Some(Advice::MeasureProcesses { least: 2, better: 5 });
-        return decision;
+        let next = Advice::MeasureProcesses { least: 2, better: 5 };
+        return RowDecision::plain(Verdict::Inconclusive, Some(Reason::OneProcess {}), Some(next));
     };
     let (low, high) = Welch::new(base, head).interval(LEVEL, quantiles);
-    let [one, other] = [turned(evidence, low), turned(evidence, high)];
+    let [one, other] = [low, high].map(|end| sign(evidence.better) * end);
     let (least, most, margin) = (one.min(other), one.max(other), margin(evidence));
     let verdict = match () {
         () if least > margin => Verdict::Regressed,
@@ -57,10 +51,6 @@ pub fn apart(evidence: &Evidence, quantiles: &mut TQuantiles) -> RowDecision {
         decision.next = Some(Advice::MoreProcessesOrMargin {});
     }
     decision
-}
-
-fn turned(evidence: &Evidence, difference: f64) -> f64 {
-    if evidence.better == Better::Lower { difference } else { -difference }
 }
 
 fn margin(evidence: &Evidence) -> f64 {

@@ -55,19 +55,3 @@ pub fn strictness(field: &str, match_key: &BTreeMap<String, Strictness>) -> Stri
         .or_else(default)
         .unwrap_or(Strictness::Annotate)
 }
-
-/// What to do about a strict difference, in the imperative.
-pub fn advice(differences: &[Difference]) -> String {
-    let settings: Vec<String> = differences
-        .iter()
-        .filter(|difference| difference.strict)
-        .map(|difference| {
-            if difference.field.contains('.') {
-                format!("\"{}\" = \"annotate\"", difference.field)
-            } else {
-                format!("{} = \"annotate\"", difference.field)
-            }
-        })
-        .collect();
-    format!("measure both sides on one machine, or set `{}` under `[gate.match]`", settings.join("`, `"))
-}

@@ -1,12 +1,13 @@
 //! What follows from rows: their order, their counts, one conclusion and one exit code. The same code for a comparison, for
-//! several that become one, and for a document that somebody else wrote.
+//! several that become one, and for a document from elsewhere.
 
 use std::collections::BTreeMap;
 
 use strum::IntoEnumIterator;
 
-use crate::model::{Better, Exit, SequentialRuleName};
+use crate::model::{Exit, SequentialRuleName};
 
+use super::scale::sign;
 use super::{Change, Conclusion, Method, Policy, Row, RowSide, Verdict, VerdictDocument};
 
 /// What policy makes of gaps and doubts.
@@ -14,7 +15,7 @@ use super::{Change, Conclusion, Method, Policy, Row, RowSide, Verdict, VerdictDo
 pub struct FailurePolicy {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
-    /// A row that is probably worse, or impossible, is never passed over. Not so under the rule `seq-e`, whose kept verdicts
+    /// A row that is probably worse, or impossible, is never passed over. Not so under the rule `seq-e`, whose stored verdicts
     /// keep their exit code.
     pub doubt_fails: bool,
     /// A commit was compared with itself for want of another: nothing is decided about it, whatever the rows say.
@@ -55,39 +56,33 @@ pub fn conclude(
     let compared = rows.iter().filter(|row| was_compared(row)).count();
     let doubtful = rows.iter().filter(|row| row.verdict == Verdict::Inconclusive).count();
     let gaps = any(Verdict::Invalid) || any(Verdict::Missing);
-    let conclusion = if any(Verdict::Regressed) {
-        Conclusion::Regressed
-    } else if gaps || compared == 0 {
-        Conclusion::Failed
-    } else if doubtful > 0 {
-        Conclusion::Inconclusive
-    } else {
-        Conclusion::Pass
-    };
-    let exit = if any(Verdict::Regressed) {
-        Exit::Regression
-    } else if gaps && failure_policy.failed_fails || compared == 0 {
-        Exit::Failed
-    } else if doubtful > 0
+    let doubt_fails = doubtful > 0
         && (failure_policy.inconclusive_fails
             || in_the_dark
             || doubtful == compared
-            || failure_policy.doubt_fails && rows.iter().any(is_suspicious))
-    {
-        Exit::Inconclusive
+            || failure_policy.doubt_fails && rows.iter().any(is_suspicious));
+    let of_doubt = if doubt_fails { Exit::Inconclusive } else { Exit::Pass };
+    let (mut conclusion, mut exit) = if any(Verdict::Regressed) {
+        (Conclusion::Regressed, Exit::Regression)
+    } else if compared == 0 || gaps && failure_policy.failed_fails {
+        (Conclusion::Failed, Exit::Failed)
+    } else if gaps {
+        (Conclusion::Failed, of_doubt)
+    } else if doubtful > 0 {
+        (Conclusion::Inconclusive, of_doubt)
     } else {
-        Exit::Pass
+        (Conclusion::Pass, Exit::Pass)
     };
-    let (conclusion, exit) = if failure_policy.no_reference {
-        (most_severe(conclusion, Conclusion::Inconclusive), exit.most_severe(Exit::Inconclusive))
-    } else {
-        (conclusion, exit)
+    let mut at_least = |least, code: Exit| {
+        (conclusion, exit) = (most_severe(conclusion, least), exit.most_severe(code));
     };
-    if comparable {
-        (conclusion, exit)
-    } else {
-        (most_severe(conclusion, Conclusion::Incomparable), exit.most_severe(Exit::Machine))
+    if failure_policy.no_reference {
+        at_least(Conclusion::Inconclusive, Exit::Inconclusive);
     }
+    if !comparable {
+        at_least(Conclusion::Incomparable, Exit::Machine);
+    }
+    (conclusion, exit)
 }
 
 /// Not decided, and all of its range lies beyond the threshold on the worse side: only the evidence is short.
@@ -105,7 +100,7 @@ pub fn is_probably_worse(row: &Row) -> bool {
 fn worse_by(row: &Row) -> Option<f64> {
     let centre = |side: &Option<RowSide>| side.as_ref().and_then(|side| side.centre);
     let difference = centre(&row.head)? - centre(&row.base)?;
-    Some(if row.better? == Better::Lower { difference } else { -difference })
+    Some(sign(row.better?) * difference)
 }
 
 /// A row without a decision that must not pass for a green one.
@@ -117,14 +112,17 @@ fn is_suspicious(row: &Row) -> bool {
 
 /// The one of two conclusions that speaks for both, in the order of [`Exit::most_severe`].
 pub fn most_severe(one: Conclusion, other: Conclusion) -> Conclusion {
-    const MOST_SEVERE_FIRST: [Conclusion; 5] = [
-        Conclusion::Regressed,
-        Conclusion::Incomparable,
-        Conclusion::Failed,
-        Conclusion::Inconclusive,
-        Conclusion::Pass,
-    ];
-    MOST_SEVERE_FIRST.into_iter().find(|conclusion| [one, other].contains(conclusion)).unwrap_or(one)
+    if severity(one) < severity(other) { other } else { one }
+}
+
+pub fn severity(conclusion: Conclusion) -> u8 {
+    match conclusion {
+        Conclusion::Pass => 0,
+        Conclusion::Inconclusive => 1,
+        Conclusion::Failed => 2,
+        Conclusion::Incomparable => 3,
+        Conclusion::Regressed => 4,
+    }
 }
 
 /// Verdict to number of rows, every verdict present.
@@ -168,8 +166,12 @@ pub fn derived(document: &VerdictDocument) -> (Conclusion, Vec<Exit>) {
 /// a period.
 pub fn check_consistency(document: &VerdictDocument) -> Result<(), String> {
     let (conclusion, exits) = derived(document);
-    let counted = counts(&document.rows);
-    if document.counts != counted {
+    check_says(document, conclusion, &exits)
+}
+
+/// Whether a verdict says this conclusion and one of these exit codes, of which the first is named where it does not.
+pub fn check_says(document: &VerdictDocument, conclusion: Conclusion, exits: &[Exit]) -> Result<(), String> {
+    if document.counts != counts(&document.rows) {
         return Err("its counts are not those of its rows".into());
     }
     if document.conclusion != conclusion {

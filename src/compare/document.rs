@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::{Advice, Conclusion, History, Reason, Verdict, Warning};
 use crate::model::{
@@ -16,6 +17,7 @@ pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
 pub const VERDICTS_READ: [&str; 2] = ["gbench-ci/verdict/v1", SCHEMA_VERDICT];
 
 /// The whole answer of one comparison.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictDocument {
@@ -51,7 +53,6 @@ pub struct VerdictDocument {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replays: Vec<RunId>,
     /// The evidence itself, where the document is to stand alone; reports do not look at it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<Box<Records>>,
 }
 
@@ -65,13 +66,13 @@ pub struct DoubtfulCase {
 }
 
 /// Both records whole: every sample and both manifests.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Records {
     pub base: RunRecord,
     pub head: RunRecord,
     /// What the stored runs said, where the rule asked them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<History>,
 }
 
@@ -92,6 +93,7 @@ impl VerdictDocument {
 }
 
 /// One side of the comparison, enough to name it.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SideSummary {
@@ -99,9 +101,7 @@ pub struct SideSummary {
     /// How the user named it: `main`, `a.json`, `this run`.
     pub name: String,
     pub started: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     pub dirty: bool,
     pub cases: u32,
@@ -111,6 +111,7 @@ pub struct SideSummary {
 }
 
 /// How it was decided.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Method {
@@ -123,16 +124,12 @@ pub struct Method {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
     /// Present where the sides were measured in rounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<RoundsMethod>,
     /// Present where the two sides are of different sessions, and the rule asks the past how much those differ.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<Sessions>,
     /// Present where a commit was compared with itself because nothing was found to judge it against, and what was missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_reference: Option<NoReference>,
     /// Present where both sides were measured with one suite file instead of their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite_file: Option<CommonSuite>,
 }
 
@@ -147,6 +144,7 @@ pub struct Sessions {
 }
 
 /// What is true of a comparison in rounds as a whole.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoundsMethod {
@@ -159,17 +157,17 @@ pub struct RoundsMethod {
     /// M: rows that the screen left open; they share `alpha`.
     #[serde(rename = "suspects")]
     pub candidates: u32,
-    /// Seed of the coin that decided who went first.
+    /// Seed of the order in which sides went first.
     pub seed: u64,
     pub way: Interleaving,
     /// Pooled, bias-corrected lag-1 correlation of the differences; near 0 where nothing sticks to a side.
-    #[serde(default, rename = "stickiness", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "stickiness")]
     pub serial_correlation: Option<f64>,
     /// Its standard error. Absent where the rule `seq-e` decided.
-    #[serde(default, rename = "stickiness_error", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "stickiness_error")]
     pub serial_correlation_error: Option<f64>,
     /// Median slowdown over all rows of the metric that most of them measure.
-    #[serde(default, rename = "shift", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "shift")]
     pub location_shift: Option<f64>,
     /// Rows of the base that were compared with itself.
     pub controls: u32,
@@ -180,7 +178,20 @@ pub struct RoundsMethod {
 
 impl Change {
     /// So many times better or worse that a program which still does its work does not explain it.
-    pub const IMPOSSIBLE: f64 = 100.0;
+    const IMPOSSIBLE: f64 = 100.0;
+
+    /// Between two known values: no chance, no interval, no correction.
+    pub(super) fn known(ratio: f64, slowdown: f64) -> Self {
+        Self {
+            ratio,
+            slowdown,
+            low: slowdown,
+            high: slowdown,
+            confidence: 1.0,
+            adjusted_p: None,
+            detectable: None,
+        }
+    }
 
     /// Better by more than [`Self::IMPOSSIBLE`] times. Of something that reaches zero or less nothing is said.
     pub fn is_impossible(&self) -> bool {
@@ -206,6 +217,7 @@ pub struct Difference {
 }
 
 /// One case and metric.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
@@ -213,7 +225,6 @@ pub struct Row {
     /// Empty where the case as a whole is missing, new or failed.
     pub metric: String,
     pub unit: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
     pub verdict: Verdict,
     /// Why, in one sentence; empty for plain unchanged rows.
@@ -222,25 +233,18 @@ pub struct Row {
     pub next: String,
     /// `reason` as a value: a code and its figures. Absent where there is nothing to explain, and in documents of earlier
     /// versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Reason>,
     /// `next` as a value. Absent where nothing is to do, and in documents of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<RowSide>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<RowSide>,
     /// Absent where there is nothing to compare.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
     /// Least relative change that matters: 0.05 is 5 %. In rounds: within it, the row is certified unchanged.
     pub threshold: f64,
     /// Least absolute change that matters, in the metric's unit, where the row is judged by it and by no share.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
     /// Present where the row was decided over rounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<Sequence>,
 }
 
@@ -252,6 +256,7 @@ impl Row {
 }
 
 /// What the rounds showed of one row.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sequence {
@@ -268,14 +273,13 @@ pub struct Sequence {
     /// log10 of the e-value that a red needs.
     pub log10_needed: f64,
     /// Of a red row: the slowdown is at least this, for the whole suite at once, with `1 - alpha`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
     /// Of an inconclusive row: further rounds that would probably decide it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_rounds: Option<u32>,
 }
 
 /// One side of one row.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RowSide {
@@ -285,20 +289,18 @@ pub struct RowSide {
     pub samples: u64,
     /// What stands for this side, in the metric's unit: the geometric mean of the processes' medians, so that the
     /// change is the ratio of the two; their plain median where one of them is not above zero.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub centre: Option<f64>,
     /// Sample standard deviation of the logarithms of the processes' medians: relative spread.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
     /// Why a GPU held its clocks down while this was measured, as NVML names it, and in how many of the processes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub throttled: BTreeMap<String, u32>,
     /// The end of the trace that the program reported with its error.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
 }
 
 /// The change from base to head, direction accounted for: above 0 is worse, whatever the metric.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
@@ -312,9 +314,7 @@ pub struct Change {
     /// Confidence of the interval: 0.95, or higher where many rows share the error rate.
     pub confidence: f64,
     /// Two-sided p-value of "no change beyond the threshold", corrected over the suite (Holm 1979).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adjusted_p: Option<f64>,
     /// Smallest slowdown that this many processes, or rounds, with this spread would have found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detectable: Option<f64>,
 }

@@ -113,29 +113,37 @@ impl<'a> MeasuredSide<'a> {
     /// How the document shows this side.
     pub fn row_side(&self, case: &CaseRecord) -> RowSide {
         let samples = self.processes.iter().filter(|process| !process.stated);
+        let mut throttled = BTreeMap::new();
+        for reason in self.processes.iter().flat_map(|process| process.reasons) {
+            *throttled.entry(reason.clone()).or_default() += 1;
+        }
         RowSide {
             outcome: case.outcome.clone(),
             processes: self.centres.len() as u32,
             samples: samples.map(|process| process.samples.len() as u64).sum(),
-            centre: centre(&self.centres),
+            centre: self.row_centre(),
             spread: spread(&self.centres),
-            throttled: self.held_down(),
+            throttled,
             trace: None,
         }
     }
 
-    /// Reason to number of processes with complete samples that met it.
-    fn held_down(&self) -> BTreeMap<String, u32> {
-        let mut met = BTreeMap::new();
-        for reason in self.processes.iter().flat_map(|process| process.reasons) {
-            *met.entry(reason.clone()).or_default() += 1;
+    /// What stands for this side: the geometric mean, or the plain median where a value has no logarithm.
+    pub fn row_centre(&self) -> Option<f64> {
+        let logarithms: Vec<f64> = self.centres.iter().map(|centre| centre.ln()).collect();
+        let mean = stats::mean(&logarithms).filter(|mean| mean.is_finite());
+        match (mean, self.one_value(1)) {
+            // Exactly what was measured, where all agree: no rounding by logarithm and back.
+            (_, Some(value)) => Some(value),
+            (Some(mean), None) => Some(mean.exp()),
+            (None, None) => stats::median(&mut self.centres.clone()),
         }
-        met
     }
 
-    /// What stands for this side.
-    pub fn row_centre(&self) -> Option<f64> {
-        centre(&self.centres)
+    /// The one value of all processes, of which there are at least `least`.
+    pub fn one_value(&self, least: usize) -> Option<f64> {
+        let first = *self.centres.first()?;
+        (self.centres.len() >= least && self.centres.iter().all(|centre| *centre == first)).then_some(first)
     }
 
     /// Whether both sides hold the very same numbers, process by process.
@@ -151,18 +159,6 @@ pub fn only_stated(metric: &Metric) -> Option<&Stated> {
     match (complete.next(), complete.next()) {
         (Some(only), None) if only.values.is_empty() => only.stated.as_ref(),
         _ => None,
-    }
-}
-
-/// The geometric mean, or the plain median where a value has no logarithm.
-fn centre(centres: &[f64]) -> Option<f64> {
-    let logarithms: Vec<f64> = centres.iter().map(|centre| centre.ln()).collect();
-    let mean = stats::mean(&logarithms).filter(|mean| mean.is_finite());
-    match (mean, centres.iter().all(|value| Some(value) == centres.first())) {
-        // Exactly what was measured, where all agree: no rounding by logarithm and back.
-        (_, true) => centres.first().copied(),
-        (Some(mean), false) => Some(mean.exp()),
-        (None, false) => stats::median(&mut centres.to_vec()),
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::model::{CaseRecord, Origin, Thermal, Timing};
 
 use super::pairing::PairedCase;
-use super::warning::counted;
+use super::wording::counted;
 use super::{Reason, SettingEffect, Warning};
 
 /// Settings that say how much work a process does. The number of processes is none of them.
@@ -18,7 +18,7 @@ const OTHERS: [(&str, SettingEffect); 2] =
     [("seed", SettingEffect::Program), ("device", SettingEffect::Card)];
 
 /// Cases that one warning names.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// The first setting in which two measurements of a case were asked for different things, as a reason.
 ///
@@ -26,26 +26,19 @@ const MOST_NAMED: usize = 3;
 /// no question; except where its whole time counts.
 pub fn other_settings(base: &CaseRecord, head: &CaseRecord) -> Option<Reason> {
     let timed_whole = head.id.timing == Timing::Process;
-    let of_work = WORK.into_iter().filter(|name| reaches(name, head)).find_map(|name| {
-        let (base, head) = (base.config.get(name)?, head.config.get(name)?);
+    let of_work = if timed_whole { SettingEffect::WholeProcess } else { SettingEffect::Program };
+    let work = WORK.into_iter().filter(|name| reaches(name, head)).map(|name| (name, of_work));
+    work.chain(OTHERS).find_map(|(setting, effect)| {
+        let (base, head) = (base.config.get(setting)?, head.config.get(setting)?);
         let told = [base, head].into_iter().any(|shown| shown.origin == Origin::Benchmark);
-        let effect = if timed_whole { SettingEffect::WholeProcess } else { SettingEffect::Program };
-        (base.value != head.value && (timed_whole || !told)).then_some((
-            name,
-            &base.value,
-            &head.value,
+        let is_answer = told && !timed_whole && WORK.contains(&setting);
+        (base.value != head.value && !is_answer).then(|| Reason::SettingsDiffer {
+            setting: setting.to_owned(),
+            base: base.value.to_string(),
+            head: head.value.to_string(),
             effect,
-        ))
-    });
-    let of_others = || {
-        OTHERS.into_iter().find_map(|(name, effect)| {
-            let (base, head) = (&base.config.get(name)?.value, &head.config.get(name)?.value);
-            (base != head).then_some((name, base, head, effect))
         })
-    };
-    let (setting, base, head, effect) = of_work.or_else(of_others)?;
-    let [base, head] = [base, head].map(ToString::to_string);
-    Some(Reason::SettingsDiffer { setting: setting.to_owned(), base, head, effect })
+    })
 }
 
 /// A cold process is asked for no warm-up, whatever the settings say.
@@ -82,7 +75,7 @@ pub fn warnings(pairs: &[PairedCase]) -> Vec<Warning> {
     };
     let mut warnings: Vec<Warning> = told.into_iter().map(of_setting).collect();
     if !started.is_empty() {
-        let (count, named) = counted(&started, MOST_NAMED);
+        let (count, named) = counted(&started, MAX_NAMED);
         warnings.push(Warning::StartedOtherwise { count, named });
     }
     warnings

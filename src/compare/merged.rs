@@ -1,12 +1,13 @@
 //! Several verdicts as one: the machines of a matrix, or the one verdict of a single job. The public document of
-//! `gbench-ci merge`, and what is published.
+//! `gbench-ci merge`, and what is published; and the parts that it is made of.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Conclusion, Verdict, VerdictDocument};
+use super::{Conclusion, Verdict, VerdictDocument, Warning};
+use crate::model::{Job, Shard};
 
 pub const SCHEMA_MERGED: &str = "gbench-ci/merged/v1";
 
@@ -30,6 +31,9 @@ pub struct Merged {
     /// What is missing or odd about the parts: a shard that never came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// `warnings` as values, in the same order. Empty in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warning_codes: Vec<Warning>,
 }
 
 /// One machine's verdict.
@@ -53,6 +57,7 @@ impl Merged {
             counts: verdict.counts.clone(),
             groups: vec![Group { label: label.to_owned(), verdict }],
             warnings: Vec::new(),
+            warning_codes: Vec::new(),
         }
     }
 
@@ -60,4 +65,38 @@ impl Merged {
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(Merged).into()
     }
+}
+
+/// One measuring job's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VerdictPart {
+    /// Its folder, for messages; where there is no job its last part is the label.
+    pub name: String,
+    pub job: Option<Job>,
+    pub verdict: VerdictDocument,
+}
+
+/// Something that should be among the parts and is not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MissingPart {
+    /// Which machine's, as far as it is known.
+    pub label: Option<String>,
+    pub shard: Option<Shard>,
+    /// ``part `x` has no verdict``: a sentence without a period.
+    pub what: String,
+}
+
+impl VerdictPart {
+    pub fn shard(&self) -> Option<Shard> {
+        self.job.as_ref()?.shard
+    }
+
+    /// How warnings and gaps call it: `shard 2 of 3`.
+    pub fn who(&self) -> String {
+        self.shard().map_or_else(|| format!("part `{}`", self.name), shard_words)
+    }
+}
+
+pub fn shard_words(shard: Shard) -> String {
+    format!("shard {} of {}", shard.index, shard.of)
 }

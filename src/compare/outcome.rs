@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::stats::seq_e::Status;
+
 /// The comparison as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
@@ -23,7 +25,7 @@ pub enum Conclusion {
 /// What is said of one case and metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::IntoStaticStr, strum::EnumIter, strum::VariantArray)]
+#[derive(strum::IntoStaticStr, strum::Display, strum::EnumIter, strum::VariantArray)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Verdict {
     Regressed,
@@ -33,4 +35,15 @@ pub enum Verdict {
     Improved,
     New,
     Unchanged,
+}
+
+impl From<Status> for Verdict {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Regressed => Verdict::Regressed,
+            Status::Improved => Verdict::Improved,
+            Status::Unchanged => Verdict::Unchanged,
+            Status::Open | Status::Exhausted => Verdict::Inconclusive,
+        }
+    }
 }

@@ -80,24 +80,27 @@ fn without_device(id: &CaseId) -> CaseId {
 }
 
 /// How a case of the other side that shares benchmark, variant and parameters differs nevertheless.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Default, PartialEq)]
 pub struct NearMatch {
-    /// The case's own device, and the other's.
-    pub devices: Option<(String, String)>,
+    /// The case's own device, and the other's; absent where they are the same.
+    pub device: Option<String>,
+    pub other_device: Option<String>,
     /// How the other one ran.
-    pub thermal: Option<Thermal>,
-    pub timing: bool,
+    pub other_thermal: Option<Thermal>,
+    pub other_timing: bool,
 }
 
 /// A reader who finds a case missing wants to know that one like it ran cold, or on the CPU.
 pub fn near_match(id: &CaseId, others: &HashMap<CaseId, &CaseId>) -> Option<NearMatch> {
     let other = others.get(&loose(id))?;
+    let moved = other.device != id.device;
     let found = NearMatch {
-        devices: (other.device != id.device).then(|| (id.device.clone(), other.device.clone())),
-        thermal: Some(other.thermal).filter(|thermal| *thermal != id.thermal),
-        timing: other.timing != id.timing,
+        device: moved.then(|| id.device.clone()),
+        other_device: moved.then(|| other.device.clone()),
+        other_thermal: Some(other.thermal).filter(|thermal| *thermal != id.thermal),
+        other_timing: other.timing != id.timing,
     };
-    (found != NearMatch { devices: None, thermal: None, timing: false }).then_some(found)
+    (found != NearMatch::default()).then_some(found)
 }
 
 /// The identities of one side's unpaired cases by what [`near_match`] asks for.

@@ -32,22 +32,6 @@ impl Default for Reproduce {
     }
 }
 
-impl Reproduce {
-    pub fn command(&self) -> String {
-        match self {
-            Self::Replay(id) => format!("gbench-ci replay {id}"),
-            Self::Command(command) => command.clone(),
-        }
-    }
-
-    pub fn replays(&self) -> Vec<RunId> {
-        match self {
-            Self::Replay(id) => vec![id.clone()],
-            Self::Command(_) => Vec::new(),
-        }
-    }
-}
-
 /// How to judge, and what the verdicts mean for the exit code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
@@ -120,37 +104,34 @@ impl Policy {
         metric: &Metric,
         declared: Option<&MetricDeclaration>,
     ) -> RowLimits {
+        let declared = declared.cloned().unwrap_or_default();
         let configured = |name: &str| {
             let shown = case.config.get(name).filter(|shown| shown.origin != Origin::Default)?;
             shown.value.as_f64()
         };
         let first =
-            |values: [Option<f64>; 5]| values.into_iter().flatten().find(|value| is_threshold(*value));
-        let target = first([
-            self.threshold,
-            declared.and_then(|declared| declared.target),
-            declared.and_then(|declared| declared.threshold),
-            configured("target"),
-            configured("threshold"),
-        ]);
-        let target = target.unwrap_or(DEFAULT_TARGET);
-        let min_effect = first([
-            declared.and_then(|declared| declared.min_effect),
-            configured("min_effect"),
-            None,
-            None,
-            None,
-        ]);
-        let margin = declared.and_then(|declared| declared.margin.as_ref());
-        let absolute = declared.and_then(|declared| declared.absolute) == Some(true);
-        let (target, min_effect) = if absolute { (0.0, Some(0.0)) } else { (target, min_effect) };
+            |values: &[Option<f64>]| values.iter().flatten().copied().find(|value| is_threshold(*value));
+        let margin = declared.margin.as_ref();
+        let margin = margin.and_then(|margin| convert(margin.value, &margin.unit, &metric.unit));
+        let (target, min_effect) = if declared.absolute == Some(true) {
+            (0.0, 0.0)
+        } else {
+            let target = first(&[
+                self.threshold,
+                declared.target,
+                declared.threshold,
+                configured("target"),
+                configured("threshold"),
+            ])
+            .unwrap_or(DEFAULT_TARGET);
+            let min_effect = first(&[declared.min_effect, configured("min_effect")]);
+            (target, min_effect.unwrap_or(target * MIN_EFFECT_SHARE).min(target))
+        };
         RowLimits {
             target,
-            min_effect: min_effect.unwrap_or(target * MIN_EFFECT_SHARE).min(target),
-            margin: margin
-                .and_then(|margin| convert(margin.value, &margin.unit, &metric.unit))
-                .filter(|margin| is_threshold(*margin)),
-            absolute,
+            min_effect,
+            margin: margin.filter(|margin| is_threshold(*margin)),
+            absolute: declared.absolute == Some(true),
             usual_slowdown: false,
         }
     }
@@ -190,13 +171,4 @@ pub fn has_bad_threshold(case: &CaseRecord) -> bool {
 
 fn is_threshold(value: f64) -> bool {
     value.is_finite() && value >= 0.0
-}
-
-/// How a metric is declared: by the head's suite file, else by the base's.
-pub fn declaration<'a>(
-    base: Option<&'a CaseRecord>,
-    head: Option<&'a CaseRecord>,
-    metric: &Metric,
-) -> Option<&'a MetricDeclaration> {
-    [head, base].into_iter().flatten().find_map(|case| case.declared.get(&metric.name))
 }

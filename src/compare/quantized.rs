@@ -4,19 +4,17 @@
 //! A location that is rounded may be off by half a step. Noise that is wider than a step averages this out, because the
 //! rounding then falls to either side alike (dithering); how much of a step is left is in [`left_of_a_step`].
 
-use std::collections::BTreeMap;
-
 use super::{Evidence, MeasuredSide};
 
 /// Processes a side from which on the same figure over and over shows that they differ by less than its last digit.
-pub const LEAST_PROCESSES: usize = 5;
+pub const MIN_PROCESSES: usize = 5;
 /// Steps below this share of a value are those of a double, and of no program or timer.
 const OF_A_DOUBLE: f64 = 1e-7;
 /// A last digit below this share of a value does not explain that a measurement gives it again and again.
 const EXPLAINS_REPETITION: f64 = 1e-3;
 /// Last bits of a stamp over which one tick is spread: each of two stamps is off by half of one, which may double meanwhile.
 const SAME_TICK: f64 = 4.0;
-const MOST_OF_A_TICK: f64 = 4.5;
+const MAX_OF_A_TICK: f64 = 4.5;
 const OTHER_TICK: f64 = 500.0;
 /// Last bits of a stamp above this share of a value are the clock's own resolution.
 const OF_A_STAMP: f64 = 1e-4;
@@ -25,47 +23,20 @@ const DIGITS_OF_A_TICK: usize = 4;
 /// What rounding leaves open is not looked at below this share of the limit that it could blur.
 const NEGLIGIBLE: f64 = 1e-3;
 
-/// One side's values with their numbers, in order.
-#[derive(Clone, Debug, Default)]
-struct Values {
-    counts: BTreeMap<Ordered, usize>,
-    total: usize,
-}
-
-/// Finite doubles in their order.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Ordered(f64);
-
-impl Eq for Ordered {}
-
-impl Ord for Ordered {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
-impl PartialOrd for Ordered {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
+/// One side's values, ascending.
+#[derive(Default)]
+struct Values(Vec<f64>);
 
 impl Values {
     fn add(&mut self, values: &[f64]) {
-        for value in values {
-            *self.counts.entry(Ordered(*value)).or_insert(0) += 1;
-        }
-        self.total += values.len();
+        self.0.extend_from_slice(values);
+        // This sort takes the ascending start as it is, and is fast on it.
+        self.0.sort_by(f64::total_cmp);
     }
 
     fn quantile(&self, share: f64) -> f64 {
-        let wanted = ((share * self.total as f64).ceil() as usize).max(1);
-        let mut seen = 0;
-        let reached = self.counts.iter().find(|(_, count)| {
-            seen += **count;
-            seen >= wanted
-        });
-        reached.map_or(f64::NAN, |(value, _)| value.0)
+        let wanted = ((share * self.0.len() as f64).ceil() as usize).max(1);
+        self.0.get(wanted - 1).copied().unwrap_or(f64::NAN)
     }
 
     /// How far the location of these values may lie from that of what they are rounded from, in their own unit.
@@ -87,15 +58,14 @@ fn left_of_a_step(span: f64) -> f64 {
     }
 }
 
-/// How far each side may be off, and where it lies.
-fn off_by(sides: &[Values; 2], step: f64) -> [(f64, f64); 2] {
-    [&sides[0], &sides[1]].map(|side| (side.off_by(step), side.quantile(0.5)))
-}
-
-/// The most that ln head - ln base may be off.
-fn off_in_logarithms(sides: [(f64, f64); 2]) -> f64 {
-    const MOST: f64 = 0.99;
-    sides.into_iter().map(|(off, place)| -(-(off / place).min(MOST)).ln_1p()).sum()
+/// The most that the difference of two sides may be off, in its unit.
+fn left_open(sides: [&Values; 2], step: f64, unit: Unit) -> f64 {
+    const MAX_SHARE: f64 = 0.99;
+    let open = |side: &Values| match unit {
+        Unit::Logarithms => -(-(side.off_by(step) / side.quantile(0.5)).min(MAX_SHARE)).ln_1p(),
+        Unit::Of(unit) => side.off_by(step) / unit,
+    };
+    sides.into_iter().map(open).sum()
 }
 
 /// What a row's differences are made of, for [`unresolved`].
@@ -115,24 +85,24 @@ pub enum Unit {
 pub fn unresolved(rounds: &[[&[f64]; 2]], unit: Unit, limit: f64) -> Vec<f64> {
     let side = |side: usize| rounds.iter().flat_map(move |round| round[side]).copied().collect();
     let Some(steps) = Steps::of([side(0), side(1)]) else { return Vec::new() };
-    if steps.is_fine(unit, NEGLIGIBLE * limit) {
+    let of = if let Unit::Of(unit) = unit { unit } else { steps.least };
+    // Whole steps of both sides together are next to nothing: the clock is fine enough, as nearly all are.
+    if steps.step / of < NEGLIGIBLE * limit / 2.0 {
         return Vec::new();
     }
     let mut sides = [Values::default(), Values::default()];
     let after = |round: &[&[f64]; 2]| {
         sides.iter_mut().zip(round).for_each(|(side, samples)| side.add(samples));
-        let off = off_by(&sides, steps.step);
-        match unit {
-            Unit::Logarithms => off_in_logarithms(off),
-            Unit::Of(unit) => off.into_iter().map(|(off, _)| off / unit).sum(),
-        }
+        left_open([&sides[0], &sides[1]], steps.step, unit)
     };
     rounds.iter().map(after).collect()
 }
 
-/// The step of figures, without counting them.
-struct Steps {
-    step: f64,
+/// The steps that figures come in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steps {
+    /// In the metric's unit.
+    pub step: f64,
     /// The smallest size among the figures.
     least: f64,
     /// Where the sides lie: the smaller median, by size.
@@ -178,53 +148,37 @@ impl Steps {
         step.is_finite().then_some(Self { step, least, place })
     }
 
-    /// Whether whole steps of both sides together stay below `negligible`: those of a clock that is fine enough, as nearly all
-    /// are.
-    fn is_fine(&self, unit: Unit, negligible: f64) -> bool {
-        let of = if let Unit::Of(unit) = unit { unit } else { self.least };
-        self.step / of < negligible / 2.0
+    /// The step as a share of the smaller side.
+    pub fn share(&self) -> f64 {
+        self.step / self.place
+    }
+
+    /// Launches in a batch that would make a step small beside `target`: a tenth of it.
+    pub fn batch(&self, target: f64) -> u64 {
+        const SMALL: f64 = 0.1;
+        (self.share() / (SMALL * target)).ceil().clamp(2.0, 1e9) as u64
     }
 }
 
-/// What the steps of the figures are, and what they leave open.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Resolution {
-    /// In the metric's unit.
-    pub step: f64,
-    /// The step as a share of the smaller side.
-    pub share: f64,
-}
-
 /// Of all samples of a row; `None` where all of them are zero, or where a side lies at zero.
-pub fn resolution(evidence: &Evidence) -> Option<Resolution> {
+pub fn steps_of(evidence: &Evidence) -> Option<Steps> {
     let sides = [&evidence.base, &evidence.head];
     let values = sides.map(|side| side.processes.iter().flat_map(|it| it.samples).copied().collect());
-    let Steps { step, place, .. } = Steps::of(values)?;
-    (place > 0.0).then(|| Resolution { step, share: step / place })
+    Steps::of(values).filter(|steps| steps.place > 0.0)
 }
 
 /// Whether the figures of a row have so few digits that a measurement may give the same ones again and again.
 pub fn digits_explain(evidence: &Evidence) -> bool {
-    resolution(evidence).is_some_and(|resolution| resolution.share >= EXPLAINS_REPETITION)
+    steps_of(evidence).is_some_and(|steps| steps.share() >= EXPLAINS_REPETITION)
 }
 
-/// The most that the centres of the two sides may be off, each from its own truth: what [`resolution`] says, averaged over
-/// processes that differ by more than a step. In the metric's unit, with where each side lies.
-pub fn centres_off_by(evidence: &Evidence) -> Option<[(f64, f64); 2]> {
-    let step = resolution(evidence)?.step;
-    Some([&evidence.base, &evidence.head].map(|side| {
-        let mut values = Values::default();
-        values.add(&side.centres);
-        (values.off_by(step), values.quantile(0.5))
-    }))
-}
-
-impl Resolution {
-    /// Launches in a batch that would make a step small beside `target`: a tenth of it.
-    pub fn batch(&self, target: f64) -> u64 {
-        const SMALL: f64 = 0.1;
-        (self.share / (SMALL * target)).ceil().clamp(2.0, 1e9) as u64
-    }
+/// The most that the difference of the sides' centres may be off: steps as of [`steps_of`], averaged over processes that
+/// differ by more than one.
+pub fn centres_left_open(evidence: &Evidence, step: f64, unit: Unit) -> f64 {
+    let [mut base, mut head] = [Values::default(), Values::default()];
+    base.add(&evidence.base.centres);
+    head.add(&evidence.head.centres);
+    left_open([&base, &head], step, unit)
 }
 
 /// The one figure that each side gave, where neither gave another: last bits of time stamps are none.
@@ -249,7 +203,7 @@ fn may_be_constant(values: &[f64]) -> bool {
     let ends = values
         .iter()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)));
-    ends.1 - ends.0 <= MOST_OF_A_TICK * OF_A_STAMP * ends.0.abs()
+    ends.1 - ends.0 <= MAX_OF_A_TICK * OF_A_STAMP * ends.0.abs()
 }
 
 /// [`constants`] of all samples of a row.
@@ -287,7 +241,7 @@ fn without_last_bits(sides: &mut [Vec<f64>; 2]) {
     }
     let groups: Vec<&[f64]> = all.chunk_by(|one, next| next - one <= SAME_TICK * bit).collect();
     let span = |group: &[f64]| group[group.len() - 1] - group[0];
-    let narrow = groups.iter().all(|group| span(group) <= MOST_OF_A_TICK * bit);
+    let narrow = groups.iter().all(|group| span(group) <= MAX_OF_A_TICK * bit);
     let apart = groups.windows(2).all(|two| two[1][0] - two[0][two[0].len() - 1] > OTHER_TICK * bit);
     if !narrow || !apart {
         return;
@@ -451,7 +405,7 @@ mod tests {
 
     #[test]
     fn a_batch_makes_the_step_a_tenth_of_the_target() {
-        assert_eq!(Resolution { step: 1.0, share: 0.2 }.batch(0.02), 100);
-        assert_eq!(Resolution { step: 1e-9, share: 1e-9 }.batch(0.02), 2);
+        assert_eq!(Steps { step: 1.0, least: 5.0, place: 5.0 }.batch(0.02), 100);
+        assert_eq!(Steps { step: 1e-9, least: 1.0, place: 1.0 }.batch(0.02), 2);
     }
 }

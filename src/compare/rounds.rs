@@ -1,10 +1,9 @@
 //! From the processes of two sides to one difference a round.
 
-use crate::model::Better;
 use crate::stats;
 
 use super::quantized::{Unit, unresolved};
-use super::scale::margin_in_logarithms;
+use super::scale::{margin_in_logarithms, sign};
 use super::{Evidence, ProcessValues, throttling};
 
 /// The rounds that both sides finished, in order.
@@ -34,39 +33,52 @@ pub struct MeasuredRound {
     /// above zero.
     pub base: f64,
     pub head: f64,
-    /// What the coin said, where the records tell.
+    /// Who went first, where the records tell.
     pub base_first: Option<bool>,
     /// Why a GPU's clocks were held down, on base and on head.
     pub throttled: [Vec<String>; 2],
 }
 
+/// The processes of the rounds that both sides finished.
+fn turns<'e, 'a>(evidence: &'e Evidence<'a>) -> Vec<[&'e ProcessValues<'a>; 2]> {
+    let mut heads = evidence.head.processes.iter().peekable();
+    let turn = |base: &'e ProcessValues<'a>| {
+        while heads.next_if(|head| head.round < base.round).is_some() {}
+        Some([base, heads.next_if(|head| head.round == base.round)?])
+    };
+    evidence.base.processes.iter().filter_map(turn).collect()
+}
+
+/// The mean of the middle half of a process, of its logarithms where all are above zero.
+fn place(process: &ProcessValues, positive: bool, scratch: &mut Vec<f64>) -> f64 {
+    scratch.clear();
+    scratch.extend_from_slice(process.samples);
+    let place = if positive { stats::ln_midmean(scratch) } else { stats::midmean(scratch) };
+    place.unwrap_or(f64::NAN)
+}
+
+/// Whether all samples are above zero.
+fn is_positive<'e, 'a: 'e>(mut processes: impl Iterator<Item = &'e ProcessValues<'a>>) -> bool {
+    processes.all(|process| process.samples.iter().all(|value| *value > 0.0))
+}
+
 /// The turns of the rounds that both sides finished, as [`RoundDifferences::of`] pairs them.
 pub fn measured_rounds(evidence: &Evidence) -> Vec<MeasuredRound> {
-    let sides = || evidence.base.processes.iter().chain(&evidence.head.processes);
-    let positive = sides().all(|process| process.samples.iter().all(|value| *value > 0.0));
-    let place = |process: &ProcessValues| {
-        let mut samples = process.samples.to_vec();
-        let place = if positive {
-            stats::ln_midmean(&mut samples).map(f64::exp)
-        } else {
-            stats::midmean(&mut samples)
-        };
-        place.unwrap_or(f64::NAN)
+    let positive = is_positive(evidence.base.processes.iter().chain(&evidence.head.processes));
+    let mut scratch = Vec::new();
+    let mut of = |process: &ProcessValues| {
+        let place = place(process, positive, &mut scratch);
+        if positive { place.exp() } else { place }
     };
-    let mut heads = evidence.head.processes.iter().peekable();
-    let mut measured_rounds = Vec::new();
-    for base in &evidence.base.processes {
-        while heads.next_if(|head| head.round < base.round).is_some() {}
-        let Some(head) = heads.next_if(|head| head.round == base.round) else { continue };
-        measured_rounds.push(MeasuredRound {
-            round: base.round.unwrap_or(measured_rounds.len() as u32),
-            base: place(base),
-            head: place(head),
-            base_first: base.slot.zip(head.slot).map(|(base, head)| base < head),
-            throttled: [base.reasons.to_vec(), head.reasons.to_vec()],
-        });
-    }
-    measured_rounds
+    let turns = turns(evidence).into_iter().enumerate();
+    let measured = turns.map(|(at, [base, head])| MeasuredRound {
+        round: base.round.unwrap_or(at as u32),
+        base: of(base),
+        head: of(head),
+        base_first: base.slot.zip(head.slot).map(|(base, head)| base < head),
+        throttled: [base.reasons.to_vec(), head.reasons.to_vec()],
+    });
+    measured.collect()
 }
 
 /// What a difference of places means.
@@ -83,26 +95,16 @@ pub enum RoundScale {
 impl RoundDifferences {
     /// `screen`: rounds from which the units are taken, so that later rounds cannot change what earlier ones meant.
     pub fn of(evidence: &Evidence, screen: usize, scratch: &mut Vec<f64>) -> Self {
-        let sign = if evidence.better == Better::Lower { 1.0 } else { -1.0 };
+        let sign = sign(evidence.better);
         let screened =
             |process: &&ProcessValues| process.round.is_some_and(|round| (round as usize) < screen);
-        let sides = || evidence.base.processes.iter().chain(&evidence.head.processes);
+        let sides = evidence.base.processes.iter().chain(&evidence.head.processes);
         let absolute = evidence.limits.absolute;
-        let positive = !absolute
-            && sides().filter(screened).all(|process| process.samples.iter().all(|value| *value > 0.0));
-        let mut place = |process: &ProcessValues| {
-            scratch.clear();
-            scratch.extend_from_slice(process.samples);
-            let place = if positive { stats::ln_midmean(scratch) } else { stats::midmean(scratch) };
-            place.unwrap_or(f64::NAN)
-        };
-        let mut heads = evidence.head.processes.iter().peekable();
+        let positive = !absolute && is_positive(sides.filter(screened));
         let (mut bases, mut differences, mut disturbed) = (Vec::new(), Vec::new(), Vec::new());
         let mut lost_its_scale = false;
-        for base in &evidence.base.processes {
-            while heads.next_if(|head| head.round < base.round).is_some() {}
-            let Some(head) = heads.next_if(|head| head.round == base.round) else { continue };
-            let (at_base, at_head) = (place(base), place(head));
+        for [base, head] in turns(evidence) {
+            let [at_base, at_head] = [base, head].map(|process| place(process, positive, scratch));
             if at_base.is_nan() || at_head.is_nan() {
                 // In the screen all were above zero; what a ratio means ends here.
                 lost_its_scale = true;
@@ -117,21 +119,19 @@ impl RoundDifferences {
         }
         let first = &bases[..bases.len().min(screen)];
         let margin = evidence.limits.margin.unwrap_or(0.0);
-        if positive {
-            let usual = stats::mean(first).unwrap_or(0.0).exp();
-            let margin = margin_in_logarithms(margin, usual);
-            let scale = RoundScale::Log { sign };
-            let unresolved = Vec::new();
-            return Self { differences, disturbed, scale, margin, lost_its_scale, unresolved };
-        }
         let sizes: Vec<f64> = first.iter().map(|base| base.abs()).collect();
-        let (unit, scale) = match stats::mean(&sizes) {
-            Some(unit) if unit > 0.0 && !absolute => (unit, RoundScale::Linear { sign, unit }),
-            _ => (1.0, RoundScale::Absolute { sign }),
+        let (scale, margin) = match stats::mean(&sizes) {
+            _ if positive => {
+                let usual = stats::mean(first).unwrap_or(0.0).exp();
+                (RoundScale::Log { sign }, margin_in_logarithms(margin, usual))
+            }
+            Some(unit) if unit > 0.0 && !absolute => {
+                differences.iter_mut().for_each(|difference| *difference /= unit);
+                (RoundScale::Linear { sign, unit }, margin / unit)
+            }
+            _ => (RoundScale::Absolute { sign }, margin),
         };
-        differences.iter_mut().for_each(|difference| *difference /= unit);
-        let (margin, unresolved) = (margin / unit, Vec::new());
-        Self { differences, disturbed, scale, margin, lost_its_scale, unresolved }
+        Self { differences, disturbed, scale, margin, lost_its_scale, unresolved: Vec::new() }
     }
 
     /// With what the steps of the figures leave open, where that matters beside `limit`.
@@ -141,14 +141,8 @@ impl RoundDifferences {
             RoundScale::Linear { unit, .. } => Unit::Of(unit),
             RoundScale::Absolute { .. } => Unit::Of(1.0),
         };
-        let mut heads = evidence.head.processes.iter().peekable();
-        let mut rounds: Vec<[&[f64]; 2]> = Vec::with_capacity(self.differences.len());
-        for base in &evidence.base.processes {
-            while heads.next_if(|head| head.round < base.round).is_some() {}
-            let Some(head) = heads.next_if(|head| head.round == base.round) else { continue };
-            rounds.push([base.samples, head.samples]);
-        }
-        rounds.truncate(self.differences.len());
+        let rounds = turns(evidence).into_iter().take(self.differences.len());
+        let rounds: Vec<[&[f64]; 2]> = rounds.map(|turn| turn.map(|process| process.samples)).collect();
         self.unresolved = unresolved(&rounds, unit, limit);
         self
     }

@@ -4,15 +4,13 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{
-    Better, CaseId, CaseRecord, Metric, MetricDeclaration, Outcome, Side, direction_of_unit, is_counted,
-    is_time,
+    Better, CaseId, CaseRecord, Metric, MetricDeclaration, Side, direction_of_unit, is_counted, is_time,
 };
 
 use super::evidence::{Evidence, MeasuredSide, Unusable, case_side, only_stated};
 use super::key::other_settings;
-use super::pairing::{PairedCase, loosely, near_match};
-use super::policy::{Policy, declaration};
-use super::{Advice, Change, Reason, Row, RowDecision, RowLimits, Verdict, throttling};
+use super::pairing::{NearMatch, PairedCase, loosely, near_match};
+use super::{Advice, Change, Policy, Reason, Row, RowLimits, Verdict, throttling};
 
 /// All rows of a comparison, some still without their decision.
 #[derive(Default)]
@@ -59,77 +57,69 @@ struct RowBuilder<'a, 'p> {
     scratch: Vec<f64>,
 }
 
+/// A metric of a case.
+type MetricOf<'a> = (&'a CaseRecord, &'a Metric);
+
 type Unmatched<'a> = (HashMap<CaseId, &'a CaseId>, HashMap<CaseId, &'a CaseId>);
 
 impl<'a> RowBuilder<'a, '_> {
     fn pair(&mut self, pair: &PairedCase<'a>, unmatched: &Unmatched) {
-        match (pair.base, pair.head) {
+        let (verdict, reason, next) = match (pair.base, pair.head) {
             (Some(base), Some(head)) if base.outcome.is_measured() && head.outcome.is_measured() => {
-                self.metrics(pair.id, base, head);
+                return self.metrics(pair.id, base, head);
             }
             (Some(base), Some(head)) if base.outcome.is_failure() && head.outcome.is_failure() => {
-                let [base_outcome, head_outcome] =
-                    [base, head].map(|case| case.outcome.into_str().to_owned());
-                let [base_cause, head_cause] = [base, head].map(|case| case.outcome.cause());
+                let [(base_outcome, base_cause), (head_outcome, head_cause)] = [base, head].map(said);
                 let reason = Reason::FailedOnBothSides { base_outcome, base_cause, head_outcome, head_cause };
-                self.case(pair, Verdict::Invalid, reason, of_outcome(head));
+                (Verdict::Invalid, reason, of_outcome(head))
             }
             (_, Some(head)) if head.outcome.is_failure() => {
                 let (outcome, cause) = said(head);
-                self.case(pair, Verdict::Invalid, Reason::FailedOnHead { outcome, cause }, of_outcome(head));
+                (Verdict::Invalid, Reason::FailedOnHead { outcome, cause }, of_outcome(head))
             }
             (Some(base), Some(head)) if base.outcome.is_measured() => {
                 let (outcome, cause) = said(head);
-                let reason = Reason::NotMeasuredOnHead { outcome, cause };
-                self.case(pair, Verdict::Missing, reason, of_outcome(head));
-            }
-            (Some(base), Some(head))
-                if self.in_rounds && head.outcome.is_measured() && base.outcome.is_failure() =>
-            {
-                // Both were measured side by side: what broke there hides what the change does here.
-                let (outcome, cause) = said(base);
-                self.case(pair, Verdict::Invalid, Reason::FailedOnBase { outcome, cause }, of_outcome(base));
+                (Verdict::Missing, Reason::NotMeasuredOnHead { outcome, cause }, of_outcome(head))
             }
             (Some(base), Some(head)) if head.outcome.is_measured() => {
                 let (outcome, cause) = said(base);
-                let reason = Reason::NotMeasuredOnBase { outcome, cause };
-                self.case(pair, Verdict::New, reason, Some(Advice::MeasureBaseAgain {}));
+                if self.in_rounds && base.outcome.is_failure() {
+                    // Both were measured side by side: what broke there hides what the change does here.
+                    (Verdict::Invalid, Reason::FailedOnBase { outcome, cause }, of_outcome(base))
+                } else {
+                    let reason = Reason::NotMeasuredOnBase { outcome, cause };
+                    (Verdict::New, reason, Some(Advice::MeasureBaseAgain {}))
+                }
             }
             (None, Some(head)) if head.outcome.is_measured() => {
                 let reason = match near_match(pair.id, &unmatched.0) {
-                    Some(near) => {
-                        let (device, other_device) = near.devices.unzip();
-                        let (other_thermal, other_timing) = (near.thermal, near.timing);
+                    Some(NearMatch { device, other_device, other_thermal, other_timing }) => {
                         Reason::NewCaseRanOtherwise { device, other_device, other_thermal, other_timing }
                     }
                     None => Reason::NewCase {},
                 };
-                self.case(pair, Verdict::New, reason, Some(Advice::SaveBaseline {}));
+                (Verdict::New, reason, Some(Advice::SaveBaseline {}))
             }
             (Some(base), None) if base.outcome.is_measured() => {
                 let (reason, next) = match near_match(pair.id, &unmatched.1) {
-                    Some(near) => {
-                        let (device, other_device) = near.devices.unzip();
-                        let (other_thermal, other_timing) = (near.thermal, near.timing);
-                        let reason = Reason::MissingCaseRanOtherwise {
-                            device,
-                            other_device,
-                            other_thermal,
-                            other_timing,
-                        };
-                        (reason, Advice::MeasureAlike {})
-                    }
+                    Some(NearMatch { device, other_device, other_thermal, other_timing }) => (
+                        Reason::MissingCaseRanOtherwise { device, other_device, other_thermal, other_timing },
+                        Advice::MeasureAlike {},
+                    ),
                     None => (Reason::MissingCase {}, Advice::SelectOnBothSides {}),
                 };
-                self.case(pair, Verdict::Missing, reason, Some(next));
+                (Verdict::Missing, reason, Some(next))
             }
             (base, head) => {
                 let sides = [("base", base), ("head", head)];
-                let outcomes = sides.into_iter().filter_map(|(side, case)| Some((side, &case?.outcome)));
-                let why: Vec<String> = outcomes.map(|(side, outcome)| unmeasured(side, outcome)).collect();
+                let cases = sides.into_iter().filter_map(|(side, case)| Some((side, said(case?))));
+                let why = cases.map(|(side, (outcome, cause))| format!("{outcome} on {side}: {cause}"));
+                let why: Vec<String> = why.collect();
                 self.prepared.unmeasured.push(format!("{} ({})", pair.id, why.join("; ")));
+                return;
             }
-        }
+        };
+        self.case(pair, verdict, reason, next);
     }
 
     /// What a case that did not end well showed before, if both sides had begun: later than others it would have been
@@ -147,55 +137,54 @@ impl<'a> RowBuilder<'a, '_> {
     }
 
     /// Evidence of a row on which nothing is decided.
-    fn add_prior_only(
-        &mut self,
-        id: &'a CaseId,
-        (base, of_base): (&'a CaseRecord, &'a Metric),
-        (head, metric): (&'a CaseRecord, &'a Metric),
-    ) {
-        let declared = self.declared(base, head, metric);
-        let Some(better) = direction(base, of_base) else { return };
-        let sides = (
-            MeasuredSide::of(base, of_base, &mut self.scratch),
-            MeasuredSide::of(head, metric, &mut self.scratch),
-        );
-        let (Ok(base_values), Ok(head_values)) = sides else { return };
-        if declared.and_then(|declared| declared.gate) != Some(false) {
+    fn add_prior_only(&mut self, id: &'a CaseId, base: MetricOf<'a>, head: MetricOf<'a>) {
+        let Some(better) = direction(base) else { return };
+        let values = [base, head].map(|(case, metric)| MeasuredSide::of(case, metric, &mut self.scratch));
+        let [Ok(base_values), Ok(head_values)] = values else { return };
+        if self.declared(base.0, head).and_then(|declared| declared.gate) != Some(false) {
+            let evidence = self.evidence(id, base, head, better, [base_values, head_values]);
             self.prepared.open.push(None);
-            self.prepared.evidence.push(Evidence {
-                case: id,
-                metric: &metric.name,
-                unit: &metric.unit,
-                exact: is_exact(declared, metric),
-                stated: [None, None],
-                better,
-                threshold: self.policy.threshold_for(head, declared),
-                limits: self.limits(base, base, metric, declared),
-                base: base_values,
-                head: head_values,
-            });
+            self.prepared.evidence.push(evidence);
+        }
+    }
+
+    fn evidence(
+        &self,
+        case: &'a CaseId,
+        base: MetricOf<'a>,
+        head: MetricOf<'a>,
+        better: Better,
+        [base_values, head_values]: [MeasuredSide<'a>; 2],
+    ) -> Evidence<'a> {
+        let declared = self.declared(base.0, head);
+        let metric = head.1;
+        let settings = if self.in_rounds { base.0 } else { head.0 };
+        Evidence {
+            case,
+            metric: &metric.name,
+            unit: &metric.unit,
+            exact: is_exact(declared, metric),
+            stated: [only_stated(base.1), only_stated(metric)],
+            better,
+            threshold: self.policy.threshold_for(head.0, declared),
+            limits: RowLimits {
+                // What the card usually does is always the base's word.
+                usual_slowdown: throttling::is_usual(base.0),
+                ..self.policy.limits_for(settings, metric, declared)
+            },
+            base: base_values,
+            head: head_values,
         }
     }
 
     /// A row about a case as a whole.
     fn case(&mut self, pair: &PairedCase<'a>, verdict: Verdict, reason: Reason, next: Option<Advice>) {
-        let of = pair.head.or(pair.base);
+        let threshold = pair.head.or(pair.base).map_or(0.0, |case| self.policy.threshold_for(case, None));
         let mut row = Row {
-            case: pair.id.clone(),
-            metric: String::new(),
-            unit: String::new(),
-            better: None,
             verdict,
-            reason: String::new(),
-            why: None,
-            next: String::new(),
-            advice: None,
             base: pair.base.map(case_side),
             head: pair.head.map(case_side),
-            change: None,
-            sequence: None,
-            threshold: of.map_or(0.0, |case| self.policy.threshold_for(case, None)),
-            margin: None,
+            ..undecided(pair.id, "", "", threshold)
         };
         row.explain(Some(reason), next);
         self.prepared.rows.push(row);
@@ -212,7 +201,7 @@ impl<'a> RowBuilder<'a, '_> {
         for (base_metric, head_metric) in both.chain(gone.map(|metric| (Some(metric), None))) {
             // At least one side holds the metric.
             let Some(metric) = head_metric.or(base_metric) else { continue };
-            let declared = self.declared(base, head, metric);
+            let declared = self.declared(base, (head, metric));
             if declared.and_then(|declared| declared.gate) == Some(false) {
                 self.prepared.ungated.push(format!("{id} {}", metric.name));
                 continue;
@@ -225,26 +214,11 @@ impl<'a> RowBuilder<'a, '_> {
                 self.prepared.absent.push(format!("{id} {}", metric.name));
                 continue;
             }
-            let mut row = Row {
-                case: id.clone(),
-                metric: metric.name.clone(),
-                unit: metric.unit.clone(),
-                better: None,
-                verdict: Verdict::Inconclusive,
-                reason: String::new(),
-                why: None,
-                next: String::new(),
-                advice: None,
-                base: None,
-                head: None,
-                change: None,
-                sequence: None,
-                threshold: self.policy.threshold_for(head, declared),
-                margin: None,
-            };
+            let threshold = self.policy.threshold_for(head, declared);
+            let mut row = undecided(id, &metric.name, &metric.unit, threshold);
             // What the base says counts, as its thresholds do: a change does not choose which way is better.
-            let of_base = base_metric.and_then(|metric| direction(base, metric));
-            row.better = of_base.or_else(|| head_metric.and_then(|metric| direction(head, metric)));
+            let of_base = base_metric.and_then(|metric| direction((base, metric)));
+            row.better = of_base.or_else(|| direction((head, head_metric?)));
             self.metric((id, row), (base, base_metric), (head, head_metric));
         }
         if (self.prepared.rows.len(), self.prepared.ungated.len()) == before {
@@ -260,121 +234,93 @@ impl<'a> RowBuilder<'a, '_> {
         (base_case, base): (&'a CaseRecord, Option<&'a Metric>),
         (head_case, head): (&'a CaseRecord, Option<&'a Metric>),
     ) {
-        let base_values = base.map(|metric| MeasuredSide::of(base_case, metric, &mut self.scratch));
-        let head_values = head.map(|metric| MeasuredSide::of(head_case, metric, &mut self.scratch));
-        let side = |values: &Option<Result<MeasuredSide, Unusable>>, case: &CaseRecord| {
-            values
-                .as_ref()
-                .map(|values| values.as_ref().map_or_else(|_| case_side(case), |v| v.row_side(case)))
+        let mut side = |case: &'a CaseRecord, metric: Option<&'a Metric>| {
+            let values = metric.map(|metric| MeasuredSide::of(case, metric, &mut self.scratch));
+            let shown = values.as_ref().map(|values| match values {
+                Ok(values) => values.row_side(case),
+                Err(_) => case_side(case),
+            });
+            (shown, metric.zip(values))
         };
-        row.base = side(&base_values, base_case);
-        row.head = side(&head_values, head_case);
-        let settle =
-            |verdict, reason: Reason, next: Advice| RowDecision::plain(verdict, Some(reason), Some(next));
-        let decision = match (base.zip(base_values), head.zip(head_values)) {
+        let (base_values, head_values);
+        (row.base, base_values) = side(base_case, base);
+        (row.head, head_values) = side(head_case, head);
+        let (base, base_values, head, head_values) = match (base_values, head_values) {
             (_, Some((_, Err(Unusable::NotFinite)))) => {
-                settle(Verdict::Invalid, Reason::NotFinite {}, Advice::CorrectFigures {})
+                let next = Advice::CorrectFigures {};
+                return self.settle(row, Verdict::Invalid, Reason::NotFinite {}, next);
             }
             (_, Some((_, Err(Unusable::NoCompleteSamples)))) => {
-                settle(Verdict::Invalid, Reason::NoCompleteSamples {}, Advice::ReadLogs {})
+                let next = Advice::ReadLogs {};
+                return self.settle(row, Verdict::Invalid, Reason::NoCompleteSamples {}, next);
             }
-            (_, None) => settle(Verdict::Missing, Reason::MissingMetric {}, Advice::SendMetric {}),
+            (_, None) => {
+                let next = Advice::SendMetric {};
+                return self.settle(row, Verdict::Missing, Reason::MissingMetric {}, next);
+            }
             (None | Some((_, Err(_))), Some((_, Ok(_)))) => {
-                settle(Verdict::New, Reason::NewMetric {}, Advice::SaveBaseline {})
+                let next = Advice::SaveBaseline {};
+                return self.settle(row, Verdict::New, Reason::NewMetric {}, next);
             }
             (Some((base, Ok(base_values))), Some((head, Ok(head_values)))) => {
-                let units = [base, head].map(|metric| metric.unit.as_str());
-                if self.in_rounds && direction(base_case, base).is_none() && row.better.is_some() {
-                    // Else a change could say that it is an improvement.
-                    row.better = None;
-                    let (reason, next) = (Reason::DirectionOnHeadOnly {}, Advice::DeclareDirectionOnBase {});
-                    return self.settled(row, settle(Verdict::New, reason, next));
-                }
-                let Some(better) = row.better else {
-                    let (reason, next) = (Reason::NoDirection {}, Advice::DeclareDirection {});
-                    return self.settled(row, settle(Verdict::Invalid, reason, next));
-                };
-                if units[0] != units[1] {
-                    let [base, head] = units.map(str::to_owned);
-                    let (reason, next) = (Reason::UnitsDiffer { base, head }, Advice::SendOneUnit {});
-                    return self.settled(row, settle(Verdict::Invalid, reason, next));
-                }
-                if let Some(other) = direction(head_case, head).filter(|other| *other != better) {
-                    let reason = Reason::DirectionsDiffer { base: better, head: other };
-                    let next = Advice::DeclareOneDirection {};
-                    return self.settled(row, settle(Verdict::Invalid, reason, next));
-                }
-                if let Some(reason) = other_settings(base_case, head_case) {
-                    let next = Advice::SameSettings {};
-                    return self.settled(row, settle(Verdict::Invalid, reason, next));
-                }
-                let sides = [(Side::Base, &base_values), (Side::Head, &head_values)];
-                if let Some((side, value)) = sides.into_iter().find_map(no_time(&head.unit)) {
-                    let reason = Reason::TakesNoTime { side, value, unit: head.unit.clone() };
-                    self.settled(row, settle(Verdict::Invalid, reason, Advice::FinerClock {}));
-                    // Rounds before it were evidence like any other; see [`RowBuilder::prior_only`].
-                    if self.in_rounds {
-                        self.add_prior_only(id, (base_case, base), (head_case, head));
-                    }
-                    return;
-                }
-                if self.same_run && base_values.same_samples(&head_values) {
-                    return self.settled(row, the_same());
-                }
-                let declared = self.declared(base_case, head_case, head);
-                let evidence = Evidence {
-                    case: id,
-                    metric: &head.name,
-                    unit: &head.unit,
-                    exact: is_exact(declared, head),
-                    stated: [only_stated(base), only_stated(head)],
-                    better,
-                    threshold: row.threshold,
-                    limits: self.limits(
-                        base_case,
-                        if self.in_rounds { base_case } else { head_case },
-                        head,
-                        declared,
-                    ),
-                    base: base_values,
-                    head: head_values,
-                };
-                return self.ask(row, evidence);
+                ((base_case, base), base_values, (head_case, head), head_values)
             }
         };
-        self.settled(row, decision);
+        if self.in_rounds && direction(base).is_none() && row.better.is_some() {
+            // Else a change could say that it is an improvement.
+            row.better = None;
+            let next = Advice::DeclareDirectionOnBase {};
+            return self.settle(row, Verdict::New, Reason::DirectionOnHeadOnly {}, next);
+        }
+        let Some(better) = row.better else {
+            return self.settle(row, Verdict::Invalid, Reason::NoDirection {}, Advice::DeclareDirection {});
+        };
+        let [base_unit, head_unit] = [base.1, head.1].map(|metric| metric.unit.clone());
+        if base_unit != head_unit {
+            let reason = Reason::UnitsDiffer { base: base_unit, head: head_unit };
+            return self.settle(row, Verdict::Invalid, reason, Advice::SendOneUnit {});
+        }
+        if let Some(other) = direction(head).filter(|other| *other != better) {
+            let reason = Reason::DirectionsDiffer { base: better, head: other };
+            return self.settle(row, Verdict::Invalid, reason, Advice::DeclareOneDirection {});
+        }
+        if let Some(reason) = other_settings(base_case, head_case) {
+            return self.settle(row, Verdict::Invalid, reason, Advice::SameSettings {});
+        }
+        let sides = [(Side::Base, &base_values), (Side::Head, &head_values)];
+        if let Some((side, value)) = sides.into_iter().find_map(no_time(&head_unit)) {
+            let reason = Reason::TakesNoTime { side, value, unit: head_unit };
+            self.settle(row, Verdict::Invalid, reason, Advice::FinerClock {});
+            // Rounds before it were evidence like any other; see [`RowBuilder::prior_only`].
+            if self.in_rounds {
+                self.add_prior_only(id, base, head);
+            }
+            return;
+        }
+        if self.same_run && base_values.same_samples(&head_values) {
+            // One measurement compared with itself: no chance is involved.
+            row.verdict = Verdict::Unchanged;
+            row.change = Some(Change::known(1.0, 0.0));
+            return self.prepared.rows.push(row);
+        }
+        let evidence = self.evidence(id, base, head, better, [base_values, head_values]);
+        self.ask(row, evidence);
     }
 
-    fn settled(&mut self, mut row: Row, decision: RowDecision) {
-        decision.settle(&mut row);
+    fn settle(&mut self, mut row: Row, verdict: Verdict, reason: Reason, next: Advice) {
+        row.verdict = verdict;
+        row.explain(Some(reason), Some(next));
         self.prepared.rows.push(row);
     }
 
     /// How a metric is declared: in rounds by the base's suite file where that knows the metric, because a change shall
     /// not loosen its own gate; else by the head's, which is the newer one.
-    fn declared(
-        &self,
-        base: &'a CaseRecord,
-        head: &'a CaseRecord,
-        metric: &Metric,
-    ) -> Option<&'a MetricDeclaration> {
+    fn declared(&self, base: &'a CaseRecord, (head, metric): MetricOf<'a>) -> Option<&'a MetricDeclaration> {
         if self.in_rounds && base.metrics.iter().any(|of_base| of_base.name == metric.name) {
             base.declared.get(&metric.name)
         } else {
-            declaration(Some(base), Some(head), metric)
+            [head, base].into_iter().find_map(|case| case.declared.get(&metric.name))
         }
-    }
-
-    /// What is asked of a row. `of`: the case whose settings speak; what the card usually does is always the base's word.
-    fn limits(
-        &self,
-        base: &CaseRecord,
-        of: &CaseRecord,
-        metric: &Metric,
-        declared: Option<&MetricDeclaration>,
-    ) -> RowLimits {
-        let limits = self.policy.limits_for(of, metric, declared);
-        RowLimits { usual_slowdown: throttling::is_usual(base), ..limits }
     }
 
     fn ask(&mut self, mut row: Row, evidence: Evidence<'a>) {
@@ -393,7 +339,7 @@ impl<'a> RowBuilder<'a, '_> {
 }
 
 /// Which way is better by what one side says: its suite file, else its program, else the unit.
-fn direction(case: &CaseRecord, metric: &Metric) -> Option<Better> {
+fn direction((case, metric): MetricOf) -> Option<Better> {
     let declared = case.declared.get(&metric.name).and_then(|declared| declared.better);
     declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
 }
@@ -413,22 +359,25 @@ fn is_exact(declared: Option<&MetricDeclaration>, metric: &Metric) -> bool {
     declared.and_then(|declared| declared.exact).unwrap_or_else(|| is_counted(&metric.unit))
 }
 
-fn unmeasured(side: &str, outcome: &Outcome) -> String {
-    format!("{} on {side}: {}", outcome.into_str(), outcome.cause())
-}
-
-/// One measurement compared with itself: no chance is involved.
-fn the_same() -> RowDecision {
-    let change = Change {
-        ratio: 1.0,
-        slowdown: 0.0,
-        low: 0.0,
-        high: 0.0,
-        confidence: 1.0,
-        adjusted_p: None,
-        detectable: None,
-    };
-    RowDecision { change: Some(change), ..RowDecision::plain(Verdict::Unchanged, None, None) }
+/// A row of which nothing is known yet.
+fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
+    Row {
+        case: case.clone(),
+        metric: metric.to_owned(),
+        unit: unit.to_owned(),
+        better: None,
+        verdict: Verdict::Inconclusive,
+        reason: String::new(),
+        next: String::new(),
+        why: None,
+        advice: None,
+        base: None,
+        head: None,
+        change: None,
+        threshold,
+        margin: None,
+        sequence: None,
+    }
 }
 
 /// The word and the cause of an outcome.

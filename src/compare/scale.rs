@@ -14,6 +14,11 @@ pub fn margin_in_logarithms(margin: f64, usual: f64) -> f64 {
     (-(-margin / usual).max(-1.0).ln_1p()).min(WHOLE)
 }
 
+/// By which a difference is turned, so that up is worse.
+pub fn sign(better: Better) -> f64 {
+    if better == Better::Lower { 1.0 } else { -1.0 }
+}
+
 /// How differences of what is compared become slowdowns.
 #[derive(Clone, Copy, Debug)]
 pub enum Scale {
@@ -26,7 +31,7 @@ pub enum Scale {
 impl Scale {
     /// Not for sides that are all zero: they have no unit.
     pub fn of(base: &[f64], head: &[f64], better: Better) -> Self {
-        let sign = if better == Better::Lower { 1.0 } else { -1.0 };
+        let sign = sign(better);
         let all = || base.iter().chain(head);
         if all().all(|value| *value > 0.0) {
             return Scale::Log { sign };

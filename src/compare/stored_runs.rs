@@ -46,9 +46,8 @@ impl History {
     }
 }
 
-/// Whether two records are of one session: the same run, or base and head of one interleaved run, which took turns by
-/// one coin. Whatever a session does to its figures, it does to both alike.
-pub fn same_session(one: &RunRecord, other: &RunRecord) -> bool {
+/// Whether two records are of one session: the same run, or base and head of one interleaved run, which took turns. Whatever a session does to its figures, it does to both alike.
+fn same_session(one: &RunRecord, other: &RunRecord) -> bool {
     one.run_id == other.run_id || session_of(one) == session_of(other)
 }
 
@@ -60,13 +59,13 @@ pub fn one_session(base: &RunRecord, head: &RunRecord) -> bool {
 
 /// Records with the same text are of one session.
 fn session_of(record: &RunRecord) -> String {
-    let coin = record.config.get("coin_seed").filter(|_| record.side.is_some());
+    let seed = record.config.get("coin_seed").filter(|_| record.side.is_some());
     let in_rounds = || {
         let mut processes = record.cases.iter().flat_map(|case| &case.processes);
         processes.all(|process| process.round.is_some())
     };
-    match coin {
-        Some(coin) if in_rounds() => format!("{} {}", record.started, coin.value),
+    match seed {
+        Some(seed) if in_rounds() => format!("{} {}", record.started, seed.value),
         _ => record.run_id.to_string(),
     }
 }

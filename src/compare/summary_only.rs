@@ -24,13 +24,10 @@ pub fn decide(evidence: &Evidence, base: &Stated, head: &Stated, quantiles: &mut
     let welch = Welch::new(b, h);
     let (low, high) = welch.interval(ERROR_RATE, quantiles);
     let change = Change {
-        ratio: scale.ratio(welch.difference),
-        slowdown: scale.slowdown(welch.difference),
         low: scale.slowdown(low),
         high: scale.slowdown(high),
         confidence: 1.0 - ERROR_RATE,
-        adjusted_p: None,
-        detectable: None,
+        ..Change::known(scale.ratio(welch.difference), scale.slowdown(welch.difference))
     };
     let finite = [change.ratio, change.slowdown, change.low, change.high].iter().all(|end| end.is_finite());
     let reason = Reason::SummaryOfIterations {

@@ -1,18 +1,16 @@
 //! What becomes of one row before the suite is looked at as a whole, and how a tested one is decided.
 
 use crate::model::Better;
+use crate::stats::seq_e::POWER_Z;
 use crate::stats::{SampleGroup, TQuantiles, Welch, holm};
 
 use super::evidence::spread;
-use super::quantized::{LEAST_PROCESSES, Resolution, centres_off_by, constants, digits_explain, resolution};
+use super::quantized::{MIN_PROCESSES, Steps, Unit, centres_left_open, constants, digits_explain, steps_of};
 use super::scale::Scale;
 use super::{Advice, Change, Evidence, Reason, RowDecision, Verdict, absolute, summary_only};
 
-/// Standard normal quantile of 0.8: effects called detectable are found four times out of five.
-const POWER_Z: f64 = 0.841_621_233_572_914_2;
-
 /// Advising more processes a side than this would be no advice.
-const MOST_PROCESSES: f64 = 200.0;
+const MAX_PROCESSES: f64 = 200.0;
 
 /// An end of an interval beyond this slowdown is cut there: it says nothing more, and JSON has no infinity.
 const FARTHEST: f64 = 1e9;
@@ -41,21 +39,11 @@ pub struct Test {
     /// How far the difference may lie from the truth because the figures come in steps, in the scale's own unit: no error
     /// that more processes make smaller, and added to every interval. With the steps, where it is not 0.
     pub unresolved: f64,
-    pub steps: Option<Resolution>,
+    pub steps: Option<Steps>,
     /// Between processes, as shares; `None` where a side has one.
     pub spreads: (Option<f64>, Option<f64>),
-    pub error_source: ErrorSource,
-}
-
-/// What stands behind the error of a test, for the words of a doubt.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ErrorSource {
-    Processes,
-    /// Sessions differ by this deviation, as a share; and how many show it.
-    Sessions {
-        deviation: f64,
-        sessions: u32,
-    },
+    /// Where sessions stand behind the error: the deviation by which they differ, as a share, and how many show it.
+    pub sessions: Option<(f64, u32)>,
 }
 
 impl RowTest {
@@ -79,15 +67,24 @@ impl RowTest {
         let (Some(base_group), Some(head_group)) = groups else {
             return RowTest::Alone(match evidence.stated {
                 [Some(b), Some(h)] => summary_only::decide(evidence, b, h, quantiles),
-                _ => too_few(base.len(), head.len()),
+                _ => inconclusive(
+                    Reason::TooFewProcesses {
+                        base_processes: base.len() as u32,
+                        head_processes: head.len() as u32,
+                    },
+                    Advice::MeasureProcesses { least: 2, better: 5 },
+                ),
             });
         };
         if let Some([base_value, head_value]) = constants.filter(|_| !evidence.exact) {
-            if base.len().min(head.len()) < LEAST_PROCESSES {
-                return RowTest::Settled(too_coarse(base_value, head_value));
+            if base.len().min(head.len()) < MIN_PROCESSES {
+                let reason = Reason::TooFewRoundedFigures { base: base_value, head: head_value };
+                let next = Advice::MoreProcessesOrDigits { processes: MIN_PROCESSES as u32 };
+                return RowTest::Settled(inconclusive(reason, next));
             }
             if base_value == head_value && !digits_explain(evidence) {
-                return RowTest::Settled(repeated(base_value));
+                let reason = Reason::RepeatedFigure { value: base_value };
+                return RowTest::Settled(inconclusive(reason, Advice::MeasureAnewOrDeclareExact {}));
             }
         }
         let spread =
@@ -100,7 +97,7 @@ impl RowTest {
             limits: scale.limits(evidence),
             counts: (base_group.count, head_group.count),
             spreads: (spread(base, &base_group), spread(head, &head_group)),
-            error_source: ErrorSource::Processes,
+            sessions: None,
             scale,
         };
         RowTest::Tested(test)
@@ -140,11 +137,7 @@ pub fn known_exactly(evidence: &Evidence, least: usize, threshold: f64) -> Optio
     if evidence.limits.absolute {
         return absolute::known(evidence, least);
     }
-    let value = |centres: &[f64]| {
-        let first = *centres.first()?;
-        (centres.len() >= least && centres.iter().all(|centre| *centre == first)).then_some(first)
-    };
-    let (base, head) = (value(&evidence.base.centres)?, value(&evidence.head.centres)?);
+    let (base, head) = (evidence.base.one_value(least)?, evidence.head.one_value(least)?);
     let threshold = least_that_matters(evidence, base, head, threshold);
     evidence.exact.then(|| decide_exactly(base, head, evidence.better, threshold))
 }
@@ -175,52 +168,25 @@ fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> RowDe
         _ => Verdict::Unchanged,
     };
     let ratio = if worse == best { 1.0 } else { head / base };
-    let change = Change {
-        ratio,
-        slowdown,
-        low: slowdown,
-        high: slowdown,
-        confidence: 1.0,
-        adjusted_p: None,
-        detectable: None,
-    };
     let reason = (base != head).then_some(Reason::ExactValues { base, head });
     RowDecision {
-        change: (ratio.is_finite() && slowdown.is_finite()).then_some(change),
+        change: (ratio.is_finite() && slowdown.is_finite()).then(|| Change::known(ratio, slowdown)),
         ..RowDecision::plain(verdict, reason, None)
     }
 }
 
 /// What the steps of a row's figures leave open of the difference of its centres, on the scale, and the steps; 0 and none
 /// where that is next to nothing beside the threshold.
-fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Resolution>) {
+fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Steps>) {
     /// Of the threshold.
     const NEGLIGIBLE: f64 = 1e-3;
-    const WHOLE: f64 = 0.99;
-    let steps = resolution(evidence).filter(|_| !evidence.exact);
-    let sides = steps.and_then(|_| centres_off_by(evidence)).unwrap_or_default();
-    let open = sides.into_iter().map(|(off, place)| match scale {
-        _ if off == 0.0 => 0.0,
-        Scale::Log { .. } => -(-(off / place).min(WHOLE)).ln_1p(),
-        Scale::Linear { unit, .. } => off / unit,
-    });
-    let open: f64 = open.sum();
+    let unit = match scale {
+        Scale::Log { .. } => Unit::Logarithms,
+        Scale::Linear { unit, .. } => Unit::Of(unit),
+    };
+    let steps = steps_of(evidence).filter(|_| !evidence.exact);
+    let open = steps.map_or(0.0, |steps| centres_left_open(evidence, steps.step, unit));
     if open < NEGLIGIBLE * scale.limits(evidence).1.max(NEGLIGIBLE) { (0.0, None) } else { (open, steps) }
-}
-
-/// One and the same figure from every process of both sides, with more digits than rounding explains.
-fn repeated(value: f64) -> RowDecision {
-    inconclusive(Reason::RepeatedFigure { value }, Advice::MeasureAnewOrDeclareExact {})
-}
-
-fn too_few(base: usize, head: usize) -> RowDecision {
-    let reason = Reason::TooFewProcesses { base_processes: base as u32, head_processes: head as u32 };
-    inconclusive(reason, Advice::MeasureProcesses { least: 2, better: 5 })
-}
-
-fn too_coarse(base: f64, head: f64) -> RowDecision {
-    let next = Advice::MoreProcessesOrDigits { processes: LEAST_PROCESSES as u32 };
-    inconclusive(Reason::TooFewRoundedFigures { base, head }, next)
 }
 
 fn inconclusive(reason: Reason, next: Advice) -> RowDecision {
@@ -282,7 +248,7 @@ impl Test {
     }
 
     /// The steps of the figures, where they leave more open than the processes do.
-    fn steps_in_the_way(&self) -> Option<Resolution> {
+    fn steps_in_the_way(&self) -> Option<Steps> {
         self.steps.filter(|_| self.unresolved > self.welch.error)
     }
 
@@ -290,10 +256,7 @@ impl Test {
         let (base_processes, head_processes) = self.counts;
         let Some(change) = change else { return Reason::ZeroBase { base_processes, head_processes } };
         let (base_spread, head_spread) = self.spreads;
-        let (session_deviation, sessions) = match self.error_source {
-            ErrorSource::Processes => (None, None),
-            ErrorSource::Sessions { deviation, sessions } => (Some(deviation), Some(sessions)),
-        };
+        let (session_deviation, sessions) = self.sessions.unzip();
         let steps = self.steps_in_the_way();
         Reason::IntervalAcrossThreshold {
             confidence: 1.0 - error_rate,
@@ -308,7 +271,7 @@ impl Test {
             session_deviation,
             sessions,
             step: steps.map(|steps| steps.step),
-            step_share: steps.map(|steps| steps.share),
+            step_share: steps.map(|steps| steps.share()),
         }
     }
 
@@ -318,7 +281,7 @@ impl Test {
         if self.steps_in_the_way().is_some() {
             return Advice::DeclareCounted {};
         }
-        if let ErrorSource::Sessions { .. } = self.error_source {
+        if self.sessions.is_some() {
             return Advice::MeasureInOneRun {};
         }
         let size = self.welch.difference.abs();
@@ -330,7 +293,7 @@ impl Test {
         let sum = self.welch.error.powi(2) * f64::from(base.max(head));
         let needed = ((z + POWER_Z).powi(2) * sum / margin.powi(2) + z.powi(2) / 4.0).ceil();
         let needed = needed.max(f64::from(base.max(head)) + 1.0);
-        if needed <= MOST_PROCESSES {
+        if needed <= MAX_PROCESSES {
             Advice::MoreProcesses { processes: needed as u32 }
         } else {
             Advice::ReduceNoiseOrRaiseThreshold {}

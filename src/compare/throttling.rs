@@ -5,13 +5,12 @@
 //! or a fault, its clocks jump, no two processes meet the same card, and what was measured is not what the card can do:
 //! such rounds decide nothing, unless the suite says that this is the card's usual state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{CaseRecord, RunRecord};
 
-use super::reason::Remark;
-use super::warning::HeldDown;
-use super::{Advice, Evidence, MeasuredSide, ProcessValues, Reason, RowDecision, Verdict, Warning};
+use super::wording::Remark;
+use super::{Advice, Evidence, HeldDown, MeasuredSide, ProcessValues, Reason, RowDecision, Verdict, Warning};
 
 /// The setting by which a suite says that its card is always so.
 const USUAL: &str = "usual_slowdown";
@@ -67,16 +66,11 @@ pub fn remark(evidence: &Evidence) -> Option<Remark> {
         let held = side.processes.iter().filter(|process| process.throttled).count();
         (held, side.processes.len())
     };
-    let (reasons, base, head) = (reasons(evidence), held(&evidence.base), held(&evidence.head));
-    (!reasons.is_empty()).then_some(Remark { reasons, base, head })
-}
-
-fn reasons(evidence: &Evidence) -> Vec<String> {
     let processes = evidence.base.processes.iter().chain(&evidence.head.processes);
-    let mut reasons: Vec<String> = processes.flat_map(|process| process.reasons).cloned().collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    reasons
+    let reasons: BTreeSet<&String> = processes.flat_map(|process| process.reasons).collect();
+    let reasons: Vec<String> = reasons.into_iter().cloned().collect();
+    let (base, head) = (held(&evidence.base), held(&evidence.head));
+    (!reasons.is_empty()).then_some(Remark { reasons, base, head })
 }
 
 /// Of a comparison as a whole: what held clocks down while its processes ran, and how many of them.
@@ -90,9 +84,8 @@ pub fn warning(base: &RunRecord, head: &RunRecord) -> Option<Warning> {
             reasons.for_each(|reason| met.entry(reason).or_default()[side] += 1);
         }
     }
-    let reasons =
-        met.into_iter().map(|(reason, [base, head])| HeldDown { reason: reason.to_owned(), base, head });
-    let reasons: Vec<HeldDown> = reasons.collect();
+    let held = |(reason, [base, head]): (&str, [u32; 2])| HeldDown { reason: reason.to_owned(), base, head };
+    let reasons: Vec<HeldDown> = met.into_iter().map(held).collect();
     let [base_processes, head_processes] = all;
     (!reasons.is_empty()).then_some(Warning::ClocksHeldDown { reasons, base_processes, head_processes })
 }

@@ -3,7 +3,7 @@
 use std::f64::consts::LN_10;
 
 use crate::model::{CaseId, Result};
-use crate::stats::seq_e::{self, SequentialLimits, SequentialResult, Status};
+use crate::stats::seq_e::{self, SequentialLimits, SequentialResult};
 
 pub use crate::stats::seq_e::SequentialStep;
 
@@ -36,12 +36,7 @@ pub struct DecisionTrace {
 impl DecisionTrace {
     /// What the rounds by themselves say, before any doubt.
     pub fn ruled(&self) -> Verdict {
-        match self.result.status {
-            Status::Regressed => Verdict::Regressed,
-            Status::Improved => Verdict::Improved,
-            Status::Unchanged => Verdict::Unchanged,
-            Status::Open | Status::Exhausted => Verdict::Inconclusive,
-        }
+        self.result.status.into()
     }
 
     /// log10 of the e-value that a red needs.
@@ -55,19 +50,8 @@ impl DecisionTrace {
     }
 }
 
-/// The arguments of every judged row of a case, by metric. Empty where the case has no row that rounds decide.
+/// The arguments of every judged row of each case that is `wanted`: the suite is judged once for all of them.
 pub fn decision_traces(
-    rule: &SeqE,
-    base: &SideInput,
-    head: &SideInput,
-    policy: &Policy,
-    case: &CaseId,
-) -> Result<Vec<DecisionTrace>> {
-    decision_traces_of(rule, base, head, policy, |id| id == case)
-}
-
-/// [`decision_traces`] of every case that is `wanted`: the suite is judged once for all of them.
-pub fn decision_traces_of(
     rule: &SeqE,
     base: &SideInput,
     head: &SideInput,

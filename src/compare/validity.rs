@@ -1,6 +1,6 @@
 //! What must hold for rounds to be believed, checked at run time. A doubt can only make a verdict weaker.
 //!
-//! The rule rests on one thing: that without a change the sign of every round's difference is a fresh toss of the coin.
+//! The rule rests on one thing: that without a change the sign of every round's difference is as likely plus as minus, whatever the rounds before.
 //! What sticks to a side from round to round, such as a cache or a process that is reused, breaks it.
 
 use crate::stats::seq_e::Version;
@@ -10,21 +10,21 @@ use super::{Advice, Evidence, MeasuredSide, Reason, Warning};
 use crate::model::Side;
 
 /// Samples that one process gives before two equal lists of them are no accident.
-const LEAST_SAMPLES: usize = 8;
+const MIN_SAMPLES: usize = 8;
 /// Different values among them, likewise: a coarse timer knows only few.
-const LEAST_VALUES: usize = 4;
+const MIN_VALUES: usize = 4;
 
 /// Rounds after which figures that have been the same so far are not waited for any longer.
 const REPEATED_ROUNDS: usize = 8;
 
-/// Correlation of one round's difference with the next that is more than any fair coin gives.
-pub const MAX_SERIAL_CORRELATION: f64 = 0.15;
+/// Correlation of one round's difference with the next that is more than independent rounds give.
+const MAX_SERIAL_CORRELATION: f64 = 0.15;
 /// Standard errors by which [`MAX_SERIAL_CORRELATION`] must be exceeded to be called so.
 const CLEARLY: f64 = 2.33;
 /// Rounds below this tell nothing of how one goes with the next.
-const LEAST_ROUNDS: usize = 6;
+pub const MIN_ROUNDS: usize = 6;
 /// Rows below this tell nothing of a shift of the whole suite.
-const LEAST_ROWS: usize = 8;
+const MIN_ROWS: usize = 8;
 
 /// Why the numbers of a row are no fresh measurements, and what to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,29 +45,20 @@ pub fn repeated_numbers(evidence: &Evidence, version: Version) -> Option<Repeate
         return None;
     }
     let sides = [(Side::Base, &evidence.base), (Side::Head, &evidence.head)];
-    let twice = sides.iter().find_map(|(side, measured)| Some((*side, the_same_list_twice(measured)?)));
-    if version == Version::Two {
-        return twice.map(|(side, pair)| cached(side, pair)).or_else(|| both_constant(evidence));
+    let cached = |(side, measured): (Side, &MeasuredSide)| {
+        let (first, second) = the_same_list_twice(measured)?;
+        let reason = Reason::RepeatedSamples { side, first, second };
+        Some(RepeatedNumbers { reason, next: Advice::MeasureAnew {}, may_change: false })
+    };
+    let constant = |(side, measured): (Side, &MeasuredSide)| {
+        let reason = Reason::ConstantSide { side, processes: measured.processes.len() as u32 };
+        let next = Advice::DeclareExact {};
+        is_constant(measured).then_some(RepeatedNumbers { reason, next, may_change: false })
+    };
+    match version {
+        Version::One => sides.into_iter().find_map(|side| cached(side).or_else(|| constant(side))),
+        Version::Two => sides.into_iter().find_map(cached).or_else(|| both_constant(evidence)),
     }
-    for (side, measured) in sides {
-        if let Some(pair) = the_same_list_twice(measured) {
-            return Some(cached(side, pair));
-        }
-        if is_constant(measured) {
-            return Some(constant(side, measured));
-        }
-    }
-    None
-}
-
-fn cached(side: Side, (first, second): (u32, u32)) -> RepeatedNumbers {
-    let reason = Reason::RepeatedSamples { side, first, second };
-    RepeatedNumbers { reason, next: Advice::MeasureAnew {}, may_change: false }
-}
-
-fn constant(side: Side, measured: &MeasuredSide) -> RepeatedNumbers {
-    let reason = Reason::ConstantSide { side, processes: measured.processes.len() as u32 };
-    RepeatedNumbers { reason, next: Advice::DeclareExact {}, may_change: false }
 }
 
 /// More than one process, and all with the same samples.
@@ -97,16 +88,16 @@ fn both_constant(evidence: &Evidence) -> Option<RepeatedNumbers> {
 /// Two processes whose samples agree one by one, though they vary.
 fn the_same_list_twice(measured: &MeasuredSide) -> Option<(u32, u32)> {
     let varied = |samples: &[f64]| {
-        let mut seen: Vec<f64> = Vec::with_capacity(LEAST_VALUES);
+        let mut seen: Vec<f64> = Vec::with_capacity(MIN_VALUES);
         samples.iter().any(|value| {
             if !seen.contains(value) {
                 seen.push(*value);
             }
-            seen.len() >= LEAST_VALUES
+            seen.len() >= MIN_VALUES
         })
     };
     let mut lists = std::collections::HashMap::with_capacity(measured.processes.len());
-    let long = measured.processes.iter().filter(|process| process.samples.len() >= LEAST_SAMPLES);
+    let long = measured.processes.iter().filter(|process| process.samples.len() >= MIN_SAMPLES);
     for process in long.filter(|process| varied(process.samples)) {
         let bits: Vec<u64> = process.samples.iter().map(|value| value.to_bits()).collect();
         if let Some(first) = lists.insert(bits, process.process) {
@@ -137,23 +128,15 @@ impl SerialCorrelation {
         (weight > 0.0).then(|| Self { correlation: sum / weight, error: 1.0 / weight.sqrt() })
     }
 
-    pub fn is_clear(self) -> bool {
+    pub fn is_clear(&self) -> bool {
         self.correlation - CLEARLY * self.error > MAX_SERIAL_CORRELATION
-    }
-
-    pub fn reason(self) -> Reason {
-        Reason::SerialCorrelation { correlation: self.correlation, error: self.error }
-    }
-
-    pub fn warning(self) -> Warning {
-        Warning::CorrelatedRounds { correlation: self.correlation, error: self.error }
     }
 }
 
 /// Lag-1 autocorrelation about the mean, plus 1/n: the mean of independent differences is -1/n (Kendall 1954).
 fn lag_1(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
-    if values.len() < LEAST_ROUNDS {
+    if values.len() < MIN_ROUNDS {
         return None;
     }
     let mean = values.iter().sum::<f64>() / count;
@@ -172,7 +155,7 @@ pub fn location_shift(slowdowns: &[f64]) -> (Option<f64>, Option<Warning>) {
     let worse = slowdowns.iter().filter(|slowdown| **slowdown > 0.0).count();
     // The sign test by its normal approximation, with continuity correction.
     let z = ((worse as f64 - rows as f64 / 2.0).abs() - 0.5) / (rows as f64 / 4.0).sqrt();
-    let clear = rows >= LEAST_ROWS && median.abs() > 0.0025 && z > 3.3;
+    let clear = rows >= MIN_ROWS && median.abs() > 0.0025 && z > 3.3;
     let warning = clear.then_some(Warning::LocationShift { rows: rows as u32, median });
     (Some(median), warning)
 }
@@ -217,7 +200,7 @@ mod tests {
         let moved: Vec<f64> = (0..20).map(|row| 0.01 + 0.001 * f64::from(row % 3)).collect();
         let (median, warning) = location_shift(&moved);
         assert!(median.unwrap() > 0.01);
-        assert!(crate::compare::wording::warning(&warning.unwrap()).contains("1.1 % worse"));
+        assert!(warning.unwrap().to_string().contains("1.1 % worse"));
         let mixed: Vec<f64> = (0..20).map(|row| if row % 2 == 0 { 0.02 } else { -0.02 }).collect();
         assert_eq!(location_shift(&mixed).1, None);
         assert_eq!(location_shift(&moved[..5]).1, None);

@@ -1,15 +1,16 @@
 //! The comparison as a whole: rows by weight, one conclusion, one exit code.
 
+use std::collections::HashSet;
+
 use crate::model::text::short_commit;
 use crate::model::{CommonSuite, Manifest, Probe, Result, RunRecord, Side};
 
-use super::comparability::{advice, differences};
+use super::comparability::differences;
 use super::conclusion::{conclude, counts, severity_order};
 use super::pairing::pair;
-use super::policy::{Policy, SideInput};
+use super::policy::{Policy, Reproduce, SideInput};
 use super::rows::prepare;
 use super::rules::RowDecision;
-use super::sentence::{sentence, without_reference};
 use super::warnings::{of_comparison, of_side};
 use super::{
     Advice, DoubtfulCase, History, Method, ProcessSession, ProcessWelchHolm, Reason, Row, Rule,
@@ -38,20 +39,48 @@ pub fn compare(base: &SideInput, head: &SideInput, policy: &Policy) -> Result<Ve
     compare_with(&History::default(), base, head, policy)
 }
 
-/// [`compare`] with the base's control: by the rule `seq-e` where the records are the sides of one comparison in rounds,
-/// else as [`compare_with`] no history.
+/// [`compare`] with the base's control: by the rule of the rounds where the records are the sides of one comparison, else as
+/// [`compare_with`] no history.
 pub fn compare_sides(
     base: &SideInput,
     head: &SideInput,
     control: Option<&SideInput>,
     policy: &Policy,
 ) -> Result<VerdictDocument> {
+    compare_all(&History::default(), base, head, control, policy)
+}
+
+/// [`compare`] with what stored records say of the past. Records that are no sides of one comparison in rounds are judged by
+/// `process-welch-holm` within one session, or where policy asks for no history; else by `process-session`.
+pub fn compare_with(
+    history: &History,
+    base: &SideInput,
+    head: &SideInput,
+    policy: &Policy,
+) -> Result<VerdictDocument> {
+    compare_all(history, base, head, None, policy)
+}
+
+fn compare_all(
+    history: &History,
+    base: &SideInput,
+    head: &SideInput,
+    control: Option<&SideInput>,
+    policy: &Policy,
+) -> Result<VerdictDocument> {
+    let (alpha, sessions) = (policy.alpha, policy.sessions);
     let Some(mut rule) = rule_of_rounds(base, head) else {
-        return compare_apart(&History::default(), base, head, policy);
+        return if sessions == 0 || one_session(base.record, head.record) {
+            compare_by(&ProcessWelchHolm { alpha }, base, head, policy)
+        } else {
+            compare_by(&ProcessSession { alpha, sessions, history }, base, head, policy)
+        };
     };
     if let Some(control) = control.filter(|control| rule_of_rounds(base, control).is_some()) {
-        let of_base = only_cases_of(base, control);
-        let itself = SideInput { record: &of_base, name: base.name.clone() };
+        let ids: HashSet<_> = control.record.cases.iter().map(|case| &case.id).collect();
+        let mut controlled = base.record.clone();
+        controlled.cases.retain(|case| ids.contains(&case.id));
+        let itself = SideInput { record: &controlled, name: base.name.clone() };
         let against_itself = compare_by(&rule, &itself, control, policy)?;
         let changed = |row: &&Row| matches!(row.verdict, Verdict::Regressed | Verdict::Improved);
         rule.controls = against_itself.rows.iter().filter(|row| row.sequence.is_some()).count() as u32;
@@ -75,63 +104,6 @@ fn doubtful(side: Side, input: &SideInput) -> Vec<DoubtfulCase> {
 /// The one suite file that both sides were measured with.
 fn common_suite<'r>(side: &SideInput<'r>) -> Option<&'r CommonSuite> {
     side.record.comparison.as_ref()?.suite_file.as_ref()
-}
-
-/// The base without the cases that have no control.
-fn only_cases_of(base: &SideInput, control: &SideInput) -> RunRecord {
-    let ids: std::collections::HashSet<_> = control.record.cases.iter().map(|case| &case.id).collect();
-    let cases = base.record.cases.iter().filter(|case| ids.contains(&case.id)).cloned().collect();
-    RunRecord { cases, ..without_cases(base.record) }
-}
-
-fn without_cases(record: &RunRecord) -> RunRecord {
-    RunRecord {
-        schema: record.schema.clone(),
-        run_id: record.run_id.clone(),
-        tool: record.tool.clone(),
-        state: record.state,
-        cut_short: record.cut_short,
-        started: record.started.clone(),
-        finished: record.finished.clone(),
-        side: record.side,
-        comparison: record.comparison.clone(),
-        source: record.source.clone(),
-        command: record.command.clone(),
-        config: record.config.clone(),
-        manifest: record.manifest.clone(),
-        cases: Vec::new(),
-        warnings: record.warnings.clone(),
-    }
-}
-
-/// [`compare`] with what stored records say of the past.
-pub fn compare_with(
-    history: &History,
-    base: &SideInput,
-    head: &SideInput,
-    policy: &Policy,
-) -> Result<VerdictDocument> {
-    match rule_of_rounds(base, head) {
-        Some(_) => compare_sides(base, head, None, policy),
-        None => compare_apart(history, base, head, policy),
-    }
-}
-
-/// Records that are no sides of one comparison in rounds: by `process-welch-holm` within one session, or where policy asks
-/// for no history; else by `process-session`.
-fn compare_apart(
-    history: &History,
-    base: &SideInput,
-    head: &SideInput,
-    policy: &Policy,
-) -> Result<VerdictDocument> {
-    let alpha = policy.alpha;
-    if policy.sessions == 0 || one_session(base.record, head.record) {
-        compare_by(&ProcessWelchHolm { alpha }, base, head, policy)
-    } else {
-        let rule = ProcessSession { alpha, sessions: policy.sessions, history };
-        compare_by(&rule, base, head, policy)
-    }
 }
 
 /// [`compare`] by another rule.
@@ -176,7 +148,7 @@ pub fn compare_by(
             let row = &mut prepared.rows[*index];
             // A plainly unchanged row needs no word on its circumstances.
             if let Some(remark) = throttling::remark(evidence).filter(|_| row.verdict != Verdict::Unchanged) {
-                row.reason = wording::with_remark(&row.reason, &remark);
+                row.add_remark(&remark);
             }
         }
         warnings.extend(of_comparison(base, head, &pairs, &prepared));
@@ -194,16 +166,17 @@ pub fn compare_by(
     rows.sort_by(severity_order);
 
     let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, policy.into());
-    let own = sentence(conclusion, &rows, &differences, &advice(&differences));
-    Ok(VerdictDocument {
+    let (reproduce, replays) = match &policy.reproduce {
+        Reproduce::Replay(id) => (format!("gbench-ci replay {id}"), vec![id.clone()]),
+        Reproduce::Command(command) => (command.clone(), Vec::new()),
+    };
+    let (warnings, warning_codes) = warnings.into_iter().map(Warning::coded).unzip();
+    let mut document = VerdictDocument {
         schema: SCHEMA_VERDICT.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         conclusion,
         exit_code: exit.code(),
-        sentence: match policy.no_reference {
-            Some(missing) => without_reference(missing, conclusion, own),
-            None => own,
-        },
+        sentence: String::new(),
         counts: counts(&rows),
         base: side_summary(base),
         head: side_summary(head),
@@ -220,13 +193,15 @@ pub fn compare_by(
         },
         differences,
         rows,
-        warnings: warnings.iter().map(wording::warning).collect(),
-        warning_codes: warnings,
+        warnings,
+        warning_codes,
         nothing_measured: [doubtful(Side::Base, base), doubtful(Side::Head, head)].concat(),
-        reproduce: policy.reproduce.command(),
-        replays: policy.reproduce.replays(),
+        reproduce,
+        replays,
         records: None,
-    })
+    };
+    document.sentence = wording::of_verdict(&document, &[]);
+    Ok(document)
 }
 
 /// Takes back an improvement that no program makes, and says so of a slowdown of that size, which stays what it is.

@@ -7,14 +7,14 @@ use crate::model::{RecordState, Side};
 use super::pairing::PairedCase;
 use super::policy::has_bad_threshold;
 use super::rows::PreparedRows;
-use super::warning::counted;
+use super::wording::counted;
 use super::{SideInput, Warning, key};
 
 /// Different warnings of cases that are quoted; the records hold them all.
-const MOST_QUOTED: usize = 10;
+const MAX_QUOTED: usize = 10;
 
 /// Names that one warning lists.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Of the comparison as such.
 pub fn of_comparison(
@@ -32,7 +32,7 @@ pub fn of_comparison(
     let bad = pairs.iter().filter_map(|pair| pair.head.filter(|case| has_bad_threshold(case)));
     let bad: Vec<String> = bad.map(|case| case.id.to_string()).collect();
     let named = |names: &[String], warning: fn(u32, Vec<String>) -> Warning| {
-        let (count, named) = counted(names, MOST_NAMED);
+        let (count, named) = counted(names, MAX_NAMED);
         (count > 0).then(|| warning(count, named))
     };
     warnings.extend(named(&prepared.unmeasured, |count, named| Warning::Unmeasured { count, named }));
@@ -67,9 +67,9 @@ pub fn of_side(side: Side, input: &SideInput) -> Vec<Warning> {
             of_cases[at].1.push(case.id.to_string());
         }
     }
-    let more = of_cases.len().saturating_sub(MOST_QUOTED) as u32;
-    warnings.extend(of_cases.into_iter().take(MOST_QUOTED).map(|(text, cases)| {
-        let (count, named) = counted(&cases, MOST_NAMED);
+    let more = of_cases.len().saturating_sub(MAX_QUOTED) as u32;
+    warnings.extend(of_cases.into_iter().take(MAX_QUOTED).map(|(text, cases)| {
+        let (count, named) = counted(&cases, MAX_NAMED);
         Warning::OfCases { side, text, count, named }
     }));
     warnings.extend((more > 0).then_some(Warning::MoreOfCases { side, count: more }));

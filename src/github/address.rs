@@ -1,9 +1,12 @@
 //! Where GitHub is, which repository is meant, and by whose leave: small checked types, so that nothing from an event
 //! file or a command line reaches a request's path unchecked.
 
-use crate::model::text::short_commit;
 use std::fmt;
 use std::str::FromStr;
+
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+
+use crate::model::text::short_commit;
 
 /// `OWNER/NAME`, as GitHub spells repositories. Case does not matter to GitHub, nor to `==`.
 #[derive(Clone, Debug)]
@@ -15,10 +18,6 @@ pub struct Slug {
 impl Slug {
     pub fn owner(&self) -> &str {
         &self.owner
-    }
-
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// The beginning of every route of the repository: `/repos/OWNER/NAME`.
@@ -67,7 +66,7 @@ pub(super) fn encoded(text: &str) -> String {
 }
 
 /// A full commit id: 40 hexadecimal digits, or 64 in a SHA-256 repository, in small letters.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr)]
 pub struct Sha(String);
 
 impl Sha {

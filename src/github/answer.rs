@@ -3,6 +3,7 @@
 use http::HeaderMap;
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::error::{ApiError, ApiResult};
@@ -35,7 +36,7 @@ pub(super) enum Attempt {
 }
 
 /// Errors: the answer is that it lies elsewhere, as for a repository that got another name. It is not gone after: the
-/// token would go along, and what is written would go where nobody said.
+/// token would go along, and what is written would go to another place than asked.
 pub(super) fn not_redirected(request: &str, answer: Answer) -> ApiResult<Answer> {
     if !answer.is_redirect() {
         return Ok(answer);
@@ -59,6 +60,13 @@ pub(super) fn parsed<T: DeserializeOwned>(request: &str, answer: &Answer) -> Api
     let body = if answer.body.is_empty() { b"null" } else { answer.body.as_slice() };
     serde_json::from_slice(body)
         .map_err(|error| ApiError::Unreadable { request: request.to_owned(), cause: error.to_string() })
+}
+
+/// A field that may be null.
+pub(super) fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 pub(super) fn too_long(request: &str, most: usize) -> ApiError {

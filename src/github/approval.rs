@@ -1,7 +1,7 @@
 //! Whether a maintainer's label says that a fork's code may run. GitHub lets only people with triage rights label, and is
 //! asked each time: an event file tells what was true when the event happened.
 //!
-//! A label stays when somebody pushes again, so that it must be newer than what it is to speak for. GitHub keeps no time of
+//! A label stays after another push, so that it must be newer than what it is to speak for. GitHub keeps no time of
 //! a push to a fork that could not be forged; but the run was made by GitHub when the push arrived, so that a label that is
 //! newer than the run was put on after the run's commit was there. A run that a label started carries the head that was
 //! labelled. In both cases that commit must still be the head.
@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::address::Sha;
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
+use super::pulls::{GitHubPull, GitHubRun};
 
 /// Pages of 100 events of a pull request.
 const PAGES: u32 = 20;
@@ -26,17 +27,6 @@ pub struct ApprovalRequest<'a> {
     pub run: u64,
     /// The very event of this run is that the label was put on.
     pub by_label: bool,
-}
-
-#[derive(Deserialize)]
-struct Pull {
-    state: String,
-    head: Head,
-}
-
-#[derive(Deserialize)]
-struct Head {
-    sha: String,
 }
 
 #[derive(Deserialize)]
@@ -55,14 +45,7 @@ struct Label {
 struct IssueEvent {
     event: String,
     created_at: String,
-    #[serde(default)]
     label: Option<Label>,
-}
-
-#[derive(Deserialize)]
-struct Run {
-    created_at: String,
-    head_sha: String,
 }
 
 /// Inner `Err`: why the job may not run, a part of a sentence.
@@ -70,7 +53,7 @@ pub fn labelled(client: &Client, asked: ApprovalRequest<'_>, label: &str) -> Api
     let refused = |why: String| Ok(Err(why));
     let shown = label.escape_debug();
     let is_it = |name: &str| name.to_lowercase() == label.to_lowercase();
-    let pull: Pull = client.get(&client.route(&format!("/pulls/{}", asked.number)))?;
+    let pull: GitHubPull = client.get(&client.route(&format!("/pulls/{}", asked.number)))?;
     if pull.state != "open" {
         return refused("it is not open".into());
     }
@@ -85,7 +68,7 @@ pub fn labelled(client: &Client, asked: ApprovalRequest<'_>, label: &str) -> Api
         return Ok(Ok(()));
     }
     let route = client.route(&format!("/actions/runs/{}", asked.run));
-    let run: Run = client.get(&route)?;
+    let run: GitHubRun = client.get(&route)?;
     if run.head_sha.parse().as_ref() != Ok(asked.head) {
         return refused(format!("run {} is of another commit", asked.run));
     }

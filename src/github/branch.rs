@@ -5,11 +5,10 @@
 //! ```
 //!
 //! Objects are named by their content, so making one twice makes it once, and only the last step counts. GitHub takes
-//! it if the tip is still the commit's parent; else somebody was faster, and all is done anew on the new tip, unless the
+//! it if the tip is still the commit's parent; else another writer was faster, and all is done anew on the new tip, unless the
 //! same files have come there with it. Where no answer came, the branch is read again: what has arrived is there, under
 //! its name and with its bytes.
 
-use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -18,7 +17,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::address::Sha;
+use super::address::{Sha, encoded};
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
 use crate::model::{DEFECT, Exit, Fault, Result, backoff};
@@ -30,7 +29,6 @@ pub const TRIES: u32 = 8;
 /// write without a break, a simulated one gives up after [`TRIES`] in one of a thousand commits at 4, in none at 16.
 const SPREAD: u32 = 16;
 
-/// Between two tries.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// The tip of a branch at one moment.
@@ -99,7 +97,7 @@ impl From<Fault> for AppendError {
 
 #[derive(Deserialize)]
 struct Object {
-    sha: String,
+    sha: Sha,
 }
 
 #[derive(Deserialize)]
@@ -125,7 +123,7 @@ struct Item {
     mode: String,
     #[serde(rename = "type")]
     kind: String,
-    sha: String,
+    sha: Sha,
     size: Option<u64>,
 }
 
@@ -135,28 +133,13 @@ struct Blob {
     encoding: String,
 }
 
-fn sha(request: &str, text: &str) -> ApiResult<Sha> {
-    text.parse().map_err(|cause| ApiError::Unreadable { request: request.to_owned(), cause })
-}
-
-/// The route of a branch's reference.
 fn reference_route(client: &Client, kind: &str, branch: &str) -> String {
-    routed(client.route(&format!("/git/{kind}/heads/")), branch)
+    client.route(&format!("/git/{kind}/heads/{}", encoded_path(branch)))
 }
 
-/// The route with a name at its end, which may hold what a route may not.
-fn routed(mut route: String, name: &str) -> String {
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {
-                route.push(char::from(byte))
-            }
-            other => {
-                let _ = write!(route, "%{other:02X}");
-            }
-        }
-    }
-    route
+/// A path as the end of a route, which may hold what a route may not.
+fn encoded_path(path: &str) -> String {
+    path.split('/').map(encoded).collect::<Vec<_>>().join("/")
 }
 
 fn is_empty_repository(error: &ApiError) -> bool {
@@ -171,25 +154,23 @@ pub fn tip(client: &Client, branch: &str) -> ApiResult<Option<BranchTip>> {
         Err(error) if error.status() == Some(404) || is_empty_repository(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let commit = sha(&route, &reference.object.sha)?;
-    let route = client.route(&format!("/git/commits/{commit}"));
-    let found: Commit = client.get(&route)?;
-    Ok(Some(BranchTip { commit, tree: sha(&route, &found.tree.sha)? }))
+    let commit = reference.object.sha;
+    let found: Commit = client.get(&client.route(&format!("/git/commits/{commit}")))?;
+    Ok(Some(BranchTip { commit, tree: found.tree.sha }))
 }
 
 fn tree(client: &Client, id: &Sha, recursive: bool) -> ApiResult<(Vec<TreeItem>, bool)> {
     let suffix = if recursive { "?recursive=1" } else { "" };
-    let route = client.route(&format!("/git/trees/{id}{suffix}"));
-    let found: Tree = client.get(&route)?;
+    let found: Tree = client.get(&client.route(&format!("/git/trees/{id}{suffix}")))?;
     let item = |item: Item| {
         let kind = match (item.kind.as_str(), item.mode.as_str()) {
             ("blob", "100644" | "100755") => TreeKind::File,
             ("tree", _) => TreeKind::Folder,
             _ => TreeKind::Other,
         };
-        Ok(TreeItem { id: sha(&route, &item.sha)?, path: item.path, kind, size: item.size })
+        TreeItem { id: item.sha, path: item.path, kind, size: item.size }
     };
-    Ok((found.tree.into_iter().map(item).collect::<ApiResult<_>>()?, found.truncated))
+    Ok((found.tree.into_iter().map(item).collect(), found.truncated))
 }
 
 /// The entries of a folder, without those of folders below it.
@@ -224,8 +205,8 @@ pub fn files(client: &Client, tip: &BranchTip, under: &str) -> ApiResult<Vec<Tre
 
 /// Whether something stands at the path from the root.
 fn is_there(client: &Client, tip: &BranchTip, path: &str) -> ApiResult<bool> {
-    let route = format!("{}?ref={}", routed(client.route("/contents/"), path), tip.commit);
-    match client.get::<IgnoredAny>(&route) {
+    let route = format!("/contents/{}?ref={}", encoded_path(path), tip.commit);
+    match client.get::<IgnoredAny>(&client.route(&route)) {
         Ok(_) => Ok(true),
         Err(error) if error.status() == Some(404) => Ok(false),
         Err(error) => Err(error),
@@ -248,12 +229,12 @@ pub fn blob(client: &Client, id: &Sha) -> ApiResult<Vec<u8>> {
 }
 
 /// Adds files to a branch, which is made if it is not there. `decide` is given the tip and returns the change that it still needs; it
-/// is asked anew wherever what it saw may have been our own or may be gone. Where somebody was merely faster it is asked
+/// is asked anew wherever what it saw may have been our own or may be gone. Where another was merely faster it is asked
 /// only if the first of the files is there now: that costs a request each, and the less lies between reading the tip and moving
 /// it, the fewer writers meet.
 ///
-/// Errors: rules of the repository forbid it, which is never tried again; it is empty; [`TRIES`] times somebody was
-/// faster; a fault that `decide` finds. Exit code 6.
+/// Errors: rules of the repository forbid it, which is never tried again; it is empty; [`TRIES`] times another
+/// writer was faster; a fault that `decide` finds. Exit code 6.
 pub fn append(
     client: &Client,
     branch: &str,
@@ -277,7 +258,7 @@ pub fn append(
                 }
                 last = Some(error);
             }
-            Err(AppendError::Api(error)) => return Err(said(branch, error)),
+            Err(AppendError::Api(error)) => return Err(with_advice(branch, error)),
         }
     }
     let why = last.map_or_else(String::new, |error| format!("; the last time {error}"));
@@ -290,7 +271,7 @@ pub fn append(
     .exits(Exit::Unpublished))
 }
 
-/// Whether another try may succeed: somebody was faster, or nobody knows what became of it.
+/// Whether another try may succeed: another writer was faster, or the outcome is unknown.
 fn may_pass(error: &ApiError) -> bool {
     let words = error.message().to_ascii_lowercase();
     let overtaken = ["fast forward", "fast-forward", "already exists", "does not exist"];
@@ -303,7 +284,7 @@ fn may_pass(error: &ApiError) -> bool {
     }
 }
 
-/// Whether the repository's rules forbid the write, whoever else writes or not.
+/// Whether the repository's rules forbid the write.
 fn is_ruled_out(error: &ApiError) -> bool {
     let words = error.message().to_ascii_lowercase();
     matches!(error.status(), Some(403 | 409 | 422))
@@ -313,7 +294,7 @@ fn is_ruled_out(error: &ApiError) -> bool {
 }
 
 /// The refusal with what to do about it.
-fn said(branch: &str, error: ApiError) -> Fault {
+fn with_advice(branch: &str, error: ApiError) -> Fault {
     let next = match &error {
         error if is_empty_repository(error) => {
             "push a first commit: an empty repository takes no branches".to_owned()
@@ -366,7 +347,7 @@ impl Writer<'_> {
             let id = self.blob(bytes)?;
             items.push(json!({"path": path, "mode": "100644", "type": "blob", "sha": id.as_str()}));
         }
-        // What a root commit needs is not what a branch needs that somebody else has made meanwhile.
+        // What a root commit needs is not what a branch needs that another writer has made meanwhile.
         self.seen = tip.is_some().then_some(files);
         let mut body = json!({ "tree": items });
         if let Some(tip) = &tip {
@@ -415,7 +396,7 @@ impl Writer<'_> {
         let mut tries = 1;
         loop {
             match self.client.create::<Object>(&route, body, || Ok(None)) {
-                Ok(object) => return sha(&format!("POST {route}"), &object.sha),
+                Ok(object) => return Ok(object.sha),
                 Err(error) if error.status() == Some(409) && may_pass(&error) && tries < limits.attempts => {
                     self.client.sleep(backoff::pause(limits.pause, 0));
                     tries += 1;

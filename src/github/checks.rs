@@ -1,24 +1,25 @@
 //! One check for each name and head commit: begun when a job starts, finished when its verdict is there, and a commit
 //! status where a token may write no checks.
 //!
-//! GitHub appends the annotations of every change of a check, and takes none back. So after a change that nobody knows
-//! the end of, the annotations that are there are read, and only the missing ones are sent.
+//! GitHub appends the annotations of every change of a check, and takes none back. So after a change whose
+//! outcome is unknown, the annotations that are there are read, and only the missing ones are sent.
 
 mod commit_status;
 mod conclusion;
 mod output;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use serde_with::skip_serializing_none;
 
-use commit_status::StatusWritten;
-use conclusion::CommitState;
-pub use conclusion::{CheckConclusion, CheckStatus};
+use conclusion::order;
+pub use conclusion::{CheckConclusion, CheckReport, CheckStatus, Reported, external};
 pub(super) use output::cut;
 use output::{AT_ONCE, ExistingAnnotation};
 pub use output::{Annotation, AnnotationLevel, CheckOutput};
 
 use super::address::{Sha, encoded};
+use super::answer::or_default;
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
 use super::optimistic::{UpdateError, retry_update};
@@ -28,24 +29,6 @@ const PAGES: u32 = 10;
 /// How a check of ours begins its `external_id`. The jobs of a workflow are checks of the same app, and one of them may
 /// have the same name.
 const OURS: &str = "gbench-ci/";
-
-/// Where it stands now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reported {
-    /// Number and page of the check.
-    Check(u64, String),
-    /// A commit status: the token may write no checks.
-    Status,
-    /// A later run has the check of this commit; nothing was written.
-    Superseded,
-    /// This very run has ended it already, and a late word of its beginning changes nothing.
-    Ended,
-}
-
-/// The `external` of a workflow run: later ones of the same commit are not overwritten by earlier ones.
-pub fn external(run: u64, attempt: u32) -> String {
-    format!("{run}/{attempt}")
-}
 
 /// How the check of this name stands; `None` where we have written none. Where checks may not be read the status counts,
 /// and where neither may be, nothing is known.
@@ -60,38 +43,12 @@ pub fn stand(client: &Client, name: &str, head: &Sha) -> ApiResult<Option<CheckS
         ours => ours?,
     };
     let of = |check: &Check| {
-        let run = check.external().and_then(order)?;
+        let run = check.run()?;
         Some(CheckStatus { run, conclusion: check.conclusion.clone().filter(|_| check.is_completed()) })
     };
     Ok(ours.iter().filter_map(of).max_by_key(|stand| stand.run))
 }
 
-/// A check in progress. One of ours that is there already is begun anew, unless this run has ended it.
-pub fn begin(
-    client: &Client,
-    name: &str,
-    head: &Sha,
-    external: &str,
-    details_url: Option<&str>,
-    output: &CheckOutput,
-) -> ApiResult<Reported> {
-    Report { client, name, head, external, details_url, output, conclusion: None }.done()
-}
-
-/// The check's end, whether or not it was begun.
-pub fn finish(
-    client: &Client,
-    name: &str,
-    head: &Sha,
-    external: &str,
-    details_url: Option<&str>,
-    conclusion: CheckConclusion,
-    output: &CheckOutput,
-) -> ApiResult<Reported> {
-    Report { client, name, head, external, details_url, output, conclusion: Some(conclusion) }.done()
-}
-
-/// A check as GitHub has it.
 #[derive(Deserialize)]
 struct Check {
     id: u64,
@@ -99,30 +56,26 @@ struct Check {
     name: String,
     #[serde(default)]
     head_sha: String,
-    #[serde(default)]
     external_id: Option<String>,
     #[serde(default)]
     status: String,
-    #[serde(default)]
     conclusion: Option<String>,
-    #[serde(default)]
     html_url: Option<String>,
-    #[serde(default)]
     details_url: Option<String>,
-    #[serde(default)]
-    output: Option<Shown>,
+    #[serde(default, deserialize_with = "or_default")]
+    output: Shown,
 }
 
-#[derive(Deserialize)]
+#[skip_serializing_none]
+#[derive(Default, Serialize, Deserialize)]
 struct Shown {
-    #[serde(default)]
-    title: Option<String>,
-    #[serde(default)]
-    summary: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
+    title: String,
+    #[serde(default, deserialize_with = "or_default")]
+    summary: String,
     text: Option<String>,
     /// Absent on servers other than GitHub.
-    #[serde(default)]
+    #[serde(skip_serializing)]
     annotations_count: Option<u64>,
 }
 
@@ -130,6 +83,11 @@ impl Check {
     /// The id that gbench-ci wrote into it; `None` for a check of another app.
     fn external(&self) -> Option<&str> {
         self.external_id.as_deref()?.strip_prefix(OURS)
+    }
+
+    /// Number and attempt of the run that wrote it.
+    fn run(&self) -> Option<(u64, u32)> {
+        self.external().and_then(order)
     }
 
     fn is_completed(&self) -> bool {
@@ -153,51 +111,19 @@ fn ours(client: &Client, name: &str, head: &Sha) -> ApiResult<Vec<Check>> {
     Ok(all)
 }
 
-/// Run and attempt; `None` for what another caller chose.
-fn order(external: &str) -> Option<(u64, u32)> {
-    let (run, attempt) = external.split_once('/')?;
-    Some((run.parse().ok()?, attempt.parse().ok()?))
-}
-
 fn is_refusal(error: &ApiError) -> bool {
     matches!(error.status(), Some(403 | 404))
 }
 
-/// One call of [`begin`] or [`finish`].
-struct Report<'a> {
-    client: &'a Client,
-    name: &'a str,
-    head: &'a Sha,
-    external: &'a str,
-    details_url: Option<&'a str>,
-    output: &'a CheckOutput,
-    conclusion: Option<CheckConclusion>,
-}
-
-impl Report<'_> {
-    fn done(&self) -> ApiResult<Reported> {
+impl CheckReport<'_> {
+    /// Writes the check, whether or not it was begun.
+    pub fn send(&self) -> ApiResult<Reported> {
         match retry_update(self.client, || self.step()) {
-            Err(refused) if is_refusal(&refused) => {
-                let state = self.conclusion.map_or(CommitState::Pending, CheckConclusion::state);
-                let title = &self.output.title;
-                let mine = order(self.external);
-                match commit_status::set(
-                    self.client,
-                    self.name,
-                    self.head,
-                    state,
-                    title,
-                    self.details_url,
-                    mine,
-                ) {
-                    Ok(StatusWritten::Done) => Ok(Reported::Status),
-                    Ok(StatusWritten::Superseded) => Ok(Reported::Superseded),
-                    Ok(StatusWritten::Ended) => Ok(Reported::Ended),
-                    // The permission to ask for is the first one's.
-                    Err(error) if is_refusal(&error) => Err(refused),
-                    Err(error) => Err(error),
-                }
-            }
+            // The permission to ask for is the first one's.
+            Err(refused) if is_refusal(&refused) => match commit_status::set(self) {
+                Err(error) if is_refusal(&error) => Err(refused),
+                reported => reported,
+            },
             reported => reported,
         }
     }
@@ -235,12 +161,11 @@ impl Report<'_> {
     /// reported. GitHub promises no order of its events.
     fn above<'c>(&self, ours: &'c [Check]) -> Option<(&'c Check, Reported)> {
         let mine = order(self.external)?;
-        let of = |check: &Check| check.external().and_then(order);
-        let last = ours.iter().filter(|check| of(check) >= Some(mine)).max_by_key(|check| {
-            let run = of(check);
-            (run, check.is_completed(), check.id)
-        })?;
-        if of(last) > Some(mine) {
+        let last = ours
+            .iter()
+            .filter(|check| check.run() >= Some(mine))
+            .max_by_key(|check| (check.run(), check.is_completed(), check.id))?;
+        if last.run() > Some(mine) {
             return Some((last, Reported::Superseded));
         }
         (self.conclusion.is_none() && last.is_completed()).then_some((last, Reported::Ended))
@@ -251,33 +176,23 @@ impl Report<'_> {
         let Some(conclusion) = last.conclusion.as_ref().filter(|_| last.is_completed()) else {
             return Ok(());
         };
-        let external = |check: &Check| check.external().and_then(order);
-        let hides = |check: &&Check| {
-            check.id > last.id && (!check.is_completed() || external(check) < external(last))
-        };
-        let said =
-            |of: fn(&Shown) -> &Option<String>| last.output.as_ref().and_then(|shown| of(shown).clone());
-        for check in ours.iter().filter(hides) {
-            let mut output = json!({
-                "title": said(|shown| &shown.title).unwrap_or_default(),
-                "summary": said(|shown| &shown.summary).unwrap_or_default(),
-            });
-            if let Some(text) = said(|shown| &shown.text) {
-                output["text"] = json!(text);
-            }
-            let mut body = json!({
-                "external_id": last.external_id, "status": "completed", "conclusion": conclusion, "output": output,
-            });
-            if let Some(url) = &last.details_url {
-                body["details_url"] = json!(url);
-            }
-            match self.client.patch::<Check>(&self.route(check), &body) {
-                // Another app's: it stays as it is.
-                Err(error) if is_refusal(&error) => {}
-                written => drop(written?),
-            }
+        let hides =
+            |check: &&Check| check.id > last.id && (!check.is_completed() || check.run() < last.run());
+        let mut body = json!({
+            "external_id": last.external_id, "status": "completed", "conclusion": conclusion, "output": last.output,
+        });
+        if let Some(url) = &last.details_url {
+            body["details_url"] = json!(url);
         }
-        Ok(())
+        ours.iter().filter(hides).try_for_each(|check| self.overwrite(check, &body))
+    }
+
+    /// Another app's check stays as it is.
+    fn overwrite(&self, check: &Check, body: &Value) -> ApiResult<()> {
+        match self.client.patch::<Check>(&self.route(check), body) {
+            Err(error) if is_refusal(&error) => Ok(()),
+            written => written.map(drop),
+        }
     }
 
     fn create(&self) -> Result<Reported, UpdateError> {
@@ -289,7 +204,7 @@ impl Report<'_> {
         let route = self.client.route("/check-runs");
         let check: Check = self.client.post_once(&route, &body).map_err(UpdateError::of_write)?;
         self.append(&check, rest)?;
-        // Another job may have looked at the same time and found none either: whoever comes second sees both.
+        // Another job may have looked at the same time and found none either: the second one sees both.
         let now = ours(self.client, self.name, self.head)?;
         let others: Vec<Check> = now.into_iter().filter(|other| other.id != check.id).collect();
         if others.iter().any(|other| other.id > check.id) || self.above(&others).is_some() {
@@ -316,7 +231,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// Ends one that nobody sees any more: two jobs were equally fast, or a request came late.
+    /// Ends one that is not shown any more: two jobs were equally fast, or a request came late.
     fn conclude(&self, twin: &Check) -> ApiResult<()> {
         if twin.is_completed() {
             return Ok(());
@@ -327,11 +242,7 @@ impl Report<'_> {
         let body = json!({
             "external_id": format!("{OURS}superseded"), "status": "completed", "conclusion": "neutral", "output": output,
         });
-        match self.client.patch::<Check>(&self.route(twin), &body) {
-            // Another app's: it stays as it is.
-            Err(error) if is_refusal(&error) => Ok(()),
-            written => written.map(drop),
-        }
+        self.overwrite(twin, &body)
     }
 
     /// Whether GitHub took over what was asked.
@@ -345,7 +256,7 @@ impl Report<'_> {
     /// Those of our annotations that the check does not show yet.
     fn missing(&self, check: &Check) -> ApiResult<Vec<Annotation>> {
         let wanted = self.output.fitting();
-        let count = check.output.as_ref().and_then(|output| output.annotations_count);
+        let count = check.output.annotations_count;
         if wanted.is_empty() || count == Some(0) {
             return Ok(wanted);
         }

@@ -1,6 +1,6 @@
 //! The client of one repository at GitHub: octocrab carries the requests, and whether one is sent again is decided here.
 //!
-//! Reading and overwriting are repeated after a server error or no answer. Creating is not: whoever creates says how
+//! Reading and overwriting are repeated after a server error or no answer. Creating is not: the caller says how
 //! to find what may have been created, and only what is not there is asked for again. A rate limit is waited for as
 //! GitHub says, within limits. Nothing here prints, so no log can hold a token.
 
@@ -26,16 +26,6 @@ pub struct Client {
     slug: Slug,
     limits: ClientLimits,
     requests_used: Cell<u32>,
-}
-
-/// The outcome of one attempt.
-enum AttemptOutcome {
-    Done(Answer),
-    /// GitHub did nothing and says when to come back.
-    Later(Duration),
-    /// GitHub may have done it or not.
-    Uncertain(String),
-    Refused(ApiError),
 }
 
 impl Client {
@@ -79,10 +69,6 @@ impl Client {
 
     pub fn slug(&self) -> &Slug {
         &self.slug
-    }
-
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
     }
 
     /// Requests sent so far.
@@ -142,27 +128,25 @@ impl Client {
         mut find: impl FnMut() -> ApiResult<Option<T>>,
     ) -> ApiResult<T> {
         let request = format!("POST {route}");
-        let mut wait = Backoff::new(&self.limits);
-        loop {
-            match self.outcome_of(&request, self.once(Method::POST, route, Some(body))?) {
-                AttemptOutcome::Done(answer) => return parsed(&request, &not_redirected(&request, answer)?),
-                AttemptOutcome::Refused(error) => return Err(error),
-                AttemptOutcome::Later(pause) => self.sleep(wait.asked(&request, pause)?),
-                AttemptOutcome::Uncertain(cause) => {
-                    let pause = wait.next(&request, &cause);
-                    self.sleep(*pause.as_ref().unwrap_or(&Duration::ZERO));
-                    // After the last try too: it may have been the one that was done.
-                    if let Some(found) = find()? {
-                        return Ok(found);
-                    }
-                    pause?;
+        let done = |answer| parsed(&request, &not_redirected(&request, answer)?);
+        self.settle(
+            &request,
+            || self.once(Method::POST, route, Some(body)),
+            done,
+            |wait, cause| {
+                let pause = wait.next(&request, cause);
+                self.sleep(*pause.as_ref().unwrap_or(&Duration::ZERO));
+                // After the last try too: it may have been the one that was done.
+                match find()? {
+                    Some(found) => Ok(Some(found)),
+                    None => pause.map(|_| None),
                 }
-            }
-        }
+            },
+        )
     }
 
     /// One request and whatever answers it, for calls whose refusals mean something: see the history branch.
-    /// Repeated for a rate limit only. `Err` also where nobody knows what became of it.
+    /// Repeated for a rate limit only. `Err` also where the outcome is unknown.
     pub fn post_once<T: DeserializeOwned>(&self, route: &str, body: &Value) -> ApiResult<T> {
         self.once_or_later(Method::POST, route, body)
     }
@@ -174,15 +158,13 @@ impl Client {
 
     fn once_or_later<T: DeserializeOwned>(&self, method: Method, route: &str, body: &Value) -> ApiResult<T> {
         let request = format!("{method} {route}");
-        let mut wait = Backoff::new(&self.limits);
-        loop {
-            match self.outcome_of(&request, self.once(method.clone(), route, Some(body))?) {
-                AttemptOutcome::Done(answer) => return parsed(&request, &not_redirected(&request, answer)?),
-                AttemptOutcome::Refused(error) => return Err(error),
-                AttemptOutcome::Uncertain(cause) => return Err(ApiError::Unreachable { request, cause }),
-                AttemptOutcome::Later(pause) => self.sleep(wait.asked(&request, pause)?),
-            }
-        }
+        let done = |answer| parsed(&request, &not_redirected(&request, answer)?);
+        self.settle(
+            &request,
+            || self.once(method.clone(), route, Some(body)),
+            done,
+            |_, cause| Err(ApiError::Unreachable { request: request.clone(), cause: cause.to_owned() }),
+        )
     }
 
     /// Removes; what is gone already is as good as removed.
@@ -193,14 +175,10 @@ impl Client {
         }
     }
 
-    /// The bytes behind a route that answers with them or points to where they are. At most [`ClientLimits::answer`].
-    /// The token stays here when another host is pointed to.
-    pub fn download(&self, route: &str) -> ApiResult<Vec<u8>> {
-        self.download_within(route, self.limits.answer)
-    }
-
-    /// Likewise, of at most so many bytes. Errors: [`ApiError::Unfit`] for more, read no further than that.
-    pub fn download_within(&self, route: &str, most: usize) -> ApiResult<Vec<u8>> {
+    /// The bytes behind a route that answers with them or points to where they are, at most `most` and
+    /// [`ClientLimits::answer`]. The token stays here when another host is pointed to. Errors: [`ApiError::Unfit`] for more,
+    /// read no further than that.
+    pub fn download(&self, route: &str, most: usize) -> ApiResult<Vec<u8>> {
         let most = most.min(self.limits.answer);
         let answer = self.answered(Method::GET, route, None)?;
         let Some(location) = answer.header("location").filter(|_| answer.is_redirect()) else {
@@ -215,8 +193,7 @@ impl Client {
             return Err(ApiError::Unreadable { request, cause });
         }
         let location = location.to_owned();
-        let mut wait = Backoff::new(&self.limits);
-        loop {
+        let send = || {
             self.count()?;
             let exchange = async {
                 let answer = self.redirect_client.get(&location).send().await;
@@ -225,16 +202,11 @@ impl Client {
                 let body = limited(reqwest::Body::from(answer), most).await?;
                 Ok(Answer { status, headers, body })
             };
-            let attempt = self.runtime.block_on(exchange).map_or_else(|broken| broken, Attempt::Answered);
-            match self.outcome_of(&request, attempt) {
-                AttemptOutcome::Done(answer) => {
-                    return not_redirected(&request, answer).map(|answer| answer.body);
-                }
-                AttemptOutcome::Refused(error) => return Err(error),
-                AttemptOutcome::Later(pause) => self.sleep(wait.asked(&request, pause)?),
-                AttemptOutcome::Uncertain(cause) => self.sleep(wait.next(&request, &cause)?),
-            }
-        }
+            Ok(self.runtime.block_on(exchange).map_or_else(|broken| broken, Attempt::Answered))
+        };
+        let answer =
+            self.settle(&request, send, Ok, |wait, cause| self.wait_for_next(wait, &request, cause))?;
+        not_redirected(&request, answer).map(|answer| answer.body)
     }
 
     /// Sends until it is answered here, for what may be sent again.
@@ -245,13 +217,46 @@ impl Client {
     /// Likewise, where the answer may be that it lies elsewhere.
     fn answered(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Answer> {
         let request = format!("{method} {route}");
+        let send = || self.once(method.clone(), route, body);
+        self.settle(&request, send, Ok, |wait, cause| self.wait_for_next(wait, &request, cause))
+    }
+
+    fn wait_for_next<T>(&self, wait: &mut Backoff, request: &str, cause: &str) -> ApiResult<Option<T>> {
+        self.sleep(wait.next(request, cause)?);
+        Ok(None)
+    }
+
+    /// Sends until the answer is there. `uncertain`: what follows where GitHub may have done it or not, with its cause;
+    /// `Some` ends it.
+    fn settle<T>(
+        &self,
+        request: &str,
+        send: impl Fn() -> ApiResult<Attempt>,
+        done: impl Fn(Answer) -> ApiResult<T>,
+        mut uncertain: impl FnMut(&mut Backoff, &str) -> ApiResult<Option<T>>,
+    ) -> ApiResult<T> {
         let mut wait = Backoff::new(&self.limits);
         loop {
-            match self.outcome_of(&request, self.once(method.clone(), route, body)?) {
-                AttemptOutcome::Done(answer) => return Ok(answer),
-                AttemptOutcome::Refused(error) => return Err(error),
-                AttemptOutcome::Later(pause) => self.sleep(wait.asked(&request, pause)?),
-                AttemptOutcome::Uncertain(cause) => self.sleep(wait.next(&request, &cause)?),
+            let cause = match send()? {
+                Attempt::Silent(cause) => cause,
+                Attempt::TooLong(most) => return Err(too_long(request, most)),
+                Attempt::Answered(answer) if answer.status < 400 => return done(answer),
+                Attempt::Answered(answer) => {
+                    let message = message_of(&answer);
+                    if let Some(pause) = limited_for(&answer, &message) {
+                        self.sleep(wait.asked(request, pause)?);
+                        continue;
+                    }
+                    let (request, status) = (request.to_owned(), answer.status);
+                    if !matches!(status, 408 | 500..=599) {
+                        let wanted = answer.header("x-accepted-github-permissions").map(str::to_owned);
+                        return Err(ApiError::Refused { request, status, message, wanted });
+                    }
+                    format!("GitHub answers {status}")
+                }
+            };
+            if let Some(found) = uncertain(&mut wait, &cause)? {
+                return Ok(found);
             }
         }
     }
@@ -287,33 +292,6 @@ impl Client {
             self.runtime.block_on(async { tokio::time::timeout(self.limits.timeout, exchange).await });
         let late = |_| Attempt::Silent(format!("no answer within {} s", self.limits.timeout.as_secs_f64()));
         Ok(answered.map_or_else(late, |read| read.map_or_else(|broken| broken, Attempt::Answered)))
-    }
-
-    fn outcome_of(&self, request: &str, attempt: Attempt) -> AttemptOutcome {
-        let answer = match attempt {
-            Attempt::Silent(cause) => return AttemptOutcome::Uncertain(cause),
-            Attempt::TooLong(most) => return AttemptOutcome::Refused(too_long(request, most)),
-            Attempt::Answered(answer) => answer,
-        };
-        if answer.status < 400 {
-            return AttemptOutcome::Done(answer);
-        }
-        let message = message_of(&answer);
-        if let Some(pause) = limited_for(&answer, &message) {
-            return AttemptOutcome::Later(pause);
-        }
-        match answer.status {
-            408 | 500..=599 => AttemptOutcome::Uncertain(format!("GitHub answers {}", answer.status)),
-            status => {
-                let wanted = answer.header("x-accepted-github-permissions").map(str::to_owned);
-                AttemptOutcome::Refused(ApiError::Refused {
-                    request: request.to_owned(),
-                    status,
-                    message,
-                    wanted,
-                })
-            }
-        }
     }
 
     /// Waits; also what callers with retries of their own use.

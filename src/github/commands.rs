@@ -72,11 +72,6 @@ pub fn annotation(level: Level, path: Option<&str>, at: Option<u32>, title: &str
     format!("::{}{blank}{}::{}", level.into_str(), given.join(","), data(message))
 }
 
-/// Keeps a value out of the log from here on.
-pub fn mask(value: &str) -> String {
-    format!("::add-mask::{}", data(value))
-}
-
 /// One line for the log that is no command, whatever stands in it: control characters, line breaks among them, become
 /// U+FFFD, what turns the reading order around its code, and a blank parts what a command begins with.
 pub fn line(text: &str) -> String {
@@ -88,7 +83,7 @@ pub fn line(text: &str) -> String {
     }
 }
 
-/// Tells the runner to obey nothing until [`resume`]; the token is 128 bits that nobody guesses.
+/// Tells the runner to obey nothing until [`resume`]; the token is 128 random bits.
 #[must_use = "the runner obeys no command until it is told the token"]
 pub fn stop(out: &mut impl Write) -> io::Result<String> {
     let token = token();
@@ -104,7 +99,6 @@ pub fn resume(out: &mut impl Write, token: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// 128 random bits in hexadecimal.
 fn token() -> String {
     format!("{:032x}", rand::rng().random::<u128>())
 }

@@ -1,9 +1,10 @@
 //! One comment of ours for each pull request and gate: found on any page by marker and author, written over in place,
-//! and never by whoever knows less than it says.
+//! and never by a run that knows less than it says.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::answer::or_default;
 use super::client::Client;
 use super::error::{ApiError, ApiResult};
 use super::identity::{Identity, User};
@@ -16,16 +17,18 @@ use super::pulls;
 const PAGES: u32 = 30;
 
 /// A comment on a pull request or an issue.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Comment {
     /// Grows with time.
     pub id: u64,
-    pub body: String,
-    /// Empty where the account is gone.
-    pub login: String,
-    pub is_bot: bool,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(super) body: String,
+    /// Null where the account is gone.
+    #[serde(default, deserialize_with = "or_default")]
+    pub(super) user: User,
     /// Its page.
-    pub url: String,
+    #[serde(default, deserialize_with = "or_default")]
+    html_url: String,
 }
 
 /// When a comment is written at all.
@@ -54,35 +57,10 @@ pub enum Posted {
     Never,
 }
 
-#[derive(Deserialize)]
-struct Received {
-    id: u64,
-    #[serde(default)]
-    body: Option<String>,
-    #[serde(default)]
-    user: Option<User>,
-    #[serde(default)]
-    html_url: Option<String>,
-}
-
-impl From<Received> for Comment {
-    fn from(received: Received) -> Self {
-        let user = received.user.unwrap_or_default();
-        Comment {
-            id: received.id,
-            body: received.body.unwrap_or_default(),
-            is_bot: user.is_bot(),
-            login: user.login,
-            url: received.html_url.unwrap_or_default(),
-        }
-    }
-}
-
 /// Every comment of a pull request or an issue, oldest first.
 pub(super) fn list(client: &Client, number: u64) -> ApiResult<Vec<Comment>> {
     let route = client.route(&format!("/issues/{number}/comments"));
-    let mut all: Vec<Comment> =
-        client.pages::<Received>(&route, None, PAGES)?.into_iter().map(Comment::from).collect();
+    let mut all: Vec<Comment> = client.pages(&route, None, PAGES)?;
     all.sort_by_key(|comment| comment.id);
     Ok(all)
 }
@@ -96,7 +74,7 @@ pub fn find(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResul
 fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Vec<(Comment, Marker)>> {
     let mine = |comment: Comment| {
         let marker = Marker::find(&comment.body).filter(|marker| marker.gate == gate)?;
-        me.wrote(&comment.login, comment.is_bot).then_some((comment, marker))
+        me.wrote(&comment.user).then_some((comment, marker))
     };
     Ok(list(client, number)?.into_iter().filter_map(mine).collect())
 }
@@ -165,17 +143,17 @@ impl Post<'_> {
         if let (Some(sent), true) = (*sent, there == self.marker) {
             self.tidy(twins)?;
             return Ok(match sent {
-                Sent::New => Posted::Created(comment.url.clone()),
-                Sent::Change => Posted::Updated(comment.url.clone()),
+                Sent::New => Posted::Created(comment.html_url.clone()),
+                Sent::Change => Posted::Updated(comment.html_url.clone()),
             });
         }
         if there.state == self.marker.state && (there.head == self.marker.head || quiet) {
             return Ok(Posted::Unchanged);
         }
-        let Some(body) = self.said()? else { return Ok(Posted::Stale) };
+        let Some(body) = self.request_body()? else { return Ok(Posted::Stale) };
         *sent = Some(Sent::Change);
         let route = self.route(comment.id);
-        let written: Received = match self.client.patch_once(&route, &body) {
+        let written: Comment = match self.client.patch_once(&route, &body) {
             // Somebody may have deleted it since it was found: then there is none, and a new one is made.
             Err(refused) if matches!(refused.status(), Some(403 | 404 | 410)) => {
                 let now = ours(self.client, self.number, &self.marker.gate, self.me)?;
@@ -188,18 +166,18 @@ impl Post<'_> {
             written => written.map_err(|error| self.of_write(error))?,
         };
         self.tidy(twins)?;
-        Ok(Posted::Updated(Comment::from(written).url))
+        Ok(Posted::Updated(written.html_url))
     }
 
     /// The body of the request; `None` where the pull request has moved on to another commit, or a later run has spoken.
-    fn said(&self) -> ApiResult<Option<Value>> {
+    fn request_body(&self) -> ApiResult<Option<Value>> {
         let text = marked((self.request.body)(self.marker), &self.marker.comment());
         let stands =
             pulls::head_of(self.client, self.number)? == self.marker.head && !(self.request.is_overtaken)()?;
         Ok(stands.then(|| json!({ "body": text })))
     }
 
-    /// Of a comment that could not be written. GitHub refuses both who may not write and who writes where nobody may.
+    /// Of a comment that could not be written. GitHub refuses both who may not write and who writes where none may.
     fn of_write(&self, error: ApiError) -> UpdateError {
         let is_locked = || pulls::is_locked(self.client, self.number).unwrap_or(false);
         match error {
@@ -211,11 +189,10 @@ impl Post<'_> {
     }
 
     fn create(&self, sent: &mut Option<Sent>) -> Result<Posted, UpdateError> {
-        let Some(body) = self.said()? else { return Ok(Posted::Stale) };
+        let Some(body) = self.request_body()? else { return Ok(Posted::Stale) };
         *sent = Some(Sent::New);
         let route = self.client.route(&format!("/issues/{}/comments", self.number));
-        let written: Received = self.client.post_once(&route, &body).map_err(|error| self.of_write(error))?;
-        let created = Comment::from(written);
+        let created: Comment = self.client.post_once(&route, &body).map_err(|error| self.of_write(error))?;
         // Another job may have looked at the same time and found none either. Whoever came second takes its own back:
         // it looks after writing, so it sees the first.
         let now = ours(self.client, self.number, &self.marker.gate, self.me)?;
@@ -226,7 +203,7 @@ impl Post<'_> {
         }
         let twins: Vec<_> = now.into_iter().filter(|(comment, _)| comment.id != created.id).collect();
         self.tidy(&twins)?;
-        Ok(Posted::Created(created.url))
+        Ok(Posted::Created(created.html_url))
     }
 
     fn tidy(&self, twins: &[(Comment, Marker)]) -> ApiResult<()> {

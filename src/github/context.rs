@@ -32,7 +32,7 @@ pub struct Context {
     pub event: WorkflowEvent,
     pub slug: Slug,
     pub endpoint: Endpoint,
-    /// `GITHUB_SHA`. Of a pull request it is a merge commit that nobody wrote.
+    /// `GITHUB_SHA`. Of a pull request it is a merge commit that GitHub made.
     pub sha: Sha,
     /// Absent where the event is about a tag or a pull request.
     pub branch: Option<String>,

@@ -1,6 +1,5 @@
 //! The errors of talking to GitHub, each with a next step for the user.
 
-use std::fmt;
 use std::time::Duration;
 
 use crate::model::{DEFECT, Exit, Fault};
@@ -8,9 +7,10 @@ use crate::model::{DEFECT, Exit, Fault};
 pub type ApiResult<T> = Result<T, ApiError>;
 
 /// Why a call gave nothing. None of these holds a token.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
     /// GitHub said no.
+    #[error("GitHub answers {status}: {message}")]
     Refused {
         /// `POST /repos/o/r/issues/1/comments`.
         request: String,
@@ -21,16 +21,22 @@ pub enum ApiError {
         wanted: Option<String>,
     },
     /// The conversation is locked: whatever the token may do elsewhere, it may not speak there.
+    #[error("the conversation of the pull request is locked")]
     Locked { request: String },
     /// No answer, or none but server errors, as often as it was tried.
+    #[error("GitHub cannot be reached: {cause}")]
     Unreachable { request: String, cause: String },
     /// Too many requests; it would take longer than this call waits.
+    #[error("GitHub takes no more requests for {} s", wait.as_secs())]
     Limited { request: String, wait: Duration },
     /// This run's own limit on requests is reached: something goes round in circles.
+    #[error("all {requests} requests that one run may make are spent")]
     RequestsUsed { requests: u32 },
     /// The answer is not what GitHub's description says.
+    #[error("GitHub's answer cannot be understood: {cause}")]
     Unreadable { request: String, cause: String },
     /// The content at GitHub cannot be used: too large, expired, or not what its digest says.
+    #[error("what GitHub has cannot be used: {cause}")]
     Unfit { request: String, cause: String },
 }
 
@@ -49,26 +55,6 @@ impl ApiError {
         }
     }
 }
-
-impl fmt::Display for ApiError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ApiError::Refused { status, message, .. } => write!(f, "GitHub answers {status}: {message}"),
-            ApiError::Locked { .. } => f.write_str("the conversation of the pull request is locked"),
-            ApiError::Unreachable { cause, .. } => write!(f, "GitHub cannot be reached: {cause}"),
-            ApiError::Limited { wait, .. } => {
-                write!(f, "GitHub takes no more requests for {} s", wait.as_secs())
-            }
-            ApiError::RequestsUsed { requests } => {
-                write!(f, "all {requests} requests that one run may make are spent")
-            }
-            ApiError::Unreadable { cause, .. } => write!(f, "GitHub's answer cannot be understood: {cause}"),
-            ApiError::Unfit { cause, .. } => write!(f, "what GitHub has cannot be used: {cause}"),
-        }
-    }
-}
-
-impl std::error::Error for ApiError {}
 
 /// A permission of a job's token, as a workflow's YAML writes it, by what the route is about.
 const PERMISSIONS: [(&str, &str); 8] = [
@@ -109,16 +95,15 @@ fn permission(request: &str, wanted: Option<&str>) -> Option<String> {
 
 impl From<ApiError> for Fault {
     fn from(error: ApiError) -> Self {
-        let (place, next) = match &error {
-            ApiError::Refused { request, status: 401, .. } => {
-                (request.clone(), "give a token that is valid: `token: ${{ github.token }}`".to_owned())
+        let next = match &error {
+            ApiError::Refused { status: 401, .. } => {
+                "give a token that is valid: `token: ${{ github.token }}`".to_owned()
             }
-            ApiError::Locked { request } => {
-                let next = "unlock the conversation and run this job again, or publish without a comment: `--comment never`";
-                (request.clone(), next.to_owned())
+            ApiError::Locked { .. } => {
+                "unlock the conversation and run this job again, or publish without a comment: `--comment never`".into()
             }
             ApiError::Refused { request, status: status @ (403 | 404), wanted, .. } => {
-                let next = match permission(request, wanted.as_deref()) {
+                match permission(request, wanted.as_deref()) {
                     // GitHub says so of what is not there, and of what a token may not see.
                     Some(line) if *status == 404 => format!(
                         "see whether it is still there; if it is, add `{line}` below `permissions:` of the job in the \
@@ -127,32 +112,31 @@ impl From<ApiError> for Fault {
                     Some(line) => {
                         format!("add `{line}` below `permissions:` of the job in the workflow file")
                     }
-                    None => "give the job's token the permission that GitHub names".to_owned(),
-                };
-                (request.clone(), next)
+                    None => "give the job's token the permission that GitHub names".into(),
+                }
             }
-            ApiError::Refused { request, status: 300..=399, .. } => {
-                (request.clone(), "give the repository's new name: it was renamed or moved".to_owned())
+            ApiError::Refused { status: 300..=399, .. } => {
+                "give the repository's new name: it was renamed or moved".into()
             }
-            ApiError::Refused { request, .. } => {
-                (request.clone(), "see what GitHub says; `gbench-ci publish` can be run again".to_owned())
+            ApiError::Refused { .. } => "see what GitHub says; `gbench-ci publish` can be run again".into(),
+            ApiError::Unreachable { .. } => {
+                "run `gbench-ci publish` on the same folder again when GitHub can be reached".into()
             }
-            ApiError::Unreachable { request, .. } => {
-                let next = "run `gbench-ci publish` on the same folder again when GitHub can be reached";
-                (request.clone(), next.to_owned())
-            }
-            ApiError::Limited { request, wait } => {
-                (request.clone(), format!("run `gbench-ci publish` again in {} s", wait.as_secs()))
-            }
-            ApiError::RequestsUsed { .. } => ("GitHub".to_owned(), DEFECT.to_owned()),
-            ApiError::Unreadable { request, .. } => {
-                (request.clone(), format!("check `GITHUB_API_URL`; else {DEFECT}"))
-            }
-            ApiError::Unfit { request, .. } => {
-                (request.clone(), "run the measuring workflow again, so that it uploads anew".to_owned())
-            }
+            ApiError::Limited { wait, .. } => format!("run `gbench-ci publish` again in {} s", wait.as_secs()),
+            ApiError::RequestsUsed { .. } => DEFECT.into(),
+            ApiError::Unreadable { .. } => format!("check `GITHUB_API_URL`; else {DEFECT}"),
+            ApiError::Unfit { .. } => "run the measuring workflow again, so that it uploads anew".into(),
         };
-        Fault::at(place, error, next).exits(Exit::Unpublished)
+        let place = match &error {
+            ApiError::RequestsUsed { .. } => "GitHub",
+            ApiError::Refused { request, .. }
+            | ApiError::Locked { request }
+            | ApiError::Unreachable { request, .. }
+            | ApiError::Limited { request, .. }
+            | ApiError::Unreadable { request, .. }
+            | ApiError::Unfit { request, .. } => request,
+        };
+        Fault::at(place, &error, next).exits(Exit::Unpublished)
     }
 }
 

@@ -18,7 +18,7 @@ pub enum Identity {
 }
 
 /// The author of something, as GitHub sends it.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct User {
     #[serde(default)]
     pub(super) login: String,
@@ -27,19 +27,12 @@ pub(super) struct User {
     pub(super) kind: String,
 }
 
-impl User {
-    pub(super) fn is_bot(&self) -> bool {
-        self.kind == "Bot"
-    }
-}
-
 impl Identity {
-    /// Asks GitHub whose token this is. A job's own token belongs to nobody, and GitHub refuses to answer; other apps'
+    /// Asks GitHub whose token this is. A job's own token has no user, and GitHub refuses to answer; other apps'
     /// tokens likewise, so their login has to be given. Errors: no valid token.
     pub fn of(client: &Client) -> ApiResult<Self> {
         match client.get::<User>("/user") {
-            Ok(user) if user.login.eq_ignore_ascii_case(ACTIONS) => Ok(Identity::Actions),
-            Ok(user) => Ok(Identity::Login(user.login)),
+            Ok(user) => Ok(Identity::named(&user.login)),
             Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(Identity::Actions),
             Err(error) => Err(error),
         }
@@ -63,9 +56,9 @@ impl Identity {
     }
 
     /// Whether this account wrote it. A person cannot be called `…[bot]`, but what GitHub says of the kind is asked too.
-    pub fn wrote(&self, login: &str, is_bot: bool) -> bool {
-        let login_is_ours = !login.is_empty() && login.eq_ignore_ascii_case(self.login());
-        login_is_ours && (is_bot || !self.login().ends_with("[bot]"))
+    pub(super) fn wrote(&self, user: &User) -> bool {
+        let login_is_ours = !user.login.is_empty() && user.login.eq_ignore_ascii_case(self.login());
+        login_is_ours && (user.kind == "Bot" || !self.login().ends_with("[bot]"))
     }
 }
 
@@ -73,13 +66,17 @@ impl Identity {
 mod tests {
     use super::*;
 
+    fn user(login: &str, kind: &str) -> User {
+        User { login: login.into(), kind: kind.into() }
+    }
+
     #[test]
     fn an_author_is_a_name_and_a_kind() {
-        assert!(Identity::Actions.wrote("github-actions[bot]", true));
-        assert!(!Identity::Actions.wrote("github-actions[bot]", false));
-        assert!(!Identity::Actions.wrote("github-actions", true));
+        assert!(Identity::Actions.wrote(&user("github-actions[bot]", "Bot")));
+        assert!(!Identity::Actions.wrote(&user("github-actions[bot]", "User")));
+        assert!(!Identity::Actions.wrote(&user("github-actions", "Bot")));
         let person = Identity::Login("Mona".into());
-        assert!(person.wrote("mona", false));
-        assert!(!person.wrote("", false) && !Identity::Login(String::new()).wrote("", false));
+        assert!(person.wrote(&user("mona", "User")));
+        assert!(!person.wrote(&user("", "User")) && !Identity::Login(String::new()).wrote(&user("", "User")));
     }
 }

@@ -1,4 +1,4 @@
-//! One open issue for each gate, for runs that nobody watches: opened when something got slower, brought up to date by
+//! One open issue for each gate, for runs without a watcher: opened when something got slower, brought up to date by
 //! every run after it, closed with a note when all is well again. A later slowdown opens a fresh one.
 
 use std::time::SystemTime;
@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::address::encoded;
+use super::answer::or_default;
 use super::checks::cut;
 use super::client::Client;
 use super::comments;
@@ -37,16 +38,14 @@ struct Issue {
     number: u64,
     #[serde(default)]
     title: String,
-    #[serde(default)]
-    body: Option<String>,
-    #[serde(default)]
-    user: Option<User>,
+    #[serde(default, deserialize_with = "or_default")]
+    body: String,
+    #[serde(default, deserialize_with = "or_default")]
+    user: User,
     #[serde(default)]
     html_url: String,
-    #[serde(default)]
     created_at: Option<String>,
     /// GitHub lists pull requests as issues, with this.
-    #[serde(default)]
     pull_request: Option<serde_json::Value>,
 }
 
@@ -79,7 +78,7 @@ pub fn report(
             shut(client, twin.number, "not_planned")?;
         }
         let url = issue.html_url.clone();
-        if issue.title == *title && same(issue.body.as_deref().unwrap_or_default(), &text) {
+        if issue.title == *title && same(&issue.body, &text) {
             return Ok(if sent { IssueDone::Opened(url) } else { IssueDone::Unchanged(url) });
         }
         let route = client.route(&format!("/issues/{}", issue.number));
@@ -103,9 +102,7 @@ fn ours(client: &Client, marker: &str, me: &Identity) -> ApiResult<Vec<Issue>> {
     let route = client.route(&format!("/issues?state=open&creator={}", encoded(me.login())));
     let mut all: Vec<Issue> = client.pages(&route, None, PAGES)?;
     all.retain(|issue| {
-        let marked = last_line(issue.body.as_deref().unwrap_or_default()) == marker;
-        let by_us = issue.user.as_ref().is_some_and(|user| me.wrote(&user.login, user.is_bot()));
-        marked && by_us && issue.pull_request.is_none()
+        last_line(&issue.body) == marker && me.wrote(&issue.user) && issue.pull_request.is_none()
     });
     all.sort_by_key(|issue| issue.number);
     Ok(all)
@@ -121,7 +118,7 @@ fn create(
     let route = client.route("/issues");
     let issue: Issue =
         client.post_once(&route, &json!({ "title": title, "body": text })).map_err(UpdateError::of_write)?;
-    // An issue cannot be taken back, but whoever came second closes its own; see `comments`.
+    // An issue cannot be taken back, but the second one closes its own; see `comments`.
     let now = ours(client, marker, me)?;
     if now.first().is_some_and(|first| first.number < issue.number) {
         shut(client, issue.number, "not_planned")?;
@@ -140,7 +137,7 @@ fn close(client: &Client, gate: &str, marker: &str, note: &str, me: &Identity) -
         let sign = of_closing(gate);
         let notes = || -> ApiResult<Vec<u64>> {
             let all = comments::list(client, issue.number)?.into_iter();
-            let by_us = all.filter(|comment| me.wrote(&comment.login, comment.is_bot));
+            let by_us = all.filter(|comment| me.wrote(&comment.user));
             Ok(by_us.filter(|comment| last_line(&comment.body) == sign).map(|comment| comment.id).collect())
         };
         // One that was opened again has a note from the first time.

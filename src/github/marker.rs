@@ -1,14 +1,15 @@
 //! The sign by which a comment or an issue is known again: an HTML comment, which no reader sees, as the last line.
 //!
 //! It is read strictly: only what we would have written ourselves, byte for byte, is a marker. Half a marker, one with
-//! a field more, or one in the middle of a text is somebody's quotation.
+//! a field more, or one in the middle of a text is a quotation.
 
 use serde::{Deserialize, Serialize};
 
 use super::address::Sha;
 
 /// The data that gbench-ci keeps in a comment of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Marker {
     /// Which gate speaks: several may on one pull request.
     pub gate: String,
@@ -21,48 +22,24 @@ pub struct Marker {
     pub state: String,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    gate: String,
-    head: String,
-    run: u64,
-    attempt: u32,
-    state: String,
-}
-
 const OPENS: &str = "<!-- gbench-ci ";
 const CLOSES: &str = " -->";
 
 impl Marker {
     /// One line: `<!-- gbench-ci {"gate":…} -->`.
     pub fn comment(&self) -> String {
-        let written = Written {
-            gate: self.gate.clone(),
-            head: self.head.to_string(),
-            run: self.run,
-            attempt: self.attempt,
-            state: self.state.clone(),
-        };
-        line(&serde_json::json!(written))
+        line(&serde_json::json!(self))
     }
 
     /// The marker in the last line of a text.
     pub fn find(body: &str) -> Option<Self> {
         let last = last_line(body);
         let json = last.strip_prefix(OPENS)?.strip_suffix(CLOSES)?;
-        let written: Written = serde_json::from_str(json).ok()?;
+        let marker: Self = serde_json::from_str(json).ok()?;
         let hexadecimal = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        let known = !written.gate.is_empty()
-            && (1..=128).contains(&written.state.len())
-            && written.state.bytes().all(hexadecimal);
-        let marker = Self {
-            gate: written.gate,
-            head: written.head.parse().ok()?,
-            run: written.run,
-            attempt: written.attempt,
-            state: written.state,
-        };
+        let known = !marker.gate.is_empty()
+            && (1..=128).contains(&marker.state.len())
+            && marker.state.bytes().all(hexadecimal);
         (known && marker.comment() == last).then_some(marker)
     }
 
@@ -72,12 +49,10 @@ impl Marker {
     }
 }
 
-/// The marker of a gate's issue.
 pub(super) fn of_issue(gate: &str) -> String {
     line(&serde_json::json!({ "issue": gate }))
 }
 
-/// The marker of the comment that closes it.
 pub(super) fn of_closing(gate: &str) -> String {
     line(&serde_json::json!({ "closes": gate }))
 }

@@ -1,7 +1,7 @@
 //! Optimistic updates, where others write too: read, decide, write once; where the write may or may not have been done,
 //! read again.
 //!
-//! A write that is merely sent again may undo what somebody else wrote in between, and a creation may leave a second
+//! A write that is merely sent again may undo what another writer did in between, and a creation may leave a second
 //! one. So the whole step is repeated, from reading on.
 
 use super::client::Client;

@@ -20,23 +20,24 @@ pub struct OpenPull {
 }
 
 #[derive(Deserialize)]
-struct Pull {
+pub(super) struct GitHubPull {
     number: u64,
-    head: Side,
     #[serde(default)]
-    base: Side,
+    pub(super) state: String,
+    pub(super) head: PullEnd,
+    #[serde(default)]
+    base: PullEnd,
     #[serde(default)]
     locked: bool,
 }
 
 #[derive(Default, Deserialize)]
-struct Side {
+pub(super) struct PullEnd {
     #[serde(default)]
-    sha: String,
+    pub(super) sha: String,
     #[serde(default, rename = "ref")]
     branch: String,
     /// `None` where the fork is gone.
-    #[serde(default)]
     repo: Option<Repository>,
 }
 
@@ -46,21 +47,20 @@ struct Repository {
 }
 
 #[derive(Deserialize)]
-struct Run {
+pub(super) struct GitHubRun {
     id: u64,
     #[serde(default)]
     event: String,
     #[serde(default)]
-    head_sha: String,
+    pub(super) created_at: String,
     #[serde(default)]
+    pub(super) head_sha: String,
     head_branch: Option<String>,
-    #[serde(default)]
     head_repository: Option<Repository>,
-    #[serde(default)]
     path: Option<String>,
 }
 
-impl Side {
+impl PullEnd {
     fn is_of(&self, slug: &Slug) -> bool {
         self.repo.as_ref().is_some_and(|repository| repository.is(slug))
     }
@@ -75,19 +75,18 @@ impl Repository {
 /// The commit that a pull request asks to merge. Errors: there is no such pull request, or its answer names none.
 pub fn head_of(client: &Client, number: u64) -> ApiResult<Sha> {
     let route = client.route(&format!("/pulls/{number}"));
-    let pull: Pull = client.get(&route)?;
+    let pull: GitHubPull = client.get(&route)?;
     pull.head.sha.parse().map_err(|cause| ApiError::Unreadable { request: format!("GET {route}"), cause })
 }
 
 /// Whether the conversation of a pull request is locked, so that only people with write access may speak.
 pub(super) fn is_locked(client: &Client, number: u64) -> ApiResult<bool> {
-    client.get::<Pull>(&client.route(&format!("/pulls/{number}"))).map(|pull| pull.locked)
+    client.get::<GitHubPull>(&client.route(&format!("/pulls/{number}"))).map(|pull| pull.locked)
 }
 
-/// The open pull requests of a repository's branch.
-fn of_branch(client: &Client, from: &Slug, branch: &str) -> ApiResult<Vec<Pull>> {
+fn of_branch(client: &Client, from: &Slug, branch: &str) -> ApiResult<Vec<GitHubPull>> {
     let head = encoded(&format!("{}:{branch}", from.owner()));
-    let mut pulls: Vec<Pull> =
+    let mut pulls: Vec<GitHubPull> =
         client.pages(&client.route(&format!("/pulls?state=open&head={head}")), None, PAGES)?;
     // Whether the query was understood as it was meant is not left to the server.
     pulls
@@ -96,9 +95,9 @@ fn of_branch(client: &Client, from: &Slug, branch: &str) -> ApiResult<Vec<Pull>>
 }
 
 /// Those of them that stand at a commit, which all of them are judged by; the oldest first.
-fn at_commit(pulls: &[Pull], head: &Sha) -> Vec<OpenPull> {
+fn at_commit(pulls: &[GitHubPull], head: &Sha) -> Vec<OpenPull> {
     let here = pulls.iter().filter(|pull| pull.head.sha.parse().as_ref() == Ok(head));
-    let open = |pull: &Pull| OpenPull {
+    let open = |pull: &GitHubPull| OpenPull {
         number: pull.number,
         head: head.clone(),
         base_branch: pull.base.branch.clone(),
@@ -118,7 +117,7 @@ pub fn sharing(client: &Client, from: &Slug, branch: &str, head: &Sha) -> ApiRes
 pub struct NoPull {
     /// A sentence without a period.
     pub why: String,
-    /// It went on, or was closed: nobody waits for this answer. Otherwise something is odd, and nothing may turn green.
+    /// It went on, or was closed: no reader waits for this answer. Otherwise something is odd, and nothing may turn green.
     pub is_over: bool,
 }
 
@@ -137,7 +136,7 @@ pub fn confirmed(client: &Client, run: &WorkflowRun) -> ApiResult<Result<(), NoP
     let Some(from) = &run.head_repository else {
         return Ok(Err(NoPull::odd(format!("the repository that run {} comes from is gone", run.id))));
     };
-    let known: Run = client.get(&client.route(&format!("/actions/runs/{}", run.id)))?;
+    let known: GitHubRun = client.get(&client.route(&format!("/actions/runs/{}", run.id)))?;
     Ok(match disagreement(&known, run, from) {
         Some(field) => {
             let why = format!("GitHub's `{field}` of run {} is not that of the event file", run.id);
@@ -175,7 +174,7 @@ pub fn of_run(client: &Client, run: &WorkflowRun) -> ApiResult<Result<Vec<OpenPu
 }
 
 /// The first field of a run in which GitHub contradicts the event file.
-fn disagreement(known: &Run, run: &WorkflowRun, from: &Slug) -> Option<&'static str> {
+fn disagreement(known: &GitHubRun, run: &WorkflowRun, from: &Slug) -> Option<&'static str> {
     // GitHub adds `@BRANCH` to the path in some answers.
     let file =
         |path: &Option<String>| path.as_deref().and_then(|path| path.split('@').next().map(str::to_owned));

@@ -31,7 +31,7 @@ impl RunnerUser {
     /// Errors: there is no such user.
     pub fn named(name: &str) -> Result<Self> {
         let found = User::from_name(name).ok().flatten();
-        found.map(Self::of).ok_or_else(|| {
+        found.map(Self::from).ok_or_else(|| {
             let what = format!("there is no user `{}` here", name.escape_debug());
             Fault::at_flag("--runner-user", what, "name the user that the runner's service runs as")
         })
@@ -40,14 +40,7 @@ impl RunnerUser {
     /// The owner of a file or folder, as a runner's folder is its user's; `None` where that has no name.
     pub fn owner_of(path: &Path) -> Option<Self> {
         let uid = std::fs::metadata(path).ok()?.uid();
-        User::from_uid(Uid::from_raw(uid)).ok().flatten().map(Self::of)
-    }
-
-    fn of(user: User) -> Self {
-        let of_name = CString::new(user.name.clone()).ok();
-        let groups = of_name.and_then(|name| getgrouplist(&name, user.gid).ok());
-        let gids = groups.unwrap_or_else(|| vec![user.gid]).into_iter().map(Gid::as_raw).collect();
-        Self { name: user.name, uid: user.uid.as_raw(), gids }
+        User::from_uid(Uid::from_raw(uid)).ok().flatten().map(Self::from)
     }
 
     pub fn ids(&self) -> (u32, Option<u32>) {
@@ -88,6 +81,15 @@ impl RunnerUser {
             inner = outer;
         }
         Ok(None)
+    }
+}
+
+impl From<User> for RunnerUser {
+    fn from(user: User) -> Self {
+        let of_name = CString::new(user.name.clone()).ok();
+        let groups = of_name.and_then(|name| getgrouplist(&name, user.gid).ok());
+        let gids = groups.unwrap_or_else(|| vec![user.gid]).into_iter().map(Gid::as_raw).collect();
+        Self { name: user.name, uid: user.uid.as_raw(), gids }
     }
 }
 

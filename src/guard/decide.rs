@@ -50,7 +50,6 @@ pub fn decide(policy: &GuardPolicy, job: &GuardedJob, ask: &Ask<'_>) -> Result<R
     }))
 }
 
-/// The refusal that follows from the policy file alone.
 fn refused_by_file(policy: &GuardPolicy, job: &GuardedJob) -> Option<JobRefusal> {
     let context = &job.context;
     let next = |list: &str| format!("whoever runs the machine can add it to `{list}` of its policy");

@@ -151,7 +151,6 @@ pub fn policy(allowed: &Allowed, places: &InstalledFiles) -> String {
     text
 }
 
-/// A text as TOML has it.
 fn toml_text(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }

@@ -24,7 +24,7 @@ struct Line<'a> {
 }
 
 /// Appends a line. `job`: names and values that are known of the job. Everything but plain ASCII is escaped, so that no name
-/// can hide or forge a line for whoever reads the log on a terminal.
+/// can hide or forge a line for a reader of the log on a terminal.
 pub fn append(path: &Path, why: &str, job: &[(&str, Option<String>)]) -> Result<()> {
     let cut = |text: &str| text.chars().take(MAX_CHARS).collect::<String>();
     let line = Line {

@@ -1,15 +1,6 @@
 //! Decides on the machine whether a job may run there, before its first step: a hook of the runner that no pull request
 //! can edit. What is not allowed is refused, and so is what cannot be read.
 //!
-//! | file | what |
-//! |---|---|
-//! | [`policy`] | what the machine's own file allows |
-//! | [`job`] | what the runner says about the job |
-//! | [`mod@decide`] | the one against the other |
-//! | [`log`] | a line for each refusal |
-//! | [`install`] | the hook's script, and the file that a person edits |
-//! | [`audit`] | whether a job could change any of it |
-//!
 //! It relies on the runner alone: the hook is named in the runner's own environment, the event file is written by the
 //! runner before the job begins, and a workflow cannot set the variables `GITHUB_*`, which the runner sets itself. Nothing
 //! else of the environment is looked at; the script drops it. A hook that fails does not keep the runner from steps that

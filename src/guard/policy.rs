@@ -40,7 +40,6 @@ pub struct GuardPolicy {
 pub struct ForkPolicy {
     pub label: String,
     /// A file with a token that may read pull requests and actions: for private repositories.
-    #[serde(default)]
     pub token_file: Option<PathBuf>,
 }
 

@@ -139,7 +139,7 @@ fn throttled(before: Option<&ClocksNow>, after: Option<&ClocksNow>, wall: f64) -
 
 #[cfg(test)]
 mod tests {
-    use super::super::host::tree;
+    use super::super::test_support::tree;
     use super::*;
 
     const STAT: &str = "cpu  300 0 0 900 0 0 0 0 0 0\n\

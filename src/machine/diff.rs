@@ -125,9 +125,9 @@ fn plain(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{devices, manifest};
     use super::*;
     use crate::model::Probe;
+    use crate::model::test_support::{devices, manifest};
 
     #[test]
     fn a_manifest_does_not_differ_from_itself() {

@@ -1,5 +1,5 @@
 //! The environment variables that explain a number later: which devices and threads a program could use, and
-//! which job it was. An allow-list, so that a new secret is safe before anybody has heard of it. `PATH` is not on
+//! which job it was. An allow-list, so that a new secret is safe before it is known here. `PATH` is not on
 //! it: what was found there stands among the tools, and the rest only names the user.
 
 use std::collections::BTreeMap;

@@ -1,14 +1,4 @@
 //! The machine that a run ran on: host, GPUs, repository, tools and telling environment variables, each probe for itself.
-//!
-//! | file | asks |
-//! |---|---|
-//! | `host/` | the kernel's files: processor, memory, quota, container, hypervisor |
-//! | `nvml` | the NVIDIA driver's library; the only file that does |
-//! | `git` | the repository of the measured folder |
-//! | `tools` | every compiler and profiler for its version |
-//! | `environment` | an allow-list of variables |
-//! | `conditions` | what else the machine does while a process runs |
-//! | `readings`, `checks` | what else `doctor` looks at, and what it makes of it |
 
 mod checks;
 mod conditions;
@@ -19,7 +9,7 @@ mod host;
 mod nvml;
 mod readings;
 #[cfg(test)]
-mod sample;
+mod test_support;
 mod tools;
 
 use std::path::Path;

@@ -187,7 +187,7 @@ fn summary(mut seconds: Vec<f64>) -> TimingNoise {
 
 #[cfg(test)]
 mod tests {
-    use super::super::host::tree;
+    use super::super::test_support::tree;
     use super::*;
 
     #[test]

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
@@ -30,23 +31,12 @@ pub struct Channel {
 impl Channel {
     /// The channel that the gate named; stdout when run by hand. Errors: it is named and cannot be opened.
     pub fn open() -> io::Result<Self> {
-        let path = match (env::var(line::env::FD), env::var_os(line::env::EVENTS)) {
-            // Opening the descriptor's name gives an owned file without having to claim, unsafely, that
-            // no other part of the process owns the number.
-            (Ok(fd), _) => Some(format!("/dev/fd/{fd}").into()),
-            (Err(_), Some(path)) => Some(path),
-            (Err(_), None) => None,
-        };
-        let mut channel = match path {
+        let mut channel = match named(line::env::FD, line::env::EVENTS) {
             // Appending, because the gate may have handed out a plain file, and others may write to it too.
             Some(path) => Self::to(OpenOptions::new().append(true).open(path)?),
             None => Self::to(io::stdout()),
         };
-        let turns = match (env::var(line::env::TURN_FD), env::var_os(line::env::TURNS)) {
-            (Ok(fd), _) => Some(format!("/dev/fd/{fd}").into()),
-            (Err(_), path) => path,
-        };
-        if let Some(path) = turns {
+        if let Some(path) = named(line::env::TURN_FD, line::env::TURNS) {
             channel = channel.with_turns(BufReader::new(File::open(path)?));
         }
         Ok(channel)
@@ -162,6 +152,13 @@ impl Channel {
         self.flush()?;
         self.send(&Event::Error { message: message.into(), kind: kind.map(str::to_owned), trace: None })
     }
+}
+
+/// The file behind a variable that gives a descriptor's number, or behind the one that gives its path. Opening the
+/// descriptor's name gives an owned file without having to claim, unsafely, that no other part of the process owns the number.
+fn named(descriptor: &str, path: &str) -> Option<OsString> {
+    let name = env::var(descriptor).map(|number| format!("/dev/fd/{number}").into());
+    name.ok().or_else(|| env::var_os(path))
 }
 
 #[cfg(test)]

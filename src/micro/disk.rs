@@ -22,7 +22,7 @@ use super::pace::measure;
 use super::spec::{Defaults, Doing, MetricSpec, MicroError, allocate};
 use super::workload::Workload;
 use crate::model::line::Request;
-use crate::model::{Better, Component, Stage};
+use crate::model::{Better, Component};
 
 pub(super) const IO: Workload = Workload {
     name: "disk_io",
@@ -49,7 +49,6 @@ const BLOCK: usize = 4 << 10;
 const READS: usize = 512;
 
 fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
-    channel.stage(Stage::Setup)?;
     // Where temporary files are wanted, else beside the run: /tmp is memory on many systems.
     let folder = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("."), PathBuf::from);
     let mut disk = Disk::open(folder, request.seed)?;
@@ -67,10 +66,8 @@ fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
         Ok([megabytes / disk.write()?, megabytes / disk.read()?, READS as f64 / disk.random_read()?])
     })?;
 
-    channel.stage(Stage::Verify)?;
     let check = "every block that was read is the one last written there";
-    channel.validation(check, disk.wrong_blocks as f64, 0.0)?;
-    channel.stage(Stage::Teardown)
+    channel.validation(check, disk.wrong_blocks as f64, 0.0)
 }
 
 /// The file, its buffer and what must be in it.

@@ -10,7 +10,7 @@ use super::pace::measure;
 use super::spec::{Defaults, MetricSpec, MicroError};
 use super::workload::Workload;
 use crate::model::line::Request;
-use crate::model::{Better, Component, Stage};
+use crate::model::{Better, Component};
 
 /// Name of the environment variable that says how much work one iteration is, in per cent of the usual.
 pub const WORK: &str = "GBENCH_PLANTED_WORK";
@@ -37,7 +37,6 @@ fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
     let work = given.parse().ok().filter(|work| (1..=1000).contains(work));
     let known = || MicroError::Param { name: WORK, value: given.clone(), known: "1 to 1000".into() };
     let work: u64 = work.ok_or_else(known)?;
-    channel.stage(Stage::Setup)?;
     let mut state = request.seed | 1;
     let begun = state;
     let mut turns: u64 = 0;
@@ -47,10 +46,8 @@ fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
         turns += 1;
         Ok([begun.elapsed().as_secs_f64()])
     })?;
-    channel.stage(Stage::Verify)?;
     let wrong = f64::from(u8::from(state != jump(begun, work * STEPS * turns)));
-    channel.validation("every multiplication was done", wrong, 0.5)?;
-    channel.stage(Stage::Teardown)
+    channel.validation("every multiplication was done", wrong, 0.5)
 }
 
 /// Knuth's MMIX multiplier: odd, so that no state is lost.

@@ -12,7 +12,7 @@ use super::pace::{Stopwatch, measure};
 use super::spec::{Defaults, MetricSpec, MicroError, allocate};
 use super::workload::Workload;
 use crate::model::line::Request;
-use crate::model::{Better, Component, Stage};
+use crate::model::{Better, Component};
 
 pub(super) const BANDWIDTH: Workload = Workload {
     name: "mem_bandwidth",
@@ -90,7 +90,6 @@ fn choose(channel: &mut Channel, count: usize) -> Result<usize, MicroError> {
 const SCALAR: f64 = std::f64::consts::SQRT_2 - 1.0;
 
 fn bandwidth(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
-    channel.stage(Stage::Setup)?;
     let length = choose(channel, 3)? / size_of::<f64>();
     let mut a = allocate("an array", length, 1.0)?;
     let mut b = allocate("an array", length, 2.0)?;
@@ -133,12 +132,10 @@ fn bandwidth(request: &Request, channel: &mut Channel) -> Result<(), MicroError>
             .map(|rate| rate * 1e-9))
     })?;
 
-    channel.stage(Stage::Verify)?;
     let expected = [(&a, one_a), (&b, one_b), (&c, one_c)];
     let error =
         expected.into_iter().fold(0.0, |worst, (values, one)| f64_max(worst, mean_error(values, one)));
-    channel.validation("every array holds what the operations give", error, 1e-13)?;
-    channel.stage(Stage::Teardown)
+    channel.validation("every array holds what the operations give", error, 1e-13)
 }
 
 /// Mean relative error of `values` against the one number that all must be: STREAM's own check.
@@ -159,7 +156,6 @@ const LINE: usize = 8;
 const LOADS: usize = 100_000;
 
 fn latency(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
-    channel.stage(Stage::Setup)?;
     let lines = choose(channel, 1)? / (LINE * size_of::<u64>());
     let next = cycle(lines, request.seed)?;
     let mut buffer = allocate("a buffer of pointers", lines * LINE, 0_u64)?;
@@ -182,11 +178,9 @@ fn latency(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
         Ok([seconds / LOADS as f64 * 1e9])
     })?;
 
-    channel.stage(Stage::Verify)?;
     let passed = whole_cycle_to(&next, loads % lines) == Some(place / LINE);
     let error = if passed { 0.0 } else { 1.0 };
-    channel.validation("the chase goes through every line and ended at the right one", error, 0.0)?;
-    channel.stage(Stage::Teardown)
+    channel.validation("the chase goes through every line and ended at the right one", error, 0.0)
 }
 
 /// A random permutation of one single cycle: `next[i]` follows `i` (Sattolo 1986).

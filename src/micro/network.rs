@@ -20,7 +20,7 @@ use super::pace::measure;
 use super::spec::{Defaults, Doing, MetricSpec, MicroError};
 use super::workload::Workload;
 use crate::model::line::Request;
-use crate::model::{Better, Component, Stage};
+use crate::model::{Better, Component};
 
 pub(super) const BANDWIDTH: Workload = Workload {
     name: "net_bandwidth",
@@ -49,7 +49,6 @@ const MESSAGE: usize = 64;
 const MESSAGES: usize = 200;
 
 fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
-    channel.stage(Stage::Setup)?;
     let mut pattern = vec![0; CHUNK];
     Pcg64::seed_from_u64(request.seed).fill_bytes(&mut pattern);
     let one_processor = stay_here().is_ok();
@@ -76,10 +75,8 @@ fn run(request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
         Ok([BULK as f64 * 8e-9 / throughput, round_trip / MESSAGES as f64 * 1e6])
     })?;
 
-    channel.stage(Stage::Verify)?;
     wrong += line.close()?;
-    channel.validation("what arrived is what was sent", wrong as f64, 0.0)?;
-    channel.stage(Stage::Teardown)
+    channel.validation("what arrived is what was sent", wrong as f64, 0.0)
 }
 
 /// Binds this thread, and those that it starts from now on, to the processor that it runs on.

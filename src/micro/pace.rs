@@ -12,66 +12,58 @@ use crate::model::line::Request;
 /// Clock ticks that a sample spans at least: the clock then adds no more than 0.1 %.
 const MIN_TICKS: u32 = 1000;
 
-/// Says "once more" until the request is met. Always at least once where something is to be measured.
-pub(super) struct Pace {
-    limit: Limit,
-    begun: Option<Instant>,
-    turns: u32,
-}
-
+/// How long a stage goes on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Limit {
     Turns(u32),
     Seconds(f64),
 }
 
-impl Pace {
+impl Limit {
     /// No warm-up where the request wants the machine cold.
-    pub(super) fn warmup(request: &Request) -> Self {
-        Self::new(match request {
+    fn of_warmup(request: &Request) -> Self {
+        match request {
             _ if request.cold => Limit::Turns(0),
             _ if request.burnin > 0.0 => Limit::Seconds(request.burnin),
             _ => Limit::Turns(request.warmup),
-        })
+        }
     }
 
-    pub(super) fn measure(request: &Request) -> Self {
-        Self::new(if request.duration > 0.0 {
+    /// Always at least one turn.
+    fn of_measuring(request: &Request) -> Self {
+        if request.duration > 0.0 {
             Limit::Seconds(request.duration)
         } else {
             Limit::Turns(request.iterations.max(1))
-        })
+        }
     }
 
-    fn new(limit: Limit) -> Self {
-        Self { limit, begun: None, turns: 0 }
-    }
-
-    fn another(&mut self, now: Instant) -> bool {
-        let begun = *self.begun.get_or_insert(now);
-        match self.limit {
-            Limit::Turns(turns) => self.turns < turns,
-            Limit::Seconds(_) if self.turns == 0 => true,
+    /// Whether another turn follows after so many, which took so long.
+    fn allows_another(self, turns: u32, spent: Duration) -> bool {
+        match self {
+            Limit::Turns(limit) => turns < limit,
+            Limit::Seconds(_) if turns == 0 => true,
             // Ends at the turn that is nearest to the limit, which may lie before it.
-            Limit::Seconds(seconds) => {
-                let spent = (now - begun).as_secs_f64();
-                spent + 0.5 * spent / f64::from(self.turns) <= seconds
+            Limit::Seconds(limit) => {
+                let spent = spent.as_secs_f64();
+                spent + 0.5 * spent / f64::from(turns) <= limit
             }
         }
     }
-}
 
-impl Iterator for Pace {
-    type Item = ();
-
-    fn next(&mut self) -> Option<()> {
-        let another = self.another(Instant::now());
-        self.turns += u32::from(another);
-        another.then_some(())
+    fn repeat(self, mut turn: impl FnMut() -> Result<(), MicroError>) -> Result<(), MicroError> {
+        let begun = Instant::now();
+        let mut turns = 0;
+        while self.allows_another(turns, begun.elapsed()) {
+            turn()?;
+            turns += 1;
+        }
+        Ok(())
     }
 }
 
-/// Warms up, then measures, in turns where the request says so: `turn` does one iteration and returns a value for each metric, in their order.
+/// Warms up, then measures, in turns where the request says so, and begins to verify: `turn` does one iteration and returns
+/// a value for each metric, in their order.
 pub(super) fn measure<const N: usize>(
     request: &Request,
     channel: &mut Channel,
@@ -79,9 +71,7 @@ pub(super) fn measure<const N: usize>(
     mut turn: impl FnMut() -> Result<[f64; N], MicroError>,
 ) -> Result<(), MicroError> {
     channel.stage(Stage::Warmup)?;
-    for () in Pace::warmup(request) {
-        turn()?;
-    }
+    Limit::of_warmup(request).repeat(|| turn().map(drop))?;
     channel.stage(Stage::Measure)?;
     let mut iteration = |channel: &mut Channel| -> Result<(), MicroError> {
         for (metric, value) in metrics.iter().zip(turn()?) {
@@ -89,15 +79,16 @@ pub(super) fn measure<const N: usize>(
         }
         channel.send_if_due()
     };
-    if !request.turns {
-        return Pace::measure(request).try_for_each(|()| iteration(channel));
-    }
-    while let Some(iterations) = channel.turn()? {
-        for _ in 0..iterations {
-            iteration(channel)?;
+    if request.turns {
+        while let Some(iterations) = channel.turn()? {
+            for _ in 0..iterations {
+                iteration(channel)?;
+            }
         }
+    } else {
+        Limit::of_measuring(request).repeat(|| iteration(channel))?;
     }
-    Ok(())
+    channel.stage(Stage::Verify)
 }
 
 /// Times work that may be too short for the clock.
@@ -170,14 +161,23 @@ mod tests {
         workload::request(&catalog()[0], |_| None).unwrap()
     }
 
-    /// Turns that a pace of `limit` asks for when each takes `seconds`, by a scripted clock.
+    /// Turns that a limit allows when each takes `seconds`, by a scripted clock.
     fn turns(limit: Limit, seconds: f64) -> u32 {
-        let begun = Instant::now();
-        let mut pace = Pace::new(limit);
-        while pace.another(begun + Duration::from_secs_f64(seconds * f64::from(pace.turns))) {
-            pace.turns += 1;
+        let mut turns = 0;
+        while limit.allows_another(turns, Duration::from_secs_f64(seconds * f64::from(turns))) {
+            turns += 1;
         }
-        pace.turns
+        turns
+    }
+
+    fn count(limit: Limit) -> u32 {
+        let mut count = 0;
+        let turn = || {
+            count += 1;
+            Ok(())
+        };
+        limit.repeat(turn).unwrap();
+        count
     }
 
     #[test]
@@ -193,18 +193,18 @@ mod tests {
     fn cold_means_no_warm_up_and_no_iterations_still_means_one() {
         let mut request = request();
         request.warmup = 4;
-        assert_eq!(Pace::warmup(&request).count(), 4);
+        assert_eq!(count(Limit::of_warmup(&request)), 4);
         request.cold = true;
-        assert_eq!(Pace::warmup(&request).count(), 0);
+        assert_eq!(count(Limit::of_warmup(&request)), 0);
         request.iterations = 0;
-        assert_eq!(Pace::measure(&request).count(), 1);
+        assert_eq!(count(Limit::of_measuring(&request)), 1);
     }
 
     #[test]
     fn burn_in_counts_seconds_instead_of_turns() {
         let mut request = request();
         request.burnin = 2.0;
-        assert_eq!(Pace::warmup(&request).limit, Limit::Seconds(2.0));
+        assert_eq!(Limit::of_warmup(&request), Limit::Seconds(2.0));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::channel::Channel;
 use super::spec::{Defaults, MetricSpec, MicroError};
 use crate::model::line::{self, PROTOCOL, Request};
-use crate::model::{Component, Fault, ParamValue, Params};
+use crate::model::{Component, Fault, ParamValue, Params, Stage};
 
 /// One built-in workload as `list` and the planner need it.
 #[derive(Clone, Copy)]
@@ -17,13 +17,16 @@ pub struct Workload {
     /// Name and values; every combination is a case. The first value is the one taken by hand.
     pub params: &'static [(&'static str, &'static [&'static str])],
     pub defaults: Defaults,
+    /// Sets up, measures by [`super::pace::measure`] and verifies.
     pub(super) run: fn(&Request, &mut Channel) -> Result<(), MicroError>,
 }
 
 impl Workload {
     /// Does the whole work in this process and sends every event but the last. Errors: see [`MicroError`].
     pub fn run(&self, request: &Request, channel: &mut Channel) -> Result<(), MicroError> {
-        (self.run)(request, channel)
+        channel.stage(Stage::Setup)?;
+        (self.run)(request, channel)?;
+        channel.stage(Stage::Teardown)
     }
 }
 
@@ -51,17 +54,12 @@ pub fn request(member: &Workload, variable: impl Fn(&str) -> Option<String>) -> 
     Ok(Request {
         protocol: PROTOCOL,
         benchmark: format!("micro/{}", member.name),
-        process: 0,
         params: Params::from_iter(params),
         iterations: number(&variable, line::env::ITERATIONS, member.defaults.iterations)?,
         warmup: number(&variable, line::env::WARMUP, member.defaults.warmup)?,
         duration: number(&variable, line::env::DURATION, 0.0)?,
-        burnin: 0.0,
-        cold: false,
         seed: number(&variable, line::env::SEED, 1337)?,
-        pinned: Vec::new(),
-        turns: false,
-        cases: Vec::new(),
+        ..Request::default()
     })
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::BenchmarkId;
 
@@ -15,11 +16,11 @@ pub type Params = BTreeMap<String, ParamValue>;
 /// nothing less: another problem size, cold against warm, or a CPU fallback against a GPU are different
 /// cases, not a regression. (Settings such as the iterations are no part of it, so that a case that was asked for other ones
 /// is one row, which a comparison refuses, and not one case gone and another one come.)
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseId {
     pub benchmark: BenchmarkId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub params: Params,
@@ -69,6 +70,8 @@ pub enum Variant {
 /// Where the numbers come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Timing {
     /// The program speaks the child protocol and sends samples.
     Protocol,
@@ -81,6 +84,8 @@ pub enum Timing {
 /// Whether caches and warm-up were left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Thermal {
     Warm,
     Cold,

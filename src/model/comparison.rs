@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
+use super::samples::is_default;
 use super::{Budget, NoReference, RunId, Strictness};
 
 /// What the records of one comparison share.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
@@ -18,7 +21,6 @@ pub struct Comparison {
     pub base: String,
     pub head: String,
     /// SHA-256 over the changes of a head that is a working tree with changes; see `trees::Revision`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_changes: Option<String>,
     /// Seed of the random order in which the sides of each round run.
     pub seed: u64,
@@ -32,10 +34,8 @@ pub struct Comparison {
     pub policy: ComparisonPolicy,
     /// Present where both sides are one commit because nothing was found to judge it against, and what was missing: then
     /// the comparison decides nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_reference: Option<NoReference>,
     /// Present where one suite file was measured on both sides; absent: each side's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite_file: Option<CommonSuite>,
 }
 
@@ -106,19 +106,13 @@ pub enum SequentialRuleName {
     SeqE2,
 }
 
-impl SequentialRuleName {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// The rule of a comparison in rounds, and what it is asked to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SequentialRule {
     /// Absent: `seq-e`, by which records were judged before rules had names. A record is judged by the rule it names,
     /// whatever the program's own is by then.
-    #[serde(default, skip_serializing_if = "SequentialRuleName::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub name: SequentialRuleName,
     /// Chance of any false red in the whole suite.
     pub alpha: f64,
@@ -141,13 +135,13 @@ impl SequentialRule {
 }
 
 /// What the verdicts of the comparison mean for its exit code.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComparisonPolicy {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
     /// From the command line: stands above every declared target.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
     /// Strictness by field of the match key, where it is not the usual one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

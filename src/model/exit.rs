@@ -1,6 +1,6 @@
 //! The exit codes: one enum, because a CI job, a script and the README must agree on them.
 
-/// What the process says to its caller. Quoted by README.md; a test holds the two together.
+/// The answer of the process to its caller. Quoted by README.md; a test holds the two together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumIter, strum::FromRepr)]
 #[repr(u8)]
 pub enum Exit {

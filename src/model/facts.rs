@@ -4,6 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{Gpu, Manifest, Probe};
 
 /// Where nothing is, and that is in order: no GPU, no governor, no such tool.
@@ -13,6 +16,41 @@ const NONE: &str = "none";
 const TELLING_PREFIXES: [&str; 8] =
     ["CUDA_", "NCCL_", "NVIDIA_", "OMP_", "MKL_", "TORCH", "PYTORCH_", "TRITON_"];
 const TELLING_NAMES: [&str; 3] = ["LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH"];
+
+/// What a difference in one field of the match key means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::EnumString, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum Strictness {
+    /// A difference refuses the comparison.
+    Strict,
+    /// A difference is shown.
+    Annotate,
+    Ignore,
+}
+
+/// The match key: every fact that may have to agree before two records are compared, by its name under `[gate.match]`,
+/// with the strictness it has unless the file says otherwise: strict where a difference changes what the hardware can do,
+/// shown where it merely may.
+pub const MATCH_FIELDS: [(&str, Strictness); 16] = [
+    ("gpu_models", Strictness::Strict),
+    ("gpu_count", Strictness::Strict),
+    ("driver", Strictness::Strict),
+    ("cuda", Strictness::Strict),
+    ("power_limit", Strictness::Strict),
+    ("mig", Strictness::Strict),
+    ("clocks_locked", Strictness::Annotate),
+    ("cpu_model", Strictness::Strict),
+    ("cores", Strictness::Annotate),
+    ("governor", Strictness::Annotate),
+    ("memory_total", Strictness::Annotate),
+    ("os", Strictness::Annotate),
+    ("kernel", Strictness::Annotate),
+    ("architecture", Strictness::Strict),
+    ("virtualization", Strictness::Annotate),
+    ("container", Strictness::Annotate),
+];
 
 /// One fact of one GPU.
 type OfGpu = fn(&Gpu) -> Fact;
@@ -146,69 +184,12 @@ fn agreed(facts: impl Iterator<Item = Fact>) -> Fact {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{GpuFacts, HostFacts};
     use super::*;
+    use crate::model::GpuFacts;
+    use crate::model::test_support::{devices, manifest as in_order};
 
     fn manifest(gpu: Probe<GpuFacts>) -> Manifest {
-        Manifest {
-            host: HostFacts {
-                hostname: Probe::Known("box".into()),
-                os: Probe::Known("Debian 13".into()),
-                kernel: Probe::Known("6.12".into()),
-                architecture: "x86_64".into(),
-                cpu_model: Probe::Known("EPYC".into()),
-                cores: Probe::Known(8),
-                last_level_cache: Probe::Known(32 << 20),
-                governor: Probe::Absent("no frequency scaling".into()),
-                memory_total: Probe::Known((15 << 30) + (600 << 20)),
-                memory_available: Probe::Known(1),
-                load: Probe::Known(0.5),
-                container: Probe::Known("none".into()),
-                virtualization: Probe::Failed("no /proc".into()),
-            },
-            gpu,
-            git: Probe::Absent("no repository".into()),
-            tools: [("nvcc".to_owned(), Probe::Absent("not found".to_owned()))].into(),
-            environment: [("CUDA_VISIBLE_DEVICES", "0"), ("GITHUB_RUN_ID", "77")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
-        }
-    }
-
-    fn gpu(index: u32, model: &str, power_limit: f64) -> Gpu {
-        Gpu {
-            index,
-            model: Probe::Known(model.into()),
-            uuid: Probe::Known(format!("GPU-{index}")),
-            compute_capability: Probe::Known("9.0".into()),
-            memory_total: Probe::Known(80 << 30),
-            memory_used: Probe::Known(0),
-            sm_clock: Probe::Known(1980),
-            sm_clock_max: Probe::Known(1980),
-            memory_clock: Probe::Known(2619),
-            memory_clock_max: Probe::Known(2619),
-            clocks_locked: Probe::Known(true),
-            power_limit: Probe::Known(power_limit),
-            power_limit_default: Probe::Known(700.0),
-            power: Probe::Known(90.0),
-            persistence: Probe::Known(true),
-            ecc: Probe::Known(true),
-            mig: Probe::Absent("not supported".into()),
-            pcie_generation: Probe::Known(5),
-            pcie_width: Probe::Known(16),
-            temperature: Probe::Known(40),
-            throttle_reasons: Probe::Known(vec![]),
-            processes: Probe::Known(vec![]),
-        }
-    }
-
-    fn gpus(devices: Vec<Gpu>) -> Probe<GpuFacts> {
-        Probe::Known(GpuFacts {
-            driver: Probe::Known("550.54".into()),
-            cuda: Probe::Known("12.4".into()),
-            nvml: Probe::Known("12.550.54".into()),
-            devices,
-        })
+        Manifest { gpu, ..in_order() }
     }
 
     #[test]
@@ -222,7 +203,9 @@ mod tests {
 
     #[test]
     fn a_failed_probe_is_unknown_and_says_why() {
-        let facts = manifest(Probe::Failed("driver not loaded".into())).facts();
+        let mut manifest = manifest(Probe::Failed("driver not loaded".into()));
+        manifest.host.virtualization = Probe::Failed("no /proc".into());
+        let facts = manifest.facts();
         assert_eq!(facts["gpu_models"].text, "unknown (driver not loaded)");
         assert_eq!(facts["gpu_count"].text, "unknown (driver not loaded)");
         assert_eq!(facts["virtualization"].text, "unknown (no /proc)");
@@ -230,7 +213,12 @@ mod tests {
 
     #[test]
     fn gpus_that_agree_read_as_one_and_others_in_order() {
-        let facts = manifest(gpus(vec![gpu(0, "H100", 700.0), gpu(1, "H100", 500.0)])).facts();
+        let mut manifest = in_order();
+        for gpu in devices(&mut manifest) {
+            gpu.mig = Probe::Absent("not supported".into());
+        }
+        devices(&mut manifest)[1].power_limit = Probe::Known(500.0);
+        let facts = manifest.facts();
         assert_eq!(facts["gpu_count"].text, "2");
         assert_eq!(facts["gpu_models"].text, "H100");
         assert_eq!(facts["power_limit"].text, "700 W, 500 W");
@@ -241,7 +229,14 @@ mod tests {
 
     #[test]
     fn host_tools_and_telling_variables_are_facts_and_a_job_number_is_not() {
-        let facts = manifest(gpus(vec![])).facts();
+        let mut manifest = in_order();
+        manifest.host.memory_total = Probe::Known((15 << 30) + (600 << 20));
+        manifest.host.governor = Probe::Absent("no frequency scaling".into());
+        manifest.tools.insert("nvcc".into(), Probe::Absent("not found".into()));
+        manifest.environment = [("CUDA_VISIBLE_DEVICES", "0"), ("GITHUB_RUN_ID", "77")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        let facts = manifest.facts();
         assert_eq!(facts["cpu_model"].text, "EPYC");
         assert_eq!(facts["memory_total"].text, "15.6 GiB");
         assert_eq!(facts["last_level_cache"].text, "32.0 MiB");
@@ -249,5 +244,14 @@ mod tests {
         assert_eq!(facts["tools.nvcc"].text, "none");
         assert_eq!(facts["environment.CUDA_VISIBLE_DEVICES"].text, "0");
         assert!(!facts.keys().any(|key| key.contains("GITHUB") || key.contains("load")));
+    }
+
+    #[test]
+    fn every_field_stands_once_and_every_word_reads_back() {
+        for (index, (name, strictness)) in MATCH_FIELDS.iter().enumerate() {
+            assert!(MATCH_FIELDS[index + 1..].iter().all(|(other, _)| other != name), "{name} stands twice");
+            assert_eq!(strictness.into_str().parse(), Ok(*strictness));
+        }
+        assert!("loose".parse::<Strictness>().is_err());
     }
 }

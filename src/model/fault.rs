@@ -62,6 +62,11 @@ impl Fault {
         Self::new(Location::Path(path.into()), what, next, Exit::Usage)
     }
 
+    /// A file or folder that the system refuses, with its words after `what`. Exit code 2, or 5: see [`Fault::caused_by`].
+    pub fn of_io(path: impl Into<PathBuf>, what: &str, error: &io::Error, next: impl fmt::Display) -> Self {
+        Self::at_path(path, format!("{what}: {error}"), next).caused_by(error)
+    }
+
     /// A flag or argument that cannot be followed. Exit code 2.
     pub fn at_flag(flag: impl Into<String>, what: impl fmt::Display, next: impl fmt::Display) -> Self {
         Self::new(Location::Flag(flag.into()), what, next, Exit::Usage)

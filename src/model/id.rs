@@ -4,13 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// `suite/name`, the address of a benchmark everywhere.
 ///
 /// Both parts hold letters, digits, `_`, `-`, `.` and `+`; the name may hold further `/`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr, JsonSchema,
+)]
 #[schemars(with = "String")]
 pub struct BenchmarkId(String);
 
@@ -55,19 +56,6 @@ impl FromStr for BenchmarkId {
     }
 }
 
-impl TryFrom<String> for BenchmarkId {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<BenchmarkId> for String {
-    fn from(id: BenchmarkId) -> String {
-        id.0
-    }
-}
-
 impl fmt::Display for BenchmarkId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
@@ -76,8 +64,9 @@ impl fmt::Display for BenchmarkId {
 
 /// The name of one run: `20261121T100102.345Z-3f9a2c`. Sorts by time; the tail keeps two runs of one
 /// millisecond apart. It names folders, so it holds no separator.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr, JsonSchema,
+)]
 #[schemars(with = "String")]
 pub struct RunId(String);
 
@@ -105,19 +94,6 @@ impl FromStr for RunId {
         } else {
             Err(format!("`{text}` is not a run id"))
         }
-    }
-}
-
-impl TryFrom<String> for RunId {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<RunId> for String {
-    fn from(id: RunId) -> String {
-        id.0
     }
 }
 

@@ -6,10 +6,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 pub const SCHEMA_JOB: &str = "gbench-ci/job/v1";
 
 /// One measuring job.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
@@ -18,16 +20,13 @@ pub struct Job {
     /// The event's name: `pull_request`, `schedule`; `none` outside of CI.
     pub event: String,
     /// Full commit id of what was judged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     /// The pull request that it was measured for, where the event is about one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<u64>,
     pub base: BaseChoice,
     /// Which machine of a matrix this is: `h100`. Names the check and a section of the comment; empty for the only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
     /// The gate's own exit code, before `fail-on` looked at it.
     pub exit_code: u8,
@@ -44,7 +43,6 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fork: bool,
     /// Nothing was measured, because the change touches nothing that the suite measures. There is no verdict then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untouched: Option<Untouched>,
 }
 
@@ -59,14 +57,13 @@ pub struct Untouched {
 }
 
 /// Which baseline was taken, and why.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BaseChoice {
     /// Full commit id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// When it was committed, RFC 3339.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub committed: Option<String>,
     /// One sentence without a period: `the merge base of main and this branch, 3 days old`.
     pub why: String,

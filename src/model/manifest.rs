@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// The machine's, the repository's and the toolchain's facts at the start of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -123,17 +124,15 @@ pub struct GpuProcess {
     pub memory: Probe<u64>,
 }
 
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GitFacts {
     /// Absent in a repository without a commit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// UTC, RFC 3339.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_time: Option<String>,
     /// Absent when the head is detached.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     pub detached: bool,
     pub shallow: bool,

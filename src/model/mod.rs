@@ -31,7 +31,6 @@ mod id;
 mod job;
 pub mod line;
 mod manifest;
-mod match_fields;
 mod near;
 mod nothing;
 mod outcome;
@@ -40,11 +39,11 @@ mod reference;
 mod samples;
 mod secret;
 mod settings;
-mod shell;
 mod stage;
+#[cfg(test)]
+pub(crate) mod test_support;
 pub mod text;
 mod unit;
-mod visible;
 
 pub use budget::Budget;
 pub use caches::{CACHE_HOME, KERNEL_CACHES};
@@ -53,13 +52,12 @@ pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
 };
 pub use exit::Exit;
-pub use facts::Fact;
+pub use facts::{Fact, MATCH_FIELDS, Strictness};
 pub use fault::{DEFECT, Fault, Location, Result};
 pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};
 pub use job::{BaseChoice, Job, SCHEMA_JOB, Shard, SourceLine, Untouched};
 pub use manifest::*;
-pub use match_fields::{MATCH_FIELDS, Strictness};
 pub use near::near;
 pub use nothing::{NothingMeasured, RefusalReason};
 pub use outcome::{FailureKind, Outcome, OutcomeCode};
@@ -71,7 +69,6 @@ pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};
 pub use settings::{Origin, Setting, Settings, Shown};
-pub use shell::shell_word;
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
+pub use text::{is_unseen, shell_word};
 pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted, is_time};
-pub use visible::is_unseen;

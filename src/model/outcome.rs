@@ -2,20 +2,22 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::Stage;
 
 /// The fate of a selected case, or of one of its processes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(tag = "status", rename_all = "snake_case", deny_unknown_fields)]
 #[strum(serialize_all = "lowercase", const_into_str)]
 pub enum Outcome {
     /// Ran to its end; its samples may be compared.
+    #[default]
     Measured,
     /// Ran, but its answer is wrong or its numbers are not numbers.
     Invalid {
         /// Absent in records of earlier versions.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<OutcomeCode>,
         cause: String,
         advice: String,
@@ -37,7 +39,6 @@ pub enum Outcome {
     /// Did not run because the machine or the benchmark says that it cannot run here.
     Skipped {
         /// Absent in records of earlier versions.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<OutcomeCode>,
         cause: String,
         advice: String,
@@ -46,7 +47,6 @@ pub enum Outcome {
     #[strum(to_string = "not run")]
     NotRun {
         /// Absent in records of earlier versions.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<OutcomeCode>,
         cause: String,
         advice: String,

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-use super::samples::exact;
+use super::samples::{exact, is_default};
 use super::{
     Better, CaseId, Comparison, Component, Kind, Manifest, Metric, NothingMeasured, Outcome, RunId, Shown,
     StageReport,
@@ -19,6 +20,7 @@ pub const SCHEMA_RECORD: &str = "gbench-ci/record/v2";
 pub const SCHEMAS_READ: [&str; 2] = ["gbench-ci/record/v1", SCHEMA_RECORD];
 
 /// Everything that one run selected, tried, measured and knew about its machine.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunRecord {
@@ -28,18 +30,14 @@ pub struct RunRecord {
     pub tool: ToolInfo,
     pub state: RecordState,
     /// Present where an interrupt or the deadline ended the run; absent in records of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<CutShort>,
     /// UTC, RFC 3339 with milliseconds.
     pub started: String,
     /// Absent in a record recovered from a run that was killed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<String>,
     /// Present when the run was one side of an interleaved comparison.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<Side>,
     /// Present when the run was one side of a comparison in rounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Box<Comparison>>,
     pub source: RunSource,
     /// The command line, for reproducing; values of secret-looking names are cut.
@@ -123,19 +121,19 @@ pub enum Side {
 }
 
 /// Where the suite came from.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunSource {
     pub suite: String,
     /// Absent for the built-in suite.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// SHA-256 of the suite file, hexadecimal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
 /// One selected case and all that is known of it.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseRecord {
@@ -148,7 +146,6 @@ pub struct CaseRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Cases of one group and the same parameters solve one problem, so that reports may rank them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// Program and arguments as started; the built-in's name after `builtin`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -178,35 +175,27 @@ pub struct CaseRecord {
 }
 
 /// How the suite file wants a metric judged.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricDeclaration {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
     /// Least relative change that matters for this metric; absent: the case's `threshold`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
     /// In rounds: certified unchanged within this; absent: the case's `target`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<f64>,
     /// In rounds: a red must lie beyond this; absent: the case's `min_effect`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_effect: Option<f64>,
     /// A change smaller than this never matters, whatever share of the whole it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<Margin>,
     /// `false`: shown, never judged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<bool>,
     /// `true`: a figure that every process of a side gives alike is known, and not merely rounded; absent: sizes and
     /// counts are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact: Option<bool>,
     /// `true`: judged by its absolute difference, of which `margin` is the least that matters; absent: by its share.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absolute: Option<bool>,
     /// `true`: a process may leave it out, or send no number for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
 }
 
@@ -220,11 +209,11 @@ pub struct Margin {
 }
 
 /// What else the machine did while a process ran.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Conditions {
     /// Work of others beside it, in cores, averaged over its time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_cpu: Option<f64>,
     /// Others left it less than a core of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -233,11 +222,11 @@ pub struct Conditions {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttled: Vec<String>,
     /// Clock of the streaming multiprocessors in MHz at the end, of the first GPU.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sm_clock_mhz: Option<u32>,
 }
 
 /// One child process of a case.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessRecord {
@@ -249,24 +238,20 @@ pub struct ProcessRecord {
     /// share a process, each has the same share of them, so that they are counted once in all.
     pub seconds: f64,
     /// Left out where it was measured, as nearly always: a record holds very many of these.
-    #[serde(default = "measured", skip_serializing_if = "Outcome::is_measured")]
+    #[serde(default, skip_serializing_if = "Outcome::is_measured")]
     pub outcome: Outcome,
     /// Absent where the process could not be started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<ProcessEnd>,
     #[serde(deserialize_with = "exact")]
     pub stages: Vec<StageReport>,
     /// Largest resident set of the child or of one of its descendants, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
     /// What the child reported as its device's peak, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_peak_bytes: Option<u64>,
     /// CPU seconds of the child and its descendants, user and system.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_seconds: Option<f64>,
     /// Descendants that were still alive after the child and had to be killed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub leftovers: u32,
     /// Bytes of stdout and stderr together, before the cap.
     pub output_bytes: u64,
@@ -274,34 +259,28 @@ pub struct ProcessRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
     /// How the suite's `after_timeout` command ended; absent where there was no need of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_timeout: Option<ProcessEnd>,
     /// In an interleaved run: the round, from 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
     /// In an interleaved run: the place of this side in its round, from 0; in lock-step, by who had the first turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<u8>,
     /// It was alive together with the other side's process, and the two took turns. Left out where it was not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lockstep: bool,
     /// What else the machine did meanwhile, where it was looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
     /// What the program itself reported as its error, if it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ReportedError>,
 }
 
 /// An `error` event: the program's own words, cut where they are very long.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportedError {
     /// As the program gave it: `cuda`, `MemoryError`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     pub message: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
 }
 
@@ -333,12 +312,4 @@ impl ReportedError {
 pub enum ProcessEnd {
     Exit(i32),
     Signal(i32),
-}
-
-fn measured() -> Outcome {
-    Outcome::Measured
-}
-
-fn is_zero(value: &u32) -> bool {
-    *value == 0
 }

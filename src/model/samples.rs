@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::Better;
 
 /// One metric of one case.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
@@ -16,17 +18,16 @@ pub struct Metric {
     /// As the source named it; empty for a plain number.
     pub unit: String,
     /// Absent where neither the unit, the child nor the suite file says which way is better.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
     /// One entry for every process that sent samples, in the order in which they ran.
     #[serde(deserialize_with = "exact")]
     pub processes: Vec<ProcessSamples>,
     /// Over all complete samples; absent when there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
 }
 
 /// The samples that one process sent for one metric.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessSamples {
@@ -35,30 +36,29 @@ pub struct ProcessSamples {
     /// In order of measuring; `values[i]` is iteration `first_iteration + i`.
     #[serde(deserialize_with = "exact")]
     pub values: Vec<f64>,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub first_iteration: u64,
     /// The process did not end well: kept for the reader, never compared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// The child gave only its own summary, no samples; `values` is then empty.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated: Option<Stated>,
 }
 
 /// A summary that a child states itself, in the metric's unit. Samples are never made up from it.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stated {
     /// The centre: a median where the source has one, else a mean.
     pub value: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stddev: Option<f64>,
     /// How many samples the source says it saw.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }
 
 /// Descriptive statistics over the complete samples of all processes of a metric, in its unit.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
@@ -68,7 +68,6 @@ pub struct Summary {
     pub mean: f64,
     pub median: f64,
     /// Sample standard deviation (n - 1); absent for a single sample.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stddev: Option<f64>,
     pub min: f64,
     pub max: f64,
@@ -88,6 +87,6 @@ where
     Ok(list)
 }
 
-fn is_zero(value: &u64) -> bool {
-    *value == 0
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

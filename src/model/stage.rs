@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::samples::is_default;
+
 /// A stage of a case. `Build` happens once a benchmark; the others in every process, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -47,7 +49,7 @@ impl Deadlines {
 pub struct StageReport {
     pub stage: Stage,
     /// Left out where it was completed.
-    #[serde(default, skip_serializing_if = "StageStatus::is_completed")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub status: StageStatus,
     /// Seconds spent, by the gate's monotonic clock.
     pub seconds: f64,
@@ -63,10 +65,4 @@ pub enum StageStatus {
     TimedOut,
     /// The process failed, was stopped or declared a skip while in this stage.
     Ended,
-}
-
-impl StageStatus {
-    fn is_completed(&self) -> bool {
-        *self == StageStatus::Completed
-    }
 }

@@ -1,4 +1,4 @@
-//! Numbers, lists and commits as they stand in reasons, sentences and tables: one rule for each.
+//! Numbers, lists, commits and words of a shell as they stand in sentences and tables: one rule for each.
 
 /// `0.1023` -> `10.2 %`, `0.0004` -> `0.04 %`, `-0.05` -> `-5 %`: three digits at most, no idle zeros.
 pub fn percent(share: f64) -> String {
@@ -38,10 +38,15 @@ pub fn count(number: usize, noun: &str) -> String {
 
 /// `a, b, c and 4 more`: the first `most` of `items`.
 pub fn list(items: &[String], most: usize) -> String {
-    let shown = items[..items.len().min(most)].join(", ");
-    match items.len().saturating_sub(most) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+    listed(&items[..items.len().min(most)], items.len(), ", ")
+}
+
+/// Of `all` items those that are `shown`, and how many more there are.
+pub fn listed(shown: &[String], all: usize, joint: &str) -> String {
+    let items = shown.join(joint);
+    match all.saturating_sub(shown.len()) {
+        0 => items,
+        more => format!("{items} and {more} more"),
     }
 }
 
@@ -57,6 +62,27 @@ pub fn capitalized(text: &str) -> String {
         return text.to_owned();
     }
     text[..1].to_ascii_uppercase() + &text[1..]
+}
+
+/// One word of a shell, quoted only where the shell would change it.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Whether a character is invisible, so that it could change how the rest of a line reads: it has no width, fills a
+/// line unseen or turns the reading order
+/// around, and is no control character.
+pub fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}'..='\u{ffff}'
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -95,5 +121,13 @@ mod tests {
         assert_eq!(list(&items, 1), "a and 2 more");
         assert_eq!((count(1, "row"), count(0, "row")), ("1 row".into(), "0 rows".into()));
         assert_eq!((count(1, "process"), count(2, "process")), ("1 process".into(), "2 processes".into()));
+    }
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_break_them() {
+        assert_eq!(shell_word("a/b.json"), "a/b.json");
+        assert_eq!(shell_word("my run"), "'my run'");
+        assert_eq!(shell_word("it's $HOME"), r"'it'\''s $HOME'");
+        assert_eq!(shell_word(""), "''");
     }
 }

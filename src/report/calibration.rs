@@ -2,50 +2,33 @@
 
 use std::io;
 
+use super::layout::emphasis::Emphasis;
 use super::layout::names::CaseNames;
 use super::layout::number::signed_percent;
-use super::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLayout};
-use crate::compare::{CalibratedRow, Calibration, FalseAlarms, PLANTED, Readiness, Share};
+use super::layout::terminal::{GridRow, Style, TerminalLayout};
+use crate::compare::{CalibratedRow, Calibration, FalseAlarms, PLANTED, Parts, Prospect, Readiness, Share};
 use crate::model::text::{capitalized, count, percent};
 
 /// Writes the whole. `all`: with the parts of every row's noise. Errors: only those of `out`.
-pub fn terminal(
-    it: &Calibration,
-    style: Style,
-    all: bool,
-    out: &mut (impl io::Write + ?Sized),
-) -> io::Result<()> {
-    let mut page = TerminalLayout::new(out, style);
+pub fn terminal(it: &Calibration, style: Style, all: bool, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut page = TerminalLayout::new(style);
     let (word, emphasis) = conclusion(it);
-    let mark = match emphasis {
-        Emphasis::Good => '✓',
-        Emphasis::Doubt | Emphasis::Plain => '?',
-        Emphasis::Bad => '✗',
-    };
-    page.headline(mark, word, &sentence(it), emphasis)?;
+    page.headline(word, &sentence(it), emphasis);
     let names = CaseNames::new(it.rows.iter().map(|row| &row.case));
     if !it.rows.is_empty() {
-        page.heading("What it can tell apart", Emphasis::Plain)?;
-        page.grid(&prospects(it, &names))?;
+        prospects(&mut page, it, &names);
     }
     if it.rows.iter().any(|row| row.noise.is_some()) {
-        page.heading("Where the noise comes from", Emphasis::Plain)?;
-        page.grid(&parts(it, &names, all))?;
+        parts(&mut page, it, &names, all);
     }
-    if !it.unmeasured.is_empty() {
-        page.heading("Not measured", Emphasis::Bad)?;
-        it.unmeasured.iter().try_for_each(|it| page.note("-", &format!("{}: {}", it.case, it.reason)))?;
-    }
-    page.heading("Does it cry wolf", Emphasis::Plain)?;
-    false_alarms(it).iter().try_for_each(|text| page.note("-", text))?;
-    page.heading("Does it find what is there", Emphasis::Plain)?;
-    found(it).iter().try_for_each(|text| page.note("-", text))?;
-    if !it.warnings.is_empty() {
-        page.heading("Warnings", Emphasis::Doubt)?;
-        it.warnings.iter().try_for_each(|text| page.note("-", &capitalized(text)))?;
-    }
-    page.heading("How to read it", Emphasis::Plain)?;
-    page.line(&legend(it))
+    let unmeasured = it.unmeasured.iter().map(|it| format!("{}: {}", it.case, it.reason));
+    page.list("Not measured", Emphasis::Bad, unmeasured);
+    page.list("Does it cry wolf", Emphasis::Plain, false_alarms(it));
+    page.list("Does it find what is there", Emphasis::Plain, found(it));
+    page.list("Warnings", Emphasis::Doubt, it.warnings.iter().map(|text| capitalized(text)));
+    page.heading("How to read it", Emphasis::Plain);
+    page.line(&legend(it));
+    out.write_all(page.into_text().as_bytes())
 }
 
 fn conclusion(it: &Calibration) -> (&'static str, Emphasis) {
@@ -59,11 +42,12 @@ fn conclusion(it: &Calibration) -> (&'static str, Emphasis) {
 }
 
 fn sentence(it: &Calibration) -> String {
-    let rows_of = |readiness| it.rows.iter().filter(|row| row.readiness == readiness).count();
     let kinds = [Readiness::Ready, Readiness::Slow, Readiness::Hopeless, Readiness::Unknown];
-    let kinds = kinds.map(|kind| (rows_of(kind), kind.into_str()));
-    let kinds: Vec<String> =
-        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    let rows_of = |kind: &Readiness| match it.rows.iter().filter(|row| row.readiness == *kind).count() {
+        0 => None,
+        count => Some(format!("{count} {}", kind.into_str())),
+    };
+    let kinds: Vec<String> = kinds.iter().filter_map(rows_of).collect();
     if !it.has_figures() {
         return format!("none of {} gave figures", count(it.unmeasured.len() + it.rows.len(), "case"));
     }
@@ -80,23 +64,23 @@ fn sentence(it: &Calibration) -> String {
     )
 }
 
-fn prospects(it: &Calibration, names: &CaseNames) -> Grid {
+fn prospects(page: &mut TerminalLayout, it: &Calibration, names: &CaseNames) {
+    page.heading("What it can tell apart", Emphasis::Plain);
     let or_never = |rounds: Option<u32>, cost: Option<f64>| match rounds.zip(cost) {
         Some((rounds, cost)) => format!("{rounds}: {}", seconds(cost)),
         None => "never".into(),
     };
     let row = |row: &CalibratedRow| {
         let prospect = row.prospect.as_ref();
-        let cell = |text: &dyn Fn(&crate::compare::Prospect) -> String| prospect.map_or("-".into(), text);
-        let found = |it: &crate::compare::Prospect| match it.planted {
+        let cell = |text: &dyn Fn(&Prospect) -> String| prospect.map_or("-".into(), text);
+        let found = |it: &Prospect| match it.planted {
             0 => "-".into(),
             planted => percent(f64::from(it.found) / f64::from(planted)),
         };
-        let mut notes: Vec<(&'static str, String)> = row.why.iter().map(|why| ("why", why.clone())).collect();
-        notes.extend(row.help.iter().map(|help| ("try", help.clone())));
+        let why = row.why.iter().map(|why| ("why", why.clone()));
         GridRow {
             cells: vec![
-                format!("{} {}", names.of(&row.case), row.metric),
+                names.title(&row.case, &row.metric),
                 row.readiness.into_str().to_owned(),
                 row.noise.as_ref().map_or("-".into(), |noise| percent(noise.floor)),
                 cell(&|it| it.detectable.map_or("none".into(), percent)),
@@ -104,20 +88,20 @@ fn prospects(it: &Calibration, names: &CaseNames) -> Grid {
                 cell(&|it| or_never(it.rounds_to_prove, it.seconds_to_prove)),
                 cell(&found),
             ],
-            notes,
+            notes: why.chain(row.help.iter().map(|help| ("try", help.clone()))).collect(),
         }
     };
-    let header = vec!["case", "", "noise", "detects", "unchanged", "3 % worse", "found"];
-    Grid { header, rows: it.rows.iter().map(row).collect() }
+    let header = ["case", "", "noise", "detects", "unchanged", "3 % worse", "found"];
+    page.grid(&header, it.rows.iter().map(row));
 }
 
-fn parts(it: &Calibration, names: &CaseNames, all: bool) -> Grid {
-    let rows = it.rows.iter().filter(|row| row.noise.is_some());
+fn parts(page: &mut TerminalLayout, it: &Calibration, names: &CaseNames, all: bool) {
+    page.heading("Where the noise comes from", Emphasis::Plain);
     let row = |row: &CalibratedRow| {
         let noise = row.noise.as_ref()?;
         let parts = noise.parts.as_ref();
-        let cell = |text: &dyn Fn(&crate::compare::Parts) -> String| parts.map_or("-".into(), text);
-        let iterations = |it: &crate::compare::Parts| match it.best_iterations {
+        let cell = |text: &dyn Fn(&Parts) -> String| parts.map_or("-".into(), text);
+        let iterations = |it: &Parts| match it.best_iterations {
             Some(best) => format!("{:.0}, best {best}", it.iterations),
             None => format!("{:.0}", it.iterations),
         };
@@ -139,7 +123,7 @@ fn parts(it: &Calibration, names: &CaseNames, all: bool) -> Grid {
         }
         Some(GridRow {
             cells: vec![
-                format!("{} {}", names.of(&row.case), row.metric),
+                names.title(&row.case, &row.metric),
                 cell(&|it| percent(it.within)),
                 cell(&|it| percent(it.between)),
                 cell(&|it| percent(it.order)),
@@ -149,8 +133,8 @@ fn parts(it: &Calibration, names: &CaseNames, all: bool) -> Grid {
             notes,
         })
     };
-    let header = vec!["case", "within", "between", "order", "autocorr.", "iterations"];
-    Grid { header, rows: rows.filter_map(row).collect() }
+    let header = ["case", "within", "between", "order", "autocorr.", "iterations"];
+    page.grid(&header, it.rows.iter().filter_map(row));
 }
 
 fn false_alarms(it: &Calibration) -> Vec<String> {
@@ -162,20 +146,19 @@ fn false_alarms(it: &Calibration) -> Vec<String> {
             format!("as measured: red {}; improved {}", named(red), named(improved))
         }
     };
-    let mut said = vec![measured];
-    said.push(format!("the same rounds with other tosses of the coin: {}", share(*flipped, it.alpha)));
-    said.push(format!(
-        "{} drawn from them, with fresh tosses: {}",
-        count(it.usual_rounds as usize, "round"),
-        share(*drawn, it.alpha)
-    ));
-    said.push(match serial_correlation {
+    let serial_correlation = match serial_correlation {
         Some(correlation) => {
             format!("from one round's difference to the next one's: correlation {correlation:.2}")
         }
-        None => "too few rounds to see whether something sticks to a side".into(),
-    });
-    said
+        None => "too few rounds for the serial correlation".into(),
+    };
+    let rounds = count(it.usual_rounds as usize, "round");
+    vec![
+        measured,
+        format!("the same rounds in other run orders: {}", share(*flipped, it.alpha)),
+        format!("{rounds} drawn from them, in other run orders: {}", share(*drawn, it.alpha)),
+        serial_correlation,
+    ]
 }
 
 fn share(share: Share, alpha: f64) -> String {
@@ -232,7 +215,7 @@ fn legend(it: &Calibration) -> String {
          added by arithmetic. within, between, order: shares of a process's variance from its iterations, from process to \
          process, from going second; autocorr. of iterations; best: for the least time.",
         count(it.usual_rounds as usize, "round"),
-        count(it.candidates as usize, "suspect"),
+        count(it.candidates as usize, "candidate"),
     )
 }
 

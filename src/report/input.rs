@@ -32,26 +32,22 @@ impl Input {
             Some(SCHEMA_MERGED) => Ok(Input::Merged(document(path, &text)?)),
             Some(schema) if SCHEMAS_READ.contains(&schema) => {
                 let record: Box<RunRecord> = document(path, &text)?;
-                match record.repeated() {
-                    None => Ok(Input::Record(record)),
-                    Some(twice) => {
-                        let what = format!("{twice} stands in it twice");
-                        Err(Fault::at_path(path, what, "give a record that gbench-ci wrote, unedited"))
-                    }
+                if let Some(twice) = record.repeated() {
+                    let what = format!("{twice} stands in it twice");
+                    return Err(Fault::at_path(path, what, "give a record that gbench-ci wrote, unedited"));
                 }
+                Ok(Input::Record(record))
             }
-            Some(other) => Err(Fault::at_path(
-                path,
-                format!("the schema `{other}` is none of this version's"),
-                format!(
-                    "give a document of `{SCHEMA_VERDICT}` or `{SCHEMA_RECORD}`, or use the version that wrote it"
-                ),
-            )),
-            None => Err(Fault::at_path(
-                path,
-                "the document does not say what it is: it has no `schema`",
-                "give a verdict or a run record that gbench-ci wrote",
-            )),
+            Some(other) => {
+                let what = format!("the schema `{other}` is none of this version's");
+                let documents = format!("`{SCHEMA_VERDICT}` or `{SCHEMA_RECORD}`");
+                let next = format!("give a document of {documents}, or use the version that wrote it");
+                Err(Fault::at_path(path, what, next))
+            }
+            None => {
+                let what = "the document does not say what it is: it has no `schema`";
+                Err(Fault::at_path(path, what, "give a verdict or a run record that gbench-ci wrote"))
+            }
         }
     }
 
@@ -68,7 +64,7 @@ impl Input {
     }
 
     /// Writes the report. Errors: only those of `out`.
-    pub fn render(&self, options: &Options, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    pub fn render(&self, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
         match self {
             Input::Verdict(document) => super::verdict(document, options, out),
             Input::Merged(document) => super::merged(document, options, out),

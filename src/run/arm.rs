@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::case_record::{CaseRecorder, ProcessContext};
+use super::case_record::{CaseRecorder, ProcessContext, warn_once};
 use super::devices::Devices;
 use super::executor::Execution;
 use super::nothing::{self, InterpreterStart};
-use super::outcome::signal_name;
+use super::outcome::{failed, signal_name};
 use super::requires;
 use crate::model::{
     CaseRecord, CutShort, FailureKind, Manifest, Outcome, OutcomeCode, RecordState, Result, RunRecord, Side,
@@ -45,7 +44,7 @@ pub(super) struct ArmRecorder {
 }
 
 impl ArmRecorder {
-    /// Begins a arm in the new folder `root`: every case stands in its record from the start, as not run.
+    /// Begins an arm in the new folder `root`: every case stands in its record from the start, as not run.
     pub(super) fn begin<'a>(
         arm: &Arm,
         cases: impl Iterator<Item = &'a PlannedCase>,
@@ -76,14 +75,16 @@ impl ArmRecorder {
         Ok(Self::new(arm, record, folder, recorders))
     }
 
-    fn new(arm: &Arm, mut record: RunRecord, folder: RunFolder, mut recorders: Vec<CaseRecorder>) -> Self {
+    fn new(arm: &Arm, mut record: RunRecord, folder: RunFolder, recorders: Vec<CaseRecorder>) -> Self {
         let mut decided_early = BTreeMap::new();
         let mut gpu_missing = false;
-        let devices = Arc::new(Devices::of(&record.manifest));
-        recorders.iter_mut().for_each(|recorder| recorder.knows(devices.clone()));
+        let devices = Devices::of(&record.manifest);
         for benchmark in &arm.benchmarks {
             if let Some(what) = devices.missing(&benchmark.settings.device.value) {
-                decided_early.insert(benchmark.id.to_string(), not_here(what));
+                // Not skipped: what was asked for by its number cannot be measured on another one.
+                let advice = "name a GPU that `nvidia-smi` lists, or take `device` out";
+                let outcome = failed(FailureKind::MissingDependency, what, advice);
+                decided_early.insert(benchmark.id.to_string(), outcome);
                 gpu_missing = true;
             } else if let Some((outcome, gpu)) = unmet(benchmark, &record.manifest) {
                 gpu_missing |= gpu;
@@ -126,15 +127,12 @@ impl ArmRecorder {
         let sign = nothing::sign(execution, &self.recorders[index].planned().benchmark, &self.starts);
         case.nothing_measured
             .extend(sign.filter(|sign| !case.nothing_measured.iter().any(|it| it.is_like(sign))));
-        self.recorders[index].add(case, execution, context);
+        self.recorders[index].add(case, &self.record.manifest, execution, context);
     }
 
     /// Says something of a case, once.
     pub(super) fn warn(&mut self, index: usize, text: String) {
-        let warnings = &mut self.record.cases[index].warnings;
-        if !warnings.contains(&text) {
-            warnings.push(text);
-        }
+        warn_once(&mut self.record.cases[index], text);
     }
 
     /// A case that has run and was not aborted counts, however the run ends: in rounds it may end at any of them.
@@ -170,27 +168,20 @@ impl ArmRecorder {
         if ended.is_none() {
             self.record.state = RecordState::Complete;
         }
-        let interrupted = match ended {
-            Some(CutShort::Interrupt { signal }) => Some(signal),
-            Some(CutShort::Deadline) | None => None,
-        };
         self.record.cut_short = ended;
-        self.record.warnings.extend(ended.map(|ended| match ended {
-            CutShort::Interrupt { signal } => {
-                format!("the run is not complete: {} ended it", signal_name(signal))
+        let (interrupted, warning) = match ended {
+            Some(CutShort::Interrupt { signal }) => {
+                let warning = format!("the run is not complete: {} ended it", signal_name(signal));
+                (Some(signal), Some(warning))
             }
-            CutShort::Deadline => "the run is not complete: its deadline came".into(),
-        }));
+            Some(CutShort::Deadline) => (None, Some("the run is not complete: its deadline came".into())),
+            None => (None, None),
+        };
+        self.record.warnings.extend(warning);
         self.folder.finish(&self.record)?;
         let ArmRecorder { record, folder, gpu_missing, .. } = self;
         Ok(Finished { record, folder, interrupted, gpu_missing })
     }
-}
-
-/// Refused rather than skipped: what was asked for by its number cannot be measured on another one.
-fn not_here(cause: String) -> Outcome {
-    let advice = "name a GPU that `nvidia-smi` lists, or take `device` out".into();
-    Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice }
 }
 
 fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> {
@@ -216,22 +207,6 @@ fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> 
         Outcome::Skipped { code: Some(OutcomeCode::MissingRequirement), cause, advice }
     };
     Some((outcome, gpu))
-}
-
-/// The outcome of a case that did not run before the end.
-pub(super) fn not_reached(ended: CutShort) -> Outcome {
-    match ended {
-        CutShort::Interrupt { signal } => Outcome::NotRun {
-            code: Some(OutcomeCode::Interrupted),
-            cause: format!("{} came before its turn", signal_name(signal)),
-            advice: "run again".into(),
-        },
-        CutShort::Deadline => Outcome::NotRun {
-            code: Some(OutcomeCode::RunDeadline),
-            cause: "the run's deadline came before its turn".into(),
-            advice: "raise `deadline` in [run], or select less".into(),
-        },
-    }
 }
 
 /// A file name's worth of a case's name.

@@ -7,9 +7,8 @@ use regex::Regex;
 
 use super::arm::{ArmRecorder, slug};
 use super::event::{Observer, Progress};
-use super::executor::{Beat, Execution, ExecutionEnd, Executor, StopReason};
+use super::executor::{Execution, ExecutionEnd, Executor, Launch, StopReason};
 use super::outcome::{first_line, signal_name};
-use super::step::step_launch;
 use crate::model::{CutShort, FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
 use crate::suite::{Benchmark, Build};
 
@@ -27,16 +26,16 @@ pub(super) fn build(
 ) -> Result<Result<Option<Outcome>, CutShort>> {
     let (id, side) = (benchmark.id.to_string(), arm.side);
     observer.on(&Progress::BuildStarted { benchmark: &id, side });
-    let launch = step_launch(
+    let launch = Launch::of_step(
         benchmark,
         build.action.argv(&Params::new(), &[]),
         build.dir.clone(),
         Stage::Build,
         until,
     );
-    let mut tell = |beat: Beat<'_>| {
-        let line = last_line(beat.output);
-        observer.on(&Progress::BuildGoesOn { benchmark: &id, side, seconds: beat.seconds, line: &line });
+    let mut tell = |seconds: f64, output: &str| {
+        let line = last_line(output);
+        observer.on(&Progress::BuildGoesOn { benchmark: &id, side, seconds, line: &line });
     };
     let execution = executor.execute_telling(&launch, BEAT, &mut tell);
     observer.on(&Progress::BuildEnded { benchmark: &id, side, seconds: execution.seconds });

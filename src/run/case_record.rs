@@ -1,20 +1,20 @@
 //! Builds the record of a case process by process, in its place in the run's record, readable at every moment.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::model::line::Event;
 use crate::model::{
-    CaseRecord, Conditions, FailureKind, Margin, Metric, MetricDeclaration, Origin, Outcome, OutcomeCode,
-    ProcessEnd, ProcessRecord, Settings, Summary, looks_secret, without_secrets,
+    CaseRecord, Conditions, FailureKind, Manifest, Margin, Metric, MetricDeclaration, Origin, Outcome,
+    OutcomeCode, ProcessEnd, ProcessRecord, Settings, Summary, Timing, looks_secret, without_secrets,
 };
 use crate::stats;
-use crate::suite::plan::{PlannedCase, PlannedProcess};
+use crate::suite::plan::PlannedCase;
 
 use super::devices::{Claim, Devices};
 use super::executor::{Execution, ExecutionEnd};
-use super::outcome::{classify, failed};
-use super::samples::{self, Beside, CollectedSamples};
+use super::outcome::{classify, failed, invalid, not_run};
+use super::samples::{self, CollectedSamples, Role};
 
 /// Adds processes to the record of a case, and holds what the record does not. The record itself is handed in
 /// with each call: only one of it is held, however many processes it has.
@@ -22,12 +22,8 @@ pub(super) struct CaseRecorder {
     planned: PlannedCase,
     settings: Settings,
     device: Option<String>,
-    /// The devices that it can have run on.
-    devices: Arc<Devices>,
-    /// Metrics that the gate computed from others.
-    derived: Vec<String>,
-    /// Metrics that are no samples, and have limits of their own.
-    beside: BTreeMap<String, Beside>,
+    /// Metrics that are no measured samples.
+    roles: BTreeMap<String, Role>,
     /// The outcome is known before the end: the case is not run, or not any further.
     aborted: bool,
 }
@@ -36,9 +32,10 @@ pub(super) struct CaseRecorder {
 #[derive(Clone, Debug)]
 pub(super) struct ProcessContext {
     pub started: SystemTime,
-    pub turn: PlannedProcess,
-    /// One of two or more sides that take turns.
-    pub interleaved: bool,
+    /// Its index within its case.
+    pub process: u32,
+    /// In rounds: the round, and its place in it, 0 if it goes first.
+    pub place: Option<(u32, u8)>,
     /// Alive together with the other side's process, in turns.
     pub lockstep: bool,
     /// How the suite's command for timeouts ended, if it was called.
@@ -53,9 +50,7 @@ impl CaseRecorder {
             planned: planned.clone(),
             settings: planned.benchmark.settings.clone(),
             device: None,
-            devices: Arc::default(),
-            derived: Vec::new(),
-            beside: BTreeMap::new(),
+            roles: BTreeMap::new(),
             aborted: false,
         };
         let record = recorder.blank();
@@ -78,8 +73,8 @@ impl CaseRecorder {
             gate == Some(false)
                 && planned.benchmark.declaration(&metric.name, &planned.id.to_string()).1.gate.is_none()
         };
-        recorder.derived =
-            record.metrics.iter().filter(is_derived).map(|metric| metric.name.clone()).collect();
+        let derived = record.metrics.iter().filter(is_derived);
+        recorder.roles = derived.map(|metric| (metric.name.clone(), Role::Derived)).collect();
         recorder
     }
 
@@ -105,11 +100,6 @@ impl CaseRecorder {
         }
     }
 
-    /// Tells which devices the machine has.
-    pub(super) fn knows(&mut self, devices: Arc<Devices>) {
-        self.devices = devices;
-    }
-
     pub(super) fn is_aborted(&self) -> bool {
         self.aborted
     }
@@ -127,8 +117,14 @@ impl CaseRecorder {
     }
 
     /// Takes what one process gave.
-    pub(super) fn add(&mut self, record: &mut CaseRecord, execution: &Execution, context: ProcessContext) {
-        let ProcessContext { started, turn, interleaved, lockstep, after_timeout, conditions } = context;
+    pub(super) fn add(
+        &mut self,
+        record: &mut CaseRecord,
+        manifest: &Manifest,
+        execution: &Execution,
+        context: ProcessContext,
+    ) {
+        let ProcessContext { started, process, place, lockstep, after_timeout, conditions } = context;
         let benchmark = self.planned.benchmark.clone();
         let collected = CollectedSamples::of(execution, &benchmark, &self.planned.id.to_string());
         let mut outcome = classify(execution, &collected, &benchmark);
@@ -143,23 +139,22 @@ impl CaseRecorder {
             );
         }
         let claim = collected.device.as_deref().filter(|_| outcome.is_measured());
-        match claim.and_then(|claim| self.held(claim)) {
+        let visible = benchmark.env.get("CUDA_VISIBLE_DEVICES").map(String::as_str);
+        let objection = |claim| Devices::of(manifest).objection(claim, &self.settings.device.value, visible);
+        match claim.and_then(objection) {
             Some(Claim::Refuted(cause)) => {
                 let advice =
                     "let the program name the device that it really used, and fail where it finds none";
-                let code = Some(OutcomeCode::RefutedDevice);
-                outcome = Outcome::Invalid { code, cause, advice: advice.into() };
+                outcome = invalid(OutcomeCode::RefutedDevice, cause, advice);
             }
-            Some(Claim::Doubtful(what)) if !record.warnings.contains(&what) => record.warnings.push(what),
-            Some(Claim::Doubtful(_)) | None => {}
+            Some(Claim::Doubtful(what)) => warn_once(record, what),
+            None => {}
         }
         let partial = !outcome.is_measured();
-        if let Err(conflict) =
-            samples::merge(&mut record.metrics, &collected, &benchmark, turn.process, partial)
-        {
+        if let Err(conflict) = samples::merge(&mut record.metrics, &collected, &benchmark, process, partial) {
             outcome = failed(FailureKind::Protocol, conflict, "use one unit for a metric everywhere");
             for metric in &mut record.metrics {
-                let newest = metric.processes.last_mut().filter(|samples| samples.process == turn.process);
+                let newest = metric.processes.last_mut().filter(|samples| samples.process == process);
                 newest.into_iter().for_each(|samples| samples.partial = true);
             }
         }
@@ -168,10 +163,10 @@ impl CaseRecorder {
             record.id.device = device.clone();
             self.device = Some(device);
         }
-        self.warn(record, execution, &collected, turn);
-        self.learn(record, &collected);
+        self.warn(record, execution, process);
+        self.learn(record, execution, &collected);
         record.processes.push(ProcessRecord {
-            index: turn.process,
+            index: process,
             started: humantime::format_rfc3339_millis(started).to_string(),
             seconds: execution.seconds,
             outcome: outcome.clone(),
@@ -187,8 +182,8 @@ impl CaseRecorder {
             output_bytes: execution.stdout.total() + execution.stderr.total(),
             absent: collected.absent.clone(),
             after_timeout,
-            round: interleaved.then_some(turn.round),
-            slot: interleaved.then_some(turn.slot),
+            round: place.map(|(round, _)| round),
+            slot: place.map(|(_, slot)| slot),
             lockstep,
             conditions,
             error: collected.error.clone(),
@@ -198,79 +193,55 @@ impl CaseRecorder {
         }
     }
 
-    fn held(&self, claim: &str) -> Option<Claim> {
-        let env = self.planned.benchmark.env.get("CUDA_VISIBLE_DEVICES");
-        self.devices.held(claim, &self.settings.device.value, env.map(String::as_str))
-    }
-
-    fn warn(
-        &self,
-        record: &mut CaseRecord,
-        execution: &Execution,
-        collected: &CollectedSamples,
-        turn: PlannedProcess,
-    ) {
-        let process = turn.process;
-        let mut warn = |text: String| {
-            if !record.warnings.contains(&text) {
-                record.warnings.push(text);
-            }
-        };
-        if execution.leftovers > 0 && execution.stopped.is_none() {
-            warn(format!("process {process} left {} running, which were ended", execution.leftovers));
+    fn warn(&self, record: &mut CaseRecord, execution: &Execution, process: u32) {
+        let Execution { leftovers, survivors, .. } = execution;
+        if *leftovers > 0 && execution.stopped.is_none() {
+            warn_once(record, format!("process {process} left {leftovers} running, which were ended"));
         }
-        if execution.survivors > 0 {
-            warn(format!(
-                "{} of process {process}'s descendants could not be ended: they hang in the kernel",
-                execution.survivors
-            ));
+        if *survivors > 0 {
+            let hang = "could not be ended: they hang in the kernel";
+            warn_once(record, format!("{survivors} of process {process}'s descendants {hang}"));
         }
-        let benchmark = &self.planned.benchmark;
-        if benchmark.timing != crate::model::Timing::Protocol && !execution.events.is_empty() {
-            warn("it speaks the protocol; set timing = \"protocol\" to use its own samples".into());
-        }
-        for said in &collected.config {
-            let pinned = [
-                ("iterations", &self.settings.iterations.origin, said.iterations.is_some()),
-                ("warmup", &self.settings.warmup.origin, said.warmup.is_some()),
-                ("threshold", &self.settings.threshold.origin, said.threshold.is_some()),
-            ];
-            for (name, origin, speaks) in pinned {
-                if origin.is_pinned() && speaks {
-                    warn(format!("the benchmark sets its own `{name}`; {origin} stays in force"));
-                }
-            }
+        if self.planned.benchmark.timing != Timing::Protocol && !execution.events.is_empty() {
+            let text = "it speaks the protocol; set timing = \"protocol\" to use its own samples";
+            warn_once(record, text.into());
         }
     }
 
-    fn learn(&mut self, record: &mut CaseRecord, collected: &CollectedSamples) {
-        for said in &collected.config {
+    /// Takes what the program says of itself: its settings, where no user has pinned them, and facts for later processes.
+    fn learn(&mut self, record: &mut CaseRecord, execution: &Execution, collected: &CollectedSamples) {
+        for event in &execution.events {
+            let Event::Config { iterations, warmup, deadlines, threshold } = event else { continue };
             let settings = &mut self.settings;
-            if let Some(iterations) = said.iterations {
-                settings.iterations.set(iterations, Origin::Benchmark);
+            let given = [
+                ("iterations", &settings.iterations.origin, iterations.is_some()),
+                ("warmup", &settings.warmup.origin, warmup.is_some()),
+                ("threshold", &settings.threshold.origin, threshold.is_some()),
+            ];
+            for (name, origin, _) in
+                given.into_iter().filter(|(_, origin, given)| *given && origin.is_pinned())
+            {
+                warn_once(record, format!("the benchmark sets its own `{name}`; {origin} stays in force"));
             }
-            if let Some(warmup) = said.warmup {
-                settings.warmup.set(warmup, Origin::Benchmark);
+            if let Some(iterations) = iterations {
+                settings.iterations.set(*iterations, Origin::Benchmark);
             }
-            if let Some(threshold) = said.threshold.filter(|value| value.is_finite() && *value > 0.0) {
+            if let Some(warmup) = warmup {
+                settings.warmup.set(*warmup, Origin::Benchmark);
+            }
+            if let Some(threshold) = threshold.filter(|value| value.is_finite() && *value > 0.0) {
                 settings.threshold.set(threshold, Origin::Benchmark);
             }
-            for (stage, seconds) in &said.deadlines {
+            for (stage, seconds) in deadlines {
                 if let Some(setting) = settings.deadlines.get_mut(stage) {
                     setting.set(*seconds, Origin::Benchmark);
                 }
             }
         }
         record.metadata.extend(collected.metadata.clone());
-        let derived = collected.metrics.iter().filter(|(_, gathered)| gathered.derived);
-        for (name, _) in derived {
-            if !self.derived.contains(name) {
-                self.derived.push(name.clone());
-            }
-        }
-        let beside =
-            collected.metrics.iter().filter_map(|(name, gathered)| Some((name.clone(), gathered.beside?)));
-        self.beside.extend(beside);
+        let roles =
+            collected.metrics.iter().filter_map(|(name, samples)| Some((name.clone(), samples.role?)));
+        self.roles.extend(roles);
         record.config = self.settings.shown();
         let declared =
             record.metrics.iter().map(|metric| (metric.name.clone(), self.declaration(&metric.name)));
@@ -296,12 +267,10 @@ impl CaseRecorder {
         if *of_threshold == Origin::Benchmark || of_threshold.is_pinned() {
             said.threshold = None;
         }
-        if self.derived.iter().any(|name| name == metric) {
-            said.gate = said.gate.or(Some(false));
-        }
-        match self.beside.get(metric) {
-            Some(Beside::Accuracy) => of_errors(&mut said),
-            Some(Beside::Memory) => of_memory(&mut said),
+        match self.roles.get(metric) {
+            Some(Role::Derived) => _ = said.gate.get_or_insert(false),
+            Some(Role::Accuracy) => of_errors(&mut said),
+            Some(Role::Memory) => of_memory(&mut said),
             None => {}
         }
         said
@@ -331,18 +300,22 @@ fn of_memory(said: &mut MetricDeclaration) {
     }
 }
 
+/// Adds a warning that the record does not have yet.
+pub(super) fn warn_once(record: &mut CaseRecord, text: String) {
+    if !record.warnings.contains(&text) {
+        record.warnings.push(text);
+    }
+}
+
 fn shown_variable((name, value): (&String, &String)) -> (String, String) {
     let value = if looks_secret(name) { "***".into() } else { value.clone() };
     (name.clone(), value)
 }
 
 /// A case that is planned and has not ended.
-pub(super) fn not_finished() -> Outcome {
-    Outcome::NotRun {
-        code: Some(OutcomeCode::Unfinished),
-        cause: "the run ended before this case did".into(),
-        advice: "run again, or raise `deadline` in [run]".into(),
-    }
+fn not_finished() -> Outcome {
+    let cause = "the run ended before this case did".into();
+    not_run(OutcomeCode::Unfinished, cause, "run again, or raise `deadline` in [run]")
 }
 
 fn summary(metric: &Metric, percentiles: &[f64]) -> Option<Summary> {

@@ -10,12 +10,15 @@ use crate::suite::Benchmark;
 /// The whole environment of one process, later entries winning: the gate's own without secrets, the benchmark's,
 /// the request.
 ///
-/// `cold`: an empty folder for caches, given exactly for cold processes.
+/// `cold`: an empty folder for caches, given exactly for cold processes. `shared`: points of the benchmark to measure in
+/// one process; empty: the case alone. `turns`: it is to take turns.
 pub(super) fn of_process(
     benchmark: &Benchmark,
     id: &CaseId,
     process: u32,
     cold: Option<&Path>,
+    shared: &[Params],
+    turns: bool,
 ) -> Vec<(OsString, OsString)> {
     let mut env = of_benchmark(benchmark);
     if let Some(folder) = cold {
@@ -31,10 +34,14 @@ pub(super) fn of_process(
         // Numbers then mean what nvidia-smi and the manifest mean by them.
         set("CUDA_DEVICE_ORDER", "PCI_BUS_ID".into());
     }
-    for (name, value) in parameters(&id.params) {
-        set(&name, value);
+    let mut request = request(&benchmark.settings, id, process);
+    if shared.is_empty() {
+        parameters(&id.params).for_each(|(name, value)| set(&name, value));
+    } else {
+        // No single point is the process's own.
+        (request.params, request.cases) = (Params::new(), shared.to_vec());
     }
-    let request = request(&benchmark.settings, id, process);
+    request.turns = turns;
     set(line::env::ITERATIONS, request.iterations.to_string());
     set(line::env::WARMUP, request.warmup.to_string());
     set(line::env::DURATION, request.duration.to_string());
@@ -42,36 +49,6 @@ pub(super) fn of_process(
     // Serializing plain numbers and text into memory cannot fail; an empty request would be refused by the child.
     set(line::env::REQUEST, serde_json::to_string(&request).unwrap_or_default());
     env
-}
-
-/// The same environment with a request to take turns, over the FIFO at `path`. What has no request stays as it is.
-pub(super) fn with_turns(env: &[(OsString, OsString)], path: &Path) -> Vec<(OsString, OsString)> {
-    let mut env = env.to_vec();
-    change_request(&mut env, |request| request.turns = true);
-    env.push((line::env::TURNS.into(), path.into()));
-    env
-}
-
-/// The same environment with a request to measure several points, and without the variables that name one.
-pub(super) fn with_cases(env: &[(OsString, OsString)], cases: &[Params]) -> Vec<(OsString, OsString)> {
-    let prefix = line::env::PARAM_PREFIX.as_bytes();
-    let of_one = |name: &OsString| name.as_encoded_bytes().starts_with(prefix);
-    let mut env: Vec<_> = env.iter().filter(|(name, _)| !of_one(name)).cloned().collect();
-    change_request(&mut env, |request| {
-        request.params = Params::new();
-        request.cases = cases.to_vec();
-    });
-    env
-}
-
-fn change_request(env: &mut [(OsString, OsString)], change: impl Fn(&mut Request)) {
-    for (_, value) in env.iter_mut().filter(|(name, _)| name == line::env::REQUEST) {
-        let request = value.to_str().and_then(|text| serde_json::from_str::<Request>(text).ok());
-        let Some(mut request) = request else { continue };
-        change(&mut request);
-        // As for the request itself: plain data into memory cannot fail.
-        *value = serde_json::to_string(&request).unwrap_or_default().into();
-    }
 }
 
 /// The environment of a build step: as of a process, without a request.
@@ -116,8 +93,7 @@ fn request(settings: &Settings, id: &CaseId, process: u32) -> Request {
         cold,
         seed: settings.seed.value,
         pinned: pinned.map(|(name, _)| name.to_owned()).collect(),
-        turns: false,
-        cases: Vec::new(),
+        ..Request::default()
     }
 }
 
@@ -141,17 +117,13 @@ mod tests {
         let action = Action::Command(vec!["true".into()]);
         let benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
         let id = crate::suite::plan::case_id(&benchmark, &Params::new());
-        let alone = of_process(&benchmark, &id, 0, None);
-        let text = |env: &[(OsString, OsString)], name: &str| {
-            env.iter().find(|(key, _)| key == name).map(|(_, value)| value.to_str().unwrap().to_owned())
-        };
-        assert!(!text(&alone, "GBENCH_REQUEST").unwrap().contains("turns"));
-        assert_eq!(text(&alone, "GBENCH_TURNS"), None);
-        let in_turns = with_turns(&alone, Path::new("/fifo"));
-        let request: Request = serde_json::from_str(&text(&in_turns, "GBENCH_REQUEST").unwrap()).unwrap();
-        assert!(request.turns);
-        assert_eq!(request.iterations, benchmark.settings.iterations.value);
-        assert_eq!(text(&in_turns, "GBENCH_TURNS").as_deref(), Some("/fifo"));
+        for turns in [false, true] {
+            let env = of_process(&benchmark, &id, 0, None, &[], turns);
+            let (_, text) = env.iter().find(|(name, _)| name == "GBENCH_REQUEST").unwrap();
+            assert_eq!(text.to_str().unwrap().contains("turns"), turns);
+            let request: Request = serde_json::from_str(text.to_str().unwrap()).unwrap();
+            assert_eq!(request.turns, turns);
+        }
     }
 
     #[test]
@@ -159,9 +131,10 @@ mod tests {
         let action = Action::Command(vec!["true".into()]);
         let benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
         let point = |n| Params::from([("n".to_owned(), ParamValue::Int(n))]);
-        let env = of_process(&benchmark, &crate::suite::plan::case_id(&benchmark, &point(1)), 0, None);
+        let id = crate::suite::plan::case_id(&benchmark, &point(1));
+        let env = of_process(&benchmark, &id, 0, None, &[], false);
         assert!(env.iter().any(|(name, _)| name == "GBENCH_PARAM_N"));
-        let shared = with_cases(&env, &[point(2), point(1)]);
+        let shared = of_process(&benchmark, &id, 0, None, &[point(2), point(1)], false);
         assert!(!shared.iter().any(|(name, _)| name == "GBENCH_PARAM_N"));
         let text = shared.iter().find(|(name, _)| name == "GBENCH_REQUEST").unwrap().1.to_str().unwrap();
         let request: Request = serde_json::from_str(text).unwrap();
@@ -175,7 +148,7 @@ mod tests {
         benchmark.settings.thermal.value = Thermal::Cold;
         benchmark.settings.iterations.set(3, Origin::Cli("--iterations".into()));
         let id = crate::suite::plan::case_id(&benchmark, &Params::new());
-        let env = of_process(&benchmark, &id, 0, Some(Path::new("/empty")));
+        let env = of_process(&benchmark, &id, 0, Some(Path::new("/empty")), &[], false);
         let get = |name: &str| env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value);
         assert_eq!(get("GBENCH_WARMUP").unwrap(), "0");
         assert_eq!(get("TRITON_CACHE_DIR").unwrap(), "/empty/TRITON_CACHE_DIR");

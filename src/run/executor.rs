@@ -6,49 +6,43 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::model::line::{Event, LineError};
-use crate::model::{CutShort, ProcessEnd, Setting, Stage, StageReport};
+use crate::model::{Conditions, CutShort, ProcessEnd, Setting, Stage, StageReport};
+use crate::suite::Benchmark;
 
+use super::environment;
 use super::io::capture::Capture;
 use super::lockstep::schedule::{Block, TurnFault, Turns};
+
+/// Bytes kept of each stream of a step: all of it, unless its output has no end.
+const MAX_STEP_OUTPUT_BYTES: usize = 32 << 20;
 
 /// Starts one process, sees it through to its end, and leaves nothing of it behind.
 pub trait Executor {
     fn execute(&mut self, launch: &Launch) -> Execution;
 
-    /// [`Executor::execute`] for a step beside the measurements: `tell` hears of it about every `every`. An executor that
-    /// cannot look meanwhile tells nothing.
+    /// [`Executor::execute`] for a step beside the measurements: `tell` hears about every `every` how many seconds it runs,
+    /// and the end of what it printed last, to stderr or stdout. An executor that cannot look meanwhile tells nothing.
     fn execute_telling(
         &mut self,
         launch: &Launch,
         _every: Duration,
-        _tell: &mut dyn FnMut(Beat<'_>),
+        _tell: &mut dyn FnMut(f64, &str),
     ) -> Execution {
         self.execute(launch)
     }
 
-    /// Starts two processes that are alive at once and measure in turns, and sees both through to their end.
-    ///
-    /// An executor that cannot have two processes at once runs them one after the other, in
-    /// the random order of the round.
-    fn execute_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> [Execution; 2] {
-        let [base, head] = launches;
-        match turns.first {
-            0 => [base, head].map(|launch| self.execute(launch)),
-            _ => {
-                let [head, base] = [head, base].map(|launch| self.execute(launch));
-                [base, head]
-            }
-        }
-    }
+    /// Starts two processes that are alive at once and measure in turns, as their requests say, and sees both through to
+    /// their end.
+    fn execute_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> [Execution; 2];
 }
 
-/// How a process goes on.
-#[derive(Clone, Copy, Debug)]
-pub struct Beat<'o> {
-    /// Since it was started.
-    pub seconds: f64,
-    /// The end of what it printed last, to stderr or stdout.
-    pub output: &'o str,
+/// Reads before and after a process what else the machine does.
+pub trait ConditionsProbe {
+    /// Right before a process, or a lock-step pair, starts.
+    fn begin(&mut self);
+
+    /// Right after its end. `child_cpu_seconds`: its own work, where known; `wall`: its seconds.
+    fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions>;
 }
 
 /// One process to start.
@@ -66,6 +60,35 @@ pub struct Launch {
     pub stderr_limit: usize,
     /// The moment at which the whole run must end.
     pub until: Option<Instant>,
+}
+
+impl Launch {
+    /// A step beside the measurements: a build, the start of an interpreter, the command after a timeout. All of it is one
+    /// stage.
+    pub(super) fn of_step(
+        benchmark: &Benchmark,
+        argv: Vec<String>,
+        dir: PathBuf,
+        stage: Stage,
+        until: Option<Instant>,
+    ) -> Self {
+        let settings = &benchmark.settings;
+        Self {
+            argv,
+            dir,
+            env: environment::of_benchmark(benchmark),
+            stages: StagePlan {
+                follows_events: false,
+                first: stage,
+                deadlines: settings.deadlines.clone(),
+                multiplier: settings.deadline_multiplier.value,
+            },
+            memory_limit: 0,
+            stdout_limit: MAX_STEP_OUTPUT_BYTES,
+            stderr_limit: MAX_STEP_OUTPUT_BYTES,
+            until,
+        }
+    }
 }
 
 /// Which stages a process goes through and how long each may take.

@@ -1,46 +1,14 @@
 //! Numbers from the stdout of programs that speak no protocol, as the suite file declares.
 
+mod error;
 mod json;
-mod odd;
 
 use std::collections::BTreeMap;
 
 use crate::suite::{Extract, ExtractFrom};
 
-use odd::Odd;
-
 use super::io::capture::Capture;
-
-/// Why a declared number is not there.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub(super) enum ExtractError {
-    #[error("stdout has {0} bytes, more than were kept")]
-    NotKept(u64),
-    #[error("nothing in stdout matches {0}")]
-    Nothing(String),
-    #[error("{rule} found `{text}`, which is not a finite number")]
-    NotANumber { rule: String, text: String },
-    #[error("stdout cannot be read for {rule}: {cause}")]
-    Unreadable { rule: String, cause: String },
-    #[error("{rule} is no one metric: {what}")]
-    Mixed { rule: String, what: String, next: String },
-    #[error("{rule} found what failed: {why}")]
-    Failed { rule: String, why: String },
-}
-
-impl ExtractError {
-    /// The next step for the reader; absent where the output has to be looked at.
-    pub(super) fn next(&self) -> Option<String> {
-        match self {
-            Self::NotKept(_) => Some("raise `log_limit`, or print less".into()),
-            Self::Mixed { next, .. } => Some(next.clone()),
-            Self::Failed { .. } => {
-                Some("let the tool fail with the command, and mend what it measures".into())
-            }
-            Self::Nothing(_) | Self::NotANumber { .. } | Self::Unreadable { .. } => None,
-        }
-    }
-}
+pub(super) use error::ExtractError;
 
 /// The values that a rule found, in order: `None` where it found what is no finite number. Only optional metrics have such gaps.
 type Found<'a> = (&'a Extract, Vec<Option<f64>>);
@@ -60,23 +28,19 @@ pub(super) fn all<'a>(
 }
 
 fn one(rule: &Extract, text: &str, optional: bool) -> Result<Vec<Option<f64>>, ExtractError> {
-    let (name, found) = match &rule.from {
-        ExtractFrom::JsonPath(path) => (format!("json = \"{path}\""), json::texts(path, text)),
-        ExtractFrom::Regex(pattern) => {
-            (format!("regex = \"{pattern}\""), regex(pattern, text).map_err(Odd::Unreadable))
-        }
-        ExtractFrom::CsvColumn { column, rows } => (format!("csv = \"{column}\""), csv(column, rows, text)),
+    let name = match &rule.from {
+        ExtractFrom::JsonPath(path) => format!("json = \"{path}\""),
+        ExtractFrom::Regex(pattern) => format!("regex = \"{pattern}\""),
+        ExtractFrom::CsvColumn { column, .. } => format!("csv = \"{column}\""),
     };
-    let texts = match found {
-        // A table without the column is a table without the metric.
-        Err(Odd::Unreadable(_)) if optional && matches!(rule.from, ExtractFrom::CsvColumn { .. }) => {
-            return Ok(Vec::new());
-        }
-        found => found.map_err(|odd| match odd {
-            Odd::Unreadable(cause) => ExtractError::Unreadable { rule: name.clone(), cause },
-            Odd::Mixed { what, next } => ExtractError::Mixed { rule: name.clone(), what, next },
-            Odd::Failed(why) => ExtractError::Failed { rule: name.clone(), why },
-        })?,
+    let texts = match &rule.from {
+        ExtractFrom::JsonPath(path) => json::texts(&name, path, text)?,
+        ExtractFrom::Regex(pattern) => regex(&name, pattern, text)?,
+        ExtractFrom::CsvColumn { column, rows } => match csv(&name, column, rows, text) {
+            // A table without the column is a table without the metric.
+            Err(ExtractError::Unreadable { .. }) if optional => return Ok(Vec::new()),
+            texts => texts?,
+        },
     };
     if texts.is_empty() && !optional {
         return Err(ExtractError::Nothing(name));
@@ -89,44 +53,54 @@ fn one(rule: &Extract, text: &str, optional: bool) -> Result<Vec<Option<f64>>, E
     texts.into_iter().map(number).collect()
 }
 
-fn regex(pattern: &str, text: &str) -> Result<Vec<String>, String> {
-    let regex = regex::RegexBuilder::new(pattern).multi_line(true).build().map_err(|e| e.to_string())?;
+fn regex(rule: &str, pattern: &str, text: &str) -> Result<Vec<String>, ExtractError> {
+    let regex = regex::RegexBuilder::new(pattern).multi_line(true).build();
+    let regex = regex.map_err(|error| ExtractError::unreadable(rule, error))?;
     let group = |captures: regex::Captures<'_>| captures.get(1).map(|group| group.as_str().to_owned());
     Ok(regex.captures_iter(text).filter_map(group).collect())
 }
 
 /// The cells of a column, of the rows whose other cells are as `rows` says. A table that names what its rows are about
 /// holds several metrics unless they all have one name.
-fn csv(column: &str, rows: &BTreeMap<String, String>, text: &str) -> Result<Vec<String>, Odd> {
-    let unreadable = |error: csv::Error| Odd::Unreadable(error.to_string());
+fn csv(
+    rule: &str,
+    column: &str,
+    rows: &BTreeMap<String, String>,
+    text: &str,
+) -> Result<Vec<String>, ExtractError> {
+    let unreadable = |error: csv::Error| ExtractError::unreadable(rule, error);
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let headers = reader.headers().map_err(unreadable)?.clone();
     let find = |wanted: &str| {
         let columns = || format!("its columns are {}", headers.iter().collect::<Vec<_>>().join(", "));
-        headers.iter().position(|header| header == wanted).ok_or_else(|| Odd::Unreadable(columns()))
+        headers
+            .iter()
+            .position(|header| header == wanted)
+            .ok_or_else(|| ExtractError::unreadable(rule, columns()))
     };
     let index = find(column)?;
     let wanted: Vec<(usize, &String)> =
-        rows.iter().map(|(name, value)| Ok((find(name)?, value))).collect::<Result<_, Odd>>()?;
-    let mut kept = Vec::new();
+        rows.iter().map(|(name, value)| Ok((find(name)?, value))).collect::<Result<_, ExtractError>>()?;
+    let mut chosen = Vec::new();
     for row in reader.records() {
         let row = row.map_err(unreadable)?;
         if wanted.iter().all(|(index, value)| row.get(*index) == Some(value.as_str())) {
-            kept.push(row);
+            chosen.push(row);
         }
     }
     let names = headers.iter().enumerate().filter(|(_, header)| json::NAMES.contains(header));
     for (place, header) in names.filter(|(place, _)| *place != index) {
         let name = |row: &csv::StringRecord| row.get(place).unwrap_or_default().to_owned();
-        let first = kept.first().map(name).unwrap_or_default();
-        if let Some(other) = kept.iter().map(name).find(|other| *other != first) {
-            return Err(Odd::Mixed {
+        let first = chosen.first().map(name).unwrap_or_default();
+        if let Some(other) = chosen.iter().map(name).find(|other| *other != first) {
+            return Err(ExtractError::Mixed {
+                rule: rule.to_owned(),
                 what: format!("its rows are of different `{header}`: `{first}` and `{other}`"),
                 next: format!("choose one of them: rows = {{ {header} = \"{first}\" }}"),
             });
         }
     }
-    Ok(kept.iter().map(|row| row.get(index).unwrap_or_default().to_owned()).collect())
+    Ok(chosen.iter().map(|row| row.get(index).unwrap_or_default().to_owned()).collect())
 }
 
 #[cfg(test)]

@@ -1,37 +1,52 @@
 //! Starts what a run needs: builds, single processes, the command after a timeout.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::arm::ArmRecorder;
 use super::build;
+use super::case_record::ProcessContext;
 use super::environment;
-use super::event::Observer;
-use super::executor::{Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
+use super::event::{Observer, Progress};
+use super::executor::{ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
 use super::nothing;
-use super::step::step_launch;
 use super::temporary::Temporary;
 use crate::model::line::MICRO_ARGUMENT;
-use crate::model::{CutShort, Outcome, Params, ProcessEnd, Result, Stage, Thermal, Timing};
+use crate::model::{CaseId, CutShort, Outcome, Params, ProcessEnd, Result, Side, Stage, Thermal, Timing};
 use crate::suite::plan::{Arm, PlannedCase};
 
-/// Starts processes of a plan, one at a time.
-pub(super) struct Launcher<'a> {
+/// The means by which the processes of a plan are started.
+pub struct RunSession<'a> {
     pub executor: &'a mut dyn Executor,
     pub observer: &'a mut dyn Observer,
+    /// Reads the state of the machine around each process; `None`: nothing does.
+    pub probe: Option<&'a mut dyn ConditionsProbe>,
+    /// The gbench-ci binary, which is what built-in workloads run in.
     pub binary: PathBuf,
+    /// Seconds for everything; 0: no limit.
+    pub deadline: f64,
+    /// Program and arguments to call after a process was stopped for its time, with its folder; empty: none.
     pub after_timeout: (Vec<String>, PathBuf),
+}
+
+/// Starts the processes of a plan, and tells the observer.
+pub(super) struct Launcher<'a> {
+    pub session: RunSession<'a>,
     /// The moment at which the whole run must end.
-    pub until: Option<Instant>,
+    until: Option<Instant>,
+    /// Processes that were started or left out so far, and in all: of the plan, or of the round.
+    pub done: usize,
+    pub total: usize,
 }
 
-/// The moment so many seconds from now; 0: none.
-pub(super) fn deadline(seconds: f64) -> Option<Instant> {
-    (seconds > 0.0).then(|| Instant::now() + Duration::from_secs_f64(seconds.min(1e9)))
-}
+impl<'a> Launcher<'a> {
+    pub(super) fn new(session: RunSession<'a>) -> Self {
+        let limit = session.deadline.min(1e9);
+        let until = (limit > 0.0).then(|| Instant::now() + Duration::from_secs_f64(limit));
+        Self { session, until, done: 0, total: 0 }
+    }
 
-impl Launcher<'_> {
-    /// Runs each build step of a arm once. A failed build settles its benchmark's cases.
+    /// Runs each build step of an arm once. A failed build settles its benchmark's cases.
     pub(super) fn build_all(&mut self, plan: &Arm, arm: &mut ArmRecorder) -> Result<Option<CutShort>> {
         let mut built: Vec<(crate::suite::Build, Option<Outcome>)> = Vec::new();
         for benchmark in &plan.benchmarks {
@@ -44,7 +59,13 @@ impl Launcher<'_> {
                 Some((_, outcome)) => outcome.clone(),
                 None => {
                     let step = (&**benchmark, build);
-                    let outcome = match build::build(self.executor, self.observer, step, arm, self.until)? {
+                    let outcome = match build::build(
+                        self.session.executor,
+                        self.session.observer,
+                        step,
+                        arm,
+                        self.until,
+                    )? {
                         Ok(outcome) => outcome,
                         Err(ended) => return Ok(Some(ended)),
                     };
@@ -57,19 +78,19 @@ impl Launcher<'_> {
             }
         }
         for benchmark in plan.benchmarks.iter().filter(|it| !arm.decided_early.contains_key(it.id.as_str())) {
-            nothing::time_start(self.executor, benchmark, &mut arm.starts);
+            nothing::time_start(self.session.executor, benchmark, &mut arm.starts);
         }
         Ok(None)
     }
 
     /// Calls the user's command after a timeout, so that the next process finds a device that works.
     pub(super) fn after_timeout(&mut self, execution: &Execution, case: &PlannedCase) -> Option<ProcessEnd> {
-        let (argv, dir) = &self.after_timeout;
+        let (argv, dir) = &self.session.after_timeout;
         if argv.is_empty() || !matches!(execution.stopped, Some(StopReason::Stage { .. })) {
             return None;
         }
-        let launch = step_launch(&case.benchmark, argv.clone(), dir.clone(), Stage::Teardown, self.until);
-        let execution = self.executor.execute(&launch);
+        let launch = Launch::of_step(&case.benchmark, argv.clone(), dir.clone(), Stage::Teardown, self.until);
+        let execution = self.session.executor.execute(&launch);
         match execution.end {
             // The user's interrupt came first: it was never started.
             _ if execution.stopped.is_some() => None,
@@ -82,7 +103,27 @@ impl Launcher<'_> {
 
     /// Runs one process of a case to its end. `shared`: the points of the case's benchmark that it measures; empty: the
     /// case alone.
-    pub(super) fn process(&mut self, case: &PlannedCase, process: u32, shared: &[Params]) -> Execution {
+    pub(super) fn process(
+        &mut self,
+        case: &PlannedCase,
+        process: u32,
+        shared: &[Params],
+    ) -> (Execution, ProcessContext) {
+        let started = SystemTime::now();
+        if let Some(probe) = &mut self.session.probe {
+            probe.begin();
+        }
+        let execution = self.execute(case, process, shared);
+        let probe = self.session.probe.as_mut();
+        let conditions = probe.and_then(|probe| probe.end(execution.cpu_seconds, execution.seconds));
+        let after_timeout = self.after_timeout(&execution, case);
+        self.tell_end(&execution);
+        let context =
+            ProcessContext { started, process, place: None, lockstep: false, after_timeout, conditions };
+        (execution, context)
+    }
+
+    fn execute(&mut self, case: &PlannedCase, process: u32, shared: &[Params]) -> Execution {
         // Fresh for every process, gone with it; without one the process could still be told apart as cold, but
         // would not be: then it does not start.
         let cold = (case.id.thermal == Thermal::Cold).then(Temporary::make);
@@ -92,23 +133,30 @@ impl Launcher<'_> {
                 return Execution::not_started(format!("no folder for empty caches can be made: {error}"));
             }
         };
-        let mut launch = self.launch(case, process, cold.as_ref().map(Temporary::path));
-        if !shared.is_empty() {
-            launch = launch.for_cases(shared);
-        }
-        self.executor.execute(&launch)
+        let launch = self.launch(case, process, cold.as_ref().map(Temporary::path), shared, false);
+        self.session.executor.execute(&launch)
     }
 
-    /// The launch of one process of a case. `cold`: an empty folder for caches, given exactly for cold ones.
-    pub(super) fn launch(&self, case: &PlannedCase, process: u32, cold: Option<&Path>) -> Launch {
+    /// The launch of one process of a case. `cold`: an empty folder for caches, given exactly for cold ones. `shared`: see
+    /// [`Self::process`]. `turns`: it is to take turns.
+    pub(super) fn launch(
+        &self,
+        case: &PlannedCase,
+        process: u32,
+        cold: Option<&Path>,
+        shared: &[Params],
+        turns: bool,
+    ) -> Launch {
         let benchmark = &case.benchmark;
         let settings = &benchmark.settings;
         let follows_events = benchmark.timing == Timing::Protocol;
         let log_limit = usize::try_from(settings.log_limit.value).unwrap_or(usize::MAX);
         Launch {
-            argv: benchmark.action.argv(&case.id.params, &[&self.binary.to_string_lossy(), MICRO_ARGUMENT]),
+            argv: benchmark
+                .action
+                .argv(&case.id.params, &[&self.session.binary.to_string_lossy(), MICRO_ARGUMENT]),
             dir: benchmark.dir.clone(),
-            env: environment::of_process(benchmark, &case.id, process, cold),
+            env: environment::of_process(benchmark, &case.id, process, cold, shared, turns),
             stages: StagePlan {
                 follows_events,
                 first: if follows_events { Stage::Start } else { Stage::Measure },
@@ -125,5 +173,24 @@ impl Launcher<'_> {
             stderr_limit: log_limit,
             until: self.until,
         }
+    }
+
+    pub(super) fn tell_start(&mut self, id: &CaseId, side: Option<Side>, process: u32, of: u32) {
+        let (done, total) = (self.done, self.total);
+        self.session.observer.on(&Progress::ProcessStarted { id, side, process, of, done, total });
+    }
+
+    pub(super) fn tell_end(&mut self, execution: &Execution) {
+        self.done += 1;
+        let (seconds, done, total) = (execution.seconds, self.done, self.total);
+        self.session.observer.on(&Progress::ProcessEnded { seconds, done, total });
+    }
+
+    pub(super) fn tell_case(&mut self, arm: &ArmRecorder, index: usize) {
+        let (case, side) = (arm.case(index), arm.side);
+        let (id, outcome) = (&case.id, &case.outcome);
+        // In rounds a case ends beside the count of the processes.
+        let (done, total) = if side.is_some() { (0, 0) } else { (self.done, self.total) };
+        self.session.observer.on(&Progress::CaseEnded { id, side, outcome, done, total });
     }
 }

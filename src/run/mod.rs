@@ -22,18 +22,21 @@ mod samples;
 mod session;
 mod shared_process;
 mod stages;
-mod step;
 mod supervised;
 mod temporary;
+#[cfg(test)]
+mod test_support;
 
 pub use arm::Finished;
 pub use event::{Observer, Progress, Silent};
-pub use executor::{Beat, Execution, ExecutionEnd, Executor, Launch, ShareFault, StagePlan, StopReason};
+pub use executor::{
+    ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, ShareFault, StagePlan, StopReason,
+};
 pub use interrupt::{Interrupt, outlive_file_size_limit};
-pub use lockstep::fits_in_memory::{fits_together, why_apart};
+pub use launcher::RunSession;
 pub use lockstep::schedule::{Block, TurnFault, Turns};
 pub use requires::has_binary;
-pub use rounds::{ConditionsProbe, NextRound, PairState, RoundsSession, RoundsState, StoppingPolicy};
-pub use session::{PlanSession, side_word};
+pub use rounds::{NextRound, PairState, RoundsSession, RoundsState, StoppingPolicy};
+pub use session::PlanSession;
 pub use shared_process::split_by_case;
 pub use supervised::Supervised;

@@ -8,13 +8,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::executor::{Execution, ExecutionEnd, Executor};
+use super::executor::{Execution, ExecutionEnd, Executor, Launch};
 use super::outcome::first_line;
-use super::step::step_launch;
 use crate::model::{NothingMeasured, Params, ProcessEnd, RefusalReason, Stage, Timing};
 use crate::suite::Benchmark;
 
-/// The output of programs that decline to run and end with 0, the surest sign first. Lower case and upper case are one.
+/// The output of programs that decline to run and end with 0, the clearest sign first. Lower case and upper case are one.
 const REFUSALS: [(&str, RefusalReason); 12] = [
     (
         r"\bno (usable |available |compatible |suitable |supported |nvidia |cuda[- ]capable )*(cuda|gpus?)\b",
@@ -54,11 +53,11 @@ static PATTERNS: LazyLock<Vec<(Regex, RefusalReason)>> = LazyLock::new(|| {
     REFUSALS.iter().filter_map(compiled).collect()
 });
 
-/// Bytes of a process's output that are looked at, from its end: who declines says little else.
-const MOST: usize = 16 << 10;
+/// Bytes of a process's output that are looked at, from its end: a program that declines says little else.
+const MAX_OUTPUT_BYTES: usize = 16 << 10;
 
 /// A process within so many times the bare start of its interpreter did hardly more than start.
-const HARDLY_MORE: f64 = 1.25;
+const MAX_START_RATIO: f64 = 1.25;
 
 /// Interpreters by the beginning of their names, and how they are told to do nothing.
 const INTERPRETERS: [(&str, [&str; 2]); 11] = [
@@ -76,8 +75,8 @@ const INTERPRETERS: [(&str, [&str; 2]); 11] = [
 ];
 
 /// Starts of an empty program, of which the median counts; and seconds after which no further one is made.
-const STARTS: usize = 3;
-const ENOUGH: f64 = 1.0;
+const MAX_STARTS: usize = 3;
+const MAX_SECONDS: f64 = 1.0;
 
 /// How long an interpreter takes to start.
 #[derive(Clone, Debug)]
@@ -102,7 +101,7 @@ pub(super) fn sign(
 }
 
 fn refused(execution: &Execution) -> Option<NothingMeasured> {
-    let output = [&execution.stderr, &execution.stdout].map(|output| output.newest(MOST));
+    let output = [&execution.stderr, &execution.stdout].map(|output| output.newest(MAX_OUTPUT_BYTES));
     PATTERNS.iter().find_map(|(pattern, why)| {
         let mut lines = output.iter().flat_map(|text| text.lines());
         let line = lines.find(|line| pattern.is_match(line.trim()))?;
@@ -113,7 +112,7 @@ fn refused(execution: &Execution) -> Option<NothingMeasured> {
 fn only_started(seconds: f64, benchmark: &Benchmark, starts: &[InterpreterStart]) -> Option<NothingMeasured> {
     let argv = empty_program(benchmark)?;
     let start = starts.iter().find(|start| start.argv == argv)?;
-    (seconds <= start.seconds * HARDLY_MORE).then(|| NothingMeasured::OnlyStarted {
+    (seconds <= start.seconds * MAX_START_RATIO).then(|| NothingMeasured::OnlyStarted {
         interpreter: argv.first().map(|name| leaf(name).to_owned()).unwrap_or_default(),
         seconds,
         start: start.seconds,
@@ -131,8 +130,8 @@ pub(super) fn time_start(
         return;
     }
     let mut times: Vec<f64> = Vec::new();
-    while times.len() < STARTS && times.iter().sum::<f64>() < ENOUGH {
-        let launch = step_launch(benchmark, argv.clone(), benchmark.dir.clone(), Stage::Setup, None);
+    while times.len() < MAX_STARTS && times.iter().sum::<f64>() < MAX_SECONDS {
+        let launch = Launch::of_step(benchmark, argv.clone(), benchmark.dir.clone(), Stage::Setup, None);
         let execution = executor.execute(&launch);
         // One that is not there, or does not know the flag, tells nothing.
         if execution.end != ExecutionEnd::Process(ProcessEnd::Exit(0)) || execution.stopped.is_some() {

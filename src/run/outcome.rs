@@ -1,7 +1,7 @@
 //! Classifies the outcome of a process: one pure function, so that every ending has one meaning.
 
 use crate::model::{
-    FailureKind, Outcome, OutcomeCode, ProcessEnd, ReportedError, Stage, Timing, format_duration,
+    CutShort, FailureKind, Outcome, OutcomeCode, ProcessEnd, ReportedError, Stage, Timing, format_duration,
 };
 use crate::suite::Benchmark;
 
@@ -34,16 +34,8 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
             spent,
             advice: timeout_advice(stage, limit / benchmark.settings.deadline_multiplier.value),
         },
-        StopReason::RunDeadline => Outcome::NotRun {
-            code: Some(OutcomeCode::RunDeadline),
-            cause: "the run's deadline came while it ran".into(),
-            advice: "raise `deadline` in [run], or select less".into(),
-        },
-        StopReason::Interrupt(signal) => Outcome::NotRun {
-            code: Some(OutcomeCode::Interrupted),
-            cause: format!("{} came while it ran", signal_name(signal)),
-            advice: "run again".into(),
-        },
+        StopReason::RunDeadline => cut_short(CutShort::Deadline, "while it ran"),
+        StopReason::Interrupt(signal) => cut_short(CutShort::Interrupt { signal }, "while it ran"),
         StopReason::OutputLimit => failed(
             FailureKind::Protocol,
             "it sent more than 64 MiB over the channel".into(),
@@ -52,11 +44,11 @@ fn stopped(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
         StopReason::BadLine => return bad_line(execution),
         StopReason::Turns(fault) => turns_broken(fault),
         StopReason::Share(fault) => not_its_own(fault),
-        StopReason::Partner { why } => Outcome::NotRun {
-            code: Some(OutcomeCode::PartnerEnded),
-            cause: format!("it took turns with the other side, which {why}"),
-            advice: "look at the other side's outcome".into(),
-        },
+        StopReason::Partner { why } => not_run(
+            OutcomeCode::PartnerEnded,
+            format!("it took turns with the other side, which {why}"),
+            "look at the other side's outcome",
+        ),
     })
 }
 
@@ -81,11 +73,11 @@ fn turns_broken(fault: TurnFault) -> Outcome {
 fn not_its_own(fault: ShareFault) -> Outcome {
     let (cause, advice) = match fault {
         ShareFault::NotReached => {
-            return Outcome::NotRun {
-                code: Some(OutcomeCode::SharedProcessFailed),
-                cause: "the process that it shares failed before it came to this case".into(),
-                advice: "look at the benchmark's other cases: one of them failed".into(),
-            };
+            return not_run(
+                OutcomeCode::SharedProcessFailed,
+                "the process that it shares failed before it came to this case".into(),
+                "look at the benchmark's other cases: one of them failed",
+            );
         }
         ShareFault::Unknown { index, asked } => (
             format!("it announced case {index}, and was asked for {asked}, counted from 0"),
@@ -125,15 +117,9 @@ fn timeout_advice(stage: Stage, limit: f64) -> String {
 }
 
 fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> {
-    let (cause, not_found) = match &execution.end {
-        ExecutionEnd::NotStarted { cause, not_found } => (cause.clone(), *not_found),
-        _ => return None,
-    };
-    let advice = if not_found {
-        format!("check `command` at {}: program and `dir` must exist", benchmark.declared)
-    } else {
-        format!("check `command` at {}", benchmark.declared)
-    };
+    let ExecutionEnd::NotStarted { cause, not_found } = &execution.end else { return None };
+    let hint = if *not_found { ": program and `dir` must exist" } else { "" };
+    let advice = format!("check `command` at {}{hint}", benchmark.declared);
     Some(failed(FailureKind::Spawn, format!("the command could not be started: {cause}"), &advice))
 }
 
@@ -236,25 +222,19 @@ fn bad_data(execution: &Execution, collected: &CollectedSamples, benchmark: &Ben
         return Some(failed(FailureKind::Protocol, conflict.clone(), "send one unit for a metric"));
     }
     if let Some(message) = &collected.invalid {
-        return Some(Outcome::Invalid {
-            code: Some(OutcomeCode::WrongAnswer),
-            cause: format!("validation failed: {}", first_line(message)),
-            advice: "a wrong answer is not measured: mend the benchmark or the code under it".into(),
-        });
+        let cause = format!("validation failed: {}", first_line(message));
+        let advice = "a wrong answer is not measured: mend the benchmark or the code under it";
+        return Some(invalid(OutcomeCode::WrongAnswer, cause, advice));
     }
     if let Some(metric) = collected.not_finite.first() {
-        return Some(Outcome::Invalid {
-            code: Some(OutcomeCode::NotFinite),
-            cause: format!("metric `{metric}` has a sample that is not a finite number"),
-            advice: "look for a division by zero or an empty timing in the benchmark".into(),
-        });
+        let cause = format!("metric `{metric}` has a sample that is not a finite number");
+        let advice = "look for a division by zero or an empty timing in the benchmark";
+        return Some(invalid(OutcomeCode::NotFinite, cause, advice));
     }
     if let Some((metric, value)) = collected.impossible_time(benchmark) {
-        return Some(Outcome::Invalid {
-            code: Some(OutcomeCode::ImpossibleTime),
-            cause: format!("metric `{metric}` is {value}: nothing takes that time"),
-            advice: "see by hand whether what it measures ran at all".into(),
-        });
+        let cause = format!("metric `{metric}` is {value}: nothing takes that time");
+        let advice = "see by hand whether what it measures ran at all";
+        return Some(invalid(OutcomeCode::ImpossibleTime, cause, advice));
     }
     if let Some(error) = &collected.extract_error {
         let advice = error.next().unwrap_or_else(|| match execution.stdout.total() {
@@ -313,6 +293,28 @@ fn out_of_memory(cause: String) -> Outcome {
     failed(FailureKind::OutOfMemory, cause, advice)
 }
 
+/// The outcome of a case at which the run ended, `when`: before its turn or while it ran.
+pub(super) fn cut_short(ended: CutShort, when: &str) -> Outcome {
+    match ended {
+        CutShort::Interrupt { signal } => {
+            let cause = format!("{} came {when}", signal_name(signal));
+            not_run(OutcomeCode::Interrupted, cause, "run again")
+        }
+        CutShort::Deadline => {
+            let cause = format!("the run's deadline came {when}");
+            not_run(OutcomeCode::RunDeadline, cause, "raise `deadline` in [run], or select less")
+        }
+    }
+}
+
+pub(super) fn not_run(code: OutcomeCode, cause: String, advice: &str) -> Outcome {
+    Outcome::NotRun { code: Some(code), cause, advice: advice.to_owned() }
+}
+
+pub(super) fn invalid(code: OutcomeCode, cause: String, advice: &str) -> Outcome {
+    Outcome::Invalid { code: Some(code), cause, advice: advice.to_owned() }
+}
+
 pub(super) fn failed(kind: FailureKind, cause: String, advice: &str) -> Outcome {
     Outcome::Failed { kind, cause, advice: advice.to_owned() }
 }
@@ -330,7 +332,7 @@ pub(super) fn first_line(text: &str) -> String {
 
 /// Without a terminal's orders (ECMA-48): colours and cursor moves `ESC [ ... letter`, titles `ESC ] ... BEL`.
 fn without_escapes(text: &str) -> String {
-    let mut kept = String::new();
+    let mut plain = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
@@ -339,10 +341,10 @@ fn without_escapes(text: &str) -> String {
                 Some(']') => _ = chars.find(|c| matches!(c, '\u{7}' | '\\')),
                 _ => {}
             },
-            c => kept.push(c),
+            c => plain.push(c),
         }
     }
-    kept
+    plain
 }
 
 /// `SIGSEGV`, or `signal 37` for those without a name.

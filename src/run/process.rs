@@ -1,16 +1,15 @@
 //! Follows one process under its supervisor: its events, its output, its deadlines.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
 use super::executor::{Execution, ExecutionEnd, Launch, StopReason};
-use super::io::capture::Capture;
 use super::io::lines::Lines;
-use super::io::stream::{READS, Stream, read_report};
+use super::io::stream::{Stream, read_available, read_report};
 use super::stages::StageClock;
 use crate::model::line::{Event, Order};
 use crate::model::{ProcessEnd, StageStatus};
@@ -43,8 +42,8 @@ pub(super) struct RunningProcess {
     lines: Lines,
     /// Events that [`RunningProcess::signs`] has told of.
     told: usize,
-    stdout: (Option<Stream>, Capture),
-    stderr: (Option<Stream>, Capture),
+    stdout: Stream,
+    stderr: Stream,
     /// Bytes of both at the last call of [`Self::newest_output`], and which of them had grown.
     told_output: (u64, u64, bool),
     stopped: Option<StopReason>,
@@ -66,9 +65,9 @@ impl RunningProcess {
         channel: File,
         turns: Option<File>,
     ) -> Self {
-        let stdout = supervisor.stdout.take().map(|pipe| Stream::new(pipe.into()));
-        let stderr = supervisor.stderr.take().map(|pipe| Stream::new(pipe.into()));
         Self {
+            stdout: Stream::new(supervisor.stdout.take(), launch.stdout_limit),
+            stderr: Stream::new(supervisor.stderr.take(), launch.stderr_limit),
             supervisor,
             control,
             channel,
@@ -77,8 +76,6 @@ impl RunningProcess {
             clock: StageClock::start(&launch.stages, Instant::now()),
             lines: Lines::default(),
             told: 0,
-            stdout: (stdout, Capture::new(launch.stdout_limit)),
-            stderr: (stderr, Capture::new(launch.stderr_limit)),
             told_output: (0, 0, false),
             stopped: None,
             give_up: None,
@@ -101,8 +98,7 @@ impl RunningProcess {
     pub(super) fn descriptors(&mut self, now: Instant) -> Vec<BorrowedFd<'_>> {
         self.rest_until = self.rest_until.filter(|until| *until > now);
         let mut all = vec![self.control.as_fd()];
-        let streams = [&self.stdout.0, &self.stderr.0].into_iter().flatten();
-        all.extend(streams.filter(|stream| stream.open).map(|stream| stream.source.as_fd()));
+        all.extend([&self.stdout, &self.stderr].into_iter().filter_map(Stream::descriptor));
         if self.rest_until.is_none() {
             all.push(self.channel.as_fd());
         }
@@ -120,11 +116,8 @@ impl RunningProcess {
 
     /// Takes what has come. `spoke`: the supervisor has something to say.
     pub(super) fn look(&mut self, now: Instant, spoke: bool) -> std::io::Result<()> {
-        for (stream, capture) in [&mut self.stdout, &mut self.stderr] {
-            if let Some(stream) = stream {
-                stream.drain(capture)?;
-            }
-        }
+        self.stdout.drain()?;
+        self.stderr.drain()?;
         // Also when the channel rests: a stage that has begun meanwhile must not be held to the last one's deadline.
         let due = self.clock.deadline().is_some_and(|deadline| now >= deadline);
         if (self.rest_until.is_none() || due) && self.read_channel(now)? && !self.takes_turns {
@@ -142,17 +135,7 @@ impl RunningProcess {
     /// Reads what is there. True if it held nothing but samples, so that the channel may rest.
     fn read_channel(&mut self, now: Instant) -> std::io::Result<bool> {
         let before = self.lines.events.len();
-        let mut buffer = [0; 1 << 16];
-        // At most a pipeful a round: a child that writes without end must not keep the gate from its deadlines.
-        for _ in 0..READS {
-            match self.channel.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(count) => self.lines.push(&buffer[..count]),
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        read_available(&mut self.channel, |bytes| self.lines.push(bytes))?;
         let fresh = &self.lines.events[before..];
         for event in fresh {
             self.clock.on_event(event, now);
@@ -165,11 +148,8 @@ impl RunningProcess {
     fn conclude(&mut self) -> std::io::Result<()> {
         let now = Instant::now();
         self.read_channel(now)?;
-        for (stream, capture) in [&mut self.stdout, &mut self.stderr] {
-            if let Some(stream) = stream {
-                stream.finish(capture)?;
-            }
-        }
+        self.stdout.finish()?;
+        self.stderr.finish()?;
         self.supervisor.wait()?;
         self.over = Some(now);
         Ok(())
@@ -207,7 +187,7 @@ impl RunningProcess {
 
     /// The end of the stream that has grown since the last call; of both stderr, of neither the one before.
     pub(super) fn newest_output(&mut self) -> String {
-        let (stdout, stderr) = (self.stdout.1.total(), self.stderr.1.total());
+        let (stdout, stderr) = (self.stdout.capture.total(), self.stderr.capture.total());
         let (before, also_before, was_stdout) = self.told_output;
         let is_stdout = match (stdout > before, stderr > also_before) {
             (_, true) => false,
@@ -215,8 +195,8 @@ impl RunningProcess {
             (false, false) => was_stdout,
         };
         self.told_output = (stdout, stderr, is_stdout);
-        let capture = if is_stdout { &self.stdout.1 } else { &self.stderr.1 };
-        capture.newest(4096)
+        let stream = if is_stdout { &self.stdout } else { &self.stderr };
+        stream.capture.newest(4096)
     }
 
     /// The signs since the last call.
@@ -286,19 +266,14 @@ impl RunningProcess {
         let (events, bad_line) = self.lines.finish();
         let mut execution = Execution {
             end: ExecutionEnd::SupervisorDied,
-            seconds: 0.0,
             stopped,
             events,
             bad_line,
             stages,
-            blocks: Vec::new(),
-            stdout: self.stdout.1,
-            stderr: self.stderr.1,
-            peak_rss_bytes: None,
-            cpu_seconds: None,
-            leftovers: 0,
-            survivors: 0,
+            stdout: self.stdout.capture,
+            stderr: self.stderr.capture,
             oom_killer,
+            ..Execution::not_started(String::new())
         };
         match report {
             None => {}

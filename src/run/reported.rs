@@ -35,7 +35,7 @@ const NAMES: [(&str, Meaning); 13] = [
 ];
 
 /// An `error` event, bounded.
-pub(super) fn kept(message: &str, kind: Option<&str>, trace: Option<&str>) -> ReportedError {
+pub(super) fn bounded(message: &str, kind: Option<&str>, trace: Option<&str>) -> ReportedError {
     ReportedError {
         kind: kind.map(|kind| within(kind, MAX_KIND)),
         message: within(message, MAX_MESSAGE),
@@ -90,21 +90,25 @@ mod tests {
             "std::bad_alloc",
             "CUDA_ERROR_OUT_OF_MEMORY",
         ] {
-            assert_eq!(meaning(&kept("8 GiB", Some(kind), None)), Meaning::OutOfMemory, "{kind}");
-            assert_eq!(meaning(&kept(&format!("{kind}: 8 GiB"), None, None)), Meaning::OutOfMemory, "{kind}");
+            assert_eq!(meaning(&bounded("8 GiB", Some(kind), None)), Meaning::OutOfMemory, "{kind}");
+            assert_eq!(
+                meaning(&bounded(&format!("{kind}: 8 GiB"), None, None)),
+                Meaning::OutOfMemory,
+                "{kind}"
+            );
         }
         let trace = "Traceback (most recent call last):\n  File \"b.py\", line 3\nMemoryError\n";
-        assert_eq!(meaning(&kept("it failed", Some("exception"), Some(trace))), Meaning::OutOfMemory);
-        assert_eq!(meaning(&kept("no module", Some("ModuleNotFoundError"), None)), Meaning::Import);
+        assert_eq!(meaning(&bounded("it failed", Some("exception"), Some(trace))), Meaning::OutOfMemory);
+        assert_eq!(meaning(&bounded("no module", Some("ModuleNotFoundError"), None)), Meaning::Import);
         for (message, kind) in [("CUDA error 700", Some("cuda")), ("memory looks odd", None), ("", None)] {
-            assert_eq!(meaning(&kept(message, kind, None)), Meaning::Other, "{message}");
+            assert_eq!(meaning(&bounded(message, kind, None)), Meaning::Other, "{message}");
         }
     }
 
     #[test]
     fn n20_a_long_trace_keeps_its_beginning_and_its_end() {
         let trace = format!("first\n{}last: MemoryError", "x\n".repeat(40_000));
-        let error = kept("m", None, Some(&trace));
+        let error = bounded("m", None, Some(&trace));
         let trace = error.trace.unwrap();
         assert!(trace.starts_with("first") && trace.ends_with("last: MemoryError"));
         assert!(trace.chars().count() < MAX_TRACE + 100);

@@ -30,20 +30,10 @@ pub(super) struct CollectedSamples {
     pub skip: Option<String>,
     /// The first error.
     pub error: Option<ReportedError>,
-    pub config: Vec<ConfigSaid>,
     per_iteration: BTreeMap<&'static str, f64>,
     /// Sizes of the errors that it found in its answer, and its peaks of memory.
     errors: BTreeMap<String, Vec<f64>>,
     peaks: BTreeMap<&'static str, u64>,
-}
-
-/// The settings that a benchmark reports of itself.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ConfigSaid {
-    pub iterations: Option<u32>,
-    pub warmup: Option<u32>,
-    pub deadlines: BTreeMap<crate::model::Stage, f64>,
-    pub threshold: Option<f64>,
 }
 
 /// One metric of one process.
@@ -54,19 +44,30 @@ pub(super) struct MetricSamples {
     pub values: Vec<f64>,
     pub first_iteration: u64,
     pub stated: Option<Stated>,
-    /// Computed by the gate from another metric: shown, never judged a second time.
-    pub derived: bool,
-    /// Set for a figure that is no measured sample.
-    pub beside: Option<Beside>,
+    /// Set for figures that are no measured samples.
+    pub role: Option<Role>,
 }
 
-/// A figure of a process that is no measured sample.
+/// The kind of a figure that is no measured sample, and is judged in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beside {
+pub(super) enum Role {
+    /// Computed by the gate from another metric: shown, never judged a second time.
+    Derived,
     /// An error that the benchmark found in its own answer.
     Accuracy,
     /// Memory at its peak.
     Memory,
+}
+
+impl MetricSamples {
+    fn figures(unit: &str, better: Better, values: Vec<f64>, role: Role) -> Self {
+        let (unit, better, role) = (Some(unit.into()), Some(better), Some(role));
+        Self { unit, better, values, role, ..Self::default() }
+    }
+
+    fn is_there(&self) -> bool {
+        !self.values.is_empty() || self.stated.is_some()
+    }
 }
 
 impl CollectedSamples {
@@ -112,8 +113,7 @@ impl CollectedSamples {
             .into_iter()
             .partition(|metric| benchmark.is_optional(metric, case));
         (self.absent, self.not_finite) = (absent, not_finite);
-        let gave = |gathered: &MetricSamples| !gathered.values.is_empty() || gathered.stated.is_some();
-        self.metrics.retain(|name, gathered| gave(gathered) || !benchmark.is_optional(name, case));
+        self.metrics.retain(|name, gathered| gathered.is_there() || !benchmark.is_optional(name, case));
         let missing = benchmark.named_optional(case).filter(|name| !self.metrics.contains_key(*name));
         self.absent.extend(missing.map(str::to_owned));
         self.absent.sort();
@@ -128,7 +128,11 @@ impl CollectedSamples {
 
     fn take(&mut self, event: &Event) {
         match event.clone() {
-            Event::Stage { .. } | Event::Case { .. } | Event::Yield {} | Event::End {} => {}
+            Event::Stage { .. }
+            | Event::Case { .. }
+            | Event::Config { .. }
+            | Event::Yield {}
+            | Event::End {} => {}
             Event::Sample { metric, value, unit, iteration, better } => {
                 let gathered = self.add(&metric, unit.as_deref(), better, [value]);
                 if let (Some(iteration), 1) = (iteration, gathered.values.len()) {
@@ -156,9 +160,6 @@ impl CollectedSamples {
                 }
                 self.device = device.or(self.device.take());
                 self.metadata.extend(notes);
-            }
-            Event::Config { iterations, warmup, deadlines, threshold } => {
-                self.config.push(ConfigSaid { iterations, warmup, deadlines, threshold });
             }
             Event::Memory { host_peak_bytes, device_peak_bytes } => {
                 self.device_peak_bytes = self.device_peak_bytes.max(device_peak_bytes);
@@ -191,7 +192,7 @@ impl CollectedSamples {
                 self.skip.get_or_insert(reason);
             }
             Event::Error { message, kind, trace } => {
-                let error = reported::kept(&message, kind.as_deref(), trace.as_deref());
+                let error = reported::bounded(&message, kind.as_deref(), trace.as_deref());
                 if let Some(trace) = &error.trace {
                     self.metadata.insert("error_trace".into(), trace.clone().into());
                 }
@@ -252,15 +253,7 @@ impl CollectedSamples {
             if self.metrics.contains_key(&metric) || !sensible {
                 continue;
             }
-            let better = Some(Better::Higher);
-            let gathered = MetricSamples {
-                unit: Some(unit.into()),
-                better,
-                values,
-                derived: true,
-                ..MetricSamples::default()
-            };
-            self.metrics.insert(metric, gathered);
+            self.metrics.insert(metric, MetricSamples::figures(unit, Better::Higher, values, Role::Derived));
         }
     }
 
@@ -269,18 +262,13 @@ impl CollectedSamples {
         let word = |c: char| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' };
         let errors = std::mem::take(&mut self.errors).into_iter().map(|(name, values)| {
             let name = format!("error.{}", name.chars().map(word).collect::<String>());
-            (name, "", values, Beside::Accuracy)
+            (name, "", values, Role::Accuracy)
         });
         let peaks = std::mem::take(&mut self.peaks).into_iter();
-        let peaks = peaks.map(|(name, bytes)| (name.to_owned(), "B", vec![bytes as f64], Beside::Memory));
-        for (name, unit, values, beside) in errors.chain(peaks) {
-            self.metrics.entry(name).or_insert_with(|| MetricSamples {
-                unit: Some(unit.into()),
-                better: Some(Better::Lower),
-                values,
-                beside: Some(beside),
-                ..MetricSamples::default()
-            });
+        let peaks = peaks.map(|(name, bytes)| (name.to_owned(), "B", vec![bytes as f64], Role::Memory));
+        for (name, unit, values, role) in errors.chain(peaks) {
+            let figures = || MetricSamples::figures(unit, Better::Lower, values, role);
+            self.metrics.entry(name).or_insert_with(figures);
         }
     }
 
@@ -304,8 +292,8 @@ impl CollectedSamples {
     }
 
     pub(super) fn has_samples(&self) -> bool {
-        let mut measured = self.metrics.values().filter(|metric| metric.beside.is_none());
-        measured.any(|metric| !metric.values.is_empty() || metric.stated.is_some())
+        let mut measured = self.metrics.values().filter(|metric| metric.role.is_none());
+        measured.any(MetricSamples::is_there)
     }
 }
 

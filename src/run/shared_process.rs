@@ -1,17 +1,9 @@
 //! One process that measured several points of a benchmark: what it said is taken apart again, case by case, as if each
 //! had had a process of its own.
 
-use super::environment;
-use super::executor::{Execution, ExecutionEnd, Launch, ShareFault, StopReason};
+use super::executor::{Execution, ExecutionEnd, ShareFault, StopReason};
+use crate::model::ProcessEnd;
 use crate::model::line::Event;
-use crate::model::{Params, ProcessEnd};
-
-impl Launch {
-    /// The same process, asked for several points of its benchmark.
-    pub fn for_cases(&self, cases: &[Params]) -> Self {
-        Self { env: environment::with_cases(&self.env, cases), ..self.clone() }
-    }
-}
 
 /// Takes one process apart: an execution for each of the `cases` that it was asked for, in the order of the request.
 ///

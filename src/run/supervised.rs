@@ -3,6 +3,7 @@
 //! One thread, one poll: while a child measures, the gate sleeps until there is something to read or a deadline
 //! comes, and writes nothing to disk. Two processes that take turns are followed by the same loop.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -16,8 +17,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::environment;
-use super::executor::{Beat, Execution, Executor, Launch, StopReason};
+use super::executor::{Execution, Executor, Launch, StopReason};
 use super::interrupt::Interrupt;
 use super::lockstep::pair;
 use super::lockstep::schedule::{TurnToken, Turns};
@@ -40,8 +40,6 @@ pub struct Supervised {
     /// Private folder of the FIFOs.
     folder: Temporary,
     interrupt: Option<Interrupt>,
-    /// How often to look although nothing comes, while a caller wants progress.
-    beat: Option<Duration>,
     /// The whole process is ours, so that orphans of a killed supervisor may be cleaned up.
     owns_process: bool,
 }
@@ -59,7 +57,7 @@ impl Supervised {
         // A gate that was killed could not remove its own.
         temporary::remove_abandoned();
         let folder = Temporary::make()?;
-        Ok(Self { binary, folder, interrupt, beat: None, owns_process })
+        Ok(Self { binary, folder, interrupt, owns_process })
     }
 
     /// A fresh FIFO, held open by us for reading and writing so that it never reports an end of file between two
@@ -81,12 +79,7 @@ impl Supervised {
         let (events, channel) = self.fifo(&format!("events{slot}"))?;
         // Refused where the user's pipe quota is used up; the default size works too.
         let _ = fcntl(&channel, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
-        let given = turns.then(|| self.fifo(&format!("turns{slot}"))).transpose()?;
-        let with_turns = given
-            .as_ref()
-            .map(|(path, _)| Launch { env: environment::with_turns(&launch.env, path), ..launch.clone() });
-        let launch = with_turns.as_ref().unwrap_or(launch);
-        let (path, turns) = given.unzip();
+        let (path, turns) = turns.then(|| self.fifo(&format!("turns{slot}"))).transpose()?.unzip();
         let (mut supervisor, control) = self.supervisor()?;
         match assign(launch, &control, &events, path) {
             Ok(()) => Ok(RunningProcess::new(launch, supervisor, control, channel, turns)),
@@ -113,38 +106,25 @@ impl Supervised {
         Ok((child, ours))
     }
 
-    fn run(&mut self, launch: &Launch) -> std::io::Result<Execution> {
-        let oom_before = oom_kills();
-        let mut processes = [self.start(launch, 0, false)?];
-        self.follow(&mut processes, &mut |_, _| Ok(()))?;
-        let [process] = processes;
-        Ok(process.finish(oom_kills() > oom_before, None))
-    }
-
-    /// As [`Self::run`], with `tell` called about every `every`, and not at the end.
-    fn run_telling(
+    /// `tell` is called about every `every`, and not at the end.
+    fn run(
         &mut self,
         launch: &Launch,
         every: Duration,
-        tell: &mut dyn FnMut(Beat<'_>),
+        tell: &mut dyn FnMut(f64, &str),
     ) -> std::io::Result<Execution> {
         let oom_before = oom_kills();
         let mut processes = [self.start(launch, 0, false)?];
         let began = Instant::now();
         let mut last = began;
-        self.beat = Some(every);
-        let followed = self.follow(&mut processes, &mut |processes, now| {
-            if now.saturating_duration_since(last) >= every
-                && processes.iter().all(|process| !process.is_over())
-            {
+        self.follow(&mut processes, every, &mut |processes, now| {
+            if now.saturating_duration_since(last) >= every && !processes[0].is_over() {
                 last = now;
                 let output = processes[0].newest_output();
-                tell(Beat { seconds: now.saturating_duration_since(began).as_secs_f64(), output: &output });
+                tell(now.saturating_duration_since(began).as_secs_f64(), &output);
             }
             Ok(())
-        });
-        self.beat = None;
-        followed?;
+        })?;
         let [process] = processes;
         Ok(process.finish(oom_kills() > oom_before, None))
     }
@@ -163,7 +143,8 @@ impl Supervised {
         };
         let mut processes = if first == 0 { [started, second] } else { [second, started] };
         let mut token = TurnToken::new(*turns);
-        self.follow(&mut processes, &mut |processes, now| pair::steer(processes, &mut token, now))?;
+        let mut steer = |processes: &mut [_], now| pair::steer(processes, &mut token, now);
+        self.follow(&mut processes, Duration::MAX, &mut steer)?;
         let oom_killer = oom_kills() > oom_before;
         let blames = [0, 1].map(|side| pair::blame(&processes[side], &token, side));
         let [base, head] = processes;
@@ -174,14 +155,16 @@ impl Supervised {
         Ok(executions)
     }
 
-    /// Sees all of them through to their end. `steer`: what there is to do beside looking, after each look.
+    /// Sees all of them through to their end. `every`: how often to look although nothing comes. `steer`: what there is
+    /// to do beside looking, after each look.
     fn follow(
         &mut self,
         processes: &mut [RunningProcess],
+        every: Duration,
         steer: &mut dyn FnMut(&mut [RunningProcess], Instant) -> std::io::Result<()>,
     ) -> std::io::Result<()> {
         while processes.iter().any(|process| !process.is_over()) {
-            if let Err(error) = self.turn(processes, steer) {
+            if let Err(error) = self.turn(processes, every, steer) {
                 for process in processes.iter_mut().filter(|process| !process.is_over()) {
                     process.abandon()?;
                 }
@@ -198,14 +181,14 @@ impl Supervised {
     fn turn(
         &mut self,
         processes: &mut [RunningProcess],
+        every: Duration,
         steer: &mut dyn FnMut(&mut [RunningProcess], Instant) -> std::io::Result<()>,
     ) -> std::io::Result<()> {
         let now = Instant::now();
-        let mut fds = Vec::new();
-        for descriptor in self.interrupt.iter().flat_map(|interrupt| interrupt.descriptors()) {
-            fds.push(PollFd::new(descriptor, PollFlags::POLLIN));
-        }
-        let (mut controls, mut wake) = (Vec::new(), self.beat.map(|beat| now + beat));
+        let readable = |descriptor| PollFd::new(descriptor, PollFlags::POLLIN);
+        let interrupts = self.interrupt.iter().flat_map(Interrupt::descriptors);
+        let mut fds: Vec<PollFd> = interrupts.map(readable).collect();
+        let (mut controls, mut wake) = (Vec::new(), now.checked_add(every));
         for process in processes.iter_mut() {
             if process.is_over() {
                 controls.push(None);
@@ -213,7 +196,7 @@ impl Supervised {
             }
             wake = [wake, process.next_wake()].into_iter().flatten().min();
             controls.push(Some(fds.len()));
-            fds.extend(process.descriptors(now).into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
+            fds.extend(process.descriptors(now).into_iter().map(readable));
         }
         match poll(&mut fds, timeout(wake, now)) {
             Ok(_) | Err(Errno::EINTR) => {}
@@ -252,22 +235,19 @@ fn not_followed(error: &std::io::Error) -> Execution {
 
 impl Executor for Supervised {
     fn execute(&mut self, launch: &Launch) -> Execution {
-        if let Some(execution) = self.interrupted() {
-            return execution;
-        }
-        self.run(launch).unwrap_or_else(|error| not_followed(&error))
+        self.execute_telling(launch, Duration::MAX, &mut |_, _| {})
     }
 
     fn execute_telling(
         &mut self,
         launch: &Launch,
         every: Duration,
-        tell: &mut dyn FnMut(Beat<'_>),
+        tell: &mut dyn FnMut(f64, &str),
     ) -> Execution {
         if let Some(execution) = self.interrupted() {
             return execution;
         }
-        self.run_telling(launch, every, tell).unwrap_or_else(|error| not_followed(&error))
+        self.run(launch, every, tell).unwrap_or_else(|error| not_followed(&error))
     }
 
     fn execute_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> [Execution; 2] {
@@ -285,22 +265,21 @@ fn assign(
     events: &Path,
     turns: Option<PathBuf>,
 ) -> std::io::Result<()> {
+    let variables = launch.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+    let own = [Some((line::env::EVENTS, events)), turns.as_deref().map(|path| (line::env::TURNS, path))];
+    let own = own.into_iter().flatten().map(|(name, path)| (OsStr::new(name), path.as_os_str()));
     let mut environment = Vec::new();
-    for (name, value) in &launch.env {
+    for (name, value) in variables.chain(own) {
         for part in [name.as_encoded_bytes(), b"=", value.as_encoded_bytes(), b"\0"] {
             environment.extend_from_slice(part);
         }
     }
-    environment.extend_from_slice(line::env::EVENTS.as_bytes());
-    environment.push(b'=');
-    environment.extend_from_slice(events.as_os_str().as_encoded_bytes());
-    environment.push(0);
     let assignment = Assignment {
         argv: launch.argv.clone(),
-        dir: launch.dir.clone(),
+        dir: launch.dir.clone().into(),
         env_bytes: environment.len(),
-        events: Some(events.to_owned()),
-        turns,
+        events: events.into(),
+        turns: turns.map(PathBuf::into_os_string),
         memory_limit: launch.memory_limit,
         grace: GRACE,
     };

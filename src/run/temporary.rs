@@ -6,8 +6,8 @@
 //!   ...       what the owner puts there
 //! ```
 //!
-//! A gate that is killed with SIGKILL removes nothing. The next one does: a folder whose `owner` can be locked belongs to
-//! nobody any more. A lock tells that surely where a process id does not: ids are used again, and a container that shares
+//! A gate that is killed with SIGKILL removes nothing. The next one does: a folder whose `owner` can be locked has no
+//! owner any more. A lock tells that for certain where a process id does not: ids are used again, and a container that shares
 //! the folder has its own.
 
 use std::fs::{self, File, TryLockError};
@@ -50,7 +50,7 @@ impl Temporary {
             let owner = File::options().create_new(true).write(true).open(&path);
             let owner = match owner {
                 Ok(owner) => owner,
-                // RoundResult away already.
+                // Taken away already.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             };

@@ -6,26 +6,21 @@
 /// Mean of the middle half of `ln values`; sorts `values` in place. `floor(n / 4)` are dropped at each end.
 /// `None` of nothing, or where a value has no finite logarithm.
 pub fn ln_midmean(values: &mut [f64]) -> Option<f64> {
-    if !values.iter().all(|value| *value > 0.0 && value.is_finite()) {
-        return None;
-    }
-    let middle = middle_half(values)?;
-    Some(middle.iter().map(|value| value.ln()).sum::<f64>() / middle.len() as f64)
+    let positive = values.iter().all(|value| *value > 0.0);
+    if positive { mean_of_middle(values, f64::ln) } else { None }
 }
 
 /// Mean of the middle half of `values`, which are sorted in place. `None` of nothing, or of values that are not finite.
 pub fn midmean(values: &mut [f64]) -> Option<f64> {
-    if !values.iter().all(|value| value.is_finite()) {
-        return None;
-    }
-    let middle = middle_half(values)?;
-    Some(middle.iter().sum::<f64>() / middle.len() as f64)
+    mean_of_middle(values, |value| value)
 }
 
-fn middle_half(values: &mut [f64]) -> Option<&[f64]> {
+fn mean_of_middle(values: &mut [f64], scale: fn(f64) -> f64) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let dropped = values.len() / 4;
-    Some(&values[dropped..values.len() - dropped]).filter(|middle| !middle.is_empty())
+    let middle = &values[dropped..values.len() - dropped];
+    let known = !middle.is_empty() && values.iter().all(|value| value.is_finite());
+    known.then(|| middle.iter().map(|value| scale(*value)).sum::<f64>() / middle.len() as f64)
 }
 
 #[cfg(test)]

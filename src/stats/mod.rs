@@ -1,18 +1,5 @@
 //! Numbers in, numbers out: the statistics of the gate, free of any noun of ours.
 //!
-//! | file | what |
-//! |---|---|
-//! | `order` | mean, deviation, median, quantiles, the description of a metric |
-//! | `student` | tails and quantiles of Student's t |
-//! | `welch` | two groups of unequal variance: interval and tests of a difference |
-//! | `multiple` | Holm's correction for many comparisons |
-//! | `location` | the mean of the middle half: where one process lies |
-//! | `prior` | variances of many benchmarks, moderated by each other |
-//! | `seq_e` | the sequential rule over rounds |
-//! | `components` | where the scatter comes from: within processes, between them, by their order |
-//! | `prospect` | the rounds that a known noise will cost |
-//! | `resample` | the rule tried on rounds of a program against itself |
-//!
 //! Every figure is held against NumPy, SciPy or statsmodels in `fixtures/statistics`.
 
 mod components;

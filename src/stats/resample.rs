@@ -1,6 +1,6 @@
 //! The rule tried on rounds of one program against itself, many times over.
 //!
-//! Both sides being the same, the coin alone said which of them counted as head: each suite with other signs was as
+//! Both sides being the same, chance alone said which of them counted as head: each suite with other signs was as
 //! likely as the one that was measured, whatever noise, drift or outliers the rounds hold. That makes the share of suites
 //! with a red an honest count, and not a simulation by a model.
 
@@ -13,7 +13,7 @@ use super::seq_e::{SequentialLimits, Series, Status, decide};
 #[derive(Clone, Copy, Debug)]
 pub struct ResampledRow<'a> {
     pub series: Series<'a>,
-    /// Rows of one case share its coin.
+    /// Rows of one case share its signs.
     pub case: usize,
     /// What is planted, in the scale of the differences.
     pub effect: f64,
@@ -34,7 +34,6 @@ pub struct Tries {
     pub suites: u32,
     /// Suites in which a row was called regressed that was not planted.
     pub with_red: u32,
-    pub with_improved: u32,
     /// Rows that the screen left open, on average.
     pub candidates: f64,
     /// By row: how often something was planted in it, and how often that was found.
@@ -58,8 +57,7 @@ pub fn tries(
         Length::Drawn(rounds) => rounds,
     };
     let limits = SequentialLimits { most_rounds: rounds.max(limits.screen_rounds), ..*limits };
-    let mut tries =
-        Tries { suites, with_red: 0, with_improved: 0, candidates: 0.0, planted: vec![(0, 0); rows.len()] };
+    let mut tries = Tries { suites, with_red: 0, candidates: 0.0, planted: vec![(0, 0); rows.len()] };
     let mut next = 0;
     let mut differences: Vec<Vec<f64>> = vec![Vec::with_capacity(rounds); rows.len()];
     for _ in 0..suites {
@@ -86,12 +84,8 @@ pub fn tries(
             .map(|(row, differences)| Series { differences, ..row.series })
             .collect();
         let (screen, results) = decide(&series, &limits);
-        let any = |status| {
-            let rest = results.iter().enumerate().filter(|(at, _)| !planted.contains(at));
-            u32::from(rest.into_iter().any(|(_, result)| result.status == status))
-        };
-        tries.with_red += any(Status::Regressed);
-        tries.with_improved += any(Status::Improved);
+        let mut rest = results.iter().enumerate().filter(|(at, _)| !planted.contains(at));
+        tries.with_red += u32::from(rest.any(|(_, result)| result.status == Status::Regressed));
         tries.candidates += screen.candidates as f64 / f64::from(suites);
         for at in planted {
             tries.planted[at].0 += 1;

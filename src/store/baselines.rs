@@ -62,8 +62,8 @@ impl Store {
     pub fn save(&self, name: &BaselineName, record: &RunRecord) -> Result<PathBuf> {
         let folder = self.folder(name);
         let fault = |error: std::io::Error| {
-            let what = format!("the store cannot be written: {error}");
-            Fault::at_path(&folder, what, "choose a writable folder with `store` in [run]").caused_by(&error)
+            let next = "choose a writable folder with `store` in [run]";
+            Fault::of_io(&folder, "the store cannot be written", &error, next)
         };
         let path = folder.join(format!("{}.json", record.run_id));
         let text = serde_json::to_vec(record).map_err(|error| Fault::at_path(&path, error, DEFECT))?;
@@ -151,7 +151,7 @@ impl Store {
         });
         locked.map_err(|error| {
             let next = "choose a writable folder on a local disk with `store` in [run]";
-            Fault::at_path(&path, format!("cannot be locked: {error}"), next).caused_by(&error)
+            Fault::of_io(&path, "cannot be locked", &error, next)
         })
     }
 }

@@ -35,12 +35,8 @@ impl ComparisonFolder {
             started::note(artifacts, id)
         };
         make().map_err(|error| {
-            Fault::at_path(
-                &root,
-                format!("the comparison's folder cannot be made: {error}"),
-                "choose a writable folder with `--artifacts`, on a disk with space",
-            )
-            .caused_by(&error)
+            let next = "choose a writable folder with `--artifacts`, on a disk with space";
+            Fault::of_io(&root, "the comparison's folder cannot be made", &error, next)
         })?;
         Ok(Self { root })
     }

@@ -16,6 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::atomic::write_atomically;
 use super::started;
@@ -26,6 +27,7 @@ pub(super) const SUMS: &str = "results/SHA256SUMS";
 pub(super) const JOURNAL: &str = "results/journal.jsonl";
 
 /// A line of the journal. It grows by what is new, so that its length follows that of the record.
+#[skip_serializing_none]
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum JournalEntry {
@@ -38,7 +40,6 @@ pub(super) enum JournalEntry {
     /// The next process of a case with its samples by metric; `head` where anything else of the case is new.
     Process {
         index: usize,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<Box<CaseRecord>>,
         process: Box<ProcessRecord>,
         samples: Vec<(String, ProcessSamples)>,
@@ -59,12 +60,8 @@ impl RunFolder {
     /// cannot be made.
     pub fn create(root: &Path, record: &RunRecord) -> Result<Self> {
         let fault = |error: std::io::Error| {
-            Fault::at_path(
-                root,
-                format!("the run's folder cannot be made: {error}"),
-                "choose a writable folder with `--artifacts`, on a disk with space",
-            )
-            .caused_by(&error)
+            let next = "choose a writable folder with `--artifacts`, on a disk with space";
+            Fault::of_io(root, "the run's folder cannot be made", &error, next)
         };
         if let Some(artifacts) = root.parent() {
             create_ignored_dir(artifacts).map_err(fault)?;
@@ -88,12 +85,8 @@ impl RunFolder {
     pub fn reopen(root: &Path, record: &RunRecord) -> Result<Self> {
         let path = root.join(JOURNAL);
         let unreadable = |error: std::io::Error| {
-            Fault::at_path(
-                &path,
-                format!("the run cannot go on from here: {error}"),
-                "make the folder writable, with some space left",
-            )
-            .caused_by(&error)
+            let next = "make the folder writable, with some space left";
+            Fault::of_io(&path, "the run cannot go on from here", &error, next)
         };
         let mut header = record.clone();
         let mut lines = Vec::new();
@@ -194,9 +187,8 @@ impl RunFolder {
     }
 
     fn fault(&self, error: std::io::Error) -> Fault {
-        let what = format!("the run's folder cannot be written: {error}");
-        Fault::at_path(&self.root, what, "free some space, and leave the folder alone while a run lasts")
-            .caused_by(&error)
+        let next = "free some space, and leave the folder alone while a run lasts";
+        Fault::of_io(&self.root, "the run's folder cannot be written", &error, next)
     }
 }
 

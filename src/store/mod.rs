@@ -8,7 +8,6 @@ mod folder;
 mod history;
 mod read;
 mod started;
-mod sums;
 
 pub use address::Address;
 pub use atomic::{without_temporary, write_atomically};

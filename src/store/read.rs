@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::folder::{JOURNAL, JournalEntry, RECORD};
-use super::sums;
-use crate::model::{CaseRecord, Fault, RecordState, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
+use super::folder::{JOURNAL, JournalEntry, RECORD, SUMS};
+use crate::model::{
+    CaseRecord, Exit, Fault, RecordState, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ, sha256_hex,
+};
 
 /// Reads a record from its JSON file, from its run's folder, or from the journal of a run that was killed.
 ///
@@ -51,7 +52,7 @@ impl Source {
             Ok(Self::Journal(path.to_owned()))
         } else {
             let text = read_text(path)?;
-            sums::check(path, text.as_bytes())?;
+            check_sum(path, text.as_bytes())?;
             Ok(Self::Record(path.to_owned(), text))
         }
     }
@@ -64,6 +65,42 @@ impl Source {
                 check(&path, record.map_err(|error| not_a_record(&path, &text, &error))?)
             }
         }
+    }
+}
+
+/// Refuses a record whose bytes are not those that the file `SHA256SUMS` beside it names. One without that file was made
+/// elsewhere, or its run was killed before the end: there is nothing to hold it against.
+///
+/// Errors: exit code 4.
+fn check_sum(record: &Path, bytes: &[u8]) -> Result<()> {
+    let sums = record.with_file_name(Path::new(SUMS).file_name().unwrap_or_default());
+    let sums_text = match std::fs::read(&sums) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => {
+            let what = format!("cannot be read: {error}");
+            return Err(Fault::at_path(&sums, what, "make it readable").exits(Exit::Failed));
+        }
+    };
+    let name = record.file_name().unwrap_or_default();
+    let sums_text = String::from_utf8_lossy(&sums_text);
+    let mut lines = sums_text.lines().filter_map(|line| line.split_once(char::is_whitespace));
+    // `sha256sum` marks a file that it read as binary with a star.
+    let of_record = lines.find(|(_, of)| name == of.trim_start().trim_start_matches('*'));
+    let next = "measure again, or take the record from where it was measured: it was edited or damaged since";
+    let of_a_run = record.ends_with(RECORD);
+    match of_record {
+        Some((sum, _)) if sum.eq_ignore_ascii_case(&sha256_hex(bytes)) => Ok(()),
+        Some(_) => {
+            let what = "the record is not the one that was written: its SHA-256 is not that of SHA256SUMS";
+            Err(Fault::at_path(record, what, next).exits(Exit::Failed))
+        }
+        None if of_a_run => {
+            let what = "SHA256SUMS does not name the record that lies beside it";
+            Err(Fault::at_path(record, what, next).exits(Exit::Failed))
+        }
+        // A user's own list of other files.
+        None => Ok(()),
     }
 }
 
@@ -84,6 +121,8 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     })
 }
 
+const GIVE_RECORD: &str = "give the record that `gbench-ci run` wrote: results/record.json";
+
 /// Finds the reason that helps most: another version, another document, a broken text.
 fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
     #[derive(serde::Deserialize)]
@@ -97,11 +136,7 @@ fn not_a_record(path: &Path, text: &str, error: &serde_json::Error) -> Fault {
     }
     let is_json = error.classify() == serde_json::error::Category::Data;
     if is_json && !text.trim_start().starts_with('{') {
-        return Fault::at_path(
-            path,
-            "the JSON is not an object, so it is no run record",
-            "give the record that `gbench-ci run` wrote: results/record.json",
-        );
+        return Fault::at_path(path, "the JSON is not an object, so it is no run record", GIVE_RECORD);
     }
     let line_start: usize =
         text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
@@ -145,16 +180,8 @@ fn wrong_schema(path: &Path, schema: Option<&str>) -> Fault {
             format!("the record's version is `{other}`, and this gbench-ci reads up to `{SCHEMA_RECORD}`"),
             "use the gbench-ci that wrote it, or a newer one",
         ),
-        Some(other) => Fault::at_path(
-            path,
-            format!("this is a `{other}`, not a run record"),
-            "give the record that `gbench-ci run` wrote: results/record.json",
-        ),
-        None => Fault::at_path(
-            path,
-            "the JSON has no `schema`, so it is no run record",
-            "give the record that `gbench-ci run` wrote: results/record.json",
-        ),
+        Some(other) => Fault::at_path(path, format!("this is a `{other}`, not a run record"), GIVE_RECORD),
+        None => Fault::at_path(path, "the JSON has no `schema`, so it is no run record", GIVE_RECORD),
     }
 }
 

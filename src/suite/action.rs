@@ -11,10 +11,10 @@ use super::{Action, Build};
 
 /// The one of `command`, `shell` and `builtin` that is given, with the item it stands in.
 pub(super) fn read_action<'t>(table: &mut Table<'t>) -> Option<(Action, Item<'t>)> {
-    let ways = [table.take("command"), table.take("shell"), table.take("builtin")];
-    let item = only_one(table, ways.into_iter().flatten().collect(), "a benchmark", {
-        "add `command = [\"./program\"]`, `shell = \"a line\"` or `builtin = \"name\"`"
-    })?;
+    let keys = ["command", "shell", "builtin"];
+    let next = "add `command = [\"./program\"]`, `shell = \"a line\"` or `builtin = \"name\"`";
+    let nothing = ("a benchmark needs something to run", next);
+    let item = table.one_of(keys, "a benchmark", nothing, "keep one of them")?;
     let action = match item.key {
         "command" => argv(&item)?,
         "shell" => Action::Shell(item.filled()?.to_owned()),
@@ -29,11 +29,10 @@ pub(super) fn read_build(item: &Item, folder: &Path) -> Option<Build> {
         DeValue::Array(_) => Some(Build { action: argv(item)?, dir: folder.into() }),
         DeValue::Table(_) => {
             let mut table = item.table()?;
-            let ways = [table.take("command"), table.take("shell")];
+            let next = "add `command = [\"make\"]` or `shell = \"a line\"`";
+            let nothing = ("a build needs something to run", next);
+            let way = table.one_of(["command", "shell"], "a build", nothing, "keep one of them");
             let dir = table.take("dir").and_then(|dir| read_dir(&dir, folder));
-            let way = only_one(&table, ways.into_iter().flatten().collect(), "a build", {
-                "add `command = [\"make\"]` or `shell = \"a line\"`"
-            });
             table.close();
             let way = way?;
             let action = match way.key {
@@ -51,35 +50,20 @@ pub(super) fn read_dir(item: &Item, folder: &Path) -> Option<PathBuf> {
     Some(folder.join(item.filled()?))
 }
 
-fn only_one<'t>(table: &Table<'t>, mut given: Vec<Item<'t>>, who: &str, next: &str) -> Option<Item<'t>> {
-    given.sort_by_key(|item| item.key_span.start);
-    match given.as_slice() {
-        [] => table.page.fault(table.span.clone(), format!("{who} needs something to run"), next),
-        [first, second, ..] => {
-            let what = format!("{who} takes `{}` or `{}`, not both", first.key, second.key);
-            table.page.fault(second.key_span.clone(), what, "keep one of them");
-        }
-        [only] => return Some(only.clone()),
-    }
-    None
-}
-
 /// A list of program and arguments.
 pub(super) fn argv(item: &Item) -> Option<Action> {
     if let DeValue::String(line) = item.value {
         let words: Vec<_> = line.split_whitespace().map(|word| format!("{word:?}")).collect();
         let next =
             format!("write the list [{}], or use `shell` for a line with shell syntax", words.join(", "));
-        item.fault(format!("`{}` is text, not a list of arguments", item.key), next);
-        return None;
+        return item.refuse(format!("`{}` is text, not a list of arguments", item.key), next);
     }
     let members = item.list("a list of arguments, such as [\"./gemm\", \"--n=8\"]")?;
     let arguments: Vec<_> = members.iter().map(|member| member.text().map(str::to_owned)).collect();
     let arguments: Vec<String> = arguments.into_iter().collect::<Option<_>>()?;
     if arguments.first().is_none_or(|program| program.trim().is_empty()) {
         let next = format!("begin the list with a program: {} = [\"./gemm\"]", item.key);
-        item.fault(format!("`{}` names no program", item.key), next);
-        return None;
+        return item.refuse(format!("`{}` names no program", item.key), next);
     }
     Some(Action::Command(arguments))
 }

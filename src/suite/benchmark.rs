@@ -84,17 +84,15 @@ impl FileContext<'_> {
         }
         let known: Vec<_> = self.builtins.iter().map(name).collect();
         let known: Vec<_> = known.iter().map(String::as_str).collect();
-        item.fault(format!("no built-in benchmark is called `{wanted}`"), advise(wanted, &known));
-        None
+        item.refuse(format!("no built-in benchmark is called `{wanted}`"), advise(wanted, &known))
     }
 
     fn describe(&self, it: &mut Benchmark, table: &mut Table) {
         set(&mut it.description, table.take("description").and_then(|item| item.text()).map(str::to_owned));
         set(&mut it.components, table.take("components").and_then(|item| components(&item)));
         set(&mut it.kind, table.take("kind").and_then(|item| item.variant()));
-        if let Some(group) = table.take("group").and_then(|item| item.filled()) {
-            it.group = Some(group.to_owned());
-        }
+        let group = table.take("group").and_then(|item| item.filled());
+        it.group = group.map(str::to_owned).or(it.group.take());
         set(&mut it.tags, table.take("tags").and_then(|item| item.texts("[\"quick\"]")).map(unique));
     }
 
@@ -221,13 +219,13 @@ fn set<T>(field: &mut T, value: Option<T>) {
 
 /// Without repeats, in order.
 fn unique<T: PartialEq>(values: Vec<T>) -> Vec<T> {
-    let mut kept = Vec::new();
+    let mut unique = Vec::new();
     for value in values {
-        if !kept.contains(&value) {
-            kept.push(value);
+        if !unique.contains(&value) {
+            unique.push(value);
         }
     }
-    kept
+    unique
 }
 
 /// A benchmark id; a name alone gets the suite's put in front.

@@ -183,17 +183,13 @@ impl Environment {
     }
 
     fn set_run(&mut self, name: &str, key: &'static str, value: &str) -> Result<()> {
-        let setting =
-            |item: &Item, text: Option<PathBuf>| Some(Setting { value: text?, origin: item.origin() });
         match key {
             "deadline" => {
-                let seconds = |item: &Item| Some(Setting { value: item.seconds()?, origin: item.origin() });
-                self.deadline =
-                    as_line(name, key, value, |table| table.take(key).as_ref().and_then(seconds))?;
+                self.deadline = as_line(name, key, value, |table| read(table, key, |item| item.seconds()))?
             }
             _ => {
-                let path = |item: &Item| setting(item, item.filled().map(PathBuf::from));
-                self.artifacts = as_line(name, key, value, |table| table.take(key).as_ref().and_then(path))?;
+                let path = |item: &Item| item.filled().map(PathBuf::from);
+                self.artifacts = as_line(name, key, value, |table| read(table, key, path))?;
             }
         }
         self.set.push((name.to_owned(), value.to_owned()));
@@ -226,6 +222,11 @@ impl Environment {
     pub fn warnings(&self) -> &[String] {
         &self.unknown
     }
+}
+
+fn read<T>(table: &mut Table, key: &'static str, read: impl Fn(&Item) -> Option<T>) -> Option<Setting<T>> {
+    let item = table.take(key)?;
+    Some(Setting { value: read(&item)?, origin: item.origin() })
 }
 
 /// `run.deadline` is `GBENCH_RUN_DEADLINE`.

@@ -63,7 +63,11 @@ impl Suite {
         match (suite, page.into_fault()) {
             (Some(suite), None) => Ok(suite),
             (_, Some(fault)) => Err(fault),
-            (None, None) => Err(no_benchmark(path)),
+            (None, None) => {
+                let next =
+                    "add a `[[benchmark]]` with an `id` and a `command`, or run `gbench-ci init --force`";
+                Err(Fault::at_path(path, "the suite file has no benchmark", next))
+            }
         }
     }
 }
@@ -101,14 +105,6 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 /// The parser says what it expected as a sentence only, so that one advice serves for every mistake.
 const SYNTAX: &str = "write `key = value`: each key once, text in \"quotes\", every quote and bracket closed";
-
-fn no_benchmark(path: &Path) -> Fault {
-    Fault::at_path(
-        path,
-        "the suite file has no benchmark",
-        "add a `[[benchmark]]` with an `id` and a `command`, or run `gbench-ci init --force`",
-    )
-}
 
 fn read_suite(
     path: &Path,
@@ -150,8 +146,7 @@ fn read_suite(
             MAX_POINTS + 1,
             entries.len()
         );
-        beyond.fault(what, "write a `matrix` for what varies, or several files");
-        return None;
+        return beyond.refuse(what, "write a `matrix` for what varies, or several files");
     }
     let read: Vec<_> = entries.iter().filter_map(|entry| surroundings.benchmark(entry)).collect();
     refuse_duplicates(page, &read);
@@ -181,8 +176,7 @@ fn read_names(table: Option<Table>) -> (String, String) {
         let name = item.filled()?;
         if name.contains('/') || format!("{name}/x").parse::<BenchmarkId>().is_err() {
             let next = "use letters, digits, `_`, `-`, `.` and `+` only";
-            item.fault(format!("`{name}` cannot name a suite"), next);
-            return None;
+            return item.refuse(format!("`{name}` cannot name a suite"), next);
         }
         Some(name.to_owned())
     });

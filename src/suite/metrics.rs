@@ -140,30 +140,22 @@ fn name(item: &Item, earlier: &[Extract]) -> Option<String> {
     let metric = item.filled()?;
     if !metric.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c)) {
         let what = format!("`{metric}` cannot name a metric");
-        item.fault(what, "use letters, digits, `_`, `-`, `.` and `/` only");
-        return None;
+        return item.refuse(what, "use letters, digits, `_`, `-`, `.` and `/` only");
     }
     if earlier.iter().any(|extract| extract.metric == metric) {
-        item.fault(format!("`{metric}` is extracted twice"), "give each extraction a metric of its own");
-        return None;
+        return item
+            .refuse(format!("`{metric}` is extracted twice"), "give each extraction a metric of its own");
     }
     Some(metric.to_owned())
 }
 
 fn source(table: &mut Table) -> Option<ExtractFrom> {
-    let ways = [table.take("json"), table.take("regex"), table.take("csv")];
+    let next = "add `json = \"$.path\"`, `regex = \"(number)\"` or `csv = \"column\"`";
+    let nothing = ("this extraction says nowhere to look", next);
+    let second = "write a second `[[benchmark.extract]]` for it";
+    let first = table.one_of(["json", "regex", "csv"], "an extraction", nothing, second);
     let rows = table.take("rows");
-    let mut given = ways.into_iter().flatten();
-    let Some(first) = given.next() else {
-        let next = "add `json = \"$.path\"`, `regex = \"(number)\"` or `csv = \"column\"`";
-        table.page.fault(table.span.clone(), "this extraction says nowhere to look", next);
-        return None;
-    };
-    if let Some(second) = given.next() {
-        let what = format!("an extraction takes `{}` or `{}`, not both", first.key, second.key);
-        second.page.fault(second.key_span.clone(), what, "write a second `[[benchmark.extract]]` for it");
-        return None;
-    }
+    let first = first?;
     let text = first.expression()?.to_owned();
     if let Some(rows) = rows.as_ref().filter(|_| first.key != "csv") {
         let what = format!("`rows` chooses rows of a `csv`, and this extraction has `{}`", first.key);
@@ -188,19 +180,17 @@ fn cells(item: &Item) -> BTreeMap<String, String> {
 
 fn json_path(item: &Item, path: String) -> Option<ExtractFrom> {
     // The parser tries both readings of every nested filter: its time doubles with each.
-    const MOST: usize = 8;
-    if path.matches(['?', '(']).count() > MOST {
-        let what = format!("the JSON path has more than {MOST} filters and brackets");
-        item.fault(what, "choose a simpler path, such as \"$.results[*].time\"");
-        return None;
+    const MAX_BRACKETS: usize = 8;
+    if path.matches(['?', '(']).count() > MAX_BRACKETS {
+        let what = format!("the JSON path has more than {MAX_BRACKETS} filters and brackets");
+        return item.refuse(what, "choose a simpler path, such as \"$.results[*].time\"");
     }
     match JsonPath::parse(&path) {
         Ok(_) => Some(ExtractFrom::JsonPath(path)),
         Err(error) => {
             let what =
                 format!("`{path}` is no JSON path: it breaks off at character {}", error.position() + 1);
-            item.fault(what, "write a path such as \"$.results[*].time\" (RFC 9535)");
-            None
+            item.refuse(what, "write a path such as \"$.results[*].time\" (RFC 9535)")
         }
     }
 }
@@ -208,17 +198,13 @@ fn json_path(item: &Item, path: String) -> Option<ExtractFrom> {
 fn regex(item: &Item, pattern: String) -> Option<ExtractFrom> {
     let next = "put one group around the number: regex = 'time: ([0-9.]+) ms'";
     match Regex::new(&pattern) {
-        Ok(regex) if regex.captures_len() < 2 => {
-            item.fault("the regular expression captures nothing", next);
-            None
-        }
+        Ok(regex) if regex.captures_len() < 2 => item.refuse("the regular expression captures nothing", next),
         Ok(_) => Some(ExtractFrom::Regex(pattern)),
         Err(error) => {
             // The last line says what is wrong; those before draw a picture of the pattern.
             let text = error.to_string();
             let cause = text.lines().next_back().unwrap_or("").trim_start_matches("error: ").to_owned();
-            item.fault(format!("the regular expression cannot be read: {cause}"), next);
-            None
+            item.refuse(format!("the regular expression cannot be read: {cause}"), next)
         }
     }
 }

@@ -94,6 +94,12 @@ impl<'t> Item<'t> {
         self.page.fault(self.span.clone(), what, next);
     }
 
+    /// Records a fault of a value that there is none instead of; always `None`.
+    pub(super) fn refuse<T>(&self, what: impl Display, next: impl Display) -> Option<T> {
+        self.fault(what, next);
+        None
+    }
+
     /// Records that the value is of another kind; always `None`.
     pub(super) fn wrong<T>(&self, wanted: &str) -> Option<T> {
         let kind = match self.value {
@@ -105,19 +111,15 @@ impl<'t> Item<'t> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        self.fault(format!("`{}` is {kind}", self.key), format!("write {wanted}"));
-        None
+        self.refuse(format!("`{}` is {kind}", self.key), format!("write {wanted}"))
     }
 
     pub(super) fn text(&self) -> Option<&'t str> {
         match self.value {
-            DeValue::String(text) if text.contains('\0') => {
-                self.fault(
-                    format!("`{}` holds a NUL character, which no program can be given", self.key),
-                    "take `\\u0000` out",
-                );
-                None
-            }
+            DeValue::String(text) if text.contains('\0') => self.refuse(
+                format!("`{}` holds a NUL character, which no program can be given", self.key),
+                "take `\\u0000` out",
+            ),
             DeValue::String(text) => Some(text),
             _ => self.wrong("text in quotes"),
         }
@@ -127,8 +129,7 @@ impl<'t> Item<'t> {
     pub(super) fn filled(&self) -> Option<&'t str> {
         let text = self.text()?;
         if text.trim().is_empty() {
-            self.fault(format!("`{}` is empty", self.key), "give it a value, or take the line out");
-            return None;
+            return self.refuse(format!("`{}` is empty", self.key), "give it a value, or take the line out");
         }
         Some(text)
     }
@@ -139,8 +140,7 @@ impl<'t> Item<'t> {
         let text = self.filled()?;
         if text.len() > LONGEST {
             let what = format!("`{}` is longer than {LONGEST} bytes", self.key);
-            self.fault(what, "shorten it, or split it into several");
-            return None;
+            return self.refuse(what, "shorten it, or split it into several");
         }
         Some(text)
     }
@@ -208,8 +208,8 @@ impl<'t> Item<'t> {
             _ => return self.wrong("a number"),
         };
         if !number.is_finite() {
-            self.fault(format!("`{}` is not a finite number", self.key), "write a number such as 1.5");
-            return None;
+            return self
+                .refuse(format!("`{}` is not a finite number", self.key), "write a number such as 1.5");
         }
         Some(number)
     }
@@ -238,11 +238,10 @@ impl<'t> Item<'t> {
     pub(super) fn deadline(&self) -> Option<f64> {
         let seconds = self.seconds()?;
         if seconds == 0.0 {
-            self.fault(
+            return self.refuse(
                 format!("`{}` allows no time at all", self.key),
                 "write a duration above 0, such as \"90s\"",
             );
-            return None;
         }
         Some(seconds)
     }
@@ -329,6 +328,28 @@ impl<'t> Table<'t> {
     /// An entry that was taken before, once more.
     pub(super) fn again(&self, key: &'static str) -> Option<Item<'t>> {
         self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|entry| self.item(entry))
+    }
+
+    /// The item of the one of these keys that is given. Faults: `what` and `next` where it is none of them; two of them, with
+    /// `who` takes them and `one` to do.
+    pub(super) fn one_of<const N: usize>(
+        &mut self,
+        keys: [&'static str; N],
+        who: &str,
+        (what, next): (&str, &str),
+        one: &str,
+    ) -> Option<Item<'t>> {
+        let mut given: Vec<Item> = keys.into_iter().filter_map(|key| self.take(key)).collect();
+        given.sort_by_key(|item| item.key_span.start);
+        match given.as_slice() {
+            [] => self.page.fault(self.span.clone(), what, next),
+            [only] => return Some(only.clone()),
+            [first, second, ..] => {
+                let what = format!("{who} takes `{}` or `{}`, not both", first.key, second.key);
+                self.page.fault(second.key_span.clone(), what, one);
+            }
+        }
+        None
     }
 
     /// The value of a key that has to be there.

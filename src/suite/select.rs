@@ -1,6 +1,8 @@
 //! Which of the registered benchmarks are meant. A name that nothing has, and a combination that leaves
 //! nothing, are errors: a typo in a CI job must not become a green tick.
 
+use std::collections::BTreeSet;
+
 use globset::{Glob, GlobMatcher};
 use strum::IntoEnumIterator;
 
@@ -50,11 +52,8 @@ impl Selection {
         let Some((name, values)) = parts.filter(|(name, values)| !name.is_empty() && !values.is_empty())
         else {
             let flag = format!("--param {text}");
-            return Err(Fault::at_flag(
-                flag,
-                "this is not of the form name=value",
-                "write `--param n=32,64`",
-            ));
+            let what = "this is not of the form name=value";
+            return Err(Fault::at_flag(flag, what, "write `--param n=32,64`"));
         };
         let values = values.into_iter().map(str::to_owned);
         match self.params.iter_mut().find(|(known, _)| known == name) {
@@ -146,9 +145,7 @@ impl Registry {
             };
         }
         if !selection.suites.is_empty() {
-            let mut known: Vec<&str> = self.all().map(|benchmark| benchmark.id.suite()).collect();
-            known.sort();
-            known.dedup();
+            let known = sorted(self.all().map(|benchmark| benchmark.id.suite()));
             if let Some(wanted) = selection.suites.iter().find(|suite| !known.contains(&suite.as_str())) {
                 let what = format!("no suite is called `{wanted}`");
                 let is_benchmark =
@@ -184,10 +181,8 @@ impl Registry {
     fn defaults_of(&self, component: Component) -> Result<Vec<&Benchmark>> {
         let declared = self.file.as_ref().and_then(|suite| suite.components.get(&component));
         if let Some(ids) = declared {
-            return Ok(ids
-                .iter()
-                .filter_map(|id| self.all().find(|benchmark| benchmark.id == *id))
-                .collect());
+            let found = ids.iter().filter_map(|id| self.all().find(|benchmark| benchmark.id == *id));
+            return Ok(found.collect());
         }
         let exercises = |benchmark: &&Benchmark| benchmark.components.contains(&component);
         let mut found: Vec<_> = self.files().iter().filter(exercises).collect();
@@ -206,9 +201,7 @@ impl Registry {
     }
 
     fn check_tags(&self, selection: &Selection) -> Result<()> {
-        let mut known: Vec<&str> = self.all().flat_map(|b| b.tags.iter().map(String::as_str)).collect();
-        known.sort();
-        known.dedup();
+        let known = sorted(self.all().flat_map(|benchmark| benchmark.tags.iter().map(String::as_str)));
         let Some(wanted) = selection.tags.iter().find(|tag| !known.contains(&tag.as_str())) else {
             return Ok(());
         };
@@ -247,6 +240,11 @@ impl Registry {
             (true, false) => None,
         }
     }
+}
+
+/// In order and without repeats.
+fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
+    values.collect::<BTreeSet<T>>().into_iter().collect()
 }
 
 /// Keeps order, and each benchmark once.
@@ -295,9 +293,7 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
     for (name, values) in params {
         let flag = format!("--param {name}={}", values.join(","));
         let points: Vec<&Params> = benchmarks.iter().flat_map(|benchmark| &benchmark.points).collect();
-        let mut names: Vec<&str> = points.iter().flat_map(|point| point.keys().map(String::as_str)).collect();
-        names.sort();
-        names.dedup();
+        let names = sorted(points.iter().flat_map(|point| point.keys().map(String::as_str)));
         if !names.contains(&name.as_str()) {
             let next = if names.is_empty() {
                 "take the flag out: what is selected has no parameters".to_owned()
@@ -306,9 +302,7 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
             };
             return Err(Fault::at_flag(flag, format!("no parameter is called `{name}`"), next));
         }
-        let mut known: Vec<&ParamValue> = points.iter().filter_map(|point| point.get(name)).collect();
-        known.sort();
-        known.dedup();
+        let known = sorted(points.iter().filter_map(|point| point.get(name)));
         if let Some(value) = values.iter().find(|value| !known.iter().any(|known| is_value(known, value))) {
             let known: Vec<String> = known.iter().map(|value| value.to_string()).collect();
             let what = format!("`{name}` is never `{value}` in what is selected");

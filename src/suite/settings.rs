@@ -4,7 +4,7 @@
 use strum::IntoEnumIterator;
 
 use super::reader::{Item, Table};
-use crate::model::{Origin, Setting, Settings, Stage, Thermal};
+use crate::model::{Setting, Settings, Stage, Thermal};
 
 /// The settings of one table of the file, ready to be laid over any benchmark's settings.
 #[derive(Default)]
@@ -41,7 +41,9 @@ impl Changes {
         changes.add(table.take("device"), |item| item.text().map(str::to_owned), |to| &mut to.device);
         if let Some(mut deadlines) = table.table("deadlines") {
             for stage in Stage::iter() {
-                changes.deadline(stage, deadlines.take(stage.into_str()));
+                changes.add(deadlines.take(stage.into_str()), Item::deadline, move |to| {
+                    to.deadlines.entry(stage).or_insert(Setting::default(0.0))
+                });
             }
             deadlines.close();
         }
@@ -68,16 +70,6 @@ impl Changes {
         let origin = item.origin();
         self.0.push(Box::new(move |settings| field(settings).set(value.clone(), origin.clone())));
     }
-
-    fn deadline(&mut self, stage: Stage, item: Option<Item>) {
-        let Some(item) = item else { return };
-        let Some(seconds) = item.deadline() else { return };
-        let origin: Origin = item.origin();
-        self.0.push(Box::new(move |settings| {
-            let unset = Setting::default(seconds);
-            settings.deadlines.entry(stage).or_insert(unset).set(seconds, origin.clone());
-        }));
-    }
 }
 
 fn thermal(item: &Item) -> Option<Thermal> {
@@ -88,8 +80,7 @@ fn multiplier(item: &Item) -> Option<f64> {
     let number = item.number()?;
     if number <= 0.0 || number > 1000.0 {
         let what = format!("`{}` cannot be {number}", item.key);
-        item.fault(what, "write a number above 0 and at most 1000; 2 doubles every deadline");
-        return None;
+        return item.refuse(what, "write a number above 0 and at most 1000; 2 doubles every deadline");
     }
     Some(number)
 }
@@ -119,6 +110,7 @@ mod tests {
 
     use super::super::reader::FileText;
     use super::*;
+    use crate::model::Origin;
 
     fn read(text: &str) -> (Settings, Vec<String>) {
         let page = FileText::new(Path::new("gbench.toml"), Arc::from(text));

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use minijinja::value::ValueKind;
 use minijinja::{Environment, UndefinedBehavior, Value};
 use toml::de::DeValue;
 
@@ -48,8 +49,9 @@ pub(super) fn sweep(
         }
     }
     axes.extend(zip.and_then(|table| zipped(&table, &mut names)));
-    let names: Vec<String> =
-        names.into_iter().map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect();
+    names.sort();
+    names.dedup();
+    let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
 
     let combinations = axes.iter().try_fold(1_usize, |product, axis| product.checked_mul(axis.len()));
     let Some(left) = combinations.and_then(|count| budget.checked_sub(count)) else {
@@ -65,15 +67,9 @@ pub(super) fn sweep(
 
     let mut points = vec![Params::new()];
     for axis in &axes {
-        let cross = |point: &Params| {
-            let point = point.clone();
-            axis.iter().map(move |row| {
-                let mut next = point.clone();
-                next.extend(row.clone());
-                next
-            })
-        };
-        points = points.iter().flat_map(cross).collect();
+        let with = |(point, row): (&Params, &Params)| point.clone().into_iter().chain(row.clone()).collect();
+        let crossed = points.iter().flat_map(|point| axis.iter().map(move |row| (point, row)));
+        points = crossed.map(with).collect();
     }
     let excluded = constraints.map_or(0, |constraints| constrain(&constraints, &names, &mut points));
     Sweep { names, points, excluded }
@@ -122,11 +118,10 @@ fn take_name<'t>(item: &Item<'t>, names: &mut Vec<&'t str>) {
 fn values(item: &Item) -> Option<Vec<ParamValue>> {
     let members = item.list("a list of values, such as [1, 2]")?;
     if members.is_empty() {
-        item.fault(
+        return item.refuse(
             format!("the parameter `{}` has no values", item.key),
             "give it one or more, or take the line out",
         );
-        return None;
     }
     // Every member is looked at before the first bad one ends it.
     let read: Vec<_> = members.iter().map(value).collect();
@@ -138,13 +133,10 @@ fn value(item: &Item) -> Option<ParamValue> {
         DeValue::Boolean(value) => Some(ParamValue::Bool(*value)),
         DeValue::Integer(_) => item.integer().map(ParamValue::Int),
         DeValue::Float(_) => item.number().map(ParamValue::Float),
-        DeValue::String(text) if text.chars().any(char::is_control) => {
-            item.fault(
-                format!("a value of `{}` holds a control character", item.key),
-                "use printable characters: the value names a case in every report",
-            );
-            None
-        }
+        DeValue::String(text) if text.chars().any(char::is_control) => item.refuse(
+            format!("a value of `{}` holds a control character", item.key),
+            "use printable characters: the value names a case in every report",
+        ),
         DeValue::String(_) => Some(ParamValue::Text(item.text()?.to_owned())),
         _ => item.wrong("numbers, texts, `true` or `false` as values"),
     }
@@ -179,8 +171,7 @@ fn zipped<'t>(table: &Table<'t>, names: &mut Vec<&'t str>) -> Option<Axis> {
         if values.len() != length {
             let (has, has_first) = (count(values.len(), "value"), count(length, "value"));
             let what = format!("`{}` has {has} and `{}` has {has_first}", item.key, first.key);
-            item.fault(what, "give the lists of `zip` equal lengths, or move one to `matrix`");
-            return None;
+            return item.refuse(what, "give the lists of `zip` equal lengths, or move one to `matrix`");
         }
         for (row, value) in rows.iter_mut().zip(values) {
             row.insert(item.key.to_owned(), value);
@@ -195,9 +186,9 @@ fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
     let next = "write a condition over the parameters, such as \"n * m <= 50_000_000\"";
     let Some(source) = item.expression() else { return };
     // Every bracket costs the parser a good part of a small stack.
-    const BRACKETS: usize = 32;
-    if source.matches(['(', '[', '{']).count() > BRACKETS {
-        let what = format!("this condition has more than {BRACKETS} opening brackets");
+    const MAX_BRACKETS: usize = 32;
+    if source.matches(['(', '[', '{']).count() > MAX_BRACKETS {
+        let what = format!("this condition has more than {MAX_BRACKETS} opening brackets");
         return item.fault(what, "split it: all conditions of the list have to hold");
     }
     let mut environment = Environment::new();
@@ -220,29 +211,25 @@ fn keep_where(item: &Item, names: &[String], points: &mut Vec<Params>) {
     if !unknown.is_empty() {
         return;
     }
-    let mut kept = Vec::new();
+    let mut satisfying = Vec::new();
     for point in std::mem::take(points) {
-        let answer = condition.eval(as_value(&point));
-        match answer {
-            Ok(answer) if answer.kind() == minijinja::value::ValueKind::Bool => {
-                if answer.is_true() {
-                    kept.push(point);
-                }
+        match condition.eval(as_value(&point)) {
+            Ok(answer) if answer.kind() != ValueKind::Bool => {
+                let point = shown(&point);
+                return item.fault(
+                    format!("for `{point}` this condition gives `{answer}`, not true or false"),
+                    next,
+                );
             }
-            Ok(answer) => {
-                let what =
-                    format!("for `{}` this condition gives `{answer}`, not true or false", shown(&point));
-                item.fault(what, next);
-                return;
-            }
+            Ok(answer) if answer.is_true() => satisfying.push(point),
+            Ok(_) => {}
             Err(error) => {
                 let cause = error.detail().unwrap_or("it cannot be computed").to_owned();
-                item.fault(format!("for `{}` this condition fails: {cause}", shown(&point)), next);
-                return;
+                return item.fault(format!("for `{}` this condition fails: {cause}", shown(&point)), next);
             }
         }
     }
-    *points = kept;
+    *points = satisfying;
 }
 
 fn as_value(point: &Params) -> Value {

@@ -11,18 +11,8 @@ pub(super) enum Piece<'a> {
     Param(&'a str),
 }
 
-/// A brace without its partner.
-#[derive(Debug, PartialEq)]
-pub(super) struct LoneBrace(pub char);
-
-impl std::fmt::Display for LoneBrace {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
-
-/// Splits an argument at its parameters; `{{` and `}}` become the braces themselves.
-pub(super) fn pieces(argument: &str) -> Result<Vec<Piece<'_>>, LoneBrace> {
+/// Splits an argument at its parameters; `{{` and `}}` become the braces themselves. Errors: a brace without its partner.
+pub(super) fn pieces(argument: &str) -> Result<Vec<Piece<'_>>, char> {
     let mut found = Vec::new();
     let mut rest = argument;
     while let Some(at) = rest.find(['{', '}']) {
@@ -35,7 +25,7 @@ pub(super) fn pieces(argument: &str) -> Result<Vec<Piece<'_>>, LoneBrace> {
             found.push(Piece::Param(&tail[1..end]));
             rest = &tail[end + 1..];
         } else {
-            return Err(LoneBrace(if tail.starts_with('{') { '{' } else { '}' }));
+            return Err(if tail.starts_with('{') { '{' } else { '}' });
         }
     }
     found.push(Piece::Literal(rest));
@@ -84,9 +74,9 @@ mod tests {
 
     #[test]
     fn a_lone_brace_is_found() {
-        assert_eq!(pieces("a{b"), Err(LoneBrace('{')));
-        assert_eq!(pieces("a}b"), Err(LoneBrace('}')));
-        assert_eq!(pieces("{a"), Err(LoneBrace('{')));
+        assert_eq!(pieces("a{b"), Err('{'));
+        assert_eq!(pieces("a}b"), Err('}'));
+        assert_eq!(pieces("{a"), Err('{'));
         assert_eq!(pieces("{}").unwrap()[1], Piece::Param(""));
     }
 

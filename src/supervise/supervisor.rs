@@ -1,12 +1,11 @@
 //! The supervisor's own life: start one child, wait, leave nothing of it behind, report.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -131,10 +130,8 @@ fn spawn(assignment: &Assignment, environment: Vec<u8>) -> std::io::Result<Child
         }
     }
     // Ours closes when `events` goes out of scope.
-    let events = assignment.events.as_deref().map(|path| open_fifo(path, OFlag::O_WRONLY)).transpose()?;
-    if let Some(descriptor) = &events {
-        command.env(line::env::FD, descriptor.as_raw_fd().to_string());
-    }
+    let events = open_fifo(&assignment.events, OFlag::O_WRONLY)?;
+    command.env(line::env::FD, events.as_raw_fd().to_string());
     let turns = assignment.turns.as_deref().map(|path| open_fifo(path, OFlag::O_RDONLY)).transpose()?;
     if let Some(descriptor) = &turns {
         command.env(line::env::TURN_FD, descriptor.as_raw_fd().to_string());
@@ -165,7 +162,7 @@ fn spawn(assignment: &Assignment, environment: Vec<u8>) -> std::io::Result<Child
 /// FIFO open before it names it here. For the child's sake it is made to wait afterwards.
 ///
 /// Errors: `ENXIO` for the end to write to, where the other one is closed: the gate is gone.
-fn open_fifo(path: &Path, direction: OFlag) -> nix::Result<OwnedFd> {
+fn open_fifo(path: &OsStr, direction: OFlag) -> nix::Result<OwnedFd> {
     let descriptor = open(path, direction | OFlag::O_NONBLOCK, Mode::empty())?;
     fcntl(&descriptor, FcntlArg::F_SETFL(OFlag::empty()))?;
     Ok(descriptor)
@@ -184,9 +181,13 @@ fn attend(
     let mut kill_at: Option<Instant> = None;
     let mut gate_is_there = true;
     let mut killed = false;
-    if stop_now {
+    let stop = |kill_at: &mut Option<Instant>, grace: f64| {
         ask_to_end(pid);
-        kill_at = Some(Instant::now() + Duration::from_secs_f64(grace.clamp(0.0, 3600.0)));
+        let at = Instant::now() + Duration::from_secs_f64(grace.clamp(0.0, 3600.0));
+        *kill_at = Some(kill_at.map_or(at, |before| before.min(at)));
+    };
+    if stop_now {
+        stop(&mut kill_at, grace);
     }
     loop {
         // The standard library's wait keeps real-time signals, which nix' status cannot name.
@@ -223,26 +224,21 @@ fn attend(
             Err(_) => kill_at = Some(Instant::now()),
         }
         let gate_spoke = fds.get(1).and_then(|fd| fd.any()).unwrap_or(false);
-        let mut stop = |grace: f64| {
-            ask_to_end(pid);
-            let at = Instant::now() + Duration::from_secs_f64(grace.clamp(0.0, 3600.0));
-            kill_at = Some(kill_at.map_or(at, |before| before.min(at)));
-        };
         while let Ok(Some(info)) = signals.read_signal() {
             if info.ssi_signo != Signal::SIGCHLD as u32 {
-                stop(grace);
+                stop(&mut kill_at, grace);
             }
         }
         if gate_spoke {
             let mut byte = [0];
             match (&mut &*gate).read(&mut byte) {
-                Ok(1) if byte[0] == STOP => stop(grace),
-                Ok(1) if byte[0] == KILL => stop(0.0),
+                Ok(1) if byte[0] == STOP => stop(&mut kill_at, grace),
+                Ok(1) if byte[0] == KILL => stop(&mut kill_at, 0.0),
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 // The gate is gone: no result will be read, and nothing may go on without it.
                 _ => {
                     gate_is_there = false;
-                    stop(0.0);
+                    stop(&mut kill_at, 0.0);
                 }
             }
         }
@@ -275,7 +271,7 @@ mod tests {
             argv: vec!["true".into()],
             dir: "/".into(),
             env_bytes: 9,
-            events: None,
+            events: "/fifo".into(),
             turns: None,
             memory_limit: 0,
             grace: 0.0,

@@ -4,7 +4,7 @@
 //! [`STOP`] (SIGTERM, grace, SIGKILL) or [`KILL`] (at once). End of file means that the gate is gone: kill at once.
 //! supervisor -> gate: one [`Report`] line when nothing of the child is left.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,20 +15,17 @@ pub const ARGUMENT: &str = "__supervise";
 pub const STOP: u8 = b'T';
 pub const KILL: u8 = b'K';
 
-/// The process to start.
+/// The process to start. Paths are the bytes that they are: a name need not be UTF-8.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Assignment {
     pub argv: Vec<String>,
-    #[serde(with = "bytes")]
-    pub dir: PathBuf,
+    pub dir: OsString,
     /// Length of the environment that follows this line. Bytes, because names and values need not be UTF-8.
     pub env_bytes: usize,
     /// A FIFO that the child gets as an inherited descriptor, its number in `GBENCH_FD`.
-    #[serde(with = "bytes_if_any")]
-    pub events: Option<PathBuf>,
+    pub events: OsString,
     /// A FIFO that the child gets as a descriptor to read from, its number in `GBENCH_TURN_FD`.
-    #[serde(with = "bytes_if_any")]
-    pub turns: Option<PathBuf>,
+    pub turns: Option<OsString>,
     /// Address space in bytes; 0: no limit.
     pub memory_limit: u64,
     /// Seconds between SIGTERM and SIGKILL.
@@ -55,64 +52,26 @@ pub enum Report {
     },
 }
 
-/// A path as the bytes that it is: its name need not be UTF-8.
-mod bytes {
-    use std::ffi::OsString;
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
-    use std::path::{Path, PathBuf};
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-        path.as_os_str().as_bytes().serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
-        Ok(OsString::from_vec(Vec::deserialize(deserializer)?).into())
-    }
-}
-
-/// [`bytes`] of what may be absent.
-mod bytes_if_any {
-    use std::ffi::OsString;
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
-    use std::path::PathBuf;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
-        path.as_ref().map(|path| path.as_os_str().as_bytes()).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<PathBuf>, D::Error> {
-        let bytes: Option<Vec<u8>> = Option::deserialize(deserializer)?;
-        Ok(bytes.map(|bytes| OsString::from_vec(bytes).into()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 
     use super::*;
 
     #[test]
     fn n30_paths_that_are_not_utf8_reach_the_supervisor_as_they_are() {
-        let path = PathBuf::from(OsString::from_vec(b"/a\xff b".to_vec()));
+        let path = OsString::from_vec(b"/a\xff b".to_vec());
         let assignment = Assignment {
             argv: vec!["true".into()],
             dir: path.clone(),
             env_bytes: 0,
-            events: Some(path.clone()),
+            events: path.clone(),
             turns: None,
             memory_limit: 0,
             grace: 0.0,
         };
         let text = serde_json::to_string(&assignment).unwrap();
         let back: Assignment = serde_json::from_str(&text).unwrap();
-        assert_eq!((back.dir, back.events, back.turns), (path.clone(), Some(path), None));
+        assert_eq!((back.dir, back.events, back.turns), (path.clone(), path, None));
     }
 }

@@ -42,8 +42,8 @@ impl Tree {
             )
         })?;
         let fault = |error: io::Error| {
-            let what = format!("the folder of the trees cannot be used: {error}");
-            Fault::at_path(folder, what, "choose a writable folder with `store` in [run]").caused_by(&error)
+            let next = "choose a writable folder with `store` in [run]";
+            Fault::of_io(folder, "the folder of the trees cannot be used", &error, next)
         };
         let folder = made(folder).map_err(fault)?;
         let lock = lock(&folder, side)?;

@@ -19,7 +19,6 @@ use super::overlay::{self, Times};
 use super::{advice, files, lfs, submodules};
 use crate::model::{Fault, Result};
 
-/// The content that a work tree shall hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TreeState {
     Commit(Oid),
@@ -63,7 +62,7 @@ pub(super) fn fill(
         Some(_) => overlay::changes(origin).map_err(fault)?,
         None => Vec::new(),
     };
-    let times = checkout.map(|checkout| Times::of(at, checkout, &changes));
+    let times = checkout.map(|checkout| Times::new(at, checkout, &changes));
     let modules = match checkout {
         Some(_) => overlay::gitlinks(origin),
         None => gitlinks_of(&tree, state.commit()),
@@ -75,13 +74,12 @@ pub(super) fn fill(
     }
     lfs::fill(origin, &tree, within)?;
     let source = if checkout.is_some() { origin } else { &tree };
-    for module in submodules::of(source, &tree).map_err(fault)? {
+    for module in submodules::list(source, &tree).map_err(fault)? {
         module.fill(origin, checkout.is_some(), at, within)?;
     }
     Ok(())
 }
 
-/// The paths of a commit's submodules.
 fn gitlinks_of(repository: &Repository, commit: Oid) -> std::result::Result<HashSet<PathBuf>, git2::Error> {
     let tree = repository.find_commit(commit)?.tree()?;
     let mut found = HashSet::new();

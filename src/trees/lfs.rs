@@ -21,7 +21,6 @@ const FIRST_LINE: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
 /// A pointer is smaller by its specification.
 const LARGEST: u32 = 1024;
 
-/// The content of a pointer.
 #[derive(Debug, PartialEq, Eq)]
 struct Pointer {
     /// SHA-256, hexadecimal.
@@ -85,9 +84,8 @@ pub(super) fn fill(origin: &Repository, tree: &Repository, within: &Path) -> Res
     for (entry, pointer) in &pointers {
         let path = root.join(path_of(entry));
         put(&pointer.object(&storage), &path, entry.mode).map_err(|error| {
-            let what = format!("its Git LFS content cannot be written: {error}");
-            Fault::at_path(&path, what, "free some space, and check that the folder can be written")
-                .caused_by(&error)
+            let next = "free some space, and check that the folder can be written";
+            Fault::of_io(&path, "its Git LFS content cannot be written", &error, next)
         })?;
     }
     // git takes a file as old as the index for one that may have changed since.

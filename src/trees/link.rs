@@ -62,7 +62,6 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The two ends of a work tree.
 struct Link {
     /// `.git/worktrees/<name>`.
     admin: PathBuf,

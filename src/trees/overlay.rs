@@ -92,7 +92,6 @@ pub(super) fn fingerprint(root: &Path, changes: &[TreeChange]) -> Option<String>
     Some(sha256_hex(sums.as_bytes()))
 }
 
-/// The paths of submodules, by the index.
 pub(super) fn gitlinks(repository: &Repository) -> std::result::Result<HashSet<PathBuf>, git2::Error> {
     paths(repository, |entry| entry.mode == GITLINK)
 }
@@ -111,7 +110,7 @@ pub(super) struct Times(Vec<(PathBuf, SystemTime)>);
 
 impl Times {
     /// To be asked before the tree is reset to its commit.
-    pub(super) fn of(tree: &Path, checkout: &Path, changes: &[TreeChange]) -> Self {
+    pub(super) fn new(tree: &Path, checkout: &Path, changes: &[TreeChange]) -> Self {
         let time = |change: &TreeChange| {
             let path = tree.join(&change.path);
             let is_same =
@@ -136,9 +135,8 @@ impl Times {
 /// index or objects: files go straight to files.
 pub(super) fn apply(checkout: &Path, tree: &Path, changes: &[TreeChange]) -> Result<()> {
     let fault = |path: &Path, error: io::Error| {
-        let what = format!("cannot be copied from the working tree: {error}");
-        Fault::at_path(tree.join(path), what, "check that it can be read, and that the disk has space")
-            .caused_by(&error)
+        let next = "check that it can be read, and that the disk has space";
+        Fault::of_io(tree.join(path), "cannot be copied from the working tree", &error, next)
     };
     // What goes makes room: a file may have become a folder of the same name.
     for change in changes.iter().filter(|change| change.kind == ChangeKind::Gone) {

@@ -12,7 +12,7 @@ use crate::model::text::{count, short_commit};
 use crate::model::{Fault, Result};
 
 /// One side: a commit, or the user's working tree on top of one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Revision {
     /// The commit, 40 hexadecimal digits; of a working tree the one that it stands on.
     pub commit: String,
@@ -32,9 +32,7 @@ pub struct Revision {
 
 impl Revision {
     fn of_commit(id: Oid, name: &str, words: String) -> Self {
-        let (commit, name) = (id.to_string(), Some(name.to_owned()));
-        let (is_merge_base, is_working_tree) = (false, false);
-        Self { commit, words, name, is_merge_base, is_working_tree, changed: 0, fingerprint: None }
+        Self { commit: id.to_string(), words, name: Some(name.to_owned()), ..Self::default() }
     }
 }
 
@@ -178,8 +176,8 @@ fn working_tree(repository: &Repository, folder: &Path) -> Result<Revision> {
         _ => format!("{} changed", count(changed, "file")),
     };
     let words = format!("working tree at {}, {state}", short(head.id()));
-    let tree = Revision::of_commit(head.id(), "", words);
-    Ok(Revision { name: None, is_working_tree: true, changed, fingerprint, ..tree })
+    let commit = head.id().to_string();
+    Ok(Revision { commit, words, is_working_tree: true, changed, fingerprint, ..Revision::default() })
 }
 
 fn common(repository: &Repository, name: &str, head: &Revision) -> Result<Revision> {

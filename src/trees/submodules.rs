@@ -25,7 +25,10 @@ pub(super) struct Submodule {
 }
 
 /// The submodules in the index of `source`, under the names in the `.gitmodules` of `tree`.
-pub(super) fn of(source: &Repository, tree: &Repository) -> std::result::Result<Vec<Submodule>, git2::Error> {
+pub(super) fn list(
+    source: &Repository,
+    tree: &Repository,
+) -> std::result::Result<Vec<Submodule>, git2::Error> {
     let mut found: Vec<_> = source
         .index()?
         .iter()
@@ -77,9 +80,8 @@ impl Submodule {
         let fault =
             |what: String, next: String| Fault::at(format!("submodule `{}`", shown.display()), what, next);
         files::make_parents(at, &self.path).map_err(|error| {
-            let what = format!("its folder cannot be made: {error}");
-            Fault::at_path(at.join(&self.path), what, "give a writable folder with enough space")
-                .caused_by(&error)
+            let next = "give a writable folder with enough space";
+            Fault::of_io(at.join(&self.path), "its folder cannot be made", &error, next)
         })?;
         let to = at.join(&self.path);
         let own = origin.workdir().map(|root| root.join(&self.path)).filter(|own| own.join(".git").exists());

@@ -1,7 +1,5 @@
 //! Runs of the past for tests.
 
-use std::ops::ControlFlow;
-
 use gbench_ci::store::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
 
 use super::records;
@@ -27,12 +25,17 @@ pub fn entry(number: u32) -> HistoryEntry {
     }
 }
 
-/// The newest runs, at most so many, and the warnings.
+/// The newest runs, at most so many, and why others cannot be read.
 pub fn recent(history: &HistoryBranch<'_>, most: usize) -> (Vec<HistoryEntry>, Vec<String>) {
-    let mut seen = Vec::new();
-    let warnings = history.recent(|entry| {
-        seen.push(entry.clone());
-        if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    (seen, warnings.unwrap())
+    let (mut seen, mut unreadable) = (Vec::new(), Vec::new());
+    for listed in history.list().unwrap().iter().rev() {
+        match history.read(listed) {
+            Ok(entry) => seen.push(entry),
+            Err(fault) => unreadable.push(fault.what),
+        }
+        if seen.len() == most {
+            break;
+        }
+    }
+    (seen, unreadable)
 }

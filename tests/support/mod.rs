@@ -27,7 +27,7 @@ use std::time::SystemTime;
 use gbench_ci::model::{
     CaseRecord, HostFacts, Manifest, Probe, RecordState, RunId, RunRecord, RunSource, SCHEMA_RECORD, ToolInfo,
 };
-use gbench_ci::run::{Executor, Finished, PlanSession, Silent, Supervised};
+use gbench_ci::run::{Executor, Finished, PlanSession, RunSession, Silent, Supervised};
 use gbench_ci::suite::Suite;
 use gbench_ci::suite::plan::Plan;
 
@@ -129,16 +129,15 @@ pub fn run_suite_with(folder: &Path, executor: &mut dyn Executor) -> Finished {
     let suite = Suite::load(&folder.join("gbench.toml"), &[]).unwrap();
     let plan = Plan::single(&suite);
     let artifacts = folder.join("artifacts");
-    let session = PlanSession {
-        plan: &plan,
+    let session = RunSession {
         executor,
         observer: &mut Silent,
+        probe: None,
         binary: gbench(),
         deadline: suite.run.deadline.value,
         after_timeout: (suite.run.after_timeout.value.clone(), folder.to_owned()),
-        artifacts: &artifacts,
     };
-    session.run(vec![header()]).unwrap().remove(0)
+    PlanSession { plan: &plan, session, artifacts: &artifacts }.run(header()).unwrap()
 }
 
 /// The case whose name, as reports print it, is `name`.

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use gbench_ci::model::line::Event;
 use gbench_ci::model::{CaseRecord, Metric, ProcessEnd, RunId, RunRecord, Side};
 use gbench_ci::run::{
-    Execution, ExecutionEnd, Executor, Finished, Launch, NextRound, RoundsSession, RoundsState, Silent,
-    StopReason, StoppingPolicy, Turns,
+    Execution, ExecutionEnd, Executor, Finished, Launch, NextRound, RoundsSession, RoundsState, RunSession,
+    Silent, StopReason, StoppingPolicy, Turns,
 };
 use gbench_ci::stats::seq_e::{SequentialLimits, Series, Status, decide};
 use gbench_ci::store::ComparisonFolder;
@@ -161,8 +161,7 @@ pub fn rounds<'a>(
     executor: &'a mut dyn Executor,
     folder: &'a ComparisonFolder,
 ) -> RoundsSession<'a> {
-    RoundsSession {
-        plan,
+    let session = RunSession {
         executor,
         // Nothing is leaked: it has no size.
         observer: Box::leak(Box::new(Silent)),
@@ -170,9 +169,8 @@ pub fn rounds<'a>(
         binary: PathBuf::from("gbench-ci"),
         deadline: 0.0,
         after_timeout: Default::default(),
-        folder,
-        resume: Vec::new(),
-    }
+    };
+    RoundsSession { plan, session, folder, resume: Vec::new() }
 }
 
 /// Begins a comparison and sees it through.

@@ -15,35 +15,20 @@ use crate::trees::{self, Range};
 /// The two sides of the comparison.
 pub struct BaseSelection {
     pub base: Sha,
-    pub head: JudgedHead,
+    /// The commit that is judged, or that the working tree is on top of.
+    pub head: Sha,
+    is_working_tree: bool,
     pub choice: BaseChoice,
     /// The missing reference, where the job found no other commit and compares this one with itself; none where the user asks for
     /// that.
     pub missing: Option<NoReference>,
 }
 
-/// The side that is judged.
-pub enum JudgedHead {
-    Commit(Sha),
-    /// The working tree, on top of this commit.
-    WorkingTree(Sha),
-}
-
-impl JudgedHead {
-    pub fn commit(&self) -> &str {
-        match self {
-            Self::Commit(sha) | Self::WorkingTree(sha) => sha.as_str(),
-        }
-    }
-}
-
 impl BaseSelection {
     /// As `gbench-ci compare` takes it; names have no place in it, so that none is misread.
     pub fn range(&self) -> String {
-        match &self.head {
-            JudgedHead::Commit(head) => format!("{}..{head}", self.base),
-            JudgedHead::WorkingTree(_) => format!("{}..", self.base),
-        }
+        let head = if self.is_working_tree { "" } else { self.head.as_str() };
+        format!("{}..{head}", self.base)
     }
 }
 
@@ -93,17 +78,17 @@ pub(super) fn choose(
         None => commits.by_event(context, asked.history, newest)?,
     };
     let choice = BaseChoice { by_hand: asked.base.is_some(), ..commits.choice(found.base, &found.why) };
-    let head = JudgedHead::Commit(context.head.clone());
-    Ok(BaseSelection { base: sha(found.base)?, head, choice, missing: found.missing })
+    let (base, head) = (sha(found.base)?, context.head.clone());
+    Ok(BaseSelection { base, head, is_working_tree: false, choice, missing: found.missing })
 }
 
 /// As `gbench-ci compare` without words, or with one.
 fn by_git(folder: &Path, asked: Option<&str>) -> Result<BaseSelection> {
     let sides = trees::resolve(folder, &Range::parse(asked))?;
-    let base = parsed(&sides.base.commit)?;
+    let (base, head) = (parsed(&sides.base.commit)?, parsed(&sides.head.commit)?);
     let repository = open_repository(folder)
         .map_err(|error| Fault::at_path(folder, error.message(), "see whether `git status` works here"))?;
-    let commits = Commits { repository: &repository, head: commit_id(&parsed(&sides.head.commit)?)? };
+    let commits = Commits { repository: &repository, head: commit_id(&head)? };
     let name = sides.base.name.as_deref().unwrap_or(&sides.base.words);
     let why = match asked {
         _ if sides.are_the_same() => {
@@ -116,12 +101,8 @@ fn by_git(folder: &Path, asked: Option<&str>) -> Result<BaseSelection> {
     };
     let by_hand = asked.is_some();
     let choice = BaseChoice { by_hand, ..commits.choice(commit_id(&base)?, &why) };
-    Ok(BaseSelection {
-        base,
-        head: JudgedHead::WorkingTree(parsed(&sides.head.commit)?),
-        choice,
-        missing: (sides.are_the_same() && !by_hand).then_some(NoReference::NoChange),
-    })
+    let missing = (sides.are_the_same() && !by_hand).then_some(NoReference::NoChange);
+    Ok(BaseSelection { base, head, is_working_tree: true, choice, missing })
 }
 
 fn of_branch(name: &str) -> String {
@@ -153,12 +134,13 @@ impl Commits<'_> {
     }
 
     fn missing(&self, what: &str) -> Fault {
-        let shallow = if self.repository.is_shallow() { ", which is shallow" } else { "" };
         // Everything is all branches: the history's, too.
-        let next = if self.repository.is_shallow() {
-            "fetch more: a larger `fetch-depth` of actions/checkout, or 0, which brings every branch"
+        let (shallow, next) = if self.repository.is_shallow() {
+            let next =
+                "fetch more: a larger `fetch-depth` of actions/checkout, or 0, which brings every branch";
+            (", which is shallow", next)
         } else {
-            "fetch every branch: `fetch-depth: 0` of actions/checkout"
+            ("", "fetch every branch: `fetch-depth: 0` of actions/checkout")
         };
         Fault::at(what, format!("not in this clone{shallow}"), next)
     }
@@ -166,14 +148,11 @@ impl Commits<'_> {
     /// The merge base with the head.
     fn common(&self, other: Oid, what: &str) -> Result<Oid> {
         self.repository.merge_base(other, self.head).map_err(|_| {
+            let both = format!("the merge base of {what} and {}", short(self.head));
             if self.repository.is_shallow() {
-                self.missing(&format!("the merge base of {what} and {}", short(self.head)))
+                self.missing(&both)
             } else {
-                Fault::at(
-                    format!("the merge base of {what} and {}", short(self.head)),
-                    "they have no history in common",
-                    "name another base with `--base`",
-                )
+                Fault::at(both, "they have no history in common", "name another base with `--base`")
             }
         })
     }
@@ -295,18 +274,16 @@ impl Commits<'_> {
                 let what = "the newest green commit of the history";
                 (commit, what, what.to_owned())
             }
-            HistoryBase::Kept(commit) => (
-                commit,
-                "the commit that the newest run in the history was judged against",
-                format!(
-                    "what the newest run{of} in the history was judged against, because that run is not green"
-                ),
-            ),
-            HistoryBase::Oldest(commit) => (
-                commit,
-                "the oldest commit of the history",
-                format!("the commit of the oldest run in the history, because no run{of} is green yet"),
-            ),
+            HistoryBase::Retained(commit) => {
+                let what = "the commit that the newest run in the history was judged against";
+                let why = "in the history was judged against, because that run is not green";
+                (commit, what, format!("what the newest run{of} {why}"))
+            }
+            HistoryBase::Oldest(commit) => {
+                let why =
+                    format!("the commit of the oldest run in the history, because no run{of} is green yet");
+                (commit, "the oldest commit of the history", why)
+            }
             HistoryBase::Missing(NoReference::NoRun) => {
                 let because = format!("the history holds no run{of} yet, or no more");
                 return Ok(self.itself(NoReference::NoRun, &because));
@@ -335,10 +312,10 @@ impl Commits<'_> {
     }
 
     fn choice(&self, base: Oid, why: &str) -> BaseChoice {
-        let seconds = self.repository.find_commit(base).map(|commit| commit.time().seconds());
-        let committed = seconds.ok().and_then(|seconds| u64::try_from(seconds).ok());
-        let committed = committed.filter(|seconds| *seconds < YEAR_10000).map(Duration::from_secs);
-        let committed = committed.map(|since| UNIX_EPOCH + since);
+        let seconds = self.repository.find_commit(base).ok().map(|commit| commit.time().seconds());
+        let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
+        let committed = seconds.filter(|seconds| *seconds < YEAR_10000);
+        let committed = committed.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
         let age = committed.map_or(String::new(), |at| format!(", {}", age(at, SystemTime::now())));
         BaseChoice {
             commit: Some(base.to_string()),

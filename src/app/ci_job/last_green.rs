@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::app::github_client::client_of;
+use crate::app::github_client::client_for;
 use crate::app::stores::history_of;
 use crate::github::Context;
 use crate::model::{Exit, NoReference, Result, Shard};
-use crate::store::{Address, HistoryBranch, Looked, RunSummary, Started};
+use crate::store::{HistoryBranch, Looked, RunSummary, Started};
 
 /// The commit of a history that the next run is judged against.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) enum HistoryBase {
     Green(String),
     /// The newest such run is not green, and this is what it was judged against: the reference stays while nothing is green,
     /// whatever became of older runs.
-    Kept(String),
+    Retained(String),
     /// Nothing is green, and no such run was judged against another commit: the commit of the oldest run.
     Oldest(String),
     Missing(NoReference),
@@ -32,13 +32,10 @@ pub(super) fn last_green(
     root: &Path,
     context: Option<&Context>,
     label: &str,
-    warn: &mut dyn FnMut(&str),
+    warn: &dyn Fn(&str),
 ) -> Result<HistoryBase> {
     let address = history_of(address)?;
-    let client = match &address {
-        Address::GitHub { slug, .. } => Some(client_of(slug)?),
-        _ => None,
-    };
+    let client = client_for(&address)?;
     let history = HistoryBranch::open(&address, root, client.as_ref())?;
     let branch = context.and_then(|context| context.branch.as_deref());
     let mut statuses = ShardStatuses::default();
@@ -62,7 +59,7 @@ pub(super) fn last_green(
 struct ShardStatuses {
     commits: Vec<Commit>,
     green: Option<String>,
-    kept: Option<String>,
+    retained: Option<String>,
     oldest: Option<String>,
 }
 
@@ -74,7 +71,7 @@ struct Commit {
     shards: BTreeMap<u32, bool>,
 }
 
-/// Whether a run was judged against what the history says, or is a commit that somebody accepted. A push is judged against
+/// Whether a run was judged against what the history says, or is a commit that was accepted. A push is judged against
 /// the commit before it: it may be as slow as that one, so that it does not say what was green.
 fn is_scheduled(run: &RunSummary) -> bool {
     match run.started {
@@ -113,7 +110,7 @@ impl ShardStatuses {
         }
         match other.filter(|_| !run.is_green) {
             Some(base) => {
-                self.kept = Some(base.clone());
+                self.retained = Some(base.clone());
                 ControlFlow::Break(())
             }
             None => ControlFlow::Continue(()),
@@ -121,9 +118,9 @@ impl ShardStatuses {
     }
 
     fn reference(self, looked: &Looked) -> HistoryBase {
-        match (self.green, self.kept, self.oldest) {
+        match (self.green, self.retained, self.oldest) {
             (Some(commit), ..) => HistoryBase::Green(commit),
-            (None, Some(commit), _) => HistoryBase::Kept(commit),
+            (None, Some(commit), _) => HistoryBase::Retained(commit),
             // A run that was not read may be the green one, or older than the oldest.
             _ if looked.cut_short => HistoryBase::Missing(NoReference::TooFar),
             _ if looked.unreadable > 0 => HistoryBase::Missing(NoReference::Unreadable),

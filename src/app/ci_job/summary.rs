@@ -19,15 +19,15 @@ fn merged(document: &VerdictDocument, job: &Job) -> Merged {
 
 /// Nothing that needs a token: what the event and the job say.
 fn publish_context(job: &Job, context: Option<&Context>) -> PublishContext {
-    let run_url = context.and_then(Context::run_url);
     PublishContext {
         gate: String::new(),
         head: job.head.clone(),
         base: job.base.clone(),
-        run_url,
+        run_url: context.and_then(Context::run_url),
         report_url: None,
         unverified: job.fork,
-        flags: flags_of(job),
+        flags: shell_job_flags(&job.flags)
+            + &job.shard.map_or(String::new(), |shard| format!(" --shard {shard}")),
         sources: job.sources.clone(),
         fail_on: job.fail_on.clone(),
         server: context.map_or_else(String::new, |context| context.endpoint.server.clone()),
@@ -37,21 +37,18 @@ fn publish_context(job: &Job, context: Option<&Context>) -> PublishContext {
 
 /// The page of a change that touches nothing that is measured.
 pub(super) fn untouched_page(job: &Job, context: Option<&Context>) -> String {
-    let untouched = job.untouched.as_ref();
-    untouched
-        .map_or(String::new(), |untouched| render::untouched(untouched, &publish_context(job, context), ""))
-}
-
-/// The flags of a job for a shell, with a blank before each; its shard where it measured one.
-pub(super) fn flags_of(job: &Job) -> String {
-    let shard = job.shard.map_or(String::new(), |shard| format!(" --shard {shard}"));
-    shell_job_flags(&job.flags) + &shard
+    let page = |untouched| render::untouched(untouched, &publish_context(job, context), "");
+    job.untouched.as_ref().map_or(String::new(), page)
 }
 
 /// The summary of a step that decided nothing.
 pub(super) fn refused(fault: &Fault) -> String {
-    let each = fault.each().map(|one| format!("{}: {}\nnext: {}", one.place, one.what, one.next));
-    format!("### gbench-ci measured nothing\n\n{}", block(&each.collect::<Vec<_>>().join("\n\n")))
+    let each: Vec<String> = fault.each().map(words_of).collect();
+    format!("### gbench-ci measured nothing\n\n{}", block(&each.join("\n\n")))
+}
+
+pub(super) fn words_of(fault: &Fault) -> String {
+    format!("{}: {}\nnext: {}", fault.place, fault.what, fault.next)
 }
 
 /// Text in a fence longer than any within it.
@@ -64,7 +61,7 @@ fn block(text: &str) -> String {
 /// Rows that failed or stayed undecided, most severe first, as annotations at their source.
 pub(super) fn annotations(document: &VerdictDocument, job: &Job) -> Vec<RunnerNote> {
     let annotations = render::annotations_of_log(&merged(document, job), &publish_context(job, None));
-    let note = |annotation: render::LogAnnotation| {
+    let note = |annotation: render::BenchmarkAnnotation| {
         let (path, line) = annotation.place.unzip();
         let level = if annotation.failure { Level::Error } else { Level::Warning };
         RunnerNote { level, path, line, title: annotation.title, message: annotation.message }

@@ -1,5 +1,5 @@
 //! A change that touches nothing of what the suite measures, where the base's suite file says what that is (`[gate] paths`):
-//! nothing is measured, and everybody is told so. What the change itself says about it is not asked.
+//! nothing is measured, which the job says aloud. What the change itself says about it is not asked.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,6 +9,7 @@ use git2::{DiffOptions, Repository, Tree};
 use super::base::BaseSelection;
 use super::note::RunnerNote;
 use crate::app::paths::project_root;
+use crate::app::verdict_files::json_of;
 use crate::github::commands::Level;
 use crate::github::{Context, WorkflowEvent};
 use crate::machine::open_repository;
@@ -17,8 +18,8 @@ use crate::report::github as render;
 use crate::store::{create_ignored_dir, write_atomically};
 use crate::suite::{self, Benchmark, Suite};
 
-/// Whether the change leaves alone all that the base's suite measures. `None`: it does not, or nobody has said what that is.
-/// A base that somebody chose is compared in any case, and so is a run that is about no change.
+/// Whether the change leaves alone all that the base's suite measures. `None`: it does not, or the suite does not say what that is.
+/// A base that was chosen by hand is compared in any case, and so is a run that is about no change.
 pub(super) fn of(
     config: &Path,
     context: Option<&Context>,
@@ -34,7 +35,7 @@ pub(super) fn of(
     let Ok(repository) = open_repository(folder) else { return Ok(None) };
     let Some(file) = path_in(&repository, config) else { return Ok(None) };
     let tree = |commit: &str| repository.find_commit(git2::Oid::from_str(commit)?)?.tree();
-    let trees = tree(chosen.base.as_str()).and_then(|base| Ok((base, tree(chosen.head.commit())?)));
+    let trees = tree(chosen.base.as_str()).and_then(|base| Ok((base, tree(chosen.head.as_str())?)));
     let (base, head) =
         trees.map_err(|error| Fault::at("the commits", error.message(), "fetch both commits"))?;
     // A file that is not there or cannot be read is a matter of the comparison, which says so.
@@ -43,7 +44,7 @@ pub(super) fn of(
         .map_err(|error| Fault::at("the change", error.message(), "fetch both commits whole"))?;
     let own = file.to_string_lossy();
     let is_input = |path: &Option<String>| {
-        // A name that is no text fits no pattern: nobody can say that it is none of them.
+        // A name that is no text fits no pattern: it may be one of them.
         path.as_ref().is_none_or(|path| *path == own || suite::fits(&paths, path))
     };
     let files = u32::try_from(changed.len()).unwrap_or(u32::MAX);
@@ -102,30 +103,18 @@ pub(super) fn leave(
     let artifacts = project_root(&here)?.join(below);
     let id = RunId::new(SystemTime::now(), std::process::id());
     let folder = artifacts.join(id.as_str());
-    let unwritable = |error: std::io::Error| {
-        Fault::at_path(
-            &folder,
-            format!("cannot be written: {error}"),
-            "name another folder with `--artifacts`",
-        )
-    };
-    create_ignored_dir(&artifacts)
-        .and_then(|()| std::fs::create_dir_all(folder.join("reports")))
-        .map_err(unwritable)?;
-    let bytes = serde_json::to_vec_pretty(job).map_err(|error| Fault::defect("job.json", error))?;
-    write_atomically(&folder.join("job.json"), &bytes)?;
+    let made = create_ignored_dir(&artifacts).and_then(|()| std::fs::create_dir_all(folder.join("reports")));
+    made.map_err(|error| {
+        let next = "name another folder with `--artifacts`";
+        Fault::at_path(&folder, format!("cannot be written: {error}"), next)
+    })?;
+    write_atomically(&folder.join("job.json"), &json_of(job)?)?;
     write_atomically(&folder.join("reports/untouched.md"), page.as_bytes())?;
     Ok(folder)
 }
 
 /// The annotation of such a job: a green job without it would pass for measured.
 pub(super) fn note(untouched: &Untouched) -> RunnerNote {
-    let title = "nothing was measured".into();
-    RunnerNote {
-        level: Level::Notice,
-        path: None,
-        line: None,
-        title,
-        message: render::untouched_words(untouched),
-    }
+    let message = render::untouched_words(untouched);
+    RunnerNote { level: Level::Notice, ..RunnerNote::warning("nothing was measured", message) }
 }

@@ -25,16 +25,12 @@ impl ActionRef {
                             behind it: `--action 'OWNER/REPO@SHA # v1.2.3'`. The page of each release has the line; \
                             before there is one, push a copy of gbench-ci's repository to GitHub, and take its address \
                             and what `git rev-parse HEAD` says there";
-        match named.or(OF_THE_BUILD.filter(|text| !text.is_empty())) {
-            Some(text) => {
-                text.parse().map_err(|what: String| Fault::at_flag(format!("--action {text}"), what, NEXT))
-            }
-            None => Err(Fault::at_flag(
-                "--action",
-                "this build of gbench-ci does not know where its GitHub action lies",
-                NEXT,
-            )),
-        }
+        let fault = |flag: String, what: &str| Fault::at_flag(flag, what, NEXT);
+        let Some(text) = named.or(OF_THE_BUILD.filter(|text| !text.is_empty())) else {
+            let what = "this build of gbench-ci does not know where its GitHub action lies";
+            return Err(fault("--action".into(), what));
+        };
+        text.parse().map_err(|what: String| fault(format!("--action {text}"), &what))
     }
 }
 

@@ -1,20 +1,20 @@
 //! The assumptions behind the workflows, and the steps that are left to the user.
 
 use super::action_ref::ActionRef;
-use super::jobs::{MeasuringJob, USUAL_LABELS};
-use super::template::{ForkRuns, WorkflowValues};
+use super::template::{USUAL_LABELS, WorkflowsRequest};
+use crate::app::matrix::MeasuringJob;
 
-/// The steps that are left to the user, in order, with notes before and warnings behind them. Each is a paragraph.
+/// The steps that are left to the user, in order, with notes before and a warning behind them. Each is a paragraph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextSteps {
     pub notes: Vec<String>,
     pub steps: Vec<String>,
-    pub warnings: Vec<String>,
+    pub warning: Option<&'static str>,
 }
 
 /// `labels_assumed`: the labels of the runner were not given. `in_git`: the files lie in a git repository.
-pub(super) fn next_steps(values: &WorkflowValues, labels_assumed: bool, in_git: bool) -> NextSteps {
-    let is_local = values.action == ActionRef::Here;
+pub(super) fn next_steps(request: &WorkflowsRequest, labels_assumed: bool, in_git: bool) -> NextSteps {
+    let is_local = request.action == ActionRef::Here;
     let mut notes = Vec::new();
     if labels_assumed {
         notes.push(format!(
@@ -34,24 +34,23 @@ pub(super) fn next_steps(values: &WorkflowValues, labels_assumed: bool, in_git: 
         );
     }
     let is_own = |job: &MeasuringJob| job.runner.iter().any(|label| label == "self-hosted");
-    let warning = match values.forks {
-        ForkRuns::Refuse if values.jobs.iter().any(is_own) => Some(
+    let warning = if request.allow_forks {
+        Some(
+            "Pull requests of forks will run their code on your runner: use one that is thrown away after each job.",
+        )
+    } else {
+        request.jobs.iter().any(is_own).then_some(
             "A fork's pull request brings its own version of these files, so that they alone do not keep its code off your \
              runner. Require approval for all outside contributors (Settings, Actions, General), or let the machine refuse \
              it: `gbench-ci guard install`.",
-        ),
-        ForkRuns::Refuse => None,
-        ForkRuns::Allow => Some(
-            "Pull requests of forks will run their code on your runner: use one that is thrown away after each job.",
-        ),
+        )
     };
-    let warnings = warning.map(str::to_owned).into_iter().collect();
-    NextSteps { notes, steps: steps(values, is_local), warnings }
+    NextSteps { notes, steps: steps(&request.jobs, is_local), warning }
 }
 
-fn steps(values: &WorkflowValues, is_local: bool) -> Vec<String> {
+fn steps(jobs: &[MeasuringJob], is_local: bool) -> Vec<String> {
     let mut runners: Vec<&Vec<String>> = Vec::new();
-    for job in &values.jobs {
+    for job in jobs {
         if !runners.contains(&&job.runner) {
             runners.push(&job.runner);
         }
@@ -76,7 +75,7 @@ fn steps(values: &WorkflowValues, is_local: bool) -> Vec<String> {
         )
     });
     steps.push("open a pull request; or start `gbench-ci nightly` by hand, under Actions".into());
-    steps.push(required(&values.jobs, is_local));
+    steps.push(required(jobs, is_local));
     steps
 }
 

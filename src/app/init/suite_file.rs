@@ -4,11 +4,16 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use minijinja::context;
+
+use super::template::rendered;
 use crate::model::{BenchmarkId, Exit, Fault, Result};
 use crate::suite::discover::{Discovered, discover, id_word};
 use crate::suite::{Action, Benchmark, Suite};
 
-/// A suite file that was written.
+const TEMPLATE: &str = include_str!("templates/suite.toml");
+const EXAMPLE: &str = include_str!("templates/suite-example.toml");
+
 #[derive(Clone, Debug)]
 pub struct WrittenSuite {
     pub benchmarks: Vec<BenchmarkId>,
@@ -22,7 +27,7 @@ pub fn write_suite(config: &Path, builtins: &[Benchmark], force: bool) -> Result
     let folder = folder_of(config)?;
     let found = discover(&folder);
     let name = folder.file_name().map_or_else(|| "suite".into(), |name| id_word(&name.to_string_lossy()));
-    let text = compose(&name, &found, builtins);
+    let text = compose(&name, &found, builtins)?;
     // Read before it is written: a file that cannot be read back must not replace one that can.
     let suite = Suite::parse(config, &text, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
     write(config, &text, force)?;
@@ -62,66 +67,33 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
 }
 
 /// The text of the file. Each value is quoted by the TOML writer, whatever the folder's files are called.
-fn compose(name: &str, found: &[Discovered], builtins: &[Benchmark]) -> String {
-    let mut text = format!(
-        "# What gbench-ci measures here. `gbench-ci list` shows it, `gbench-ci run` runs it,\n\
-         # `gbench-ci config show` prints every setting with its value.\n\n\
-         [suite]\nname = {}\n\n\
-         [defaults]\n\
-         # Fresh processes for every case: what verdicts rest on. More of them see smaller changes.\n\
-         processes = 5\n\
-         # The least change that matters; a metric or a benchmark may have its own.\n\
-         {}\n",
-        quote(name),
-        // Each built-in one has thresholds that fit its noise; a value here would stand above them.
-        if found.is_empty() { "# threshold = \"5%\"" } else { "threshold = \"5%\"" }
-    );
-    if !found.is_empty() {
-        text += "\n# Say in `requires` what each one needs (gpus = 1, file = [\"data.bin\"], env = [\"HOME\"]): where that is\n\
-                 # missing it is skipped. A program that finds no GPU by itself and ends well would be timed all the same.\n";
-    }
-    for entry in found {
-        text += &found_benchmark(entry);
-    }
-    if found.is_empty() {
-        text += "\n# Nothing here looked like a benchmark, so these built-in ones stand in for yours.\n";
-        for member in builtins {
-            text += &builtin_benchmark(member);
+fn compose(name: &str, found: &[Discovered], builtins: &[Benchmark]) -> Result<String> {
+    let of_found = |entry: &Discovered| {
+        let binary =
+            (!entry.binaries.is_empty()).then(|| format!("binary = {}", quote_list(&entry.binaries)));
+        let needs: Vec<String> = binary.into_iter().chain(entry.gpu.then(|| "gpus = 1".to_owned())).collect();
+        context! {
+            why => &entry.why,
+            id => quote(&entry.name),
+            command => quote_list(&entry.command),
+            build => (!entry.build.is_empty()).then(|| quote_list(&entry.build)),
+            gpu => entry.gpu,
+            needs => needs.join(", "),
         }
-    }
-    text + EXAMPLE
-}
-
-fn found_benchmark(entry: &Discovered) -> String {
-    let mut text = format!(
-        "\n# {}. It speaks no protocol yet, so the whole process is timed.\n\
-         [[benchmark]]\nid = {}\ncommand = {}\n",
-        entry.why,
-        quote(&entry.name),
-        quote_list(&entry.command)
-    );
-    if !entry.build.is_empty() {
-        text += &format!("build = {}\n", quote_list(&entry.build));
-    }
-    let binary = (!entry.binaries.is_empty()).then(|| format!("binary = {}", quote_list(&entry.binaries)));
-    let gpus = entry.gpu.then(|| "gpus = 1".to_owned());
-    let needs: Vec<String> = binary.into_iter().chain(gpus).collect();
-    if entry.gpu && entry.build.is_empty() {
-        text += "# It mentions CUDA. Take `gpus` out if it measures without a GPU, too.\n";
-    }
-    if !needs.is_empty() {
-        text += &format!("requires = {{ {} }}\n", needs.join(", "));
-    }
-    text
-}
-
-fn builtin_benchmark(member: &Benchmark) -> String {
-    let Action::Builtin(name) = &member.action else { return String::new() };
-    let comment = match member.description.as_str() {
-        "" => String::new(),
-        words => format!("# {}\n", words.replace(char::is_control, " ")),
     };
-    format!("\n{comment}[[benchmark]]\nid = {}\nbuiltin = {}\n", quote(name), quote(name))
+    let of_builtin = |member: &Benchmark| {
+        let Action::Builtin(name) = &member.action else { return None };
+        // Each has thresholds that fit its noise; a value of the file would stand above them.
+        let description = member.description.replace(char::is_control, " ");
+        Some(context! { name => quote(name), description })
+    };
+    let values = context! {
+        name => quote(name),
+        found => found.iter().map(of_found).collect::<Vec<_>>(),
+        builtins => builtins.iter().filter_map(of_builtin).collect::<Vec<_>>(),
+        example => EXAMPLE,
+    };
+    rendered(TEMPLATE, ("{{", "}}"), values)
 }
 
 fn quote(text: &str) -> String {
@@ -131,27 +103,6 @@ fn quote(text: &str) -> String {
 fn quote_list(texts: &[String]) -> String {
     toml::Value::from(texts.to_vec()).to_string()
 }
-
-const EXAMPLE: &str = r#"
-# A benchmark with parameters: every combination is a case of its own.
-#
-# [[benchmark]]
-# id = "gemm"
-# command = ["./gemm", "--n={n}", "--dtype={dtype}"]
-# components = ["gpu"]
-# build = ["make", "gemm"]
-# requires = { binary = ["nvcc"], gpus = 1 }
-# matrix = { n = [1024, 4096], dtype = ["fp16", "bf16"] }
-# where = ["n <= 4096 or dtype == 'fp16'"]
-#
-# Numbers that a program prints become metrics:
-#
-# [[benchmark.extract]]
-# metric = "gflops"
-# unit = "GFLOP/s"
-# better = "higher"
-# regex = 'gflops: ([0-9.]+)'
-"#;
 
 #[cfg(test)]
 mod tests {

@@ -2,46 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use super::action_ref::ActionRef;
-use super::actionlint;
-use super::jobs::{MeasuringJob, own_labels};
 use super::next_steps::{NextSteps, next_steps};
-use super::template::{ForkRuns, WorkflowValues, workflows};
+use super::template::{WorkflowsRequest, own_labels, workflows};
 use crate::app::paths::shown_from_here;
 use crate::machine::open_repository;
 use crate::model::{Exit, Fault, Result};
 
-/// The workflows to write.
-#[derive(Clone, Debug)]
-pub struct WorkflowsRequest {
-    pub action: ActionRef,
-    pub forks: ForkRuns,
-    /// At least one.
-    pub jobs: Vec<MeasuringJob>,
-    /// The labels of the runner were not given.
-    pub labels_assumed: bool,
-    /// Overwrite workflows that are there.
-    pub force: bool,
-}
+/// The settings of actionlint, from the repository's root.
+const ACTIONLINT: &str = ".github/actionlint.yaml";
 
 /// The workflows with their places; nothing has been written yet.
 pub struct PreparedWorkflows {
-    root: PathBuf,
-    /// The suite file lies below the root, and not in it.
-    is_below: bool,
-    suite: String,
+    pub root: PathBuf,
+    /// The path of the suite file from the root, where that lies deeper.
+    pub deeper: Option<String>,
+    /// Paths from the root, and texts.
     files: Vec<(&'static str, String)>,
     /// The labels that actionlint has to be told of.
     own_labels: Vec<String>,
-    next: NextSteps,
-}
-
-/// The files that lie there now.
-pub struct WrittenWorkflows {
-    /// The repository's root, and the path of the suite file from there, where that lies deeper.
-    pub below: Option<(PathBuf, String)>,
-    pub files: Vec<PathBuf>,
-    pub actionlint: Option<(PathBuf, ActionlintFile)>,
     pub next: NextSteps,
 }
 
@@ -49,32 +27,30 @@ pub struct WrittenWorkflows {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionlintFile {
     Written,
-    /// It mentions all labels.
     Complete,
-    /// It lacks these labels.
     Lacks(Vec<String>),
 }
 
 impl PreparedWorkflows {
-    /// `suite` is the suite file, in `folder`, which exists. Errors: a workflow of other content is there already.
-    pub fn new(request: &WorkflowsRequest, suite: &Path, folder: &Path) -> Result<Self> {
+    /// `suite` is the suite file, in `folder`, which exists. `labels_assumed`: the labels of the runner were not given. Errors: a
+    /// workflow of other content is there already, and `force` is not given.
+    pub fn new(
+        request: &WorkflowsRequest,
+        labels_assumed: bool,
+        force: bool,
+        suite: &Path,
+        folder: &Path,
+    ) -> Result<Self> {
         let (root, in_git) = repository(folder);
         let suite = path_in(&root, folder, suite)?;
-        let values = WorkflowValues {
-            action: request.action.clone(),
-            suite,
-            forks: request.forks,
-            jobs: request.jobs.clone(),
-        };
         let prepared = Self {
-            is_below: root != folder,
+            files: workflows(request, &suite)?,
+            own_labels: own_labels(&request.jobs),
+            next: next_steps(request, labels_assumed, in_git),
+            deeper: (root != folder).then_some(suite),
             root,
-            files: workflows(&values)?,
-            own_labels: own_labels(&values.jobs),
-            next: next_steps(&values, request.labels_assumed, in_git),
-            suite: values.suite,
         };
-        if !request.force {
+        if !force {
             prepared.refuse_others()?;
         }
         Ok(prepared)
@@ -84,48 +60,58 @@ impl PreparedWorkflows {
         for (path, text) in &self.files {
             let path = self.root.join(path);
             if std::fs::read(&path).is_ok_and(|there| there != text.as_bytes()) {
+                let what = "the file is there already, and init overwrites nothing";
                 let next = "read what differs, or overwrite it with `gbench-ci init --github --force`";
-                return Err(Fault::at_path(
-                    shown_from_here(&path),
-                    "the file is there already, and init overwrites nothing",
-                    next,
-                ));
+                return Err(Fault::at_path(shown_from_here(&path), what, next));
             }
         }
         Ok(())
     }
 
-    /// Writes the workflows, and a file for actionlint where there is none.
-    pub fn write(self) -> Result<WrittenWorkflows> {
-        let mut files = Vec::new();
-        for (path, text) in &self.files {
+    pub fn write(&self) -> Result<Vec<PathBuf>> {
+        let write = |(path, text): &(&str, String)| {
             let path = self.root.join(path);
-            put(&path, text)?;
-            files.push(path);
-        }
-        let path = self.root.join(actionlint::PATH);
+            put(&path, text).map(|()| path)
+        };
+        self.files.iter().map(write).collect()
+    }
+
+    /// Writes a file for actionlint where there is none. Returns its path; `None`: it needs none.
+    pub fn write_for_actionlint(&self) -> Result<Option<(PathBuf, ActionlintFile)>> {
+        let path = self.root.join(ACTIONLINT);
         let needs_labels = !self.own_labels.is_empty();
-        let actionlint = needs_labels.then(|| write_for_actionlint(&path, &self.own_labels)).transpose()?;
-        Ok(WrittenWorkflows {
-            actionlint: actionlint.map(|state| (path, state)),
-            below: self.is_below.then_some((self.root, self.suite)),
-            files,
-            next: self.next,
-        })
+        let state = needs_labels.then(|| write_for_actionlint(&path, &self.own_labels)).transpose()?;
+        Ok(state.map(|state| (path, state)))
     }
 }
 
 fn write_for_actionlint(path: &Path, labels: &[String]) -> Result<ActionlintFile> {
     if !path.exists() {
-        put(path, &actionlint::file(labels))?;
+        put(path, &actionlint_file(labels))?;
         return Ok(ActionlintFile::Written);
     }
     let text = std::fs::read_to_string(path).map_err(|error| {
         let next = "make it readable, or take it away";
         Fault::at_path(shown_from_here(path), format!("cannot be read: {error}"), next)
     })?;
-    let missing = actionlint::missing(&text, labels);
+    let missing = missing(&text, labels);
     Ok(if missing.is_empty() { ActionlintFile::Complete } else { ActionlintFile::Lacks(missing) })
+}
+
+/// Without the labels of the project's own runners actionlint reports each as a mistake.
+fn actionlint_file(labels: &[String]) -> String {
+    let items: String = labels.iter().map(|label| format!("    - \"{label}\"\n")).collect();
+    format!(
+        "# Labels of our own runners, so that actionlint knows them.\nself-hosted-runner:\n  labels:\n{items}"
+    )
+}
+
+/// The labels that the text of a file does not mention. The file belongs to its owner, who may write YAML in any form, so
+/// that words are compared and nothing is changed.
+fn missing(text: &str, labels: &[String]) -> Vec<String> {
+    let in_label = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let words: Vec<&str> = text.split(|c| !in_label(c)).collect();
+    labels.iter().filter(|label| !words.iter().any(|it| it.eq_ignore_ascii_case(label))).cloned().collect()
 }
 
 /// The repository's root, and whether there is one; else the folder itself.
@@ -141,14 +127,12 @@ fn path_in(root: &Path, folder: &Path, suite: &Path) -> Result<String> {
     let name = suite.file_name().map(Path::new).unwrap_or(suite);
     let inside = folder.strip_prefix(root).unwrap_or(Path::new("")).join(name);
     let plain = |c: char| c.is_ascii_alphanumeric() || "._/-+".contains(c);
-    match inside.to_str().filter(|text| text.chars().all(plain) && text.starts_with(char::is_alphanumeric)) {
-        Some(text) => Ok(text.to_owned()),
-        None => Err(Fault::at_path(
-            suite,
-            "a workflow cannot name this path safely",
-            "use a path of letters, digits, `.`, `_`, `/`, `+` and `-`",
-        )),
-    }
+    let text =
+        inside.to_str().filter(|text| text.chars().all(plain) && text.starts_with(char::is_alphanumeric));
+    text.map(str::to_owned).ok_or_else(|| {
+        let next = "use a path of letters, digits, `.`, `_`, `/`, `+` and `-`";
+        Fault::at_path(suite, "a workflow cannot name this path safely", next)
+    })
 }
 
 fn put(path: &Path, text: &str) -> Result<()> {
@@ -158,4 +142,22 @@ fn put(path: &Path, text: &str) -> Result<()> {
             .exits(Exit::Usage)
             .caused_by(&error)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_listed_in_whatever_form_of_yaml() {
+        let labels = ["a100", "h100", "gpu"].map(str::to_owned);
+        for text in [
+            "self-hosted-runner:\n  labels:\n  - gpu # the big one\n\n  - 'A100'\nconfig-variables: null\n",
+            "self-hosted-runner: { labels: [gpu, \"a100\"] }",
+        ] {
+            assert_eq!(missing(text, &labels), ["h100"], "{text}");
+        }
+        assert_eq!(missing(&actionlint_file(&labels), &labels), [""; 0]);
+        assert_eq!(missing("labels: [gpu2, my-gpu]", &labels[2..]), ["gpu"]);
+    }
 }

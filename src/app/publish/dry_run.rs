@@ -1,64 +1,48 @@
 //! `--dry-run`: the comment on standard output, and on standard error what else would be done. Nobody is asked.
 
-use super::input::{self, FoundInput, PublishInput};
+use super::input::{FoundInput, PublishInput, find_unless_ended};
 use super::pull_request::{checks, publish_context, should_comment};
-use super::request::{Log, PublishRequest};
-use super::target::check_name;
+use super::target::{Log, PublishRequest, check_name};
 use super::{no_verdict, scheduled};
 use crate::github::comments::CommentMode;
 use crate::github::{Context, WorkflowEvent};
-use crate::model::{Fault, Job, Result};
-use crate::report::github as render;
+use crate::model::{Fault, Result};
+use crate::report::github::{self as render, CheckPage, PublishContext};
 use crate::suite::Benchmark;
 
-/// The comment, and what else would be done.
-pub struct DryRun {
-    pub page: String,
-    pub plan: Vec<String>,
-}
-
-/// `None`: there is no verdict, and `log` has been told how the check would end.
+/// The comment, and what else would be done. `None`: there is no verdict, and `log` has been told how the check would end.
 pub fn dry_run(
     request: &PublishRequest,
     context: Option<&Context>,
     builtins: &[Benchmark],
     log: &mut Log<'_>,
-) -> Result<Option<DryRun>> {
-    let mut without_verdict = |code| {
+) -> Result<Option<(String, Vec<String>)>> {
+    let name = check_name(context, &request.name, &request.label);
+    let no_verdict = |code| {
         let ended = no_verdict::of_code(code);
-        let name = check_name(context, &request.name, &request.label);
         log(&format!("check {name}: would end as {}: {}", ended.conclusion.into_str(), ended.text))
     };
-    let found = match (&request.what, request.ended) {
-        (None, Some(code)) => return without_verdict(code).map(|()| None),
-        (what, code) => match (input::find(what.as_deref(), request, builtins), code) {
-            (Err(fault), Some(code)) => {
-                without_verdict(code)?;
-                return Err(fault);
-            }
-            (found, _) => found?,
-        },
-    };
-    let input = match found {
-        FoundInput::Verdict(input) => input,
-        FoundInput::Untouched(job) => return Ok(untouched(request, context, &job)),
-    };
-    let unverified = context.is_some_and(Context::is_fork);
-    let publish_context = publish_context(request, context, Some(&input), unverified);
-    let page = render::comment(&input.merged, &publish_context, "");
-    Ok(Some(DryRun { page, plan: plan(request, context, &input, unverified) }))
+    let Some(found) = find_unless_ended(request, builtins, no_verdict)? else { return Ok(None) };
+    Ok(match found {
+        FoundInput::Verdict(input) => {
+            let unverified = context.is_some_and(Context::is_fork);
+            let shown = publish_context(request, context, Some(&input), unverified);
+            let page = render::comment(&input.merged, &shown, "");
+            Some((page, plan(request, context, &input, &shown)))
+        }
+        FoundInput::Untouched(job) => job.untouched.as_ref().map(|untouched| {
+            let shown = publish_context(request, context, None, false);
+            let plan = vec![
+                would_end(&name, &render::check_untouched(untouched, &shown)),
+                "comment: on the pull request, only if one is there that says otherwise".into(),
+            ];
+            (render::untouched(untouched, &shown, ""), plan)
+        }),
+    })
 }
 
-fn untouched(request: &PublishRequest, context: Option<&Context>, job: &Job) -> Option<DryRun> {
-    let untouched = job.untouched.as_ref()?;
-    let publish_context = publish_context(request, context, None, false);
-    let name = check_name(context, &request.name, &request.label);
-    let check = render::check_untouched(untouched, &publish_context);
-    let plan = vec![
-        format!("check {name}: would end as {}: {}", check.state.into_str(), check.title),
-        "comment: on the pull request, only if one is there that says otherwise".into(),
-    ];
-    Some(DryRun { page: render::untouched(untouched, &publish_context, ""), plan })
+fn would_end(name: &str, check: &CheckPage) -> String {
+    format!("check {name}: would end as {}: {}", check.state.into_str(), check.title)
 }
 
 /// The other steps of publishing, in their order.
@@ -66,13 +50,13 @@ fn plan(
     request: &PublishRequest,
     context: Option<&Context>,
     input: &PublishInput,
-    unverified: bool,
+    shown: &PublishContext,
 ) -> Vec<String> {
     match context {
         Some(context) if context.event == WorkflowEvent::PullRequestTarget => {
             return vec!["nothing would be published: pull_request_target is refused".into()];
         }
-        Some(context) if context.event == WorkflowEvent::PullRequest && unverified => {
+        Some(context) if context.event == WorkflowEvent::PullRequest && shown.unverified => {
             let whose = "the `workflow_run` workflow publishes a fork's verdict";
             return vec![format!("nothing would be published: {whose}")];
         }
@@ -85,13 +69,11 @@ fn plan(
     if request.summary {
         lines.push("summary: would be written".into());
     }
-    let shown = publish_context(request, context, Some(input), unverified);
-    for (name, check) in checks(request, context, &input.merged, &shown) {
-        lines.push(format!("check {name}: would end as {}: {}", check.state.into_str(), check.title));
-    }
+    let checks = checks(request, context, &input.merged, shown);
+    lines.extend(checks.iter().map(|(name, check)| would_end(name, check)));
     lines.push(format!("comment: {}", comment(request, context, input)));
     if request.issue {
-        lines.push(format!("issue: {}", issue(context, input, &shown)));
+        lines.push(format!("issue: {}", issue(context, input, shown)));
     }
     if let Some(address) = &request.history {
         lines.extend(history(context, input).into_iter().map(|what| format!("history {address}: {what}")));
@@ -132,7 +114,7 @@ fn would_fail(fault: &Fault) -> String {
     format!("would fail with exit code {}: {}; {}", fault.exit.code(), fault.what, fault.next)
 }
 
-fn issue(context: Option<&Context>, input: &PublishInput, shown: &render::PublishContext) -> String {
+fn issue(context: Option<&Context>, input: &PublishInput, shown: &PublishContext) -> String {
     if let Some(refused) = refused(context) {
         return refused;
     }

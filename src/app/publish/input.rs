@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::request::PublishRequest;
-use crate::app::kept_comparison::{ArtifactsRequest, kept_folder};
+use super::target::{PublishRequest, unpublished};
+use crate::app::stored_comparison::{ArtifactsRequest, comparison_folder};
 use crate::app::untrusted::{self, Contents};
-use crate::compare::{Merged, SCHEMA_MERGED};
+use crate::compare::Merged;
+use crate::github::Sha;
 use crate::model::{Fault, Job, Result};
 use crate::suite::Benchmark;
 
-/// The content of a folder.
+/// What the jobs left behind.
 pub(super) enum FoundInput {
     Verdict(Box<PublishInput>),
     /// Nothing was measured, because the change touches nothing that is.
@@ -25,15 +26,80 @@ pub(super) struct PublishInput {
     pub folder: Option<PathBuf>,
 }
 
-impl PublishInput {
-    /// Errors: the contents are no one verdict.
-    pub fn of(contents: Contents, folder: Option<&Path>) -> Result<Self> {
+impl FoundInput {
+    /// The one answer that contents hold; `None` where they hold none. `measured`: how the jobs ended, in GitHub's words.
+    pub fn new(
+        contents: Contents,
+        expect: Option<u32>,
+        measured: Option<&str>,
+        folder: Option<&Path>,
+    ) -> Result<Option<Self>> {
+        if let Some(job) = contents.all_untouched(expect, measured) {
+            return Ok(Some(Self::Untouched(Box::new(job))));
+        }
+        let contents = match (contents.merged.is_empty(), contents.parts.is_empty()) {
+            (true, true) => return Ok(None),
+            (true, _) => contents.held_to(expect, measured)?,
+            _ => contents,
+        };
         let (merged, job) = contents.whole()?;
-        Ok(Self { merged, job, folder: folder.map(Path::to_owned) })
+        let folder = folder.map(Path::to_owned);
+        Ok(Some(Self::Verdict(Box::new(PublishInput { merged, job, folder }))))
+    }
+
+    pub fn job(&self) -> Option<&Job> {
+        match self {
+            Self::Verdict(input) => input.job.as_ref(),
+            Self::Untouched(job) => Some(job),
+        }
+    }
+
+    /// Refuses what is about another commit: it must not stand on this one.
+    pub fn is_about(&self, head: &Sha) -> Result<()> {
+        let next = "measure the event's own head: `gbench-ci ci` does";
+        let is_head = |commit: &str| commit.eq_ignore_ascii_case(head.as_str());
+        match self {
+            Self::Untouched(job) => {
+                let commit = job.head.as_deref().unwrap_or("no commit");
+                let what = || format!("it is about {commit}, and the event is about {head}");
+                if is_head(commit) { Ok(()) } else { Err(unpublished("job.json", what(), next)) }
+            }
+            Self::Verdict(input) => input.merged.groups.iter().try_for_each(|group| {
+                let judged = &group.verdict.head;
+                let commit = judged.commit.as_deref().unwrap_or("no commit");
+                let what = if judged.dirty {
+                    format!("it judges {commit} with changes that are not committed")
+                } else if is_head(commit) {
+                    return Ok(());
+                } else {
+                    format!("it judges {commit}, and the event is about {head}")
+                };
+                Err(unpublished("the verdict", what, next))
+            }),
+        }
     }
 }
 
-/// Reads what the command line names, or the latest comparison. Errors: nothing is there, or it is no verdict.
+/// Reads what the request names, or the latest comparison. `None`: there is no verdict, and `no_verdict` has been told the exit
+/// code that the gate ended with. A gate that failed early leaves nothing, and what an earlier run left on the same machine is
+/// not its answer.
+///
+/// Errors: nothing is there, or it is no verdict; `no_verdict` has then been told the exit code, if there is one.
+pub(super) fn find_unless_ended(
+    request: &PublishRequest,
+    builtins: &[Benchmark],
+    mut no_verdict: impl FnMut(u8) -> Result<()>,
+) -> Result<Option<FoundInput>> {
+    match (&request.what, request.ended) {
+        (None, Some(code)) => no_verdict(code).map(|()| None),
+        (what, code) => match (find(what.as_deref(), request, builtins), code) {
+            (Err(fault), Some(code)) => no_verdict(code).and(Err(fault)),
+            (found, _) => found.map(Some),
+        },
+    }
+}
+
+/// Reads what a path names, or the latest comparison. Errors: nothing is there, or it is no verdict.
 pub(super) fn find(
     what: Option<&Path>,
     request: &PublishRequest,
@@ -41,33 +107,20 @@ pub(super) fn find(
 ) -> Result<FoundInput> {
     let path = match what {
         Some(path) => path.to_owned(),
-        None => kept_folder(None, &ArtifactsRequest::default().folder(builtins)?)?,
+        None => comparison_folder(None, &ArtifactsRequest::default().folder(builtins)?)?,
     };
     if path.is_dir() {
         let contents = untrusted::read_folder(&path)?;
-        if let Some(job) = contents.all_untouched(request.expect, request.measured.as_deref()) {
-            return Ok(FoundInput::Untouched(Box::new(job)));
-        }
-        if contents.parts.is_empty() && contents.merged.is_empty() {
+        let found = FoundInput::new(contents, request.expect, request.measured.as_deref(), Some(&path))?;
+        return found.ok_or_else(|| {
             let next =
                 "name a comparison's folder, one with reports/verdict.json, or what `gbench-ci merge` wrote";
-            return Err(Fault::at_path(path, "the folder holds no verdict", next));
-        }
-        let contents = if contents.merged.is_empty() {
-            contents.held_to(request.expect, request.measured.as_deref())?
-        } else {
-            contents
-        };
-        return Ok(FoundInput::Verdict(Box::new(PublishInput::of(contents, Some(&path))?)));
+            Fault::at_path(path, "the folder holds no verdict", next)
+        });
     }
     let next = "name what `gbench-ci ci`, `compare` or `merge` wrote";
     let text = std::fs::read_to_string(&path)
         .map_err(|error| Fault::at_path(&path, format!("cannot be read: {error}"), next))?;
-    let name = path.display().to_string();
-    let merged = if text.contains(SCHEMA_MERGED) {
-        untrusted::merged(&name, &text)?
-    } else {
-        Merged::single("", untrusted::verdict(&name, &text)?)
-    };
+    let merged = untrusted::verdict_or_merged(&path.display().to_string(), &text)?;
     Ok(FoundInput::Verdict(Box::new(PublishInput { merged, job: None, folder: None })))
 }

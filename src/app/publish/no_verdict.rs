@@ -1,27 +1,17 @@
 //! Checks that end without a verdict: never green, and never in progress for ever.
 
 use crate::github::WorkflowRun;
-use crate::github::checks::CheckConclusion;
+use crate::github::checks::CheckConclusion::{self, ActionRequired, Cancelled, Failure};
 use crate::model::Exit;
 
-/// How a check ends where nothing was judged.
 pub(super) struct NoVerdict {
     pub conclusion: CheckConclusion,
     pub text: String,
 }
 
 impl NoVerdict {
-    pub fn failed(text: impl Into<String>) -> Self {
-        Self { conclusion: CheckConclusion::Failure, text: text.into() }
-    }
-
-    /// Nothing failed, and a maintainer has to act before it may go on.
-    fn blocked(text: &str) -> Self {
-        Self { conclusion: CheckConclusion::ActionRequired, text: text.into() }
-    }
-
-    fn cancelled(text: &str) -> Self {
-        Self { conclusion: CheckConclusion::Cancelled, text: text.into() }
+    pub fn new(conclusion: CheckConclusion, text: impl Into<String>) -> Self {
+        Self { conclusion, text: text.into() }
     }
 }
 
@@ -29,19 +19,25 @@ impl NoVerdict {
 pub(super) fn of_code(code: u8) -> NoVerdict {
     match Exit::from_repr(code) {
         Some(Exit::Interrupted | Exit::Terminated) => {
-            NoVerdict::cancelled("The run was interrupted before it gave a verdict.")
+            NoVerdict::new(Cancelled, "The run was interrupted before it gave a verdict.")
         }
         Some(exit) => {
             let words = exit.words();
-            NoVerdict::failed(format!("Nothing was compared: exit code {code}, {words}. The log says more."))
+            NoVerdict::new(
+                Failure,
+                format!("Nothing was compared: exit code {code}, {words}. The log says more."),
+            )
         }
-        None => NoVerdict::failed(format!("Nothing was compared: the gate ended with exit code {code}.")),
+        None => {
+            NoVerdict::new(Failure, format!("Nothing was compared: the gate ended with exit code {code}."))
+        }
     }
 }
 
-/// A fork's pull request where forks are not measured.
+/// A fork's pull request where forks are not measured: nothing failed, and a maintainer has to act before it may go on.
 pub(super) fn of_fork() -> NoVerdict {
-    NoVerdict::blocked(
+    NoVerdict::new(
+        ActionRequired,
         "This pull request comes from a fork, whose code and results are not trusted here: nothing was measured. Somebody \
          who has read it can push its branch to this repository.",
     )
@@ -50,10 +46,10 @@ pub(super) fn of_fork() -> NoVerdict {
 /// The end of a check by the conclusion of a run that left no verdict.
 pub(super) fn of_run(run: &WorkflowRun) -> NoVerdict {
     match run.conclusion.as_deref() {
-        Some("cancelled") => NoVerdict::cancelled("The run was cancelled before it gave a verdict."),
+        Some("cancelled") => NoVerdict::new(Cancelled, "The run was cancelled before it gave a verdict."),
         // Neutral would let a required check pass with nothing measured.
-        Some("skipped") => NoVerdict::blocked("The run was skipped: nothing was measured."),
-        _ => NoVerdict::failed("The run left no verdict: nothing was compared. Its log says why."),
+        Some("skipped") => NoVerdict::new(ActionRequired, "The run was skipped: nothing was measured."),
+        _ => NoVerdict::new(Failure, "The run left no verdict: nothing was compared. Its log says why."),
     }
 }
 

@@ -2,65 +2,46 @@
 
 use super::input::{FoundInput, PublishInput};
 use super::no_verdict::{self, NoVerdict};
-use super::recipients::{CheckEnd, Recipients, conclude, is_overtaken, unnamed, where_reported};
-use super::request::{Log, PublishRequest};
-use super::target::{PublishTarget, check_name, run_url, unpublished};
+use super::recipients::{CheckEnd, Recipients, conclude, is_overtaken, report, unnamed, where_reported};
+use super::target::{PublishRequest, PublishTarget, check_name, run_url, unpublished};
 use crate::app::job_flags::shell_job_flags;
 use crate::app::step_outputs;
 use crate::app::untrusted::{Contents, read_artifact};
 use crate::compare::{Conclusion, Merged, Verdict, regenerate_text};
-use crate::github::checks::{self, Annotation, AnnotationLevel, CheckConclusion, CheckOutput};
+use crate::github::checks::{Annotation, AnnotationLevel, CheckConclusion, CheckOutput};
 use crate::github::comments::{self, CommentRequest, Marker, Posted};
-use crate::github::{Context, Sha, WorkflowEvent, WorkflowRun, artifacts, commands, pulls};
-use crate::model::{BaseChoice, Fault, Job, Result};
+use crate::github::{Context, WorkflowEvent, WorkflowRun, artifacts, pulls};
+use crate::model::{BaseChoice, Fault, Result, Untouched};
 use crate::report::github::{self as render, CheckPage, CheckState, PublishContext};
 
 /// Bytes of all artifacts of one run, packed.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// Artifacts of one run that are looked at: no matrix has more jobs.
-const MOST_ARTIFACTS: usize = 256;
+const MAX_ARTIFACTS: usize = 256;
 
 /// The check of this job, or of the run that a `workflow_run` event is about, in progress.
-pub(super) fn begin(request: &PublishRequest, target: &PublishTarget, log: &mut Log<'_>) -> Result<()> {
-    let begun = render::begun(&publish_context(request, Some(&target.context), None, false));
-    let name = target.check_name(&request.name, &request.label);
-    let head = &target.context.head;
-    let url = target.run_url();
-    let reported =
-        checks::begin(&target.client, &name, head, &target.external(), url.as_deref(), &output(begun))?;
-    log(&format!("{name}: in progress, {}", where_reported(&reported, head)))
-}
-
-/// After a job of this event has measured.
-pub(super) fn for_event(
-    request: &PublishRequest,
-    target: &PublishTarget,
-    input: &PublishInput,
-    log: &mut Log<'_>,
-) -> Result<()> {
-    same_head(&input.merged, &target.context.head)?;
-    tell(request, target, input, &Recipients::of_event(target)?, false, log)
+pub(super) fn begin(target: &PublishTarget<'_>) -> Result<()> {
+    let begun = output(render::begun(&shown(target, None, false)));
+    let name = target.check_name();
+    let reported = report(target, &name, target.run(), None, &begun)?;
+    target.log(&format!("{name}: in progress, {}", where_reported(&reported, &target.context.head)))
 }
 
 /// For the run that a `workflow_run` event tells of. Nothing that the run left behind is believed about what it is for:
 /// that comes from the event and the API.
-pub(super) fn for_run(
-    request: &PublishRequest,
-    target: &PublishTarget,
-    run: &WorkflowRun,
-    log: &mut Log<'_>,
-) -> Result<()> {
+pub(super) fn for_run(target: &PublishTarget<'_>, run: &WorkflowRun) -> Result<()> {
+    let is_fork = target.context.is_fork();
     if !matches!(run.event.as_str(), "pull_request" | "merge_group") {
-        return log(&format!("run {} was started by {}: nothing to publish", run.id, run.event));
+        return target.log(&format!("run {} was started by {}: nothing to publish", run.id, run.event));
     }
-    if request.start || run.action != "completed" {
-        return begin(request, target, log);
+    if target.request.start || run.action != "completed" {
+        return begin(target);
     }
-    if target.context.is_fork() && !request.allow_forks {
+    if is_fork && !target.request.allow_forks {
         // The author of a fork can change the workflow file, and so write any result.
-        without_verdict(request, target, &no_verdict::of_fork(), &Recipients::default(), log)?;
-        return log("a fork's result is not published: `--allow-forks` does, and calls it unverified");
+        without_verdict(target, &no_verdict::of_fork(), &Recipients::default())?;
+        return target.log("a fork's result is not published: `--allow-forks` does, and calls it unverified");
     }
     let found = match run.event.as_str() {
         "pull_request" => pulls::of_run(&target.client, run)?.map(|found| Recipients::of_run(&found)),
@@ -71,61 +52,47 @@ pub(super) fn for_run(
         Ok(recipients) => recipients,
         // The finding about the commit stays true; no pull request waits for it.
         Err(no) if no.is_over => {
-            log(&format!("no comment: {}", no.why))?;
+            target.log(&format!("no comment: {}", no.why))?;
             Recipients::default()
         }
         Err(no) => {
-            let ended = NoVerdict::failed(format!("Nothing is published: {}.", no.why));
-            without_verdict(request, target, &ended, &Recipients::default(), log)?;
-            return log(&format!("no comment: {}", no.why));
+            let ended =
+                NoVerdict::new(CheckConclusion::Failure, format!("Nothing is published: {}.", no.why));
+            without_verdict(target, &ended, &Recipients::default())?;
+            return target.log(&format!("no comment: {}", no.why));
         }
     };
     // Its words may quote the artifact; the log's are escaped, the check's are ours alone.
-    let mut refused = |text: &str, fault: Fault| {
-        without_verdict(request, target, &NoVerdict::failed(text), &recipients, log)?;
+    let refused = |text: &str, fault: Fault| {
+        without_verdict(target, &NoVerdict::new(CheckConclusion::Failure, text), &recipients)?;
         Err(fault)
     };
-    let found = match fetched(request, target, run) {
+    let found = match fetched(target, run) {
         Ok(Some(found)) => found,
-        Ok(None) => return without_verdict(request, target, &no_verdict::of_run(run), &recipients, log),
+        Ok(None) => return without_verdict(target, &no_verdict::of_run(run), &recipients),
         Err(fault) => return refused("The run's artifact is refused. The log says why.", fault),
     };
-    let (about, named) = match &found {
-        FoundInput::Verdict(input) => {
-            (same_head(&input.merged, &run.head), input.job.as_ref().and_then(|job| job.pull_request))
-        }
-        FoundInput::Untouched(job) => (same_commit(job, &run.head), job.pull_request),
-    };
-    if let Err(fault) = about {
+    if let Err(fault) = found.is_about(&run.head) {
         return refused("The run's artifact is about another commit.", fault);
     }
-    let Some(recipients) = recipients.narrowed(named) else {
+    let Some(recipients) = recipients.narrowed(found.job().and_then(|job| job.pull_request)) else {
         return refused(
             "Several pull requests are of this branch, and the run's artifact does not say for which it is.",
             unnamed(&recipients),
         );
     };
-    match found {
-        FoundInput::Verdict(input) => {
-            tell(request, target, &input, &recipients, target.context.is_fork(), log)
-        }
-        FoundInput::Untouched(job) => untouched(request, target, &job, &recipients, log),
-    }
+    tell(target, &found, &recipients, is_fork)
 }
 
 /// The verdicts in a run's artifacts, as one. `None`: it left none.
-fn fetched(
-    request: &PublishRequest,
-    target: &PublishTarget,
-    run: &WorkflowRun,
-) -> Result<Option<FoundInput>> {
+fn fetched(target: &PublishTarget<'_>, run: &WorkflowRun) -> Result<Option<FoundInput>> {
     let mut ours = artifacts::list(&target.client, run.id)?;
-    ours.retain(|artifact| artifact.name.starts_with(&request.artifact) && !artifact.expired);
-    if ours.len() > MOST_ARTIFACTS {
+    ours.retain(|artifact| artifact.name.starts_with(&target.request.artifact) && !artifact.expired);
+    if ours.len() > MAX_ARTIFACTS {
         let next = "choose a longer beginning of their names with `--artifact`";
         return Err(unpublished("artifacts", format!("the run has {}", ours.len()), next));
     }
-    let mut left = MOST_BYTES;
+    let mut left = MAX_BYTES;
     let mut contents = Contents::default();
     for artifact in &ours {
         let bytes = artifacts::fetch(&target.client, artifact, left)?;
@@ -134,112 +101,69 @@ fn fetched(
     }
     // The parts are merged anew here, out of its parts, and held to how the run ended.
     contents.merged.clear();
-    if let Some(job) = contents.all_untouched(request.expect, run.conclusion.as_deref()) {
-        return Ok(Some(FoundInput::Untouched(Box::new(job))));
+    let mut found = FoundInput::new(contents, target.request.expect, run.conclusion.as_deref(), None)?;
+    if let Some(FoundInput::Verdict(input)) = &mut found {
+        input.merged = regenerate_text(input.merged.clone());
     }
-    if contents.parts.is_empty() {
-        return Ok(None);
-    }
-    let contents = contents.held_to(request.expect, run.conclusion.as_deref())?;
-    let mut input = PublishInput::of(contents, None)?;
-    input.merged = regenerate_text(input.merged);
-    Ok(Some(FoundInput::Verdict(Box::new(input))))
+    Ok(found)
 }
 
-/// A verdict about another commit must not stand on this one.
-fn same_head(merged: &Merged, head: &Sha) -> Result<()> {
-    for group in &merged.groups {
-        let judged = &group.verdict.head;
-        let commit = judged.commit.as_deref().unwrap_or("no commit");
-        if !judged.dirty && commit.eq_ignore_ascii_case(head.as_str()) {
-            continue;
+/// Says what was found: in the summary, in the outputs of the step, as checks and as comments.
+pub(super) fn tell(
+    target: &PublishTarget<'_>,
+    found: &FoundInput,
+    recipients: &Recipients,
+    unverified: bool,
+) -> Result<()> {
+    match found {
+        FoundInput::Verdict(input) => tell_verdict(target, input, recipients, unverified),
+        FoundInput::Untouched(job) => {
+            job.untouched.as_ref().map_or(Ok(()), |untouched| tell_untouched(target, untouched, recipients))
         }
-        let what = if judged.dirty {
-            format!("it judges {commit} with changes that are not committed")
-        } else {
-            format!("it judges {commit}, and the event is about {head}")
-        };
-        return Err(unpublished("the verdict", what, "measure the event's own head: `gbench-ci ci` does"));
     }
-    Ok(())
-}
-
-/// The same of a job that measured nothing.
-pub(super) fn same_commit(job: &Job, head: &Sha) -> Result<()> {
-    let commit = job.head.as_deref().unwrap_or("no commit");
-    if commit.eq_ignore_ascii_case(head.as_str()) {
-        return Ok(());
-    }
-    let what = format!("it is about {commit}, and the event is about {head}");
-    Err(unpublished("job.json", what, "measure the event's own head: `gbench-ci ci` does"))
 }
 
 /// That nothing was measured: the check says so, and a comment that is there, which would else speak of another commit.
-pub(super) fn untouched(
-    request: &PublishRequest,
-    target: &PublishTarget,
-    job: &Job,
-    recipients: &Recipients,
-    log: &mut Log<'_>,
-) -> Result<()> {
-    let Some(untouched) = &job.untouched else { return Ok(()) };
-    let shown = publish_context(request, Some(&target.context), None, false);
-    summarize(request, &render::untouched(untouched, &shown, ""))?;
+fn tell_untouched(target: &PublishTarget<'_>, untouched: &Untouched, recipients: &Recipients) -> Result<()> {
+    let shown = shown(target, None, false);
+    summarize(target, &render::untouched(untouched, &shown, ""))?;
     step_outputs::of_untouched()?;
-    let name = target.check_name(&request.name, &request.label);
-    let check = render::check_untouched(untouched, &shown);
-    let end = CheckEnd { conclusion: conclusion(check.state, false), output: &output(check) };
-    for number in conclude(target, &name, recipients, &end, log)? {
-        let body = |marker: &Marker| render::untouched(untouched, &shown, &marker.comment());
-        let words =
-            CommentContent { state: render::untouched_fingerprint(), should_comment: false, body: &body };
-        comment(request, target, (number, &recipients.name_for(&name, number)), &words, log)?;
-    }
-    Ok(())
+    let content = CommentContent {
+        state: render::untouched_fingerprint(),
+        should_comment: false,
+        body: &|marker| render::untouched(untouched, &shown, &marker.comment()),
+    };
+    let end = end_of(render::check_untouched(untouched, &shown), false);
+    answer(target, &target.check_name(), recipients, &end, &content)
 }
 
-fn summarize(request: &PublishRequest, page: &str) -> Result<()> {
-    let file = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| request.summary && !file.is_empty());
-    file.map_or(Ok(()), |file| commands::append_summary(file.as_ref(), page))
+fn summarize(target: &PublishTarget<'_>, page: &str) -> Result<()> {
+    if target.request.summary { step_outputs::append_summary(page) } else { Ok(()) }
 }
 
 /// Checks first: the comment is the louder of the two, and what it links to should be there.
-fn tell(
-    request: &PublishRequest,
-    target: &PublishTarget,
+fn tell_verdict(
+    target: &PublishTarget<'_>,
     input: &PublishInput,
     recipients: &Recipients,
     unverified: bool,
-    log: &mut Log<'_>,
 ) -> Result<()> {
-    let shown = publish_context(request, Some(&target.context), Some(input), unverified);
-    summarize(request, &render::step_summary(&input.merged, &shown))?;
     let merged = &input.merged;
-    step_outputs::of_answer(merged.conclusion, &merged.counts)?;
-    let all = checks(request, Some(&target.context), merged, &shown);
+    let shown = shown(target, Some(input), unverified);
+    summarize(target, &render::step_summary(merged, &shown))?;
+    step_outputs::answer(merged.conclusion.into_str(), &merged.counts)?;
+    let content = CommentContent {
+        state: render::fingerprint(merged),
+        should_comment: should_comment(merged),
+        body: &|marker| render::comment(merged, &shown, &marker.comment()),
+    };
+    let all = checks(target.request, Some(&target.context), merged, &shown);
     let last = all.len().saturating_sub(1);
     for (index, (name, check)) in all.into_iter().enumerate() {
-        let conclusion = conclusion(check.state, unverified);
-        let output = output(check);
-        let end = CheckEnd { conclusion, output: &output };
         // The last one stands for all.
-        if index < last {
-            conclude(target, &name, &Recipients::default(), &end, log)?;
-            continue;
-        }
-        let heard = conclude(target, &name, recipients, &end, log)?;
-        for number in recipients.unheard(&heard) {
-            log(&format!("comment on #{number}: {OVERTAKEN}"))?;
-        }
-        for number in &heard {
-            let body = |marker: &Marker| render::comment(merged, &shown, &marker.comment());
-            let words = CommentContent {
-                state: render::fingerprint(merged),
-                should_comment: should_comment(merged),
-                body: &body,
-            };
-            comment(request, target, (*number, &recipients.name_for(&name, *number)), &words, log)?;
-        }
+        let nobody = Recipients::default();
+        let recipients = if index == last { recipients } else { &nobody };
+        answer(target, &name, recipients, &end_of(check, unverified), &content)?;
     }
     Ok(())
 }
@@ -270,7 +194,6 @@ pub(super) fn checks(
 
 const OVERTAKEN: &str = "left alone: a newer commit or run speaks already";
 
-/// The content of a comment.
 struct CommentContent<'a> {
     /// Digest of what is said.
     state: String,
@@ -278,30 +201,38 @@ struct CommentContent<'a> {
     body: &'a dyn Fn(&Marker) -> String,
 }
 
-/// `pull`: its number, and the check by which it is known whether a later run has spoken.
-fn comment(
-    request: &PublishRequest,
-    target: &PublishTarget,
-    (number, check): (u64, &str),
-    words: &CommentContent,
-    log: &mut Log<'_>,
+/// Ends a check, and says the same on its pull requests.
+fn answer(
+    target: &PublishTarget<'_>,
+    name: &str,
+    recipients: &Recipients,
+    end: &CheckEnd,
+    content: &CommentContent<'_>,
 ) -> Result<()> {
+    let heard = conclude(target, name, recipients, end)?;
+    for number in recipients.unheard(&heard) {
+        target.log(&format!("comment on #{number}: {OVERTAKEN}"))?;
+    }
+    heard.iter().try_for_each(|number| comment(target, *number, &recipients.name_for(name, *number), content))
+}
+
+/// `check`: the name of the check by which it is known whether a later run has spoken.
+fn comment(target: &PublishTarget<'_>, number: u64, check: &str, content: &CommentContent<'_>) -> Result<()> {
     let (run, attempt) = target.run();
     let marker = Marker {
-        gate: request.name.clone(),
+        gate: target.request.name.clone(),
         head: target.context.head.clone(),
         run,
         attempt,
-        state: words.state.clone(),
+        state: content.state.clone(),
     };
-    let is_overtaken = || is_overtaken(target, check);
-    let saying = CommentRequest {
-        body: words.body,
-        should_comment: words.should_comment,
-        is_overtaken: &is_overtaken,
+    let request = CommentRequest {
+        body: content.body,
+        should_comment: content.should_comment,
+        is_overtaken: &|| is_overtaken(target, check),
     };
-    let posted = comments::post(&target.client, number, request.comment, &marker, &saying, &target.me)?;
-    let what = match posted {
+    let mode = target.request.comment;
+    let what = match comments::post(&target.client, number, mode, &marker, &request, &target.me)? {
         Posted::Created(url) => format!("created {url}"),
         Posted::Updated(url) => format!("updated {url}"),
         Posted::Unchanged => "it says so already".into(),
@@ -309,10 +240,10 @@ fn comment(
         Posted::Stale => OVERTAKEN.into(),
         Posted::Never => "none, as asked".into(),
     };
-    log(&format!("comment on #{number}: {what}"))
+    target.log(&format!("comment on #{number}: {what}"))
 }
 
-/// Whether somebody should read it: all but plain green.
+/// Whether it deserves a comment: all but plain green.
 pub(super) fn should_comment(merged: &Merged) -> bool {
     let improved = merged.counts.get(&Verdict::Improved).is_some_and(|count| *count > 0);
     merged.conclusion != Conclusion::Pass || improved
@@ -321,27 +252,28 @@ pub(super) fn should_comment(merged: &Merged) -> bool {
 /// A check that ends without a verdict. What a comment said before is about another run, and must not stand there as the
 /// answer to this one; where there is no comment, the check says enough.
 pub(super) fn without_verdict(
-    request: &PublishRequest,
-    target: &PublishTarget,
+    target: &PublishTarget<'_>,
     ended: &NoVerdict,
     recipients: &Recipients,
-    log: &mut Log<'_>,
 ) -> Result<()> {
-    let name = target.check_name(&request.name, &request.label);
     let output =
         CheckOutput { title: "No verdict".into(), summary: ended.text.clone(), ..CheckOutput::default() };
-    let end = CheckEnd { conclusion: ended.conclusion, output: &output };
-    let shown = publish_context(request, Some(&target.context), None, false);
-    for number in conclude(target, &name, recipients, &end, log)? {
-        let body = |marker: &Marker| render::no_verdict(&ended.text, &shown, &marker.comment());
-        let words = CommentContent {
-            state: render::no_verdict_fingerprint(&ended.text),
-            should_comment: false,
-            body: &body,
-        };
-        comment(request, target, (number, &recipients.name_for(&name, number)), &words, log)?;
-    }
-    Ok(())
+    let end = CheckEnd { conclusion: ended.conclusion, output };
+    let shown = shown(target, None, false);
+    let content = CommentContent {
+        state: render::no_verdict_fingerprint(&ended.text),
+        should_comment: false,
+        body: &|marker| render::no_verdict(&ended.text, &shown, &marker.comment()),
+    };
+    answer(target, &target.check_name(), recipients, &end, &content)
+}
+
+pub(super) fn shown(
+    target: &PublishTarget<'_>,
+    input: Option<&PublishInput>,
+    unverified: bool,
+) -> PublishContext {
+    publish_context(target.request, Some(&target.context), input, unverified)
 }
 
 /// The publishing side beside the verdict. Of another workflow's job only what cannot mislead is taken: the policy is this
@@ -381,29 +313,28 @@ pub(super) fn publish_context(
 }
 
 fn output(check: CheckPage) -> CheckOutput {
-    let annotation = |it: render::LineAnnotation| Annotation {
-        path: it.path,
-        line: it.line,
-        level: if it.failure { AnnotationLevel::Failure } else { AnnotationLevel::Warning },
-        title: it.title,
-        message: it.message,
+    let annotation = |it: render::BenchmarkAnnotation| {
+        let (path, line) = it.place?;
+        let level = if it.failure { AnnotationLevel::Failure } else { AnnotationLevel::Warning };
+        Some(Annotation { path, line, level, title: it.title, message: it.message })
     };
     CheckOutput {
         title: check.title,
         summary: check.summary,
         text: check.text,
-        annotations: check.annotations.into_iter().map(annotation).collect(),
+        annotations: check.annotations.into_iter().filter_map(annotation).collect(),
     }
 }
 
-/// A finished check that is still in progress would be a lie: it counts as failed. Green that nobody here has verified is
-/// no green.
-fn conclusion(standing: CheckState, unverified: bool) -> CheckConclusion {
-    match standing {
+/// A finished check that is still in progress would be a lie: it counts as failed. Green that is not verified here is no
+/// green.
+fn end_of(check: CheckPage, unverified: bool) -> CheckEnd {
+    let conclusion = match check.state {
         CheckState::Success if unverified => CheckConclusion::Neutral,
         CheckState::Success => CheckConclusion::Success,
         CheckState::Failure | CheckState::InProgress => CheckConclusion::Failure,
         CheckState::Neutral => CheckConclusion::Neutral,
         CheckState::ActionRequired => CheckConclusion::ActionRequired,
-    }
+    };
+    CheckEnd { conclusion, output: output(check) }
 }

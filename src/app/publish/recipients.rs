@@ -1,9 +1,8 @@
 //! For whom a verdict is. A check is a commit's, and one branch may be the head of several pull requests: each of them then has
 //! a check of its own, and the one that branch protection asks for says the gravest of them all.
 
-use super::request::Log;
 use super::target::{PublishTarget, unpublished};
-use crate::github::checks::{self, CheckConclusion, CheckOutput, CheckStatus, Reported};
+use crate::github::checks::{self, CheckConclusion, CheckOutput, CheckReport, CheckStatus, Reported};
 use crate::github::pulls::{self, OpenPull};
 use crate::github::{ApiResult, Sha};
 use crate::model::{Fault, Result};
@@ -19,7 +18,7 @@ pub(super) struct Recipients {
 
 impl Recipients {
     /// Those of this job's own event.
-    pub fn of_event(target: &PublishTarget) -> Result<Self> {
+    pub fn of_event(target: &PublishTarget<'_>) -> Result<Self> {
         let Some(pull) = &target.context.pull_request else { return Ok(Self::default()) };
         let sharing = match &pull.head_repository {
             Some(from) => match pulls::sharing(&target.client, from, &pull.head_branch, &pull.head) {
@@ -58,6 +57,10 @@ impl Recipients {
         self.told.iter().filter(|number| !heard.contains(number)).copied().collect()
     }
 
+    fn numbers(&self) -> Vec<String> {
+        self.all.iter().map(|number| format!("#{number}")).collect()
+    }
+
     fn is_shared(&self) -> bool {
         self.all.len() > 1
     }
@@ -73,28 +76,26 @@ fn own_name(name: &str, number: u64) -> String {
     format!("{name} #{number}")
 }
 
-/// How a check ends.
-pub(super) struct CheckEnd<'a> {
+pub(super) struct CheckEnd {
     pub conclusion: CheckConclusion,
-    pub output: &'a CheckOutput,
+    pub output: CheckOutput,
 }
 
 /// Ends the check of this name, and gives the pull requests that may still be told: of the others a later run speaks.
 pub(super) fn conclude(
-    target: &PublishTarget,
+    target: &PublishTarget<'_>,
     name: &str,
     recipients: &Recipients,
     end: &CheckEnd,
-    log: &mut Log<'_>,
 ) -> Result<Vec<u64>> {
     let mine = target.run();
     if !recipients.is_shared() {
-        let reported = finish(target, name, mine, end, log)?;
+        let reported = finish(target, name, mine, end)?;
         return Ok(if reported == Reported::Superseded { Vec::new() } else { recipients.told.clone() });
     }
     let mut heard = Vec::new();
     for number in &recipients.told {
-        if finish(target, &own_name(name, *number), mine, end, log)? != Reported::Superseded {
+        if finish(target, &own_name(name, *number), mine, end)? != Reported::Superseded {
             heard.push(*number);
         }
     }
@@ -104,7 +105,7 @@ pub(super) fn conclude(
     let stand = |name: &str| checks::stand(&target.client, name, &target.context.head);
     let last = match stand(name)? {
         Some(CheckStatus { run, conclusion: None }) if run > mine => {
-            log(&format!("{name}: left in progress, run {} measures the same commit", run.0))?;
+            target.log(&format!("{name}: left in progress, run {} measures the same commit", run.0))?;
             return Ok(heard);
         }
         last => last.map_or(mine, |last| last.run.max(mine)),
@@ -117,17 +118,16 @@ pub(super) fn conclude(
             gravest = (other, Some(*number));
         }
     }
-    let output = shared(name, recipients, gravest.1, end.output);
-    finish(target, name, last, &CheckEnd { conclusion: gravest.0, output: &output }, log)?;
+    let output = shared(name, recipients, gravest.1, &end.output);
+    finish(target, name, last, &CheckEnd { conclusion: gravest.0, output })?;
     Ok(heard)
 }
 
 /// The output of the check of all. `gravest`: of which other pull request its conclusion is.
 fn shared(name: &str, recipients: &Recipients, gravest: Option<u64>, own: &CheckOutput) -> CheckOutput {
-    let all: Vec<String> = recipients.all.iter().map(|number| format!("#{number}")).collect();
-    let (last, rest) = all
-        .split_last()
-        .map_or((String::new(), String::new()), |(last, rest)| (last.clone(), rest.join(", ")));
+    let numbers = recipients.numbers();
+    let (last, rest) =
+        numbers.split_last().map_or(("", String::new()), |(last, rest)| (last, rest.join(", ")));
     let several = format!(
         "This commit is the head of {rest} and {last}. Each has a check of its own, and this one says the gravest of \
          them.\n\n"
@@ -142,19 +142,32 @@ fn shared(name: &str, recipients: &Recipients, gravest: Option<u64>, own: &Check
     }
 }
 
-fn finish(
-    target: &PublishTarget,
+fn finish(target: &PublishTarget<'_>, name: &str, run: (u64, u32), end: &CheckEnd) -> Result<Reported> {
+    let reported = report(target, name, run, Some(end.conclusion), &end.output)?;
+    let place = where_reported(&reported, &target.context.head);
+    target.log(&format!("{name}: {}, {place}", end.conclusion.into_str()))?;
+    Ok(reported)
+}
+
+/// Writes a check of a run. `conclusion`: none while it is in progress.
+pub(super) fn report(
+    target: &PublishTarget<'_>,
     name: &str,
     run: (u64, u32),
-    end: &CheckEnd,
-    log: &mut Log<'_>,
+    conclusion: Option<CheckConclusion>,
+    output: &CheckOutput,
 ) -> Result<Reported> {
-    let (head, url) = (&target.context.head, target.run_url());
-    let external = checks::external(run.0, run.1);
-    let url = url.as_deref();
-    let reported = checks::finish(&target.client, name, head, &external, url, end.conclusion, end.output)?;
-    log(&format!("{name}: {}, {}", end.conclusion.into_str(), where_reported(&reported, head)))?;
-    Ok(reported)
+    let url = target.run_url();
+    let report = CheckReport {
+        client: &target.client,
+        name,
+        head: &target.context.head,
+        external: &checks::external(run.0, run.1),
+        details_url: url.as_deref(),
+        output,
+        conclusion,
+    };
+    Ok(report.send()?)
 }
 
 /// Where a check was reported, for the log.
@@ -169,15 +182,15 @@ pub(super) fn where_reported(reported: &Reported, head: &Sha) -> String {
 }
 
 /// Whether a later run has spoken for a pull request since.
-pub(super) fn is_overtaken(target: &PublishTarget, name: &str) -> ApiResult<bool> {
+pub(super) fn is_overtaken(target: &PublishTarget<'_>, name: &str) -> ApiResult<bool> {
     let stand = checks::stand(&target.client, name, &target.context.head)?;
     Ok(stand.is_some_and(|stand| stand.run > target.run()))
 }
 
 /// The result of a run that names none of several pull requests.
 pub(super) fn unnamed(recipients: &Recipients) -> Fault {
-    let all: Vec<String> = recipients.all.iter().map(|number| format!("#{number}")).collect();
-    let what = format!("{} are of one branch and commit: which is meant?", all.join(" and "));
+    let all = recipients.numbers().join(" and ");
+    let what = format!("{all} are of one branch and commit: which is meant?");
     let next = "measure with the version of gbench-ci that publishes: its `job.json` says for which it was";
     unpublished("the run's artifact", what, next)
 }

@@ -6,56 +6,48 @@ use std::time::SystemTime;
 use super::input::PublishInput;
 use super::local_branch;
 use super::no_verdict::NoVerdict;
-use super::pull_request::publish_context;
-use super::request::{Log, PublishRequest};
-use super::target::{PublishTarget, unpublished};
-use crate::app::github_client::client_of;
+use super::pull_request::shown;
+use super::target::{Log, PublishRequest, PublishTarget, unpublished};
+use crate::app::github_client::client_for;
 use crate::app::paths::current_folder;
 use crate::app::stores::history_of;
 use crate::app::untrusted;
 use crate::compare::{Conclusion, Group, VerdictDocument};
+use crate::github::Context;
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueDone};
-use crate::github::{Client, Context};
 use crate::model::{Exit, Job, NoReference, Probe, Result, Side};
 use crate::report::github as render;
-use crate::store::{Address, ComparisonFolder, HistoryBranch, HistoryEntry, SCHEMA_HISTORY, read_record};
+use crate::store::{ComparisonFolder, HistoryBranch, HistoryEntry, SCHEMA_HISTORY, read_record};
 
 /// The issue and the history, where they are asked for.
-pub(super) fn carry_out(
-    request: &PublishRequest,
-    target: &PublishTarget,
-    input: &PublishInput,
-    log: &mut Log<'_>,
-) -> Result<()> {
+pub(super) fn carry_out(target: &PublishTarget<'_>, input: &PublishInput) -> Result<()> {
+    let request = target.request;
     if !request.issue && request.history.is_none() {
         return Ok(());
     }
     only_default_branch(&target.context)?;
-    // The issue first: somebody waits for it, and a record that cannot be kept is no reason to be silent.
-    let told = if request.issue { issue(request, target, input, log) } else { Ok(()) };
-    let kept = append(request, Some(target), input, log);
-    told.and(kept)
+    // The issue first: it is waited for, and a record that cannot be stored is no reason to be silent.
+    let told = if request.issue { issue(target, input) } else { Ok(()) };
+    let appended = append(request, Some(&target.context), input, &mut |line| target.log(line));
+    told.and(appended)
 }
 
 /// A night without any verdict is red, too.
-pub(super) fn without_verdict(
-    request: &PublishRequest,
-    target: &PublishTarget,
-    ended: &NoVerdict,
-    log: &mut Log<'_>,
-) -> Result<()> {
-    if !request.issue || !target.context.on_default_branch() || ended.conclusion != CheckConclusion::Failure {
+pub(super) fn without_verdict(target: &PublishTarget<'_>, ended: &NoVerdict) -> Result<()> {
+    let name = &target.request.name;
+    let is_due = target.request.issue && target.context.on_default_branch();
+    if !is_due || ended.conclusion != CheckConclusion::Failure {
         return Ok(());
     }
-    let title = format!("{}: no verdict", request.name);
+    let title = format!("{name}: no verdict");
     let run = target.run_url().map_or(String::new(), |url| format!("\n\nSee the [run]({url})."));
     let body = |marker: &str| format!("{}{run}\n\n{marker}", ended.text);
-    let done = issues::report(&target.client, &request.name, true, &title, &body, "", &target.me)?;
-    log(&words(done))
+    let done = issues::report(&target.client, name, true, &title, &body, "", &target.me)?;
+    target.log(&words(done))
 }
 
-/// A run of anything but the default branch is refused: whoever can open a pull request must not write the past.
+/// A run of anything but the default branch is refused: a pull request must not write the past.
 pub(super) fn only_default_branch(context: &Context) -> Result<()> {
     if context.on_default_branch() {
         return Ok(());
@@ -84,58 +76,41 @@ pub(super) fn is_open(input: &PublishInput) -> std::result::Result<bool, &'stati
     }
 }
 
-fn issue(
-    request: &PublishRequest,
-    target: &PublishTarget,
-    input: &PublishInput,
-    log: &mut Log<'_>,
-) -> Result<()> {
+fn issue(target: &PublishTarget<'_>, input: &PublishInput) -> Result<()> {
     let merged = &input.merged;
     let open = match is_open(input) {
-        Ok(open) => open,
-        Err(why) => return log(&format!("issue: left as it is, {why}")),
+        Ok(false) => unproven(target, input)?.map_or(Ok(false), Err),
+        open => open,
     };
-    if !open && let Some(why) = unproven(request, target, input)? {
-        return log(&format!("issue: left as it is, {why}"));
-    }
-    let shown = publish_context(request, Some(&target.context), Some(input), false);
+    let open = match open {
+        Ok(open) => open,
+        Err(why) => return target.log(&format!("issue: left as it is, {why}")),
+    };
+    let shown = shown(target, Some(input), false);
     let url = compare_url(target, merged.groups.first().map(|group| &group.verdict));
     let (title, text) = render::issue(merged, &shown, url.as_deref());
     let note = render::closing_note(merged, &shown);
     let body = |marker: &str| format!("{}\n\n{marker}", text.trim_end());
-    let done = issues::report(&target.client, &request.name, open, &title, &body, &note, &target.me)?;
-    log(&words(done))
+    let name = &target.request.name;
+    let done = issues::report(&target.client, name, open, &title, &body, &note, &target.me)?;
+    target.log(&words(done))
 }
 
 /// Why a green night does not close the open issue: the history begins after the issue was opened, so that it was lost, or
-/// begun anew, in between. What this night was judged against may be as slow as what the issue is about. Only somebody who
+/// begun anew, in between. What this night was judged against may be as slow as what the issue is about. Only a maintainer who
 /// accepts the commit can say that it is not.
-fn unproven(
-    request: &PublishRequest,
-    target: &PublishTarget,
-    input: &PublishInput,
-) -> Result<Option<&'static str>> {
+fn unproven(target: &PublishTarget<'_>, input: &PublishInput) -> Result<Option<&'static str>> {
     let accepts = input.job.as_ref().is_some_and(|job| job.base.by_hand);
-    let Some(address) = request.history.as_deref().filter(|_| !accepts).map(history_of).transpose()? else {
-        return Ok(None);
-    };
-    let Some(opened) = issues::opened(&target.client, &request.name, &target.me)? else { return Ok(None) };
+    let address = target.request.history.as_deref().filter(|_| !accepts);
+    let Some(address) = address.map(history_of).transpose()? else { return Ok(None) };
+    let opened = issues::opened(&target.client, &target.request.name, &target.me)?;
+    let Some(opened) = opened else { return Ok(None) };
     let client = client_for(&address)?;
     let began = HistoryBranch::open(&address, &current_folder()?, client.as_ref())?.began()?;
-    Ok(match began {
-        Some(began) if began < opened => None,
-        _ => Some(
-            "the history begins after it was opened, and so does not show what was green before: restore the branch, or \
-             accept this commit by hand",
-        ),
-    })
-}
-
-fn client_for(address: &Address) -> Result<Option<Client>> {
-    match address {
-        Address::GitHub { slug, .. } => client_of(slug).map(Some),
-        Address::Git(_) | Address::Dir(_) => Ok(None),
-    }
+    Ok(began.is_none_or(|began| began >= opened).then_some(
+        "the history begins after it was opened, and so does not show what was green before: restore the branch, or \
+         accept this commit by hand",
+    ))
 }
 
 fn words(done: IssueDone) -> String {
@@ -149,14 +124,14 @@ fn words(done: IssueDone) -> String {
 }
 
 /// The page with all that lies between the two commits.
-fn compare_url(target: &PublishTarget, verdict: Option<&VerdictDocument>) -> Option<String> {
+fn compare_url(target: &PublishTarget<'_>, verdict: Option<&VerdictDocument>) -> Option<String> {
     let verdict = verdict?;
     let (base, head) = (verdict.base.commit.as_deref()?, verdict.head.commit.as_deref()?);
     let context = &target.context;
     Some(format!("{}/{}/compare/{base}...{head}", context.endpoint.server, context.slug))
 }
 
-/// A run that `--history` is about, and why it is not kept where it is not.
+/// A run that `--history` is about, and why it is not appended where it is not.
 pub(super) struct HistoryCandidate {
     pub entry: HistoryEntry,
     pub refused: Option<&'static str>,
@@ -179,15 +154,15 @@ pub(super) fn candidates(input: &PublishInput, context: Option<&Context>) -> Res
     folders.iter().map(candidate).collect()
 }
 
-/// Appends them. `target`: none where there is no GitHub.
+/// Appends them. `context`: none outside of GitHub Actions.
 pub(super) fn append(
     request: &PublishRequest,
-    target: Option<&PublishTarget>,
+    context: Option<&Context>,
     input: &PublishInput,
     log: &mut Log<'_>,
 ) -> Result<()> {
     let Some(address) = request.history.as_deref().map(history_of).transpose()? else { return Ok(()) };
-    let candidates = candidates(input, target.map(|target| &target.context))?;
+    let candidates = candidates(input, context)?;
     let client = client_for(&address)?;
     let history = HistoryBranch::open(&address, &current_folder()?, client.as_ref())?;
     let has_missed = |group: &Group| group.verdict.method.no_reference == Some(NoReference::NoBranch);

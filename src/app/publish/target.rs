@@ -1,21 +1,57 @@
-//! The target of a verdict: the repository, the commit, and whose token is used.
+//! The request of `publish`, and its target: the repository, the commit, and whose token is used.
 
-use super::request::PublishRequest;
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use crate::app::fail_on::FailOn;
 use crate::app::github_client::{client_of, token};
-use crate::github::checks::external;
+use crate::github::comments::CommentMode;
 use crate::github::{Client, Context, Identity, WorkflowEvent};
 use crate::model::{Exit, Fault, Result};
 
-/// The repository of the event, with a client for it.
-pub(super) struct PublishTarget {
+/// Takes lines for the log of the job.
+pub type Log<'a> = dyn FnMut(&str) -> Result<()> + 'a;
+
+/// The flags of `publish`, which say more of each.
+#[derive(Clone, Debug)]
+pub struct PublishRequest {
+    /// A comparison's folder, a verdict, or the folder of a merge; `None`: the latest comparison.
+    pub what: Option<PathBuf>,
+    pub start: bool,
+    pub ended: Option<u8>,
+    pub comment: CommentMode,
+    /// Name of the check; see [`gate_name`].
+    pub name: String,
+    /// Machine of a matrix; empty for the only one.
+    pub label: String,
+    /// Empty: what the measuring job was told.
+    pub fail_on: Vec<FailOn>,
+    pub allow_forks: bool,
+    pub expect: Option<u32>,
+    /// How the measuring jobs ended, in GitHub's words.
+    pub measured: Option<String>,
+    pub issue: bool,
+    /// Address of a history to append to.
+    pub history: Option<String>,
+    /// Beginning of the names of the artifacts that are fetched.
+    pub artifact: String,
+    pub summary: bool,
+    /// The account whose comments and issues are ours; `None`: the token's.
+    pub login: Option<String>,
+}
+
+/// A request in a job of GitHub Actions, with a client for the repository of its event.
+pub(super) struct PublishTarget<'a> {
+    pub request: &'a PublishRequest,
     pub context: Context,
     pub client: Client,
     pub me: Identity,
+    log: RefCell<&'a mut Log<'a>>,
 }
 
-impl PublishTarget {
+impl<'a> PublishTarget<'a> {
     /// Errors: no token, or one that cannot be used.
-    pub fn open(request: &PublishRequest, context: Context) -> Result<Self> {
+    pub fn open(request: &'a PublishRequest, context: Context, log: &'a mut Log<'a>) -> Result<Self> {
         if token()?.is_none() {
             let next = "give the step `env: { GBENCH_TOKEN: '${{ github.token }}' }`, or the action `token:`";
             return Err(unpublished("publish", "there is no token to publish with", next));
@@ -25,7 +61,11 @@ impl PublishTarget {
             Some(login) => Identity::named(login),
             None => Identity::of(&client)?,
         };
-        Ok(Self { context, client, me })
+        Ok(Self { request, context, client, me, log: RefCell::new(log) })
+    }
+
+    pub fn log(&self, line: &str) -> Result<()> {
+        (self.log.borrow_mut())(line)
     }
 
     /// Number and attempt of the run that measured.
@@ -34,14 +74,9 @@ impl PublishTarget {
         other.or(self.context.run.map(|run| (run.id, run.attempt))).unwrap_or((0, 1))
     }
 
-    /// The `external_id` by which the check of a run is told from another's.
-    pub fn external(&self) -> String {
-        let (id, attempt) = self.run();
-        external(id, attempt)
-    }
-
-    pub fn check_name(&self, name: &str, label: &str) -> String {
-        check_name(Some(&self.context), name, label)
+    /// The name of this job's check.
+    pub fn check_name(&self) -> String {
+        check_name(Some(&self.context), &self.request.name, &self.request.label)
     }
 
     /// The page of the run that measured.

@@ -27,7 +27,7 @@ pub(super) fn refused(name: &str, what: impl std::fmt::Display) -> Fault {
 /// Files by their names, and a way to read one: an archive or a folder.
 pub(super) trait Files {
     /// Relative, with `/`; each once.
-    fn names(&self) -> &[String];
+    fn names(&self) -> Vec<&str>;
     /// Folders right below the root of which each should hold something; none of an archive.
     fn folders(&self) -> &[String] {
         &[]

@@ -3,10 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use strum::VariantArray;
 
 use super::caps::{self, refused};
 use super::json_limits;
+use crate::app::fail_on::FailOn;
 use crate::app::job_flags::is_job_flag;
 use crate::compare::{
     Merged, SCHEMA_MERGED, VERDICTS_READ, VerdictDocument, check_consistency, check_merged_consistency,
@@ -16,10 +19,6 @@ use crate::model::{BenchmarkId, Exit, Job, Result, SCHEMA_JOB, Shard, SourceLine
 
 /// Rules that a verdict may have been decided by.
 const RULES: [&str; 4] = ["seq-e", "seq-e-2", "process-welch-holm", "process-session"];
-/// Words of `--fail-on`.
-const FAIL_ON: [&str; 4] = ["regression", "inconclusive", "failed", "none"];
-/// Most characters of a machine's label.
-const LABEL: usize = 100;
 
 /// A job from its text. `name`: of its folder, for messages.
 pub fn job(name: &str, text: &str) -> Result<Job> {
@@ -48,6 +47,19 @@ pub fn merged(name: &str, text: &str) -> Result<Merged> {
     Ok(regenerate_text(merged))
 }
 
+/// A verdict or a merged document, as its schema says; a verdict by itself becomes a merged document of one group.
+pub fn verdict_or_merged(name: &str, text: &str) -> Result<Merged> {
+    #[derive(Deserialize)]
+    struct Named {
+        schema: String,
+    }
+    // What does not name its schema is refused as a verdict, with the reason.
+    if serde_json::from_str::<Named>(text).is_ok_and(|named| named.schema == SCHEMA_MERGED) {
+        return merged(name, text);
+    }
+    Ok(Merged::single("", verdict(name, text)?))
+}
+
 fn document<T: DeserializeOwned>(name: &str, file: &str, text: &str) -> Result<T> {
     let read =
         json_limits::check(text).and_then(|()| serde_json::from_str(text).map_err(|error| error.to_string()));
@@ -66,15 +78,16 @@ fn job_is_ours(job: &Job) -> Result<(), String> {
     if job.base.committed.as_ref().is_some_and(|time| humantime::parse_rfc3339(time).is_err()) {
         return Err("its base was committed at no time that there is".into());
     }
-    if job.label.chars().count() > LABEL || [&job.label, &job.base.why].iter().any(|text| has_controls(text))
-    {
+    if !is_label(&job.label) || has_controls(&job.base.why) {
         return Err("its label is too long, or a text of it holds control characters".into());
     }
-    if job.shard.is_some_and(|shard| !(1..=shard.of).contains(&shard.index) || shard.of > Shard::MOST) {
+    if job.shard.is_some_and(|shard| !shard.is_one()) {
         return Err("there is no such shard".into());
     }
     is_exit(job.exit_code)?;
-    if job.fail_on.len() > FAIL_ON.len() || !job.fail_on.iter().all(|word| FAIL_ON.contains(&word.as_str())) {
+    if job.fail_on.len() > FailOn::VARIANTS.len()
+        || job.fail_on.iter().any(|word| word.parse::<FailOn>().is_err())
+    {
         return Err("its `fail_on` holds words that there are not".into());
     }
     if let Some(word) = job.flags.iter().find(|word| !is_job_flag(word)) {
@@ -138,7 +151,7 @@ fn merged_is_ours(merged: &Merged) -> Result<(), String> {
         return Err("it has more groups than a matrix has jobs".into());
     }
     for group in &merged.groups {
-        if group.label.chars().count() > LABEL || has_controls(&group.label) {
+        if !is_label(&group.label) {
             return Err("a label of it is too long or holds control characters".into());
         }
         verdict_is_ours(&group.verdict)?;
@@ -156,6 +169,11 @@ fn is_commit(text: &str) -> Result<(), String> {
 
 fn is_exit(code: u8) -> Result<(), String> {
     if Exit::from_repr(code).is_some() { Ok(()) } else { Err(format!("{code} is no exit code of gbench-ci")) }
+}
+
+/// A machine's label has at most 100 characters.
+fn is_label(text: &str) -> bool {
+    text.chars().count() <= 100 && !has_controls(text)
 }
 
 fn has_controls(text: &str) -> bool {

@@ -23,11 +23,8 @@ impl Folder {
     pub fn open(root: &Path) -> Result<Self> {
         if !root.is_dir() {
             let what = if root.exists() { "this is no folder" } else { "there is no such folder" };
-            return Err(Fault::at_path(
-                root,
-                what,
-                "name the folder of a comparison, or one that holds several",
-            ));
+            let next = "name the folder of a comparison, or one that holds several";
+            return Err(Fault::at_path(root, what, next));
         }
         let mut folder = Self { root: root.to_owned(), names: Vec::new(), folders: Vec::new() };
         folder.list("", 0)?;
@@ -48,7 +45,7 @@ impl Folder {
         }
         let of_a_run = entries.iter().any(|(name, _)| name == "results");
         for (name, kind) in entries {
-            // Hidden files are nobody's result: a `.gitignore` lies in every folder of artifacts.
+            // Hidden files are no result: a `.gitignore` lies in every folder of artifacts.
             let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
             if of_a_run && BULK.contains(&name) {
                 continue;
@@ -75,8 +72,8 @@ impl Folder {
 }
 
 impl Files for Folder {
-    fn names(&self) -> &[String] {
-        &self.names
+    fn names(&self) -> Vec<&str> {
+        self.names.iter().map(String::as_str).collect()
     }
 
     fn folders(&self) -> &[String] {

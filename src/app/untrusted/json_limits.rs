@@ -12,33 +12,22 @@ pub const VALUES: usize = 2_000_000;
 
 /// Errors: the text is no JSON, not finite, too deep (128, as the reader has it), or one of its parts is too large.
 pub(super) fn check(text: &str) -> Result<(), String> {
-    let mut values = 0;
     let mut reader = serde_json::Deserializer::from_str(text);
-    Measure { values: &mut values }.deserialize(&mut reader).map_err(|error| error.to_string())?;
-    reader.end().map_err(|error| error.to_string())
+    let mut count = ValueCount(0);
+    count.deserialize(&mut reader).and_then(|()| reader.end()).map_err(|error| error.to_string())
 }
 
 /// Counts values, and keeps none.
-struct Measure<'c> {
-    values: &'c mut usize,
-}
+struct ValueCount(usize);
 
-impl<'c> Measure<'c> {
-    fn again(&mut self) -> Measure<'_> {
-        Measure { values: self.values }
-    }
-
+impl ValueCount {
     fn one<E: Error>(&mut self) -> Result<(), E> {
-        *self.values += 1;
-        if *self.values > VALUES {
-            Err(E::custom(format!("it holds more than {VALUES} values")))
-        } else {
-            Ok(())
-        }
+        self.0 += 1;
+        if self.0 > VALUES { Err(E::custom(format!("it holds more than {VALUES} values"))) } else { Ok(()) }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Measure<'_> {
+impl<'de> DeserializeSeed<'de> for &mut ValueCount {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -46,46 +35,44 @@ impl<'de> DeserializeSeed<'de> for Measure<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Measure<'_> {
+impl<'de> Visitor<'de> for &mut ValueCount {
     type Value = ();
 
     fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_unit<E: Error>(mut self) -> Result<(), E> {
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
         self.one()
     }
 
-    fn visit_bool<E: Error>(mut self, _: bool) -> Result<(), E> {
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
         self.one()
     }
 
-    fn visit_i64<E: Error>(mut self, _: i64) -> Result<(), E> {
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
         self.one()
     }
 
-    fn visit_u64<E: Error>(mut self, _: u64) -> Result<(), E> {
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
         self.one()
     }
 
-    fn visit_f64<E: Error>(mut self, value: f64) -> Result<(), E> {
+    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
         if value.is_finite() { self.one() } else { Err(E::custom("it holds a number that is none")) }
     }
 
-    fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
         if text.len() > TEXT {
-            return Err(E::custom(format!(
-                "it holds a text of {} bytes, and {TEXT} are allowed",
-                text.len()
-            )));
+            let bytes = text.len();
+            return Err(E::custom(format!("it holds a text of {bytes} bytes, and {TEXT} are allowed")));
         }
         self.one()
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let mut entries = 0;
-        while list.next_element_seed(self.again())?.is_some() {
+        while list.next_element_seed(&mut *self)?.is_some() {
             entries += 1;
             if entries > ENTRIES {
                 return Err(A::Error::custom(format!("it holds a list of more than {ENTRIES} entries")));
@@ -94,10 +81,10 @@ impl<'de> Visitor<'de> for Measure<'_> {
         self.one()
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut entries = 0;
-        while map.next_key_seed(self.again())?.is_some() {
-            map.next_value_seed(self.again())?;
+        while map.next_key_seed(&mut *self)?.is_some() {
+            map.next_value_seed(&mut *self)?;
             entries += 1;
             if entries > ENTRIES {
                 return Err(A::Error::custom(format!("it holds an object of more than {ENTRIES} entries")));

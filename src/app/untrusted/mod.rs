@@ -25,7 +25,7 @@ use crate::model::{Exit, Fault, Job, Result};
 
 pub use caps::{ALL, DEPTH, DOCUMENTS, FILE, FILES, PATH, RATIO};
 use caps::{Files, refused};
-pub use documents::{job, merged, verdict};
+pub(crate) use documents::{job, verdict, verdict_or_merged};
 
 /// The content of one or several artifacts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,12 +60,14 @@ pub fn read_folder(path: &Path) -> Result<Contents> {
 }
 
 /// The gap where fewer parts came than are expected.
-pub fn too_few(expect: Option<u32>, found: usize) -> Option<MissingPart> {
+pub(crate) fn too_few(expect: Option<u32>, found: usize) -> Option<MissingPart> {
     let expect = expect.filter(|expect| found < *expect as usize)?;
-    Some(MissingPart {
-        what: format!("{found} of {expect} parts came with a verdict"),
-        ..MissingPart::default()
-    })
+    Some(gap(format!("{found} of {expect} parts came with a verdict")))
+}
+
+/// What is missing where no job says which part it is.
+fn gap(what: String) -> MissingPart {
+    MissingPart { what, ..MissingPart::default() }
 }
 
 impl Contents {
@@ -89,9 +91,8 @@ impl Contents {
             let (merged, _) = Self { merged: Vec::new(), ..self.clone() }.whole()?;
             if merged.conclusion == Conclusion::Pass {
                 let word: String = word.chars().filter(char::is_ascii_lowercase).take(20).collect();
-                let what =
-                    format!("the measuring jobs ended with `{word}`, and nothing that they left says why");
-                self.gaps.push(MissingPart { what, ..MissingPart::default() });
+                let why = "and nothing that they left says why";
+                self.gaps.push(gap(format!("the measuring jobs ended with `{word}`, {why}")));
             }
         }
         Ok(self)
@@ -123,10 +124,10 @@ impl Contents {
     /// hold them.
     pub fn whole(mut self) -> Result<(Merged, Option<Job>)> {
         // Beside parts that did measure, one that did not is missing.
-        self.gaps.extend(self.untouched.iter().map(|(name, job)| MissingPart {
-            label: Some(job.label.clone()),
-            shard: job.shard,
-            what: format!("part `{name}` measured nothing, because nothing that it measures was touched"),
+        self.gaps.extend(self.untouched.iter().map(|(name, job)| {
+            let what =
+                format!("part `{name}` measured nothing, because nothing that it measures was touched");
+            MissingPart { label: Some(job.label.clone()), shard: job.shard, what }
         }));
         let Some((name, merged, job)) = self.merged.pop() else {
             let jobs: Vec<Job> = self.parts.iter().filter_map(|part| part.job.clone()).collect();
@@ -182,10 +183,8 @@ fn contents(name: &str, files: &impl Files) -> Result<Contents> {
             let text = files.read(path)?;
             bytes += text.len();
             if bytes > DOCUMENTS {
-                return Err(refused(
-                    name,
-                    format!("its documents have more than {DOCUMENTS} bytes together"),
-                ));
+                let what = format!("its documents have more than {DOCUMENTS} bytes together");
+                return Err(refused(name, what));
             }
             Ok(Some(text))
         };
@@ -220,20 +219,17 @@ fn contents(name: &str, files: &impl Files) -> Result<Contents> {
 /// Folders that should hold something, and do not: of a job that ended before it measured. And the whole, if nothing is
 /// there at all.
 fn empty(name: &str, found: &BTreeMap<&str, Found>, folders: &[String]) -> Vec<MissingPart> {
-    let gap = |what: String| MissingPart {
-        what: format!("part `{what}` holds no verdict"),
-        ..MissingPart::default()
-    };
+    let empty = |part: &str| gap(format!("part `{part}` holds no verdict"));
     if found.is_empty() {
-        return vec![gap(name.to_owned())];
+        return vec![empty(name)];
     }
     let held = |folder: &String| {
         found.keys().any(|root| {
             root.strip_prefix(folder.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
     };
-    let empty = folders.iter().filter(|folder| !found.contains_key("") && !held(folder));
-    empty.map(|folder| gap(format!("{name}/{folder}"))).collect()
+    let lacking = folders.iter().filter(|folder| !found.contains_key("") && !held(folder));
+    lacking.map(|folder| empty(&format!("{name}/{folder}"))).collect()
 }
 
 /// Puts a file where it belongs, if it is one of those that are looked at.

@@ -33,14 +33,11 @@ const DIRECTORY: u32 = 0o040_000;
 pub(super) struct Archive<'a> {
     name: String,
     files: BTreeMap<String, Entry<'a>>,
-    names: Vec<String>,
 }
 
 struct Entry<'a> {
+    listed: Listed,
     packed: &'a [u8],
-    deflated: bool,
-    size: u64,
-    checksum: u32,
 }
 
 /// The entry of a file in the central directory.
@@ -58,15 +55,14 @@ struct Listed {
 impl<'a> Archive<'a> {
     /// Reads the structure; nothing is unpacked yet.
     pub fn open(name: &str, bytes: &'a [u8]) -> Result<Self> {
-        parse(bytes)
-            .map(|files| Self { name: name.to_owned(), names: files.keys().cloned().collect(), files })
-            .map_err(|what| refused(name, what))
+        let files = parse(bytes).map_err(|what| refused(name, what))?;
+        Ok(Self { name: name.to_owned(), files })
     }
 }
 
 impl Files for Archive<'_> {
-    fn names(&self) -> &[String] {
-        &self.names
+    fn names(&self) -> Vec<&str> {
+        self.files.keys().map(String::as_str).collect()
     }
 
     fn read(&self, path: &str) -> Result<String> {
@@ -91,13 +87,8 @@ fn parse(bytes: &[u8]) -> Result<BTreeMap<String, Entry<'_>>, String> {
             return Err(format!("two files are called `{}`", listed.path));
         }
         if !listed.is_folder {
-            let entry = Entry {
-                packed: bytes.get(span).unwrap_or_default(),
-                deflated: listed.method == 8,
-                size: listed.size,
-                checksum: listed.checksum,
-            };
-            files.insert(listed.path, entry);
+            let packed = bytes.get(span).unwrap_or_default();
+            files.insert(listed.path.clone(), Entry { listed, packed });
         }
     }
     // One piece of data behind many names is how a small archive becomes a large folder.
@@ -255,22 +246,22 @@ fn safe_path(name: &str) -> Result<String, String> {
 }
 
 /// The whole text of a file; never more bytes than the directory says, which is at most [`FILE`].
-fn unpack(entry: &Entry) -> Result<String, String> {
+fn unpack(Entry { listed, packed }: &Entry) -> Result<String, String> {
     let mut bytes = Vec::new();
-    let consumed = if entry.deflated {
-        let mut reader = DeflateDecoder::new(entry.packed).take(entry.size + 1);
+    let consumed = if listed.method == 8 {
+        let mut reader = DeflateDecoder::new(*packed).take(listed.size + 1);
         reader.read_to_end(&mut bytes).map_err(|error| format!("it cannot be unpacked: {error}"))?;
         reader.get_ref().total_in()
     } else {
-        bytes.extend_from_slice(entry.packed);
+        bytes.extend_from_slice(packed);
         bytes.len() as u64
     };
     let mut checksum = Crc::new();
     checksum.update(&bytes);
-    if bytes.len() as u64 != entry.size || checksum.sum() != entry.checksum {
+    if bytes.len() as u64 != listed.size || checksum.sum() != listed.checksum {
         return Err("its size or its checksum is not what the archive says".into());
     }
-    if consumed != entry.packed.len() as u64 {
+    if consumed != packed.len() as u64 {
         return Err("there is more behind its end".into());
     }
     String::from_utf8(bytes).map_err(|error| format!("it is no UTF-8 text: {}", error.utf8_error()))

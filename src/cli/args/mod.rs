@@ -1,16 +1,11 @@
 //! The flags that several commands share, and the parts of requests that they become.
 
-mod artifacts;
-mod fail_on;
-mod format;
-mod output;
+mod measure;
 mod rounds;
 mod selection;
-mod suite_file;
+mod words;
 
-pub use artifacts::ArtifactsArgs;
-pub use format::format_parser;
-pub use output::OutputArgs;
+pub use measure::{ArtifactsArgs, MeasureArgs};
 pub use rounds::{RoundsArgs, budget};
 pub use selection::{SelectionArgs, SettingsArgs};
-pub use suite_file::SuiteFileArgs;
+pub use words::{PageFormat, format_parser};

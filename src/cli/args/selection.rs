@@ -55,9 +55,8 @@ impl SelectionArgs {
                 return Err(Fault::at_flag(format!("{flag} '{empty}'"), "this names nothing", next));
             }
         }
-        let parts = |texts: &[String]| {
-            texts.iter().flat_map(|text| commas(text)).map(str::to_owned).collect::<Vec<_>>()
-        };
+        let parts =
+            |texts: &[String]| texts.iter().flat_map(|text| commas(text)).map(str::to_owned).collect();
         let mut selection = Selection {
             benchmarks: self.benchmarks.clone(),
             suites: parts(&self.suites),
@@ -68,8 +67,8 @@ impl SelectionArgs {
         self.components.iter().try_for_each(|text| selection.add_components(text))?;
         self.params.iter().try_for_each(|text| selection.add_param(text))?;
         let given = lists.into_iter().chain([("--param", &self.params)]);
-        let given = given.flat_map(|(flag, texts)| texts.iter().map(move |text| (flag, text.clone())));
-        let given = given.collect();
+        let given =
+            given.flat_map(|(flag, texts)| texts.iter().map(move |text| (flag, text.clone()))).collect();
         Ok(SelectionRequest { config: self.config.clone(), selection, shard: self.shard, given })
     }
 }
@@ -157,10 +156,10 @@ fn value<T>(
     read.map(Some).map_err(|what| Fault::at_flag(format!("{flag} {text}"), what, format!("give {wanted}")))
 }
 
-fn whole(least: u32, most: u32) -> impl Fn(&str) -> Result<u32, String> {
+fn whole(min: u32, max: u32) -> impl Fn(&str) -> Result<u32, String> {
     move |text| match text.parse() {
-        Ok(number) if (least..=most).contains(&number) => Ok(number),
-        _ => Err(format!("`{text}` is not a whole number from {least} to {most}")),
+        Ok(number) if (min..=max).contains(&number) => Ok(number),
+        _ => Err(format!("`{text}` is not a whole number from {min} to {max}")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The reader's terminal: writing, tables, progress, faults, and what it can show.
 
 pub mod error;
-pub mod progress;
-pub mod style;
-pub mod write;
+pub(super) mod progress;
+pub(super) mod style;
+pub(super) mod write;

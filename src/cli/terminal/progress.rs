@@ -11,12 +11,12 @@ use crate::app::progress::Reporter;
 use crate::github::commands;
 use crate::model::text::count;
 use crate::model::{CaseId, Outcome, Side};
-use crate::run::{Observer, Progress, side_word};
+use crate::run::{Observer, Progress};
 
 /// Writes to standard error, so that standard output holds results alone.
 enum ProgressWriter {
     Bar { bar: ProgressBar, started: Instant },
-    Lines { started: Instant, cases: usize, ended: usize, next_report: f64, say: fn(&str) },
+    Lines { lines: LogLines, say: fn(&str) },
     Silent,
 }
 
@@ -31,12 +31,8 @@ impl ProgressWriter {
                 style(&bar, UNCOUNTED);
                 Self::Bar { bar, started }
             }
-            (false, false) => Self::lines(to_stderr),
+            (false, false) => Self::Lines { lines: LogLines::new(), say: to_stderr },
         }
-    }
-
-    fn lines(say: fn(&str)) -> Self {
-        Self::Lines { started: Instant::now(), cases: 0, ended: 0, next_report: FIRST_REPORT, say }
     }
 }
 
@@ -79,7 +75,11 @@ pub fn reporter(quiet: bool) -> Reporter {
 
 /// Lines for the log of a CI job's runner, or nothing with `quiet`.
 pub fn runner_reporter(quiet: bool) -> Reporter {
-    Reporter::new(if quiet { ProgressWriter::Silent } else { ProgressWriter::lines(to_runner_log) })
+    Reporter::new(if quiet {
+        ProgressWriter::Silent
+    } else {
+        ProgressWriter::Lines { lines: LogLines::new(), say: to_runner_log }
+    })
 }
 
 impl Observer for ProgressWriter {
@@ -87,14 +87,7 @@ impl Observer for ProgressWriter {
         match self {
             Self::Silent => {}
             Self::Bar { bar, started } => on_bar(bar, started, progress),
-            Self::Lines { started, cases, ended, next_report, say } => {
-                if let Some(line) = on_build(next_report, progress) {
-                    say(&line);
-                }
-                if let Some(line) = on_lines(*started, cases, ended, progress) {
-                    say(&line);
-                }
-            }
+            Self::Lines { lines, say } => lines.on(progress).iter().for_each(|line| say(line)),
         }
     }
 }
@@ -141,68 +134,63 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, progress: &Progress<'_>) {
     }
 }
 
-fn on_lines(
-    started: Instant,
-    cases: &mut usize,
-    ended: &mut usize,
-    progress: &Progress<'_>,
-) -> Option<String> {
-    let line = match progress {
-        Progress::Planned { cases: planned, processes } => {
-            *cases = *planned;
-            format!("measuring {} in {}", count(*planned, "case"), count(*processes, "process"))
-        }
-        Progress::RoundsPlanned { cases: planned, comparable } => {
-            *cases = *planned;
-            format!("comparing {} in rounds", count(*comparable, "case"))
-        }
-        Progress::RoundStarted { pass: 0, processes: 0 } => NOTHING_LEFT.to_owned(),
-        Progress::RoundStarted { .. } => return None,
-        // The scheduler reports more about it.
-        Progress::RoundEnded { .. } => return None,
-        Progress::BuildStarted { .. } | Progress::BuildGoesOn { .. } | Progress::BuildEnded { .. } => {
-            return None;
-        }
-        Progress::ProcessStarted { .. } | Progress::ProcessEnded { .. } | Progress::Finished => return None,
-        Progress::Note { text } => (*text).to_owned(),
-        Progress::CaseEnded { id, side, outcome, done, total } => {
-            if *total == 0 {
-                failure(id, *side, outcome)
-            } else {
-                // The head's turn ends a case of two arms; an ordinary run has no side at all.
-                *ended += usize::from(*side != Some(Side::Base));
-                let at = format!("[{}/{cases}] {}", (*ended).clamp(1, *cases), left(started, *done, *total));
-                if outcome.is_measured() {
-                    format!("{at}{id}: measured{}", suffix(*side))
-                } else {
-                    format!("{at}{}", failure(id, *side, outcome))
-                }
-            }
-        }
-    };
-    Some(line)
-}
-
 /// Seconds of a build after which a log reports that it goes on, and from then on the seconds between two reports.
 const FIRST_REPORT: f64 = 5.0;
 const REPORT_INTERVAL: f64 = 30.0;
 
-/// The line of a log about a build. `next_report`: seconds of the build after which the next one is due.
-fn on_build(next_report: &mut f64, progress: &Progress<'_>) -> Option<String> {
-    match progress {
-        Progress::BuildStarted { benchmark, side } => {
-            *next_report = FIRST_REPORT;
-            Some(format!("building {benchmark}{}", suffix(*side)))
-        }
-        Progress::BuildGoesOn { benchmark, side, seconds, line } if *seconds >= *next_report => {
-            *next_report = seconds + REPORT_INTERVAL;
-            Some(building(benchmark, *side, *seconds, line))
-        }
-        // The time of a short build is no news.
-        Progress::BuildEnded { benchmark, side, seconds } if *seconds >= FIRST_REPORT => {
-            Some(format!("built {benchmark}{} in {}", suffix(*side), whole_seconds(*seconds)))
-        }
-        _ => None,
+/// The lines of a log.
+struct LogLines {
+    started: Instant,
+    cases: usize,
+    ended: usize,
+    /// Seconds of a build after which the next line about it is due.
+    next_report: f64,
+}
+
+impl LogLines {
+    fn new() -> Self {
+        Self { started: Instant::now(), cases: 0, ended: 0, next_report: FIRST_REPORT }
+    }
+
+    fn on(&mut self, progress: &Progress<'_>) -> Option<String> {
+        Some(match progress {
+            Progress::Planned { cases, processes } => {
+                self.cases = *cases;
+                format!("measuring {} in {}", count(*cases, "case"), count(*processes, "process"))
+            }
+            Progress::RoundsPlanned { cases, comparable } => {
+                self.cases = *cases;
+                format!("comparing {} in rounds", count(*comparable, "case"))
+            }
+            Progress::RoundStarted { pass: 0, processes: 0 } => NOTHING_LEFT.to_owned(),
+            Progress::BuildStarted { benchmark, side } => {
+                self.next_report = FIRST_REPORT;
+                format!("building {benchmark}{}", suffix(*side))
+            }
+            Progress::BuildGoesOn { benchmark, side, seconds, line } if *seconds >= self.next_report => {
+                self.next_report = seconds + REPORT_INTERVAL;
+                building(benchmark, *side, *seconds, line)
+            }
+            // The time of a short build is no news.
+            Progress::BuildEnded { benchmark, side, seconds } if *seconds >= FIRST_REPORT => {
+                format!("built {benchmark}{} in {}", suffix(*side), whole_seconds(*seconds))
+            }
+            Progress::Note { text } => (*text).to_owned(),
+            Progress::CaseEnded { id, side, outcome, total: 0, .. } => failure(id, *side, outcome),
+            Progress::CaseEnded { id, side, outcome, done, total } => {
+                // The head's turn ends a case of two arms; an ordinary run has no side at all.
+                self.ended += usize::from(*side != Some(Side::Base));
+                let (ended, left) = (self.ended.clamp(1, self.cases), left(self.started, *done, *total));
+                let what = if outcome.is_measured() {
+                    format!("{id}: measured{}", suffix(*side))
+                } else {
+                    failure(id, *side, outcome)
+                };
+                format!("[{ended}/{}] {left}{what}", self.cases)
+            }
+            // Of rounds the scheduler reports more.
+            _ => return None,
+        })
     }
 }
 
@@ -224,10 +212,7 @@ fn failure(id: &CaseId, side: Option<Side>, outcome: &Outcome) -> String {
 }
 
 fn suffix(side: Option<Side>) -> String {
-    match side {
-        None => String::new(),
-        side => format!(" ({})", side_word(side)),
-    }
+    side.map_or(String::new(), |side| format!(" ({})", side.into_str()))
 }
 
 /// `about 40s left: `, from the pace so far; nothing before the first process has ended.
@@ -255,7 +240,7 @@ mod tests {
     fn n30_a_finished_comparison_that_is_resumed_says_that_nothing_is_left() {
         let told = |processes| {
             let progress = Progress::RoundStarted { pass: 0, processes };
-            on_lines(Instant::now(), &mut 1, &mut 0, &progress)
+            LogLines { cases: 1, ..LogLines::new() }.on(&progress)
         };
         assert_eq!(told(0).as_deref(), Some("nothing is left to measure"));
         assert_eq!(told(4), None);
@@ -335,8 +320,8 @@ mod tests {
         on_bar(&bar, &mut Instant::now(), &going(72.4));
         assert_eq!(bar.message(), "building s/gemm (head) for 1m 12s: nvcc -c gemm.cu");
 
-        let mut next = FIRST_REPORT;
-        let mut heard = |seconds: f64| on_build(&mut next, &going(seconds)).is_some();
+        let mut lines = LogLines::new();
+        let mut heard = |seconds: f64| lines.on(&going(seconds)).is_some();
         // One beat a second, give or take: neither missed nor told twice.
         let beats = (1..80).map(|beat| f64::from(beat) * 1.013);
         assert_eq!(beats.filter(|seconds| heard(*seconds)).count(), 3);

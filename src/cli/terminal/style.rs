@@ -1,31 +1,32 @@
-//! What the reader's terminal can show: its width, and whether colour and Unicode make sense there.
+//! The abilities of the reader's terminal: its width, and whether colour and Unicode make sense there.
 
 use std::io::IsTerminal;
 
 use crate::report::Style;
 
 /// Wider lines of prose are tiring to read, and tables do not need the room.
-const MOST_COLUMNS: u16 = 120;
+const MAX_COLUMNS: u16 = 120;
 
 /// The style for standard output as it is now.
 pub fn of_stdout() -> Style {
     let terminal = std::io::stdout().is_terminal();
     let size = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
-    style(terminal, size, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+    style(terminal, size, variable)
 }
 
 /// Whether faults on standard error may be coloured.
 pub fn stderr_has_color() -> bool {
-    style(std::io::stderr().is_terminal(), None, |name| {
-        std::env::var(name).ok().filter(|value| !value.is_empty())
-    })
-    .color
+    style(std::io::stderr().is_terminal(), None, variable).color
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// `size`: the terminal's columns, where it tells. `variable`: set and non-empty environment variables.
 fn style(terminal: bool, size: Option<u16>, variable: impl Fn(&str) -> Option<String>) -> Style {
     let stated = variable("COLUMNS").and_then(|columns| columns.parse().ok());
-    let width = stated.or(size).unwrap_or(Style::PLAIN.width).min(MOST_COLUMNS);
+    let width = stated.or(size).unwrap_or(Style::PLAIN.width).min(MAX_COLUMNS);
     let dumb = variable("TERM").is_some_and(|term| term == "dumb");
     let color = terminal && !dumb && variable("NO_COLOR").is_none();
     // Unset says nothing, as in most containers, whose terminals speak UTF-8 all the same.

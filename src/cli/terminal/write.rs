@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::model::{Exit, Fault, Result};
+use crate::report::Format;
 pub use crate::report::{table, wrap};
 
 /// Standard output, whose reader may leave before the end (`| head -1`). What is written after that goes nowhere and is no
@@ -48,13 +49,11 @@ impl<W: Write> Write for Output<W> {
 pub fn wrote(result: io::Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Fault::at(
-            "the output",
-            format!("cannot be written: {error}"),
-            "free space on the disk, or write elsewhere",
-        )
-        .exits(Exit::Internal)
-        .caused_by(&error)),
+        Err(error) => {
+            let (what, next) =
+                (format!("cannot be written: {error}"), "free space on the disk, or write elsewhere");
+            Err(Fault::at("the output", what, next).exits(Exit::Internal).caused_by(&error))
+        }
         Ok(()) => Ok(()),
     }
 }
@@ -65,13 +64,18 @@ pub fn check_place(flag: &str, path: Option<&Path>) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() || !folder.is_dir() {
         let what = if path.is_dir() { "this is a folder" } else { "its folder is not there" };
-        return Err(Fault::at_flag(
-            format!("{flag} {}", path.display()),
-            what,
-            "name a file in a folder that exists",
-        ));
+        let next = "name a file in a folder that exists";
+        return Err(Fault::at_flag(format!("{flag} {}", path.display()), what, next));
     }
     Ok(())
+}
+
+/// A line below a report; on standard error where the report is a document, which has standard output to itself.
+pub fn beside_report(format: Format, text: &str, out: &mut impl Write) -> Result<()> {
+    wrote(match format {
+        Format::Terminal => writeln!(out, "\n{text}"),
+        _ => writeln!(io::stderr(), "{text}"),
+    })
 }
 
 /// One JSON document and a line break.

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::model::{CaseId, RunId};
 
 pub const SCHEMA_CALIBRATION: &str = "gbench-ci/calibration/v1";
 
 /// What this machine can tell apart, case by case.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
@@ -42,7 +44,6 @@ pub struct Calibration {
     pub unmeasured: Vec<Unmeasured>,
     pub false_alarms: FalseAlarms,
     /// Absent where it could not be measured; a warning says why.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<PlantedControl>,
     pub warnings: Vec<String>,
 }
@@ -65,6 +66,7 @@ impl Calibration {
 }
 
 /// One metric of one case.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CalibratedRow {
@@ -84,30 +86,27 @@ pub struct CalibratedRow {
     /// Wall seconds of one round of the case, both sides; its metrics share them.
     pub seconds_per_round: f64,
     /// Absent where nothing is left to chance, or too few rounds are there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prospect: Option<Prospect>,
 }
 
 /// What one round's difference scatters by, and where that comes from. Deviations are shares: 0.01 is 1 %.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Noise {
     /// Standard deviation of one round's difference, moderated by the suite's other rows, as the rule does it.
     pub floor: f64,
     /// Lag-1 correlation of the differences from round to round.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_round_to_round: Option<f64>,
     /// What the second process of a round lies above the first, as a share; absent where the order is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_place: Option<f64>,
     /// Absent where processes give fewer than four samples.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
 }
 
 /// Where the variance of one process's place comes from; the three shares add up to 1.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parts {
@@ -120,41 +119,46 @@ pub struct Parts {
     /// Iterations of one process, on average.
     pub iterations: f64,
     /// Iterations of one process for the least total time (Kalibera & Jones); absent where their cost is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_iterations: Option<u32>,
 }
 
 /// What a comparison of two commits may expect here. Rounds and effects are those that four of five keep to.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prospect {
     /// Smallest slowdown that the usual rounds find; absent where they find none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detectable: Option<f64>,
     /// The same in the rounds that were measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detectable_in_measured: Option<f64>,
     /// Rounds until an unchanged row is certified within its target; absent beyond 10,000.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds_to_certify: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds_to_certify: Option<f64>,
     /// Rounds until 3 % worse is called red; absent beyond 10,000.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds_to_prove: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds_to_prove: Option<f64>,
     /// The least target that the usual rounds certify; absent where there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_target: Option<f64>,
     /// By arithmetic: 3 % added to its measured rounds in so many suites, and how often that was called red.
     pub planted: u32,
     pub found: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Readiness {
     /// Certified unchanged within the usual rounds.
@@ -176,19 +180,20 @@ pub struct Unmeasured {
 }
 
 /// How often the rule cries wolf on this suite, nothing having changed.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FalseAlarms {
     /// Rows that the comparison called regressed or improved, as it was measured.
     pub red: Vec<String>,
     pub improved: Vec<String>,
-    /// The same rounds with other signs of the coin.
+    /// The same rounds with other signs, drawn at random.
     pub flipped: Share,
-    /// The usual number of rounds, drawn from those measured, with signs by a coin.
+    /// The usual number of rounds, drawn from those measured, with signs drawn at random.
     pub drawn: Share,
     /// Of the rounds that were measured: what goes from one round's difference to the next one's; `None` where no row
     /// has six rounds.
-    #[serde(default, rename = "stickiness", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "stickiness")]
     pub serial_correlation: Option<f64>,
 }
 
@@ -226,6 +231,7 @@ impl Share {
 }
 
 /// A built-in workload with more work on one side, measured for real.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlantedControl {
@@ -235,12 +241,10 @@ pub struct PlantedControl {
     pub found: bool,
     pub rounds: u32,
     /// What it looked like, where there is a figure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<f64>,
     /// Deviation of one round's difference.
     pub noise: f64,
     /// Smallest slowdown that the usual rounds find at that noise; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detectable: Option<f64>,
 }
 

@@ -1,5 +1,7 @@
 //! One row's figures from its rounds: pure numbers.
 
+use std::collections::HashSet;
+
 use crate::model::{CaseRecord, Stage, Timing, convert};
 use crate::stats::prospect::{certified_within, rounds_to_certify, rounds_to_prove};
 use crate::stats::seq_e::{self, SequentialLimits};
@@ -8,7 +10,7 @@ use crate::stats::{Components, TQuantiles, Within, best_iterations, lag_1};
 use super::super::rounds::measured_rounds;
 use super::super::rules::seq_e::RowState;
 use super::super::{Evidence, ProcessValues, RoundScale};
-use super::{Noise, Parts, Prospect};
+use super::{Noise, Parts, Prospect, Readiness};
 
 /// The slowdown that the prospects speak of.
 pub const PLANTED: f64 = 0.03;
@@ -17,6 +19,11 @@ const LEAST_CORRELATED: usize = 6;
 /// Advising more iterations than so many times those that are there would be no advice.
 const MOST_FOLD: f64 = 20.0;
 const LEAST_ITERATIONS: f64 = 4.0;
+
+/// So many times the usual rounds are slow, and more are hopeless.
+const SLOW: u32 = 4;
+/// A process of so many samples with at most so many different values shows its timer.
+const COARSE: (usize, usize) = (8, 4);
 
 /// What all rows of a suite share.
 pub struct CalibrationContext {
@@ -101,7 +108,7 @@ pub fn prospect(
     }
 }
 
-pub fn sides<'e, 'a>(evidence: &'e Evidence<'a>) -> impl Iterator<Item = &'e ProcessValues<'a>> {
+fn sides<'e, 'a>(evidence: &'e Evidence<'a>) -> impl Iterator<Item = &'e ProcessValues<'a>> {
     evidence.base.processes.iter().chain(&evidence.head.processes)
 }
 
@@ -146,4 +153,31 @@ fn advised(within: &Within, parts: &Components, costs: Option<(f64, f64)>) -> Op
     }
     let most = (within.iterations * MOST_FOLD).max(LEAST_ITERATIONS);
     Some(best.clamp(LEAST_ITERATIONS, most).round() as u32)
+}
+
+/// Readiness by the rounds that certifying takes, of `usual` in a comparison.
+pub fn readiness(prospect: &Prospect, usual: u32) -> Readiness {
+    match prospect.rounds_to_certify {
+        Some(rounds) if rounds <= usual => Readiness::Ready,
+        Some(rounds) if rounds <= SLOW * usual => Readiness::Slow,
+        _ => Readiness::Hopeless,
+    }
+}
+
+/// Different values that a process has, in the middle, where they are few for its samples.
+pub fn ticks(evidence: &Evidence) -> Option<usize> {
+    let (samples, most) = COARSE;
+    let long = sides(evidence).filter(|process| process.samples.len() >= samples);
+    let different = |process: &ProcessValues| {
+        process.samples.iter().map(|value| value.to_bits()).collect::<HashSet<_>>().len()
+    };
+    let mut counts: Vec<usize> = long.map(different).collect();
+    counts.sort_unstable();
+    counts.get(counts.len() / 2).copied().filter(|count| *count <= most)
+}
+
+/// Seconds of an iteration, where the unit is one of time.
+pub fn usual_seconds(evidence: &Evidence) -> Option<f64> {
+    let centre = crate::stats::median(&mut evidence.base.centres.clone())?;
+    convert(centre, evidence.unit, "s")
 }

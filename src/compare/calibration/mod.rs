@@ -1,12 +1,5 @@
 //! A suite compared with itself: what the machine makes up by itself, and what a comparison may expect of it.
-//!
-//! ```text
-//! document   the answer: one row a case and metric, versioned JSON
-//! figures    a row's noise, its parts, and its prospects
-//! advice     ready, slow or hopeless; why, and what would help
-//! ```
 
-mod advice;
 mod document;
 mod figures;
 
@@ -27,7 +20,6 @@ use super::rows::{PreparedRows, prepare};
 use super::rules::seq_e::{RowState, row_states};
 use super::validity::{SerialCorrelation, repeated_numbers};
 use super::{Policy, SeqE, Verdict, wording};
-use crate::model::text::count;
 use figures::{CalibrationContext, in_scale};
 
 /// Suites that each check tries.
@@ -35,9 +27,9 @@ const SUITES: u32 = 1000;
 /// One row in so many is planted at once.
 const PLANTS: usize = 20;
 /// Rounds below this say nothing of noise.
-const LEAST_ROUNDS: usize = 4;
+const MIN_ROUNDS: usize = 4;
 /// As the rule bounds what the other rows say of a row's noise.
-const MOST_BORROWED: f64 = 8.0;
+const MAX_BORROWED: f64 = 8.0;
 
 /// The facts of a machine that must agree with those of another for figures to carry over.
 pub fn machine_key(manifest: &Manifest, match_key: &BTreeMap<String, Strictness>) -> BTreeMap<String, Fact> {
@@ -65,22 +57,24 @@ pub fn calibrate(
     let prepared = prepare(&pairs, &policy, false, true);
     let limits = rule.limits();
     let states = row_states(&prepared.evidence, &limits);
-    let places: HashMap<&CaseId, &CaseRecord> = head.cases.iter().map(|case| (&case.id, case)).collect();
-    let of_both: HashMap<&CaseId, [&CaseRecord; 2]> =
-        base.cases.iter().filter_map(|case| Some((&case.id, [case, *places.get(&case.id)?]))).collect();
+    let of_both = pairs.iter().filter_map(|pair| Some((pair.id, [pair.base?, pair.head?])));
+    let of_both: HashMap<&CaseId, [&CaseRecord; 2]> = of_both.collect();
 
     // Rows that chance decides and that have rounds enough.
     let open: Vec<usize> =
         (0..states.len()).filter(|at| prepared.open[*at].is_some() && is_open(&states[*at])).collect();
-    let tried = try_out(&open.iter().map(|at| &states[*at]).collect::<Vec<_>>(), &limits, comparison.seed);
-    let shared = CalibrationContext { limits, measured: asked as usize, candidates: tried.candidates() };
+    let open_states: Vec<&RowState> = open.iter().map(|at| &states[*at]).collect();
+    let [flipped, drawn, planted] = try_out(&open_states, &limits, comparison.seed);
+    // What the screen leaves open of an unchanged suite, and the row in question.
+    let candidates = drawn.candidates.round() as usize + 1;
+    let shared = CalibrationContext { limits, measured: asked as usize, candidates };
     let mut rows = Vec::new();
     for (at, state) in states.iter().enumerate() {
         let Some(row) = prepared.open[at].map(|row| &prepared.rows[row]) else { continue };
         let Some(cases) = of_both.get(&row.case) else { continue };
         let place = open.binary_search(&at).ok();
-        let borrowed = place.map_or(Prior::NONE, |_| prior_of(state, &open, &states));
-        let tried = place.and_then(|place| tried.planted.planted.get(place).copied()).unwrap_or((0, 0));
+        let borrowed = place.map_or(Prior::NONE, |_| prior_of(state, &open_states));
+        let tried = place.and_then(|place| planted.planted.get(place).copied()).unwrap_or((0, 0));
         rows.push(calibrated(state, *cases, borrowed, &shared, tried, place.is_some()));
     }
     let seen: HashSet<&CaseId> = rows.iter().map(|row: &CalibratedRow| &row.case).collect();
@@ -90,15 +84,13 @@ pub fn calibrate(
         reason: why_unmeasured(of_base, of_head, &prepared),
     });
     let unmeasured: Vec<Unmeasured> = unmeasured.collect();
-    let correlated =
-        SerialCorrelation::pooled(open.iter().map(|at| states[*at].rounds.differences.as_slice()));
+    let differences = || open_states.iter().map(|state| state.rounds.differences.as_slice());
+    let correlated = SerialCorrelation::pooled(differences());
     let mut warnings = verdict.warnings.clone();
-    warnings.extend(tried.too_short.then(|| {
-        format!(
-            "no row has enough rounds for a red to be possible as measured: {} or more are needed",
-            limits.screen_rounds + limits.least_fresh_rounds(1)
-        )
-    }));
+    let needed = limits.screen_rounds + limits.least_fresh_rounds(1);
+    if differences().map(<[f64]>::len).max().is_some_and(|longest| longest < needed) {
+        warnings.push(wording::too_few_for_a_red(needed));
+    }
     let machine = machine_key(&base.manifest, &comparison.policy.match_key);
     Ok(Calibration {
         schema: SCHEMA_CALIBRATION.into(),
@@ -117,8 +109,8 @@ pub fn calibrate(
         false_alarms: FalseAlarms {
             red: named(Verdict::Regressed),
             improved: named(Verdict::Improved),
-            flipped: tried.flipped,
-            drawn: tried.drawn,
+            flipped: flipped.into(),
+            drawn: drawn.into(),
             serial_correlation: correlated.map(|correlated| correlated.correlation),
         },
         control: None,
@@ -128,27 +120,11 @@ pub fn calibrate(
 
 /// Whether chance decides the row, and enough rounds are there to say how.
 fn is_open(state: &RowState) -> bool {
-    !state.is_exact() && state.rounds.differences.len() >= LEAST_ROUNDS
+    !state.exact.is_some() && state.rounds.differences.len() >= MIN_ROUNDS
 }
 
-/// What the tries of a whole suite gave.
-struct Trials {
-    flipped: Share,
-    drawn: Share,
-    candidates: f64,
-    planted: Tries,
-    /// So few rounds that no red is possible in them.
-    too_short: bool,
-}
-
-impl Trials {
-    /// What the screen leaves open of an unchanged suite, and the row in question.
-    fn candidates(&self) -> usize {
-        self.candidates.round() as usize + 1
-    }
-}
-
-fn try_out(states: &[&RowState], limits: &SequentialLimits, seed: u64) -> Trials {
+/// The rule tried on a suite of these rows: as they were measured, with rounds drawn from them, and with planted effects.
+fn try_out(states: &[&RowState], limits: &SequentialLimits, seed: u64) -> [Tries; 3] {
     let mut cases = Vec::new();
     let mut rows = Vec::new();
     for state in states {
@@ -160,36 +136,28 @@ fn try_out(states: &[&RowState], limits: &SequentialLimits, seed: u64) -> Trials
         let effect = in_scale(state.rounds.scale, PLANTED);
         rows.push(ResampledRow { series: state.series(&state.rounds.differences), case, effect });
     }
-    let long = Length::Drawn(limits.most_rounds);
-    let plants = rows.len().div_ceil(PLANTS);
+    let drawn = Length::Drawn(limits.most_rounds);
     // Suites of nothing would all be without a red.
     let suites = if rows.is_empty() { 0 } else { SUITES };
-    let flipped = tries(&rows, limits, Length::AsMeasured, suites, 0, seed);
-    let drawn = tries(&rows, limits, long, suites, 0, seed.wrapping_add(1));
-    let planted = tries(&rows, limits, long, suites, plants, seed.wrapping_add(2));
-    let longest = rows.iter().map(|row| row.series.differences.len()).max().unwrap_or(0);
-    let share = |tries: &Tries| Share { suites: tries.suites, with_red: tries.with_red };
-    Trials {
-        flipped: share(&flipped),
-        drawn: share(&drawn),
-        // The screen counts one where it leaves none.
-        candidates: if rows.is_empty() { 0.0 } else { drawn.candidates },
-        too_short: !rows.is_empty() && longest < limits.screen_rounds + limits.least_fresh_rounds(1),
-        planted,
+    let plants = rows.len().div_ceil(PLANTS);
+    [(Length::AsMeasured, 0, seed), (drawn, 0, seed.wrapping_add(1)), (drawn, plants, seed.wrapping_add(2))]
+        .map(|(length, plants, seed)| tries(&rows, limits, length, suites, plants, seed))
+}
+
+impl From<Tries> for Share {
+    fn from(tries: Tries) -> Self {
+        Self { suites: tries.suites, with_red: tries.with_red }
     }
 }
 
 /// What the rows of one metric lend each other, by all rounds that are there.
-fn prior_of(state: &RowState, open: &[usize], states: &[RowState]) -> Prior {
-    let family: Vec<&RowState> = open
-        .iter()
-        .map(|at| &states[*at])
-        .filter(|other| other.evidence.metric == state.evidence.metric)
-        .collect();
+fn prior_of(state: &RowState, open: &[&RowState]) -> Prior {
+    let metric = state.evidence.metric;
+    let family: Vec<&&RowState> = open.iter().filter(|other| other.evidence.metric == metric).collect();
     let rounds = family.iter().map(|it| it.rounds.differences.len()).min().unwrap_or(0);
-    let variance = |it: &&RowState| sample_stddev(&it.rounds.differences[..rounds]).map(|s| s * s);
+    let variance = |it: &&&RowState| sample_stddev(&it.rounds.differences[..rounds]).map(|s| s * s);
     let variances: Vec<f64> = family.iter().filter_map(variance).collect();
-    Prior::fit(&variances, rounds.saturating_sub(1) as f64).at_most(MOST_BORROWED)
+    Prior::fit(&variances, rounds.saturating_sub(1) as f64).at_most(MAX_BORROWED)
 }
 
 fn calibrated(
@@ -216,13 +184,12 @@ fn calibrated(
         noise: None,
         prospect: None,
     };
-    if state.is_exact() {
+    if state.exact.is_some() {
         row.readiness = Readiness::Ready;
         return row;
     }
     if !open {
-        row.why.push(format!("{} of the {LEAST_ROUNDS} that noise shows in", count(rounds, "round")));
-        row.help.push("give more rounds, or a larger budget".into());
+        (row.why, row.help) = wording::too_few_rounds(rounds, MIN_ROUNDS);
         return row;
     }
     let freedom = (rounds - 1) as f64;
@@ -230,14 +197,14 @@ fn calibrated(
     let floor = prior.moderate(variance, freedom).sqrt();
     let noise = figures::noise(state, floor, cases);
     let prospect = figures::prospect(state, floor, prior.freedom, shared, seconds, tried);
-    row.readiness = advice::readiness(&prospect, shared.limits.most_rounds as u32);
+    row.readiness = figures::readiness(&prospect, shared.limits.most_rounds as u32);
     if let Some(repeated) = repeated_numbers(state.evidence, shared.limits.version) {
         row.readiness = Readiness::Hopeless;
-        (row.why, row.help) =
-            (vec![wording::reason(&repeated.reason)], vec![wording::advice(&repeated.next)]);
+        (row.why, row.help) = (vec![repeated.reason.to_string()], vec![repeated.next.to_string()]);
     } else if row.readiness != Readiness::Ready {
         let usual = shared.limits.most_rounds as u32;
-        (row.why, row.help) = advice::words(state.evidence, &noise, &prospect, usual);
+        let (ticks, seconds) = (figures::ticks(state.evidence), figures::usual_seconds(state.evidence));
+        (row.why, row.help) = wording::why_and_help(&noise, &prospect, usual, ticks, seconds);
     }
     (row.noise, row.prospect) = (Some(noise), Some(prospect));
     row

@@ -1,21 +1,21 @@
 //! The parts of a matrix as one: shards of a suite become one verdict, machines stand side by side. Nothing that did not
 //! come is passed over: a gap makes the whole fail at least.
 
-mod parts;
 mod records;
-mod sentence;
 mod shards;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::conclusion::{most_severe, was_compared};
-use super::{Conclusion, Group, Merged, SCHEMA_MERGED, Verdict};
-use crate::model::{BaseChoice, Exit, Fault, Job, Result, SCHEMA_JOB, Shard};
-
-use parts::shard_words;
 use strum::IntoEnumIterator;
 
-pub use parts::{MissingPart, VerdictPart};
+use super::conclusion::{most_severe, was_compared};
+use super::merged::shard_words;
+use super::{
+    Conclusion, Group, Merged, MissingPart, SCHEMA_MERGED, SideSummary, Verdict, VerdictPart, Warning,
+    wording,
+};
+use crate::model::{Exit, Fault, Job, Result, SCHEMA_JOB, Shard};
+
 pub use records::merge_records;
 
 /// [`merge_with`] no known gap.
@@ -26,7 +26,7 @@ pub fn merge(parts: Vec<VerdictPart>) -> Result<Merged> {
 /// One answer for all parts. Which belong together their jobs say, by label and shard; without a job, and beside others,
 /// a part is a machine of its own, called as its folder is.
 ///
-/// `gaps`: what the caller knows to be missing. Each, and each shard that nobody brought, makes conclusion and exit code
+/// `gaps`: what the caller knows to be missing. Each, and each shard that did not come, makes conclusion and exit code
 /// at least those of [`Conclusion::Failed`].
 ///
 /// Errors: no part at all, with exit code 4; with exit code 2, and both parts named: a shard or a row that two parts
@@ -52,11 +52,8 @@ pub fn merge_with(parts: Vec<VerdictPart>, gaps: Vec<MissingPart>) -> Result<Mer
     let groups: Vec<Group> = by_label
         .into_iter()
         .map(|(label, parts)| {
-            let own: Vec<&str> = by_gap
-                .iter()
-                .filter(|gap| gap.label.as_ref() == Some(&label))
-                .map(|gap| &*gap.what)
-                .collect();
+            let own = by_gap.iter().filter(|gap| gap.label.as_ref() == Some(&label));
+            let own: Vec<String> = own.map(|gap| gap.what.clone()).collect();
             Ok(Group { verdict: shards::shards(parts, &own)?, label })
         })
         .collect::<Result<_>>()?;
@@ -65,7 +62,9 @@ pub fn merge_with(parts: Vec<VerdictPart>, gaps: Vec<MissingPart>) -> Result<Mer
 
 /// Groups and what is missing beside them as one document.
 fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
-    let sentence = sentence::of_groups(&groups, gaps);
+    // Those of a machine stand in its own sentence.
+    let of_none = |gap: &&MissingPart| !groups.iter().any(|group| gap.label.as_ref() == Some(&group.label));
+    let others: Vec<String> = gaps.iter().filter(of_none).map(|gap| gap.what.clone()).collect();
     let several = groups.len() > 1;
     let text = |gap: &MissingPart| match gap.label.as_ref().filter(|label| several && !label.is_empty()) {
         Some(label) => format!("{label}: {}", gap.what),
@@ -78,10 +77,11 @@ fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
         tool_version: env!("CARGO_PKG_VERSION").into(),
         conclusion,
         exit_code: exit.code(),
-        sentence,
+        sentence: wording::of_machines(&groups, &others),
         counts: counts_of(&groups),
         groups,
         warnings,
+        warning_codes: gaps.iter().map(|gap| Warning::MissingPart { text: gap.what.clone() }).collect(),
     }
 }
 
@@ -129,29 +129,21 @@ fn folder_label(name: &str) -> &str {
 /// Refuses parts that do not judge the same change; those of one machine also against the same base. At night each machine
 /// has its own newest green commit.
 fn of_one_change(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
-    let state = |commit: &Option<String>, dirty: bool| {
-        let commit = commit.as_deref().unwrap_or("no known commit");
-        format!("{commit}{}", if dirty { " with uncommitted changes" } else { "" })
+    let state = |side: &SideSummary| {
+        let commit = side.commit.as_deref().unwrap_or("no known commit");
+        format!("{commit}{}", if side.dirty { " with uncommitted changes" } else { "" })
     };
-    let heads = [one, other].map(|part| part.job.as_ref().and_then(|job| job.head.clone()));
-    let sides = [one, other].map(|part| {
-        let (base, head) = (&part.verdict.base, &part.verdict.head);
-        [("base", state(&base.commit, base.dirty)), ("head", state(&head.commit, head.dirty))]
-    });
-    let judged = match &heads {
-        [Some(a), Some(b)] => [("pull request's head", a.clone()), ("pull request's head", b.clone())],
-        _ => [("", String::new()), ("", String::new())],
-    };
-    let pairs = sides[0].iter().zip(&sides[1]).chain(std::iter::once((&judged[0], &judged[1])));
-    let labels = [one, other].map(|part| part.job.as_ref().map(|job| &job.label));
-    let one_machine = labels[0] == labels[1];
-    for ((what, a), (_, b)) in pairs.filter(|((what, _), _)| one_machine || *what != "base") {
-        if a != b {
-            let text = format!("the {what} of `{}` is {a}, that of `{}` {b}", one.name, other.name);
-            return Err(Fault::at("merge", text, "merge the parts of one run of the workflow only"));
-        }
+    let label = |part: &VerdictPart| part.job.as_ref().map(|job| job.label.clone());
+    let pull = |part: &VerdictPart| part.job.as_ref().and_then(|job| job.head.clone());
+    let mut pairs = Vec::new();
+    if label(one) == label(other) {
+        pairs.push(("base", [one, other].map(|part| state(&part.verdict.base))));
     }
-    Ok(())
+    pairs.push(("head", [one, other].map(|part| state(&part.verdict.head))));
+    pairs.extend(pull(one).zip(pull(other)).map(|(a, b)| ("pull request's head", [a, b])));
+    let Some((what, [a, b])) = pairs.into_iter().find(|(_, [a, b])| a != b) else { return Ok(()) };
+    let text = format!("the {what} of `{}` is {a}, that of `{}` {b}", one.name, other.name);
+    Err(Fault::at("merge", text, "merge the parts of one run of the workflow only"))
 }
 
 /// What is missing of one machine. Errors: shards that do not belong together.
@@ -223,18 +215,14 @@ pub fn merged_job(jobs: &[Job], merged: &Merged) -> Option<Job> {
     }
     Some(Job {
         schema: SCHEMA_JOB.into(),
-        event: first.event.clone(),
-        head: first.head.clone(),
-        pull_request: first.pull_request,
-        base: BaseChoice { ..first.base.clone() },
         label: if one_label { first.label.clone() } else { String::new() },
         shard: None,
         exit_code: merged.exit_code,
         fail_on: if strictest { Vec::new() } else { words.into_iter().cloned().collect() },
-        flags: first.flags.clone(),
         sources,
         fork: jobs.iter().any(|job| job.fork),
         untouched: None,
+        ..first.clone()
     })
 }
 
@@ -269,13 +257,11 @@ pub fn check_merged_consistency(merged: &Merged) -> Result<(), String> {
     Ok(())
 }
 
-/// Puts our own words for what the rows say where somebody else's stand: a document from elsewhere may say anything.
+/// Puts our own words for what the rows say where others stand: a document from elsewhere may say anything.
 pub fn regenerate_text(mut merged: Merged) -> Merged {
     for group in &mut merged.groups {
-        group.verdict.sentence = sentence::of_verdict(&group.verdict, &[]);
+        group.verdict.sentence = wording::of_verdict(&group.verdict, &[]);
     }
-    let gap = |what: &String| MissingPart { what: what.clone(), ..MissingPart::default() };
-    let gaps: Vec<MissingPart> = merged.warnings.iter().map(gap).collect();
-    merged.sentence = sentence::of_groups(&merged.groups, &gaps);
+    merged.sentence = wording::of_machines(&merged.groups, &merged.warnings);
     merged
 }

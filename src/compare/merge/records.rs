@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::compare::comparability::{advice, differences};
+use crate::compare::Difference;
+use crate::compare::comparability::differences;
 use crate::model::{CaseId, Exit, Fault, RecordState, Result, RunId, RunRecord, SCHEMA_RECORD, Shard};
 
-/// Settings that may differ: the coin is tossed anew for each run, and each machine has its own folders.
+/// Settings that may differ: each run draws its own order, and each machine has its own folders.
 const OWN: [&str; 3] = ["coin_seed", "run.artifacts", "run.store"];
 
-/// One record of several runs, each with the folder that it came from; and the shards that nobody brought, which a warning
-/// of the record names.
+/// One record of several runs, each with the folder that it came from; and the shards that did not come, which a warning of
+/// the record names.
 ///
 /// Errors: no record, with exit code 4; with exit code 2, and both folders named: a case that two of them hold, another
 /// suite, version or setting, machines that cannot be compared, a side of a comparison.
@@ -105,21 +106,10 @@ fn of_one_suite(one: &(String, RunRecord), other: &(String, RunRecord)) -> Resul
         let what = format!("`{name}` is {} in `{a}` and {} in `{b}`", words(&of_one), words(&of_other));
         return refused(what, "run every shard with the same settings");
     }
-    let strict = differences(one, other, &BTreeMap::new());
-    let strict: Vec<_> = strict.into_iter().filter(|difference| difference.strict).collect();
-    match strict.first() {
-        None => Ok(()),
-        Some(field) => {
-            let what = format!(
-                "`{}` is {} in `{a}` and {} in `{b}`: one record is of one machine",
-                field.field, field.base, field.head
-            );
-            let advice = advice(&strict);
-            let next =
-                advice.split(", or set").next().unwrap_or_default().replace("both sides", "all shards");
-            refused(what, &next)
-        }
-    }
+    let mut differences = differences(one, other, &BTreeMap::new()).into_iter();
+    let Some(Difference { field, base, head, .. }) = differences.find(|it| it.strict) else { return Ok(()) };
+    let what = format!("`{field}` is {base} in `{a}` and {head} in `{b}`: one record is of one machine");
+    refused(what, "measure all shards on one machine")
 }
 
 /// What every case of a run was to be measured with: the settings of the suite, and those of who called.

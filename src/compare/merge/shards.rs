@@ -1,29 +1,26 @@
-//! The parts of one machine as one verdict: as if nobody had cut the suite.
+//! The parts of one machine as one verdict: as if the suite had not been cut.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::parts::VerdictPart;
-use super::sentence;
-use crate::compare::conclusion::{FailurePolicy, conclude, counts, derived, most_severe, severity_order};
-use crate::compare::validity::location_shift;
-use crate::compare::warning::counted;
+use crate::compare::conclusion::{
+    FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order,
+};
+use crate::compare::validity::{MIN_ROUNDS, location_shift};
+use crate::compare::wording::{self, counted};
 use crate::compare::{
-    Conclusion, Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument, Warning,
-    wording,
+    Conclusion, Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
+    VerdictPart, Warning,
 };
 use crate::model::{CaseId, Exit, Fault, Result, RunId};
 
 /// Shards up to which the command that judges all of them again is given.
-const MOST_COMMANDS: usize = 64;
-
-/// Rounds below this say nothing of how one goes with the next; see `doubts`.
-const LEAST_ROUNDS: u32 = 6;
+const MAX_COMMANDS: usize = 64;
 
 /// One verdict of the parts of one machine, at least one. `gaps`: what is missing of it. A single part without a gap stays
 /// as it is.
 ///
 /// Errors: another rule or policy; a row that two parts bring.
-pub fn shards(mut parts: Vec<VerdictPart>, gaps: &[&str]) -> Result<VerdictDocument> {
+pub fn shards(mut parts: Vec<VerdictPart>, gaps: &[String]) -> Result<VerdictDocument> {
     let mut document = match parts.len() {
         1 => parts.remove(0).verdict,
         _ => of_several(parts)?,
@@ -32,12 +29,10 @@ pub fn shards(mut parts: Vec<VerdictPart>, gaps: &[&str]) -> Result<VerdictDocum
         let exit = Exit::from_repr(document.exit_code).unwrap_or(Exit::Internal);
         document.conclusion = most_severe(document.conclusion, Conclusion::Failed);
         document.exit_code = exit.most_severe(Exit::Failed).code();
-        let of_parts: Vec<(String, Warning)> =
-            document.coded_warnings().map(|(text, code)| (text.clone(), code)).collect();
-        let missing =
-            gaps.iter().map(|text| ((*text).to_owned(), Warning::MissingPart { text: (*text).to_owned() }));
-        (document.warnings, document.warning_codes) = missing.chain(of_parts).unzip();
-        document.sentence = sentence::of_verdict(&document, gaps);
+        let missing = gaps.iter().map(|text| Warning::MissingPart { text: text.clone() }.coded());
+        let coded: Vec<_> = missing.chain(document.coded_warnings()).collect();
+        (document.warnings, document.warning_codes) = coded.into_iter().unzip();
+        document.sentence = wording::of_verdict(&document, gaps);
     }
     Ok(document)
 }
@@ -67,7 +62,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     let rounds = rounds(&parts, &rows);
     let mut coded = warnings(&parts);
     let shifted = rounds.as_ref().and_then(|(_, warning)| warning.clone());
-    coded.extend(shifted.map(|warning| (wording::warning(&warning), warning)));
+    coded.extend(shifted.map(Warning::coded));
     let (warnings, warning_codes) = coded.into_iter().unzip();
     let mut document = VerdictDocument {
         schema: SCHEMA_VERDICT.into(),
@@ -98,7 +93,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
         replays: replays(&parts),
         records: None,
     };
-    document.sentence = sentence::of_verdict(&document, &[]);
+    document.sentence = wording::of_verdict(&document, &[]);
     Ok(document)
 }
 
@@ -122,15 +117,10 @@ fn by_one_rule(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
             Some(format!("failed_fails is {}", method.failed_fails)),
         ]
     };
-    let pairs = words(one).into_iter().zip(words(other)).filter_map(|(a, b)| a.zip(b));
-    let differing = pairs.into_iter().find(|(a, b)| a != b);
-    match differing {
-        None => Ok(()),
-        Some((a, b)) => {
-            let what = format!("`{}` and `{}` were not judged alike: {a}, {b}", one.name, other.name);
-            Err(Fault::at("merge", what, "judge every shard by the same gate, with the same flags"))
-        }
-    }
+    let mut pairs = words(one).into_iter().zip(words(other)).filter_map(|(a, b)| a.zip(b));
+    let Some((a, b)) = pairs.find(|(a, b)| a != b) else { return Ok(()) };
+    let what = format!("`{}` and `{}` were not judged alike: {a}, {b}", one.name, other.name);
+    Err(Fault::at("merge", what, "judge every shard by the same gate, with the same flags"))
 }
 
 fn no_row_twice(parts: &[VerdictPart]) -> Result<()> {
@@ -198,14 +188,12 @@ fn slowdowns(rows: &[Row]) -> Vec<f64> {
 /// The shards' own figures, weighted by the rounds that they come from.
 fn serial_correlation(parts: &[VerdictPart]) -> Option<f64> {
     let (mut sum, mut weight) = (0.0, 0.0);
-    for part in parts {
-        let Some(own) = part.verdict.method.rounds.as_ref().and_then(|rounds| rounds.serial_correlation)
-        else {
+    for VerdictPart { verdict, .. } in parts {
+        let Some(own) = verdict.method.rounds.as_ref().and_then(|rounds| rounds.serial_correlation) else {
             continue;
         };
-        let sequences = part.verdict.rows.iter().filter_map(|row| row.sequence.as_ref());
-        let rounds: u32 =
-            sequences.map(|sequence| sequence.rounds).filter(|rounds| *rounds >= LEAST_ROUNDS).sum();
+        let rounds = verdict.rows.iter().filter_map(|row| Some(row.sequence.as_ref()?.rounds));
+        let rounds: u32 = rounds.filter(|rounds| *rounds as usize >= MIN_ROUNDS).sum();
         let own_weight = f64::from(rounds.max(1));
         sum += own * own_weight;
         weight += own_weight;
@@ -230,16 +218,9 @@ fn total(rates: impl Iterator<Item = f64>) -> f64 {
 
 /// What the parts warn of, each with its part; what all of them say, once. And how they differ from each other.
 fn warnings(parts: &[VerdictPart]) -> Vec<(String, Warning)> {
-    let mut said: BTreeMap<&str, usize> = BTreeMap::new();
-    for part in parts {
-        let own: BTreeSet<&str> = part.verdict.warnings.iter().map(String::as_str).collect();
-        own.into_iter().for_each(|warning| *said.entry(warning).or_default() += 1);
-    }
-    let by_all = |warning: &str| said.get(warning) == Some(&parts.len());
-    let mut warnings: Vec<(String, Warning)> =
-        among(parts).into_iter().map(|warning| (wording::warning(&warning), warning)).collect();
-    let of_all = parts[0].verdict.coded_warnings().filter(|(text, _)| by_all(text));
-    warnings.extend(of_all.map(|(text, code)| (text.clone(), code)));
+    let by_all = |text: &String| parts.iter().all(|part| part.verdict.warnings.contains(text));
+    let mut warnings: Vec<(String, Warning)> = among(parts).into_iter().map(Warning::coded).collect();
+    warnings.extend(parts[0].verdict.coded_warnings().filter(|(text, _)| by_all(text)));
     for part in parts {
         let own = part.verdict.coded_warnings().filter(|(text, _)| !by_all(text));
         warnings.extend(own.map(|(text, code)| (format!("{}: {text}", part.who()), code)));
@@ -268,7 +249,7 @@ fn again(parts: &[VerdictPart]) -> String {
     let commands: BTreeSet<&str> =
         parts.iter().map(|part| &*part.verdict.reproduce).filter(|command| !command.is_empty()).collect();
     let ids = replays(parts);
-    if commands.len() > MOST_COMMANDS {
+    if commands.len() > MAX_COMMANDS {
         String::new()
     } else if commands.len() > 1 && ids.len() == commands.len() {
         let ids: Vec<&str> = ids.iter().map(RunId::as_str).collect();
@@ -283,37 +264,21 @@ fn replays(parts: &[VerdictPart]) -> Vec<RunId> {
     let with_command = parts.iter().filter(|part| !part.verdict.reproduce.is_empty());
     let of_parts: Vec<Vec<RunId>> = with_command.map(|part| part.verdict.replayed()).collect();
     let ids: BTreeSet<RunId> = of_parts.iter().flatten().cloned().collect();
-    let all = of_parts.iter().all(|ids| !ids.is_empty()) && ids.len() <= MOST_COMMANDS;
+    let all = of_parts.iter().all(|ids| !ids.is_empty()) && ids.len() <= MAX_COMMANDS;
     if all { ids.into_iter().collect() } else { Vec::new() }
 }
 
-/// [`crate::compare::check_consistency`] of a group: beside what its rows give it may be inconclusive to the letter because a shard
+/// [`check_consistency`] of a group: beside what its rows give it may be inconclusive to the letter because a shard
 /// decided nothing, and, where the whole has gaps, failed.
 pub fn check_group_consistency(document: &VerdictDocument, gaps: bool) -> std::result::Result<(), String> {
     let (conclusion, mut exits) = derived(document);
     if document.rows.iter().any(|row| row.verdict == Verdict::Inconclusive) && exits.contains(&Exit::Pass) {
         exits.push(Exit::Inconclusive);
     }
-    let failed = (
-        most_severe(conclusion, Conclusion::Failed),
-        exits.iter().map(|exit| exit.most_severe(Exit::Failed)).collect::<Vec<_>>(),
-    );
-    let found = Exit::from_repr(document.exit_code);
-    let fits = |(conclusion, exits): &(Conclusion, Vec<Exit>)| {
-        document.conclusion == *conclusion && found.is_some_and(|found| exits.contains(&found))
-    };
-    if document.counts != counts(&document.rows) {
-        return Err("its counts are not those of its rows".into());
+    let failed: Vec<Exit> = exits.iter().map(|exit| exit.most_severe(Exit::Failed)).collect();
+    let plain = check_says(document, conclusion, &exits);
+    if gaps && check_says(document, most_severe(conclusion, Conclusion::Failed), &failed).is_ok() {
+        return Ok(());
     }
-    let plain = (conclusion, exits);
-    if fits(&plain) || gaps && fits(&failed) {
-        Ok(())
-    } else {
-        Err(format!(
-            "its rows give {conclusion:?} and exit code {}, and it says {:?} and {}",
-            plain.1[0].code(),
-            document.conclusion,
-            document.exit_code
-        ))
-    }
+    plain
 }

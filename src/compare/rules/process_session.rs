@@ -20,14 +20,13 @@ use crate::stats::{Prior, TQuantiles, Welch};
 
 use crate::compare::scale::Scale;
 use crate::compare::session_variance::{self, SessionVariance};
-use crate::compare::test::{ErrorSource, KNOWN, RowTest, Test, decide_all};
+use crate::compare::test::{KNOWN, RowTest, Test, decide_all};
 use crate::compare::{Advice, Evidence, History, Reason, RowDecision, Rule, Sessions, Verdict};
 
 /// Deviation between sessions where too few of them are stored: the robust deviation of unchanged workloads between
 /// sessions on a T4, the most restless of the cards that were looked at (0.13 % to 1.0 % on the others).
 pub const ASSUMED_DEVIATION: f64 = 0.02;
 
-/// See the file's own comment.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessSession<'h> {
     /// Error rate of the whole suite, above 0 and below 1.
@@ -55,27 +54,20 @@ impl Rule for ProcessSession<'_> {
 
     fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision> {
         let mut quantiles = TQuantiles::default();
-        let row_tests = evidence.iter().map(|evidence| RowTest::of(evidence, &mut quantiles));
-        let asked: Vec<(RowTest, Option<Known>)> = row_tests
-            .zip(evidence)
-            .map(|(row_test, evidence)| {
-                let known = (!matches!(row_test, RowTest::Settled(_))).then(|| self.known(evidence));
-                (row_test, known)
-            })
-            .collect();
-        let prior = prior(asked.iter().filter_map(|(_, known)| known.as_ref()));
-        let (row_tests, known): (Vec<RowTest>, Vec<Option<Known>>) = asked
-            .into_iter()
-            .zip(evidence)
-            .map(|((row_test, known), evidence)| match known {
-                Some(known) => {
-                    let known = known.moderated(prior);
-                    (self.widened(row_test, &known, evidence), Some(known))
-                }
-                None => (row_test, None),
-            })
-            .unzip();
-        let mut decisions = decide_all(row_tests, self.alpha, &mut quantiles);
+        let row_tests: Vec<RowTest> =
+            evidence.iter().map(|evidence| RowTest::of(evidence, &mut quantiles)).collect();
+        let left_to_chance = |(row_test, evidence): (&RowTest, &Evidence)| {
+            (!matches!(row_test, RowTest::Settled(_))).then(|| self.known(evidence))
+        };
+        let mut known: Vec<Option<Known>> = row_tests.iter().zip(evidence).map(left_to_chance).collect();
+        let prior = prior(known.iter().flatten());
+        known.iter_mut().flatten().for_each(|known| known.moderate(prior));
+        let row_tests = row_tests.into_iter().zip(&known).zip(evidence);
+        let widened = row_tests.map(|((row_test, known), evidence)| match known {
+            Some(known) => self.widened(row_test, known, evidence),
+            None => row_test,
+        });
+        let mut decisions = decide_all(widened.collect(), self.alpha, &mut quantiles);
         for (decision, known) in decisions.iter_mut().zip(&known) {
             if let Some(known) = known.as_ref().filter(|known| known.stored < self.sessions) {
                 self.hold_back(decision, known.stored);
@@ -108,15 +100,11 @@ impl ProcessSession<'_> {
         let enough = known.stored >= self.sessions;
         match (row_test, known.spread) {
             (RowTest::Tested(test), Some(spread)) if enough => {
-                let error_source = ErrorSource::Sessions {
-                    deviation: known.scale.share(spread.excess().sqrt()),
-                    sessions: known.stored,
-                };
+                let deviation = known.scale.share(spread.excess().sqrt());
                 let welch = wider(test.welch, spread.excess(), spread.variance, spread.freedom);
                 // What does not widen the error is no reason for doubt.
-                let error_source =
-                    if welch.error > test.welch.error { error_source } else { test.error_source };
-                RowTest::Tested(Test { welch, error_source, ..test })
+                let sessions = (welch.error > test.welch.error).then_some((deviation, known.stored));
+                RowTest::Tested(Test { welch, sessions, ..test })
             }
             (RowTest::Tested(test), spread) => {
                 let assumed = known.scale.of_share(ASSUMED_DEVIATION).powi(2);
@@ -155,16 +143,14 @@ impl ProcessSession<'_> {
 /// all of their history are rounded ones, and say nothing of others.
 fn prior<'k>(known: impl Iterator<Item = &'k Known>) -> Prior {
     let shares = known.filter(|known| matches!(known.scale, Scale::Log { .. }));
-    let spreads: Vec<SessionVariance> =
-        shares.filter_map(|known| known.spread).filter(|spread| spread.variance > 0.0).collect();
-    session_variance::prior(&spreads)
+    let varied = shares.filter_map(|known| known.spread).filter(|spread| spread.variance > 0.0);
+    session_variance::prior(&varied.collect::<Vec<_>>())
 }
 
 impl Known {
-    fn moderated(self, prior: Prior) -> Self {
-        match self.scale {
-            Scale::Log { .. } => Self { spread: self.spread.map(|spread| spread.moderated(prior)), ..self },
-            Scale::Linear { .. } => self,
+    fn moderate(&mut self, prior: Prior) {
+        if let Scale::Log { .. } = self.scale {
+            self.spread = self.spread.map(|spread| spread.moderated(prior));
         }
     }
 }
@@ -199,9 +185,6 @@ fn alone(evidence: &Evidence, known: &Known, spread: SessionVariance) -> Option<
         limits: known.scale.limits(evidence),
         counts: (base.len() as u32, head.len() as u32),
         spreads: (None, None),
-        error_source: ErrorSource::Sessions {
-            deviation: known.scale.share(spread.variance.sqrt()),
-            sessions: known.stored,
-        },
+        sessions: Some((known.scale.share(spread.variance.sqrt()), known.stored)),
     })
 }

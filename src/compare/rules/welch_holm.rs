@@ -28,7 +28,6 @@ use crate::stats::TQuantiles;
 use crate::compare::test::{RowTest, decide_all};
 use crate::compare::{Evidence, RowDecision, Rule};
 
-/// See the file's own comment.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessWelchHolm {
     /// Error rate of the whole suite, above 0 and below 1.

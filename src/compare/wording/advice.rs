@@ -1,154 +1,203 @@
-//! What to do about a row, in the imperative.
+//! The next step for the reader of a row: as a value, and as text in the imperative, without a period. `Row::next` holds
+//! the text.
 
-use super::parts;
-use crate::compare::Advice;
+use derive_more::Display;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::parts::factor;
 use crate::model::text::count;
 
-/// The setting by which a suite says that its card always holds its clocks down.
-const USUAL: &str = "usual_slowdown";
-
-impl std::fmt::Display for Advice {
-    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
-        out.write_str(&advice(self))
-    }
+/// One next step, with the figures that its text names. `docs/reasons.md` lists all.
+#[derive(Clone, Debug, Display, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Advice {
+    /// Further rounds would probably decide the row. Only the owner of the records can resume their comparison.
+    #[display(
+        "resume the comparison: about {} would probably decide it (`--rounds {rounds}`)",
+        count(*more_rounds as usize, "more round")
+    )]
+    Resume {
+        /// Further rounds of this row.
+        more_rounds: u32,
+        /// The value of `--rounds` that allows them.
+        rounds: u32,
+    },
+    /// The budget ended the rounds: allow more time.
+    #[display(
+        "give it more time with `--budget`: there was some for {rounds} of {}; if they go on to differ as \
+         much, reduce the noise of the machine, measure longer in each process, or raise the `target`",
+        count(*most_rounds as usize, "round")
+    )]
+    GiveMoreTime { rounds: u32, most_rounds: u32 },
+    /// More rounds alone would hardly decide the row: reduce the noise of the machine.
+    #[display(
+        "more rounds alone would hardly decide it: reduce the noise of the machine (lock the clocks, stop \
+         other work), measure longer in each process, or raise the `target`"
+    )]
+    ReduceNoise {},
+    /// Likewise of more processes.
+    #[display(
+        "reduce the noise of the machine (lock the clocks, stop other work) or raise the threshold: more \
+         processes alone would hardly decide it"
+    )]
+    ReduceNoiseOrRaiseThreshold {},
+    /// Let the program print more digits, or measure more launches at once.
+    #[display(
+        "let the program print more digits, or let each sample span about {launches} launches where its \
+         clock is that coarse: a step is then a tenth of the target"
+    )]
+    FinerFigures {
+        /// Launches in a sample after which a step is a tenth of the target.
+        launches: u64,
+    },
+    /// Let the program send values above zero, or others from the first round on.
+    #[display("let the benchmark send values above zero, or zero and below from the first round on")]
+    KeepOneSign {},
+    /// Keep other work off the machine.
+    #[display("keep other work off the machine, and compare again")]
+    KeepMachineFree {},
+    /// Cool the card, or declare its slowdown usual.
+    #[display(
+        "cool the card, and look at its power supply (`gbench-ci doctor`), then compare again; where this \
+         is its usual state, say `usual_slowdown = true` in the base's suite file"
+    )]
+    CoolTheCard {},
+    /// Look for what a process leaves to the next one of its side.
+    #[display("look for what one process leaves to the next of its side: caches, servers, files")]
+    LookForSharedState {},
+    /// Look for what the order of the processes leaves behind.
+    #[display("look for what the order of processes leaves behind, and compare again")]
+    LookForOrderEffects {},
+    /// Clear what the benchmark keeps between its processes.
+    #[display("let every process measure anew: clear what the benchmark keeps between its processes")]
+    MeasureAnew {},
+    /// Let every process measure anew, or declare the metric exact.
+    #[display("let every process measure anew, or declare `exact = true` for the metric if it cannot vary")]
+    MeasureAnewOrDeclareExact {},
+    /// Print more digits, or declare the metric exact if it cannot vary.
+    #[display("print more digits, or declare `exact = true` for the metric if it cannot vary")]
+    DeclareExact {},
+    /// Print more digits, or declare a counted metric exact.
+    #[display("let the program print more digits, or declare `exact = true` for a metric that is counted")]
+    DeclareCounted {},
+    /// Likewise, or measure so many processes.
+    #[display(
+        "measure both sides with {processes} processes or more, let the program print more digits, or \
+         declare `exact = true` for a metric that is counted"
+    )]
+    MoreProcessesOrDigits { processes: u32 },
+    /// Measure so many processes a side.
+    #[display("measure both sides with at least {least} processes, better {better}: `--processes {better}`")]
+    MeasureProcesses { least: u32, better: u32 },
+    /// Measure about so many processes a side.
+    #[display("measure both sides with about {processes} processes: `--processes {processes}`")]
+    MoreProcesses { processes: u32 },
+    /// Measure more processes, or set a larger margin.
+    #[display("measure both sides with more processes, or set a larger `margin` for it")]
+    MoreProcessesOrMargin {},
+    /// Look for the lost accuracy, or set a larger margin.
+    #[display(
+        "look for what made the answer less accurate, or set a larger `margin` for it in the base's suite \
+         file"
+    )]
+    AccuracyOrMargin {},
+    /// Build and measure both commits in one run.
+    #[display(
+        "build and measure both commits in one run: `gbench-ci compare main..`; or raise the threshold: \
+         more processes do not make sessions agree"
+    )]
+    MeasureInOneRun {},
+    /// Save runs, whose history shows how much sessions differ.
+    #[display(
+        "save {}: `gbench-ci baseline save NAME`; or compare commits on one machine: `gbench-ci compare \
+         main..`; or judge by processes alone: `--sessions 0`",
+        count(*more as usize, "more run")
+    )]
+    SaveRuns { more: u32 },
+    /// Measure several processes a side, or save runs.
+    #[display(
+        "measure several processes a side, or save runs: `gbench-ci baseline save NAME`; their history \
+         shows how much such figures differ"
+    )]
+    SeveralProcessesOrHistory {},
+    /// Look whether head still does its work.
+    #[display(
+        "look whether head still computes its result, checks it and uses the same unit; a `validation` \
+         event shows that its answer is right"
+    )]
+    CheckTheWork {},
+    /// So many times worse: look at unit and device first.
+    #[display(
+        "it is {} times worse: look first whether both sides use the same unit and the same device",
+        factor(*times)
+    )]
+    CheckUnitAndDevice { times: f64 },
+    /// Read the commits between base and head.
+    #[display("look for the cause in `git log -p {base}..{head}`")]
+    ReadLog { base: String, head: String },
+    /// Read the changes of the working tree against its commit.
+    #[display("look for the cause in `git diff {commit}`")]
+    ReadDiff { commit: String },
+    /// Look for what changed between two runs.
+    #[display("look for what changed between the two runs; {}", in_machines(*differences))]
+    LookForChange {
+        /// Fields in which the machines differ.
+        differences: u32,
+    },
+    /// The advice of the outcome that the reason names.
+    #[display("{text}")]
+    OfOutcome { text: String },
+    /// Measure the base again, or save a new baseline.
+    #[display("measure the base again, or save a new baseline")]
+    MeasureBaseAgain {},
+    /// Save a new baseline, so that it is compared from now on.
+    #[display("save a new baseline, so that it is compared from now on")]
+    SaveBaseline {},
+    /// Measure both sides in the same way.
+    #[display("measure both sides in the same way")]
+    MeasureAlike {},
+    /// Select the case on both sides, or save a baseline without it.
+    #[display("select it on both sides, or save a new baseline without it")]
+    SelectOnBothSides {},
+    /// Let the benchmark send samples, or declare what to extract.
+    #[display("let the benchmark send samples, or declare what to extract from its output")]
+    SendSamples {},
+    /// Correct the figures that the benchmark sends.
+    #[display("correct what the benchmark sends")]
+    CorrectFigures {},
+    /// Read the logs of the processes, and measure again.
+    #[display("read the logs of its processes, and measure again")]
+    ReadLogs {},
+    /// Let the benchmark send the metric again, or save a baseline without it.
+    #[display("let the benchmark send it again, or save a new baseline without it")]
+    SendMetric {},
+    /// The row is compared once the base declares a direction.
+    #[display("it is compared once the base says so, too; until then judge it by its figures")]
+    DeclareDirectionOnBase {},
+    /// Declare which way is better, or do not judge the metric.
+    #[display("declare `better = \"lower\"` or `\"higher\"` for it, or `gate = false`")]
+    DeclareDirection {},
+    /// Send one unit, or save a new baseline.
+    #[display("send it in one unit, or save a new baseline")]
+    SendOneUnit {},
+    /// Declare one direction on both sides.
+    #[display(
+        "declare one direction on both sides; where base had the wrong one, save a new baseline or merge \
+         that first"
+    )]
+    DeclareOneDirection {},
+    /// Measure both sides with the same settings, or save a new baseline.
+    #[display("measure both sides with the same settings, or save a new baseline")]
+    SameSettings {},
+    /// Correct the figures, or choose a finer clock.
+    #[display("correct what the benchmark sends, or choose a finer clock")]
+    FinerClock {},
 }
 
-/// The text of an advice, without a period.
-pub fn advice(advice: &Advice) -> String {
-    let text = match advice {
-        Advice::Resume { more_rounds, rounds } => {
-            let more = count(*more_rounds as usize, "more round");
-            return format!(
-                "resume the comparison: about {more} would probably decide it (`--rounds {rounds}`)"
-            );
-        }
-        Advice::GiveMoreTime { rounds, most_rounds } => {
-            return format!(
-                "give it more time with `--budget`: there was some for {rounds} of {}; if they go on to differ as much, \
-                 reduce the noise of the machine, measure longer in each process, or raise the `target`",
-                count(*most_rounds as usize, "round"),
-            );
-        }
-        Advice::ReduceNoise {} => {
-            "more rounds alone would hardly decide it: reduce the noise of the machine (lock the clocks, stop other work), \
-             measure longer in each process, or raise the `target`"
-        }
-        Advice::ReduceNoiseOrRaiseThreshold {} => {
-            "reduce the noise of the machine (lock the clocks, stop other work) or raise the threshold: more processes \
-             alone would hardly decide it"
-        }
-        Advice::FinerFigures { launches } => {
-            return format!(
-                "let the program print more digits, or let each sample span about {launches} launches where its clock is \
-                 that coarse: a step is then a tenth of the target"
-            );
-        }
-        Advice::KeepOneSign {} => {
-            "let the benchmark send values above zero, or zero and below from the first round on"
-        }
-        Advice::KeepMachineFree {} => "keep other work off the machine, and compare again",
-        Advice::CoolTheCard {} => {
-            return format!(
-                "cool the card, and look at its power supply (`gbench-ci doctor`), then compare again; where this is its \
-                 usual state, say `{USUAL} = true` in the base's suite file"
-            );
-        }
-        Advice::LookForSharedState {} => {
-            "look for what one process leaves to the next of its side: caches, servers, files"
-        }
-        Advice::LookForOrderEffects {} => {
-            "look for what the order of processes leaves behind, and compare again"
-        }
-        Advice::MeasureAnew {} => {
-            "let every process measure anew: clear what the benchmark keeps between its processes"
-        }
-        Advice::MeasureAnewOrDeclareExact {} => {
-            "let every process measure anew, or declare `exact = true` for the metric if it cannot vary"
-        }
-        Advice::DeclareExact {} => {
-            "print more digits, or declare `exact = true` for the metric if it cannot vary"
-        }
-        Advice::DeclareCounted {} => {
-            "let the program print more digits, or declare `exact = true` for a metric that is counted"
-        }
-        Advice::MoreProcessesOrDigits { processes } => {
-            return format!(
-                "measure both sides with {processes} processes or more, let the program print more digits, or declare \
-                 `exact = true` for a metric that is counted"
-            );
-        }
-        Advice::MeasureProcesses { least, better } => {
-            return format!(
-                "measure both sides with at least {least} processes, better {better}: `--processes {better}`"
-            );
-        }
-        Advice::MoreProcesses { processes } => {
-            return format!("measure both sides with about {processes} processes: `--processes {processes}`");
-        }
-        Advice::MoreProcessesOrMargin {} => {
-            "measure both sides with more processes, or set a larger `margin` for it"
-        }
-        Advice::AccuracyOrMargin {} => {
-            "look for what made the answer less accurate, or set a larger `margin` for it in the base's suite file"
-        }
-        Advice::MeasureInOneRun {} => {
-            "build and measure both commits in one run: `gbench-ci compare main..`; or raise the threshold: more \
-             processes do not make sessions agree"
-        }
-        Advice::SaveRuns { more } => {
-            return format!(
-                "save {}: `gbench-ci baseline save NAME`; or compare commits on one machine: `gbench-ci compare main..`; \
-                 or judge by processes alone: `--sessions 0`",
-                count(*more as usize, "more run"),
-            );
-        }
-        Advice::SeveralProcessesOrHistory {} => {
-            "measure several processes a side, or save runs: `gbench-ci baseline save NAME`; their history shows how \
-             much such figures differ"
-        }
-        Advice::CheckTheWork {} => {
-            "look whether head still computes its result, checks it and uses the same unit; a `validation` event shows \
-             that its answer is right"
-        }
-        Advice::CheckUnitAndDevice { times } => {
-            return format!(
-                "it is {} times worse: look first whether both sides use the same unit and the same device",
-                parts::times(*times)
-            );
-        }
-        Advice::ReadLog { base, head } => {
-            return format!("look for the cause in `git log -p {base}..{head}`");
-        }
-        Advice::ReadDiff { commit } => return format!("look for the cause in `git diff {commit}`"),
-        Advice::LookForChange { differences: 0 } => {
-            "look for what changed between the two runs; their machines agree in all that was recorded"
-        }
-        Advice::LookForChange { .. } => {
-            "look for what changed between the two runs; below stands what differs in their machines"
-        }
-        Advice::OfOutcome { text } => text,
-        Advice::MeasureBaseAgain {} => "measure the base again, or save a new baseline",
-        Advice::SaveBaseline {} => "save a new baseline, so that it is compared from now on",
-        Advice::MeasureAlike {} => "measure both sides in the same way",
-        Advice::SelectOnBothSides {} => "select it on both sides, or save a new baseline without it",
-        Advice::SendSamples {} => {
-            "let the benchmark send samples, or declare what to extract from its output"
-        }
-        Advice::CorrectFigures {} => "correct what the benchmark sends",
-        Advice::ReadLogs {} => "read the logs of its processes, and measure again",
-        Advice::SendMetric {} => "let the benchmark send it again, or save a new baseline without it",
-        Advice::DeclareDirectionOnBase {} => {
-            "it is compared once the base says so, too; until then judge it by its figures"
-        }
-        Advice::DeclareDirection {} => {
-            "declare `better = \"lower\"` or `\"higher\"` for it, or `gate = false`"
-        }
-        Advice::SendOneUnit {} => "send it in one unit, or save a new baseline",
-        Advice::DeclareOneDirection {} => {
-            "declare one direction on both sides; where base had the wrong one, save a new baseline or merge that first"
-        }
-        Advice::SameSettings {} => "measure both sides with the same settings, or save a new baseline",
-        Advice::FinerClock {} => "correct what the benchmark sends, or choose a finer clock",
-    };
-    text.to_owned()
+fn in_machines(differences: u32) -> &'static str {
+    match differences {
+        0 => "their machines agree in all that was recorded",
+        _ => "below stands what differs in their machines",
+    }
 }

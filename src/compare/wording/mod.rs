@@ -1,37 +1,74 @@
-//! The one place that puts reasons and advice into English. Rules decide on values; a document keeps the text beside them,
-//! so that documents without the values are shown as well.
+//! The one place with sentences: reasons, advice and warnings, each a value and its text, and what is said of the whole.
+//! Rules decide on values; a document keeps the text beside them, so that documents without the values are shown as well.
 
 mod advice;
+mod calibration;
 mod parts;
 mod reason;
+mod sentence;
 mod warning;
 
-pub use advice::advice;
-pub use reason::{reason, with_remark};
-pub use warning::warning;
+pub use advice::Advice;
+pub use calibration::{too_few_for_a_red, too_few_rounds, why_and_help};
+pub use reason::{Reason, SettingEffect};
+pub use sentence::{of_machines, of_verdict};
+pub use warning::{HeldDown, Warning};
 
-use super::{Advice, Reason, Row, VerdictDocument, Warning};
+use super::{Row, VerdictDocument};
+use crate::model::text::count;
+
+/// That a GPU's clocks were held down while a row was measured, whatever its verdict rests on.
+pub struct Remark {
+    pub reasons: Vec<String>,
+    /// Processes that met it, and all.
+    pub base: (usize, usize),
+    pub head: (usize, usize),
+}
 
 impl Row {
     /// Says why the row has its verdict and what to do about it, as values and as text.
     pub(super) fn explain(&mut self, why: Option<Reason>, next: Option<Advice>) {
-        self.reason = why.as_ref().map(reason).unwrap_or_default();
-        self.next = next.as_ref().map(advice).unwrap_or_default();
+        self.reason = why.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.next = next.as_ref().map(ToString::to_string).unwrap_or_default();
         (self.why, self.advice) = (why, next);
+    }
+
+    /// Adds a circumstance to the reason, which does not rest on it.
+    pub(super) fn add_remark(&mut self, Remark { reasons, base, head }: &Remark) {
+        let joint = if self.reason.is_empty() { "" } else { "; meanwhile " };
+        self.reason += &format!(
+            "{joint}a GPU's clocks were held down ({}) in {} of {} on base and {} of {} on head",
+            reasons.join(", "),
+            base.0,
+            count(base.1, "process"),
+            head.0,
+            count(head.1, "process"),
+        );
     }
 }
 
 impl VerdictDocument {
     /// Every warning with its code.
-    pub(super) fn coded_warnings(&self) -> impl Iterator<Item = (&String, Warning)> {
-        let code = |at| self.warning_codes.get(at).cloned().unwrap_or(Warning::Uncoded {});
-        self.warnings.iter().enumerate().map(move |(at, text)| (text, code(at)))
+    pub(super) fn coded_warnings(&self) -> impl Iterator<Item = (String, Warning)> {
+        let codes = self.warning_codes.iter().cloned().chain(std::iter::repeat(Warning::Uncoded {}));
+        self.warnings.iter().cloned().zip(codes)
     }
 
     /// Adds warnings, each with its code.
     pub fn warn(&mut self, more: Vec<Warning>) {
-        let known: Vec<Warning> = self.coded_warnings().map(|(_, code)| code).collect();
-        self.warnings.extend(more.iter().map(warning));
-        self.warning_codes = known.into_iter().chain(more).collect();
+        let coded: Vec<_> = self.coded_warnings().chain(more.into_iter().map(Warning::coded)).collect();
+        (self.warnings, self.warning_codes) = coded.into_iter().unzip();
     }
+}
+
+impl Warning {
+    /// With its text before it.
+    pub(super) fn coded(self) -> (String, Self) {
+        (self.to_string(), self)
+    }
+}
+
+/// How many there are, and the first `most` of them.
+pub fn counted(names: &[String], most: usize) -> (u32, Vec<String>) {
+    (names.len() as u32, names[..names.len().min(most)].to_vec())
 }

@@ -1,254 +1,389 @@
-//! Why a row has its verdict, in one sentence.
+//! Why a row has its verdict: as a value, and as one sentence without a period. `Row::reason` holds the text.
 
-use super::parts;
-use crate::compare::reason::Remark;
-use crate::compare::{Reason, SettingEffect};
-use crate::model::text::{count, percent, signed_percent};
-use crate::model::{Thermal, format_duration};
+use derive_more::Display;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-impl std::fmt::Display for Reason {
-    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
-        out.write_str(&reason(self))
-    }
+use super::parts::{correlated, factor};
+use crate::compare::Verdict;
+use crate::model::text::{count, listed, percent, signed_percent};
+use crate::model::{Better, Side, Thermal, format_duration};
+
+/// One reason, with the figures that its text names. Shares are relative: 0.05 is 5 %. `docs/reasons.md` lists all.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Display, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Reason {
+    /// Regressed: the evidence for "worse" is strong enough for the whole suite.
+    #[display("{}worse over {}, {}", at_least_by(*at_least), rounds_of(*rounds), confident(*confidence))]
+    WorseOverRounds {
+        rounds: u32,
+        /// The slowdown is at least this, for the whole suite at once.
+        at_least: Option<f64>,
+        confidence: f64,
+    },
+    /// Improved: the evidence for "better" is strong enough for the whole suite.
+    #[display("better over {}, {}", rounds_of(*rounds), confident(*confidence))]
+    BetterOverRounds { rounds: u32, confidence: f64 },
+    /// Fewer rounds than the screening stage takes.
+    #[display("{}{} of the {screen_rounds} that the screen takes", ended(*budget, false), rounds_of(*rounds))]
+    ScreenUnfinished {
+        rounds: u32,
+        screen_rounds: u32,
+        /// Seconds, where their end ended the rounds.
+        budget: Option<f64>,
+    },
+    /// The interval of the change fits neither "unchanged" nor "regressed" nor "improved".
+    #[display(
+        "{}after {} the change {}: not \"unchanged\", since not all of that lies within {}; not red or \
+         improved, since more than {} is not proven{}{}",
+        ended(*budget, *ended_early),
+        rounds_of(*rounds),
+        lies(*low, *high),
+        percent(*target),
+        percent(*min_effect),
+        scatter("; one round's change", *rounds, *noise),
+        most_rounds_find(*most_rounds, *detectable)
+    )]
+    RangeUndecided {
+        rounds: u32,
+        low: f64,
+        high: f64,
+        /// Unchanged lies within it.
+        target: f64,
+        /// A red or an improvement lies beyond it.
+        min_effect: f64,
+        /// Standard deviation of one round's change.
+        noise: f64,
+        most_rounds: u32,
+        /// The slowdown that `most_rounds` find with this noise.
+        detectable: Option<f64>,
+        budget: Option<f64>,
+        /// The rounds ended before they decided the row, and no budget says why.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ended_early: bool,
+    },
+    /// The interval is so wide that it says nothing.
+    #[display(
+        "{}after {} nothing is known of the change{}",
+        ended(*budget, *ended_early), rounds_of(*rounds), scatter(": one round's", *rounds, *noise)
+    )]
+    ChangeUnknown {
+        rounds: u32,
+        noise: f64,
+        budget: Option<f64>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ended_early: bool,
+    },
+    /// The absolute difference is not told from its margin.
+    #[display(
+        "{}{} whether the difference exceeds its margin",
+        ended(*budget, *ended_early), do_not_tell(*rounds)
+    )]
+    MarginUndecided {
+        rounds: u32,
+        budget: Option<f64>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ended_early: bool,
+    },
+    /// The base is zero, so that there is no relative change, and the difference is not told from chance.
+    #[display(
+        "{}the base is zero, and {} the difference from chance",
+        ended(*budget, *ended_early), do_not_tell(*rounds)
+    )]
+    ZeroBaseInRounds {
+        rounds: u32,
+        budget: Option<f64>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ended_early: bool,
+    },
+    /// The steps of the figures, a timer's tick or a last digit, are too coarse for the target.
+    #[display(
+        "the figures come in steps of {} {unit}, {} of the smaller side, so that {} either way stays \
+         unknown whatever the rounds: more than a target of {} allows",
+        short(*step), percent(*share), percent(*unresolved), percent(*target)
+    )]
+    CoarseFigures {
+        /// In `unit`.
+        step: f64,
+        unit: String,
+        /// The step as a share of the smaller side.
+        share: f64,
+        /// The change may be off by this, either way.
+        unresolved: f64,
+        target: f64,
+    },
+    /// A later round holds a value that is not above zero, where a ratio has no meaning.
+    #[display("a later round holds a value that is not above zero, so that ratios end there")]
+    NoRatio {},
+    /// The verdict rests on rounds in which one side alone met other work or a throttled GPU.
+    #[display(
+        "one side met a busy machine, or a throttled GPU, in {disturbed} of {}, and the others alone do not \
+         show it to be {shown}",
+        rounds_of(*rounds)
+    )]
+    OneSideDisturbed {
+        disturbed: u32,
+        rounds: u32,
+        /// The verdict without the doubt.
+        shown: Verdict,
+    },
+    /// The verdict rests on rounds in which hardware held a GPU's clocks down on both sides.
+    #[display(
+        "hardware held a GPU's clocks down on both sides in {slowed} of {}, and the others alone do not \
+         show it to be {shown}",
+        rounds_of(*rounds)
+    )]
+    HardwareSlowdownInRounds { slowed: u32, rounds: u32, shown: Verdict },
+    /// Hardware held a GPU's clocks down in processes of two records.
+    #[display(
+        "hardware held a GPU's clocks down in {} of it, which therefore do not show it to be {shown}",
+        processes_of(*processes)
+    )]
+    HardwareSlowdown { processes: u32, shown: Verdict },
+    /// Differences of successive rounds are correlated, so that they are no independent evidence.
+    #[display("{}", correlated(*correlation, *error))]
+    SerialCorrelation { correlation: f64, error: f64 },
+    /// The base compared with itself came out changed.
+    #[display(
+        "the base compared with itself came out changed ({}), so a red proves nothing here",
+        listed(named, *count as usize, ", ")
+    )]
+    ControlChanged {
+        /// How many of its rows.
+        count: u32,
+        /// The first of them.
+        named: Vec<String>,
+    },
+    /// Two processes of one side gave the same list of samples.
+    #[display(
+        "processes {first} and {second} of {} gave the very same numbers: they come from a cache, not from \
+         a measurement",
+        side.into_str()
+    )]
+    RepeatedSamples { side: Side, first: u32, second: u32 },
+    /// All processes of one side gave one value.
+    #[display("all {} of {} {CONSTANT}", processes_of(*processes), side.into_str())]
+    ConstantSide { side: Side, processes: u32 },
+    /// All processes of both sides gave one value.
+    #[display("all {} of base and {head_processes} of head {CONSTANT}", processes_of(*base_processes))]
+    ConstantSides { base_processes: u32, head_processes: u32 },
+    /// Each side's processes gave one exact value.
+    #[display("every process of a side gave the same value: {base} on base, {head} on head")]
+    ExactValues { base: f64, head: f64 },
+    /// All processes of both sides gave one figure, of more digits than rounding explains.
+    #[display(
+        "every process of both sides gave the same figure, {value}: it is kept in a cache, or not left to \
+         chance"
+    )]
+    RepeatedFigure { value: f64 },
+    /// Each side's processes gave one rounded figure, and they are too few to show chance.
+    #[display(
+        "every process of a side gave the same figure, {base} on base and {head} on head: rounded like \
+         that, so few do not show how much processes differ by chance"
+    )]
+    TooFewRoundedFigures { base: f64, head: f64 },
+    /// Too few processes to show how much processes differ.
+    #[display(
+        "{} on base and {} on head do not show how much processes differ by chance",
+        processes_of(*base_processes), processes_of(*head_processes)
+    )]
+    TooFewProcesses { base_processes: u32, head_processes: u32 },
+    /// As `too-few-processes`, of a metric that is judged by its absolute difference.
+    #[display("one process on a side does not show how much processes differ by chance")]
+    OneProcess {},
+    /// The base is zero on average, and the processes vary too much.
+    #[display(
+        "the base is zero on average, and {base_processes} processes on base and {head_processes} on head \
+         vary too much to tell a difference from it"
+    )]
+    ZeroBase { base_processes: u32, head_processes: u32 },
+    /// The interval reaches across the threshold.
+    #[display(
+        "the {} interval from {} to {} reaches across the threshold of {}: {} {}",
+        percent(*confidence),
+        percent(*low),
+        percent(*high),
+        percent(*threshold),
+        made_of([*base_processes, *head_processes], base_spread.zip(*head_spread), session_deviation.zip(*sessions), step.zip(*step_share)),
+        would_find(*detectable)
+    )]
+    IntervalAcrossThreshold {
+        confidence: f64,
+        low: f64,
+        high: f64,
+        threshold: f64,
+        base_processes: u32,
+        head_processes: u32,
+        base_spread: Option<f64>,
+        head_spread: Option<f64>,
+        /// Smallest slowdown that would have been found.
+        detectable: Option<f64>,
+        /// Deviation between sessions, and the stored sessions that show it.
+        session_deviation: Option<f64>,
+        sessions: Option<u32>,
+        /// The step of rounded figures, where it leaves more open than the processes do, and its share.
+        step: Option<f64>,
+        step_share: Option<f64>,
+    },
+    /// The absolute difference went beyond the margin.
+    #[display("it went from {base:.3e} to {head:.3e}, and a difference of {margin:.3e} matters")]
+    BeyondMargin { base: f64, head: f64, margin: f64 },
+    /// The interval of the absolute difference reaches across the margin.
+    #[display(
+        "its processes vary, so that the difference lies somewhere from {low:.3e} to {high:.3e}, and \
+         {margin:.3e} matters"
+    )]
+    DifferenceAcrossMargin { low: f64, high: f64, margin: f64 },
+    /// Decided without a history, because no difference of sessions explains the change.
+    #[display(
+        "{}, but the change exceeds what sessions that differ by {} explain",
+        history(*stored, *needed), percent(*assumed)
+    )]
+    BeyondSessions { stored: u32, needed: u32, assumed: f64 },
+    /// Too few stored sessions to show how much sessions differ.
+    #[display("{}{}", history(*stored, *needed), were_that(*assumed, low.zip(*high)))]
+    TooFewSessions {
+        stored: u32,
+        needed: u32,
+        /// The deviation that is assumed instead, and the interval that it gives.
+        assumed: f64,
+        low: Option<f64>,
+        high: Option<f64>,
+    },
+    /// One process a side gave a figure and nothing of its spread.
+    #[display(
+        "one process a side stated its figure without a deviation and a count: {}",
+        ratio_known(*ratio)
+    )]
+    SummaryOnly {
+        /// head / base.
+        ratio: Option<f64>,
+    },
+    /// One process a side gave mean and deviation of its iterations.
+    #[display(
+        "one process a side stated mean and deviation: {} is that of {base_iterations} and \
+         {head_iterations} iterations within them, and says nothing of how processes differ",
+        the_interval(low.zip(*high))
+    )]
+    SummaryOfIterations { low: Option<f64>, high: Option<f64>, base_iterations: u32, head_iterations: u32 },
+    /// So many times better that no program does its work.
+    #[display("{} times better, which no program is that still does its work", factor(*times))]
+    ImpossiblyBetter { times: f64 },
+    /// Head failed, timed out or is invalid.
+    #[display("{outcome} on head: {cause}")]
+    FailedOnHead { outcome: String, cause: String },
+    /// Both sides failed, timed out or are invalid.
+    #[display("{}", failed_on_both([base_outcome, head_outcome], [base_cause, head_cause]))]
+    FailedOnBothSides { base_outcome: String, base_cause: String, head_outcome: String, head_cause: String },
+    /// Base was measured, and head was skipped or never started.
+    #[display("{outcome} on head, measured on base: {cause}")]
+    NotMeasuredOnHead { outcome: String, cause: String },
+    /// Base failed in the rounds of the comparison.
+    #[display("{outcome} on base, so that there is nothing to hold head to: {cause}")]
+    FailedOnBase { outcome: String, cause: String },
+    /// Base has no valid measurement of the case.
+    #[display("base has no valid measurement: {outcome} there: {cause}")]
+    NotMeasuredOnBase { outcome: String, cause: String },
+    /// Only head has the case.
+    #[display("base has no such case")]
+    NewCase {},
+    /// Only head has the case; base has one that differs in how it ran.
+    #[display(
+        "base has no such case; there it ran {}",
+        otherwise(device, other_device, *other_thermal, *other_timing)
+    )]
+    NewCaseRanOtherwise {
+        device: Option<String>,
+        /// Absent where it is the same.
+        other_device: Option<String>,
+        other_thermal: Option<Thermal>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        other_timing: bool,
+    },
+    /// Only base has the case.
+    #[display("measured on base, not selected or no longer there on head")]
+    MissingCase {},
+    /// Only base has the case; head has one that differs in how it ran.
+    #[display(
+        "measured on base; on head it ran {}, which is another case",
+        otherwise(device, other_device, *other_thermal, *other_timing)
+    )]
+    MissingCaseRanOtherwise {
+        device: Option<String>,
+        other_device: Option<String>,
+        other_thermal: Option<Thermal>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        other_timing: bool,
+    },
+    /// Measured on both sides without a single metric.
+    #[display("measured on both sides without a single metric")]
+    NoMetric {},
+    /// Head sent numbers that are not finite.
+    #[display("head holds numbers that are none")]
+    NotFinite {},
+    /// Head has no complete samples of the metric.
+    #[display("head has no complete samples of it")]
+    NoCompleteSamples {},
+    /// Base has the metric and head did not send it.
+    #[display("measured on base, not sent on head")]
+    MissingMetric {},
+    /// Base has no valid measurement of the metric.
+    #[display("base has no valid measurement of it")]
+    NewMetric {},
+    /// Only head says which way is better.
+    #[display("only head says which way is better, and that is the base's word")]
+    DirectionOnHeadOnly {},
+    /// Neither side says which way is better.
+    #[display("neither its unit nor a declaration says which way is better")]
+    NoDirection {},
+    /// The sides name different units.
+    #[display("its unit is `{base}` on base and `{head}` on head")]
+    UnitsDiffer { base: String, head: String },
+    /// The sides name different directions.
+    #[display("{} is better on base and {} on head", base.into_str(), head.into_str())]
+    DirectionsDiffer { base: Better, head: Better },
+    /// The sides were measured with different settings.
+    #[display("`{setting}` is {base} on base and {head} on head, {effect}")]
+    SettingsDiffer { setting: String, base: String, head: String, effect: SettingEffect },
+    /// A time that is zero or less.
+    #[display("{} took {value} {unit}, and nothing takes no time", side.into_str())]
+    TakesNoTime { side: Side, value: f64, unit: String },
 }
 
-/// The text of a reason, without a period.
-pub fn reason(reason: &Reason) -> String {
-    match reason {
-        Reason::WorseOverRounds { rounds, at_least, confidence } => {
-            let least = at_least.map_or(String::new(), |share| format!("at least {} ", percent(share)));
-            format!("{least}worse over {}, {}", rounds_of(*rounds), confident(*confidence))
-        }
-        Reason::BetterOverRounds { rounds, confidence } => {
-            format!("better over {}, {}", rounds_of(*rounds), confident(*confidence))
-        }
-        Reason::ScreenUnfinished { rounds, screen_rounds, budget } => {
-            format!(
-                "{}{} of the {screen_rounds} that the screen takes",
-                ended(*budget, false),
-                rounds_of(*rounds)
-            )
-        }
-        Reason::RangeUndecided { low, high, target, min_effect, noise, .. } => range_undecided(
-            reason,
-            [*low, *high].map(signed_percent),
-            [*target, *min_effect, *noise].map(percent),
-        ),
-        Reason::ChangeUnknown { rounds, noise, budget, ended_early } => format!(
-            "{}after {} nothing is known of the change{}",
-            ended(*budget, *ended_early),
-            rounds_of(*rounds),
-            // One round shows no deviation.
-            if *rounds < 2 {
-                String::new()
-            } else {
-                format!(": one round's differs from the next by {}", percent(*noise))
-            },
-        ),
-        Reason::MarginUndecided { rounds, budget, ended_early } => format!(
-            "{}{} whether the difference exceeds its margin",
-            ended(*budget, *ended_early),
-            do_not_tell(*rounds),
-        ),
-        Reason::ZeroBaseInRounds { rounds, budget, ended_early } => format!(
-            "{}the base is zero, and {} the difference from chance",
-            ended(*budget, *ended_early),
-            do_not_tell(*rounds),
-        ),
-        Reason::CoarseFigures { step, unit, share, unresolved, target } => format!(
-            "the figures come in steps of {} {unit}, {} of the smaller side, so that {} either way stays unknown whatever \
-             the rounds: more than a target of {} allows",
-            short(*step),
-            percent(*share),
-            percent(*unresolved),
-            percent(*target),
-        ),
-        Reason::NoRatio {} => {
-            "a later round holds a value that is not above zero, so that ratios end there".into()
-        }
-        Reason::OneSideDisturbed { disturbed, rounds, shown } => format!(
-            "one side met a busy machine, or a throttled GPU, in {disturbed} of {}, and the others alone do not show it \
-             to be {}",
-            rounds_of(*rounds),
-            shown.into_str()
-        ),
-        Reason::HardwareSlowdownInRounds { slowed, rounds, shown } => format!(
-            "hardware held a GPU's clocks down on both sides in {slowed} of {}, and the others alone do not show it to be \
-             {}",
-            rounds_of(*rounds),
-            shown.into_str()
-        ),
-        Reason::HardwareSlowdown { processes, shown } => format!(
-            "hardware held a GPU's clocks down in {} of it, which therefore do not show it to be {}",
-            count(*processes as usize, "process"),
-            shown.into_str()
-        ),
-        Reason::SerialCorrelation { correlation, error } => parts::serial_correlation(*correlation, *error),
-        Reason::ControlChanged { count, named } => format!(
-            "the base compared with itself came out changed ({}), so a red proves nothing here",
-            parts::named(*count, named)
-        ),
-        Reason::RepeatedSamples { side, first, second } => format!(
-            "processes {first} and {second} of {} gave the very same numbers: they come from a cache, not from a \
-             measurement",
-            side.into_str()
-        ),
-        Reason::ConstantSide { side, processes } => {
-            constant(&format!("{} of {}", count(*processes as usize, "process"), side.into_str()))
-        }
-        Reason::ConstantSides { base_processes, head_processes } => constant(&format!(
-            "{} of base and {head_processes} of head",
-            count(*base_processes as usize, "process")
-        )),
-        Reason::ExactValues { base, head } => {
-            format!("every process of a side gave the same value: {base} on base, {head} on head")
-        }
-        Reason::RepeatedFigure { value } => format!(
-            "every process of both sides gave the same figure, {value}: it is kept in a cache, or not left to chance"
-        ),
-        Reason::TooFewRoundedFigures { base, head } => format!(
-            "every process of a side gave the same figure, {base} on base and {head} on head: rounded like that, so few \
-             do not show how much processes differ by chance"
-        ),
-        Reason::TooFewProcesses { base_processes, head_processes } => {
-            let [base, head] =
-                [*base_processes, *head_processes].map(|processes| count(processes as usize, "process"));
-            format!("{base} on base and {head} on head do not show how much processes differ by chance")
-        }
-        Reason::OneProcess {} => {
-            "one process on a side does not show how much processes differ by chance".into()
-        }
-        Reason::ZeroBase { base_processes, head_processes } => format!(
-            "the base is zero on average, and {base_processes} processes on base and {head_processes} on head vary too \
-             much to tell a difference from it"
-        ),
-        Reason::IntervalAcrossThreshold { confidence, low, high, threshold, detectable, .. } => {
-            let found = match detectable {
-                Some(share) => format!("would have found a slowdown of {} or more", percent(*share)),
-                None => "would not have found any slowdown".to_owned(),
-            };
-            format!(
-                "the {} interval from {} to {} reaches across the threshold of {}: {} {found}",
-                percent(*confidence),
-                percent(*low),
-                percent(*high),
-                percent(*threshold),
-                behind_the_interval(reason),
-            )
-        }
-        Reason::BeyondMargin { base, head, margin } => {
-            format!("it went from {base:.3e} to {head:.3e}, and a difference of {margin:.3e} matters")
-        }
-        Reason::DifferenceAcrossMargin { low, high, margin } => format!(
-            "its processes vary, so that the difference lies somewhere from {low:.3e} to {high:.3e}, and {margin:.3e} \
-             matters"
-        ),
-        Reason::BeyondSessions { stored, needed, assumed } => format!(
-            "{}, but the change exceeds what sessions that differ by {} explain",
-            history(*stored, *needed),
-            percent(*assumed)
-        ),
-        Reason::TooFewSessions { stored, needed, assumed, low: Some(low), high: Some(high) } => format!(
-            "{}; were that {}, the change would lie between {} and {}",
-            history(*stored, *needed),
-            percent(*assumed),
-            percent(*low),
-            percent(*high)
-        ),
-        Reason::TooFewSessions { stored, needed, .. } => history(*stored, *needed),
-        Reason::SummaryOnly { ratio } => {
-            let known = match ratio {
-                Some(ratio) => format!("head / base is {ratio:.4}, and nothing more is known"),
-                None => "no ratio can be given".to_owned(),
-            };
-            format!("one process a side stated its figure without a deviation and a count: {known}")
-        }
-        Reason::SummaryOfIterations { low, high, base_iterations, head_iterations } => {
-            let interval = low.zip(*high).map_or("its interval".to_owned(), |(low, high)| {
-                format!("the interval from {} to {}", percent(low), percent(high))
-            });
-            format!(
-                "one process a side stated mean and deviation: {interval} is that of {base_iterations} and \
-                 {head_iterations} iterations within them, and says nothing of how processes differ"
-            )
-        }
-        Reason::ImpossiblyBetter { times } => {
-            format!("{} times better, which no program is that still does its work", parts::times(*times))
-        }
-        Reason::FailedOnHead { outcome, cause } => format!("{outcome} on head: {cause}"),
-        Reason::FailedOnBothSides { base_outcome, base_cause, head_outcome, head_cause } => {
-            if (base_outcome, base_cause) == (head_outcome, head_cause) {
-                format!("{head_outcome} on both sides: {head_cause}")
-            } else {
-                format!("{head_outcome} on head: {head_cause}; {base_outcome} on base: {base_cause}")
-            }
-        }
-        Reason::NotMeasuredOnHead { outcome, cause } => {
-            format!("{outcome} on head, measured on base: {cause}")
-        }
-        Reason::FailedOnBase { outcome, cause } => {
-            format!("{outcome} on base, so that there is nothing to hold head to: {cause}")
-        }
-        Reason::NotMeasuredOnBase { outcome, cause } => {
-            format!("base has no valid measurement: {outcome} there: {cause}")
-        }
-        Reason::NewCase {} => "base has no such case".into(),
-        Reason::NewCaseRanOtherwise { device, other_device, other_thermal, other_timing } => format!(
-            "base has no such case; there it ran {}",
-            otherwise(device.as_deref().zip(other_device.as_deref()), *other_thermal, *other_timing)
-        ),
-        Reason::MissingCase {} => "measured on base, not selected or no longer there on head".into(),
-        Reason::MissingCaseRanOtherwise { device, other_device, other_thermal, other_timing } => format!(
-            "measured on base; on head it ran {}, which is another case",
-            otherwise(device.as_deref().zip(other_device.as_deref()), *other_thermal, *other_timing)
-        ),
-        Reason::NoMetric {} => "measured on both sides without a single metric".into(),
-        Reason::NotFinite {} => "head holds numbers that are none".into(),
-        Reason::NoCompleteSamples {} => "head has no complete samples of it".into(),
-        Reason::MissingMetric {} => "measured on base, not sent on head".into(),
-        Reason::NewMetric {} => "base has no valid measurement of it".into(),
-        Reason::DirectionOnHeadOnly {} => {
-            "only head says which way is better, and that is the base's word".into()
-        }
-        Reason::NoDirection {} => "neither its unit nor a declaration says which way is better".into(),
-        Reason::UnitsDiffer { base, head } => format!("its unit is `{base}` on base and `{head}` on head"),
-        Reason::DirectionsDiffer { base, head } => {
-            format!("{} is better on base and {} on head", base.into_str(), head.into_str())
-        }
-        Reason::SettingsDiffer { setting, base, head, effect } => {
-            let effect = match effect {
-                SettingEffect::WholeProcess => "and the whole process is timed",
-                SettingEffect::Program => "which reaches the program, so that they measure different things",
-                SettingEffect::Card => "so that they ran on different cards",
-            };
-            format!("`{setting}` is {base} on base and {head} on head, {effect}")
-        }
-        Reason::TakesNoTime { side, value, unit } => {
-            format!("{} took {value} {unit}, and nothing takes no time", side.into_str())
-        }
-    }
+/// How a setting that differs makes two measurements incomparable.
+#[derive(Clone, Copy, Debug, Display, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SettingEffect {
+    /// The whole process is timed.
+    #[display("and the whole process is timed")]
+    WholeProcess,
+    /// It reaches the program.
+    #[display("which reaches the program, so that they measure different things")]
+    Program,
+    /// It chooses the card.
+    #[display("so that they ran on different cards")]
+    Card,
 }
 
-/// A reason with a circumstance that it does not rest on.
-pub fn with_remark(reason: &str, remark: &Remark) -> String {
-    let joint = if reason.is_empty() { "" } else { "; meanwhile " };
-    format!(
-        "{reason}{joint}a GPU's clocks were held down ({}) in {} of {} on base and {} of {} on head",
-        remark.reasons.join(", "),
-        remark.base.0,
-        count(remark.base.1, "process"),
-        remark.head.0,
-        count(remark.head.1, "process"),
-    )
-}
+const CONSTANT: &str = "gave the same value: it is rounded, kept in a cache, or not left to chance";
 
 fn rounds_of(rounds: u32) -> String {
     count(rounds as usize, "round")
 }
 
+fn processes_of(processes: u32) -> String {
+    count(processes as usize, "process")
+}
+
 fn do_not_tell(rounds: u32) -> String {
     let verb = if rounds == 1 { "does" } else { "do" };
     format!("{} {verb} not tell", rounds_of(rounds))
+}
+
+fn at_least_by(slowdown: Option<f64>) -> String {
+    slowdown.map_or(String::new(), |slowdown| format!("at least {} ", percent(slowdown)))
 }
 
 fn confident(confidence: f64) -> String {
@@ -264,55 +399,38 @@ fn ended(budget: Option<f64>, early: bool) -> String {
     }
 }
 
-fn range_undecided(
-    reason: &Reason,
-    [low, high]: [String; 2],
-    [target, min_effect, noise]: [String; 3],
-) -> String {
-    let Reason::RangeUndecided { rounds, most_rounds, detectable, budget, ended_early, .. } = reason else {
-        return String::new();
-    };
-    let lies = if low == high { format!("is {low}") } else { format!("lies somewhere from {low} to {high}") };
-    let noise = if *rounds < 2 {
-        String::new()
-    } else {
-        format!("; one round's change differs from the next by {noise}")
-    };
-    let found = detectable.map_or(String::new(), |share| {
-        format!("; with this noise {most_rounds} rounds find {} or more", percent(share))
-    });
-    format!(
-        "{}after {} the change {lies}: not \"unchanged\", since not all of that lies within {target}; not red or \
-         improved, since more than {min_effect} is not proven{noise}{found}",
-        ended(*budget, *ended_early),
-        rounds_of(*rounds),
-    )
+/// How much rounds differ; one round shows nothing of it.
+fn scatter(one: &str, rounds: u32, noise: f64) -> String {
+    if rounds < 2 { String::new() } else { format!("{one} differs from the next by {}", percent(noise)) }
 }
 
-/// Of what an interval is made that reaches across the threshold.
-fn behind_the_interval(reason: &Reason) -> String {
-    let Reason::IntervalAcrossThreshold {
-        base_processes,
-        head_processes,
-        base_spread,
-        head_spread,
-        session_deviation,
-        sessions,
-        step,
-        step_share,
-        ..
-    } = reason
-    else {
-        return String::new();
-    };
-    if let Some((step, share)) = step.zip(*step_share) {
+fn lies(low: f64, high: f64) -> String {
+    let [low, high] = [low, high].map(signed_percent);
+    if low == high { format!("is {low}") } else { format!("lies somewhere from {low} to {high}") }
+}
+
+fn most_rounds_find(rounds: u32, detectable: Option<f64>) -> String {
+    detectable.map_or(String::new(), |slowdown| {
+        format!("; with this noise {rounds} rounds find {} or more", percent(slowdown))
+    })
+}
+
+/// Of what an interval is made. `sessions`: the deviation between them, and how many show it; `steps`: of figures, and as
+/// a share.
+fn made_of(
+    [base, head]: [u32; 2],
+    spreads: Option<(f64, f64)>,
+    sessions: Option<(f64, u32)>,
+    steps: Option<(f64, f64)>,
+) -> String {
+    if let Some((step, share)) = steps {
         return format!("figures rounded to {} ({} of the smaller side)", short(step), percent(share));
     }
-    let spreads = base_spread.zip(*head_spread).map_or(String::new(), |(base, head)| {
+    let spreads = spreads.map_or(String::new(), |(base, head)| {
         format!(" with a spread of {} and {}", percent(base), percent(head))
     });
-    let processes = format!("{base_processes} and {head_processes} processes{spreads}");
-    match session_deviation.zip(*sessions) {
+    let processes = format!("{base} and {head} processes{spreads}");
+    match sessions {
         Some((deviation, sessions)) => format!(
             "sessions that differ by {} ({sessions} stored ones show it), and {processes},",
             percent(deviation)
@@ -321,8 +439,40 @@ fn behind_the_interval(reason: &Reason) -> String {
     }
 }
 
-fn constant(processes: &str) -> String {
-    format!("all {processes} gave the same value: it is rounded, kept in a cache, or not left to chance")
+fn would_find(detectable: Option<f64>) -> String {
+    match detectable {
+        Some(slowdown) => format!("would have found a slowdown of {} or more", percent(slowdown)),
+        None => "would not have found any slowdown".into(),
+    }
+}
+
+fn were_that(assumed: f64, interval: Option<(f64, f64)>) -> String {
+    interval.map_or(String::new(), |(low, high)| {
+        let [assumed, low, high] = [assumed, low, high].map(percent);
+        format!("; were that {assumed}, the change would lie between {low} and {high}")
+    })
+}
+
+fn ratio_known(ratio: Option<f64>) -> String {
+    match ratio {
+        Some(ratio) => format!("head / base is {ratio:.4}, and nothing more is known"),
+        None => "no ratio can be given".into(),
+    }
+}
+
+fn the_interval(interval: Option<(f64, f64)>) -> String {
+    match interval {
+        Some((low, high)) => format!("the interval from {} to {}", percent(low), percent(high)),
+        None => "its interval".into(),
+    }
+}
+
+fn failed_on_both([of_base, of_head]: [&String; 2], [base, head]: [&String; 2]) -> String {
+    if (of_base, base) == (of_head, head) {
+        format!("{of_head} on both sides: {head}")
+    } else {
+        format!("{of_head} on head: {head}; {of_base} on base: {base}")
+    }
 }
 
 fn history(stored: u32, needed: u32) -> String {
@@ -335,9 +485,15 @@ fn history(stored: u32, needed: u32) -> String {
     format!("{there} to show how much this benchmark differs between sessions, {needed} needed")
 }
 
-/// `on cuda:0 instead of host and cold instead of warm`. `devices`: the case's own and the other's.
-fn otherwise(devices: Option<(&str, &str)>, thermal: Option<Thermal>, timing: bool) -> String {
+/// `on cuda:0 instead of host and cold instead of warm`.
+fn otherwise(
+    device: &Option<String>,
+    other_device: &Option<String>,
+    thermal: Option<Thermal>,
+    timing: bool,
+) -> String {
     let mut parts = Vec::new();
+    let devices = device.as_ref().zip(other_device.as_ref());
     parts.extend(devices.map(|(own, other)| format!("on {other} instead of {own}")));
     parts.extend(thermal.map(|thermal| match thermal {
         Thermal::Cold => "cold instead of warm".to_owned(),

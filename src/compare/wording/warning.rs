@@ -1,93 +1,117 @@
-//! What a reader should know beside the rows.
+//! Warnings of a comparison: as values, and as text without a period. A document's `warnings` hold the text.
 
-use super::parts::{named, serial_correlation};
-use crate::compare::Warning;
-use crate::model::CommonSuite;
-use crate::model::text::{count, percent};
+use derive_more::Display;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// The text of a warning, without a period.
-pub fn warning(warning: &Warning) -> String {
-    match warning {
-        Warning::SameRecord { run } => {
-            format!("the record of run {run} was compared with itself: unchanged means nothing here")
-        }
-        Warning::EditedRecord { run } => {
-            format!("both records carry the run id {run} and yet differ: one of them was edited")
-        }
-        Warning::Unmeasured { count, named: names } => {
-            format!("{count} without a measurement on either side: {}", named(*count, names))
-        }
-        Warning::NotJudged { count, named: names } => {
-            format!("{count} shown and not judged (`gate = false`): {}", named(*count, names))
-        }
-        Warning::OptionalOnOneSide { count, named: names } => format!(
-            "{count} optional and on one side only, so that nothing was compared: {}",
-            named(*count, names)
-        ),
-        Warning::OtherSetting { cases, setting, base, head } => format!(
-            "{} measured with other settings: `{setting}` is {base} on base and {head} on head",
-            cases_were(*cases)
-        ),
-        Warning::StartedOtherwise { count, named: names } => {
-            format!("{} started otherwise on head: {}", cases_were(*count), named(*count, names))
-        }
-        Warning::BadThreshold { count, named: names } => format!(
-            "{} state a threshold that is no relative change, which was passed over: {}",
-            cases_of(*count),
-            named(*count, names)
-        ),
-        Warning::Interrupted { side } => {
-            format!(
-                "{} was interrupted: it may hold fewer cases and processes than selected",
-                side.into_str()
-            )
-        }
-        Warning::Recovered { side } => {
-            format!("{} was recovered from a run that was killed: later cases are not in it", side.into_str())
-        }
-        Warning::OfRecord { side, text } => format!("{}: {text}", side.into_str()),
-        Warning::OfCases { side, text, count, named: names } => match names.as_slice() {
-            [only] if *count == 1 => format!("{}: {only}: {text}", side.into_str()),
-            _ => format!("{}: {}: {text}: {}", side.into_str(), cases_of(*count), named(*count, names)),
-        },
-        Warning::MoreOfCases { side, count } => {
-            format!("{}: {count} more of single cases, in its record", side.into_str())
-        }
-        Warning::LocationShift { rows, median } => format!(
-            "the suite as a whole moved: the median of {} is {} {}. A change that all share (a compiler, a library, the \
-             layout of the code) or a bias of the measurement does that; no single row shows it",
-            count(*rows as usize, "row"),
-            percent(median.abs()),
-            if *median > 0.0 { "worse" } else { "better" },
-        ),
-        Warning::CorrelatedRounds { correlation, error } => serial_correlation(*correlation, *error),
-        Warning::ClocksHeldDown { reasons, base_processes, head_processes } => {
-            let held = reasons.iter().map(|held| {
-                format!(
-                    "{} in {} of {base_processes} on base and {} of {head_processes} on head",
-                    held.reason, held.base, held.head
-                )
-            });
-            let held: Vec<String> = held.collect();
-            format!("a GPU's clocks were held down while processes ran: {}", held.join("; "))
-        }
-        Warning::CommonSuiteFile { path, sha256, folder, judge } => {
-            let [path, sha256, folder] = [path, sha256, folder].map(String::clone);
-            CommonSuite { path, sha256, folder, judge: *judge }.sentence()
-        }
-        // Its text stands in the document that it was taken from.
-        Warning::Uncoded {} => String::new(),
-        Warning::HistoryUnread { text } | Warning::MissingPart { text } => text.clone(),
-        Warning::MachinesDiffer { count, named: names } => {
-            format!("the parts were measured on different machines: {}", named(*count, names))
-        }
-        Warning::VersionsDiffer { count, named: names } => {
-            format!("versions of gbench-ci differ between parts: {}", named(*count, names))
-        }
-        Warning::UncommittedHead {} => {
-            "the head has uncommitted changes: nothing shows that they are the same in all parts".into()
-        }
-    }
+use super::parts::correlated;
+use crate::model::text::{count, listed, percent};
+use crate::model::{CommonSuite, Judge, Side};
+
+/// One warning, with the figures that its text names. `count` is how many there are, and `named` holds the first of them.
+/// `docs/reasons.md` lists all.
+#[derive(Clone, Debug, Display, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Warning {
+    /// A record was compared with itself.
+    #[display("the record of run {run} was compared with itself: unchanged means nothing here")]
+    SameRecord { run: String },
+    /// Two records that differ carry one run id.
+    #[display("both records carry the run id {run} and yet differ: one of them was edited")]
+    EditedRecord { run: String },
+    /// Cases without a measurement on either side.
+    #[display("{count} without a measurement on either side: {}", listed(named, *count as usize, ", "))]
+    Unmeasured { count: u32, named: Vec<String> },
+    /// Rows that are shown and not judged.
+    #[display("{count} shown and not judged (`gate = false`): {}", listed(named, *count as usize, ", "))]
+    NotJudged { count: u32, named: Vec<String> },
+    /// Optional metrics that one side lacks.
+    #[display(
+        "{count} optional and on one side only, so that nothing was compared: {}",
+        listed(named, *count as usize, ", ")
+    )]
+    OptionalOnOneSide { count: u32, named: Vec<String> },
+    /// Cases that were measured with another value of a setting.
+    #[display(
+        "{} measured with other settings: `{setting}` is {base} on base and {head} on head",
+        cases_were(*cases)
+    )]
+    OtherSetting { cases: u32, setting: String, base: String, head: String },
+    /// Cases whose command or environment differs.
+    #[display("{} started otherwise on head: {}", cases_were(*count), listed(named, *count as usize, ", "))]
+    StartedOtherwise { count: u32, named: Vec<String> },
+    /// Cases whose threshold is no relative change.
+    #[display(
+        "{} state a threshold that is no relative change, which was passed over: {}",
+        cases_of(*count), listed(named, *count as usize, ", ")
+    )]
+    BadThreshold { count: u32, named: Vec<String> },
+    /// The run of a side was interrupted.
+    #[display("{} was interrupted: it may hold fewer cases and processes than selected", side.into_str())]
+    Interrupted { side: Side },
+    /// The record of a side was recovered from a run that was killed.
+    #[display("{} was recovered from a run that was killed: later cases are not in it", side.into_str())]
+    Recovered { side: Side },
+    /// A warning that stands in the record of a side.
+    #[display("{}: {text}", side.into_str())]
+    OfRecord { side: Side, text: String },
+    /// A warning that stands in the record of a side's cases.
+    #[display("{}: {}", side.into_str(), of_cases(text, *count, named))]
+    OfCases { side: Side, text: String, count: u32, named: Vec<String> },
+    /// Further warnings of cases, in the record alone.
+    #[display("{}: {count} more of single cases, in its record", side.into_str())]
+    MoreOfCases { side: Side, count: u32 },
+    /// The suite as a whole moved.
+    #[display(
+        "the suite as a whole moved: the median of {} is {} {}. A change that all share (a compiler, a \
+         library, the layout of the code) or a bias of the measurement does that; no single row shows it",
+        count(*rows as usize, "row"), percent(median.abs()), if *median > 0.0 { "worse" } else { "better" }
+    )]
+    LocationShift {
+        rows: u32,
+        /// Median slowdown.
+        median: f64,
+    },
+    /// Successive rounds are correlated: no red is believed.
+    #[display("{}", correlated(*correlation, *error))]
+    CorrelatedRounds { correlation: f64, error: f64 },
+    /// A GPU's clocks were held down.
+    #[display(
+        "a GPU's clocks were held down while processes ran: {}",
+        held_down(reasons, *base_processes, *head_processes)
+    )]
+    ClocksHeldDown { reasons: Vec<HeldDown>, base_processes: u32, head_processes: u32 },
+    /// Both sides were measured with one suite file.
+    #[display("{}", common_suite(path, sha256, folder, *judge))]
+    CommonSuiteFile { path: String, sha256: String, folder: String, judge: Judge },
+    /// Something of the history could not be read.
+    #[display("{text}")]
+    HistoryUnread { text: String },
+    /// Parts of a matrix were measured on different machines.
+    #[display("the parts were measured on different machines: {}", listed(named, *count as usize, ", "))]
+    MachinesDiffer { count: u32, named: Vec<String> },
+    /// Parts of a matrix are of different versions.
+    #[display("versions of gbench-ci differ between parts: {}", listed(named, *count as usize, ", "))]
+    VersionsDiffer { count: u32, named: Vec<String> },
+    /// Nothing shows that the uncommitted changes of the parts are the same.
+    #[display("the head has uncommitted changes: nothing shows that they are the same in all parts")]
+    UncommittedHead {},
+    /// Something that should be among the parts is not.
+    #[display("{text}")]
+    MissingPart { text: String },
+    /// A warning of a version that gave no codes.
+    #[display("")]
+    Uncoded {},
+}
+
+/// Why clocks were held down, and in how many processes of each side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HeldDown {
+    /// As NVML names it.
+    pub reason: String,
+    pub base: u32,
+    pub head: u32,
 }
 
 fn cases_of(cases: u32) -> String {
@@ -96,4 +120,23 @@ fn cases_of(cases: u32) -> String {
 
 fn cases_were(cases: u32) -> String {
     format!("{} {}", cases_of(cases), if cases == 1 { "was" } else { "were" })
+}
+
+fn of_cases(text: &str, count: u32, named: &[String]) -> String {
+    match named {
+        [only] if count == 1 => format!("{only}: {text}"),
+        _ => format!("{}: {text}: {}", cases_of(count), listed(named, count as usize, ", ")),
+    }
+}
+
+fn held_down(reasons: &[HeldDown], base_processes: u32, head_processes: u32) -> String {
+    let words = |HeldDown { reason, base, head }: &HeldDown| {
+        format!("{reason} in {base} of {base_processes} on base and {head} of {head_processes} on head")
+    };
+    reasons.iter().map(words).collect::<Vec<_>>().join("; ")
+}
+
+fn common_suite(path: &str, sha256: &str, folder: &str, judge: Judge) -> String {
+    let [path, sha256, folder] = [path, sha256, folder].map(str::to_owned);
+    CommonSuite { path, sha256, folder, judge }.sentence()
 }

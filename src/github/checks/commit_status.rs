@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::conclusion::{CheckConclusion, CheckStatus, CommitState};
+use super::conclusion::{CheckConclusion, CheckReport, CheckStatus, CommitState, Reported, order};
 use super::output::cut;
 use crate::github::address::Sha;
 use crate::github::client::Client;
@@ -20,19 +20,8 @@ struct Status {
     context: String,
     #[serde(default)]
     state: String,
-    #[serde(default)]
     description: Option<String>,
-    #[serde(default)]
     target_url: Option<String>,
-}
-
-/// The outcome of setting a status.
-pub(super) enum StatusWritten {
-    Done,
-    /// A later run's stands there.
-    Superseded,
-    /// The same run has ended it already, and this is a late word of its beginning.
-    Ended,
 }
 
 /// The run and attempt that a status links to: `.../actions/runs/5/attempts/2`. It has no other room for them.
@@ -66,46 +55,38 @@ fn last(client: &Client, context: &str, head: &Sha) -> ApiResult<Option<Status>>
     Ok(all.into_iter().find(|status| status.context == context))
 }
 
-/// Sets the commit's status of this name. The last one counts, and no more than 1,000 may be set: one that says the
-/// same already is left as it is, and so is one of a later run than `mine`.
-pub(super) fn set(
-    client: &Client,
-    context: &str,
-    head: &Sha,
-    state: CommitState,
-    description: &str,
-    target_url: Option<&str>,
-    mine: Option<(u64, u32)>,
-) -> ApiResult<StatusWritten> {
-    let description = cut(description, DESCRIPTION);
+/// Sets the commit's status of the check's name. The last one counts, and no more than 1,000 may be set: one that says the
+/// same already is left as it is, and so is one of a later run.
+pub(super) fn set(report: &CheckReport<'_>) -> ApiResult<Reported> {
+    let (client, context, head) = (report.client, report.name, report.head);
+    let state = report.conclusion.map_or(CommitState::Pending, CheckConclusion::state);
+    let description = cut(&report.output.title, DESCRIPTION);
     let says_so = |status: &Status| {
         status.state == state.into_str()
             && status.description.as_deref().unwrap_or_default() == description
-            && status.target_url.as_deref().unwrap_or_default() == target_url.unwrap_or_default()
+            && status.target_url.as_deref().unwrap_or_default() == report.details_url.unwrap_or_default()
     };
     if let Some(there) = last(client, context, head)? {
         if says_so(&there) {
-            return Ok(StatusWritten::Done);
+            return Ok(Reported::Status);
         }
+        let mine = order(report.external);
         let run = there.target_url.as_deref().and_then(run_of);
         if mine.is_some() && run > mine {
-            return Ok(StatusWritten::Superseded);
+            return Ok(Reported::Superseded);
         }
-        if mine.is_some()
-            && run == mine
-            && state == CommitState::Pending
-            && there.state != CommitState::Pending.into_str()
-        {
-            return Ok(StatusWritten::Ended);
+        let has_ended = there.state != CommitState::Pending.into_str();
+        if mine.is_some() && run == mine && state == CommitState::Pending && has_ended {
+            return Ok(Reported::Ended);
         }
     }
     let mut body = json!({ "context": context, "state": state.into_str(), "description": description });
-    if let Some(url) = target_url {
+    if let Some(url) = report.details_url {
         body["target_url"] = json!(url);
     }
     let is_there = || Ok(last(client, context, head)?.filter(&says_so));
     client.create(&client.route(&format!("/statuses/{head}")), &body, is_there)?;
-    Ok(StatusWritten::Done)
+    Ok(Reported::Status)
 }
 
 #[cfg(test)]

@@ -1,4 +1,8 @@
-//! How a check ends, in the words of GitHub, and the same for a commit status.
+//! A check as it is to be reported, how it ends in the words of GitHub, and the same for a commit status.
+
+use super::output::CheckOutput;
+use crate::github::address::Sha;
+use crate::github::client::Client;
 
 /// How a check ends, as GitHub calls it: of two, the greater counts for both. `Failure` and `ActionRequired` stop a
 /// protected branch, `Neutral` does not.
@@ -44,4 +48,42 @@ pub(super) enum CommitState {
     Failure,
     /// It came to no result.
     Error,
+}
+
+/// A check to be written.
+#[derive(Clone, Copy)]
+pub struct CheckReport<'a> {
+    pub client: &'a Client,
+    pub name: &'a str,
+    pub head: &'a Sha,
+    /// See [`external`].
+    pub external: &'a str,
+    pub details_url: Option<&'a str>,
+    pub output: &'a CheckOutput,
+    /// `None`: it is in progress. One of ours that is there already is begun anew, unless this run has ended it.
+    pub conclusion: Option<CheckConclusion>,
+}
+
+/// Where it stands now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reported {
+    /// Number and page of the check.
+    Check(u64, String),
+    /// A commit status: the token may write no checks.
+    Status,
+    /// A later run has the check of this commit; nothing was written.
+    Superseded,
+    /// This very run has ended it already, and a late word of its beginning changes nothing.
+    Ended,
+}
+
+/// The `external` of a workflow run: later ones of the same commit are not overwritten by earlier ones.
+pub fn external(run: u64, attempt: u32) -> String {
+    format!("{run}/{attempt}")
+}
+
+/// Run and attempt; `None` for what another caller chose.
+pub(super) fn order(external: &str) -> Option<(u64, u32)> {
+    let (run, attempt) = external.split_once('/')?;
+    Some((run.parse().ok()?, attempt.parse().ok()?))
 }

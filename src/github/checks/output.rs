@@ -89,18 +89,14 @@ impl Annotation {
     }
 }
 
-/// An annotation as GitHub has it.
 #[derive(Deserialize)]
 pub(super) struct ExistingAnnotation {
     #[serde(default)]
     path: String,
     #[serde(default)]
     start_line: u32,
-    #[serde(default)]
     annotation_level: Option<String>,
-    #[serde(default)]
     title: Option<String>,
-    #[serde(default)]
     message: Option<String>,
 }
 

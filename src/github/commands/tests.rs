@@ -17,7 +17,6 @@ fn what_a_command_holds_cannot_end_it() {
         "::error file=a%3Ab.py,line=3,title=t%2C1::m%0An"
     );
     assert_eq!(annotation(Level::Notice, None, Some(3), "", "m"), "::notice::m");
-    assert_eq!(mask("a\nb"), "::add-mask::a%0Ab");
 }
 
 #[test]

@@ -28,7 +28,6 @@ struct RawEnd {
     sha: String,
     #[serde(rename = "ref")]
     branch: String,
-    #[serde(default)]
     repo: Option<RawRepository>,
 }
 
@@ -40,19 +39,13 @@ struct RawRepository {
 #[derive(Deserialize)]
 struct RawRun {
     id: u64,
-    #[serde(default)]
     run_attempt: Option<u32>,
     event: String,
-    #[serde(default)]
     conclusion: Option<String>,
     head_sha: String,
-    #[serde(default)]
     head_branch: Option<String>,
-    #[serde(default)]
     head_repository: Option<RawRepository>,
-    #[serde(default)]
     name: Option<String>,
-    #[serde(default)]
     path: Option<String>,
 }
 

@@ -39,15 +39,24 @@ pub struct MachineCheck {
 }
 
 impl MachineCheck {
-    pub(super) fn new(
-        part: CheckSubject,
-        name: &str,
-        state: CheckSeverity,
-        finding: impl Into<String>,
-        advice: &str,
-    ) -> Self {
-        Self { part, name: name.to_owned(), state, finding: finding.into(), advice: advice.to_owned() }
+    pub(super) fn new(part: CheckSubject, name: &str, (state, finding, advice): CheckResult) -> Self {
+        Self { part, name: name.to_owned(), state, finding, advice: advice.to_owned() }
     }
+}
+
+/// How much the finding of a check matters, the finding, and the advice.
+pub(super) type CheckResult = (CheckSeverity, String, &'static str);
+
+pub(super) fn ok(finding: impl Into<String>) -> CheckResult {
+    (CheckSeverity::Ok, finding.into(), "")
+}
+
+pub(super) fn warning(finding: impl Into<String>, advice: &'static str) -> CheckResult {
+    (CheckSeverity::Warning, finding.into(), advice)
+}
+
+pub(super) fn problem(finding: impl Into<String>, advice: &'static str) -> CheckResult {
+    (CheckSeverity::Problem, finding.into(), advice)
 }
 
 /// The text of a fact, or why it is not known.

@@ -1,13 +1,12 @@
 //! The GPU checks. One line a topic, however many GPUs there are: those that say the same are named together.
 
-use super::check::{CheckSeverity, CheckSubject, MachineCheck, gibibytes, shown};
+use super::check::{
+    CheckResult, CheckSeverity, CheckSubject, MachineCheck, gibibytes, ok, problem, shown, warning,
+};
 use crate::machine::Readings;
 use crate::model::{Gpu, GpuFacts, Manifest, Probe};
 
-/// The result of one check of one GPU: how much it matters, the finding, the advice.
-type Said = (CheckSeverity, String, &'static str);
-
-type Topic = fn(&Gpu) -> Said;
+type Topic = fn(&Gpu) -> CheckResult;
 
 const TOPICS: [(&str, Topic); 8] = [
     ("clocks", clocks),
@@ -27,40 +26,29 @@ const HOT: u32 = 80;
 const UNEXPLAINED_BYTES: u64 = 1 << 30;
 
 pub(super) fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineCheck> {
+    let check = |name: &str, result| MachineCheck::new(CheckSubject::Gpu, name, result);
     let gpus = match &manifest.gpu {
         Probe::Known(gpus) => gpus,
         Probe::Absent(reason) => {
             let advice =
                 "install the NVIDIA driver if this machine has a GPU, or start the container with its GPUs";
-            return vec![MachineCheck::new(
-                CheckSubject::Gpu,
-                "GPU",
-                CheckSeverity::Warning,
-                reason.as_str(),
-                advice,
-            )];
+            return vec![check("GPU", warning(reason, advice))];
         }
         Probe::Failed(reason) => {
             let advice = "make `nvidia-smi` work first; then run `gbench-ci doctor` again";
-            return vec![MachineCheck::new(
-                CheckSubject::Gpu,
-                "GPU",
-                CheckSeverity::Problem,
-                reason.as_str(),
-                advice,
-            )];
+            return vec![check("GPU", problem(reason, advice))];
         }
     };
-    let mut checks = vec![devices(manifest, gpus)];
+    let mut checks = vec![check("GPU", devices(manifest, gpus))];
     if !gpus.devices.is_empty() {
-        checks.extend(TOPICS.iter().map(|(name, topic)| combined(name, &gpus.devices, *topic)));
-        checks.push(profilers(manifest, readings));
+        checks.extend(TOPICS.iter().map(|(name, topic)| check(name, combined(&gpus.devices, *topic))));
+        checks.push(check("profilers", profilers(manifest, readings)));
     }
     checks
 }
 
-/// Why no GPU can be measured here.
-pub(super) fn obstacle(manifest: &Manifest) -> Option<String> {
+/// Why no GPU can be measured here; absent where one can.
+pub fn gpu_obstacle(manifest: &Manifest) -> Option<String> {
     let gpus = match &manifest.gpu {
         Probe::Known(gpus) => gpus,
         Probe::Absent(reason) | Probe::Failed(reason) => return Some(reason.clone()),
@@ -81,7 +69,7 @@ pub(super) fn obstacle(manifest: &Manifest) -> Option<String> {
     }
 }
 
-fn devices(manifest: &Manifest, gpus: &GpuFacts) -> MachineCheck {
+fn devices(manifest: &Manifest, gpus: &GpuFacts) -> CheckResult {
     let mut models: Vec<(String, usize)> = vec![];
     for gpu in &gpus.devices {
         let model = shown(&gpu.model);
@@ -92,17 +80,16 @@ fn devices(manifest: &Manifest, gpus: &GpuFacts) -> MachineCheck {
     }
     let models: Vec<String> = models.iter().map(|(model, count)| format!("{count} x {model}")).collect();
     let found = format!("{}, driver {}, CUDA {}", models.join(", "), shown(&gpus.driver), shown(&gpus.cuda));
-    match obstacle(manifest) {
-        None => MachineCheck::new(CheckSubject::Gpu, "GPU", CheckSeverity::Ok, found, ""),
+    match gpu_obstacle(manifest) {
+        None => ok(found),
         Some(reason) => {
-            let advice = "make `nvidia-smi` list a GPU, and let CUDA_VISIBLE_DEVICES name one or unset it";
-            MachineCheck::new(CheckSubject::Gpu, "GPU", CheckSeverity::Problem, reason, advice)
+            problem(reason, "make `nvidia-smi` list a GPU, and let CUDA_VISIBLE_DEVICES name one or unset it")
         }
     }
 }
 
 /// The worst state of all GPUs, with each GPU's finding, and the advice of the worst.
-fn combined(name: &str, gpus: &[Gpu], topic: Topic) -> MachineCheck {
+fn combined(gpus: &[Gpu], topic: Topic) -> CheckResult {
     let mut findings: Vec<(String, Vec<String>)> = vec![];
     let mut worst = (CheckSeverity::Ok, "");
     for gpu in gpus {
@@ -123,53 +110,51 @@ fn combined(name: &str, gpus: &[Gpu], topic: Topic) -> MachineCheck {
             .collect::<Vec<_>>()
             .join("; "),
     };
-    MachineCheck::new(CheckSubject::Gpu, name, worst.0, finding, worst.1)
+    (worst.0, finding, worst.1)
 }
 
-/// A probe that is in order, absent, or a warning because it should have worked.
-fn said<T>(probe: &Probe<T>, known: impl FnOnce(&T) -> Said) -> Said {
+/// The check of a known fact; one that should be known and is not is a warning.
+fn of<T>(probe: &Probe<T>, known: impl FnOnce(&T) -> CheckResult) -> CheckResult {
     match probe {
         Probe::Known(value) => known(value),
-        Probe::Absent(reason) => (CheckSeverity::Ok, reason.clone(), ""),
+        Probe::Absent(reason) => ok(reason),
         Probe::Failed(reason) => {
-            (CheckSeverity::Warning, format!("unknown: {reason}"), "check the driver with `nvidia-smi -q`")
+            warning(format!("unknown: {reason}"), "check the driver with `nvidia-smi -q`")
         }
     }
 }
 
-fn clocks(gpu: &Gpu) -> Said {
-    said(&gpu.clocks_locked, |locked| {
+fn clocks(gpu: &Gpu) -> CheckResult {
+    of(&gpu.clocks_locked, |locked| {
         if *locked {
-            return (CheckSeverity::Ok, "held by a setting".into(), "");
+            return ok("held by a setting");
         }
         let most = gpu.sm_clock_max.known().map_or_else(String::new, |mhz| format!(", free up to {mhz} MHz"));
         let advice = "lock them with `sudo nvidia-smi -lgc <MHz>` before measuring and free them with `-rgc` after; \
                       where that is not allowed, compare runs made side by side";
-        (CheckSeverity::Warning, format!("no sign of a lock{most}"), advice)
+        warning(format!("no sign of a lock{most}"), advice)
     })
 }
 
-fn persistence(gpu: &Gpu) -> Said {
-    said(&gpu.persistence, |on| {
+fn persistence(gpu: &Gpu) -> CheckResult {
+    of(&gpu.persistence, |on| {
         if *on {
-            (CheckSeverity::Ok, "on".into(), "")
-        } else {
-            (
-                CheckSeverity::Warning,
-                "off: the driver unloads between processes and every start pays for it".into(),
-                "switch it on with `sudo nvidia-smi -pm 1`",
-            )
+            return ok("on");
         }
+        warning(
+            "off: the driver unloads between processes and every start pays for it",
+            "switch it on with `sudo nvidia-smi -pm 1`",
+        )
     })
 }
 
-fn processes(gpu: &Gpu) -> Said {
+fn processes(gpu: &Gpu) -> CheckResult {
     let advice = "end them, or choose another GPU with CUDA_VISIBLE_DEVICES";
-    said(&gpu.processes, |processes| {
+    of(&gpu.processes, |processes| {
         let used = gpu.memory_used.known().copied().unwrap_or(0);
         if processes.is_empty() && used > UNEXPLAINED_BYTES {
             let finding = format!("none visible, but {} are in use (another container?)", gibibytes(used));
-            return (CheckSeverity::Warning, finding, advice);
+            return warning(finding, advice);
         }
         let names: Vec<String> = processes
             .iter()
@@ -178,104 +163,83 @@ fn processes(gpu: &Gpu) -> Said {
                 None => format!("pid {}", process.pid),
             })
             .collect();
-        match names.as_slice() {
-            [] => (CheckSeverity::Ok, "none".into(), ""),
-            some => (CheckSeverity::Warning, some.join(", "), advice),
-        }
+        if names.is_empty() { ok("none") } else { warning(names.join(", "), advice) }
     })
 }
 
-fn throttling(gpu: &Gpu) -> Said {
+fn throttling(gpu: &Gpu) -> CheckResult {
     // Idling and a chosen clock limit the clock too, and are as they should be.
     const HARMLESS: [&str; 2] = ["gpu_idle", "applications_clocks_setting"];
-    said(&gpu.throttle_reasons, |reasons| {
+    of(&gpu.throttle_reasons, |reasons| {
         let bad: Vec<&str> =
             reasons.iter().map(String::as_str).filter(|reason| !HARMLESS.contains(reason)).collect();
-        let halved = bad.iter().any(|reason| reason.starts_with("hw_") || reason.contains("thermal"));
-        match (bad.is_empty(), halved) {
-            (true, _) => (CheckSeverity::Ok, "none now".into(), ""),
-            (_, true) => (
-                CheckSeverity::Problem,
-                bad.join(", "),
-                "let it cool and look after its fans and power supply: numbers from now are worthless",
-            ),
-            (_, false) => (
-                CheckSeverity::Warning,
-                bad.join(", "),
-                "wait for other work to end, or lock a lower clock that it can hold",
-            ),
-        }
-    })
-}
-
-fn temperature(gpu: &Gpu) -> Said {
-    said(&gpu.temperature, |degrees| {
-        let finding = format!("{degrees} °C");
-        if *degrees >= HOT {
-            (CheckSeverity::Warning, finding, "let it cool before measuring")
+        if bad.is_empty() {
+            ok("none now")
+        } else if bad.iter().any(|reason| reason.starts_with("hw_") || reason.contains("thermal")) {
+            let advice =
+                "let it cool and look after its fans and power supply: numbers from now are worthless";
+            problem(bad.join(", "), advice)
         } else {
-            (CheckSeverity::Ok, finding, "")
+            warning(bad.join(", "), "wait for other work to end, or lock a lower clock that it can hold")
         }
     })
 }
 
-fn power_limit(gpu: &Gpu) -> Said {
-    said(&gpu.power_limit, |limit| match gpu.power_limit_default.known() {
-        Some(default) if (limit - default).abs() >= 1.0 => (
-            CheckSeverity::Warning,
+fn temperature(gpu: &Gpu) -> CheckResult {
+    of(&gpu.temperature, |degrees| {
+        let finding = format!("{degrees} °C");
+        if *degrees >= HOT { warning(finding, "let it cool before measuring") } else { ok(finding) }
+    })
+}
+
+fn power_limit(gpu: &Gpu) -> CheckResult {
+    of(&gpu.power_limit, |limit| match gpu.power_limit_default.known() {
+        Some(default) if (limit - default).abs() >= 1.0 => warning(
             format!("{limit:.0} W, by default {default:.0} W"),
             "set it back with `sudo nvidia-smi -pl <W>`, or keep it the same for every run that is compared",
         ),
-        _ => (CheckSeverity::Ok, format!("{limit:.0} W"), ""),
+        _ => ok(format!("{limit:.0} W")),
     })
 }
 
-fn mig(gpu: &Gpu) -> Said {
-    said(&gpu.mig, |on| {
-        if *on {
-            (
-                CheckSeverity::Warning,
-                "on: a benchmark gets a slice, and its neighbours share power and heat".into(),
-                "name one slice in CUDA_VISIBLE_DEVICES, and compare only with runs on the same slice",
-            )
-        } else {
-            (CheckSeverity::Ok, "off".into(), "")
+fn mig(gpu: &Gpu) -> CheckResult {
+    of(&gpu.mig, |on| {
+        if !*on {
+            return ok("off");
         }
+        warning(
+            "on: a benchmark gets a slice, and its neighbours share power and heat",
+            "name one slice in CUDA_VISIBLE_DEVICES, and compare only with runs on the same slice",
+        )
     })
 }
 
-fn ecc(gpu: &Gpu) -> Said {
-    said(&gpu.ecc, |on| (CheckSeverity::Ok, if *on { "on" } else { "off" }.into(), ""))
+fn ecc(gpu: &Gpu) -> CheckResult {
+    of(&gpu.ecc, |on| ok(if *on { "on" } else { "off" }))
 }
 
-fn profilers(manifest: &Manifest, readings: &Readings) -> MachineCheck {
-    let missing: Vec<&str> = ["nsys", "ncu"]
-        .into_iter()
-        .filter(|tool| manifest.tools.get(*tool).is_none_or(|line| line.known().is_none()))
-        .collect();
-    let restricted = readings.gpu_counters_restricted == Probe::Known(true);
-    let (state, finding, advice) = match (missing.as_slice(), restricted) {
-        ([], false) => (CheckSeverity::Ok, "nsys and ncu are here".to_owned(), ""),
-        ([], true) => (
-            CheckSeverity::Warning,
-            "nsys and ncu are here; the driver keeps its counters to the administrator".to_owned(),
+fn profilers(manifest: &Manifest, readings: &Readings) -> CheckResult {
+    let is_missing = |tool: &&str| manifest.tools.get(*tool).is_none_or(|line| line.known().is_none());
+    let missing: Vec<&str> = ["nsys", "ncu"].into_iter().filter(is_missing).collect();
+    if !missing.is_empty() {
+        let advice = "install Nsight Systems and Nsight Compute where regressions are to be explained";
+        warning(format!("{} not on the PATH", missing.join(" and ")), advice)
+    } else if readings.gpu_counters_restricted == Probe::Known(true) {
+        warning(
+            "nsys and ncu are here; the driver keeps its counters to the administrator",
             "load the driver with NVreg_RestrictProfilingToAdminUsers=0 to let ncu count",
-        ),
-        (some, _) => (
-            CheckSeverity::Warning,
-            format!("{} not on the PATH", some.join(" and ")),
-            "install Nsight Systems and Nsight Compute where regressions are to be explained",
-        ),
-    };
-    MachineCheck::new(CheckSubject::Gpu, "profilers", state, finding, advice)
+        )
+    } else {
+        ok("nsys and ncu are here")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check, readings};
     use super::*;
-    use crate::machine::sample::{devices, manifest};
     use crate::model::GpuProcess;
+    use crate::model::test_support::{devices, manifest};
 
     /// The check of that name after one thing of the second GPU was spoilt.
     fn spoilt(name: &str, spoil: impl FnOnce(&mut Gpu)) -> MachineCheck {
@@ -356,24 +320,24 @@ mod tests {
 
     #[test]
     fn an_obstacle_is_named_wherever_it_is() {
-        assert_eq!(obstacle(&manifest()), None);
+        assert_eq!(gpu_obstacle(&manifest()), None);
         let mut hidden = manifest();
         hidden.environment.insert("CUDA_VISIBLE_DEVICES".into(), "-1".into());
-        assert!(obstacle(&hidden).unwrap().contains("CUDA_VISIBLE_DEVICES"));
+        assert!(gpu_obstacle(&hidden).unwrap().contains("CUDA_VISIBLE_DEVICES"));
         hidden.environment.insert("CUDA_VISIBLE_DEVICES".into(), "1".into());
-        assert_eq!(obstacle(&hidden), None);
+        assert_eq!(gpu_obstacle(&hidden), None);
         let mut empty = manifest();
         devices(&mut empty).clear();
-        assert!(obstacle(&empty).is_some());
+        assert!(gpu_obstacle(&empty).is_some());
         assert_eq!(checks(&empty, &readings()).len(), 1);
         let mut lost = manifest();
         for gpu in devices(&mut lost) {
             gpu.model = Probe::Failed("fell off".into());
             gpu.uuid = Probe::Failed("fell off".into());
         }
-        assert!(obstacle(&lost).unwrap().contains("fell off"));
+        assert!(gpu_obstacle(&lost).unwrap().contains("fell off"));
         let none = Manifest { gpu: Probe::Absent("no driver".into()), ..manifest() };
-        assert_eq!(obstacle(&none).as_deref(), Some("no driver"));
+        assert_eq!(gpu_obstacle(&none).as_deref(), Some("no driver"));
         assert_eq!(checks(&none, &readings())[0].state, CheckSeverity::Warning);
         let broken = Manifest { gpu: Probe::Failed("no driver".into()), ..manifest() };
         assert_eq!(checks(&broken, &readings())[0].state, CheckSeverity::Problem);

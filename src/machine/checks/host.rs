@@ -1,7 +1,7 @@
 //! The host's and the repository's checks.
 
-use super::check::{CheckSeverity, CheckSubject, MachineCheck, gibibytes, shown};
-use crate::machine::Readings;
+use super::check::{CheckResult, CheckSubject, MachineCheck, gibibytes, ok, problem, shown, warning};
+use crate::machine::{Readings, TempFolder, TimingNoise};
 use crate::model::text::{percent, short_commit};
 use crate::model::{GitFacts, HostFacts, Probe};
 
@@ -22,53 +22,45 @@ const FAST_CLOCKS: [&str; 6] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "tod"];
 
 pub(super) fn checks(host: &HostFacts, readings: &Readings) -> Vec<MachineCheck> {
-    vec![
-        supervisor(&readings.own_binary),
-        processor(host),
-        governor(&host.governor),
-        turbo(&readings.turbo),
-        load(host),
-        quota(readings.cpu_quota),
-        hypervisor(&host.virtualization),
-        container(&host.container),
-        memory(host),
-        timer(&readings.timer_step_ns),
-        clocksource(&readings.clocksource),
-        randomization(&readings.address_randomization),
-        temp_folder(readings),
-        counters(&readings.perf_event_paranoid),
-        noise(readings),
+    [
+        ("supervisor", supervisor(&readings.own_binary)),
+        ("processor", processor(host)),
+        ("governor", governor(&host.governor)),
+        ("turbo", turbo(&readings.turbo)),
+        ("load", load(host)),
+        ("CPU quota", quota(readings.cpu_quota)),
+        ("hypervisor", hypervisor(&host.virtualization)),
+        ("container", ok(shown(&host.container))),
+        ("memory", memory(host)),
+        ("timer", timer(&readings.timer_step_ns)),
+        ("clock source", clocksource(&readings.clocksource)),
+        ("ASLR", randomization(&readings.address_randomization)),
+        ("temp folder", temp_folder(&readings.temp)),
+        ("counters", counters(&readings.perf_event_paranoid)),
+        ("noise", noise(&readings.noise)),
     ]
-}
-
-fn host(name: &str, state: CheckSeverity, finding: impl Into<String>, advice: &str) -> MachineCheck {
-    MachineCheck::new(CheckSubject::Host, name, state, finding, advice)
+    .map(|(name, result)| MachineCheck::new(CheckSubject::Host, name, result))
+    .into()
 }
 
 /// Without it nothing can be started.
-fn supervisor(own_binary: &Probe<String>) -> MachineCheck {
+fn supervisor(own_binary: &Probe<String>) -> CheckResult {
     match own_binary {
-        Probe::Known(_) => {
-            host("supervisor", CheckSeverity::Ok, "this program can start itself beside each benchmark", "")
-        }
-        reason => {
-            let finding =
-                format!("this program cannot start itself beside each benchmark: {}", shown(reason));
-            host("supervisor", CheckSeverity::Problem, finding, "mount /proc")
-        }
+        Probe::Known(_) => ok("this program can start itself beside each benchmark"),
+        reason => problem(
+            format!("this program cannot start itself beside each benchmark: {}", shown(reason)),
+            "mount /proc",
+        ),
     }
 }
 
-fn processor(facts: &HostFacts) -> MachineCheck {
+fn processor(facts: &HostFacts) -> CheckResult {
     let finding = format!("{}, {} to use", shown(&facts.cpu_model), cores(facts));
     match (&facts.cpu_model, &facts.cores) {
-        (Probe::Failed(_), _) | (_, Probe::Failed(_)) => host(
-            "processor",
-            CheckSeverity::Warning,
-            finding,
-            "run where /proc is mounted: records name the processor by it",
-        ),
-        _ => host("processor", CheckSeverity::Ok, finding, ""),
+        (Probe::Failed(_), _) | (_, Probe::Failed(_)) => {
+            warning(finding, "run where /proc is mounted: records name the processor by it")
+        }
+        _ => ok(finding),
     }
 }
 
@@ -79,183 +71,134 @@ fn cores(facts: &HostFacts) -> String {
     }
 }
 
-fn governor(governor: &Probe<String>) -> MachineCheck {
+fn governor(governor: &Probe<String>) -> CheckResult {
     match governor {
-        Probe::Known(name) if name != "performance" => host(
-            "governor",
-            CheckSeverity::Warning,
+        Probe::Known(name) if name != "performance" => warning(
             format!("{name}: the clock follows the load"),
             "fix it with `sudo cpupower frequency-set -g performance`",
         ),
-        other => host("governor", CheckSeverity::Ok, shown(other), ""),
+        other => ok(shown(other)),
     }
 }
 
-fn turbo(turbo: &Probe<bool>) -> MachineCheck {
+fn turbo(turbo: &Probe<bool>) -> CheckResult {
     match turbo {
-        Probe::Known(true) => host(
-            "turbo",
-            CheckSeverity::Warning,
+        Probe::Known(true) => warning(
             "on: the clock depends on heat and on what the neighbours do",
             "switch it off for steadier numbers: 1 into intel_pstate/no_turbo, or 0 into cpufreq/boost, below \
              /sys/devices/system/cpu",
         ),
-        Probe::Known(false) => host("turbo", CheckSeverity::Ok, "off", ""),
-        other => host("turbo", CheckSeverity::Ok, shown(other), ""),
+        Probe::Known(false) => ok("off"),
+        other => ok(shown(other)),
     }
 }
 
-fn load(facts: &HostFacts) -> MachineCheck {
+fn load(facts: &HostFacts) -> CheckResult {
     let (Probe::Known(load), Probe::Known(cores)) = (&facts.load, &facts.cores) else {
-        return host("load", CheckSeverity::Warning, shown(&facts.load), "run where /proc is mounted");
+        return warning(shown(&facts.load), "run where /proc is mounted");
     };
     let finding = format!("{load:.2} on {} over the last minute", self::cores(facts));
     if load / f64::from((*cores).max(1)) > BUSY {
-        host("load", CheckSeverity::Warning, finding, "wait for other work to end, or stop it")
+        warning(finding, "wait for other work to end, or stop it")
     } else {
-        host("load", CheckSeverity::Ok, finding, "")
+        ok(finding)
     }
 }
 
-fn quota(quota: Option<f64>) -> MachineCheck {
+fn quota(quota: Option<f64>) -> CheckResult {
     match quota {
-        Some(quota) => host(
-            "CPU quota",
-            CheckSeverity::Warning,
+        Some(quota) => warning(
             format!("{quota:.2} processors: what goes beyond is stopped until the next period"),
             "give the container whole processors (`--cpuset-cpus`) instead of a share (`--cpus`)",
         ),
-        None => host("CPU quota", CheckSeverity::Ok, "none", ""),
+        None => ok("none"),
     }
 }
 
-fn hypervisor(virtualization: &Probe<String>) -> MachineCheck {
+fn hypervisor(virtualization: &Probe<String>) -> CheckResult {
     match virtualization {
-        Probe::Known(name) if name != "none" => host(
-            "hypervisor",
-            CheckSeverity::Warning,
+        Probe::Known(name) if name != "none" => warning(
             format!("{name}: another guest can take the processor away unseen"),
             "compare runs made side by side, with more processes for each case",
         ),
-        other => host("hypervisor", CheckSeverity::Ok, shown(other), ""),
+        other => ok(shown(other)),
     }
 }
 
-fn container(container: &Probe<String>) -> MachineCheck {
-    host("container", CheckSeverity::Ok, shown(container), "")
-}
-
-fn memory(facts: &HostFacts) -> MachineCheck {
+fn memory(facts: &HostFacts) -> CheckResult {
     let (Probe::Known(available), Probe::Known(total)) = (&facts.memory_available, &facts.memory_total)
     else {
-        return host(
-            "memory",
-            CheckSeverity::Warning,
-            shown(&facts.memory_available),
-            "run where /proc is mounted",
-        );
+        return warning(shown(&facts.memory_available), "run where /proc is mounted");
     };
     let finding = format!("{} of {} free", gibibytes(*available), gibibytes(*total));
     if *available < LITTLE_MEMORY || *available < total / 10 {
-        host("memory", CheckSeverity::Warning, finding, "free some: a benchmark that swaps measures the disk")
+        warning(finding, "free some: a benchmark that swaps measures the disk")
     } else {
-        host("memory", CheckSeverity::Ok, finding, "")
+        ok(finding)
     }
 }
 
-fn timer(step: &Probe<u64>) -> MachineCheck {
+fn timer(step: &Probe<u64>) -> CheckResult {
     match step {
-        Probe::Known(step) if *step > COARSE_TIMER_NS => host(
-            "timer",
-            CheckSeverity::Warning,
-            format!("steps of {step} ns"),
-            "let every sample do work of at least a thousand steps",
-        ),
-        Probe::Known(step) => host("timer", CheckSeverity::Ok, format!("steps of {step} ns"), ""),
-        other => host(
-            "timer",
-            CheckSeverity::Problem,
-            shown(other),
-            "measure on another machine: nothing can be timed here",
-        ),
+        Probe::Known(step) if *step > COARSE_TIMER_NS => {
+            warning(format!("steps of {step} ns"), "let every sample do work of at least a thousand steps")
+        }
+        Probe::Known(step) => ok(format!("steps of {step} ns")),
+        other => problem(shown(other), "measure on another machine: nothing can be timed here"),
     }
 }
 
-fn clocksource(source: &Probe<String>) -> MachineCheck {
+fn clocksource(source: &Probe<String>) -> CheckResult {
     match source {
-        Probe::Known(name) if !FAST_CLOCKS.contains(&name.as_str()) => host(
-            "clock source",
-            CheckSeverity::Warning,
+        Probe::Known(name) if !FAST_CLOCKS.contains(&name.as_str()) => warning(
             format!("{name}: every look at the clock is slow"),
             "boot with `clocksource=tsc` if the processor's counter is reliable",
         ),
-        other => host("clock source", CheckSeverity::Ok, shown(other), ""),
+        other => ok(shown(other)),
     }
 }
 
 /// Never a warning: fresh processes each draw a layout, and the statistics take the process as their unit.
-fn randomization(level: &Probe<u32>) -> MachineCheck {
-    let finding = match level {
+fn randomization(level: &Probe<u32>) -> CheckResult {
+    ok(match level {
         Probe::Known(0) => "off: every process has the same layout, lucky or not".into(),
         Probe::Known(_) => "on: every fresh process draws its layout".into(),
         other => shown(other),
-    };
-    host("ASLR", CheckSeverity::Ok, finding, "")
+    })
 }
 
-fn temp_folder(readings: &Readings) -> MachineCheck {
-    let temp = &readings.temp;
+fn temp_folder(temp: &TempFolder) -> CheckResult {
     let (direct, free) = match (&temp.direct, &temp.free) {
         (Probe::Known(direct), Probe::Known(free)) => (*direct, *free),
-        (Probe::Known(_), reason) => {
-            return host(
-                "temp folder",
-                CheckSeverity::Warning,
-                shown(reason),
-                "name another folder in TMPDIR",
-            );
-        }
+        (Probe::Known(_), reason) => return warning(shown(reason), "name another folder in TMPDIR"),
         (reason, _) => {
             let advice = "name a folder in TMPDIR that can be written: logs and results go through it";
-            return host("temp folder", CheckSeverity::Problem, shown(reason), advice);
+            return problem(shown(reason), advice);
         }
     };
     let way = if direct { "O_DIRECT works" } else { "no O_DIRECT" };
     let finding = format!("{}: {} free, {way}", temp.path.display(), gibibytes(free));
-    match (free < LITTLE_DISK, direct) {
-        (true, _) => host(
-            "temp folder",
-            CheckSeverity::Warning,
-            finding,
-            "free some space, or name another folder in TMPDIR",
-        ),
-        (_, false) => host(
-            "temp folder",
-            CheckSeverity::Warning,
-            finding,
-            "name a folder on a disk in TMPDIR to measure the disk and not the page cache",
-        ),
-        _ => host("temp folder", CheckSeverity::Ok, finding, ""),
+    if free < LITTLE_DISK {
+        warning(finding, "free some space, or name another folder in TMPDIR")
+    } else if !direct {
+        warning(finding, "name a folder on a disk in TMPDIR to measure the disk and not the page cache")
+    } else {
+        ok(finding)
     }
 }
 
-fn counters(paranoid: &Probe<i32>) -> MachineCheck {
+fn counters(paranoid: &Probe<i32>) -> CheckResult {
     match paranoid {
-        Probe::Known(level) if *level > 2 => host(
-            "counters",
-            CheckSeverity::Warning,
+        Probe::Known(level) if *level > 2 => warning(
             format!("perf_event_paranoid is {level}: `perf` sees nothing"),
             "allow one's own processes with `sudo sysctl kernel.perf_event_paranoid=2`",
         ),
-        Probe::Known(level) => {
-            host("counters", CheckSeverity::Ok, format!("perf_event_paranoid is {level}"), "")
-        }
-        other => host("counters", CheckSeverity::Ok, shown(other), ""),
+        Probe::Known(level) => ok(format!("perf_event_paranoid is {level}")),
+        other => ok(shown(other)),
     }
 }
 
-fn noise(readings: &Readings) -> MachineCheck {
-    let noise = &readings.noise;
+fn noise(noise: &TimingNoise) -> CheckResult {
     let finding = format!(
         "{} equal spins of {:.1} ms spread over {}, the worst {:.2} times the median",
         noise.repeats,
@@ -264,42 +207,26 @@ fn noise(readings: &Readings) -> MachineCheck {
         noise.worst
     );
     if noise.spread > QUIET {
-        host(
-            "noise",
-            CheckSeverity::Warning,
-            finding,
-            "quieten the machine first, or take more processes and wider thresholds",
-        )
+        warning(finding, "quieten the machine first, or take more processes and wider thresholds")
     } else {
-        host("noise", CheckSeverity::Ok, finding, "")
+        ok(finding)
     }
 }
 
-pub(super) fn repository(git: &Probe<GitFacts>) -> MachineCheck {
-    let check = |state, finding: String, advice: &str| {
-        MachineCheck::new(CheckSubject::Project, "repository", state, finding, advice)
-    };
+pub(super) fn repository(git: &Probe<GitFacts>) -> CheckResult {
     let facts = match git {
         Probe::Known(facts) => facts,
         Probe::Absent(reason) => {
-            return check(
-                CheckSeverity::Warning,
-                reason.clone(),
-                "work in a git repository, so that records name a commit",
-            );
+            return warning(reason, "work in a git repository, so that records name a commit");
         }
         Probe::Failed(reason) => {
             let advice = "make `git status` work here; `git config --global --add safe.directory <folder>` helps where \
                           the folder belongs to another user";
-            return check(CheckSeverity::Warning, reason.clone(), advice);
+            return warning(reason, advice);
         }
     };
     let Some(commit) = &facts.commit else {
-        return check(
-            CheckSeverity::Warning,
-            "no commit yet".into(),
-            "commit, so that records name what they measured",
-        );
+        return warning("no commit yet", "commit, so that records name what they measured");
     };
     let short = short_commit(commit);
     let mut finding = match &facts.branch {
@@ -310,22 +237,23 @@ pub(super) fn repository(git: &Probe<GitFacts>) -> MachineCheck {
         finding.push_str(", shallow");
     }
     if !facts.dirty.any() {
-        return check(CheckSeverity::Ok, finding, "");
+        return ok(finding);
     }
     let dirty = facts.dirty;
     let counts = [(dirty.tracked, "changed"), (dirty.staged, "staged"), (dirty.untracked, "untracked")];
     for (count, word) in counts.iter().filter(|(count, _)| *count > 0) {
         finding.push_str(&format!(", {count} {word}"));
     }
-    check(CheckSeverity::Warning, finding, "commit or stash, so that the numbers belong to a commit")
+    warning(finding, "commit or stash, so that the numbers belong to a commit")
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check, readings};
     use super::*;
-    use crate::machine::sample::manifest;
+    use crate::machine::CheckSeverity;
     use crate::model::DirtyFacts;
+    use crate::model::test_support::manifest;
 
     fn state(name: &str, spoil: impl FnOnce(&mut HostFacts, &mut Readings)) -> CheckSeverity {
         let (mut host, mut readings) = (manifest().host, readings());
@@ -395,7 +323,7 @@ mod tests {
     fn a_repository_is_in_order_when_its_numbers_belong_to_a_commit() {
         let facts = manifest().git.known().unwrap().clone();
         let clean = repository(&Probe::Known(facts.clone()));
-        assert_eq!((clean.state, clean.finding.as_str()), (CheckSeverity::Ok, "0123456789 on main"));
+        assert_eq!((clean.0, clean.1.as_str()), (CheckSeverity::Ok, "0123456789 on main"));
         let dirty = GitFacts {
             branch: None,
             shallow: true,
@@ -403,13 +331,10 @@ mod tests {
             ..facts.clone()
         };
         let dirty = repository(&Probe::Known(dirty));
-        assert_eq!(dirty.state, CheckSeverity::Warning);
-        assert_eq!(dirty.finding, "0123456789, detached, shallow, 2 changed, 1 untracked");
-        assert_eq!(
-            repository(&Probe::Known(GitFacts { commit: None, ..facts })).state,
-            CheckSeverity::Warning
-        );
-        assert_eq!(repository(&Probe::Absent("none".into())).state, CheckSeverity::Warning);
-        assert_eq!(repository(&Probe::Failed("owner".into())).state, CheckSeverity::Warning);
+        assert_eq!(dirty.0, CheckSeverity::Warning);
+        assert_eq!(dirty.1, "0123456789, detached, shallow, 2 changed, 1 untracked");
+        assert_eq!(repository(&Probe::Known(GitFacts { commit: None, ..facts })).0, CheckSeverity::Warning);
+        assert_eq!(repository(&Probe::Absent("none".into())).0, CheckSeverity::Warning);
+        assert_eq!(repository(&Probe::Failed("owner".into())).0, CheckSeverity::Warning);
     }
 }

@@ -8,25 +8,21 @@ use super::Readings;
 use crate::model::Manifest;
 
 pub use check::{CheckSeverity, CheckSubject, MachineCheck};
+pub use gpu::gpu_obstacle;
 
 /// All checks: GPU, host, project.
 pub fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineCheck> {
     let mut checks = gpu::checks(manifest, readings);
     checks.extend(host::checks(&manifest.host, readings));
-    checks.push(host::repository(&manifest.git));
+    checks.push(MachineCheck::new(CheckSubject::Project, "repository", host::repository(&manifest.git)));
     checks
-}
-
-/// Why no GPU can be measured here; absent where one can.
-pub fn gpu_obstacle(manifest: &Manifest) -> Option<String> {
-    gpu::obstacle(manifest)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{TempFolder, TimingNoise, sample};
+    use super::super::{TempFolder, TimingNoise};
     use super::*;
-    use crate::model::Probe;
+    use crate::model::{Probe, test_support};
 
     /// Readings of a machine in order.
     pub(super) fn readings() -> Readings {
@@ -50,7 +46,7 @@ mod tests {
 
     #[test]
     fn whatever_is_not_ok_says_what_to_do() {
-        let mut manifest = sample::manifest();
+        let mut manifest = test_support::manifest();
         manifest.gpu = Probe::Failed("driver".into());
         manifest.git = Probe::Failed("owner".into());
         manifest.host.cpu_model = Probe::Failed("no /proc".into());

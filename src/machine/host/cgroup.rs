@@ -71,8 +71,8 @@ fn groups(root: &Root, controller: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree;
     use super::*;
+    use crate::machine::test_support::tree;
 
     #[test]
     fn the_tightest_quota_on_the_way_up_counts() {

@@ -109,8 +109,8 @@ pub(super) fn governor(root: &Root) -> Probe<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree;
     use super::*;
+    use crate::machine::test_support::tree;
 
     #[test]
     fn an_x86_processor_has_a_name_and_an_arm_one_a_number_with_a_name() {

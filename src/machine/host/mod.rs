@@ -21,9 +21,10 @@ pub(super) fn host(root: &Root, environment: &dyn Fn(&str) -> Option<String>) ->
         Err(_) => available,
     });
     HostFacts {
-        hostname: hostname(),
+        hostname: nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).into(),
         os: place::os(root).into(),
-        kernel: kernel(root),
+        // The release alone: the build's date would differ between two images of one kernel.
+        kernel: root.needed("proc/sys/kernel/osrelease").into(),
         architecture: std::env::consts::ARCH.to_owned(),
         cpu_model: cpu::model(root).into(),
         cores: cpu::cores(cpu::allowed(), cpu_quota(root)),
@@ -35,15 +36,6 @@ pub(super) fn host(root: &Root, environment: &dyn Fn(&str) -> Option<String>) ->
         container: Probe::Known(place::container(root, environment)),
         virtualization: Probe::Known(place::virtualization(root)),
     }
-}
-
-fn hostname() -> Probe<String> {
-    nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).into()
-}
-
-/// The release alone: the build's date would differ between two images of one kernel.
-fn kernel(root: &Root) -> Probe<String> {
-    root.needed("proc/sys/kernel/osrelease").into()
 }
 
 /// Bytes of a line of `/proc/meminfo`, which counts in units of 1024.
@@ -65,22 +57,10 @@ fn load(root: &Root) -> Result<f64, String> {
         .ok_or_else(|| format!("/proc/loadavg reads `{text}`"))
 }
 
-/// A made-up tree of kernel files, for the tests of this room.
-#[cfg(test)]
-pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-    let folder = tempfile::tempdir().unwrap();
-    for (path, text) in files {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-    }
-    let root = Root::new(folder.path());
-    (folder, root)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::test_support::tree;
 
     const MEMINFO: &str = "MemTotal:        8000000 kB\nMemFree: 1 kB\nMemAvailable:    6000000 kB\n";
 

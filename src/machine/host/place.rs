@@ -92,8 +92,8 @@ pub(super) fn virtualization(root: &Root) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree;
     use super::*;
+    use crate::machine::test_support::tree;
 
     #[test]
     fn the_system_names_itself() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::model::{Better, Params, Stage};
 
@@ -44,7 +45,7 @@ pub mod env {
 }
 
 /// What the gate asks of a child.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     pub protocol: u32,
     pub benchmark: String,
@@ -81,6 +82,7 @@ pub enum Order {
 }
 
 /// One line from a child. Unknown keys are errors: a typo must not silently lose a sample.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
@@ -92,13 +94,11 @@ pub enum Event {
         metric: String,
         /// Null: measured, but not a number. The key itself must be there.
         #[serde(deserialize_with = "Option::deserialize")]
+        #[serialize_always]
         #[schemars(required, extend("type" = ["number", "null"]))]
         value: Option<f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         iteration: Option<u64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         better: Option<Better>,
     },
     /// Many measured values of one metric in order: what a tight loop sends once it is over.
@@ -106,9 +106,7 @@ pub enum Event {
         #[serde(default = "time")]
         metric: String,
         values: Vec<Option<f64>>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         better: Option<Better>,
     },
     /// A metric for which the child has only its own summary.
@@ -117,29 +115,21 @@ pub enum Event {
         metric: String,
         /// Median where known, else mean. Null: not a number. The key itself must be there.
         #[serde(deserialize_with = "Option::deserialize")]
+        #[serialize_always]
         #[schemars(required, extend("type" = ["number", "null"]))]
         value: Option<f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         stddev: Option<f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         better: Option<Better>,
     },
     /// Facts about the work. Units per iteration give rates: `items` with `time` gives items/s.
     Metadata {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         items: Option<f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         bytes: Option<f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         flops: Option<f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens: Option<f64>,
         /// The device that really runs the work: `cuda:NVIDIA H100`. Part of the case's identity.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<String>,
         /// Anything else worth keeping with the record: library versions, a clock's name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -147,27 +137,18 @@ pub enum Event {
     },
     /// The benchmark's own settings: above the suite file, below the command line.
     Config {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         iterations: Option<u32>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         warmup: Option<u32>,
         /// Stage to seconds.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         deadlines: BTreeMap<Stage, f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         threshold: Option<f64>,
     },
     /// Memory in bytes, at its peak.
-    Memory {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        host_peak_bytes: Option<u64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        device_peak_bytes: Option<u64>,
-    },
+    Memory { host_peak_bytes: Option<u64>, device_peak_bytes: Option<u64> },
     /// Whether the answer is right. `passed: false` makes the case invalid however fast it is.
     Validation {
         passed: bool,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
         /// Accuracy figures: `max_error`, `rmse`.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -178,9 +159,7 @@ pub enum Event {
     Error {
         message: String,
         /// `out_of_memory` and `import` are known; anything else is kept as given.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         kind: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         trace: Option<String>,
     },
     /// Where cases share the process: what follows belongs to this one of the request's `cases`.

@@ -117,7 +117,7 @@ fn check_shape(object: &mut Map<String, Value>) -> Result<(), LineError> {
         Some(Value::String(name)) => name.clone(),
         Some(other) => return Err(LineError::UnknownEvent { name: show(other), near: None }),
     };
-    let Some((event, fields)) = shape::of(&name) else {
+    let Some((event, fields)) = shape::event(&name) else {
         let near = near(&name, &shape::names()).first().copied();
         return Err(LineError::UnknownEvent { name, near });
     };

@@ -117,7 +117,7 @@ const EVENTS: [(&str, &[Field]); 13] = [
 ];
 
 /// The event of that name, with the name as a constant.
-pub(super) fn of(name: &str) -> Option<(&'static str, &'static [Field])> {
+pub(super) fn event(name: &str) -> Option<(&'static str, &'static [Field])> {
     EVENTS.iter().find(|(event, _)| *event == name).copied()
 }
 
@@ -127,7 +127,7 @@ pub(super) fn names() -> Vec<&'static str> {
 
 /// The keys of an event beside `event`; none for a name that is no event.
 pub(super) fn keys(event: &str) -> Vec<&'static str> {
-    of(event).map(|(_, fields)| fields.iter().map(|field| field.key).collect()).unwrap_or_default()
+    self::event(event).map(|(_, fields)| fields.iter().map(|field| field.key).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

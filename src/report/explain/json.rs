@@ -5,7 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
-use super::row::{Explained, Rowless};
+use super::words::{Explained, Rowless};
 use crate::compare::{DecisionTrace, Method, Row, Verdict, VerdictDocument};
 
 const SCHEMA: &str = "gbench-ci/explanation/v1";
@@ -99,26 +99,22 @@ pub fn render(
     document: &VerdictDocument,
     rows: &[Explained],
     rowless: &[Rowless],
-    out: &mut (impl io::Write + ?Sized),
+    out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let rows = rows.iter().map(|explained| V1Row {
         name: explained.row.case.to_string(),
         row: explained.row,
         argument: explained.trace.map(argument),
     });
-    let not_judged = rowless.iter();
-    let not_judged =
-        not_judged.map(|case| V1Rowless { case: case.case.to_string(), reason: case.reason.clone() });
-    crate::report::layout::json::render(
-        &V1 {
-            schema: SCHEMA,
-            sentence: &document.sentence,
-            method: &document.method,
-            rows: rows.collect(),
-            not_judged: not_judged.collect(),
-        },
-        out,
-    )
+    let not_judged = |it: &Rowless| V1Rowless { case: it.case.to_string(), reason: it.reason.clone() };
+    let explanation = V1 {
+        schema: SCHEMA,
+        sentence: &document.sentence,
+        method: &document.method,
+        rows: rows.collect(),
+        not_judged: rowless.iter().map(not_judged).collect(),
+    };
+    crate::report::layout::json::render(&explanation, out)
 }
 
 fn argument(trace: &DecisionTrace) -> V1Argument {

@@ -5,7 +5,7 @@
 //!    0 % ──◆─◆────●───
 //! ```
 
-use super::plot::{evidence_span, reach, share};
+use super::plot::{evidence_span, fresh_steps, reach, share};
 use super::words::{e_value, side_of, slowdown};
 use crate::compare::DecisionTrace;
 use crate::report::layout::terminal::Style;
@@ -17,7 +17,7 @@ const EVIDENCE_LINES: usize = 9;
 const LABEL: usize = 9;
 const LEGEND: usize = 14;
 /// Columns that one round gets at most.
-const MOST_COLUMNS: usize = 4;
+const MAX_COLUMNS: usize = 4;
 
 /// What the pictures are drawn with.
 struct Glyphs {
@@ -33,67 +33,68 @@ const UNICODE: Glyphs =
     Glyphs { dot: '●', screen: '◆', disturbed: '○', zero: '─', dashed: '╌', dotted: '┈' };
 const ASCII: Glyphs = Glyphs { dot: 'o', screen: '*', disturbed: 'x', zero: '-', dashed: '=', dotted: '.' };
 
-pub(super) fn differences_title(trace: &DecisionTrace, style: Style) -> String {
-    let ink = if style.unicode { UNICODE } else { ASCII };
+fn glyphs(style: Style) -> Glyphs {
+    if style.unicode { UNICODE } else { ASCII }
+}
+
+/// A title, and each round's difference as a dot between the lines of zero, least effect and target.
+pub(super) fn differences(trace: &DecisionTrace, style: Style) -> (String, Vec<String>) {
+    let ink = glyphs(style);
     let disturbed = if trace.rounds.disturbed.contains(&true) {
         format!(", {} busy or throttled", ink.disturbed)
     } else {
         String::new()
     };
-    format!("Change in each round, worse is up ({} screen, {} later{disturbed})", ink.screen, ink.dot)
-}
-
-/// Each round's difference as a dot between the lines of zero, least effect and target.
-pub(super) fn differences(trace: &DecisionTrace, style: Style) -> Vec<String> {
-    let ink = if style.unicode { UNICODE } else { ASCII };
+    let title =
+        format!("Change in each round, worse is up ({} screen, {} later{disturbed})", ink.screen, ink.dot);
     let reach = reach(trace);
-    let rounds = trace.rounds.differences.len();
-    let mut canvas = Canvas::new(DIFFERENCE_LINES, rounds, style);
+    let mut canvas = Canvas::new(DIFFERENCE_LINES, trace.rounds.differences.len(), style);
     let at = |difference: f64| share(difference, -reach, reach);
-    canvas.line(at(trace.target), ink.dashed, &slowdown(trace, trace.target), "target");
-    canvas.line(at(-trace.target), ink.dashed, &slowdown(trace, -trace.target), "target");
-    canvas.line(at(trace.min_effect), ink.dotted, &slowdown(trace, trace.min_effect), "least effect");
-    canvas.line(at(-trace.min_effect), ink.dotted, &slowdown(trace, -trace.min_effect), "least effect");
-    canvas.line(at(0.0), ink.zero, "0 %", "no change");
+    for (level, ink, legend) in
+        [(trace.target, ink.dashed, "target"), (trace.min_effect, ink.dotted, "least effect")]
+    {
+        canvas.line(at(level), ink, slowdown(trace, level), legend);
+        canvas.line(at(-level), ink, slowdown(trace, -level), legend);
+    }
+    canvas.line(at(0.0), ink.zero, "0 %".into(), "no change");
     for (round, difference) in trace.rounds.differences.iter().enumerate() {
-        let of_screen = round < trace.limits.screen_rounds;
-        let calm = if of_screen { ink.screen } else { ink.dot };
+        let calm = if round < trace.limits.screen_rounds { ink.screen } else { ink.dot };
         let dot = if trace.rounds.disturbed[round] { ink.disturbed } else { calm };
         canvas.dot(round, at(*difference), dot);
     }
-    canvas.finish()
+    (title, canvas.finish())
 }
 
-/// `None` where the screen decided: there is no evidence to draw.
-pub(super) fn evidence_title(trace: &DecisionTrace) -> Option<String> {
-    let (side, _) = side_of(trace);
-    let fresh = trace.steps.iter().any(|step| step.rounds > trace.limits.screen_rounds);
-    fresh.then(|| {
-        format!("Evidence for {}: the e-value after each round, on a logarithmic scale", side.into_str())
-    })
-}
-
-/// log10 of the e-value over the rounds, against what is needed.
-pub(super) fn evidence(trace: &DecisionTrace, style: Style) -> Vec<String> {
-    let ink = if style.unicode { UNICODE } else { ASCII };
+/// A title, and log10 of the e-value over the rounds, against what is needed. `None` where the screen decided: there is
+/// no evidence to draw.
+pub(super) fn evidence(trace: &DecisionTrace, style: Style) -> Option<(String, Vec<String>)> {
+    fresh_steps(trace).next()?;
+    let ink = glyphs(style);
     let (side, needed) = side_of(trace);
-    let steps = || trace.steps.iter().filter(|step| step.rounds > trace.limits.screen_rounds);
-    let (low, high) = evidence_span(steps().map(|step| side.log10(step)), needed);
+    let title =
+        format!("Evidence for {}: the e-value after each round, on a logarithmic scale", side.into_str());
+    let (low, high) = evidence_span(fresh_steps(trace).map(|step| side.log10(step)), needed);
     let mut canvas = Canvas::new(EVIDENCE_LINES, trace.rounds.differences.len(), style);
     let at = |log10: f64| share(log10, low, high);
-    canvas.line(at(0.0), ink.zero, "1", "even odds");
-    canvas.line(at(needed), ink.dashed, &e_value(needed), "needed");
-    for step in steps() {
+    canvas.line(at(0.0), ink.zero, "1".into(), "even odds");
+    canvas.line(at(needed), ink.dashed, e_value(needed), "needed");
+    for step in fresh_steps(trace) {
         canvas.dot(step.rounds - 1, at(side.log10(step)), ink.dot);
     }
-    canvas.finish()
+    Some((title, canvas.finish()))
+}
+
+/// One line of a panel: its label at the left, its characters, and its legend at the right.
+#[derive(Clone)]
+struct CanvasLine {
+    label: String,
+    cells: Vec<char>,
+    legend: &'static str,
 }
 
 /// Characters on a grid; the first line is the top.
 struct Canvas {
-    cells: Vec<Vec<char>>,
-    labels: Vec<String>,
-    legends: Vec<&'static str>,
+    lines: Vec<CanvasLine>,
     rounds: usize,
     /// Columns of one round where they are few; below 1 where several rounds share a column.
     pace: f64,
@@ -103,47 +104,39 @@ struct Canvas {
 impl Canvas {
     fn new(lines: usize, rounds: usize, style: Style) -> Self {
         let room = usize::from(style.width.max(Style::MIN_WIDTH)) - LABEL - LEGEND - 4;
-        let each = (room / rounds.max(1)).min(MOST_COLUMNS);
+        let each = (room / rounds.max(1)).min(MAX_COLUMNS);
         let (pace, columns) = match each {
             0 => (room as f64 / rounds as f64, room),
             each => (each as f64, each * rounds.max(1)),
         };
-        Self {
-            cells: vec![vec![' '; columns]; lines],
-            labels: vec![String::new(); lines],
-            legends: vec![""; lines],
-            rounds,
-            pace,
-            columns,
-        }
+        let line = CanvasLine { label: String::new(), cells: vec![' '; columns], legend: "" };
+        Self { lines: vec![line; lines], rounds, pace, columns }
     }
 
-    fn row(&self, share: f64) -> usize {
-        let last = self.cells.len() - 1;
-        last - (share * last as f64).round() as usize
+    fn line_at(&mut self, share: f64) -> &mut CanvasLine {
+        let last = self.lines.len() - 1;
+        &mut self.lines[last - (share * last as f64).round() as usize]
     }
 
     /// A level over the whole width; one that falls on another's line gives way to it.
-    fn line(&mut self, share: f64, ink: char, label: &str, legend: &'static str) {
-        let row = self.row(share);
-        self.cells[row].fill(ink);
-        self.labels[row] = label.to_owned();
-        self.legends[row] = legend;
+    fn line(&mut self, share: f64, ink: char, label: String, legend: &'static str) {
+        let line = self.line_at(share);
+        line.cells.fill(ink);
+        (line.label, line.legend) = (label, legend);
     }
 
     fn dot(&mut self, round: usize, share: f64, ink: char) {
-        let row = self.row(share);
-        let column = (round as f64 * self.pace) as usize;
-        self.cells[row][column.min(self.columns - 1)] = ink;
+        let column = ((round as f64 * self.pace) as usize).min(self.columns - 1);
+        self.line_at(share).cells[column] = ink;
     }
 
     /// The lines, and below them the numbers of some rounds.
     fn finish(self) -> Vec<String> {
-        let mut lines: Vec<String> = Vec::with_capacity(self.cells.len() + 1);
-        for ((cells, label), legend) in self.cells.iter().zip(&self.labels).zip(&self.legends) {
+        let line = |CanvasLine { label, cells, legend }: &CanvasLine| {
             let text: String = cells.iter().collect();
-            lines.push(format!("{label:>LABEL$} {text} {legend}").trim_end().to_owned());
-        }
+            format!("{label:>LABEL$} {text} {legend}").trim_end().to_owned()
+        };
+        let mut lines: Vec<String> = self.lines.iter().map(line).collect();
         let mut axis: Vec<char> = vec![' '; self.columns + 4];
         let step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
         let step = step.into_iter().find(|step| *step as f64 * self.pace >= 6.0).unwrap_or(1000);
@@ -171,7 +164,7 @@ mod tests {
         for columns in [60, 80, 120] {
             for rounds in [1, 2, 3, 7, 17, 40, 66, 211, 1000] {
                 let mut canvas = Canvas::new(5, rounds, Style { width: columns, ..Style::PLAIN });
-                canvas.line(0.5, '-', "+100.0 %", "least effect");
+                canvas.line(0.5, '-', "+100.0 %".into(), "least effect");
                 (0..rounds).for_each(|round| canvas.dot(round, round as f64 / rounds as f64, 'o'));
                 for line in canvas.finish() {
                     assert!(width(&line) <= usize::from(columns), "{rounds} at {columns}: {line}");

@@ -1,6 +1,6 @@
 //! Where a number falls on an axis, and which numbers the axes must hold; shared by both kinds of picture.
 
-use crate::compare::DecisionTrace;
+use crate::compare::{DecisionTrace, SequentialStep};
 
 /// Of the differences: symmetric about zero, as far as the farthest round or the target.
 pub(super) fn reach(trace: &DecisionTrace) -> f64 {
@@ -9,13 +9,18 @@ pub(super) fn reach(trace: &DecisionTrace) -> f64 {
     if farthest > 0.0 { farthest * 1.08 } else { 1.0 }
 }
 
-/// Evidence far below even odds says nothing more.
-pub(super) const LOWEST: f64 = -2.0;
+/// The steps after the screen, on which the evidence rests.
+pub(super) fn fresh_steps(trace: &DecisionTrace) -> impl DoubleEndedIterator<Item = &SequentialStep> {
+    trace.steps.iter().filter(|step| step.rounds > trace.limits.screen_rounds)
+}
 
-/// Of log10 e-values: from a little below the lowest, at [`LOWEST`] or above, to a little above what is needed or reached.
+/// Evidence far below even odds says nothing more.
+pub(super) const MIN_EVIDENCE: f64 = -2.0;
+
+/// Of log10 e-values: from a little below the lowest, at [`MIN_EVIDENCE`] or above, to a little above what is needed or reached.
 pub(super) fn evidence_span(values: impl Iterator<Item = f64>, needed: f64) -> (f64, f64) {
     let (low, high) = values.fold((0.0_f64, needed), |(low, high), value| (low.min(value), high.max(value)));
-    (low.max(LOWEST) - 0.2, high + 0.3)
+    (low.max(MIN_EVIDENCE) - 0.2, high + 0.3)
 }
 
 /// `value` as a share of the way from `from` to `to`, within 0 and 1.

@@ -2,8 +2,7 @@
 
 use std::f64::consts::LN_10;
 
-use super::row::Explained;
-use super::words::{Towards, e_value, least, side_of, slowdown};
+use super::words::{Explained, Towards, e_value, least, side_of, slowdown};
 use crate::compare::{Change, Conclusion, DecisionTrace, SequentialStep, Verdict, is_known};
 use crate::model::text::{count, percent};
 use crate::report::layout::number;
@@ -16,13 +15,9 @@ pub(super) fn trace(explained: &Explained) -> Vec<String> {
     }
 }
 
-fn range(low: String, high: String) -> String {
-    format!("{low} to {high}")
-}
-
 fn step_range(trace: &DecisionTrace, step: &SequentialStep) -> String {
     let end = |difference| slowdown(trace, difference);
-    range(end(step.mean - step.half), end(step.mean + step.half))
+    format!("{} to {}", end(step.mean - step.half), end(step.mean + step.half))
 }
 
 fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
@@ -57,7 +52,7 @@ fn by_rounds(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
             "the screen of {} left it open: its range{seen} did not lie within {target} either way; it is one of {} that \
              share the chance of a false alarm",
             count(limits.screen_rounds, "round"),
-            count(trace.candidates, "suspect"),
+            count(trace.candidates, "candidate"),
         ));
         said.push(confirmed(trace, ruled, &target));
     }
@@ -94,12 +89,15 @@ fn estimate(rounds: usize, change: &Change) -> String {
     if !is_known(change) {
         return format!("over {} nothing is known of the change", count(rounds, "round"));
     }
+    format!("over {} {} for this row alone)", count(rounds, "round"), with_range(change))
+}
+
+/// Up to the bracket that says more: `the change is +2.9 %, and its range +2.2 % to +3.6 % (99 % confidence`.
+fn with_range(change: &Change) -> String {
+    let [slowdown, low, high] = [change.slowdown, change.low, change.high].map(number::signed_percent);
     format!(
-        "over {} the change is {}, and its range {} ({} sure for this row alone)",
-        count(rounds, "round"),
-        number::signed_percent(change.slowdown),
-        range(number::signed_percent(change.low), number::signed_percent(change.high)),
-        percent(change.confidence),
+        "the change is {slowdown}, and its range {low} to {high} ({} confidence",
+        percent(change.confidence)
     )
 }
 
@@ -114,12 +112,12 @@ fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
         .map_or_else(|| number::figure(trace.min_effect), percent);
     let [worse, better] = [result.ln_worse, result.ln_better].map(|ln| e_value(ln / LN_10));
     let [red, green] = [trace.log10_red(), trace.log10_improved()].map(e_value);
-    let candidates = count(trace.candidates, "suspect");
+    let candidates = count(trace.candidates, "candidate");
     let [alpha, alpha_improved] = [limits.alpha, limits.alpha_improved].map(percent);
     let proven = |way: &str, found: &str, needed: &str, alpha: &str| {
         format!(
             "over {fresh} the evidence that it is more than {least} {way} grew to an e-value of {found}, and {needed} was \
-             needed ({candidates} / {alpha}): without a change, one suspect ever gets so far with a chance of at most 1 in \
+             needed ({candidates} / {alpha}): without a change, one candidate ever gets so far with a chance of at most 1 in \
              {needed}"
         )
     };
@@ -179,13 +177,7 @@ fn without_rounds(explained: &Explained) -> Vec<String> {
     said.push(if change.low == change.high {
         format!("the change is {}{p}", number::signed_percent(change.slowdown))
     } else {
-        format!(
-            "the change is {}, and its range {} ({} sure){p}; it matters from {} on",
-            number::signed_percent(change.slowdown),
-            range(number::signed_percent(change.low), number::signed_percent(change.high)),
-            percent(change.confidence),
-            percent(row.threshold)
-        )
+        format!("{}){p}; it matters from {} on", with_range(change), percent(row.threshold))
     });
     said.extend((!row.reason.is_empty()).then(|| row.reason.clone()));
     if let Some(detectable) = change.detectable {

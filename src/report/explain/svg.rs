@@ -1,11 +1,8 @@
 //! The two panels as an image that stands alone: no script, no font, no other file; light or dark as the reader prefers.
 //! Every text from the records passes through `escape::xml`.
 
-use std::fmt::Write;
-
-use super::plot::{evidence_span, reach, share};
-use super::row::Explained;
-use super::words::{e_value, headline, side_of, slowdown};
+use super::plot::{evidence_span, fresh_steps, reach, share};
+use super::words::{Explained, e_value, headline, side_of, slowdown};
 use crate::compare::{DecisionTrace, Verdict};
 use crate::model::text::percent;
 use crate::report::layout::escape::xml;
@@ -42,17 +39,15 @@ text{font:12px system-ui,'Noto Sans','DejaVu Sans',sans-serif;fill:var(--ink)}\
 
 /// The image of one row; without panels where no rounds decided it.
 pub fn render(explained: &Explained) -> String {
-    let mut svg = Svg(String::new());
     let row = explained.row;
     let name = explained.name();
     let sentence = headline(explained);
-    let _ = write!(
-        svg.0,
+    let mut svg = Svg(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
          role=\"img\">\n<title>{}: {}</title>\n<style>{STYLE}</style>\n",
         xml(&name),
         xml(&format!("{} {sentence}", row.verdict.into_str()))
-    );
+    ));
     svg.rect("paper", (0.0, 0.0), (WIDTH, HEIGHT));
     svg.text("name", 20.0, 32.0, &cut_middle(&name, NAME, "…"));
     let said = format!("{}: it {sentence}", row.verdict.into_str());
@@ -78,45 +73,33 @@ fn class_of(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Elements of an image. Writing to a String cannot fail.
+/// Elements of an image.
 struct Svg(String);
 
 impl Svg {
-    fn rect(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
-        let (width, height) = (to.0 - from.0, to.1 - from.1);
-        let _ = writeln!(
-            self.0,
-            "<rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>",
-            from.0, from.1
+    fn rect(&mut self, class: &str, (x, y): (f64, f64), to: (f64, f64)) {
+        let (width, height) = (to.0 - x, to.1 - y);
+        self.0 += &format!(
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>\n"
         );
     }
 
     fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
-        let _ = writeln!(
-            self.0,
-            "<path class=\"{class}\" d=\"M{:.1} {:.1}L{:.1} {:.1}\"/>",
-            from.0, from.1, to.0, to.1
-        );
+        self.path(class, &[from, to], "");
     }
 
-    fn path(&mut self, class: &str, points: &[(f64, f64)], closed: bool) {
-        let mut d = String::new();
-        for (index, (x, y)) in points.iter().enumerate() {
-            let _ = write!(d, "{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' });
-        }
-        let _ = writeln!(self.0, "<path class=\"{class}\" d=\"{d}{}\"/>", if closed { "Z" } else { "" });
+    /// `end`: `Z` closes the path.
+    fn path(&mut self, class: &str, points: &[(f64, f64)], end: &str) {
+        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
+        self.0 += &format!("<path class=\"{class}\" d=\"M{}{end}\"/>\n", points.join("L"));
     }
 
-    fn dot(&mut self, class: &str, at: (f64, f64), radius: f64) {
-        let _ = writeln!(
-            self.0,
-            "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"/>",
-            at.0, at.1
-        );
+    fn dot(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
+        self.0 += &format!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"/>\n");
     }
 
     fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
-        let _ = writeln!(self.0, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(text));
+        self.0 += &format!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>\n", xml(text));
     }
 }
 
@@ -155,8 +138,8 @@ fn differences(svg: &mut Svg, trace: &DecisionTrace) {
     let range: Vec<(f64, f64)> = upper.chain(lower).collect();
     let mean: Vec<(f64, f64)> = steps().map(|(x, step)| (x, y(step.mean))).collect();
     if !mean.is_empty() {
-        svg.path("range", &range, true);
-        svg.path("mean", &mean, false);
+        svg.path("range", &range, "Z");
+        svg.path("mean", &mean, "");
     }
     // Beside large differences the figure of a small target would be written over that of zero.
     let apart = y(0.0) - y(trace.target) > 14.0;
@@ -196,16 +179,15 @@ fn differences(svg: &mut Svg, trace: &DecisionTrace) {
 fn evidence(svg: &mut Svg, trace: &DecisionTrace) {
     let (top, bottom) = EVIDENCE;
     let (side, needed) = side_of(trace);
-    let fresh = || trace.steps.iter().filter(|step| step.rounds > trace.limits.screen_rounds);
     let title = format!("Evidence for {} (e-value, logarithmic)", side.into_str());
     svg.text("head", 20.0, top - 12.0, &title);
     marks(svg, trace, EVIDENCE);
-    if fresh().next().is_none() {
+    if fresh_steps(trace).next().is_none() {
         let text = "The screen decided: no evidence was gathered.";
         svg.text("soft mid", (LEFT + RIGHT) / 2.0, (top + bottom) / 2.0, text);
         return;
     }
-    let (low, high) = evidence_span(fresh().map(|step| side.log10(step)), needed);
+    let (low, high) = evidence_span(fresh_steps(trace).map(|step| side.log10(step)), needed);
     let y = |log10: f64| bottom - (bottom - top) * share(log10, low, high);
     let whole = (low.ceil() as i32)..=(high.floor() as i32);
     for power in whole.filter(|power| (f64::from(*power) - needed).abs() > 0.35) {
@@ -220,9 +202,10 @@ fn evidence(svg: &mut Svg, trace: &DecisionTrace) {
     svg.line("zero", (LEFT, y(0.0)), (RIGHT, y(0.0)));
     svg.text("soft", RIGHT + 8.0, y(0.0) + 4.0, "even odds");
     let start = (middle(trace, trace.limits.screen_rounds as f64 - 0.5), y(0.0));
-    let points = fresh().map(|step| (middle(trace, step.rounds as f64 - 1.0), y(side.log10(step))));
+    let points =
+        fresh_steps(trace).map(|step| (middle(trace, step.rounds as f64 - 1.0), y(side.log10(step))));
     let points: Vec<(f64, f64)> = std::iter::once(start).chain(points).collect();
-    svg.path("line", &points, false);
+    svg.path("line", &points, "");
     points[1..].iter().for_each(|point| svg.dot("dot", *point, radius(trace)));
 }
 

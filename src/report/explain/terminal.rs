@@ -2,93 +2,76 @@
 
 use std::io;
 
-use super::row::{Explained, Rowless};
+use super::words::{Explained, Rowless};
 use super::{picture, steps, words};
-use crate::compare::{DecisionTrace, Row, Verdict};
+use crate::compare::DecisionTrace;
 use crate::model::text::capitalized;
+use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::number;
-use crate::report::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLayout};
+use crate::report::layout::terminal::{Style, TerminalLayout};
 
-/// Writes the argument of every row, one after the other. `all`: with a table of all rounds.
+/// Writes the argument of every row, one after the other. `all`: with a table of all rounds. Errors: those of `out`.
 pub fn terminal(
     rows: &[Explained],
     rowless: &[Rowless],
     style: Style,
     all: bool,
-    out: &mut (impl io::Write + ?Sized),
+    out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let mut page = TerminalLayout::new(out, style);
+    let mut page = TerminalLayout::new(style);
     for (index, explained) in rows.iter().enumerate() {
         if index > 0 {
-            page.blank()?;
-            page.rule()?;
+            page.blank();
+            page.rule();
         }
-        one(explained, style, all, &mut page)?;
+        one(explained, style, all, &mut page);
     }
     for (index, case) in rowless.iter().enumerate() {
         if index + rows.len() > 0 {
-            page.blank()?;
+            page.blank();
         }
-        page.headline('?', "NOT JUDGED", &format!("{}: {}", case.case, case.reason), Emphasis::Doubt)?;
+        page.headline("NOT JUDGED", &format!("{}: {}", case.case, case.reason), Emphasis::Doubt);
     }
-    Ok(())
+    out.write_all(page.into_text().as_bytes())
 }
 
-fn one<W: io::Write + ?Sized>(
-    explained: &Explained,
-    style: Style,
-    all: bool,
-    page: &mut TerminalLayout<W>,
-) -> io::Result<()> {
-    let row = explained.row;
-    let (mark, emphasis) = match row.verdict {
-        Verdict::Regressed | Verdict::Invalid | Verdict::Missing => ('✗', Emphasis::Bad),
-        Verdict::Inconclusive => ('?', Emphasis::Doubt),
-        Verdict::Improved | Verdict::Unchanged => ('✓', Emphasis::Good),
-        Verdict::New => ('+', Emphasis::Plain),
-    };
-    let word = row.verdict.into_str().to_uppercase();
-    page.headline(mark, &word, &format!("{} {}", explained.name(), words::headline(explained)), emphasis)?;
-    page.heading("What was measured", Emphasis::Plain)?;
-    words::measured(explained).iter().try_for_each(|(label, text)| page.note(label, text))?;
-    page.heading("Why this verdict", Emphasis::Plain)?;
-    steps::trace(explained).iter().try_for_each(|text| page.note("-", &capitalized(text)))?;
+fn one(explained: &Explained, style: Style, all: bool, page: &mut TerminalLayout) {
+    let verdict = explained.row.verdict;
+    let sentence = format!("{} {}", explained.name(), words::headline(explained));
+    page.headline(&verdict.into_str().to_uppercase(), &sentence, verdict.into());
+    page.heading("What was measured", Emphasis::Plain);
+    words::measured(explained).iter().for_each(|(label, text)| page.note(label, text));
+    let steps = steps::trace(explained);
+    page.list("Why this verdict", Emphasis::Plain, steps.iter().map(|step| capitalized(step)));
     if let Some(trace) = explained.trace {
-        page.heading("How the noise was judged", Emphasis::Plain)?;
-        words::noise(explained, trace).iter().try_for_each(|text| page.note("-", text))?;
-        page.heading("What was checked", Emphasis::Plain)?;
-        words::doubts(explained, trace).iter().try_for_each(|text| page.note("-", text))?;
+        page.list("How the noise was judged", Emphasis::Plain, words::noise(explained, trace));
+        page.list("What was checked", Emphasis::Plain, words::validity(explained, trace));
     }
-    page.heading("What to do", Emphasis::Plain)?;
-    page.note("", &capitalized(&words::next(explained)))?;
-    let Some(trace) = explained.trace.filter(|trace| !trace.measured_rounds.is_empty()) else {
-        return Ok(());
-    };
-    page.heading(&picture::differences_title(trace, style), Emphasis::Plain)?;
-    picture::differences(trace, style).iter().try_for_each(|line| page.verbatim(line))?;
-    if let Some(title) = picture::evidence_title(trace) {
-        page.heading(&title, Emphasis::Plain)?;
-        picture::evidence(trace, style).iter().try_for_each(|line| page.verbatim(line))?;
+    page.heading("What to do", Emphasis::Plain);
+    page.note("", &capitalized(&words::next(explained)));
+    let Some(trace) = explained.trace.filter(|trace| !trace.measured_rounds.is_empty()) else { return };
+    let panels = [Some(picture::differences(trace, style)), picture::evidence(trace, style)];
+    for (title, lines) in panels.into_iter().flatten() {
+        page.heading(&title, Emphasis::Plain);
+        lines.iter().for_each(|line| page.verbatim(line));
     }
     if all {
-        page.heading("Every round", Emphasis::Plain)?;
-        page.grid(&table(row, trace))?;
+        page.heading("Every round", Emphasis::Plain);
+        every_round(explained, trace, page);
     }
-    Ok(())
 }
 
 /// Round, who went first, both places, their difference, and the e-value so far.
-fn table(row: &Row, trace: &DecisionTrace) -> Grid {
+fn every_round(explained: &Explained, trace: &DecisionTrace, page: &mut TerminalLayout) {
     let (side, _) = words::side_of(trace);
     let rows = trace.measured_rounds.iter().enumerate().map(|(at, turn)| {
         let step = trace.steps.iter().find(|step| step.rounds == at + 1);
-        let screened = at < trace.limits.screen_rounds;
         let e_value = match step {
-            Some(step) if !screened => words::e_value(side.log10(step)),
-            _ if screened => "screen".to_owned(),
-            _ => "decided".to_owned(),
+            _ if at < trace.limits.screen_rounds => "screen".to_owned(),
+            Some(step) => words::e_value(side.log10(step)),
+            None => "decided".to_owned(),
         };
-        let (base, head) = number::pair(turn.base, turn.head, &row.unit);
+        let (base, head) = number::pair(turn.base, turn.head, &explained.row.unit);
         let first = match turn.base_first {
             Some(true) => "base",
             Some(false) => "head",
@@ -96,18 +79,7 @@ fn table(row: &Row, trace: &DecisionTrace) -> Grid {
         };
         let disturbed = if trace.rounds.disturbed[at] { " (disturbed)" } else { "" };
         let difference = words::slowdown(trace, trace.rounds.differences[at]);
-        GridRow {
-            cells: vec![
-                format!("{}{disturbed}", turn.round + 1),
-                first.to_owned(),
-                base,
-                head,
-                difference,
-                e_value,
-            ],
-            notes: Vec::new(),
-        }
+        [format!("{}{disturbed}", turn.round + 1), first.to_owned(), base, head, difference, e_value]
     });
-    let header = vec!["round", "first", "base", "head", "change", "e-value"];
-    Grid { header, rows: rows.collect() }
+    page.grid(&["round", "first", "base", "head", "change", "e-value"], rows);
 }

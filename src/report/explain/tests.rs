@@ -10,7 +10,7 @@ fn a_share_stays_on_its_axis() {
 #[test]
 fn evidence_that_sank_without_end_does_not_flatten_the_picture() {
     let (low, high) = evidence_span([-40.0, 0.5, 1.0].into_iter(), 2.5);
-    assert_eq!((low, high), (LOWEST - 0.2, 2.8));
+    assert_eq!((low, high), (MIN_EVIDENCE - 0.2, 2.8));
 }
 
 #[test]

@@ -1,13 +1,40 @@
 //! What happened to one row, in sentences that a reader who knows nothing of the rule can follow.
 
+use std::collections::BTreeSet;
 use std::f64::consts::LN_10;
 
-use super::row::Explained;
-use crate::compare::{DecisionTrace, MeasuredRound, Row, RowSide, SequentialStep, SideSummary, Verdict};
-use crate::model::Interleaving;
+use crate::compare::{
+    DecisionTrace, MeasuredRound, Row, RowSide, SequentialStep, SideSummary, Verdict, VerdictDocument,
+};
 use crate::model::text::{count, percent};
+use crate::model::{CaseId, Interleaving};
+use crate::report::layout::names::CaseNames;
 use crate::report::layout::number;
 use crate::report::verdict::method::checks;
+
+/// One row of a verdict with its argument.
+#[derive(Clone, Copy)]
+pub struct Explained<'a> {
+    pub document: &'a VerdictDocument,
+    pub row: &'a Row,
+    /// Absent where no rounds decided it.
+    pub trace: Option<&'a DecisionTrace>,
+}
+
+impl Explained<'_> {
+    /// `kernels/gemm time`.
+    pub fn name(&self) -> String {
+        let names = CaseNames::new(self.document.rows.iter().map(|row| &row.case));
+        names.title(&self.row.case, &self.row.metric)
+    }
+}
+
+/// A case of the records of which the verdict has no row.
+pub struct Rowless<'a> {
+    pub case: &'a CaseId,
+    /// Why, in one sentence.
+    pub reason: String,
+}
 
 /// Which of the two e-values is told and drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
@@ -70,12 +97,16 @@ pub(super) fn headline(explained: &Explained) -> String {
     let rounds = count(trace.result.rounds, "round");
     match (row.verdict, sequence.and_then(|sequence| sequence.at_least)) {
         (Verdict::Regressed, Some(least)) => {
-            format!("is at least {} {} ({alpha} sure, over {rounds})", percent(least), number::word(row))
+            format!(
+                "is at least {} {} ({alpha} confidence, over {rounds})",
+                percent(least),
+                number::word(row)
+            )
         }
-        (Verdict::Regressed, None) => format!("is {} ({alpha} sure, over {rounds})", number::word(row)),
+        (Verdict::Regressed, None) => format!("is {} ({alpha} confidence, over {rounds})", number::word(row)),
         (Verdict::Improved, _) => {
-            let sure = percent(1.0 - trace.limits.alpha_improved);
-            format!("is {} ({sure} sure, over {rounds})", number::word(row))
+            let confidence = percent(1.0 - trace.limits.alpha_improved);
+            format!("is {} ({confidence} confidence, over {rounds})", number::word(row))
         }
         (Verdict::Unchanged, _) => {
             format!("changed by less than {} either way ({rounds})", least(row))
@@ -116,14 +147,14 @@ fn how(explained: &Explained, trace: &DecisionTrace) -> String {
         Interleaving::Alternating => "one after the other",
         Interleaving::Lockstep => "both alive and taking turns where the benchmark can",
     };
-    let tossed: Vec<bool> = trace.measured_rounds.iter().filter_map(|turn| turn.base_first).collect();
-    let first = tossed.iter().filter(|base| **base).count();
-    let coin = if tossed.is_empty() {
+    let orders: Vec<bool> = trace.measured_rounds.iter().filter_map(|turn| turn.base_first).collect();
+    let first = orders.iter().filter(|base| **base).count();
+    let order = if orders.is_empty() {
         String::new()
     } else {
-        format!("; the coin (seed {}) let base go first in {first} of them", method.seed)
+        format!("; base went first in {first} of them (run order seed {})", method.seed)
     };
-    format!("{rounds}, each a fresh process of either side, {way}{coin}")
+    format!("{rounds}, each a fresh process of either side, {way}{order}")
 }
 
 /// What one round's difference is worth.
@@ -158,7 +189,7 @@ pub(super) fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String>
 }
 
 /// What must hold for the rounds to be believed.
-pub(super) fn doubts(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
+pub(super) fn validity(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let mut said = explained.document.method.rounds.as_ref().map(checks).unwrap_or_default();
     let disturbed = trace.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
     let rounds = count(trace.measured_rounds.len(), "round");
@@ -183,16 +214,11 @@ fn clocks(trace: &DecisionTrace, rounds: &str) -> Vec<String> {
             let held = turn.throttled.each_ref().map(|reasons| !reasons.is_empty());
             if wanted { held == [true; 2] } else { held[0] != held[1] }
         };
-        let measured_rounds: Vec<&MeasuredRound> = trace.measured_rounds.iter().filter(of_kind).collect();
-        let mut reasons: Vec<&str> = measured_rounds
-            .iter()
-            .flat_map(|turn| turn.throttled.iter().flatten())
-            .map(String::as_str)
-            .collect();
-        reasons.sort_unstable();
-        reasons.dedup();
-        if !measured_rounds.is_empty() {
-            let (count, reasons) = (measured_rounds.len(), reasons.join(", "));
+        let held: Vec<&MeasuredRound> = trace.measured_rounds.iter().filter(of_kind).collect();
+        let reasons: BTreeSet<&str> =
+            held.iter().flat_map(|turn| turn.throttled.iter().flatten()).map(String::as_str).collect();
+        if !held.is_empty() {
+            let (count, reasons) = (held.len(), reasons.into_iter().collect::<Vec<_>>().join(", "));
             said.push(format!("a GPU's clocks held down {words}: in {count} of {rounds} ({reasons})"));
         }
     }

@@ -1,34 +1,30 @@
 //! Annotations: one a benchmark, on its source line where that is known. Plain text, not Markdown.
 
-use std::collections::BTreeMap;
-
 use super::budget::plain;
 use super::context::PublishContext;
 use super::reproduce::with_ci_advice;
-use super::table::margin;
 use crate::compare::{Merged, Verdict};
 use crate::model::text::percent;
 use crate::model::{BenchmarkId, SourceLine};
-use crate::report::layout::grouped::together;
-use crate::report::verdict::status::counts_text;
+use crate::report::layout::grouped::{joined, together};
+use crate::report::verdict::summary::{counts, counts_text};
+use crate::report::verdict::table::margin;
 use crate::report::verdict::view::{RowView, VerdictView};
 
 /// Annotations of one check; GitHub takes 50 a request.
-const MOST: usize = 200;
+const MAX_ANNOTATIONS: usize = 200;
 
 /// Annotations of one level that GitHub takes from one step's log.
-const MOST_IN_LOG: usize = 10;
+const MAX_IN_LOG: usize = 10;
 
 /// Rows that one annotation describes before the rest is only counted.
-const MOST_ROWS: usize = 10;
+const MAX_ROWS: usize = 10;
 
-/// A remark on a line of the repository.
+/// What is said of one benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LineAnnotation {
-    /// From the repository's root, with `/`; never absolute, never upwards.
-    pub path: String,
-    /// Counted from one.
-    pub line: u32,
+pub struct BenchmarkAnnotation {
+    /// Path from the repository's root, with `/`, never absolute, never upwards; and the line, counted from one.
+    pub place: Option<(String, u32)>,
     /// A failure, else a warning.
     pub failure: bool,
     /// At most 255 bytes, in one line.
@@ -37,69 +33,40 @@ pub struct LineAnnotation {
     pub message: String,
 }
 
-/// A remark in the log of the job, which may be on no line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogAnnotation {
-    /// Path and line, as in [`LineAnnotation`].
-    pub place: Option<(String, u32)>,
-    pub failure: bool,
-    pub title: String,
-    pub message: String,
-}
-
-/// The 10 gravest: GitHub drops further ones of a level. Title and message still have to be escaped for the log.
-pub fn annotations_of_log(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
-    let mut remarks = remarks(merged, context);
-    remarks.truncate(MOST_IN_LOG);
-    remarks
+/// The 10 most severe: GitHub drops further ones of a level. Title and message still have to be escaped for the log.
+pub fn annotations_of_log(merged: &Merged, context: &PublishContext) -> Vec<BenchmarkAnnotation> {
+    let mut annotations = all(merged, context);
+    annotations.truncate(MAX_IN_LOG);
+    annotations
 }
 
 /// Those whose line is known.
-pub(super) fn on_lines(merged: &Merged, context: &PublishContext) -> Vec<LineAnnotation> {
-    let remarks = remarks(merged, context).into_iter();
-    let on_line = remarks.filter_map(|LogAnnotation { place, failure, title, message }| {
-        let (path, line) = place?;
-        Some(LineAnnotation { path, line, failure, title, message })
-    });
-    on_line.take(MOST).collect()
+pub(super) fn on_lines(merged: &Merged, context: &PublishContext) -> Vec<BenchmarkAnnotation> {
+    all(merged, context).into_iter().filter(|it| it.place.is_some()).take(MAX_ANNOTATIONS).collect()
 }
 
-fn remarks(merged: &Merged, context: &PublishContext) -> Vec<LogAnnotation> {
+fn all(merged: &Merged, context: &PublishContext) -> Vec<BenchmarkAnnotation> {
     let merged = &with_ci_advice(merged, context);
-    let digests: Vec<VerdictView> =
+    let views: Vec<VerdictView> =
         merged.groups.iter().map(|group| VerdictView::new(&group.verdict)).collect();
+    let calm = [Verdict::Improved, Verdict::New, Verdict::Unchanged];
     let mut lines: Vec<(&str, &RowView)> = Vec::new();
-    for (group, digest) in merged.groups.iter().zip(&digests) {
-        let worth = digest
-            .groups
-            .iter()
-            .filter(|group| !matches!(group.verdict, Verdict::Improved | Verdict::New | Verdict::Unchanged));
-        lines.extend(worth.flat_map(|group| &group.lines).map(|line| (group.label.as_str(), line)));
+    for (group, view) in merged.groups.iter().zip(&views) {
+        let failing = view.lines().filter(|line| !calm.contains(&line.row.verdict));
+        lines.extend(failing.map(|line| (group.label.as_str(), line)));
     }
     // Stable: within a verdict the rows keep their order, the largest change first.
     lines.sort_by_key(|(_, line)| line.row.verdict);
-    let mut order: Vec<&BenchmarkId> = Vec::new();
-    let mut of: BTreeMap<&BenchmarkId, Vec<(&str, &RowView)>> = BTreeMap::new();
-    for (label, line) in lines {
-        let benchmark = &line.row.case.benchmark;
-        let rows = of.entry(benchmark).or_default();
-        if rows.is_empty() {
-            order.push(benchmark);
-        }
-        rows.push((label, line));
-    }
-    let remark = |benchmark: &BenchmarkId| {
-        let rows = of.get(benchmark).map_or(&[][..], Vec::as_slice);
-        LogAnnotation {
-            place: place(benchmark, &context.sources),
-            failure: rows.iter().any(|(_, line)| {
-                line.row.verdict != Verdict::Inconclusive && context.fails_job(line.row.verdict)
-            }),
-            title: title(benchmark, rows),
-            message: message(rows),
-        }
+    let annotation = |(benchmark, rows): (&BenchmarkId, Vec<(&str, &RowView)>)| BenchmarkAnnotation {
+        place: place(benchmark, &context.sources),
+        failure: rows.iter().any(|(_, line)| {
+            line.row.verdict != Verdict::Inconclusive && context.fails_job(line.row.verdict)
+        }),
+        title: title(benchmark, &rows),
+        message: message(&rows),
     };
-    order.into_iter().map(remark).collect()
+    let by_benchmark = together(lines.into_iter().map(|row| (&row.1.row.case.benchmark, row)));
+    by_benchmark.into_iter().map(annotation).collect()
 }
 
 fn title(benchmark: &BenchmarkId, rows: &[(&str, &RowView)]) -> String {
@@ -107,19 +74,13 @@ fn title(benchmark: &BenchmarkId, rows: &[(&str, &RowView)]) -> String {
         [(_, line)] if !line.change.is_empty() => {
             format!("{} {}: {}", line.name, line.row.metric, line.change)
         }
-        _ => {
-            let mut counts = BTreeMap::new();
-            for (_, line) in rows {
-                *counts.entry(line.row.verdict).or_default() += 1;
-            }
-            format!("{benchmark}: {}", counts_text(&counts))
-        }
+        _ => format!("{benchmark}: {}", counts_text(&counts(rows.iter().map(|(_, line)| line.row)))),
     };
     plain(&title, 255)
 }
 
 fn message(rows: &[(&str, &RowView)]) -> String {
-    let shown = rows.iter().take(MOST_ROWS).map(|(label, line)| (why(line), said(label, line)));
+    let shown = rows.iter().take(MAX_ROWS).map(|(label, line)| (why(line), said(label, line)));
     let mut lines = Vec::new();
     for (why, alike) in together(shown) {
         let count = alike.len();
@@ -130,40 +91,28 @@ fn message(rows: &[(&str, &RowView)]) -> String {
             _ => {}
         }
     }
-    if rows.len() > MOST_ROWS {
-        lines.push(format!("and {} more", rows.len() - MOST_ROWS));
+    if rows.len() > MAX_ROWS {
+        lines.push(format!("and {} more", rows.len() - MAX_ROWS));
     }
     lines.join("\n")
 }
 
 /// `h100: kernels/gemm[n=8] time: 12.31 ms -> 13.57 ms, +10.2 % slower (+8.1 % to +12.3 %), margin 5 %`
 fn said(label: &str, line: &RowView) -> String {
-    let mut text = String::new();
-    if !label.is_empty() {
-        text += &format!("{}: ", plain(label, 100));
-    }
-    let name = format!("{} {}", line.name, line.row.metric);
-    text += &format!("{}: ", plain(name.trim_end(), 400));
-    if line.change.is_empty() {
-        text += line.row.verdict.into_str()
+    let figures = if line.change.is_empty() {
+        line.row.verdict.into_str().to_owned()
     } else {
         let interval = if line.interval.is_empty() { String::new() } else { format!(" ({})", line.interval) };
-        let figures = format!(
-            "{} -> {}, {}{interval}, margin {}",
-            line.base.value,
-            line.head.value,
-            line.change,
-            percent(margin(line))
-        );
-        text += &plain(&figures, 300);
-    }
-    text
+        let (base, head, margin) = (&line.base.value, &line.head.value, percent(margin(line)));
+        plain(&format!("{base} -> {head}, {}{interval}, margin {margin}", line.change), 300)
+    };
+    joined([&plain(label, 100), &plain(&line.title(), 400), &figures], ": ")
 }
 
 /// Reason and advice of a row.
 fn why(line: &RowView) -> String {
-    let parts = [&line.row.reason, &line.row.next].into_iter().filter(|part| !part.is_empty());
-    parts.map(|part| plain(part.trim_end_matches('.'), 500)).collect::<Vec<_>>().join("; ")
+    let [reason, next] = [&line.row.reason, &line.row.next].map(|it| plain(it.trim_end_matches('.'), 500));
+    joined([&reason, &next], "; ")
 }
 
 /// The benchmark's line, unless its path leads anywhere but down from the repository's root.

@@ -5,7 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use crate::model::sha256_hex;
 use crate::report::layout::escape::{markdown, markdown_code, markdown_code_folding, visible};
 use crate::report::layout::grouped::together;
+use crate::report::layout::markdown::stacked;
 use crate::report::layout::width::{cut_middle, width};
+use crate::report::verdict::view::RowView;
 
 /// Prose for Markdown in at most `bytes` bytes (at least 32): its end gives way.
 pub(super) fn prose(text: &str, bytes: usize) -> String {
@@ -18,6 +20,27 @@ pub(super) fn prose(text: &str, bytes: usize) -> String {
             markdown(text).replace(" %", "\u{a0}%")
         }
     })
+}
+
+/// How much of a name a table shows: so many characters, and whether those of a long one are on several lines. That reads
+/// better, and takes more bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Width {
+    pub columns: usize,
+    pub folding: bool,
+}
+
+impl Width {
+    /// The names of a table's rows, cut to this width.
+    pub fn names<'l, 'r: 'l>(self, lines: impl Iterator<Item = &'l RowView<'r>>) -> ShortNames {
+        ShortNames::new(lines.map(|line| line.name.as_str()), self.columns)
+    }
+
+    /// The first cell of a row: the case above its metric. `names`: those of the table.
+    pub fn case(self, line: &RowView, names: &ShortNames) -> String {
+        let name = if self.folding { names.name_in_cell(&line.name) } else { names.name(&line.name) };
+        stacked(&name, &prose(&line.row.metric, 120))
+    }
 }
 
 /// Names in at most so many characters each: their middles give way, and no two of them that differ look alike.
@@ -38,7 +61,7 @@ impl ShortNames {
             }
         }
         let mut short = Self { columns, told_apart };
-        let shown = || long.iter().map(|name| short.of(name)).collect::<BTreeSet<String>>();
+        let shown = || long.iter().map(|name| short.short(name)).collect::<BTreeSet<String>>();
         // A form that tells some names apart may make them look like others.
         if !short.told_apart.is_empty() && shown().len() < long.len() {
             let names: Vec<&str> = short.told_apart.keys().map(String::as_str).collect();
@@ -47,7 +70,7 @@ impl ShortNames {
         short
     }
 
-    fn of(&self, name: &str) -> String {
+    fn short(&self, name: &str) -> String {
         self.told_apart.get(name).cloned().unwrap_or_else(|| cut(name, self.columns))
     }
 
@@ -63,7 +86,7 @@ impl ShortNames {
 
     fn escaped(&self, name: &str, escape: fn(&str) -> String) -> String {
         // Accents that stand on one letter take no column, and each may become an entity.
-        within(&self.of(name), self.columns * 6 + 40, escape)
+        within(&self.short(name), self.columns * 6 + 40, escape)
     }
 }
 
@@ -158,12 +181,7 @@ impl ByteBudget {
         if self.take(text.len()) { text } else { String::new() }
     }
 
-    /// Room for what must be there in any case.
-    pub fn reserve(&mut self, bytes: usize) {
-        self.0 = self.0.saturating_sub(bytes);
-    }
-
-    /// Puts up to `bytes` aside, to be given back later.
+    /// Puts up to `bytes` aside, for what must be there in any case or to be given back later.
     pub fn set_aside(&mut self, bytes: usize) -> usize {
         let aside = bytes.min(self.0);
         self.0 -= aside;
@@ -196,17 +214,17 @@ mod tests {
         let names: Vec<String> = (0..35).map(|index| long(&format!("tile{index}"))).collect();
         for columns in [60, 40] {
             let short = ShortNames::new(names.iter().map(String::as_str), columns);
-            let shown: BTreeSet<String> = names.iter().map(|name| short.of(name)).collect();
+            let shown: BTreeSet<String> = names.iter().map(|name| short.short(name)).collect();
             assert_eq!(shown.len(), names.len(), "{shown:?}");
             assert!(shown.iter().all(|name| width(name) <= columns));
-            let seventh = short.of(&names[7]);
+            let seventh = short.short(&names[7]);
             assert!(seventh.contains('7') && seventh.starts_with("kern"), "{seventh}");
         }
         // They differ in two places far from each other, more than there is room for.
         let two = |i| format!("s/{}{}{}{}{}", "a".repeat(30), i % 2, "b".repeat(90), i / 2, "c".repeat(60));
         let names: Vec<String> = (0..4).map(two).collect();
         let short = ShortNames::new(names.iter().map(String::as_str), 40);
-        let shown: BTreeSet<String> = names.iter().map(|name| short.of(name)).collect();
+        let shown: BTreeSet<String> = names.iter().map(|name| short.short(name)).collect();
         assert_eq!(shown.len(), 4, "{shown:?}");
         assert!(shown.iter().all(|name| width(name) <= 40));
     }
@@ -218,7 +236,7 @@ mod tests {
             columns in 24usize..60,
         ) {
             let short = ShortNames::new(names.iter().map(String::as_str), columns);
-            let shown: BTreeSet<String> = names.iter().map(|name| short.of(name)).collect();
+            let shown: BTreeSet<String> = names.iter().map(|name| short.short(name)).collect();
             prop_assert!(shown.iter().all(|name| width(name) <= columns), "{:?}", shown);
             prop_assert_eq!(shown.len(), names.len(), "{:?}", shown);
         }

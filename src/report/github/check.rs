@@ -1,24 +1,31 @@
 //! A check: what GitHub calls it, and its texts.
 
-use super::annotations::{LineAnnotation, on_lines};
+use super::annotations::{BenchmarkAnnotation, on_lines};
 use super::budget::{plain, prose};
 use super::comment::{Layout, answer, folds, gate, page};
-use super::context::{CHECK, PublishContext};
-use super::links::{address, commit};
+use super::context::{MAX_CHECK, PublishContext};
+use super::links::{commit, full_commit, link};
 use super::reproduce::with_ci_advice;
 use crate::compare::{Conclusion, Merged, Verdict};
 use crate::model::Exit;
-use crate::report::verdict::status::counts_text;
+use crate::report::verdict::summary::counts_text;
 
-/// The texts of a check. Title of at most 255 bytes, without Markdown; summary and text of at most `CHECK` each.
+/// The texts of a check. Title of at most 255 bytes, without Markdown; summary and text of at most `MAX_CHECK` each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckPage {
     pub state: CheckState,
     pub title: String,
     pub summary: String,
     pub text: Option<String>,
-    /// At most 200, the gravest first.
-    pub annotations: Vec<LineAnnotation>,
+    /// At most 200 and each with its place, the most severe first.
+    pub annotations: Vec<BenchmarkAnnotation>,
+}
+
+impl CheckPage {
+    /// Without text and annotations.
+    pub(super) fn new(state: CheckState, title: &str, summary: String) -> Self {
+        Self { state, title: title.into(), summary, text: None, annotations: Vec::new() }
+    }
 }
 
 /// The state of a check at GitHub: all but the first are conclusions.
@@ -37,7 +44,7 @@ pub enum CheckState {
 impl CheckState {
     /// Green only where everything was compared and nothing regressed. What fails the job fails the check: by `fail_on`
     /// where it is given, else by the gate's own exit code, which is red also where nothing at all could be decided.
-    pub fn of(merged: &Merged, context: &PublishContext) -> Self {
+    fn new(merged: &Merged, context: &PublishContext) -> Self {
         let pass = Exit::Pass.code();
         let inconclusive = Exit::Inconclusive.code();
         let judged = [pass, Exit::Regression.code(), Exit::Failed.code(), inconclusive];
@@ -70,10 +77,10 @@ impl CheckState {
 /// The finished check.
 pub fn check(merged: &Merged, context: &PublishContext) -> CheckPage {
     let merged = &with_ci_advice(merged, context);
-    let layout = Layout { opening: answer(merged, context), limit: CHECK, unchanged: None };
-    let text = folds(merged, context, CHECK);
+    let layout = Layout { opening: answer(merged, context), limit: MAX_CHECK, unchanged: None };
+    let text = folds(merged, context, MAX_CHECK);
     CheckPage {
-        state: CheckState::of(merged, context),
+        state: CheckState::new(merged, context),
         title: title(merged),
         summary: page(merged, context, layout),
         text: Some(text).filter(|text| !text.is_empty()),
@@ -99,18 +106,12 @@ pub(super) fn title(merged: &Merged) -> String {
 /// The check while it is being measured.
 pub fn begun(context: &PublishContext) -> CheckPage {
     let mut summary = format!("{} is measuring.\n", gate(context));
-    if let Some(base) = context.base.commit.as_deref().and_then(super::links::full_commit) {
+    if let Some(base) = context.base.commit.as_deref().and_then(full_commit) {
         let comma = if context.base.why.is_empty() { "" } else { ", " };
         summary += &format!("\nBase: {}{comma}{}.\n", commit(base, context), prose(&context.base.why, 600));
     }
-    if let Some(url) = context.run_url.as_deref().and_then(address) {
-        summary += &format!("\nSee the [run]({url}).\n");
+    if let Some(run) = link("run", context.run_url.as_deref()) {
+        summary += &format!("\nSee the {run}.\n");
     }
-    CheckPage {
-        state: CheckState::InProgress,
-        title: "Measuring".into(),
-        summary,
-        text: None,
-        annotations: Vec::new(),
-    }
+    CheckPage::new(CheckState::InProgress, "Measuring", summary)
 }

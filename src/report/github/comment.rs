@@ -2,27 +2,36 @@
 //! given to what must stay first: regressions before all else, folded parts last.
 
 use super::budget::{ByteBudget, prose};
-use super::context::{COMMENT, PublishContext, SUMMARY};
-use super::details::{Commands, folded};
+use super::context::{MAX_COMMENT, MAX_SUMMARY, PublishContext};
+use super::details::{JobCommands, folded};
 use super::links::{files_of_the_job, footer, whole_report};
 use super::machine::{MachineSection, counts, fill};
-use super::reproduce::{LocalCommand, local_command, with_ci_advice};
+use super::reproduce::{local_command, with_ci_advice};
 use crate::compare::{Conclusion, Group, Merged, Verdict, VerdictDocument};
 use crate::model::text::{capitalized, count};
+use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::escape::markdown_block;
 use crate::report::layout::markdown::details;
-
-use crate::report::verdict::status::{conclusion_sign, conclusion_word, counts_text};
+use crate::report::verdict::summary::counts_text;
 use crate::report::verdict::view::VerdictView;
 
 /// Most machines that have a section of their own: half as many as a matrix has jobs.
-const MOST_SECTIONS: usize = 128;
+const MAX_SECTIONS: usize = 128;
 
 /// Room kept for warnings and notes while rows are chosen.
 const FOR_WORDS: usize = 4000;
 
 /// Warnings that are shown before the rest is only counted.
-const MOST_WARNINGS: usize = 12;
+const MAX_WARNINGS: usize = 12;
+
+/// The most severe first.
+const SEVERITY: [Conclusion; 5] = [
+    Conclusion::Regressed,
+    Conclusion::Incomparable,
+    Conclusion::Failed,
+    Conclusion::Inconclusive,
+    Conclusion::Pass,
+];
 
 /// The opening of a page, and its limits.
 pub(super) struct Layout {
@@ -33,27 +42,27 @@ pub(super) struct Layout {
     pub unchanged: Option<usize>,
 }
 
-/// The comment of a pull request: at most `COMMENT` bytes, `marker` (one line) last. What does not fit goes in this order:
+/// The comment of a pull request: at most `MAX_COMMENT` bytes, `marker` (one line) last. What does not fit goes in this order:
 /// folded parts, improved and new rows, notes, undecided rows, regressions; each place says where the rest is.
 pub fn comment(merged: &Merged, context: &PublishContext, marker: &str) -> String {
     let merged = &with_ci_advice(merged, context);
-    let limit = COMMENT.saturating_sub(marker.len() + 2);
+    let limit = MAX_COMMENT.saturating_sub(marker.len() + 2);
     let layout = Layout { opening: opening(merged, context), limit, unchanged: Some(60) };
     format!("{}\n{marker}\n", page(merged, context, layout))
 }
 
-/// The summary of a step: at most `SUMMARY` bytes, all results as far as they fit.
+/// The summary of a step: at most `MAX_SUMMARY` bytes, all results as far as they fit.
 pub fn step_summary(merged: &Merged, context: &PublishContext) -> String {
     let merged = &with_ci_advice(merged, context);
-    let layout = Layout { opening: opening(merged, context), limit: SUMMARY, unchanged: Some(usize::MAX) };
+    let layout =
+        Layout { opening: opening(merged, context), limit: MAX_SUMMARY, unchanged: Some(usize::MAX) };
     page(merged, context, layout)
 }
 
 /// Sign, gate, sentence and counts.
-pub(super) fn opening(merged: &Merged, context: &PublishContext) -> String {
-    let word = conclusion_word(merged.conclusion).to_lowercase();
-    let heading = format!("### {} {}: {word}\n\n", conclusion_sign(merged.conclusion), gate(context));
-    format!("{heading}{}", answer(merged, context))
+fn opening(merged: &Merged, context: &PublishContext) -> String {
+    let (sign, word) = (Emphasis::from(merged.conclusion).look().sign, merged.conclusion.into_str());
+    format!("### {sign} {}: {word}\n\n{}", gate(context), answer(merged, context))
 }
 
 pub(super) fn gate(context: &PublishContext) -> String {
@@ -90,11 +99,11 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: Layout) ->
     let more = whole_report(context);
     let (footer, again) = (footer(merged, context), again(merged, context));
     let mut budget = ByteBudget::new(layout.limit);
-    budget.reserve(layout.opening.len() + footer.len() + again.len() + more.len() + 200);
+    budget.set_aside(layout.opening.len() + footer.len() + again.len() + more.len() + 200);
 
-    let digests: Vec<VerdictView> =
+    let views: Vec<VerdictView> =
         merged.groups.iter().map(|group| VerdictView::new(&group.verdict)).collect();
-    let mut sections = sections(merged, &digests, &more, &mut budget);
+    let mut sections = sections(merged, &views, &more, &mut budget);
     let for_words = budget.set_aside(FOR_WORDS);
     fill(&mut sections, &[Verdict::Regressed], &mut budget);
     fill(&mut sections, &[Verdict::Invalid, Verdict::Missing], &mut budget);
@@ -106,7 +115,7 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: Layout) ->
     }
     fill(&mut sections, &[Verdict::Improved, Verdict::New], &mut budget);
     if let Some(rows) = layout.unchanged {
-        fold(&mut sections, rows, &commands_below(merged, context), &more, &mut budget);
+        fold(&mut sections, rows, job_commands(merged, context).as_ref(), &more, &mut budget);
     }
 
     let alone = merged.groups.len() == 1;
@@ -134,10 +143,10 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: Layout) ->
 pub(super) fn folds(merged: &Merged, context: &PublishContext, limit: usize) -> String {
     let more = whole_report(context);
     let mut budget = ByteBudget::new(limit);
-    let digests: Vec<VerdictView> =
+    let views: Vec<VerdictView> =
         merged.groups.iter().map(|group| VerdictView::new(&group.verdict)).collect();
-    let mut sections = sections(merged, &digests, &more, &mut budget);
-    fold(&mut sections, usize::MAX, &commands_below(merged, context), &more, &mut budget);
+    let mut sections = sections(merged, &views, &more, &mut budget);
+    fold(&mut sections, usize::MAX, job_commands(merged, context).as_ref(), &more, &mut budget);
     let alone = merged.groups.len() == 1;
     let part = |section: &MachineSection| {
         if alone || section.folded.is_empty() {
@@ -151,42 +160,32 @@ pub(super) fn folds(merged: &Merged, context: &PublishContext, limit: usize) -> 
 
 fn sections<'a>(
     merged: &'a Merged,
-    digests: &'a [VerdictView<'a>],
+    views: &'a [VerdictView<'a>],
     more: &str,
     budget: &mut ByteBudget,
 ) -> Vec<MachineSection<'a>> {
     let alone = merged.groups.len() == 1;
     let mut order: Vec<(usize, (&Group, &VerdictView))> =
-        merged.groups.iter().zip(digests).enumerate().collect();
-    // The gravest get their room first; all stand in the order of the document.
-    order.sort_by_key(|(_, (group, _))| severity(group.verdict.conclusion));
+        merged.groups.iter().zip(views).enumerate().collect();
+    // The most severe get their room first; all stand in the order of the document.
+    order.sort_by_key(|(_, (group, _))| SEVERITY.iter().position(|it| *it == group.verdict.conclusion));
     let half = budget.left() / 2;
-    let mut kept = Vec::new();
-    for (index, (group, digest)) in order.into_iter().take(MOST_SECTIONS) {
-        if budget.left() <= half && !kept.is_empty() {
+    let mut sections = Vec::new();
+    for (index, (group, view)) in order.into_iter().take(MAX_SECTIONS) {
+        if budget.left() <= half && !sections.is_empty() {
             break;
         }
-        budget.reserve(more.len());
-        kept.extend(MachineSection::new(group, digest, alone, budget).map(|section| (index, section)));
+        budget.set_aside(more.len());
+        sections.extend(MachineSection::new(group, view, alone, budget).map(|section| (index, section)));
     }
-    kept.sort_by_key(|(index, _)| *index);
-    kept.into_iter().map(|(_, section)| section).collect()
-}
-
-fn severity(conclusion: Conclusion) -> u8 {
-    match conclusion {
-        Conclusion::Regressed => 0,
-        Conclusion::Incomparable => 1,
-        Conclusion::Failed => 2,
-        Conclusion::Inconclusive => 3,
-        Conclusion::Pass => 4,
-    }
+    sections.sort_by_key(|(index, _)| *index);
+    sections.into_iter().map(|(_, section)| section).collect()
 }
 
 fn fold(
     sections: &mut [MachineSection],
     rows: usize,
-    commands: &Commands,
+    commands: Option<&JobCommands>,
     more: &str,
     budget: &mut ByteBudget,
 ) {
@@ -195,7 +194,7 @@ fn fold(
         let share = budget.left() / to_come;
         let mut own = ByteBudget::new(budget.set_aside(share));
         // A heading or a blank line more.
-        own.reserve(220);
+        own.set_aside(220);
         section.folded = folded(section, rows, commands, more, &mut own);
         budget.put_back(own.left());
         to_come -= 1;
@@ -217,7 +216,7 @@ fn warnings(merged: &Merged, more: &str, budget: &mut ByteBudget) -> String {
     }
     let item =
         |text: &String| Some(format!("- {}\n", prose(text, 900))).filter(|item| budget.take(item.len()));
-    let items: Vec<String> = texts.iter().take(MOST_WARNINGS).map_while(item).collect();
+    let items: Vec<String> = texts.iter().take(MAX_WARNINGS).map_while(item).collect();
     let rest = match texts.len() - items.len() {
         0 => String::new(),
         rest => format!("- {} in {more}\n", count(rest, "further warning")),
@@ -238,8 +237,8 @@ fn again(merged: &Merged, context: &PublishContext) -> String {
 
 fn command(merged: &Merged, context: &PublishContext) -> Option<(String, String)> {
     let short_enough = |command: &String| !command.is_empty() && command.len() <= 2000;
-    if let Some(LocalCommand { words, command }) = local_command(merged, context) {
-        return Some((words, command));
+    if let Some(local) = local_command(merged, context) {
+        return Some(local);
     }
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
     // A command that an unverified job wrote is not shown: a reader might paste it.
@@ -247,15 +246,10 @@ fn command(merged: &Merged, context: &PublishContext) -> Option<(String, String)
     Some((VerdictView::new(verdict).again().into(), own.filter(short_enough)?))
 }
 
-fn commands_below(merged: &Merged, context: &PublishContext) -> Commands {
-    if context.unverified {
-        Commands::Hidden
-    } else {
-        Commands::But {
-            above: command(merged, context).map(|(_, command)| command),
-            files: files_of_the_job(context),
-        }
-    }
+/// `None`: a stranger's job wrote them.
+fn job_commands(merged: &Merged, context: &PublishContext) -> Option<JobCommands> {
+    let above = || command(merged, context).map(|(_, command)| command);
+    (!context.unverified).then(|| JobCommands { above: above(), files: files_of_the_job(context) })
 }
 
 /// Nothing changed, nothing is amiss.

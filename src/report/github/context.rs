@@ -3,14 +3,14 @@
 use crate::compare::Verdict;
 use crate::model::{BaseChoice, SourceLine};
 
-/// Most characters of a comment or an issue at GitHub. Kept in bytes, of which a text has at least as many.
-pub(super) const COMMENT: usize = 65_536;
+/// Most characters of a comment or an issue at GitHub; here in bytes, of which a text has at least as many.
+pub(super) const MAX_COMMENT: usize = 65_536;
 
 /// Most bytes that a step's summary takes of the 1 MiB after which GitHub drops it whole.
-pub(super) const SUMMARY: usize = 1_000_000;
+pub(super) const MAX_SUMMARY: usize = 1_000_000;
 
 /// Most characters of each text of a check at GitHub; likewise in bytes.
-pub(super) const CHECK: usize = 65_535;
+pub(super) const MAX_CHECK: usize = 65_535;
 
 /// The facts that the publishing side adds to the verdict.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +24,7 @@ pub struct PublishContext {
     pub run_url: Option<String>,
     /// Address of the report in full.
     pub report_url: Option<String>,
-    /// The figures were computed by code that nobody here has approved.
+    /// The figures were computed by code without approval.
     pub unverified: bool,
     /// The flags that choose the benchmarks and their settings, ready for a shell, with a blank before each flag.
     pub flags: String,

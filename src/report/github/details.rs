@@ -1,14 +1,14 @@
 //! The folded details of a comment: all results, the machines and what differs in them, the method and what was checked.
 
-use super::budget::{ByteBudget, prose};
-use super::machine::MachineSection;
-use super::table::{Shape, Width};
-use crate::compare::{Difference, VerdictDocument};
+use super::budget::{ByteBudget, Width, figure, prose};
+use super::machine::{MachineSection, left_out};
 use crate::model::text::count;
 use crate::report::layout::escape::markdown_block;
-use crate::report::layout::markdown::details;
+use crate::report::layout::grouped::joined;
+use crate::report::layout::markdown::{details, facts};
 use crate::report::verdict::markdown::{differences, suites};
 use crate::report::verdict::method;
+use crate::report::verdict::table::Shape;
 use crate::report::verdict::view::{RowView, VerdictView};
 
 /// Names in a table of what did not change.
@@ -19,117 +19,98 @@ const WIDTH: Width = Width { columns: 120, folding: true };
 pub(super) fn folded(
     section: &MachineSection,
     rows: usize,
-    commands: &Commands,
+    commands: Option<&JobCommands>,
     more: &str,
     budget: &mut ByteBudget,
 ) -> String {
-    let digest = section.digest;
-    let method = budget.fit(method(digest, commands));
-    let machines = budget.fit(machines(digest.document));
-    let results = results(digest, rows, more, budget);
-    let parts = [results, machines, method];
-    let present: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    present.join("\n")
+    let view = section.view;
+    let method = budget.fit(method(view, commands));
+    let machines = budget.fit(machines(view));
+    let results = results(view, rows, more, budget);
+    joined([&results, &machines, &method], "\n")
 }
 
-/// The commands of the document that are shown.
-pub(super) enum Commands {
-    /// None: a stranger's job wrote them.
-    Hidden,
-    /// All but the one that stands above already. `files`: how to get the files that they read.
-    But { above: Option<String>, files: String },
+/// The commands of the document are shown, all but the one that stands above already.
+pub(super) struct JobCommands {
+    pub above: Option<String>,
+    /// How to get the files that they read.
+    pub files: String,
 }
 
-fn method(digest: &VerdictView, shown: &Commands) -> String {
-    let document = digest.document;
-    let mut facts = Vec::new();
+fn method(view: &VerdictView, shown: Option<&JobCommands>) -> String {
+    let document = view.document;
+    let mut told = Vec::new();
     if let Some(in_rounds) = &document.method.rounds {
-        facts.push(("measured", method::measured(document, in_rounds)));
-        facts.push(("sure", method::sureness(document, in_rounds)));
-        facts.extend(method::checks(in_rounds).into_iter().map(|check| ("checked", check)));
-        facts.extend(method::next(document).map(|next| ("next", next)));
+        told.push(("measured", method::measured(document, in_rounds)));
+        told.push(("confidence", method::confidence(document, in_rounds)));
+        told.extend(method::checks(in_rounds).into_iter().map(|check| ("checked", check)));
+        told.extend(method::next(document).map(|next| ("next", next)));
     }
-    let mut inside: String =
-        facts.iter().map(|(label, text)| format!("- **{label}**: {}\n", prose(text, 1500))).collect();
+    let mut inside = facts(&told, |text| prose(text, 1500));
     if !inside.is_empty() {
         inside += "\n";
     }
-    inside += &format!("{}{}\n", prose(&digest.method(), 3000), margins(document));
-    let (commands, files) = match shown {
-        Commands::Hidden => (Vec::new(), ""),
-        Commands::But { above, files } => {
-            let own = Some(document.reproduce.clone());
-            let own = own.filter(|command| !command.is_empty() && Some(command) != above.as_ref());
-            (own.into_iter().chain(digest.explain()).collect(), files.as_str())
+    let (title, margins, again) = match document.method.rounds {
+        Some(_) => (
+            "How it was measured, decided and checked",
+            MARGINS,
+            "The same verdict again, and why, from the records of the job",
+        ),
+        None => ("How it was decided", "", "The same again, with the files of the job"),
+    };
+    inside += &format!("{}{margins}\n", prose(&view.method(), 3000));
+    if let Some(JobCommands { above, files }) = shown {
+        let own = Some(document.reproduce.clone());
+        let own = own.filter(|command| !command.is_empty() && Some(command) != above.as_ref());
+        let commands: Vec<String> = own.into_iter().chain(view.explain()).collect();
+        if !commands.is_empty() {
+            inside += &format!("\n{again}: {files}\n\n{}", markdown_block("sh", &commands.join("\n")));
         }
-    };
-    if !commands.is_empty() {
-        let what = match document.method.rounds {
-            Some(_) => "The same verdict again, and why, from the records of the job",
-            None => "The same again, with the files of the job",
-        };
-        inside += &format!("\n{what}: {files}\n\n{}", markdown_block("sh", &commands.join("\n")));
     }
-    let title = match document.method.rounds {
-        Some(_) => "How it was measured, decided and checked",
-        None => "How it was decided",
-    };
     details(title, &inside)
 }
 
 /// The meaning of the margins beside the verdicts.
-fn margins(document: &VerdictDocument) -> &'static str {
-    match document.method.rounds {
-        Some(_) => {
-            " The margin of a regressed or improved row is the change that it lies beyond; that of an inconclusive one, the \
-             change within which it would count as unchanged."
-        }
-        None => "",
-    }
-}
+const MARGINS: &str = " The margin of a regressed or improved row is the change that it lies beyond; that of an \
+                       inconclusive one, the change within which it would count as unchanged.";
 
-fn machines(document: &VerdictDocument) -> String {
-    let mut inside = String::new();
-    for (label, side) in [("base", &document.base), ("head", &document.head)] {
-        inside += &format!("- **{label}**: {}\n", prose(&VerdictView::side(document, side), 900));
-    }
-    let noted: Vec<&Difference> = document.differences.iter().filter(|field| !field.strict).collect();
+fn machines(view: &VerdictView) -> String {
+    let mut inside = facts(&view.sides(), |text| prose(text, 900));
+    let (strict, noted) = view.differences();
     let title = match noted.len() {
+        // Of a comparison that was refused, the table above says what differs.
+        _ if !strict.is_empty() => "Environment".to_owned(),
         0 => "Environment: nothing differs".to_owned(),
         some => format!("Environment: {}", count(some, "difference")),
     };
     if !noted.is_empty() {
         inside += &format!("\n{}", differences(&noted));
     }
-    // Of a comparison that was refused, the table above says what differs.
-    let title = if document.differences.iter().any(|field| field.strict) { "Environment" } else { &title };
-    details(title, &inside)
+    details(&title, &inside)
 }
 
-fn results(digest: &VerdictView, rows: usize, more: &str, budget: &mut ByteBudget) -> String {
-    let lines = &digest.unchanged;
-    let several = digest.suites.len() > 1 && digest.speedup.is_some();
+fn results(view: &VerdictView, rows: usize, more: &str, budget: &mut ByteBudget) -> String {
+    let lines = &view.unchanged;
+    let several = view.suites.len() > 1 && view.speedup.is_some();
     let around = 400 + more.len();
     if lines.is_empty() && !several || !budget.take(around) {
         return String::new();
     }
-    let suites = if several { budget.fit(suites(digest)) } else { String::new() };
+    let suites = if several { budget.fit(suites(view)) } else { String::new() };
     let mut inside = String::new();
-    let shape = Shape::of_results(lines);
+    let shape = Shape { p_values: false, ..Shape::new(lines) };
     let names = WIDTH.names(lines.iter().take(rows));
-    let row =
-        |line: &RowView| Some(shape.row(line, WIDTH.folding, &names)).filter(|row| budget.take(row.len()));
+    let row = |line: &RowView| {
+        let row = shape.row(&WIDTH.case(line, &names), line, figure);
+        budget.take(row.len()).then_some(row)
+    };
     let table: Vec<String> = lines.iter().take(rows).map_while(row).collect();
     if !table.is_empty() {
         inside += &shape.head();
         inside += &table.concat();
     }
-    let left_out = lines.len() - table.len();
-    if left_out > 0 {
-        let verb = if left_out == 1 { "is" } else { "are" };
-        inside += &format!("\n{} {verb} in {more}.\n", count(left_out, "further row"));
-    }
-    let mut title = if lines.is_empty() { "Suites and speed".to_owned() } else { digest.unchanged_title() };
+    inside += &left_out(lines.len() - table.len(), more);
+    let mut title = if lines.is_empty() { "Suites and speed".to_owned() } else { view.unchanged_title() };
     if !suites.is_empty() {
         let blank = if inside.is_empty() { "" } else { "\n" };
         inside += &format!("{blank}{suites}");

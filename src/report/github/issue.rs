@@ -3,18 +3,18 @@
 use super::budget::plain;
 use super::check::title as title_of_check;
 use super::comment::{Layout, answer, page};
-use super::context::{COMMENT, PublishContext};
-use super::links::{address, commit, commits, footer};
+use super::context::{MAX_COMMENT, PublishContext};
+use super::links::{commit, commits, footer, link};
 use super::reproduce::with_ci_advice;
 use crate::compare::{Merged, Verdict};
 use crate::model::text::short_commit;
 use crate::report::layout::escape::markdown_block;
-use crate::report::verdict::status::counts_text;
+use crate::report::verdict::summary::counts_text;
 
 /// Room for the marker that the issue is found by.
 const FOR_THE_MARKER: usize = 1024;
 
-/// Title (plain, at most 200 bytes) and body of the issue. The body leaves 1 KiB of `COMMENT` for a marker below it.
+/// Title (plain, at most 200 bytes) and body of the issue. The body leaves 1 KiB of `MAX_COMMENT` for a marker below it.
 /// `compare_url`: the page that shows what changed between the two commits.
 pub fn issue(merged: &Merged, context: &PublishContext, compare_url: Option<&str>) -> (String, String) {
     let merged = &with_ci_advice(merged, context);
@@ -27,7 +27,7 @@ pub fn issue(merged: &Merged, context: &PublishContext, compare_url: Option<&str
     };
     let title = plain(&format!("{gate}: {counts}"), 200);
     let opening = format!("{}{}", answer(merged, context), suspects(merged, context, compare_url));
-    let limit = COMMENT - FOR_THE_MARKER;
+    let limit = MAX_COMMENT - FOR_THE_MARKER;
     (title, page(merged, context, Layout { opening, limit, unchanged: Some(60) }))
 }
 
@@ -40,10 +40,7 @@ fn suspects(merged: &Merged, context: &PublishContext, compare_url: Option<&str>
             commit(head, context)
         );
     }
-    let link = match compare_url.and_then(address) {
-        Some(url) => format!(" ([what changed]({url}))"),
-        None => String::new(),
-    };
+    let link = link("what changed", compare_url).map_or(String::new(), |link| format!(" ({link})"));
     let log = format!("git log --oneline {}..{}", short_commit(base), short_commit(head));
     format!(
         "**Suspects**: the commits after {} up to {}{link}.\n\n{}\n",

@@ -6,13 +6,18 @@ use crate::compare::Merged;
 use crate::model::text::short_commit;
 
 /// Longest address that is linked, in bytes.
-const LONGEST: usize = 1000;
+const MAX_ADDRESS: usize = 1000;
 
 /// The address, unless it could be more than one.
 pub(super) fn address(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("https://").or(url.strip_prefix("http://"))?;
     let harmless = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#%=&+,".contains(c);
-    (!rest.is_empty() && url.len() <= LONGEST && rest.chars().all(harmless)).then_some(url)
+    (!rest.is_empty() && url.len() <= MAX_ADDRESS && rest.chars().all(harmless)).then_some(url)
+}
+
+/// Markdown of a link, where there is an address that may be one.
+pub(super) fn link(word: &str, url: Option<&str>) -> Option<String> {
+    url.and_then(address).map(|url| format!("[{word}]({url})"))
 }
 
 /// A full commit id: 40 or 64 hexadecimal digits.
@@ -57,22 +62,16 @@ pub(super) fn commit(commit: &str, context: &PublishContext) -> String {
 
 /// Where all of it stands: for `12 more rows are in …`.
 pub(super) fn whole_report(context: &PublishContext) -> String {
-    let url = |url: &Option<String>| url.as_deref().and_then(address).map(str::to_owned);
-    match (url(&context.report_url), url(&context.run_url)) {
-        (Some(url), _) => format!("the [whole report]({url})"),
-        (None, Some(url)) => format!("the [run]({url})'s summary and artifacts"),
-        (None, None) => "the JSON document".into(),
-    }
+    let report = link("whole report", context.report_url.as_deref()).map(|report| format!("the {report}"));
+    let run = || Some(format!("the {}'s summary and artifacts", link("run", context.run_url.as_deref())?));
+    report.or_else(run).unwrap_or_else(|| "the JSON document".into())
 }
 
 /// The step before a command that reads the files of a job: a sentence that ends before the command.
 pub(super) fn files_of_the_job(context: &PublishContext) -> String {
-    let run = match context.run_url.as_deref().and_then(address) {
-        Some(url) => format!("the [run]({url})"),
-        None => "the run".into(),
-    };
+    let run = link("run", context.run_url.as_deref()).unwrap_or_else(|| "run".into());
     format!(
-        "download {run}'s artifact with the records, unpack it into the folder `artifacts` of your checkout, and then:"
+        "download the {run}'s artifact with the records, unpack it into the folder `artifacts` of your checkout, and then:"
     )
 }
 
@@ -81,17 +80,11 @@ pub(super) fn footer(merged: &Merged, context: &PublishContext) -> String {
     let [base, head] = commits(merged, context);
     let mut said = String::new();
     if base.is_some() || !context.base.why.is_empty() {
-        said += "Base";
-        if let Some(base) = base {
-            said += &format!(" {}", commit(base, context));
-        }
-        if let Some(day) = context.base.committed.as_deref().and_then(day) {
-            said += &format!(" of {day}");
-        }
-        if !context.base.why.is_empty() {
-            said += &format!(": {}", prose(&context.base.why, 600));
-        }
-        said += ". ";
+        let base = base.map_or(String::new(), |base| format!(" {}", commit(base, context)));
+        let day = context.base.committed.as_deref().and_then(day);
+        let day = day.map_or(String::new(), |day| format!(" of {day}"));
+        let colon = if context.base.why.is_empty() { "" } else { ": " };
+        said += &format!("Base{base}{day}{colon}{}. ", prose(&context.base.why, 600));
     }
     if let Some(head) = head {
         let changes = if is_dirty(merged) { " with changes that are not committed" } else { "" };
@@ -103,10 +96,8 @@ pub(super) fn footer(merged: &Merged, context: &PublishContext) -> String {
         }
         _ => None,
     };
-    let link = |word: &str, url: &Option<String>| {
-        url.as_deref().and_then(address).map(|url| format!("[{word}]({url})"))
-    };
-    let links = [changed, link("Run", &context.run_url), link("Whole report", &context.report_url)];
+    let run = link("Run", context.run_url.as_deref());
+    let links = [changed, run, link("Whole report", context.report_url.as_deref())];
     let version = format!("gbench-ci {}", prose(&merged.tool_version, 60));
     let links: Vec<String> = links.into_iter().flatten().chain([version]).collect();
     format!("<sub>{said}{}</sub>\n", links.join(" · "))

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use strum::IntoEnumIterator;
 
-use super::budget::{ByteBudget, ShortNames, prose};
-use super::table::{Shape, Width};
-use crate::compare::{Conclusion, Difference, Group, Verdict};
+use super::budget::{ByteBudget, ShortNames, Width, figure, prose};
+use crate::compare::{Conclusion, Group, Verdict};
 use crate::model::text::count;
-use crate::report::verdict::markdown::{MOST_NAMED, NoteStyle, Notes, differences};
-
+use crate::report::layout::emphasis::Emphasis;
+use crate::report::layout::grouped::joined;
+use crate::report::verdict::markdown::{MAX_NAMED, NoteStyle, Notes, differences};
 use crate::report::verdict::method::certified;
-use crate::report::verdict::status::{conclusion_sign, conclusion_word};
+use crate::report::verdict::table::Shape;
 use crate::report::verdict::view::{RowView, VerdictView};
 
 /// Names of a table, the first of these that lets all rows stay.
@@ -25,25 +25,24 @@ const WIDTHS: [Width; 6] = [
 ];
 
 /// Reasons listed before the rest is left to the whole report.
-const MOST_NOTES: usize = 20;
+const MAX_NOTES: usize = 20;
 
 /// Fewer bytes than any row has.
-const LEAST_ROW: usize = 30;
+const MIN_ROW: usize = 30;
 
 /// Bytes of a table beside its rows.
 const AROUND_A_TABLE: usize = 400;
 
 pub(super) struct MachineSection<'a> {
     pub group: &'a Group,
-    pub digest: &'a VerdictView<'a>,
+    pub view: &'a VerdictView<'a>,
     shape: Shape,
     /// Heading and sentence; empty for the only machine, of which the opening speaks.
     head: String,
     /// Differences that forbid the comparison.
     strict: String,
-    /// Rows that changed or are undecided, most severe first; and each as text, as far as there is room.
-    changed: Vec<&'a RowView<'a>>,
-    rows: Vec<String>,
+    /// Rows that changed or are undecided, most severe first; each with its text, empty where there is no room.
+    rows: Vec<(&'a RowView<'a>, String)>,
     /// By columns.
     names: BTreeMap<usize, ShortNames>,
     notes: String,
@@ -54,31 +53,30 @@ impl<'a> MachineSection<'a> {
     /// `alone`: the opening says all that a head would. `None`: there is no room for the section.
     pub fn new(
         group: &'a Group,
-        digest: &'a VerdictView<'a>,
+        view: &'a VerdictView<'a>,
         alone: bool,
         budget: &mut ByteBudget,
     ) -> Option<Self> {
-        let head = if alone { String::new() } else { heading(group, digest) };
+        let head = if alone { String::new() } else { heading(group, view) };
         if !budget.take(head.len() + AROUND_A_TABLE) {
             return None;
         }
-        let changed: Vec<&RowView> = digest.groups.iter().flat_map(|group| &group.lines).collect();
-        let strict: Vec<&Difference> =
-            group.verdict.differences.iter().filter(|field| field.strict).collect();
+        let changed = || view.groups.iter().flat_map(|group| &group.lines);
+        let (strict, _) = view.differences();
         let strict = if strict.is_empty() {
             String::new()
         } else {
             budget.fit(format!("Differs, and must agree for a comparison:\n\n{}\n", differences(&strict)))
         };
+        let changes = changed().any(|line| !line.change.is_empty());
         Some(Self {
             group,
-            digest,
-            shape: Shape::of_changes(&changed),
+            view,
+            shape: Shape { changes, p_values: false, verdicts: true, rounds: false, spreads: false },
             head,
             strict,
-            rows: vec![String::new(); changed.len()],
+            rows: changed().map(|line| (line, String::new())).collect(),
             names: BTreeMap::new(),
-            changed,
             notes: String::new(),
             folded: String::new(),
         })
@@ -86,54 +84,60 @@ impl<'a> MachineSection<'a> {
 
     /// Cuts the names of all rows to a width: those of other verdicts stand in the same table.
     fn prepare(&mut self, width: Width) {
-        let lines = &self.changed;
-        self.names.entry(width.columns).or_insert_with(|| width.names(lines.iter().copied()));
+        let lines = self.rows.iter().map(|(line, _)| *line);
+        self.names.entry(width.columns).or_insert_with(|| width.names(lines));
     }
 
     /// Why and what next, of the rows that are shown; what holds for many is said once.
     pub fn explain(&mut self, budget: &mut ByteBudget) {
-        let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
-        let names = ShortNames::new(shown.map(|(line, _)| line.name.as_str()), 64);
+        let shown = || self.rows.iter().filter(|(_, text)| !text.is_empty()).map(|(line, _)| *line);
+        let names = ShortNames::new(shown().map(|line| line.name.as_str()), 64);
         let (name, prose) = (|text: &str| names.name(text), |text: &str| prose(text, 900));
-        let pen = NoteStyle { name: &name, prose: &prose, most_named: MOST_NAMED };
+        let style = NoteStyle { name: &name, prose: &prose, max_named: MAX_NAMED };
+        let mut told = String::new();
         for verdict in Verdict::iter() {
-            let shown = self.changed.iter().zip(&self.rows).filter(|(_, row)| !row.is_empty());
-            let of = shown.map(|(line, _)| *line).filter(|line| line.row.verdict == verdict);
             // That a row improved, or is new, needs no reason.
             let plain = matches!(verdict, Verdict::Improved | Verdict::New);
+            let of = shown().filter(|line| line.row.verdict == verdict);
             let lines: Vec<&RowView> = of.filter(|line| !plain || !line.row.next.is_empty()).collect();
-            let mut notes = Notes::of(&lines, &pen);
+            let mut notes = Notes::new(&lines, &style);
             notes.together = budget.fit(notes.together);
-            notes.items.truncate(MOST_NOTES);
+            notes.items.truncate(MAX_NOTES);
             notes.items.retain(|item| budget.take(item.len() + 1));
-            let text = notes.text();
-            budget.reserve(2);
-            self.notes += &text;
+            budget.set_aside(2);
+            told += &notes.text();
         }
+        self.notes = told;
     }
 
     /// All but the folded parts; `more` is where the rows are that are left out.
     pub fn text(&self, more: &str) -> String {
         let mut text = format!("{}{}", self.head, self.strict);
-        if self.rows.iter().any(|row| !row.is_empty()) {
+        let shown = || self.rows.iter().map(|(_, text)| text.as_str()).filter(|text| !text.is_empty());
+        if shown().next().is_some() {
             text += &self.shape.head();
-            text += &self.rows.concat();
+            text.extend(shown());
         }
-        let left_out = self.rows.iter().filter(|row| row.is_empty()).count();
-        if left_out > 0 {
-            let verb = if left_out == 1 { "is" } else { "are" };
-            text += &format!("\n{} {verb} in {more}.\n", count(left_out, "further row"));
-        }
+        text += &left_out(self.rows.len() - shown().count(), more);
         text += &self.notes;
         if text.is_empty() { text } else { text.trim_end_matches('\n').to_owned() + "\n\n" }
+    }
+}
+
+/// Where further rows are; empty where there are none.
+pub(super) fn left_out(rows: usize, more: &str) -> String {
+    match rows {
+        0 => String::new(),
+        1 => format!("\n1 further row is in {more}.\n"),
+        rows => format!("\n{} are in {more}.\n", count(rows, "further row")),
     }
 }
 
 /// Gives rows of these verdicts to all machines in turn, with names as long as lets all of them fit.
 pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget: &mut ByteBudget) {
     let wanted = |section: &MachineSection| -> Vec<usize> {
-        let of = |(_, line): &(usize, &&RowView)| verdicts.contains(&line.row.verdict);
-        section.changed.iter().enumerate().filter(of).map(|(index, _)| index).collect()
+        let rows = section.rows.iter().enumerate();
+        rows.filter(|(_, (line, _))| verdicts.contains(&line.row.verdict)).map(|(index, _)| index).collect()
     };
     let wanted: Vec<Vec<usize>> = sections.iter().map(wanted).collect();
     let longest = wanted.iter().map(Vec::len).max().unwrap_or(0);
@@ -144,10 +148,11 @@ pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget
     }
     let row = |sections: &[MachineSection], (at, index): (usize, usize), width: Width| {
         let section = &sections[at];
-        section.shape.row(section.changed[index], width.folding, &section.names[&width.columns])
+        let (line, _) = section.rows[index];
+        section.shape.row(&width.case(line, &section.names[&width.columns]), line, figure)
     };
     let mut width = WIDTHS[WIDTHS.len() - 1];
-    if places.len() * LEAST_ROW <= budget.left() {
+    if places.len() * MIN_ROW <= budget.left() {
         for candidate in WIDTHS {
             sections.iter_mut().for_each(|section| section.prepare(candidate));
             let mut left = ByteBudget::new(budget.left());
@@ -160,42 +165,41 @@ pub(super) fn fill(sections: &mut [MachineSection], verdicts: &[Verdict], budget
     sections.iter_mut().for_each(|section| section.prepare(width));
     let rows: Vec<String> = places.iter().map(|place| budget.fit(row(sections, *place, width))).collect();
     for ((at, index), row) in places.into_iter().zip(rows) {
-        sections[at].rows[index] = row;
+        sections[at].rows[index].1 = row;
     }
 }
 
-fn heading(group: &Group, digest: &VerdictView) -> String {
+fn heading(group: &Group, view: &VerdictView) -> String {
     let verdict = &group.verdict;
     let label = if group.label.is_empty() { "unnamed" } else { &group.label };
     format!(
         "#### {} {}: {}\n\n{}\n\n{}\n\n",
-        conclusion_sign(verdict.conclusion),
+        Emphasis::from(verdict.conclusion).look().sign,
         prose(label, 200),
-        conclusion_word(verdict.conclusion).to_lowercase(),
+        verdict.conclusion.into_str(),
         prose(&verdict.sentence, 1500),
-        counts(digest, ""),
+        counts(view, ""),
     )
 }
 
 /// `15 rows: 2 regressed, 13 unchanged (certified within 2 %). Measured on NVIDIA H100.`
-pub(super) fn counts(digest: &VerdictView, label: &str) -> String {
-    let document = digest.document;
-    let certified = certified(digest.unchanged.iter().map(|line| line.row));
+pub(super) fn counts(view: &VerdictView, label: &str) -> String {
+    let document = view.document;
+    let certified = certified(view.unchanged.iter().map(|line| line.row));
     let certified = if certified.is_empty() { certified } else { format!(" ({certified})") };
     let machines = [&document.base.machine, &document.head.machine];
     let machine = match machines {
         [base, head] if base == head => prose(base, 300),
         [base, head] => format!("{} (base) and {} (head)", prose(base, 300), prose(head, 300)),
     };
-    let place: Vec<String> =
-        [prose(label, 200), machine].into_iter().filter(|part| !part.is_empty()).collect();
-    let place = match (place.is_empty(), document.conclusion) {
-        (true, _) | (_, Conclusion::Incomparable) => String::new(),
-        _ => format!(" Measured on {}.", place.join(", ")),
+    let place = match joined([&prose(label, 200), &machine], ", ") {
+        none if none.is_empty() => none,
+        _ if document.conclusion == Conclusion::Incomparable => String::new(),
+        place => format!(" Measured on {place}."),
     };
     if document.rows.is_empty() {
         place.trim_start().to_owned()
     } else {
-        format!("{}{certified}.{place}", prose(&digest.counts(), 400))
+        format!("{}{certified}.{place}", prose(&view.counts(), 400))
     }
 }

@@ -5,7 +5,6 @@
 //! comment      the order of a comment, and what of it fits
 //! context      the publishing side beside the verdict; limits of GitHub
 //! machine      one machine: its table, its notes, its folded details
-//! table        rows with base, head, change, verdict and margin
 //! details      all results, environment, method and checks
 //! reproduce    the command that measures the same, and advice that a job can follow
 //! links        commits, runs and the footer; what may stand in an address
@@ -34,11 +33,10 @@ mod no_verdict;
 mod reproduce;
 #[cfg(test)]
 mod sanitizer_tests;
-mod table;
 #[cfg(test)]
 mod tests;
 
-pub use annotations::{LineAnnotation, LogAnnotation, annotations_of_log};
+pub use annotations::{BenchmarkAnnotation, annotations_of_log};
 pub use check::{CheckPage, CheckState, begun, check};
 pub use comment::{comment, step_summary};
 pub use context::PublishContext;

@@ -5,12 +5,12 @@ use super::budget::{ShortNames, prose};
 use super::check::{CheckPage, CheckState};
 use super::comment::gate;
 use super::context::PublishContext;
-use super::links::{address, commit, full_commit};
+use super::links::{commit, full_commit, link};
 use crate::model::text::count;
 use crate::model::{Untouched, sha256_hex};
 
 /// Patterns that a page names.
-const MOST_PATHS: usize = 12;
+const MAX_PATHS: usize = 12;
 
 /// The comment of a pull request whose newest run came to no verdict. `why` is ours; `marker` is the last line.
 pub fn no_verdict(why: &str, context: &PublishContext, marker: &str) -> String {
@@ -23,8 +23,7 @@ pub fn no_verdict(why: &str, context: &PublishContext, marker: &str) -> String {
 }
 
 fn run(context: &PublishContext) -> String {
-    let url = context.run_url.as_deref().and_then(address);
-    url.map_or(String::new(), |url| format!("<sub>[Run]({url})</sub>\n\n"))
+    link("Run", context.run_url.as_deref()).map_or(String::new(), |run| format!("<sub>{run}</sub>\n\n"))
 }
 
 /// Plain text, one line.
@@ -34,8 +33,8 @@ pub fn untouched_words(untouched: &Untouched) -> String {
         1 => "the one file that it changes fits none of its paths".into(),
         files => format!("none of the {} that it changes fits its paths", count(files as usize, "file")),
     };
-    let paths = untouched.paths.iter().take(MOST_PATHS).cloned().collect::<Vec<_>>().join(", ");
-    let more = untouched.paths.len().saturating_sub(MOST_PATHS);
+    let paths = untouched.paths.iter().take(MAX_PATHS).cloned().collect::<Vec<_>>().join(", ");
+    let more = untouched.paths.len().saturating_sub(MAX_PATHS);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     format!("Nothing was measured: nothing that the suite measures was touched; {files} ({paths}{more})")
 }
@@ -47,10 +46,10 @@ pub fn untouched(untouched: &Untouched, context: &PublishContext, marker: &str) 
     let files = count(untouched.files as usize, "file");
     page +=
         &format!("The change has {files}, none of which `[gate] paths` of the base's suite file means:\n\n");
-    let shown = || untouched.paths.iter().take(MOST_PATHS);
+    let shown = || untouched.paths.iter().take(MAX_PATHS);
     let short = ShortNames::new(shown().map(String::as_str), 120);
     page.extend(shown().map(|path| format!("- {}\n", short.name(path))));
-    let more = untouched.paths.len().saturating_sub(MOST_PATHS);
+    let more = untouched.paths.len().saturating_sub(MAX_PATHS);
     if more > 0 {
         page += &format!("- and {more} more\n");
     }
@@ -59,13 +58,8 @@ pub fn untouched(untouched: &Untouched, context: &PublishContext, marker: &str) 
 
 /// The check of such a change: it does not block, and is not green.
 pub fn check_untouched(untouched: &Untouched, context: &PublishContext) -> CheckPage {
-    CheckPage {
-        state: CheckState::Neutral,
-        title: "Nothing was measured: nothing that the suite measures was touched".into(),
-        summary: self::untouched(untouched, context, ""),
-        text: None,
-        annotations: Vec::new(),
-    }
+    let title = "Nothing was measured: nothing that the suite measures was touched";
+    CheckPage::new(CheckState::Neutral, title, self::untouched(untouched, context, ""))
 }
 
 /// The fingerprint of such a change.

@@ -7,15 +7,9 @@ use super::links::{commits, is_dirty};
 use crate::compare::{Advice, Merged, Row, VerdictDocument};
 use crate::model::text::{count, short_commit};
 
-/// A comparison of the same states.
-pub(super) struct LocalCommand {
-    /// How the command is introduced.
-    pub words: String,
-    pub command: String,
-}
-
-/// `None`: it was none of commits, or they are not known.
-pub(super) fn local_command(merged: &Merged, context: &PublishContext) -> Option<LocalCommand> {
+/// A comparison of the same states: how the command is introduced, and the command. `None`: it was none of commits, or they
+/// are not known.
+pub(super) fn local_command(merged: &Merged, context: &PublishContext) -> Option<(String, String)> {
     let verdict: &VerdictDocument = &merged.groups.first()?.verdict;
     // A comparison of commits is one in rounds, even where it was refused before any.
     let of_commits = verdict.method.rounds.is_some() || !verdict.replayed().is_empty();
@@ -24,28 +18,24 @@ pub(super) fn local_command(merged: &Merged, context: &PublishContext) -> Option
     // A stranger's job wrote them, or more than anybody would type.
     let hidden = context.unverified || context.flags.len() > 2000;
     let flags = if hidden { "" } else { context.flags.as_str() };
-    let found = if is_dirty(merged) {
-        // No commit holds what was measured.
-        LocalCommand {
-            words: format!("Reproduce locally, on {head} with the same changes: they were not committed"),
-            command: format!("gbench-ci compare {base}{flags}"),
+    of_commits.then(|| {
+        if is_dirty(merged) {
+            // No commit holds what was measured.
+            let how = format!("Reproduce locally, on {head} with the same changes: they were not committed");
+            (how, format!("gbench-ci compare {base}{flags}"))
+        } else {
+            ("Reproduce locally".into(), format!("gbench-ci compare {base}..{head}{flags}"))
         }
-    } else {
-        LocalCommand {
-            words: "Reproduce locally".into(),
-            command: format!("gbench-ci compare {base}..{head}{flags}"),
-        }
-    };
-    of_commits.then_some(found)
+    })
 }
 
-/// The verdict with advice for readers who have the repository, but not the records: nobody resumes in a job.
+/// The verdict with advice for readers who have the repository, but not the records: a job is not resumed.
 pub(super) fn with_ci_advice<'m>(merged: &'m Merged, context: &PublishContext) -> Cow<'m, Merged> {
     let resumes = |row: &Row| matches!(row.advice, Some(Advice::Resume { .. }));
     if !merged.groups.iter().any(|group| group.verdict.rows.iter().any(resumes)) {
         return Cow::Borrowed(merged);
     }
-    let command = local_command(merged, context).map(|local| local.command);
+    let command = local_command(merged, context).map(|(_, command)| command);
     let mut said = merged.clone();
     for group in &mut said.groups {
         let most = group.verdict.method.rounds.as_ref().map_or(0, |rounds| rounds.most_rounds);

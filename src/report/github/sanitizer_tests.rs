@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use rand::{RngExt, SeedableRng};
 
-use super::context::COMMENT;
+use super::context::MAX_COMMENT;
 use super::{PublishContext, comment, step_summary};
 use crate::compare::{Merged, VerdictDocument};
 use crate::model::ParamValue;
@@ -305,5 +305,5 @@ fn t9_a_marker_in_a_name_is_none() {
         comment(&Merged::single(forged, document), &PublishContext::default(), "<!-- gbench-ci {} -->");
     assert_eq!(page.lines().last(), Some("<!-- gbench-ci {} -->"));
     assert_eq!((page.matches("<!--").count(), page.matches("-->").count()), (1, 1), "{page}");
-    assert!(page.len() < COMMENT);
+    assert!(page.len() < MAX_COMMENT);
 }

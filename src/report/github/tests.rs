@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use strum::{IntoEnumIterator, VariantArray};
 
-use super::context::{CHECK, COMMENT, SUMMARY};
+use super::context::{MAX_CHECK, MAX_COMMENT, MAX_SUMMARY};
 use super::*;
 use crate::compare::{
     Advice, Conclusion, Difference, Group, Merged, RoundsMethod, Row, SCHEMA_MERGED, Sequence, Verdict,
@@ -75,6 +75,7 @@ fn merged(documents: Vec<(String, VerdictDocument)>) -> Merged {
         counts,
         groups: documents.into_iter().map(|(label, verdict)| Group { label, verdict }).collect(),
         warnings: Vec::new(),
+        warning_codes: Vec::new(),
     }
 }
 
@@ -123,17 +124,17 @@ fn well_formed(page: &str, limit: usize) {
 
 fn all_well_formed(merged: &Merged, context: &PublishContext) {
     let comment = comment(merged, context, MARKER);
-    well_formed(&comment, COMMENT);
+    well_formed(&comment, MAX_COMMENT);
     assert!(comment.ends_with(&format!("\n\n{MARKER}\n")), "{comment}");
     assert_eq!(outside_of_fences(&comment).matches("<!--").count(), 1);
     let (title, body) = issue(merged, context, context.run_url.as_deref());
-    well_formed(&body, COMMENT - 1024);
+    well_formed(&body, MAX_COMMENT - 1024);
     assert!(title.len() <= 200 && !title.contains('\n'));
-    well_formed(&step_summary(merged, context), SUMMARY);
-    well_formed(&closing_note(merged, context), COMMENT);
+    well_formed(&step_summary(merged, context), MAX_SUMMARY);
+    well_formed(&closing_note(merged, context), MAX_COMMENT);
     let check = check(merged, context);
-    well_formed(&check.summary, CHECK);
-    well_formed(check.text.as_deref().unwrap_or_default(), CHECK);
+    well_formed(&check.summary, MAX_CHECK);
+    well_formed(check.text.as_deref().unwrap_or_default(), MAX_CHECK);
     assert!(check.title.len() <= 255 && check.annotations.len() <= 200);
     let log = annotations_of_log(merged, context);
     assert!(log.len() <= 10);
@@ -398,7 +399,7 @@ fn an_annotation_stands_on_a_line_of_the_repository_and_nowhere_else() {
     };
     let found = at("benches/copy.py", 7);
     assert_eq!(found.len(), 1);
-    assert_eq!((found[0].path.as_str(), found[0].line, found[0].failure), ("benches/copy.py", 7, true));
+    assert_eq!((&found[0].place, found[0].failure), (&Some(("benches/copy.py".into(), 7)), true));
     assert!(found[0].message.contains("2.900 TB/s -> 2.636 TB/s, +10 % slower"), "{found:?}");
     for odd in ["/etc/passwd", "../x", "a/../b", "a//b", "./a", "", "C:\\x", "a\\b", "a\nb", "a/\u{202e}b"] {
         assert_eq!(at(odd, 7), [], "{odd}");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 /// Names that one text of a terminal lists before the rest is counted.
-pub(in crate::report) const MOST_NAMED: usize = 5;
+pub(in crate::report) const MAX_NAMED: usize = 5;
 
 /// Items of one kind together, kinds and items in the order in which they came.
 pub(in crate::report) fn together<K: Eq + Hash + Clone, T>(
@@ -30,6 +30,11 @@ pub(in crate::report) fn named(names: &[impl AsRef<str>], most: usize) -> String
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
+}
+
+/// The parts that say anything, in one text.
+pub(in crate::report) fn joined<const N: usize>(parts: [&str; N], separator: &str) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator)
 }
 
 #[cfg(test)]

@@ -4,16 +4,13 @@ use std::io;
 
 use serde::Serialize;
 
-pub(in crate::report) fn render(
-    document: &impl Serialize,
-    out: &mut (impl io::Write + ?Sized),
-) -> io::Result<()> {
+pub(in crate::report) fn render(document: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     out.write_all(b"\n")
 }
 
 /// One value on one line.
-pub(in crate::report) fn line(value: &impl Serialize, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+pub(in crate::report) fn line(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
     out.write_all(b"\n")
 }

@@ -1,4 +1,4 @@
-//! JUnit documents, alike for verdicts and records: suites of test cases, and the states of one.
+//! JUnit documents: test cases by their suites, and the states of one.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,28 +7,23 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::escape::visible;
 
-/// Writes suites of test cases. Errors: those of `out`.
+/// Writes test cases, each with the name of its suite. Errors: those of `out`.
 pub(in crate::report) fn write(
-    suites: BTreeMap<&str, Vec<TestCase>>,
-    out: &mut (impl io::Write + ?Sized),
+    cases: impl IntoIterator<Item = (String, TestCase)>,
+    out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let mut report = Report::new("gbench-ci");
-    for (name, cases) in suites {
-        let mut suite = TestSuite::new(name);
-        suite.add_test_cases(cases);
-        report.add_test_suite(suite);
+    let mut suites: BTreeMap<String, TestSuite> = BTreeMap::new();
+    for (suite, case) in cases {
+        let suite = visible(&suite).into_owned();
+        suites.entry(suite).or_insert_with_key(|name| TestSuite::new(name.as_str())).add_test_case(case);
     }
-    report.serialize(&mut *out).map_err(io::Error::other)
+    let mut report = Report::new("gbench-ci");
+    report.add_test_suites(suites.into_values());
+    report.serialize(out).map_err(io::Error::other)
 }
 
-pub(in crate::report) fn failure(message: &str, kind: &str) -> TestCaseStatus {
-    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    status.set_message(visible(message)).set_type(kind);
-    status
-}
-
-pub(in crate::report) fn error(message: &str, kind: &str) -> TestCaseStatus {
-    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+pub(in crate::report) fn non_success(severity: NonSuccessKind, message: &str, kind: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(severity);
     status.set_message(visible(message)).set_type(kind);
     status
 }

@@ -1,6 +1,7 @@
 //! How text and figures are laid out, whatever a report says.
 //!
 //! ```text
+//! emphasis  how good or bad a result is
 //! terminal  headings, folded lines and tables that keep within a width
 //! width     columns of text, folding, cutting
 //! escape    text from elsewhere made harmless, a function for each destination
@@ -11,6 +12,7 @@
 //! ```
 
 pub(super) mod csv;
+pub(super) mod emphasis;
 pub(super) mod escape;
 pub(super) mod grouped;
 pub(super) mod json;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{CaseId, Timing};
+use crate::model::CaseId;
 
 /// Names of cases, with the way of timing said only where two cases would otherwise read the same.
 pub(in crate::report) struct CaseNames(BTreeSet<String>);
@@ -15,16 +15,13 @@ impl CaseNames {
         Self(twice.collect())
     }
 
-    pub fn of(&self, case: &CaseId) -> String {
+    pub fn name(&self, case: &CaseId) -> String {
         let name = case.to_string();
-        if self.0.contains(&name) { format!("{name} (timed by {})", timing_word(case.timing)) } else { name }
+        if self.0.contains(&name) { format!("{name} (timed by {})", case.timing.into_str()) } else { name }
     }
-}
 
-pub(in crate::report) fn timing_word(timing: Timing) -> &'static str {
-    match timing {
-        Timing::Protocol => "protocol",
-        Timing::Process => "process",
-        Timing::Stdout => "stdout",
+    /// `kernels/gemm time`.
+    pub fn title(&self, case: &CaseId, metric: &str) -> String {
+        format!("{} {metric}", self.name(case)).trim_end().to_owned()
     }
 }

@@ -16,12 +16,6 @@ use crate::compare::{Row, Verdict};
 use crate::model::text::{self, percent};
 use crate::model::{Better, direction_of_unit};
 
-/// Units that are one quantity at different scales, ascending, each with its size in the first one's base.
-struct Family {
-    kind: Kind,
-    scales: &'static [(&'static str, f64)],
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Time,
@@ -29,31 +23,19 @@ enum Kind {
     Rate,
 }
 
-const FAMILIES: [Family; 4] = [
-    Family {
-        kind: Kind::Time,
-        scales: &[("ps", 1e-12), ("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)],
-    },
-    Family {
-        kind: Kind::Size,
-        scales: &[
-            ("B", 1.0),
-            ("KiB", 1024.0),
-            ("MiB", 1_048_576.0),
-            ("GiB", 1_073_741_824.0),
-            ("TiB", 1_099_511_627_776.0),
-        ],
-    },
-    Family { kind: Kind::Size, scales: &[("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)] },
-    Family {
-        kind: Kind::Rate,
-        scales: &[
-            ("KiB/s", 1024.0),
-            ("MiB/s", 1_048_576.0),
-            ("GiB/s", 1_073_741_824.0),
-            ("TiB/s", 1_099_511_627_776.0),
-        ],
-    },
+const KIB: f64 = 1024.0;
+const MIB: f64 = 1024.0 * KIB;
+const GIB: f64 = 1024.0 * MIB;
+const TIB: f64 = 1024.0 * GIB;
+
+/// Units of one quantity at different scales, ascending, each with its size in the first one's base.
+type Scales = &'static [(&'static str, f64)];
+
+const FAMILIES: [(Kind, Scales); 4] = [
+    (Kind::Time, &[("ps", 1e-12), ("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)]),
+    (Kind::Size, &[("B", 1.0), ("KiB", KIB), ("MiB", MIB), ("GiB", GIB), ("TiB", TIB)]),
+    (Kind::Size, &[("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)]),
+    (Kind::Rate, &[("KiB/s", KIB), ("MiB/s", MIB), ("GiB/s", GIB), ("TiB/s", TIB)]),
 ];
 
 /// Other spellings, with their size in the unit that stands for them.
@@ -72,33 +54,31 @@ const SPELLINGS: [(&str, &str, f64); 8] = [
 const RATES: [&str; 9] = ["B/s", "FLOP/s", "FLOPS", "OP/s", "OPS", "bit/s", "b/s", "bps", "Hz"];
 const PREFIXES: [(&str, f64); 6] = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15)];
 
-/// The scales of a unit's quantity, ascending, and which of them the unit is. `None`: shown as it is.
+/// The family of a unit, and the unit's size in its base.
+fn family_of(unit: &str) -> Option<(Kind, Scales, f64)> {
+    let spelling = SPELLINGS.iter().find(|(other, ..)| *other == unit);
+    let (name, times) = spelling.map_or((unit, 1.0), |(_, name, times)| (*name, *times));
+    FAMILIES.iter().find_map(|(kind, scales)| {
+        let (_, size) = scales.iter().find(|(scale, _)| *scale == name)?;
+        Some((*kind, *scales, size * times))
+    })
+}
+
+/// The scales of a unit's quantity, ascending, and the unit's size in their base. `None`: shown as it is.
 fn scales_of(unit: &str) -> Option<(Vec<(String, f64)>, f64)> {
-    let (name, times) = SPELLINGS
-        .iter()
-        .find(|(other, ..)| *other == unit)
-        .map_or((unit, 1.0), |(_, name, times)| (*name, *times));
-    for family in &FAMILIES {
-        if let Some((_, size)) = family.scales.iter().find(|(scale, _)| *scale == name) {
-            let scales = family.scales.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
-            return Some((scales, size * times));
-        }
+    if let Some((_, scales, size)) = family_of(unit) {
+        return Some((scales.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect(), size));
     }
     let base = RATES.iter().find(|rate| unit.ends_with(*rate))?;
     let prefix = &unit[..unit.len() - base.len()];
     let prefix = if prefix == "K" { "k" } else { prefix };
     let (_, size) = PREFIXES.iter().find(|(name, _)| *name == prefix)?;
-    let scales = PREFIXES.iter().map(|(name, size)| (format!("{name}{base}"), *size)).collect();
-    Some((scales, *size))
+    Some((PREFIXES.iter().map(|(name, size)| (format!("{name}{base}"), *size)).collect(), *size))
 }
 
 fn kind_of(unit: &str) -> Option<Kind> {
-    let name = SPELLINGS.iter().find(|(other, ..)| *other == unit).map_or(unit, |(_, name, _)| *name);
-    let family = FAMILIES.iter().find(|family| family.scales.iter().any(|(scale, _)| *scale == name));
-    match family {
-        Some(family) => Some(family.kind),
-        None => (direction_of_unit(unit) == Some(Better::Higher)).then_some(Kind::Rate),
-    }
+    let is_rate = || (direction_of_unit(unit) == Some(Better::Higher)).then_some(Kind::Rate);
+    family_of(unit).map(|(kind, ..)| kind).or_else(is_rate)
 }
 
 /// `value` (in `unit`) with the unit in which it is easiest to read: `0.0123 s` -> `12.30 ms`.
@@ -136,17 +116,15 @@ fn in_scale_of(value: f64, model: f64, unit: &str) -> String {
     let Some((scales, size)) = scales_of(unit) else {
         return format!("{} {unit}", figure(value)).trim_end().to_owned();
     };
-    let has_scale = model != 0.0 && model.is_finite();
     // The largest scale in which the figure is at least 1; below all of them, the smallest.
     let readable = || {
         let fitting = scales.iter().rev().find(|(_, scale)| (model * size / scale).abs() >= 1.0);
         fitting.or(scales.first()).map(|(name, scale)| (name.as_str(), *scale))
     };
+    let has_scale = model != 0.0 && model.is_finite();
     let (name, scale) = has_scale.then(readable).flatten().unwrap_or((unit, size));
-    match name {
-        "B" => format!("{} {name}", figure(value * size / scale)),
-        _ => format!("{} {name}", digits(value * size / scale)),
-    }
+    let value = value * size / scale;
+    format!("{} {name}", if name == "B" { figure(value) } else { digits(value) })
 }
 
 /// As [`digits`], but whole numbers below a million stay whole: counts, bytes.
@@ -188,10 +166,7 @@ pub(in crate::report) fn spread(fraction: f64) -> String {
 
 /// A speedup: `1.02x`.
 pub(in crate::report) fn times(ratio: f64) -> String {
-    match ratio {
-        r if !(0.01..100.0).contains(&r) => format!("{}x", figure(r)),
-        r => format!("{r:.2}x"),
-    }
+    if (0.01..100.0).contains(&ratio) { format!("{ratio:.2}x") } else { format!("{}x", figure(ratio)) }
 }
 
 /// `p = 0.013`, `p < 0.001`.
@@ -217,14 +192,6 @@ pub(in crate::report) fn word(row: &Row) -> &'static str {
         None => ["better", "worse"],
     };
     if worse { worse_word } else { better }
-}
-
-/// In ascending order, each once.
-pub(in crate::report) fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.dedup();
-    values
 }
 
 #[cfg(test)]

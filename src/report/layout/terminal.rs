@@ -2,10 +2,10 @@
 //! knows comfy-table. All text passes through here, so here it is made visible, and ASCII where asked.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
+use super::emphasis::Emphasis;
 use super::escape::{ascii, visible};
 use super::width::{COLUMNS, cut_middle, fold, fold_command, fold_name, width};
 
@@ -33,160 +33,165 @@ impl Style {
     }
 }
 
-/// What a colour stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::report) enum Emphasis {
-    Bad,
-    Good,
-    Doubt,
-    Plain,
-}
-
-impl Emphasis {
-    /// SGR parameters: bold, and the colours of the 16 that every terminal has.
-    fn code(self) -> &'static str {
-        match self {
-            Emphasis::Bad => "1;31",
-            Emphasis::Good => "1;32",
-            Emphasis::Doubt => "1;33",
-            Emphasis::Plain => "1",
-        }
-    }
-}
-
-/// Rows of cells; the first column is a name and takes the room that the others leave.
-pub(in crate::report) struct Grid {
-    pub header: Vec<&'static str>,
-    pub rows: Vec<GridRow>,
-}
-
+/// One row of a table; its first cell is a name.
 pub(in crate::report) struct GridRow {
     pub cells: Vec<String>,
     /// Labelled lines below the row, over the whole width: `why`, `next`.
     pub notes: Vec<(&'static str, String)>,
 }
 
+impl<const N: usize> From<[String; N]> for GridRow {
+    fn from(cells: [String; N]) -> Self {
+        Self { cells: cells.into(), notes: Vec::new() }
+    }
+}
+
 const INDENT: usize = 2;
 const GAP: usize = 2;
 /// A name gets at most this many lines; beyond that its middle is cut, unless it would then look like another one.
-const NAME_LINES: usize = 3;
-/// Least columns for a name.
-const NAME_WIDTH: usize = 16;
+const MAX_NAME_LINES: usize = 3;
+/// Fewest columns for a name.
+const MIN_NAME_WIDTH: usize = 16;
 
-pub(in crate::report) struct TerminalLayout<'a, W: io::Write + ?Sized> {
-    out: &'a mut W,
+pub(in crate::report) struct TerminalLayout {
+    text: String,
     style: Style,
 }
 
-impl<'a, W: io::Write + ?Sized> TerminalLayout<'a, W> {
-    pub fn new(out: &'a mut W, style: Style) -> Self {
-        Self { out, style }
+impl TerminalLayout {
+    pub fn new(style: Style) -> Self {
+        Self { text: String::new(), style }
     }
 
-    pub fn blank(&mut self) -> io::Result<()> {
-        writeln!(self.out)
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Another page in the middle of this one.
+    pub fn insert(&mut self, page: &str) {
+        self.text += page;
+    }
+
+    fn push(&mut self, line: &str) {
+        self.text += line;
+        self.text += "\n";
+    }
+
+    pub fn blank(&mut self) {
+        self.push("");
+    }
+
+    fn emphasized(&self, text: &str, emphasis: Emphasis) -> String {
+        if self.style.color {
+            format!("\x1b[{}m{text}\x1b[0m", emphasis.look().color)
+        } else {
+            text.to_owned()
+        }
     }
 
     /// A folded paragraph whose first word carries the colour: `REGRESSED  sentence`.
-    pub fn headline(&mut self, mark: char, word: &str, sentence: &str, emphasis: Emphasis) -> io::Result<()> {
-        let head = format!("{mark} {word}");
-        let head = if self.style.unicode { head } else { word.to_owned() };
+    pub fn headline(&mut self, word: &str, sentence: &str, emphasis: Emphasis) {
+        let head =
+            if self.style.unicode { format!("{} {word}", emphasis.look().mark) } else { word.to_owned() };
         let text = self.style.text(&format!("{head}: {sentence}"));
-        for (index, line) in fold(&text, self.style.columns()).iter().enumerate() {
-            match line.strip_prefix(&head) {
-                Some(rest) if index == 0 && self.style.color => {
-                    writeln!(self.out, "\x1b[{}m{head}\x1b[0m{rest}", emphasis.code())?;
-                }
-                _ => writeln!(self.out, "{line}")?,
-            }
+        let text = fold(&text, self.style.columns()).join("\n");
+        match text.strip_prefix(&head) {
+            Some(rest) => self.push(&(self.emphasized(&head, emphasis) + rest)),
+            None => self.push(&text),
         }
-        Ok(())
     }
 
     /// A heading after a blank line.
-    pub fn heading(&mut self, text: &str, emphasis: Emphasis) -> io::Result<()> {
-        self.blank()?;
+    pub fn heading(&mut self, text: &str, emphasis: Emphasis) {
+        self.blank();
         for line in fold(&self.style.text(text), self.style.columns()) {
-            if self.style.color {
-                writeln!(self.out, "\x1b[{}m{line}\x1b[0m", emphasis.code())?;
-            } else {
-                writeln!(self.out, "{line}")?;
-            }
+            self.push(&self.emphasized(&line, emphasis));
         }
-        Ok(())
+    }
+
+    /// A heading and an item for each text; nothing where there is none.
+    pub fn list(
+        &mut self,
+        heading: &str,
+        emphasis: Emphasis,
+        items: impl IntoIterator<Item = impl AsRef<str>>,
+    ) {
+        for (index, item) in items.into_iter().enumerate() {
+            if index == 0 {
+                self.heading(heading, emphasis);
+            }
+            self.note("-", item.as_ref());
+        }
     }
 
     /// A paragraph, folded.
-    pub fn line(&mut self, text: &str) -> io::Result<()> {
-        self.labelled("", text, 0)
+    pub fn line(&mut self, text: &str) {
+        self.labelled("", text, 0);
     }
 
     /// Labels and texts in two columns.
-    pub fn facts(&mut self, facts: &[(&'static str, String)]) -> io::Result<()> {
+    pub fn facts(&mut self, facts: &[(&'static str, String)]) {
         let widest = facts.iter().map(|(label, _)| width(label)).max().unwrap_or(0);
-        facts.iter().try_for_each(|(label, text)| self.hanging(label, text, INDENT, widest + GAP))
+        facts.iter().for_each(|(label, text)| self.hanging(label, text, INDENT, widest + GAP));
     }
 
     /// An indented paragraph whose first line carries the label, a short word; the others stand below its text.
-    pub fn note(&mut self, label: &'static str, text: &str) -> io::Result<()> {
-        self.labelled(label, text, INDENT)
+    pub fn note(&mut self, label: &str, text: &str) {
+        self.labelled(label, text, INDENT);
     }
 
     /// As [`TerminalLayout::note`], one step further in.
-    pub fn inner_note(&mut self, label: &'static str, text: &str) -> io::Result<()> {
-        self.labelled(label, text, 2 * INDENT)
+    pub fn inner_note(&mut self, label: &str, text: &str) {
+        self.labelled(label, text, 2 * INDENT);
     }
 
-    fn labelled(&mut self, label: &'static str, text: &str, indent: usize) -> io::Result<()> {
+    fn labelled(&mut self, label: &str, text: &str, indent: usize) {
         // `why`, `next` and `worst` line up; a list's dash stands close to its text.
         let hang = match width(label) {
             0 => 0,
             1 => 2,
             width => width.max(5) + 1,
         };
-        self.hanging(label, text, indent, hang)
+        self.hanging(label, text, indent, hang);
     }
 
-    fn hanging(&mut self, label: &str, text: &str, indent: usize, hang: usize) -> io::Result<()> {
+    fn hanging(&mut self, label: &str, text: &str, indent: usize, hang: usize) {
         let lines = fold(&self.style.text(text), self.style.columns() - indent - hang);
         for (index, line) in lines.iter().enumerate() {
             let label = if index == 0 { label } else { "" };
-            let line = format!("{:indent$}{label:hang$}{line}", "");
-            writeln!(self.out, "{}", line.trim_end())?;
+            self.push(format!("{:indent$}{label:hang$}{line}", "").trim_end());
         }
-        Ok(())
     }
 
     /// A line of a picture, as it is: its author has kept within the width.
-    pub fn verbatim(&mut self, line: &str) -> io::Result<()> {
-        writeln!(self.out, "{}", self.style.text(line))
+    pub fn verbatim(&mut self, line: &str) {
+        self.push(&self.style.text(line));
     }
 
     /// A line across the page.
-    pub fn rule(&mut self) -> io::Result<()> {
+    pub fn rule(&mut self) {
         let sign = if self.style.unicode { "─" } else { "-" };
-        writeln!(self.out, "{}\n", sign.repeat(self.style.columns()))
+        self.push(&sign.repeat(self.style.columns()));
+        self.blank();
     }
 
-    /// A shell command, folded so that it can still be pasted.
-    pub fn command(&mut self, command: &str) -> io::Result<()> {
+    /// A shell command below its heading, folded so that it can still be pasted.
+    pub fn command(&mut self, heading: &str, command: &str) {
+        self.heading(heading, Emphasis::Plain);
         for line in fold_command(&self.style.text(command), self.style.columns() - INDENT) {
-            writeln!(self.out, "{:INDENT$}{line}", "")?;
+            self.push(&format!("{:INDENT$}{line}", ""));
         }
-        Ok(())
     }
 
-    pub fn grid(&mut self, grid: &Grid) -> io::Result<()> {
+    /// A table whose first column is a name and takes the room that the others leave.
+    pub fn grid(&mut self, header: &[&str], rows: impl IntoIterator<Item = impl Into<GridRow>>) {
         let style = self.style;
-        let header: Vec<_> = grid.header.iter().map(|cell| style.text(cell)).collect();
+        let rows: Vec<GridRow> = rows.into_iter().map(Into::into).collect();
+        let header: Vec<String> = header.iter().map(|cell| style.text(cell)).collect();
         // A cell may hold line breaks of our own making; each line is made visible by itself.
-        let cells: Vec<Vec<Vec<String>>> = grid
-            .rows
-            .iter()
-            .map(|row| {
-                row.cells.iter().map(|cell| cell.split('\n').map(|l| style.text(l)).collect()).collect()
-            })
-            .collect();
+        let lines_of = |cell: &String| cell.split('\n').map(|line| style.text(line)).collect();
+        let cells: Vec<Vec<Vec<String>>> =
+            rows.iter().map(|row| row.cells.iter().map(lines_of).collect()).collect();
         let widths = column_widths(&header, &cells, style.columns() - INDENT);
         let ellipsis = if style.unicode { "…" } else { "..." };
         let alike = look_alike(&cells, widths[0], ellipsis);
@@ -196,15 +201,12 @@ impl<'a, W: io::Write + ?Sized> TerminalLayout<'a, W> {
         table.set_header(&header);
         let mut heights = Vec::new();
         for row in &cells {
-            let folded: Vec<Vec<String>> = row
-                .iter()
-                .enumerate()
-                .map(|(column, lines)| match column {
-                    0 if alike.contains(lines) => fold_names(lines, widths[0], usize::MAX, ellipsis),
-                    0 => fold_names(lines, widths[0], NAME_LINES, ellipsis),
-                    _ => lines.iter().flat_map(|line| fold(line, widths[column])).collect(),
-                })
-                .collect();
+            let fold_cell = |(column, lines): (usize, &Vec<String>)| match column {
+                0 if alike.contains(lines) => fold_names(lines, widths[0], usize::MAX, ellipsis),
+                0 => fold_names(lines, widths[0], MAX_NAME_LINES, ellipsis),
+                _ => lines.iter().flat_map(|line| fold(line, widths[column])).collect(),
+            };
+            let folded: Vec<Vec<String>> = row.iter().enumerate().map(fold_cell).collect();
             heights.push(folded.iter().map(Vec::len).max().unwrap_or(1));
             table.add_row(folded.iter().map(|lines| lines.join("\n")));
         }
@@ -215,22 +217,12 @@ impl<'a, W: io::Write + ?Sized> TerminalLayout<'a, W> {
             column.set_cell_alignment(CellAlignment::Left);
         }
 
-        let mut lines = table.lines();
-        let mut copy = |count: usize, out: &mut W| -> io::Result<()> {
-            for line in lines.by_ref().take(count) {
-                writeln!(out, "{}", format!("{:INDENT$}{line}", "").trim_end())?;
-            }
-            Ok(())
-        };
-        copy(1, &mut *self.out)?;
-        for (row, height) in grid.rows.iter().zip(heights) {
-            copy(height, &mut *self.out)?;
-            for (label, text) in &row.notes {
-                let mut page = TerminalLayout { out: &mut *self.out, style };
-                page.labelled(label, text, 2 * INDENT)?;
-            }
+        let mut lines = table.lines().map(|line| format!("{:INDENT$}{line}", ""));
+        lines.by_ref().take(1).for_each(|line| self.push(line.trim_end()));
+        for (row, height) in rows.iter().zip(heights) {
+            lines.by_ref().take(height).for_each(|line| self.push(line.trim_end()));
+            row.notes.iter().for_each(|(label, text)| self.inner_note(label, text));
         }
-        Ok(())
     }
 }
 
@@ -260,7 +252,7 @@ fn column_widths(header: &[String], rows: &[Vec<Vec<String>>], total: usize) -> 
         }
     }
     let gaps = GAP * (widths.len() - 1);
-    let name = widths[0].min(NAME_WIDTH);
+    let name = widths[0].min(MIN_NAME_WIDTH);
     while let others = widths[1..].iter().sum::<usize>()
         && others + name + gaps > total
         && let Some(widest) = widths[1..].iter_mut().max()
@@ -277,7 +269,7 @@ fn column_widths(header: &[String], rows: &[Vec<Vec<String>>], total: usize) -> 
 fn look_alike<'c>(rows: &'c [Vec<Vec<String>>], limit: usize, ellipsis: &str) -> HashSet<&'c Vec<String>> {
     let mut shown: HashMap<Vec<String>, HashSet<&Vec<String>>> = HashMap::new();
     for name in rows.iter().filter_map(|row| row.first()) {
-        shown.entry(fold_names(name, limit, NAME_LINES, ellipsis)).or_default().insert(name);
+        shown.entry(fold_names(name, limit, MAX_NAME_LINES, ellipsis)).or_default().insert(name);
     }
     shown.into_values().filter(|names| names.len() > 1).flatten().collect()
 }

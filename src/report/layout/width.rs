@@ -1,5 +1,8 @@
 //! Text into columns: widths as a terminal counts them, folding, and cutting in the middle.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use unicode_width::UnicodeWidthChar;
 
 /// Columns that a terminal gives to the text, counted character by character, so that the parts of a text
@@ -162,27 +165,10 @@ pub(in crate::report) fn fold_command(command: &str, limit: usize) -> Vec<String
 
 /// The command's arguments as written, quotes and backslashes included.
 fn shell_words(command: &str) -> Vec<&str> {
-    let mut words = Vec::new();
-    let (mut start, mut quote, mut escaped) = (0, None, false);
-    for (index, c) in command.char_indices() {
-        if escaped {
-            escaped = false;
-            continue;
-        }
-        match (c, quote) {
-            ('\\', None | Some('"')) => escaped = true,
-            ('\'' | '"', None) => quote = Some(c),
-            (c, Some(open)) if c == open => quote = None,
-            (' ', None) => {
-                words.push(&command[start..index]);
-                start = index + 1;
-            }
-            _ => {}
-        }
-    }
-    words.push(&command[start..]);
-    words.retain(|word| !word.is_empty());
-    words
+    // The pattern is valid, as the test of a folded command shows.
+    static WORD: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(?s)(?:[^ "'\\]|\\.?|"(?:[^"\\]|\\.)*"?|'[^']*'?)+"#).ok());
+    WORD.iter().flat_map(|word| word.find_iter(command)).map(|word| word.as_str()).collect()
 }
 
 #[cfg(test)]

@@ -1,95 +1,84 @@
 //! One run as a table for spreadsheets: one line a sample set, that is one process of one metric of one case;
-//! a case without any has one line that says why. RFC 4180, the columns below in this order for as long as
-//! the record's schema is v1. Numbers are exact and unscaled, in the metric's unit. `rank` and `vs_best` are those of
-//! the metric as a whole, the same on each of its lines.
+//! a case without any has one line that says why. The columns below in this order for as long as the record's schema is
+//! v1. Figures are in the metric's unit. `rank` and `vs_best` are those of the metric as a whole, the same on each of its
+//! lines.
 
 use std::io;
 
 use super::metric::{MetricView, median};
 use super::view::RunView;
-use crate::model::ProcessSamples;
-use crate::report::layout::csv::{case_cells, number, optional, writer};
+use crate::model::{CaseRecord, ProcessRecord, ProcessSamples};
+use crate::report::layout::csv::{Column, Line, optional, text, write};
 use crate::report::layout::escape::csv as cell;
 
-const COLUMNS: [&str; 28] = [
-    "run_id",
-    "suite",
-    "benchmark",
-    "variant",
-    "params",
-    "timing",
-    "thermal",
-    "device",
-    "case",
-    "outcome",
-    "cause",
-    "metric",
-    "unit",
-    "better",
-    "process",
-    "partial",
-    "first_iteration",
-    "samples",
-    "median",
-    "mean",
-    "min",
-    "max",
-    "stated",
-    "peak_rss_bytes",
-    "device_peak_bytes",
-    "group",
-    "rank",
-    "vs_best",
-];
-
-/// Writes the header and the lines, in the record's order.
-pub(in crate::report) fn render(view: &RunView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
-    let mut writer = writer(out);
-    writer.write_record(COLUMNS)?;
-    // One a metric, in the order of the cases and their metrics.
-    let mut metrics = view.lines.iter();
-    for (case, name) in &view.cases {
-        let mut start = vec![cell(view.record.run_id.as_str())];
-        start.extend(case_cells(&case.id, name));
-        start.extend([case.outcome.into_str().to_owned(), cell(&case.outcome.cause())]);
-        let metrics = metrics.by_ref().take(case.metrics.len());
-        let sets = metrics.flat_map(|line| line.metric.processes.iter().map(move |set| (line, set)));
-        let mut lines: Vec<Vec<String>> = sets.map(|(line, set)| sample_set(line, set)).collect();
-        if lines.is_empty() {
-            lines.push(vec![String::new(); COLUMNS.len() - start.len()]);
-        }
-        for line in lines {
-            writer.write_record(start.iter().chain(&line))?;
-        }
-    }
-    writer.flush()
+struct SampleSet<'a> {
+    case: &'a CaseRecord,
+    /// `None` where the case has none.
+    set: Option<(&'a MetricView<'a>, &'a ProcessSamples)>,
 }
 
-fn sample_set(line: &MetricView, set: &ProcessSamples) -> Vec<String> {
-    let (case, metric, place) = (line.case, line.metric, line.place.as_ref());
-    let values = &set.values;
-    let process = case.processes.iter().find(|process| process.index == set.process);
-    let bytes = |bytes: Option<u64>| bytes.map_or(String::new(), |bytes| bytes.to_string());
-    let present = |value: f64| (!values.is_empty()).then_some(value);
-    vec![
-        cell(&metric.name),
-        cell(&metric.unit),
-        metric.better.map_or(String::new(), |better| better.into_str().to_owned()),
-        set.process.to_string(),
-        set.partial.to_string(),
-        set.first_iteration.to_string(),
-        values.len().to_string(),
-        optional(median(&mut values.clone())),
-        optional(present(values.iter().sum::<f64>() / values.len() as f64)),
-        optional(values.iter().copied().min_by(f64::total_cmp)),
-        optional(values.iter().copied().max_by(f64::total_cmp)),
-        set.stated.as_ref().map_or(String::new(), |stated| number(stated.value)),
-        bytes(process.and_then(|process| process.peak_rss_bytes)),
-        bytes(process.and_then(|process| process.device_peak_bytes)),
-        cell(case.group.as_deref().unwrap_or_default()),
-        place.map_or(String::new(), |place| place.rank.to_string()),
-        optional(place.and_then(|place| place.vs_best)),
+impl SampleSet<'_> {
+    fn of_metric(&self, part: fn(&MetricView) -> String) -> String {
+        self.set.map_or(String::new(), |(metric, _)| part(metric))
+    }
+
+    fn of_set(&self, part: fn(&ProcessSamples) -> String) -> String {
+        self.set.map_or(String::new(), |(_, set)| part(set))
+    }
+
+    fn bytes(&self, part: fn(&ProcessRecord) -> Option<u64>) -> String {
+        let process = |index| self.case.processes.iter().find(|process| process.index == index);
+        text(self.set.and_then(|(_, set)| process(set.process)).and_then(part))
+    }
+}
+
+fn columns<'a>() -> [Column<'a, SampleSet<'a>>; 19] {
+    [
+        ("outcome", |line| line.of.case.outcome.into_str().to_owned()),
+        ("cause", |line| cell(&line.of.case.outcome.cause())),
+        ("metric", |line| line.of.of_metric(|metric| cell(&metric.metric.name))),
+        ("unit", |line| line.of.of_metric(|metric| cell(&metric.metric.unit))),
+        ("better", |line| {
+            line.of.of_metric(|metric| text(metric.metric.better.map(|better| better.into_str())))
+        }),
+        ("process", |line| line.of.of_set(|set| set.process.to_string())),
+        ("partial", |line| line.of.of_set(|set| set.partial.to_string())),
+        ("first_iteration", |line| line.of.of_set(|set| set.first_iteration.to_string())),
+        ("samples", |line| line.of.of_set(|set| set.values.len().to_string())),
+        ("median", |line| line.of.of_set(|set| optional(median(&mut set.values.clone())))),
+        ("mean", |line| line.of.of_set(|set| optional(mean(&set.values)))),
+        ("min", |line| line.of.of_set(|set| optional(set.values.iter().copied().min_by(f64::total_cmp)))),
+        ("max", |line| line.of.of_set(|set| optional(set.values.iter().copied().max_by(f64::total_cmp)))),
+        ("stated", |line| line.of.of_set(|set| optional(set.stated.as_ref().map(|stated| stated.value)))),
+        ("peak_rss_bytes", |line| line.of.bytes(|process| process.peak_rss_bytes)),
+        ("device_peak_bytes", |line| line.of.bytes(|process| process.device_peak_bytes)),
+        ("group", |line| line.of.of_metric(|metric| cell(metric.case.group.as_deref().unwrap_or_default()))),
+        ("rank", |line| line.of.of_metric(|metric| text(metric.place.as_ref().map(|place| place.rank)))),
+        ("vs_best", |line| {
+            line.of.of_metric(|metric| optional(metric.place.as_ref().and_then(|place| place.vs_best)))
+        }),
     ]
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Writes the header and the lines, in the record's order.
+pub(super) fn render(view: &RunView, out: &mut dyn io::Write) -> io::Result<()> {
+    // One a metric, in the order of the cases and their metrics.
+    let mut metrics = view.lines.iter();
+    let lines = view.cases.iter().flat_map(|(case, name)| {
+        let metrics = metrics.by_ref().take(case.metrics.len());
+        let sets = metrics.flat_map(|line| line.metric.processes.iter().map(move |set| Some((line, set))));
+        let mut sets: Vec<_> = sets.collect();
+        if sets.is_empty() {
+            sets.push(None);
+        }
+        let source = view.record.run_id.as_str();
+        sets.into_iter().map(move |set| Line { source, case: &case.id, name, of: SampleSet { case, set } })
+    });
+    write(Some("run_id"), &columns(), lines, out)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::metric::{MetricView, centers, median};
 use crate::model::text::{count, percent};
 use crate::model::{CaseRecord, NothingMeasured, ProcessRecord, Stage, format_duration};
-use crate::report::layout::grouped::{self, MOST_NAMED};
+use crate::report::layout::grouped::{self, MAX_NAMED};
 use crate::report::layout::number;
 
 /// A fact that weakens a figure, and the way out.
@@ -18,26 +18,77 @@ pub(in crate::report) struct RunFinding {
 }
 
 /// Advising more processes than this would be no advice.
-const MOST_PROCESSES: f64 = 200.0;
+const MAX_PROCESSES: f64 = 200.0;
 
-/// Seconds that a case's starts must take in all before they are worth a word.
-const WORTH_A_WORD: f64 = 1.0;
+/// Seconds that a case's starts take in all before they are worth a word.
+const MIN_STARTING: f64 = 1.0;
 
-/// Thresholds that noise hides for good; noisy metrics, noisiest first; single processes, whose spread nobody knows;
+/// Thresholds that noise hides for good; noisy metrics, noisiest first; single processes, whose spread is unknown;
 /// lone outliers; slow starts; leftovers.
-pub(in crate::report) fn of(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec<RunFinding> {
+pub(super) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec<RunFinding> {
     // A rate that the gate derived varies as its time does.
     let lines = || lines.iter().filter(|line| !line.is_derived);
-    let mut noisy: Vec<Noise> = lines().filter_map(Noise::of).collect();
+    let mut noisy: Vec<Noise> = lines().filter_map(Noise::new).collect();
     noisy.sort_by(|a, b| b.spread.total_cmp(&a.spread));
     let (helped, hopeless): (Vec<_>, Vec<_>) =
-        noisy.into_iter().partition(|noise| noise.needed <= MOST_PROCESSES);
-    let of_cases = [self::hopeless(&hopeless), self::noisy(&helped), single(lines())];
-    let mut findings: Vec<RunFinding> = nothing_measured(cases);
-    findings.extend(of_cases.into_iter().flatten());
-    findings.extend(outliers(lines().filter_map(outlier).collect()));
-    findings.extend([held_down(cases), slow_starts(cases), leftovers(cases)].into_iter().flatten());
-    findings
+        noisy.into_iter().partition(|noise| noise.needed <= MAX_PROCESSES);
+    let needed = helped.iter().map(|noise| noise.needed).fold(0.0, f64::max);
+    let texts = |noisy: Vec<Noise>| noisy.into_iter().map(|noise| noise.text).collect();
+    let single = lines().filter(|line| centers(line.metric).len() == 1).map(MetricView::title).collect();
+    let of_metrics = [
+        about(
+            ["metric varies", "metrics vary"],
+            &format!("so much that even {MAX_PROCESSES} processes would miss the change that matters"),
+            texts(hopeless),
+            "raise the `threshold` above the spread, quieten the machine (`gbench-ci doctor`), or measure \
+             something steadier",
+        ),
+        about(
+            ["metric varies", "metrics vary"],
+            "between processes by more than the change that matters",
+            texts(helped),
+            &format!(
+                "raise --processes to about {needed} to see such a change, or see `gbench-ci doctor` for what \
+                 disturbs this machine"
+            ),
+        ),
+        about(
+            ["metric", "metrics"],
+            "measured by one process only, so that the spread is unknown",
+            single,
+            "use --processes 5 or more before comparing",
+        ),
+        outliers(lines().filter_map(outlier).collect()),
+    ];
+    let of_cases = [
+        held_down(cases),
+        about(
+            ["case takes", "cases take"],
+            "longer to start than to measure, in the mean of its processes",
+            cases.iter().filter_map(|(case, name)| slow_start(case, name)).collect(),
+            "raise --iterations or `duration`, so that each start pays for more; where the spread is small, \
+             lower --processes",
+        ),
+        about(
+            ["case leaves", "cases leave"],
+            "processes behind, which the gate had to end",
+            cases.iter().filter_map(|(case, name)| leftovers(case, name)).collect(),
+            "let the program end and wait for what it starts, because what still runs disturbs what is \
+             measured",
+        ),
+    ];
+    let found = of_metrics.into_iter().chain(of_cases).flatten();
+    nothing_measured(cases).into_iter().chain(found).collect()
+}
+
+/// `2 metrics vary a lot: a, b`; nothing where nothing is named. `subject`: for one and for several.
+fn about(subject: [&str; 2], what: &str, names: Vec<String>, next: &str) -> Option<RunFinding> {
+    let [one, several] = subject;
+    let subject = if names.len() == 1 { one } else { several };
+    (!names.is_empty()).then(|| RunFinding {
+        fact: format!("{} {subject} {what}: {}", names.len(), named(&names)),
+        next: next.into(),
+    })
 }
 
 /// A metric whose spread is larger than the change that matters.
@@ -50,7 +101,7 @@ struct Noise {
 
 impl Noise {
     /// `None` where the processes at hand see that change in spite of the spread.
-    fn of(line: &MetricView) -> Option<Self> {
+    fn new(line: &MetricView) -> Option<Self> {
         let (spread, threshold) = (line.spread?, line.threshold());
         // Two-sample size by the normal approximation: 2 (z_0.975 + z_0.8)^2 (s / ln(1 + t))^2.
         let needed = (2.0 * (1.96f64 + 0.8416).powi(2) * (spread / threshold.ln_1p()).powi(2)).ceil();
@@ -59,22 +110,6 @@ impl Noise {
         let count = centers(line.metric).len() as f64;
         (spread > threshold && needed > count && !line.is_absolute()).then_some(Self { text, spread, needed })
     }
-}
-
-fn noisy(noisy: &[Noise]) -> Option<RunFinding> {
-    let needed = noisy.iter().map(|noise| noise.needed).reduce(f64::max)?;
-    let verb = if noisy.len() == 1 { "varies" } else { "vary" };
-    Some(RunFinding {
-        fact: format!(
-            "{} {verb} between processes by more than the change that matters: {}",
-            count(noisy.len(), "metric"),
-            named(&noisy.iter().map(|noise| &noise.text).collect::<Vec<_>>()),
-        ),
-        next: format!(
-            "raise --processes to about {needed} to see such a change, or see `gbench-ci doctor` for what \
-             disturbs this machine"
-        ),
-    })
 }
 
 /// Programs that ended well and perhaps measured nothing; what several of them say alike is said once.
@@ -96,35 +131,8 @@ fn nothing_measured(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
     groups.into_iter().map(finding).collect()
 }
 
-fn hopeless(noisy: &[Noise]) -> Option<RunFinding> {
-    let verb = if noisy.len() == 1 { "varies" } else { "vary" };
-    (!noisy.is_empty()).then(|| RunFinding {
-        fact: format!(
-            "{} {verb} so much that even {MOST_PROCESSES} processes would miss the change that matters: {}",
-            count(noisy.len(), "metric"),
-            named(&noisy.iter().map(|noise| &noise.text).collect::<Vec<_>>()),
-        ),
-        next: "raise the `threshold` above the spread, quieten the machine (`gbench-ci doctor`), or measure \
-               something steadier"
-            .into(),
-    })
-}
-
-fn single<'l, 'r: 'l>(lines: impl Iterator<Item = &'l MetricView<'r>>) -> Option<RunFinding> {
-    let single: Vec<String> =
-        lines.filter(|line| centers(line.metric).len() == 1).map(MetricView::title).collect();
-    (!single.is_empty()).then(|| RunFinding {
-        fact: format!(
-            "{} measured by one process only, so that the spread is unknown: {}",
-            count(single.len(), "metric"),
-            named(&single),
-        ),
-        next: "use --processes 5 or more before comparing".into(),
-    })
-}
-
 fn named(names: &[impl AsRef<str>]) -> String {
-    grouped::named(names, MOST_NAMED)
+    grouped::named(names, MAX_NAMED)
 }
 
 /// Processes that met a GPU whose clocks something held down.
@@ -149,29 +157,12 @@ fn held_down(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
     })
 }
 
-/// Cases whose processes spend longer on starting than on measuring.
-fn slow_starts(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
-    let slow: Vec<String> = cases
-        .iter()
-        .filter_map(|(case, name)| {
-            let (starts, measuring) = (seconds_in(case, Stage::Start)?, seconds_in(case, Stage::Measure)?);
-            let mean = |seconds: f64| format_duration(seconds / complete(case).count() as f64);
-            (starts > measuring && starts >= WORTH_A_WORD)
-                .then(|| format!("{name} starts for {} and measures for {}", mean(starts), mean(measuring)))
-        })
-        .collect();
-    let verb = if slow.len() == 1 { "takes" } else { "take" };
-    (!slow.is_empty()).then(|| RunFinding {
-        fact: format!(
-            "{} {verb} longer to start than to measure, in the mean of its processes: {}",
-            count(slow.len(), "case"),
-            named(&slow),
-        ),
-        next:
-            "raise --iterations or `duration`, so that each start pays for more; where the spread is small, \
-               lower --processes"
-                .into(),
-    })
+/// Of a case whose processes spend longer on starting than on measuring.
+fn slow_start(case: &CaseRecord, name: &str) -> Option<String> {
+    let (starts, measuring) = (seconds_in(case, Stage::Start)?, seconds_in(case, Stage::Measure)?);
+    let mean = |seconds: f64| format_duration(seconds / complete(case).count() as f64);
+    (starts > measuring && starts >= MIN_STARTING)
+        .then(|| format!("{name} starts for {} and measures for {}", mean(starts), mean(measuring)))
 }
 
 /// Seconds of all complete processes in one stage; `None` where none of them reported it.
@@ -184,28 +175,13 @@ fn complete(case: &CaseRecord) -> impl Iterator<Item = &ProcessRecord> {
     case.processes.iter().filter(|process| process.outcome.is_measured())
 }
 
-/// Cases whose program ended well and left descendants behind.
-fn leftovers(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
-    let leaving: Vec<String> = cases
-        .iter()
-        .filter_map(|(case, name)| {
-            let left = complete(case).filter(|process| process.leftovers > 0);
-            let (processes, descendants) =
-                left.fold((0, 0), |(count, sum), process| (count + 1, sum + process.leftovers as usize));
-            (processes > 0)
-                .then(|| format!("{name} ({descendants} after {processes} of {} runs)", case.processes.len()))
-        })
-        .collect();
-    let verb = if leaving.len() == 1 { "leaves" } else { "leave" };
-    (!leaving.is_empty()).then(|| RunFinding {
-        fact: format!(
-            "{} {verb} processes behind, which the gate had to end: {}",
-            count(leaving.len(), "case"),
-            named(&leaving),
-        ),
-        next: "let the program end and wait for what it starts, because what still runs disturbs what is \
-               measured"
-            .into(),
+/// Of a case whose program ended well and left descendants behind.
+fn leftovers(case: &CaseRecord, name: &str) -> Option<String> {
+    let left = complete(case).map(|process| u64::from(process.leftovers)).filter(|left| *left > 0);
+    let left: Vec<u64> = left.collect();
+    (!left.is_empty()).then(|| {
+        let descendants: u64 = left.iter().sum();
+        format!("{name} ({descendants} after {} of {} runs)", left.len(), case.processes.len())
     })
 }
 
@@ -240,7 +216,7 @@ fn outliers(found: Vec<(String, bool)>) -> Option<RunFinding> {
         [(only, _)] => (only.clone(), "it", "its log is"),
         several => {
             let what = "in which one process stands apart";
-            let shown: Vec<&str> = several.iter().take(MOST_NAMED).map(|(fact, _)| fact.as_str()).collect();
+            let shown: Vec<&str> = several.iter().take(MAX_NAMED).map(|(fact, _)| fact.as_str()).collect();
             let more = match several.len() - shown.len() {
                 0 => String::new(),
                 more => format!("; and {more} more"),

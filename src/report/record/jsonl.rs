@@ -31,7 +31,7 @@ struct SampleSet<'a> {
 }
 
 /// Writes the lines; a case without any sample set has none.
-pub(in crate::report) fn render(view: &RunView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+pub(super) fn render(view: &RunView, out: &mut dyn io::Write) -> io::Result<()> {
     for metric in &view.lines {
         for set in &metric.metric.processes {
             let sample_set = SampleSet {

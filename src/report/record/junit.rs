@@ -1,27 +1,26 @@
 //! One run for the test views of CI systems: one test case a case. Failed and timed out are failures, invalid
 //! is an error, skipped and never started are skipped. A run without a case is an error.
 
-use std::collections::BTreeMap;
-use std::io;
 use std::time::Duration;
 
+use quick_junit::NonSuccessKind::{Error, Failure};
 use quick_junit::{TestCase, TestCaseStatus};
 
 use super::view::RunView;
 use crate::model::{CaseRecord, Outcome, ReportedError};
 use crate::report::layout::escape::visible;
-use crate::report::layout::junit::{error, failure, skipped, write};
+use crate::report::layout::junit::{non_success, skipped};
 
-pub(in crate::report) fn render(view: &RunView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
-    let mut suites: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
-    for (case, name) in &view.cases {
-        suites.entry(case.id.benchmark.suite()).or_default().push(test_case(case, name));
+/// Test cases with the names of their suites, at least one.
+pub(super) fn cases(view: &RunView) -> Vec<(String, TestCase)> {
+    let of =
+        |(case, name): &(&CaseRecord, String)| (case.id.benchmark.suite().to_owned(), test_case(case, name));
+    let mut cases: Vec<_> = view.cases.iter().map(of).collect();
+    if cases.is_empty() {
+        let status = non_success(Error, &view.sentence(), "nothing-measured");
+        cases.push(("gbench-ci".into(), TestCase::new("run", status)));
     }
-    if suites.is_empty() {
-        let status = error(&view.sentence(), "nothing-measured");
-        suites.insert("gbench-ci", vec![TestCase::new("run", status)]);
-    }
-    write(suites, out)
+    cases
 }
 
 fn test_case(case: &CaseRecord, name: &str) -> TestCase {
@@ -34,8 +33,10 @@ fn test_case(case: &CaseRecord, name: &str) -> TestCase {
     };
     let status = match outcome {
         Outcome::Measured => TestCaseStatus::success(),
-        Outcome::Failed { .. } | Outcome::TimedOut { .. } => failure(&message, outcome.into_str()),
-        Outcome::Invalid { .. } => error(&message, outcome.into_str()),
+        Outcome::Failed { .. } | Outcome::TimedOut { .. } => {
+            non_success(Failure, &message, outcome.into_str())
+        }
+        Outcome::Invalid { .. } => non_success(Error, &message, outcome.into_str()),
         Outcome::Skipped { .. } | Outcome::NotRun { .. } => skipped(&message),
     };
     let mut test = TestCase::new(visible(name), status);
@@ -55,7 +56,7 @@ mod tests {
 
     fn text(record: &crate::model::RunRecord) -> String {
         let mut out = Vec::new();
-        render(&RunView::new(record), &mut out).unwrap();
+        crate::report::layout::junit::write(cases(&RunView::new(record)), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

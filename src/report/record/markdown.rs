@@ -1,61 +1,48 @@
 //! One run in GitHub-flavoured Markdown, in the order of the terminal's report.
 
 use std::fmt::Write;
-use std::io;
 
 use super::metric::Rank;
-use super::view::{RunStatus, RunView, UnmeasuredCases};
+use super::view::{RunView, UnmeasuredCases};
 use crate::model::text::{capitalized, count};
 use crate::report::layout::escape::{markdown as prose, markdown_block, markdown_code as code};
-use crate::report::layout::grouped::{MOST_NAMED, named};
-use crate::report::layout::markdown::details;
+use crate::report::layout::grouped::{MAX_NAMED, named};
+use crate::report::layout::markdown::{bullets, details, facts, table};
 
 /// Rows of a table before the rest is only counted.
-const ROWS: usize = 100;
+const MAX_ROWS: usize = 100;
 
 /// Problems whose ranking is shown before the rest is only counted.
-const PROBLEMS: usize = 20;
+const MAX_PROBLEMS: usize = 20;
 
-/// Writes the report. `all`: nothing is cut.
-pub(in crate::report) fn render(
-    view: &RunView,
-    all: bool,
-    out: &mut (impl io::Write + ?Sized),
-) -> io::Result<()> {
-    out.write_all(text(view, all).as_bytes())
-}
-
-fn text(view: &RunView, all: bool) -> String {
-    let (sign, word) = match view.status() {
-        RunStatus::Failed => ("❌", "FAILED"),
-        RunStatus::Incomplete => ("⚠️", "INCOMPLETE"),
-        RunStatus::Measured => ("✅", "MEASURED"),
-    };
-    let most_named = if all { usize::MAX } else { MOST_NAMED };
-    let mut page = format!("## {sign} {word}\n\n**{}.**\n\n", prose(&capitalized(&view.sentence())));
-    for (label, text) in view.context() {
-        let _ = writeln!(page, "- **{label}**: {}", prose(&text));
-    }
+/// The report. `all`: nothing is cut.
+pub(super) fn text(view: &RunView, all: bool) -> String {
+    let (word, emphasis) = view.status().shown();
+    let [max_rows, max_problems, max_named] =
+        [MAX_ROWS, MAX_PROBLEMS, MAX_NAMED].map(|max| if all { usize::MAX } else { max });
+    let sentence = prose(&capitalized(&view.sentence()));
+    let mut page = format!("## {} {word}\n\n**{sentence}.**\n\n", emphasis.look().sign);
+    page += &facts(&view.context(), prose);
     if !view.troubled.is_empty() {
-        page += "\n### Not measured\n\n| case | outcome | why | next |\n|:--|:--|:--|:--|\n";
-        for UnmeasuredCases { outcome, names, trace } in view.troubles() {
-            let (mut why, next) = (prose(&outcome.cause()), prose(outcome.advice()));
-            if let Some(trace) = trace {
-                why += &format!("; trace: {}", prose(&trace));
-            }
+        let troubles = view.troubles();
+        let rows = troubles.iter().map(|UnmeasuredCases { outcome, names, trace }| {
+            let trace = trace.as_ref().map_or(String::new(), |trace| format!("; trace: {}", prose(trace)));
             let codes: Vec<String> = names.iter().map(|name| code(name)).collect();
             let who = match codes.as_slice() {
                 [only] => only.clone(),
-                several => format!("{}: {}", count(several.len(), "case"), named(several, most_named)),
+                several => format!("{}: {}", count(several.len(), "case"), named(several, max_named)),
             };
-            let _ = writeln!(page, "| {who} | {} | {why} | {next} |", outcome.into_str());
-        }
+            let why = format!("{}{trace}", prose(&outcome.cause()));
+            [who, outcome.into_str().to_owned(), why, prose(outcome.advice())]
+        });
+        page += "\n### Not measured\n\n";
+        page += &table("| case | outcome | why | next |\n|:--|:--|:--|:--|", rows);
     }
     if !view.lines.is_empty() {
-        let _ = write!(page, "\n### Measured\n\n{}", table(view, if all { usize::MAX } else { ROWS }));
+        let _ = write!(page, "\n### Measured\n\n{}", metrics(view, max_rows));
     }
     if !view.problems.is_empty() {
-        page += &ranking(view, if all { usize::MAX } else { PROBLEMS });
+        page += &ranking(view, max_problems);
     }
     if !view.findings.is_empty() {
         page += "\n### To know before trusting these figures\n\n";
@@ -63,16 +50,12 @@ fn text(view: &RunView, all: bool) -> String {
             let _ = writeln!(page, "- {}. **Next:** {}.", prose(&finding.fact), prose(&finding.next));
         }
     }
-    let warnings = view.warnings(most_named);
+    let warnings = view.warnings(max_named);
     if !warnings.is_empty() {
-        page += "\n### Warnings\n\n";
-        for warning in &warnings {
-            let _ = writeln!(page, "- {}", prose(warning));
-        }
+        let _ = write!(page, "\n### Warnings\n\n{}", bullets(&warnings));
     }
     if !view.resources.is_empty() {
-        let table = resources(view, if all { usize::MAX } else { ROWS });
-        let _ = write!(page, "\n{}", details("Resources", &table));
+        let _ = write!(page, "\n{}", details("Resources", &resources(view, max_rows)));
     }
     if !view.record.command.is_empty() {
         let block = markdown_block("sh", &view.command());
@@ -81,50 +64,42 @@ fn text(view: &RunView, all: bool) -> String {
     page
 }
 
-fn table(view: &RunView, limit: usize) -> String {
-    let mut out = String::from("| case | metric | median | spread | samples |\n|:--|:--|--:|--:|--:|\n");
-    for line in view.lines.iter().take(limit) {
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} | {} |",
-            code(&line.name),
-            prose(&line.metric.name),
-            prose(&line.median),
-            line.spread_text(),
-            line.effort.replace(" x ", " × "),
-        );
-    }
-    out += &rest(view.lines.len(), limit, "metric", "JSON document");
-    out + "\nMedian over processes, spread between processes, processes × samples of each.\n"
+fn metrics(view: &RunView, limit: usize) -> String {
+    let rows = view.lines.iter().take(limit).map(|line| {
+        let effort = line.effort.replace(" x ", " × ");
+        [code(&line.name), prose(&line.metric.name), prose(&line.median), line.spread_text(), effort]
+    });
+    table("| case | metric | median | spread | samples |\n|:--|:--|--:|--:|--:|", rows)
+        + &rest(view.lines.len(), limit, "metric", "JSON document")
+        + "\nMedian over processes, spread between processes, processes × samples of each.\n"
 }
 
 fn ranking(view: &RunView, limit: usize) -> String {
     let mut out = String::from("\n### Ranking\n");
     for problem in view.problems.iter().take(limit) {
-        let _ = write!(out, "\n**{}**\n\n", prose(&problem.title));
-        out += "| case | median | spread | vs best |\n|:--|--:|--:|:--|\n";
-        for entry in &problem.entries {
+        let rows = problem.entries.iter().map(|entry| {
             let line = &view.lines[entry.line];
-            let (median, spread) = (prose(&line.median), line.spread_text());
             let place = match &line.place {
                 Some(place) if place.rank == 1 => format!("**{}**", place.text()),
                 place => place.as_ref().map_or(String::new(), Rank::text),
             };
-            let _ = writeln!(out, "| {} | {median} | {spread} | {place} |", code(&entry.name));
-        }
-        let _ = write!(out, "\n{}.\n", prose(&problem.conclusion));
+            [code(&entry.name), prose(&line.median), line.spread_text(), place]
+        });
+        let answers = table("| case | median | spread | vs best |\n|:--|--:|--:|:--|", rows);
+        out += &format!("\n**{}**\n\n{answers}\n{}.\n", prose(&problem.title), prose(&problem.conclusion));
     }
     out + &rest(view.problems.len(), limit, "problem", "CSV table")
 }
 
 fn resources(view: &RunView, limit: usize) -> String {
-    let mut out = String::from("| case | resident set | device memory | CPU time |\n|:--|--:|--:|--:|\n");
-    for case in view.resources.iter().take(limit) {
-        let (resident, device, cpu) = (&case.resident, &case.device, &case.cpu);
-        let _ = writeln!(out, "| {} | {resident} | {device} | {cpu} |", code(&case.name));
-    }
-    out += &rest(view.resources.len(), limit, "case", "JSON document");
-    out + &format!("\n{}\n", view.of_resources())
+    let rows = view
+        .resources
+        .iter()
+        .take(limit)
+        .map(|case| [code(&case.name), case.resident.clone(), case.device.clone(), case.cpu.clone()]);
+    table("| case | resident set | device memory | CPU time |\n|:--|--:|--:|--:|", rows)
+        + &rest(view.resources.len(), limit, "case", "JSON document")
+        + &format!("\n{}\n", view.of_resources())
 }
 
 /// Where to find what `limit` keeps off the page; nothing where all of it is there.

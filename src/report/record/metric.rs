@@ -1,6 +1,7 @@
 //! One metric of one case as text, and what its processes say: centres, their median and their spread.
 
 use crate::model::{CaseRecord, Metric};
+use crate::report::layout::grouped::joined;
 use crate::report::layout::number;
 
 /// One metric as text.
@@ -40,9 +41,8 @@ impl Rank {
         if self.rank == 1 {
             return "BEST".into();
         }
-        let factor = self.vs_best.map(number::times);
-        let noise = (!self.apart).then(|| "(noise)".to_owned());
-        factor.into_iter().chain(noise).collect::<Vec<_>>().join(" ")
+        let factor = self.vs_best.map_or(String::new(), number::times);
+        joined([&factor, if self.apart { "" } else { "(noise)" }], " ")
     }
 }
 

@@ -1,13 +1,4 @@
 //! One run by itself, compared with nothing: what was measured, how far it can be trusted, and what failed.
-//!
-//! ```text
-//! view       what every format shows
-//! metric     one metric of one case
-//! ranking    which of several answers to one problem is the best
-//! findings   what weakens the figures
-//! resources  what the processes took of the machine beside their time
-//! render     one run in the format that is asked for; the formats stand beside it
-//! ```
 
 mod csv;
 mod findings;
@@ -16,12 +7,28 @@ mod junit;
 mod markdown;
 mod metric;
 mod ranking;
-mod render;
 mod resources;
 mod terminal;
 #[cfg(test)]
 pub(super) mod test_support;
 mod view;
 
-pub use self::render::record;
+use std::io;
+
 pub(super) use self::view::{RunStatus, RunView};
+use super::format::{Format, Options};
+use super::layout::{json, junit as junit_document};
+use crate::model::RunRecord;
+
+/// Writes what one run measured, compared with nothing. Errors: only those of `out`.
+pub fn record(record: &RunRecord, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
+    let view = RunView::new(record);
+    match options.format {
+        Format::Terminal => out.write_all(terminal::render(&view, options.style, options.all).as_bytes()),
+        Format::Markdown => out.write_all(markdown::text(&view, options.all).as_bytes()),
+        Format::Json => json::render(record, out),
+        Format::Jsonl => jsonl::render(&view, out),
+        Format::Csv => csv::render(&view, out),
+        Format::Junit => junit_document::write(junit::cases(&view), out),
+    }
+}

@@ -9,12 +9,11 @@
 //! over processes, with an error rate of 5 % that the answers to a problem share. One process by itself
 //! never tells anything apart.
 
-use std::collections::HashMap;
-
 use super::metric::{MetricView, Rank};
 use crate::compare::{Evidence, MeasuredSide, ProcessWelchHolm, RowLimits, Rule, Verdict};
 use crate::model::text::percent;
 use crate::model::{Better, CaseId, Params, Thermal, Timing, direction_of_unit};
+use crate::report::layout::grouped::together;
 
 /// Chance, for each problem, of telling apart what does not differ.
 const ALPHA: f64 = 0.05;
@@ -60,17 +59,9 @@ struct Answer<'a> {
 
 /// Gives every line of a contest its place. The problems are in the record's order.
 pub(in crate::report) fn rank(lines: &mut [MetricView]) -> Vec<Problem> {
-    let mut contests: Vec<(Key, Vec<Answer>)> = Vec::new();
-    let mut known: HashMap<Key, usize> = HashMap::new();
     let mut scratch = Vec::new();
-    for (index, line) in lines.iter().enumerate() {
-        let Some((key, answer)) = answer(index, line, &mut scratch) else { continue };
-        let contest = *known.entry(key).or_insert(contests.len());
-        if contest == contests.len() {
-            contests.push((key, Vec::new()));
-        }
-        contests[contest].1.push(answer);
-    }
+    let answers = lines.iter().enumerate().filter_map(|(index, line)| answer(index, line, &mut scratch));
+    let contests = together(answers);
     let mut problems = Vec::new();
     for (key, mut answers) in contests.into_iter().filter(|(_, answers)| answers.len() > 1) {
         // The sort is stable: equal ones keep the record's order.
@@ -78,14 +69,16 @@ pub(in crate::report) fn rank(lines: &mut [MetricView]) -> Vec<Problem> {
             Better::Lower => a.center.total_cmp(&b.center),
             Better::Higher => b.center.total_cmp(&a.center),
         });
-        for (answer, place) in answers.iter().zip(places(&answers, &key)) {
-            lines[answer.line].place = Some(place);
-        }
+        let places = places(&answers, &key);
         let entry =
             |answer: &Answer| RankedAnswer { line: answer.line, name: short_name(&lines[answer.line]) };
         let entries: Vec<RankedAnswer> = answers.iter().map(entry).collect();
         let title = title(&key, &lines[answers[0].line], &entries[0].name);
-        problems.push(Problem { title, conclusion: conclusion(&answers, &entries, lines), entries });
+        let conclusion = conclusion(&answers, &entries, &places);
+        for (answer, place) in answers.iter().zip(places) {
+            lines[answer.line].place = Some(place);
+        }
+        problems.push(Problem { title, conclusion, entries });
     }
     problems
 }
@@ -162,24 +155,18 @@ fn title(key: &Key, line: &MetricView, short_name: &str) -> String {
 }
 
 /// Whether there is one best, and who else may be it.
-fn conclusion(answers: &[Answer], entries: &[RankedAnswer], lines: &[MetricView]) -> String {
-    let place = |entry: &RankedAnswer| lines[entry.line].place.as_ref();
-    let others = || entries[1..].iter();
-    let tied: Vec<&str> = others()
-        .filter(|entry| place(entry).is_some_and(|place| !place.apart))
-        .map(|entry| entry.name.as_str())
-        .collect();
-    let behind = place(&entries[1]).and_then(|place| place.vs_best).map(|factor| factor - 1.0);
+fn conclusion(answers: &[Answer], entries: &[RankedAnswer], places: &[Rank]) -> String {
+    let others = entries.iter().zip(places).skip(1).filter(|(_, place)| !place.apart);
+    let tied: Vec<&str> = others.map(|(entry, _)| entry.name.as_str()).collect();
+    let behind = places[1].vs_best.map(|factor| factor - 1.0);
     let single = answers.iter().all(|answer| answer.measured.centres.len() == 1);
     match (tied.as_slice(), behind) {
         _ if single => "No clear best: one process of each shows no noise".into(),
-        ([], Some(behind)) => {
-            format!("A clear best at 95 %: the next is {} behind", percent(behind))
-        }
+        ([], Some(behind)) => format!("A clear best at 95 %: the next is {} behind", percent(behind)),
         ([], None) => "A clear best at 95 %".into(),
-        ([one], _) => format!("No clear best: chance may explain the difference to {one} (95 %)"),
-        (several, _) => {
-            format!("No clear best: chance may explain the differences to {} (95 %)", several.join(", "))
+        (tied, _) => {
+            let noun = if tied.len() == 1 { "difference" } else { "differences" };
+            format!("No clear best: chance may explain the {noun} to {} (95 %)", tied.join(", "))
         }
     }
 }

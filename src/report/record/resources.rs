@@ -18,7 +18,7 @@ pub(in crate::report) struct Resources {
 const NOTHING: &str = "not measured";
 
 /// One entry a case of which anything is known, in the record's order; and how many were started of which nothing is.
-pub(in crate::report) fn of(cases: &[(&CaseRecord, String)]) -> (Vec<Resources>, usize) {
+pub(super) fn find(cases: &[(&CaseRecord, String)]) -> (Vec<Resources>, usize) {
     let started = cases.iter().filter(|(case, _)| !case.processes.is_empty());
     let all = started.map(|(case, name)| Resources {
         name: name.clone(),

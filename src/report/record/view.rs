@@ -10,6 +10,7 @@ use crate::model::text::{count, short_commit};
 use crate::model::{
     CaseRecord, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration, shell_word,
 };
+use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::grouped::{named, together};
 use crate::report::layout::names::CaseNames;
 
@@ -50,10 +51,21 @@ pub(in crate::report) enum RunStatus {
     Measured,
 }
 
+impl RunStatus {
+    /// As a headline.
+    pub fn shown(self) -> (&'static str, Emphasis) {
+        match self {
+            RunStatus::Failed => ("FAILED", Emphasis::Bad),
+            RunStatus::Incomplete => ("INCOMPLETE", Emphasis::Doubt),
+            RunStatus::Measured => ("MEASURED", Emphasis::Good),
+        }
+    }
+}
+
 impl<'a> RunView<'a> {
     pub fn new(record: &'a RunRecord) -> Self {
         let names = CaseNames::new(record.cases.iter().map(|case| &case.id));
-        let cases: Vec<_> = record.cases.iter().map(|case| (case, names.of(&case.id))).collect();
+        let cases: Vec<_> = record.cases.iter().map(|case| (case, names.name(&case.id))).collect();
         let mut troubled: Vec<_> =
             cases.iter().filter(|(case, _)| !case.outcome.is_measured()).cloned().collect();
         troubled.sort_by_key(|(case, _)| !case.outcome.is_failure());
@@ -62,8 +74,8 @@ impl<'a> RunView<'a> {
             .flat_map(|(case, name)| case.metrics.iter().map(|metric| MetricView::new(case, metric, name)))
             .collect();
         let problems = ranking::rank(&mut lines);
-        let findings = findings::of(&cases, &lines);
-        let (resources, unknown_resources) = resources::of(&cases);
+        let findings = findings::find(&cases, &lines);
+        let (resources, unknown_resources) = resources::find(&cases);
         Self { record, cases, troubled, lines, problems, resources, unknown_resources, findings }
     }
 
@@ -112,15 +124,8 @@ impl<'a> RunView<'a> {
             count if count == self.cases.len() => format!("{total} measured"),
             count => format!("{count} of {total} measured"),
         };
-        let mut words: Vec<(&str, usize)> = Vec::new();
-        for (case, _) in &self.troubled {
-            let word = case.outcome.into_str();
-            match words.iter_mut().find(|(known, _)| *known == word) {
-                Some((_, count)) => *count += 1,
-                None => words.push((word, 1)),
-            }
-        }
-        let words: Vec<_> = words.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        let words = together(self.troubled.iter().map(|(case, _)| (case.outcome.into_str(), ())));
+        let words: Vec<_> = words.iter().map(|(word, cases)| format!("{} {word}", cases.len())).collect();
         if !words.is_empty() {
             text += &format!(": {}", words.join(", "));
         }
@@ -135,11 +140,8 @@ impl<'a> RunView<'a> {
     /// Label and text: what was run, on what, when, how long.
     pub fn context(&self) -> Vec<(&'static str, String)> {
         let record = self.record;
-        let mut source = record.source.suite.clone();
-        match &record.source.path {
-            Some(path) => source += &format!(" ({path})"),
-            None => source += " (built in)",
-        }
+        let path = record.source.path.as_deref().unwrap_or("built in");
+        let source = format!("{} ({path})", record.source.suite);
         let seconds = self.cases.iter().flat_map(|(case, _)| &case.processes).map(|p| p.seconds).sum();
         let processes = self.cases.iter().map(|(case, _)| case.processes.len()).sum::<usize>();
         let run = format!(
@@ -149,11 +151,8 @@ impl<'a> RunView<'a> {
             count(processes, "process"),
             format_duration(seconds),
         );
-        let mut rows = vec![("suite", source), ("run", run), ("machine", self.machine())];
-        if let Some(commit) = self.commit() {
-            rows.push(("commit", commit));
-        }
-        rows
+        let facts = [("suite", source), ("run", run), ("machine", self.machine())];
+        facts.into_iter().chain(self.commit().map(|commit| ("commit", commit))).collect()
     }
 
     fn machine(&self) -> String {

@@ -1,142 +1,72 @@
-//! A verdict as a table for spreadsheets: RFC 4180, one line a row of the document, the columns below in this
-//! order for as long as the verdict's schema is v2; v1 ended with `next`. Numbers are exact and unscaled, in the metric's unit;
-//! absent ones are empty. A text that would read as a formula has an apostrophe in front (see `escape`).
+//! A verdict as a table for spreadsheets: one line a row of the document, the columns below in this order for as long as
+//! the verdict's schema is v2; v1 ended with `next`. Figures are in the metric's unit.
 
 use std::io;
 
-use super::view::{RowView, VerdictView};
-use crate::compare::{Change, RowSide, Sequence};
-use crate::report::layout::csv::{case_cells, number, optional, writer};
+use super::view::VerdictView;
+use crate::compare::{Change, Row, RowSide, Sequence};
+use crate::report::layout::csv::{Column, Line, number, optional, text, write};
 use crate::report::layout::escape::csv as cell;
 
-const COLUMNS: [&str; 40] = [
-    "suite",
-    "benchmark",
-    "variant",
-    "params",
-    "timing",
-    "thermal",
-    "device",
-    "case",
-    "metric",
-    "unit",
-    "better",
-    "verdict",
-    "base_outcome",
-    "base_centre",
-    "base_spread",
-    "base_processes",
-    "base_samples",
-    "head_outcome",
-    "head_centre",
-    "head_spread",
-    "head_processes",
-    "head_samples",
-    "ratio",
-    "slowdown",
-    "slowdown_low",
-    "slowdown_high",
-    "confidence",
-    "adjusted_p",
-    "threshold",
-    "reason",
-    "next",
-    "rounds",
-    "round_noise",
-    "min_effect",
-    "at_least",
-    "detectable",
-    "log10_e_worse",
-    "log10_e_better",
-    "log10_e_needed",
-    "more_rounds",
-];
-
-/// Writes the header and one line a row, in the document's order.
-pub(in crate::report) fn render(view: &VerdictView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
-    let mut writer = writer(out);
-    writer.write_record(COLUMNS)?;
-    rows(view, None, &mut writer)?;
-    writer.flush()
-}
-
-/// As [`render`] for several machines: their label is the first column.
-pub(in crate::report) fn render_labelled<'d>(
-    views: impl IntoIterator<Item = (&'d str, &'d VerdictView<'d>)>,
-    out: &mut (impl io::Write + ?Sized),
-) -> io::Result<()> {
-    let mut writer = writer(out);
-    writer.write_record(std::iter::once("label").chain(COLUMNS))?;
-    for (label, view) in views {
-        rows(view, Some(label), &mut writer)?;
-    }
-    writer.flush()
-}
-
-fn rows<W: io::Write>(
-    view: &VerdictView,
-    label: Option<&str>,
-    writer: &mut ::csv::Writer<W>,
-) -> io::Result<()> {
-    let mut lines: Vec<&RowView> = view.groups.iter().flat_map(|group| &group.lines).collect();
-    lines.extend(&view.unchanged);
-    for line in lines {
-        let row = line.row;
-        let mut cells: Vec<String> = label.map(cell).into_iter().collect();
-        cells.extend(case_cells(&row.case, &line.name));
-        cells.extend([
-            cell(&row.metric),
-            cell(&row.unit),
-            row.better.map_or(String::new(), |better| better.into_str().to_owned()),
-            row.verdict.into_str().to_owned(),
-        ]);
-        cells.extend(side(row.base.as_ref()));
-        cells.extend(side(row.head.as_ref()));
-        let change = row.change.as_ref();
-        let of = |part: fn(&Change) -> f64| optional(change.map(part));
-        cells.extend([
-            of(|change| change.ratio),
-            of(|change| change.slowdown),
-            of(|change| change.low),
-            of(|change| change.high),
-            of(|change| change.confidence),
-            optional(change.and_then(|change| change.adjusted_p)),
-            number(row.threshold),
-            cell(&row.reason),
-            cell(&row.next),
-        ]);
-        cells.extend(sequence(row.sequence.as_ref(), change.and_then(|change| change.detectable)));
-        writer.write_record(&cells)?;
-    }
-    Ok(())
-}
-
-fn side(side: Option<&RowSide>) -> [String; 5] {
-    let Some(side) = side else { return Default::default() };
+fn columns<'a>() -> [Column<'a, &'a Row>; 32] {
     [
-        side.outcome.into_str().to_owned(),
-        optional(side.centre),
-        optional(side.spread),
-        side.processes.to_string(),
-        side.samples.to_string(),
+        ("metric", |line| cell(&line.of.metric)),
+        ("unit", |line| cell(&line.of.unit)),
+        ("better", |line| text(line.of.better.map(|better| better.into_str()))),
+        ("verdict", |line| line.of.verdict.into_str().to_owned()),
+        ("base_outcome", |line| outcome(line.of.base.as_ref())),
+        ("base_centre", |line| optional(line.of.base.as_ref().and_then(|side| side.centre))),
+        ("base_spread", |line| optional(line.of.base.as_ref().and_then(|side| side.spread))),
+        ("base_processes", |line| text(line.of.base.as_ref().map(|side| side.processes))),
+        ("base_samples", |line| text(line.of.base.as_ref().map(|side| side.samples))),
+        ("head_outcome", |line| outcome(line.of.head.as_ref())),
+        ("head_centre", |line| optional(line.of.head.as_ref().and_then(|side| side.centre))),
+        ("head_spread", |line| optional(line.of.head.as_ref().and_then(|side| side.spread))),
+        ("head_processes", |line| text(line.of.head.as_ref().map(|side| side.processes))),
+        ("head_samples", |line| text(line.of.head.as_ref().map(|side| side.samples))),
+        ("ratio", |line| change(line.of, |change| Some(change.ratio))),
+        ("slowdown", |line| change(line.of, |change| Some(change.slowdown))),
+        ("slowdown_low", |line| change(line.of, |change| Some(change.low))),
+        ("slowdown_high", |line| change(line.of, |change| Some(change.high))),
+        ("confidence", |line| change(line.of, |change| Some(change.confidence))),
+        ("adjusted_p", |line| change(line.of, |change| change.adjusted_p)),
+        ("threshold", |line| number(line.of.threshold)),
+        ("reason", |line| cell(&line.of.reason)),
+        ("next", |line| cell(&line.of.next)),
+        ("rounds", |line| text(line.of.sequence.as_ref().map(|sequence| sequence.rounds))),
+        ("round_noise", |line| sequence(line.of, |sequence| Some(sequence.noise))),
+        ("min_effect", |line| sequence(line.of, |sequence| Some(sequence.min_effect))),
+        ("at_least", |line| sequence(line.of, |sequence| sequence.at_least)),
+        ("detectable", |line| change(line.of, |change| change.detectable)),
+        ("log10_e_worse", |line| sequence(line.of, |sequence| Some(sequence.log10_worse))),
+        ("log10_e_better", |line| sequence(line.of, |sequence| Some(sequence.log10_better))),
+        ("log10_e_needed", |line| sequence(line.of, |sequence| Some(sequence.log10_needed))),
+        ("more_rounds", |line| text(line.of.sequence.as_ref().and_then(|sequence| sequence.more_rounds))),
     ]
 }
 
-/// The columns `rounds` to `more_rounds`; empty but for the detectable effect where no rounds decided.
-fn sequence(sequence: Option<&Sequence>, detectable: Option<f64>) -> [String; 9] {
-    let whole = |count: Option<u32>| count.map_or(String::new(), |count| count.to_string());
-    let of = |part: fn(&Sequence) -> f64| optional(sequence.map(part));
-    [
-        whole(sequence.map(|sequence| sequence.rounds)),
-        of(|sequence| sequence.noise),
-        of(|sequence| sequence.min_effect),
-        optional(sequence.and_then(|sequence| sequence.at_least)),
-        optional(detectable),
-        of(|sequence| sequence.log10_worse),
-        of(|sequence| sequence.log10_better),
-        of(|sequence| sequence.log10_needed),
-        whole(sequence.and_then(|sequence| sequence.more_rounds)),
-    ]
+fn outcome(side: Option<&RowSide>) -> String {
+    text(side.map(|side| side.outcome.into_str()))
+}
+
+fn change(row: &Row, part: fn(&Change) -> Option<f64>) -> String {
+    optional(row.change.as_ref().and_then(part))
+}
+
+fn sequence(row: &Row, part: fn(&Sequence) -> Option<f64>) -> String {
+    optional(row.sequence.as_ref().and_then(part))
+}
+
+/// Writes the header and one line a row. `labelled`: the label of each machine is the first column.
+pub(super) fn render(
+    machines: &[(&str, VerdictView)],
+    labelled: bool,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let lines = machines.iter().flat_map(|(source, view)| {
+        view.lines().map(|line| Line { source, case: &line.row.case, name: &line.name, of: line.row })
+    });
+    write(labelled.then_some("label"), &columns(), lines, out)
 }
 
 #[cfg(test)]
@@ -146,7 +76,7 @@ mod tests {
 
     fn text(document: &crate::compare::VerdictDocument) -> String {
         let mut out = Vec::new();
-        render(&VerdictView::new(document), &mut out).unwrap();
+        render(&[("", VerdictView::new(document))], false, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -161,7 +91,7 @@ mod tests {
         for (name, document) in documents::all() {
             let text = text(&document);
             let mut reader = ::csv::Reader::from_reader(text.as_bytes());
-            assert_eq!(reader.headers().unwrap().len(), COLUMNS.len());
+            assert_eq!(reader.headers().unwrap().len(), 8 + columns().len());
             let records: Vec<_> = reader.records().collect::<Result<_, _>>().unwrap();
             assert_eq!(records.len(), document.rows.len(), "{name}");
             for cell in records.iter().flatten() {

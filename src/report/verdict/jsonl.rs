@@ -21,21 +21,14 @@ struct RowLine<'a> {
 }
 
 /// Writes one line a row; nothing where nothing was compared.
-pub(in crate::report) fn render(
-    document: &VerdictDocument,
-    out: &mut (impl io::Write + ?Sized),
-) -> io::Result<()> {
-    render_labelled(None, document, out)
-}
-
-/// [`render`] of one machine among several.
-pub(in crate::report) fn render_labelled(
+pub(super) fn render(
     label: Option<&str>,
     document: &VerdictDocument,
-    out: &mut (impl io::Write + ?Sized),
+    out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let names = CaseNames::new(document.rows.iter().map(|row| &row.case));
-    document.rows.iter().try_for_each(|row| line(&RowLine { label, name: names.of(&row.case), row }, out))
+    let mut lines = document.rows.iter().map(|row| RowLine { label, name: names.name(&row.case), row });
+    lines.try_for_each(|row| line(&row, out))
 }
 
 #[cfg(test)]
@@ -47,7 +40,7 @@ mod tests {
     fn every_row_is_one_line_that_reads_back_as_the_row() {
         for (name, document) in documents::all() {
             let mut out = Vec::new();
-            render(&document, &mut out).unwrap();
+            render(None, &document, &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             let rows = text.lines().map(|line| {
                 let mut line: serde_json::Value = serde_json::from_str(line).unwrap();

@@ -3,33 +3,25 @@
 //! fails; everything else passes. A comparison of nothing is an error of its own, since a view without test
 //! cases shows green.
 
-use std::collections::BTreeMap;
-use std::io;
-
+use quick_junit::NonSuccessKind::{Error, Failure};
 use quick_junit::{TestCase, TestCaseStatus};
 
 use super::view::{RowView, VerdictView};
 use crate::compare::Verdict;
 use crate::report::layout::escape::visible;
-use crate::report::layout::junit::{error, failure, skipped, write};
+use crate::report::layout::junit::{non_success, skipped};
 
-pub(in crate::report) fn render(view: &VerdictView, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
-    write(suites(view), out)
-}
-
-/// Test cases by suite, at least one.
-pub(in crate::report) fn suites<'d>(view: &'d VerdictView) -> BTreeMap<&'d str, Vec<TestCase>> {
-    let mut suites: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
-    let lines = view.groups.iter().flat_map(|group| &group.lines).chain(&view.unchanged);
-    for line in lines {
-        let suite = line.row.case.benchmark.suite();
-        suites.entry(suite).or_default().push(case(line, view.document.method.inconclusive_fails));
+/// Test cases with the names of their suites, at least one.
+pub(super) fn cases(view: &VerdictView) -> Vec<(String, TestCase)> {
+    let of = |line: &RowView| {
+        (line.row.case.benchmark.suite().to_owned(), case(line, view.document.method.inconclusive_fails))
+    };
+    let mut cases: Vec<_> = view.lines().map(of).collect();
+    if cases.is_empty() {
+        let status = non_success(Error, &view.document.sentence, "nothing-compared");
+        cases.push(("gbench-ci".into(), TestCase::new("comparison", status)));
     }
-    if suites.is_empty() {
-        let status = error(&view.document.sentence, "nothing-compared");
-        suites.insert("gbench-ci", vec![TestCase::new("comparison", status)]);
-    }
-    suites
+    cases
 }
 
 fn case(line: &RowView, inconclusive_fails: bool) -> TestCase {
@@ -38,12 +30,12 @@ fn case(line: &RowView, inconclusive_fails: bool) -> TestCase {
     let message = message(line);
     let status = match row.verdict {
         Verdict::Inconclusive if !inconclusive_fails => skipped(&message),
-        Verdict::Regressed | Verdict::Inconclusive => failure(&message, word),
-        Verdict::Invalid | Verdict::Missing => error(&message, word),
+        Verdict::Regressed | Verdict::Inconclusive => non_success(Failure, &message, word),
+        Verdict::Invalid | Verdict::Missing => non_success(Error, &message, word),
         Verdict::Improved | Verdict::New | Verdict::Unchanged => TestCaseStatus::success(),
     };
     let passed = matches!(status, TestCaseStatus::Success { .. });
-    let mut case = TestCase::new(visible(format!("{} {}", line.name, row.metric).trim_end()), status);
+    let mut case = TestCase::new(visible(&line.title()), status);
     case.set_classname(row.case.benchmark.as_str());
     if passed && !message.is_empty() {
         case.set_system_out(visible(&format!("{word}: {message}")));
@@ -53,20 +45,19 @@ fn case(line: &RowView, inconclusive_fails: bool) -> TestCase {
 
 /// `12.31 ms -> 13.57 ms, +10.2 % slower (+8.1 % to +12.4 %, p < 0.001); reason; next: ...`
 fn message(line: &RowView) -> String {
-    let mut text = String::new();
+    let mut parts = Vec::new();
     if !line.change.is_empty() {
-        text = format!("{} -> {}, {}", line.base.value, line.head.value, line.change);
-        let evidence = line.evidence();
-        if !evidence.is_empty() {
-            text += &format!(" ({evidence})");
-        }
+        let evidence = match line.evidence() {
+            none if none.is_empty() => none,
+            some => format!(" ({some})"),
+        };
+        parts.push(format!("{} -> {}, {}{evidence}", line.base.value, line.head.value, line.change));
     }
-    for (label, note) in line.notes() {
-        let separator = if text.is_empty() { "" } else { "; " };
-        let label = if label == "why" { String::new() } else { format!("{label}: ") };
-        text += &format!("{separator}{label}{note}");
-    }
-    text
+    parts.extend(line.notes().into_iter().map(|(label, note)| match label {
+        "why" => note,
+        label => format!("{label}: {note}"),
+    }));
+    parts.join("; ")
 }
 
 #[cfg(test)]
@@ -74,11 +65,12 @@ mod tests {
     use quick_junit::Report;
 
     use super::*;
+    use crate::report::layout::junit::write;
     use crate::report::test_support as documents;
 
     fn text(document: &crate::compare::VerdictDocument) -> String {
         let mut out = Vec::new();
-        render(&VerdictView::new(document), &mut out).unwrap();
+        write(cases(&VerdictView::new(document)), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -1,60 +1,49 @@
 //! A verdict for a pull request or a summary page, in GitHub-flavoured Markdown. The same order as in a
 //! terminal; what most readers skip is folded. Every text from the document passes through `escape`.
 
-use std::fmt::Write;
-use std::io;
-
 use super::method;
-use super::status::{conclusion_sign, conclusion_word};
-use super::view::{RowView, SideView, VerdictGroup, VerdictView};
-use crate::compare::{Difference, Row, Verdict};
+use super::summary::Speedup;
+use super::table::Shape;
+use super::view::{RowView, VerdictGroup, VerdictView};
+use crate::compare::{Conclusion, Difference, Verdict};
 use crate::model::text::{capitalized, count};
+use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::escape::{markdown as prose, markdown_block, markdown_code as code};
 use crate::report::layout::grouped::{named, together};
-use crate::report::layout::markdown::{details, stacked};
+use crate::report::layout::markdown::{self, bullets, details, facts, stacked};
 use crate::report::layout::number;
 
 /// Rows of one table before the rest is only counted, as long as the page is not too long.
-const ROWS: usize = 60;
+const MAX_ROWS: usize = 60;
 
 /// Rows that one note names before the rest is counted.
-pub(in crate::report) const MOST_NAMED: usize = 10;
+pub(in crate::report) const MAX_NAMED: usize = 10;
 
 /// Bytes that the page stays below unless everything is asked for: GitHub takes comments of 65,536 characters.
-pub(in crate::report) const PAGE: usize = 65_000;
+const MAX_PAGE: usize = 65_000;
 
-/// Writes the report. `all`: no table is cut.
-pub(in crate::report) fn render(
-    view: &VerdictView,
-    all: bool,
-    out: &mut (impl io::Write + ?Sized),
-) -> io::Result<()> {
-    let page = if all { text(view, usize::MAX) } else { fitting(view) };
-    out.write_all(page.as_bytes())
-}
-
-/// The page with its tables cut as little as its length allows.
-fn fitting(view: &VerdictView) -> String {
-    fitted(|limit| text(view, limit))
-}
-
-/// The first of several ever shorter pages that is short enough: `page` with at most so many rows a table.
-pub(in crate::report) fn fitted(page: impl Fn(usize) -> String) -> String {
-    let mut limit = ROWS;
+/// The report; unless `all` is asked for, with its tables cut as little as the length of the page allows: `page` is given
+/// the most rows a table may have.
+pub(super) fn fitted(all: bool, page: impl Fn(usize) -> String) -> String {
+    let mut limit = if all { usize::MAX } else { MAX_ROWS };
     loop {
         let page = page(limit);
-        if page.len() <= PAGE || limit == 1 {
+        if all || page.len() <= MAX_PAGE || limit == 1 {
             return page;
         }
         limit /= 2;
     }
 }
 
+/// Sign and word: `❌ REGRESSED`.
+pub(super) fn heading(conclusion: Conclusion) -> String {
+    format!("{} {}", Emphasis::from(conclusion).look().sign, conclusion.into_str().to_uppercase())
+}
+
 /// The page with at most `limit` rows a table.
-pub(in crate::report) fn text(view: &VerdictView, limit: usize) -> String {
+pub(super) fn text(view: &VerdictView, limit: usize) -> String {
     let document = view.document;
-    let mut page =
-        format!("## {} {}\n\n", conclusion_sign(document.conclusion), conclusion_word(document.conclusion));
+    let mut page = format!("## {}\n\n", heading(document.conclusion));
     let mut say = |block: String| {
         if !block.is_empty() {
             page += &block;
@@ -63,18 +52,8 @@ pub(in crate::report) fn text(view: &VerdictView, limit: usize) -> String {
     };
     say(format!("**{}**\n", prose(&capitalized(&document.sentence))));
     say(format!("{}.\n", prose(&capitalized(&view.counts()))));
-    let mut facts = vec![
-        ("base", VerdictView::side(document, &document.base)),
-        ("head", VerdictView::side(document, &document.head)),
-    ];
-    if let Some(in_rounds) = &document.method.rounds {
-        facts.push(("how", method::measured(document, in_rounds)));
-        facts.push(("sure", method::sureness(document, in_rounds)));
-        facts.extend(method::next(document).map(|next| ("next", next)));
-    }
-    say(facts.iter().map(|(label, text)| format!("- **{label}**: {}\n", prose(text))).collect());
-    let (strict, noted): (Vec<_>, Vec<_>) =
-        document.differences.iter().partition(|difference| difference.strict);
+    say(facts(&view.facts(), prose));
+    let (strict, noted) = view.differences();
     if !strict.is_empty() {
         say(format!("### Differs, and must agree for a comparison\n\n{}", differences(&strict)));
     }
@@ -88,9 +67,7 @@ pub(in crate::report) fn text(view: &VerdictView, limit: usize) -> String {
         say(format!("### See why, round by round, with\n\n{}", markdown_block("sh", &command)));
     }
     if !document.warnings.is_empty() {
-        let warnings: String =
-            document.warnings.iter().map(|warning| format!("- {}\n", prose(warning))).collect();
-        say(format!("### Warnings\n\n{warnings}"));
+        say(format!("### Warnings\n\n{}", bullets(&document.warnings)));
     }
     if !view.unchanged.is_empty() {
         say(details(&view.unchanged_title(), &table(&view.unchanged, limit)));
@@ -102,48 +79,28 @@ pub(in crate::report) fn text(view: &VerdictView, limit: usize) -> String {
         say(details(&format!("Environment: {}", count(noted.len(), "difference")), &differences(&noted)));
     }
     if let Some(in_rounds) = &document.method.rounds {
-        let checks = method::checks(in_rounds);
-        let checks: String = checks.iter().map(|check| format!("- {}\n", prose(check))).collect();
-        say(details("What was checked", &checks));
+        say(details("What was checked", &bullets(&method::checks(in_rounds))));
     }
     say(details("How it was decided", &format!("{}\n", prose(&view.method()))));
     page.trim_end().to_owned() + "\n"
 }
 
 fn section(group: &VerdictGroup, limit: usize) -> String {
-    let title = format!("### {}: {}\n\n", capitalized(group.verdict.into_str()), group.lines.len());
     let shown: Vec<&RowView> = group.lines.iter().take(limit).collect();
-    let most_named = if limit == usize::MAX { limit } else { MOST_NAMED };
-    let notes = Notes::of(&shown, &NoteStyle { name: &code, prose: &prose, most_named });
-    format!("{title}{}{}", table(&group.lines, limit), notes.text())
+    let max_named = if limit == usize::MAX { limit } else { MAX_NAMED };
+    let notes = Notes::new(&shown, &NoteStyle { name: &code, prose: &prose, max_named });
+    format!("### {}\n\n{}{}", group.title(), table(&group.lines, limit), notes.text())
 }
 
 fn table(lines: &[RowView], limit: usize) -> String {
-    let changes = lines.iter().any(|line| !line.change.is_empty());
-    let in_rounds = changes && lines.iter().any(|line| !line.rounds.is_empty());
-    let mut out = String::from(match (changes, in_rounds) {
-        (true, true) => "| case, metric | base | head | change | rounds |\n|:--|--:|--:|:--|:--|\n",
-        (true, false) => "| case, metric | base | head | change |\n|:--|--:|--:|:--|\n",
-        (false, _) => "| case, metric | base | head |\n|:--|--:|--:|\n",
-    });
+    let shape = Shape::new(lines);
+    let mut out = shape.head();
     for line in lines.iter().take(limit) {
-        let side = |side: &SideView| stacked(&prose(&side.value), &prose(&side.spread));
-        let name = stacked(&code(&line.name), &prose(&line.row.metric));
-        let _ = write!(out, "| {name} | {} | {} |", side(&line.base), side(&line.head));
-        if changes {
-            let decided = !matches!(line.row.verdict, Verdict::Unchanged | Verdict::Inconclusive);
-            let mark = if decided && !line.change.is_empty() { "**" } else { "" };
-            let change = format!("{mark}{}{mark}", prose(&line.change));
-            let _ = write!(out, " {} |", stacked(&change, &prose(&line.evidence())));
-        }
-        if in_rounds {
-            let _ = write!(out, " {} |", stacked(&prose(&line.rounds), &prose(&line.noise)));
-        }
-        out.push('\n');
+        out += &shape.row(&stacked(&code(&line.name), &prose(&line.row.metric)), line, prose);
     }
     if lines.len() > limit {
         let more = lines.len() - limit;
-        let _ = writeln!(out, "\nand {} more, in the JSON document.", count(more, "row"));
+        out += &format!("\nand {} more, in the JSON document.\n", count(more, "row"));
     }
     out
 }
@@ -153,7 +110,7 @@ pub(in crate::report) struct NoteStyle<'f> {
     pub name: &'f dyn Fn(&str) -> String,
     pub prose: &'f dyn Fn(&str) -> String,
     /// Rows that a note names which several share, before the rest is counted.
-    pub most_named: usize,
+    pub max_named: usize,
 }
 
 /// Why and what next, said once where it is the same: paragraphs and items of a list, in order.
@@ -165,37 +122,33 @@ pub(in crate::report) struct Notes {
 }
 
 impl Notes {
-    pub fn of(lines: &[&RowView], pen: &NoteStyle) -> Self {
-        let told: Vec<&RowView> =
-            lines.iter().copied().filter(|line| !sentence(line, true, pen).is_empty()).collect();
-        let Some(first) = told.first() else { return Self::default() };
-        let same = |part: fn(&Row) -> &str| told.iter().all(|line| part(line.row) == part(first.row));
-        let same_next = same(|row| &row.next);
-        if told.len() == 1
-            || told.len() == lines.len()
-                && same_next
-                && same(|row| &row.reason)
-                && same(|row| row.trace().unwrap_or_default())
-        {
-            let each = if told.len() == 1 { "" } else { "For each: " };
-            return Self { items: Vec::new(), together: format!("{each}{}\n", sentence(first, true, pen)) };
+    pub fn new(lines: &[&RowView], style: &NoteStyle) -> Self {
+        let told: Vec<(&RowView, String)> = lines
+            .iter()
+            .map(|line| (*line, sentence(line, true, style)))
+            .filter(|(_, said)| !said.is_empty())
+            .collect();
+        let [(first, whole), others @ ..] = told.as_slice() else { return Self::default() };
+        if others.is_empty() || told.len() == lines.len() && others.iter().all(|(_, said)| said == whole) {
+            let each = if others.is_empty() { "" } else { "For each: " };
+            return Self { items: Vec::new(), together: format!("{each}{whole}\n") };
         }
-        let called = |line: &&RowView| {
-            let metric = if line.row.metric.is_empty() { "" } else { " " };
-            format!("{}{metric}{}", (pen.name)(&line.name), (pen.prose)(&line.row.metric))
+        let same_next = others.iter().all(|(line, _)| line.row.next == first.row.next);
+        let called = |line: &RowView| {
+            format!("{} {}", (style.name)(&line.name), (style.prose)(&line.row.metric)).trim_end().to_owned()
         };
-        let said = told.iter().map(|line| (sentence(line, !same_next, pen), called(line)));
+        let said = told.iter().map(|(line, _)| (sentence(line, !same_next, style), called(line)));
         let item = |(said, names): (String, Vec<String>)| {
             (!said.is_empty()).then(|| match names.as_slice() {
                 [only] => format!("- {only}: {said}\n"),
                 several => {
                     let rows = count(several.len(), "row");
-                    format!("- {said} That holds for {rows}: {}.\n", named(several, pen.most_named))
+                    format!("- {said} That holds for {rows}: {}.\n", named(several, style.max_named))
                 }
             })
         };
         let next_of_all = if same_next && !first.row.next.is_empty() {
-            format!("{}\n", next(&first.row.next, pen))
+            format!("{}\n", next(&first.row.next, style))
         } else {
             String::new()
         };
@@ -209,75 +162,70 @@ impl Notes {
     }
 }
 
-fn sentence(line: &RowView, with_next: bool, pen: &NoteStyle) -> String {
+fn sentence(line: &RowView, with_next: bool, style: &NoteStyle) -> String {
     let mut parts = Vec::new();
     if !line.row.reason.is_empty() {
-        parts.push(format!("{}.", end(&line.row.reason, pen)));
+        parts.push(format!("{}.", end(&line.row.reason, style)));
     }
     if let Some(trace) = line.row.trace() {
-        parts.push(format!("Trace: {}.", end(trace, pen)));
+        parts.push(format!("Trace: {}.", end(trace, style)));
     }
     if with_next && !line.row.next.is_empty() {
-        parts.push(next(&line.row.next, pen));
+        parts.push(next(&line.row.next, style));
     }
     parts.join(" ")
 }
 
-fn next(text: &str, pen: &NoteStyle) -> String {
-    format!("**Next:** {}.", end(text, pen))
+fn next(text: &str, style: &NoteStyle) -> String {
+    format!("**Next:** {}.", end(text, style))
 }
 
-fn end(text: &str, pen: &NoteStyle) -> String {
-    (pen.prose)(&capitalized(text.trim_end_matches('.')))
+fn end(text: &str, style: &NoteStyle) -> String {
+    (style.prose)(&capitalized(text.trim_end_matches('.')))
 }
 
 /// Fields in which the machines differ, as a table.
 pub(in crate::report) fn differences(differences: &[&Difference]) -> String {
-    let mut out = String::from("| field | base | head |\n|:--|:--|:--|\n");
-    for difference in differences {
-        let shown = |value: &str| if value.is_empty() { "(none)".to_owned() } else { code(value) };
-        let (base, head) = (shown(&difference.base), shown(&difference.head));
-        let _ = writeln!(out, "| {} | {base} | {head} |", code(&difference.field));
-    }
-    out
+    let shown = |value: &str| if value.is_empty() { "(none)".to_owned() } else { code(value) };
+    let row = |it: &&Difference| [code(&it.field), shown(&it.base), shown(&it.head)];
+    markdown::table("| field | base | head |\n|:--|:--|:--|", differences.iter().map(row))
 }
 
 /// The suites as a table, and the speed of all in a sentence.
 pub(in crate::report) fn suites(view: &VerdictView) -> String {
-    let mut out = String::from(
-        "| suite | status | rows | regressed | improved | unchanged | inconclusive | failed | new | speedup | worst | best |\n\
-         |:--|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-    );
-    for suite in &view.suites {
-        let count = |verdict| suite.count(verdict);
-        let speed = suite.speedup.as_ref().map_or(["", "", ""].map(str::to_owned), |speedup| {
-            [speedup.geometric_mean, speedup.worst, speedup.best].map(number::times)
-        });
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+    let rows = view.suites.iter().map(|suite| {
+        let count = |verdict| suite.count(verdict).to_string();
+        let speed = suite.speedup.as_ref();
+        let times =
+            |part: fn(&Speedup) -> f64| speed.map_or(String::new(), |speed| number::times(part(speed)));
+        [
             code(&suite.name),
-            conclusion_word(suite.conclusion()),
-            suite.rows(),
+            suite.conclusion().into_str().to_uppercase(),
+            suite.rows().to_string(),
             count(Verdict::Regressed),
             count(Verdict::Improved),
             count(Verdict::Unchanged),
             count(Verdict::Inconclusive),
-            suite.failed(),
+            suite.failed().to_string(),
             count(Verdict::New),
-            speed.join(" | "),
-        );
-    }
-    if let Some(speedup) = &view.speedup {
-        let _ = write!(
-            out,
-            "\nSpeed of head against base, above 1 is faster: {} in the geometric mean over {}, worst {} ({}), best {} ({}).\n",
-            number::times(speedup.geometric_mean),
-            count(speedup.rows as usize, "row"),
-            number::times(speedup.worst),
-            code(&speedup.worst_name),
-            number::times(speedup.best),
-            code(&speedup.best_name),
+            times(|speed| speed.geometric_mean),
+            times(|speed| speed.worst.0),
+            times(|speed| speed.best.0),
+        ]
+    });
+    let mut out = markdown::table(
+        "| suite | status | rows | regressed | improved | unchanged | inconclusive | failed | new | speedup | worst | best |\n\
+         |:--|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        rows,
+    );
+    if let Some(Speedup { rows, geometric_mean, worst, best }) = &view.speedup {
+        let extreme = |(factor, name): &(f64, String)| format!("{} ({})", number::times(*factor), code(name));
+        out += &format!(
+            "\nSpeed of head against base, above 1 is faster: {} in the geometric mean over {}, worst {}, best {}.\n",
+            number::times(*geometric_mean),
+            count(*rows as usize, "row"),
+            extreme(worst),
+            extreme(best),
         );
     }
     out
@@ -291,7 +239,7 @@ mod tests {
     #[test]
     fn every_kind_of_document_has_its_page() {
         for (name, document) in documents::all() {
-            insta::assert_snapshot!(name, fitting(&VerdictView::new(&document)));
+            insta::assert_snapshot!(name, fitted(false, |limit| text(&VerdictView::new(&document), limit)));
         }
     }
 
@@ -310,7 +258,7 @@ mod tests {
         let mut document = documents::long_names();
         document.rows = document.rows.iter().cycle().take(10_000).cloned().collect();
         let view = VerdictView::new(&document);
-        assert!(fitting(&view).len() < 65_536);
+        assert!(fitted(false, |limit| text(&view, limit)).len() < 65_536);
         assert!(text(&view, usize::MAX).len() > 1_000_000);
     }
 }

@@ -3,23 +3,23 @@
 use crate::compare::{Conclusion, RoundsMethod, Row, Sequence, SerialCorrelation, Verdict, VerdictDocument};
 use crate::model::Interleaving;
 use crate::model::text::{count, percent};
-use crate::report::layout::number::{distinct, signed_percent};
+use crate::report::layout::number::signed_percent;
 
 /// How both sides were measured, for a reader who has never heard of rounds.
 pub(in crate::report) fn measured(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
-    let used = distinct(sequences(document).map(|sequence| f64::from(sequence.rounds)));
-    let used = match used.as_slice() {
-        [] => "no round".to_owned(),
-        [one] => count(*one as usize, "round"),
-        [least, .., most] => format!("{least} to {most} rounds"),
+    let sequences = document.rows.iter().filter_map(|row| row.sequence.as_ref());
+    let used = match Extent::new(sequences.map(|sequence| f64::from(sequence.rounds))) {
+        None => "no round".to_owned(),
+        Some(extent) if extent.is_one() => count(extent.high as usize, "round"),
+        Some(extent) => format!("{} rounds", extent.text(|rounds| rounds.to_string())),
     };
     let way = match rounds.way {
         Interleaving::Alternating => "one after the other",
         Interleaving::Lockstep => "both alive and taking turns (lock-step) where the benchmark can",
     };
     format!(
-        "{used} a case, {} at most; a round is a fresh process of base and one of head, {way}, and a coin (seed {}) \
-         tossed for each says which goes first",
+        "{used} a case, {} at most; a round is a fresh process of base and one of head, {way}, in a randomised order \
+         (seed {})",
         rounds.most_rounds, rounds.seed
     )
 }
@@ -36,8 +36,8 @@ fn candidates(document: &VerdictDocument, rounds: &RoundsMethod) -> usize {
     if none { 0 } else { rounds.candidates as usize }
 }
 
-/// How sure the verdicts are, in one sentence.
-pub(in crate::report) fn sureness(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+/// The error rates of the verdicts, in one sentence.
+pub(in crate::report) fn confidence(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let share = match candidates(document, rounds) {
         0 => "no row went on after the screen".to_owned(),
         1 => "for 1 candidate".to_owned(),
@@ -54,11 +54,13 @@ pub(in crate::report) fn sureness(document: &VerdictDocument, rounds: &RoundsMet
 pub(in crate::report) fn next(document: &VerdictDocument) -> Option<String> {
     let unchanged =
         document.rows.iter().filter(|row| row.verdict == Verdict::Unchanged && row.margin.is_none());
-    let targets = distinct(unchanged.filter(|row| row.sequence.is_some()).map(|row| row.threshold));
-    let most = targets.last().filter(|_| document.conclusion == Conclusion::Pass)?;
+    let targets = Extent::new(unchanged.filter(|row| row.sequence.is_some()).map(|row| row.threshold))?;
+    if document.conclusion != Conclusion::Pass {
+        return None;
+    }
     Some(format!(
         "nothing to do. A change within {} is not excluded; set a smaller `target` for rows where it matters",
-        percent(*most)
+        percent(targets.high)
     ))
 }
 
@@ -71,14 +73,14 @@ pub(in crate::report) fn method(document: &VerdictDocument, rounds: &RoundsMetho
         0 => "No row".to_owned(),
         candidates => count(candidates, "candidate"),
     };
-    let sure = span(document.rows.iter().filter_map(|row| Some(row.change.as_ref()?.confidence)));
+    let confidence = span(document.rows.iter().filter_map(|row| Some(row.change.as_ref()?.confidence)));
     format!(
         "Rule {}: every row was screened in {}; where the whole range of its change lay within {targets} either way, it \
          was called unchanged. {went_on} went on over fresh rounds, each until the evidence for more than {least} worse, or \
          better, was stronger than chance gives it with the probability said above, until its range lay within \
          {targets} after all, or until the rounds were over. Base and head are geometric means over the processes' \
          medians; ± below the rounds says how much the change differs from round to round. Of a change, plus is worse \
-         and minus is better; the range holds it with {sure}, taken row by row.",
+         and minus is better; the range holds it with {confidence} confidence, taken row by row.",
         document.method.rule,
         count(rounds.screen_rounds as usize, "round"),
     )
@@ -86,65 +88,76 @@ pub(in crate::report) fn method(document: &VerdictDocument, rounds: &RoundsMetho
 
 /// What must hold for rounds to be believed, and what was found: a line each.
 pub(in crate::report) fn checks(rounds: &RoundsMethod) -> Vec<String> {
-    let sticks = match (rounds.serial_correlation, rounds.serial_correlation_error) {
+    let serial_correlation = match (rounds.serial_correlation, rounds.serial_correlation_error) {
         (Some(correlation), Some(error)) => {
             let clear = if (SerialCorrelation { correlation, error }).is_clear() {
                 "clearly above 0.15: processes of one side are not independent of each other, and no red is believed"
             } else {
                 "not clearly above 0.15, so no red is doubted for it"
             };
-            format!(
-                "how one round's difference goes with the next one's: correlation {correlation:.2}, standard error \
-                 {error:.2}; {clear}"
-            )
+            format!("correlation {correlation:.2}, standard error {error:.2}; {clear}")
         }
-        (Some(correlation), None) => format!(
-            "how one round's difference goes with the next one's: correlation {correlation:.2}; its standard error was \
-             not recorded"
-        ),
-        (None, _) => "how one round's difference goes with the next one's: too few rounds to tell, and no red rests on so few"
-            .to_owned(),
+        (Some(correlation), None) => {
+            format!("correlation {correlation:.2}; its standard error was not recorded")
+        }
+        (None, _) => "too few rounds to tell, and no red rests on so few".to_owned(),
     };
     let flagged = rounds.flagged_controls.len();
     let controls = match (rounds.controls as usize, flagged) {
-        (0, _) => "the base compared with itself: not measured".to_owned(),
-        (controls, 0) => {
-            format!("the base compared with itself: {}, none of them changed", count(controls, "row"))
-        }
+        (0, _) => "not measured".to_owned(),
+        (controls, 0) => format!("{}, none of them changed", count(controls, "row")),
         (controls, _) => format!(
-            "the base compared with itself: {flagged} of {} changed ({}), which cannot be, so no red is believed",
+            "{flagged} of {} changed ({}), which cannot be, so no red is believed",
             count(controls, "row"),
             rounds.flagged_controls.join(", ")
         ),
     };
-    let mut checks = vec![sticks, controls];
-    if let Some(shift) = rounds.location_shift {
-        checks.push(format!("the suite as a whole: its median change is {}", signed_percent(shift)));
-    }
+    let mut checks = vec![
+        format!("how one round's difference goes with the next one's: {serial_correlation}"),
+        format!("the base compared with itself: {controls}"),
+    ];
+    checks.extend(
+        rounds
+            .location_shift
+            .map(|shift| format!("the suite as a whole: its median change is {}", signed_percent(shift))),
+    );
     checks
 }
 
 /// What "unchanged" promises of these rows: `within 2 %`; empty where no rounds decided.
 pub(in crate::report) fn certified<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
     let by_share = rows.filter(|row| row.sequence.is_some() && row.margin.is_none());
-    let within = distinct(by_share.map(|row| row.threshold));
-    match within.as_slice() {
-        [] => String::new(),
-        [one] => format!("certified within {}", percent(*one)),
-        [least, .., most] => format!("certified within {} to {}", percent(*least), percent(*most)),
-    }
+    let within = Extent::new(by_share.map(|row| row.threshold));
+    within.map_or(String::new(), |extent| format!("certified within {}", extent.text(percent)))
 }
 
 fn span(values: impl Iterator<Item = f64>) -> String {
-    match distinct(values).as_slice() {
-        [] => "the target".into(),
-        [one] => percent(*one),
-        [least, .., most] => format!("{} to {}", percent(*least), percent(*most)),
-    }
+    Extent::new(values).map_or("the target".into(), |extent| extent.text(percent))
 }
 
-fn sequences(document: &VerdictDocument) -> impl Iterator<Item = &crate::compare::Sequence> {
-    document.rows.iter().filter_map(|row| row.sequence.as_ref())
+/// The least and the greatest of some values.
+#[derive(Clone, Copy)]
+pub(super) struct Extent {
+    low: f64,
+    high: f64,
+}
+
+impl Extent {
+    /// `None` where there are no values.
+    pub fn new(values: impl Iterator<Item = f64>) -> Option<Self> {
+        values
+            .map(|value| Self { low: value, high: value })
+            .reduce(|all, one| Self { low: all.low.min(one.low), high: all.high.max(one.high) })
+    }
+
+    pub fn is_one(self) -> bool {
+        self.low == self.high
+    }
+
+    /// `2 %` or `2 % to 5 %`.
+    pub fn text(self, show: impl Fn(f64) -> String) -> String {
+        if self.is_one() { show(self.low) } else { format!("{} to {}", show(self.low), show(self.high)) }
+    }
 }
 
 /// The row of which a reader would want to know more first: the first that is not unchanged, else the first.

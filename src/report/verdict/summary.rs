@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::status::counts_text;
 use crate::compare::{Conclusion, Row, Verdict};
 use crate::model::{Better, direction_of_unit, is_time};
 use crate::report::layout::names::CaseNames;
@@ -20,10 +19,9 @@ pub(in crate::report) struct SuiteSummary {
 pub(in crate::report) struct Speedup {
     pub rows: u32,
     pub geometric_mean: f64,
-    pub worst: f64,
-    pub worst_name: String,
-    pub best: f64,
-    pub best_name: String,
+    /// With its name, as `best`.
+    pub worst: (f64, String),
+    pub best: (f64, String),
 }
 
 impl SuiteSummary {
@@ -33,12 +31,10 @@ impl SuiteSummary {
         for row in rows {
             suites.entry(row.case.benchmark.suite()).or_default().push(row);
         }
-        let suite = |(name, rows): (&str, Vec<&Row>)| {
-            let mut counts = BTreeMap::new();
-            for row in &rows {
-                *counts.entry(row.verdict).or_default() += 1;
-            }
-            Self { name: name.to_owned(), counts, speedup: Speedup::over(rows.into_iter(), names) }
+        let suite = |(name, rows): (&str, Vec<&Row>)| Self {
+            name: name.to_owned(),
+            counts: counts(rows.iter().copied()),
+            speedup: Speedup::over(rows.into_iter(), names),
         };
         suites.into_iter().map(suite).collect()
     }
@@ -64,10 +60,19 @@ impl SuiteSummary {
             () => Conclusion::Pass,
         }
     }
+}
 
-    pub fn counts_text(&self) -> String {
-        counts_text(&self.counts)
-    }
+/// How many rows have which verdict.
+pub(in crate::report) fn counts<'r>(rows: impl Iterator<Item = &'r Row>) -> BTreeMap<Verdict, u32> {
+    let mut counts = BTreeMap::new();
+    rows.for_each(|row| *counts.entry(row.verdict).or_default() += 1);
+    counts
+}
+
+/// `2 regressed, 1 missing, 38 unchanged`.
+pub(in crate::report) fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String {
+    let present = counts.iter().filter(|(_, count)| **count > 0);
+    present.map(|(verdict, count)| format!("{count} {}", verdict.into_str())).collect::<Vec<_>>().join(", ")
 }
 
 impl Speedup {
@@ -80,17 +85,13 @@ impl Speedup {
             .filter(|(speedup, _)| speedup.is_finite() && *speedup > 0.0)
             .collect();
         let by_speedup = |a: &&(f64, &Row), b: &&(f64, &Row)| a.0.total_cmp(&b.0);
-        let (worst, worst_row) = speedups.iter().min_by(by_speedup)?;
-        let (best, best_row) = speedups.iter().max_by(by_speedup)?;
+        let named = |(speedup, row): &(f64, &Row)| (*speedup, names.title(&row.case, &row.metric));
         let logs: f64 = speedups.iter().map(|(speedup, _)| speedup.ln()).sum();
-        let name = |row: &Row| format!("{} {}", names.of(&row.case), row.metric).trim_end().to_owned();
         Some(Self {
+            worst: named(speedups.iter().min_by(by_speedup)?),
+            best: named(speedups.iter().max_by(by_speedup)?),
             rows: speedups.len() as u32,
             geometric_mean: (logs / speedups.len() as f64).exp(),
-            worst: *worst,
-            worst_name: name(worst_row),
-            best: *best,
-            best_name: name(best_row),
         })
     }
 }
@@ -125,11 +126,8 @@ mod tests {
         let speedup = suites(&rows).remove(0).speedup.unwrap();
         assert_eq!(speedup.rows, 2);
         assert!((speedup.geometric_mean - 1.0).abs() < 1e-12);
-        assert_eq!(
-            (speedup.worst_name.as_str(), speedup.best_name.as_str()),
-            ("a/half time", "a/twice time")
-        );
-        assert_eq!((speedup.worst, speedup.best), (0.5, 2.0));
+        assert_eq!(speedup.worst, (0.5, "a/half time".into()));
+        assert_eq!(speedup.best, (2.0, "a/twice time".into()));
         assert_eq!(suites(&[row("a/none", Verdict::New)])[0].speedup, None);
     }
 }

@@ -1,108 +1,64 @@
 //! A verdict for a terminal or a CI log. In the order in which people read: the verdict, the counts, what
 //! changed, how to see it again, and then the rest.
 
-use std::io;
-
 use super::method;
-use super::status::{conclusion_mark, conclusion_word, emphasis_of, emphasis_of_verdict};
-use super::view::{RowView, VerdictGroup, VerdictView};
+use super::summary::counts_text;
+use super::view::{RowView, VerdictView};
 use crate::compare::Difference;
 use crate::model::text::capitalized;
-use crate::report::layout::grouped::{MOST_NAMED, named, together};
+use crate::report::layout::emphasis::Emphasis;
+use crate::report::layout::grouped::{MAX_NAMED, named, together};
 use crate::report::layout::number;
-use crate::report::layout::terminal::{Emphasis, Grid, GridRow, Style, TerminalLayout};
+use crate::report::layout::terminal::{GridRow, Style, TerminalLayout};
 
 /// Rows of one group before the rest is only counted.
-const ROWS: usize = 50;
+const MAX_ROWS: usize = 50;
 
-/// Writes the report. `all`: every row is shown, also the unchanged ones.
-pub(in crate::report) fn render(
-    view: &VerdictView,
-    style: Style,
-    all: bool,
-    out: &mut (impl io::Write + ?Sized),
-) -> io::Result<()> {
+/// The report. `all`: every row is shown, also the unchanged ones.
+pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
     let document = view.document;
-    let mut page = TerminalLayout::new(out, style);
-    let conclusion = document.conclusion;
-    let word = conclusion_word(conclusion);
-    page.headline(conclusion_mark(conclusion), word, &document.sentence, emphasis_of(conclusion))?;
-    page.blank()?;
-    page.line(&capitalized(&view.counts()))?;
-    page.note("base", &VerdictView::side(document, &document.base))?;
-    page.note("head", &VerdictView::side(document, &document.head))?;
-    if let Some(in_rounds) = &document.method.rounds {
-        page.note("how", &method::measured(document, in_rounds))?;
-        page.note("sure", &method::sureness(document, in_rounds))?;
-        method::next(document).map_or(Ok(()), |next| page.note("next", &next))?;
-    }
-
-    let strict: Vec<_> = document.differences.iter().filter(|difference| difference.strict).collect();
-    if !strict.is_empty() {
-        page.heading("Differs, and must agree for a comparison", Emphasis::Bad)?;
-        differences(&mut page, &strict)?;
-    }
+    let mut page = TerminalLayout::new(style);
+    let word = document.conclusion.into_str().to_uppercase();
+    page.headline(&word, &document.sentence, document.conclusion.into());
+    page.blank();
+    page.line(&capitalized(&view.counts()));
+    view.facts().iter().for_each(|(label, text)| page.note(label, text));
+    let (strict, noted) = view.differences();
+    differences(&mut page, "Differs, and must agree for a comparison", Emphasis::Bad, &strict);
     for group in &view.groups {
-        page.heading(&title(group), emphasis_of_verdict(group.verdict))?;
-        lines(&mut page, &group.lines, if all { usize::MAX } else { ROWS })?;
+        page.heading(&group.title(), group.verdict.into());
+        rows(&mut page, &group.lines, if all { usize::MAX } else { MAX_ROWS });
     }
     if !document.reproduce.is_empty() {
-        page.heading(view.again(), Emphasis::Plain)?;
-        page.command(&document.reproduce)?;
+        page.command(view.again(), &document.reproduce);
     }
     if let Some(command) = view.explain() {
-        page.heading("See why, round by round, with", Emphasis::Plain)?;
-        page.command(&command)?;
+        page.command("See why, round by round, with", &command);
     }
-    if !document.warnings.is_empty() {
-        page.heading("Warnings", Emphasis::Doubt)?;
-        for warning in &document.warnings {
-            page.note("-", warning)?;
-        }
-    }
-    let noted: Vec<_> = document.differences.iter().filter(|difference| !difference.strict).collect();
-    if !noted.is_empty() {
-        page.heading("Also differs between base and head", Emphasis::Plain)?;
-        differences(&mut page, &noted)?;
-    }
-    suites(&mut page, view)?;
-    unchanged(&mut page, view, all)?;
-    if let Some(in_rounds) = &document.method.rounds {
-        page.heading("What was checked", Emphasis::Plain)?;
-        method::checks(in_rounds).iter().try_for_each(|check| page.note("-", check))?;
-    }
-    page.heading("How it was decided", Emphasis::Plain)?;
-    page.note("", &view.method())
-}
-
-fn unchanged<W: io::Write + ?Sized>(
-    page: &mut TerminalLayout<W>,
-    view: &VerdictView,
-    all: bool,
-) -> io::Result<()> {
+    page.list("Warnings", Emphasis::Doubt, &document.warnings);
+    differences(&mut page, "Also differs between base and head", Emphasis::Plain, &noted);
+    suites(&mut page, view);
     let title = view.unchanged_title();
     match (view.unchanged.is_empty(), all) {
-        (true, _) => Ok(()),
+        (true, _) => {}
         (_, true) => {
-            page.heading(&title, Emphasis::Good)?;
-            lines(page, &view.unchanged, usize::MAX)
+            page.heading(&title, Emphasis::Good);
+            rows(&mut page, &view.unchanged, usize::MAX);
         }
         (_, false) => page.heading(&format!("{title} (listed with --all)"), Emphasis::Good),
     }
-}
-
-fn title(group: &VerdictGroup) -> String {
-    format!("{}: {}", capitalized(group.verdict.into_str()), group.lines.len())
+    if let Some(in_rounds) = &document.method.rounds {
+        page.list("What was checked", Emphasis::Plain, method::checks(in_rounds));
+    }
+    page.heading("How it was decided", Emphasis::Plain);
+    page.note("", &view.method());
+    page.into_text()
 }
 
 /// A table of rows with their notes; beyond `limit` they are only counted. Notes that several rows share are said once,
 /// below.
-fn lines<W: io::Write + ?Sized>(
-    page: &mut TerminalLayout<W>,
-    lines: &[RowView],
-    limit: usize,
-) -> io::Result<()> {
-    let most_named = if limit == usize::MAX { limit } else { MOST_NAMED };
+fn rows(page: &mut TerminalLayout, lines: &[RowView], limit: usize) {
+    let max_named = if limit == usize::MAX { limit } else { MAX_NAMED };
     let (lines, left) = lines.split_at(lines.len().min(limit));
     let changes = lines.iter().any(|line| !line.change.is_empty());
     let in_rounds = lines.iter().any(|line| !line.rounds.is_empty());
@@ -124,19 +80,18 @@ fn lines<W: io::Write + ?Sized>(
     let mut header = vec!["case, metric", "base", "head"];
     header.extend(changes.then_some("change"));
     header.extend(in_rounds.then_some("rounds"));
-    page.grid(&Grid { header, rows: rows.collect() })?;
+    page.grid(&header, rows);
     for ((label, text), of) in &shared {
         let whose = if of.len() == lines.len() {
             "for each".to_owned()
         } else {
             let names: Vec<String> = of.iter().map(|line| line.title()).collect();
-            format!("for {}: {}", of.len(), named(&names, most_named))
+            format!("for {}: {}", of.len(), named(&names, max_named))
         };
-        page.note(label, &format!("({whose}) {text}"))?;
+        page.note(label, &format!("({whose}) {text}"));
     }
-    match left.len() {
-        0 => Ok(()),
-        more => page.note("", &format!("and {more} more (listed with --all)")),
+    if !left.is_empty() {
+        page.note("", &format!("and {} more (listed with --all)", left.len()));
     }
 }
 
@@ -146,47 +101,38 @@ fn stacked(above: &str, below: &str) -> String {
     if below.is_empty() { above } else { format!("{above}\n{below}") }
 }
 
-fn differences<W: io::Write + ?Sized>(
-    page: &mut TerminalLayout<W>,
-    differences: &[&Difference],
-) -> io::Result<()> {
-    let rows = differences.iter().map(|difference| GridRow {
-        cells: [&difference.field, shown(&difference.base), shown(&difference.head)]
-            .map(|text| text.replace('\n', " "))
-            .to_vec(),
-        notes: Vec::new(),
-    });
-    page.grid(&Grid { header: vec!["field", "base", "head"], rows: rows.collect() })
+fn differences(page: &mut TerminalLayout, title: &str, emphasis: Emphasis, differences: &[&Difference]) {
+    if differences.is_empty() {
+        return;
+    }
+    page.heading(title, emphasis);
+    let shown = |value: &str| if value.is_empty() { "(none)".to_owned() } else { value.replace('\n', " ") };
+    let row = |it: &&Difference| [it.field.replace('\n', " "), shown(&it.base), shown(&it.head)];
+    page.grid(&["field", "base", "head"], differences.iter().map(row));
 }
 
-fn shown(value: &str) -> &str {
-    if value.is_empty() { "(none)" } else { value }
-}
-
-fn suites<W: io::Write + ?Sized>(page: &mut TerminalLayout<W>, view: &VerdictView) -> io::Result<()> {
+fn suites(page: &mut TerminalLayout, view: &VerdictView) {
     if view.suites.len() > 1 {
-        page.heading("Suites", Emphasis::Plain)?;
-        let rows = view.suites.iter().map(|suite| GridRow {
-            cells: vec![
+        page.heading("Suites", Emphasis::Plain);
+        let rows = view.suites.iter().map(|suite| {
+            [
                 suite.name.clone(),
-                conclusion_word(suite.conclusion()).to_owned(),
+                suite.conclusion().into_str().to_uppercase(),
                 suite.rows().to_string(),
-                suite.counts_text(),
+                counts_text(&suite.counts),
                 suite.speedup.as_ref().map_or(String::new(), |speedup| number::times(speedup.geometric_mean)),
-            ],
-            notes: Vec::new(),
+            ]
         });
-        let header = vec!["suite", "status", "rows", "of these", "speedup"];
-        page.grid(&Grid { header, rows: rows.collect() })?;
+        page.grid(&["suite", "status", "rows", "of these", "speedup"], rows);
     }
     if let Some(speedup) = view.speedup.as_ref().filter(|speedup| speedup.rows > 1) {
-        page.heading("Speed of head against base, above 1 is faster", Emphasis::Plain)?;
+        page.heading("Speed of head against base, above 1 is faster", Emphasis::Plain);
         let mean = number::times(speedup.geometric_mean);
-        page.note("mean", &format!("{mean} (geometric, over {} rows)", speedup.rows))?;
-        page.note("worst", &format!("{} {}", number::times(speedup.worst), speedup.worst_name))?;
-        page.note("best", &format!("{} {}", number::times(speedup.best), speedup.best_name))?;
+        page.note("mean", &format!("{mean} (geometric, over {} rows)", speedup.rows));
+        for (label, (factor, name)) in [("worst", &speedup.worst), ("best", &speedup.best)] {
+            page.note(label, &format!("{} {name}", number::times(*factor)));
+        }
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -197,9 +143,7 @@ mod tests {
     use crate::report::test_support as documents;
 
     fn rendered(document: &crate::compare::VerdictDocument, style: Style, all: bool) -> String {
-        let mut out = Vec::new();
-        render(&VerdictView::new(document), style, all, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        render(&VerdictView::new(document), style, all)
     }
 
     #[test]

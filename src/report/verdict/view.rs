@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use strum::IntoEnumIterator;
 
 use super::method;
-use super::status::counts_text;
-use super::summary::{Speedup, SuiteSummary};
-use crate::compare::{Row, RowSide, Verdict, VerdictDocument, is_known};
+use super::summary::{Speedup, SuiteSummary, counts_text};
+use crate::compare::{Difference, Row, RowSide, SideSummary, Verdict, VerdictDocument, is_known};
 use crate::model::shell_word;
-use crate::model::text::{count, percent, short_commit};
+use crate::model::text::{capitalized, count, percent, short_commit};
+use crate::report::layout::grouped::joined;
 use crate::report::layout::names::CaseNames;
-use crate::report::layout::number::{self, distinct};
+use crate::report::layout::number;
 
 /// The document, sorted for reading.
 pub(in crate::report) struct VerdictView<'a> {
@@ -29,6 +29,13 @@ pub(in crate::report) struct VerdictView<'a> {
 pub(in crate::report) struct VerdictGroup<'a> {
     pub verdict: Verdict,
     pub lines: Vec<RowView<'a>>,
+}
+
+impl VerdictGroup<'_> {
+    /// `Regressed: 2`.
+    pub fn title(&self) -> String {
+        format!("{}: {}", capitalized(self.verdict.into_str()), self.lines.len())
+    }
 }
 
 /// One row as text.
@@ -64,7 +71,7 @@ impl<'a> VerdictView<'a> {
         let names = CaseNames::new(document.rows.iter().map(|row| &row.case));
         let mut by_verdict: BTreeMap<Verdict, Vec<RowView<'a>>> = BTreeMap::new();
         for row in &document.rows {
-            by_verdict.entry(row.verdict).or_default().push(RowView::new(row, names.of(&row.case)));
+            by_verdict.entry(row.verdict).or_default().push(RowView::new(row, names.name(&row.case)));
         }
         let unchanged = by_verdict.remove(&Verdict::Unchanged).unwrap_or_default();
         let groups = Verdict::iter()
@@ -75,32 +82,55 @@ impl<'a> VerdictView<'a> {
         Self { document, groups, unchanged, suites, speedup }
     }
 
+    /// All rows: what changed first, and then what did not.
+    pub fn lines(&self) -> impl Iterator<Item = &RowView<'a>> {
+        self.groups.iter().flat_map(|group| &group.lines).chain(&self.unchanged)
+    }
+
     /// `41 rows: 2 regressed, 1 missing, 38 unchanged`.
     pub fn counts(&self) -> String {
-        let rows = self.document.rows.len();
-        let total = count(rows, "row");
-        let counts = counts_text(&self.document.counts);
-        if counts.is_empty() { "nothing was compared".into() } else { format!("{total}: {counts}") }
+        match counts_text(&self.document.counts) {
+            none if none.is_empty() => "nothing was compared".into(),
+            counts => format!("{}: {counts}", count(self.document.rows.len(), "row")),
+        }
+    }
+
+    /// Label and text: both sides, and how rounds measured and decided.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        let document = self.document;
+        let mut facts = self.sides().to_vec();
+        if let Some(in_rounds) = &document.method.rounds {
+            facts.push(("how", method::measured(document, in_rounds)));
+            facts.push(("confidence", method::confidence(document, in_rounds)));
+            facts.extend(method::next(document).map(|next| ("next", next)));
+        }
+        facts
+    }
+
+    pub fn sides(&self) -> [(&'static str, String); 2] {
+        [("base", self.side(&self.document.base)), ("head", self.side(&self.document.head))]
+    }
+
+    /// Fields that must agree for a comparison, and all others that differ.
+    pub fn differences(&self) -> (Vec<&'a Difference>, Vec<&'a Difference>) {
+        self.document.differences.iter().partition(|difference| difference.strict)
     }
 
     /// `main at 1a2b3c4d (branch main): 40 of 41 cases measured on NVIDIA H100`.
-    pub fn side(document: &VerdictDocument, side: &crate::compare::SideSummary) -> String {
+    fn side(&self, side: &SideSummary) -> String {
         let mut text = side.name.clone();
         // A side of a comparison in rounds carries its commit in its name.
         let commit = side.commit.as_deref().map(short_commit);
         if let Some(commit) = commit.filter(|commit| !side.name.contains(commit)) {
             text += &format!(" at {commit}");
         }
-        let mut notes = Vec::new();
-        if let Some(branch) = side.branch.as_ref().filter(|branch| **branch != side.name) {
-            notes.push(format!("branch {branch}"));
-        }
+        let branch = side.branch.as_ref().filter(|branch| **branch != side.name);
+        let branch = branch.map_or(String::new(), |branch| format!("branch {branch}"));
         // In rounds the working tree's name tells of its changes.
-        if side.dirty && document.replayed().is_empty() {
-            notes.push("with uncommitted changes".to_owned());
-        }
-        if !notes.is_empty() {
-            text += &format!(" ({})", notes.join(", "));
+        let dirty = side.dirty && self.document.replayed().is_empty();
+        match joined([&branch, if dirty { "with uncommitted changes" } else { "" }], ", ") {
+            none if none.is_empty() => {}
+            notes => text += &format!(" ({notes})"),
         }
         let cases = count(side.cases as usize, "case");
         let measured = if side.measured == side.cases {
@@ -115,8 +145,7 @@ impl<'a> VerdictView<'a> {
     /// `Unchanged: 8, certified within 2 %`.
     pub fn unchanged_title(&self) -> String {
         let certified = method::certified(self.unchanged.iter().map(|line| line.row));
-        let comma = if certified.is_empty() { "" } else { ", " };
-        format!("Unchanged: {}{comma}{certified}", self.unchanged.len())
+        joined([&format!("Unchanged: {}", self.unchanged.len()), &certified], ", ")
     }
 
     /// What the command is for that the document gives.
@@ -152,12 +181,11 @@ impl<'a> VerdictView<'a> {
             )
         });
         let by_share = self.document.rows.iter().filter(|row| row.margin.is_none());
-        let threshold = match distinct(by_share.map(|row| row.threshold)).as_slice() {
-            [] => String::new(),
-            [one] => format!(" A change matters from {} on.", percent(*one)),
-            [least, .., most] => {
-                let [least, most] = [least, most].map(|threshold| percent(*threshold));
-                format!(" A change matters from {least} to {most} on, as the suite sets it for each row.")
+        let threshold = match method::Extent::new(by_share.map(|row| row.threshold)) {
+            None => String::new(),
+            Some(extent) => {
+                let each = if extent.is_one() { "" } else { ", as the suite sets it for each row" };
+                format!(" A change matters from {} on{each}.", extent.text(percent))
             }
         };
         format!(
@@ -192,13 +220,8 @@ impl<'a> RowView<'a> {
         // Of rows that stay within their threshold a p-value says nothing that the interval does not.
         let p = row.change.as_ref().filter(|_| row.verdict != Verdict::Unchanged);
         let p = p.and_then(|change| change.adjusted_p).map_or(String::new(), number::p_value);
-        let mut base = SideView::new(row.base.as_ref(), base);
-        let mut head = SideView::new(row.head.as_ref(), head);
-        for side in [&mut base, &mut head] {
-            if side.value.is_empty() {
-                side.value = "absent".into();
-            }
-        }
+        let (mut base, mut head) =
+            (SideView::new(row.base.as_ref(), base), SideView::new(row.head.as_ref(), head));
         let (mut rounds, mut noise) = (String::new(), String::new());
         if let Some(sequence) = &row.sequence {
             rounds = sequence.rounds.to_string();
@@ -220,9 +243,7 @@ impl<'a> RowView<'a> {
 
     /// The interval, with the p-value where there is one.
     pub fn evidence(&self) -> String {
-        let parts: Vec<&str> =
-            [&*self.interval, &*self.p].into_iter().filter(|part| !part.is_empty()).collect();
-        parts.join(", ")
+        joined([&self.interval, &self.p], ", ")
     }
 
     /// Why and what next, where the row says so.
@@ -237,7 +258,7 @@ impl<'a> RowView<'a> {
 
 impl SideView {
     fn new(side: Option<&RowSide>, centre: Option<String>) -> Self {
-        let Some(side) = side else { return Self::default() };
+        let Some(side) = side else { return Self { value: "absent".into(), spread: String::new() } };
         let value = centre.unwrap_or_else(|| side.outcome.into_str().to_owned());
         let spread = match (side.centre, side.spread) {
             (Some(_), Some(spread)) => number::spread(spread),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use serde_json_path::{JsonPath, LocatedNode, PathElement};
 
-use super::odd::Odd;
+use super::error::ExtractError;
 
 /// Keys by which tools name what an entry is about.
 pub(super) const NAMES: [&str; 15] = [
@@ -31,13 +31,13 @@ pub(super) const NAMES: [&str; 15] = [
 ];
 
 /// The texts that the path selects in a document, or in the lines of JSON lines.
-pub(super) fn texts(path: &str, text: &str) -> Result<Vec<String>, Odd> {
-    let parsed = JsonPath::parse(path).map_err(|error| Odd::Unreadable(error.to_string()))?;
+pub(super) fn texts(rule: &str, path: &str, text: &str) -> Result<Vec<String>, ExtractError> {
+    let parsed = JsonPath::parse(path).map_err(|error| ExtractError::unreadable(rule, error))?;
     let documents: Result<Vec<Value>, _> = match serde_json::from_str(text) {
         Ok(document) => Ok(vec![document]),
         Err(_) => serde_json::Deserializer::from_str(text).into_iter().collect(),
     };
-    let documents = documents.map_err(|error| Odd::Unreadable(error.to_string()))?;
+    let documents = documents.map_err(|error| ExtractError::unreadable(rule, error))?;
     let found: Vec<Match> = documents
         .iter()
         .flat_map(|document| {
@@ -46,10 +46,10 @@ pub(super) fn texts(path: &str, text: &str) -> Result<Vec<String>, Odd> {
         .collect();
     for it in &found {
         if let Some(why) = it.entries.iter().find_map(|entry| failure(entry)) {
-            return Err(Odd::Failed(why));
+            return Err(ExtractError::Failed { rule: rule.to_owned(), why });
         }
     }
-    one_meaning(path, &found)?;
+    one_meaning(rule, path, &found)?;
     Ok(found.into_iter().map(|it| it.text).collect())
 }
 
@@ -97,10 +97,11 @@ impl<'a> Match<'a> {
     }
 }
 
-fn one_meaning(path: &str, found: &[Match<'_>]) -> Result<(), Odd> {
+fn one_meaning(rule: &str, path: &str, found: &[Match<'_>]) -> Result<(), ExtractError> {
     let Some((first, rest)) = found.split_first() else { return Ok(()) };
     if let Some(other) = rest.iter().find(|other| other.way != first.way) {
-        return Err(Odd::Mixed {
+        return Err(ExtractError::Mixed {
+            rule: rule.to_owned(),
             what: format!("it matches values of different keys: {} and {}", first.way, other.way),
             next: "name one key: write one extraction for each number".into(),
         });
@@ -118,7 +119,8 @@ fn one_meaning(path: &str, found: &[Match<'_>]) -> Result<(), Odd> {
     });
     match differing {
         None => Ok(()),
-        Some((key, one, other)) => Err(Odd::Mixed {
+        Some((key, one, other)) => Err(ExtractError::Mixed {
+            rule: rule.to_owned(),
             what: format!("it matches entries of different `{key}`: {one} and {other}"),
             next: format!("choose one of them: json = \"{}\"", with_filter(path, key, &one)),
         }),
@@ -136,10 +138,10 @@ fn with_filter(path: &str, key: &str, name: &str) -> String {
 }
 
 fn short(name: &str) -> String {
-    const MOST: usize = 60;
+    const MAX_LENGTH: usize = 60;
     let plain = name.chars().filter(|c| !c.is_control());
-    if name.chars().count() > MOST {
-        plain.take(MOST).chain("...".chars()).collect()
+    if name.chars().count() > MAX_LENGTH {
+        plain.take(MAX_LENGTH).chain("...".chars()).collect()
     } else {
         plain.collect()
     }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -11,53 +11,68 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::capture::Capture;
 
-/// Reads of 64 KiB that one round takes from one pipe: all that it can hold.
-pub(crate) const READS: usize = 16;
+/// Reads of 64 KiB that one look takes from one pipe: all that it can hold. A child that writes without end must not keep the
+/// gate from its deadlines.
+const READS: usize = 16;
 
-/// One of the child's output pipes.
+/// Reads what is there, without waiting. True at the end of the file.
+pub(crate) fn read_available(source: &mut File, mut take: impl FnMut(&[u8])) -> std::io::Result<bool> {
+    let mut buffer = [0; 1 << 16];
+    for _ in 0..READS {
+        match source.read(&mut buffer) {
+            Ok(0) => return Ok(true),
+            Ok(count) => take(&buffer[..count]),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
+/// One of the child's output pipes, and what came through it.
 pub(crate) struct Stream {
-    pub source: File,
-    pub open: bool,
+    /// Absent once it has come to its end.
+    source: Option<File>,
+    pub capture: Capture,
 }
 
 impl Stream {
-    pub(crate) fn new(source: OwnedFd) -> Self {
-        let source = File::from(source);
+    /// `limit`: bytes to keep.
+    pub(crate) fn new(source: Option<impl Into<OwnedFd>>, limit: usize) -> Self {
+        let source = source.map(|pipe| File::from(pipe.into()));
         // Failing to set the flag would make a read block; the poll before it makes that one read safe.
-        if let Ok(bits) = fcntl(&source, FcntlArg::F_GETFL) {
+        if let Some(source) = &source
+            && let Ok(bits) = fcntl(source, FcntlArg::F_GETFL)
+        {
             let flags = OFlag::from_bits_truncate(bits) | OFlag::O_NONBLOCK;
-            let _ = fcntl(&source, FcntlArg::F_SETFL(flags));
+            let _ = fcntl(source, FcntlArg::F_SETFL(flags));
         }
-        Self { source, open: true }
+        Self { source, capture: Capture::new(limit) }
+    }
+
+    /// The descriptor to poll, until its end.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.source.as_ref().map(File::as_fd)
     }
 
     /// Reads what is there, without waiting.
-    pub(crate) fn drain(&mut self, capture: &mut Capture) -> std::io::Result<()> {
-        let mut buffer = [0; 1 << 16];
-        for _ in 0..READS {
-            if !self.open {
-                break;
-            }
-            match self.source.read(&mut buffer) {
-                Ok(0) => self.open = false,
-                Ok(count) => capture.push(&buffer[..count]),
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+    pub(crate) fn drain(&mut self) -> std::io::Result<()> {
+        let Some(source) = &mut self.source else { return Ok(()) };
+        if read_available(source, |bytes| self.capture.push(bytes))? {
+            self.source = None;
         }
         Ok(())
     }
 
     /// Reads to the end, which has come or comes as soon as the supervisor is gone; waits a second at most, as a
     /// process stuck in the kernel may hold the other end.
-    pub(crate) fn finish(&mut self, capture: &mut Capture) -> std::io::Result<()> {
+    pub(crate) fn finish(&mut self) -> std::io::Result<()> {
         let deadline = Instant::now() + Duration::from_secs(1);
-        self.drain(capture)?;
-        while self.open && Instant::now() < deadline {
-            let mut fds = [PollFd::new(self.source.as_fd(), PollFlags::POLLIN)];
-            let _ = poll(&mut fds, PollTimeout::from(100u8));
-            self.drain(capture)?;
+        self.drain()?;
+        while let Some(source) = self.descriptor().filter(|_| Instant::now() < deadline) {
+            let _ = poll(&mut [PollFd::new(source, PollFlags::POLLIN)], PollTimeout::from(100u8));
+            self.drain()?;
         }
         Ok(())
     }

@@ -5,20 +5,20 @@ use std::time::Instant;
 
 use super::grouping::{GroupMember, group, starts};
 use super::resume::state_of;
-use super::round::{Counter, Round, RoundResult, carry_out};
-use super::{ConditionsProbe, NextRound, PairState, RoundsState, StoppingPolicy};
+use super::round::{CaseProcess, RoundRun};
+use super::{NextRound, PairState, RoundsState, StoppingPolicy};
 use crate::model::{CutShort, Outcome, OutcomeCode, Result, Side};
-use crate::run::arm::{ArmRecorder, Finished, not_reached};
+use crate::run::arm::{ArmRecorder, Finished};
 use crate::run::event::Progress;
 use crate::run::launcher::Launcher;
 use crate::run::lockstep::eligible::{wants_lockstep, why_alternating};
+use crate::run::outcome::{cut_short, not_run};
 use crate::suite::plan::RoundsPlan;
 
 /// A comparison under way.
 pub(super) struct RoundDriver<'a> {
     plan: &'a RoundsPlan,
     launcher: Launcher<'a>,
-    probe: Option<&'a mut dyn ConditionsProbe>,
     arms: Vec<ArmRecorder>,
     /// By pair.
     states: Vec<PairState>,
@@ -30,35 +30,28 @@ pub(super) struct RoundDriver<'a> {
 }
 
 impl<'a> RoundDriver<'a> {
-    pub(super) fn new(
-        plan: &'a RoundsPlan,
-        launcher: Launcher<'a>,
-        probe: Option<&'a mut dyn ConditionsProbe>,
-        arms: Vec<ArmRecorder>,
-    ) -> Self {
+    pub(super) fn new(plan: &'a RoundsPlan, launcher: Launcher<'a>, arms: Vec<ArmRecorder>) -> Self {
         let mut next = vec![0; arms.len()];
         let state = |pair| state_of(pair, &mut next, &arms);
         let states = plan.pairs.iter().map(state).collect();
-        Self { plan, launcher, probe, arms, states, passes: 0, since: Instant::now(), ended: None }
+        Self { plan, launcher, arms, states, passes: 0, since: Instant::now(), ended: None }
     }
 
     pub(super) fn carry_out(mut self, policy: &mut dyn StoppingPolicy) -> Result<Vec<Finished>> {
         let (pairs, comparable) = (self.plan.pairs.len(), self.plan.comparable());
-        self.launcher.observer.on(&Progress::RoundsPlanned { cases: pairs, comparable });
+        self.launcher.session.observer.on(&Progress::RoundsPlanned { cases: pairs, comparable });
         self.build()?;
         self.decide_early()?;
         self.since = Instant::now();
         while self.ended.is_none() {
-            let more = match policy.next(&self.state()) {
-                NextRound::Measure(pairs) => self.pass(pairs, policy)?,
+            let next = policy.next(&self.state());
+            let pairs = match &next {
+                NextRound::Measure(pairs) => pairs.clone(),
                 // Where there is nothing to compare there is still something to try once.
-                NextRound::Stop if self.passes == 0 => {
-                    self.pass(Vec::new(), policy)?;
-                    false
-                }
-                NextRound::Stop => false,
+                NextRound::Stop if self.passes == 0 => Vec::new(),
+                NextRound::Stop => break,
             };
-            if !more {
+            if !self.pass(pairs, policy)? || next == NextRound::Stop {
                 break;
             }
         }
@@ -88,7 +81,7 @@ impl<'a> RoundDriver<'a> {
                     && arm.decide_early(index)
                 {
                     arm.keep_outcome(index)?;
-                    tell_end(&mut self.launcher, arm, index);
+                    self.launcher.tell_case(arm, index);
                 }
             }
             self.close_if_aborted(pair);
@@ -103,14 +96,12 @@ impl<'a> RoundDriver<'a> {
         let mut pairs: Vec<usize> = pairs.into_iter().filter(|pair| *pair < self.states.len()).collect();
         let named: HashSet<usize> = pairs.iter().copied().collect();
         let alone = |pair: &usize| !self.states[*pair].open && !named.contains(pair);
-        let alone: Vec<usize> =
-            (0..self.states.len()).filter(alone).filter(|pair| self.goes_on(*pair)).collect();
-        pairs.extend(alone);
+        pairs.extend((0..self.states.len()).filter(alone));
         let members = pairs.into_iter().filter_map(|pair| self.member(pair)).collect();
         let groups = group(self.plan, members);
-        let total = groups.iter().map(|group| self.processes_of(group)).sum();
-        let mut counter = Counter { done: 0, total };
-        self.launcher.observer.on(&Progress::RoundStarted { pass: self.passes, processes: total });
+        let processes = groups.iter().map(|group| self.processes_of(group)).sum();
+        (self.launcher.done, self.launcher.total) = (0, processes);
+        self.launcher.session.observer.on(&Progress::RoundStarted { pass: self.passes, processes });
         for group in groups {
             // A pair that was named twice has a round more by now.
             let pairs: Vec<usize> = group.into_iter().map(|member| member.pair).collect();
@@ -122,27 +113,35 @@ impl<'a> RoundDriver<'a> {
                 break;
             }
             let apart = self.why_apart(&group);
-            let round = Round {
+            let (starts, lockstep) = (starts(self.plan, &group), self.takes_turns(&group, apart.as_deref()));
+            let began = Instant::now();
+            let mut run = RoundRun {
                 plan: self.plan,
+                launcher: &mut self.launcher,
+                arms: &self.arms,
                 round: group[0].round,
-                starts: starts(self.plan, &group),
-                lockstep: self.takes_turns(&group, apart.as_deref()),
+                processes: Vec::new(),
+                cut_short: None,
             };
-            let probe = self.probe.as_deref_mut().map(|probe| probe as &mut dyn ConditionsProbe);
-            let taken = carry_out(&mut self.launcher, probe, &self.arms, &round, &mut counter)?;
-            if taken.cut_short.is_some() {
-                self.ended = taken.cut_short;
+            if lockstep {
+                run.in_turns(&starts)?
+            } else {
+                run.one_after_the_other(&starts)?
+            }
+            self.ended = run.cut_short;
+            if self.ended.is_some() {
                 break;
             }
+            let processes = run.processes;
             self.say_why_apart(&group, apart);
-            self.take(&group, taken)?;
+            self.take(&group, processes, began.elapsed().as_secs_f64())?;
             measured += group.len();
         }
         let pass = self.passes;
         self.passes += 1;
         let open = self.states.iter().filter(|state| state.open).count();
         let seconds = self.since.elapsed().as_secs_f64();
-        self.launcher.observer.on(&Progress::RoundEnded { pass, measured, open, seconds });
+        self.launcher.session.observer.on(&Progress::RoundEnded { pass, measured, open, seconds });
         Ok(measured > 0)
     }
 
@@ -188,10 +187,6 @@ impl<'a> RoundDriver<'a> {
         }
     }
 
-    fn goes_on(&self, pair: usize) -> bool {
-        (0..self.plan.pairs[pair].cases.len()).any(|case| self.next_process(pair, case).is_some())
-    }
-
     /// The index of the process that a case of a pair gets next, if it gets one.
     fn next_process(&self, pair: usize, case: usize) -> Option<u32> {
         let (side, state) = (self.plan.pairs[pair].cases[case].arm, &self.states[pair]);
@@ -202,17 +197,18 @@ impl<'a> RoundDriver<'a> {
         (shows && !arm.is_aborted(index)).then_some(had)
     }
 
-    /// Takes a whole round into the records and journals.
-    fn take(&mut self, group: &[GroupMember], taken: RoundResult) -> Result<()> {
+    /// Takes a whole round into the records and journals. `seconds`: of it all, with whatever was needed to start and end
+    /// the processes.
+    fn take(&mut self, group: &[GroupMember], processes: Vec<CaseProcess>, seconds: f64) -> Result<()> {
         for member in group {
-            self.states[member.pair].seconds += taken.seconds / group.len() as f64;
+            self.states[member.pair].seconds += seconds / group.len() as f64;
         }
         let mut written = Vec::new();
-        for process in taken.processes {
-            let planned = &self.plan.pairs[process.pair].cases[process.case];
+        for CaseProcess { point, execution, context } in processes {
+            let planned = &self.plan.pairs[point.pair].cases[point.case];
             let arm = &mut self.arms[planned.arm];
-            let Some(index) = self.states[process.pair].cases[planned.arm] else { continue };
-            arm.add(index, &process.execution, process.context);
+            let Some(index) = self.states[point.pair].cases[planned.arm] else { continue };
+            arm.add(index, &execution, context);
             arm.count_as_measured(index);
             written.push((arm.is_aborted(index), planned.arm, index));
         }
@@ -223,7 +219,7 @@ impl<'a> RoundDriver<'a> {
             let arm = &mut self.arms[arm];
             arm.keep_process(index)?;
             if broke {
-                tell_end(&mut self.launcher, arm, index);
+                self.launcher.tell_case(arm, index);
             }
         }
         for GroupMember { pair, .. } in group {
@@ -256,7 +252,10 @@ impl<'a> RoundDriver<'a> {
             for index in 0..arm.record.cases.len() {
                 let has_run = !arm.case(index).processes.is_empty();
                 if !has_run {
-                    arm.abort(index, self.ended.map_or_else(out_of_time, not_reached));
+                    arm.abort(
+                        index,
+                        self.ended.map_or_else(out_of_time, |ended| cut_short(ended, "before its turn")),
+                    );
                 }
                 arm.end_case(index, has_run);
             }
@@ -265,22 +264,8 @@ impl<'a> RoundDriver<'a> {
     }
 }
 
-fn tell_end(launcher: &mut Launcher<'_>, arm: &ArmRecorder, index: usize) {
-    let (case, side) = (arm.case(index), arm.side);
-    launcher.observer.on(&Progress::CaseEnded {
-        id: &case.id,
-        side,
-        outcome: &case.outcome,
-        done: 0,
-        total: 0,
-    });
-}
-
 /// The stopping policy ended the rounds before the case had one.
 fn out_of_time() -> Outcome {
-    Outcome::NotRun {
-        code: Some(OutcomeCode::RoundsOver),
-        cause: "the rounds were over before its first".into(),
-        advice: "give more time, or resume the comparison".into(),
-    }
+    let cause = "the rounds were over before its first".into();
+    not_run(OutcomeCode::RoundsOver, cause, "give more time, or resume the comparison")
 }

@@ -9,8 +9,9 @@
 
 use std::time::SystemTime;
 
-use super::round::{ProcessRun, ProcessStart, RoundRun};
+use super::round::{ProcessStart, RoundRun};
 use crate::model::Result;
+use crate::run::case_record::ProcessContext;
 use crate::run::executor::{Execution, StopReason};
 use crate::run::lockstep::schedule::Turns;
 
@@ -24,27 +25,26 @@ struct Partner<'a> {
 impl RoundRun<'_, '_> {
     /// Base against head, and, where there is a control, control against head, before or after it by the random order: it
     /// comes before where the order has it first, and in every other round where the order has it between the two.
-    pub(super) fn in_turns(&mut self) -> Result<()> {
-        let round = self.round;
-        let place = |arm: usize| round.starts.iter().position(|start| start.arm == arm);
+    pub(super) fn in_turns(&mut self, starts: &[ProcessStart]) -> Result<()> {
+        let place = |arm: usize| starts.iter().position(|start| start.arm == arm);
         let (Some(base), Some(head)) = (place(0), place(1)) else { return Ok(()) };
         let head_first = head < base;
-        let starts = |slots: [Option<u8>; 2], arm: usize| {
-            let partner = |at: usize, slot| Partner { start: &round.starts[at], slot };
+        let partners = |slots: [Option<u8>; 2], arm: usize| {
+            let partner = |at: usize, slot| Partner { start: &starts[at], slot };
             [partner(arm, slots[0]), partner(head, slots[1])]
         };
         let control = place(2);
-        let control_first = control == Some(0) || (control == Some(1) && round.round.is_multiple_of(2));
+        let control_first = control == Some(0) || (control == Some(1) && self.round.is_multiple_of(2));
         let shift = u8::from(control_first);
         let slots = [u8::from(head_first) + shift, u8::from(!head_first) + shift].map(Some);
-        let mut pairs = vec![starts(slots, base)];
+        let mut pairs = vec![partners(slots, base)];
         if let Some(control) = control {
             let slot = if control_first { 0 } else { 2 };
-            pairs.insert(usize::from(!control_first), starts([Some(slot), None], control));
+            pairs.insert(usize::from(!control_first), partners([Some(slot), None], control));
         }
         for pair in pairs {
             self.pair(pair, head_first)?;
-            if self.taken.cut_short.is_some() {
+            if self.cut_short.is_some() {
                 break;
             }
         }
@@ -60,21 +60,21 @@ impl RoundRun<'_, '_> {
         let turns = Turns::of(&cases[0].benchmark, head_first);
         let launches = [0, 1].map(|side| {
             let process = pair[side].start.points[0].process;
-            self.launcher.launch(cases[side], process, None)
+            self.launcher.launch(cases[side], process, None, &[], true)
         });
-        if let Some(probe) = &mut self.probe {
+        if let Some(probe) = &mut self.launcher.session.probe {
             probe.begin();
         }
-        let executions = self.launcher.executor.execute_pair([&launches[0], &launches[1]], &turns);
+        let executions = self.launcher.session.executor.execute_pair([&launches[0], &launches[1]], &turns);
         let [one, other] = &executions;
         let cpu = one.cpu_seconds.zip(other.cpu_seconds).map(|(one, other)| one + other);
         let wall = one.seconds.max(other.seconds);
-        let conditions = self.probe.as_mut().and_then(|probe| probe.end(cpu, wall));
+        let conditions = self.launcher.session.probe.as_mut().and_then(|probe| probe.end(cpu, wall));
         let mut after_timeout = [None, None];
         for side in [0, 1] {
             let execution = &executions[side];
             after_timeout[side] = self.launcher.after_timeout(execution, cases[side]);
-            self.tell_end(execution);
+            self.launcher.tell_end(execution);
             self.log(pair[side].start, execution, mark(&pair[side], execution))?;
         }
         // Either may tell of it first: the other may have come to its end just before.
@@ -85,19 +85,18 @@ impl RoundRun<'_, '_> {
         for ((partner, execution), after_timeout) in pair.into_iter().zip(executions).zip(after_timeout) {
             let Some(slot) = partner.slot else { continue };
             if matches!(execution.stopped, Some(StopReason::Partner { .. })) {
-                self.counter.total += 1;
+                self.launcher.total += 1;
                 self.alone(partner.start, slot)?;
-                if self.taken.cut_short.is_some() {
+                if self.cut_short.is_some() {
                     break;
                 }
                 continue;
             }
+            let (process, place) = (partner.start.points[0].process, Some((self.round, slot)));
             let conditions = conditions.clone();
-            self.keep(
-                partner.start,
-                execution,
-                ProcessRun { started, slot, lockstep: true, conditions, after_timeout },
-            );
+            let context =
+                ProcessContext { started, process, place, lockstep: true, after_timeout, conditions };
+            self.take(partner.start, execution, context);
         }
         Ok(())
     }

@@ -1,15 +1,6 @@
 //! Carries a comparison out in rounds: base and head of every case that is still open, in a random order, until the
 //! stopping policy ends it, the time is up or the user interrupts.
 //!
-//! | file | does |
-//! |---|---|
-//! | `stopping_policy` | what a stopping policy sees and may answer |
-//! | `driver` | round after round; the only file that writes records |
-//! | `grouping` | which pairs share their processes, and who goes first |
-//! | `round` | the processes of one round, one after the other |
-//! | `lockstep` | the same in turns |
-//! | `resume` | whether records may be gone on from, and where they stand |
-//!
 //! A round of a case is whole or not there: what its processes gave is taken into the records only after the last of
 //! them. An interrupt, a deadline or a kill therefore costs the running round of one case and nothing else, and a
 //! comparison that goes on from its records measures what an uninterrupted one would have measured next.
@@ -21,14 +12,10 @@ mod resume;
 mod round;
 mod stopping_policy;
 
-pub use stopping_policy::{ConditionsProbe, NextRound, PairState, RoundsState, StoppingPolicy};
-
-use std::path::PathBuf;
+pub use stopping_policy::{NextRound, PairState, RoundsState, StoppingPolicy};
 
 use super::arm::{ArmRecorder, Finished};
-use super::event::Observer;
-use super::executor::Executor;
-use super::launcher::{Launcher, deadline};
+use super::launcher::{Launcher, RunSession};
 use crate::model::{DEFECT, Fault, Result, RunRecord, Side};
 use crate::store::ComparisonFolder;
 use crate::suite::plan::RoundsPlan;
@@ -37,16 +24,7 @@ use driver::RoundDriver;
 /// A comparison in rounds, ready to run with a stopping policy.
 pub struct RoundsSession<'a> {
     pub plan: &'a RoundsPlan,
-    pub executor: &'a mut dyn Executor,
-    pub observer: &'a mut dyn Observer,
-    /// Reads the state of the machine around each process; `None`: nothing does.
-    pub probe: Option<&'a mut dyn ConditionsProbe>,
-    /// The gbench-ci binary, which is what built-in workloads run in.
-    pub binary: PathBuf,
-    /// Seconds for everything; 0: no limit.
-    pub deadline: f64,
-    /// Program and arguments to call after a process was stopped for its time, with its folder; empty: none.
-    pub after_timeout: (Vec<String>, PathBuf),
+    pub session: RunSession<'a>,
     /// New, or that of the comparison to go on with.
     pub folder: &'a ComparisonFolder,
     /// Records to go on from, in the order of the arms, as [`crate::store::read_comparison`] gives them; empty: from the
@@ -65,13 +43,12 @@ impl RoundsSession<'_> {
     /// Never ends early without records: deadlines, interrupts and failures become outcomes. Errors: the folder cannot
     /// be written, or what is to be gone on with is another comparison.
     pub fn run(self, headers: Vec<RunRecord>, policy: &mut dyn StoppingPolicy) -> Result<Vec<Finished>> {
-        let RoundsSession { plan, executor, observer, probe, binary, after_timeout, folder, resume, .. } =
-            self;
+        let Self { plan, session, folder, resume } = self;
         if headers.len() != plan.arms.len() {
             let what = format!("{} headers for {} arms", headers.len(), plan.arms.len());
             return Err(Fault::at("the comparison", what, DEFECT));
         }
-        let launcher = Launcher { executor, observer, binary, after_timeout, until: deadline(self.deadline) };
+        let launcher = Launcher::new(session);
         let resumes = !resume.is_empty();
         let records = if resumes { resume::checked(plan, headers, resume)? } else { headers };
         let mut arms = Vec::new();
@@ -84,6 +61,6 @@ impl RoundsSession<'_> {
                 ArmRecorder::begin(arm, cases, record, &root)?
             });
         }
-        RoundDriver::new(plan, launcher, probe, arms).carry_out(policy)
+        RoundDriver::new(plan, launcher, arms).carry_out(policy)
     }
 }

@@ -62,7 +62,7 @@ fn difference(plan: &RoundsPlan, arm: usize, header: &RunRecord, record: &RunRec
         return Some(what.into());
     }
     if record.comparison.as_ref().is_some_and(|comparison| RunOrder::of(comparison) != plan.order) {
-        return Some("its coin has another seed".into());
+        return Some("its random order has another seed".into());
     }
     let planned = |id: &CaseId| CaseId { device: "host".into(), ..id.clone() };
     let same =
@@ -96,7 +96,7 @@ fn other_comparison(now: Option<&Comparison>, before: Option<&Comparison>) -> Op
     match () {
         () if now.id != before.id => Some("it is another comparison"),
         () if (&now.base, &now.head) != (&before.base, &before.head) => Some("its base or head is another"),
-        () if now.seed != before.seed => Some("its coin has another seed"),
+        () if now.seed != before.seed => Some("its random order has another seed"),
         () if now.interleaving != before.interleaving => Some("its rounds are measured in another way"),
         () if levels(now) != levels(before) => Some("its rule has other levels or another screen"),
         () => None,
@@ -109,20 +109,18 @@ fn refused(record: &RunRecord, what: String) -> Fault {
     Fault::at(format!("comparison {id}"), format!("cannot be resumed: {what}"), next)
 }
 
-/// Where a pair stands by its records. `next`: by arm, how many cases the pairs before it have there.
+/// Where a pair stands by its records, still closed. `next`: by arm, how many cases the pairs before it have there.
 pub(super) fn state_of(pair: &PlannedPair, next: &mut [usize], arms: &[ArmRecorder]) -> PairState {
-    let mut state = PairState { open: pair.is_comparable(), ..PairState::default() };
+    let mut state = PairState::default();
     let mut rounds = [0; 2];
     for case in &pair.cases {
         let index = next[case.arm];
         next[case.arm] += 1;
         state.cases[case.arm] = Some(index);
-        let arm = &arms[case.arm];
-        let processes = &arm.case(index).processes;
+        let processes = &arms[case.arm].case(index).processes;
         state.seconds += processes.iter().map(|process| process.seconds).sum::<f64>();
         if let Some(rounds) = rounds.get_mut(case.arm) {
             *rounds = processes.iter().filter(|process| process.outcome.is_measured()).count() as u32;
-            state.open &= !arm.is_aborted(index);
         }
     }
     state.rounds = if pair.is_comparable() { rounds[0].min(rounds[1]) } else { 0 };

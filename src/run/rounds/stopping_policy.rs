@@ -1,6 +1,6 @@
 //! The trait that decides what is measured next, and what it decides by.
 
-use crate::model::{Conditions, RunRecord};
+use crate::model::RunRecord;
 use crate::suite::plan::RoundsPlan;
 
 /// Decides before each round what it measures (nvbench calls this a stopping criterion).
@@ -70,13 +70,4 @@ impl RoundsState<'_> {
     pub fn open(&self) -> Vec<usize> {
         (0..self.pairs.len()).filter(|pair| self.pairs[*pair].open).collect()
     }
-}
-
-/// Reads before and after a process what else the machine does.
-pub trait ConditionsProbe {
-    /// Right before a process, or a lock-step pair, starts.
-    fn begin(&mut self);
-
-    /// Right after its end. `child_cpu_seconds`: its own work, where known; `wall`: its seconds.
-    fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions>;
 }

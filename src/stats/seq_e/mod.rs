@@ -1,7 +1,7 @@
 //! SEQ-E and SEQ-E 2: screen a suite in a few rounds, then confirm the candidates on fresh rounds by e-processes.
 //!
 //! The input is one number for each benchmark and round: the difference of ln location between head and base, turned so
-//! that up is worse. Base and head of a round run in an order that a fair coin decides, so with identical programs each
+//! that up is worse. Base and head of a round run in a random order, so with identical programs each
 //! difference is as likely as its negative, whatever drift, correlation or clock state the two places in the round had.
 //! For such a symmetric x each factor of the e-value has mean 1 (see `bets.rs`), and less where the centre lies below the
 //! minimum effect. The product over fresh rounds, averaged over the bets, is a nonnegative supermartingale, and by Ville's
@@ -18,7 +18,7 @@ use super::{TQuantiles, mean, sample_stddev};
 use bets::Mixture;
 
 pub use bets::Version;
-pub use power::{detectable, pace};
+pub use power::{POWER_Z, detectable, pace};
 pub use signed_ranks::{CERTIFY_LATER, Ranks};
 
 /// What the rule is asked to hold.

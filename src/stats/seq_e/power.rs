@@ -48,7 +48,7 @@ pub fn pace(beyond: f64, version: Version) -> f64 {
 }
 
 /// Standard normal quantile of 0.8: effects called detectable are found four times out of five.
-const POWER_Z: f64 = 0.841_621_233_572_914_2;
+pub const POWER_Z: f64 = 0.841_621_233_572_914_2;
 
 /// Mean and deviation of one round's ln factor for `x ~ N(centre, 1)`, by the Gauss-Hermite rule of seven points.
 fn growth(bet: (f64, f64), centre: f64) -> (f64, f64) {

@@ -7,9 +7,10 @@ use flate2::GzBuilder;
 use flate2::read::GzDecoder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::github::Sha;
-use crate::model::{DEFECT, Exit, Fault, Probe, RecordState, Result, RunId, RunRecord, SCHEMAS_READ, Shard};
+use crate::model::{Exit, Fault, Probe, RecordState, Result, RunId, RunRecord, SCHEMAS_READ, Shard};
 use crate::store::address::is_branch;
 
 pub const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";
@@ -18,6 +19,7 @@ pub const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";
 pub(super) const MOST: usize = 64 << 20;
 
 /// One run. A history holds a file for each and never changes one.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryEntry {
@@ -37,15 +39,11 @@ pub struct HistoryEntry {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
     /// Which part of the suite it measured; absent for the whole of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
     /// What the gate said of it, in the word of the verdict; absent where it was only measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<u8>,
     /// Full id of the commit that it was judged against.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     pub record: RunRecord,
 }
@@ -74,7 +72,7 @@ impl HistoryEntry {
         if let Some((what, next)) = self.refusal() {
             return Err(Fault::at(place(), what, next).exits(Exit::Failed));
         }
-        let defect = |what: String| Fault::at(place(), what, DEFECT).exits(Exit::Internal);
+        let defect = |what: String| Fault::defect(place(), what);
         self.check().map_err(defect)?;
         let text = serde_json::to_vec(self).map_err(|error| defect(error.to_string()))?;
         if text.len() > MOST {
@@ -88,7 +86,7 @@ impl HistoryEntry {
         packed.map_err(|error| defect(error.to_string()))
     }
 
-    /// What keeps the run out, and what to do about it.
+    /// The reason that keeps the run out, and the next step.
     fn refusal(&self) -> Option<(&'static str, &'static str)> {
         let again = "run again; a history keeps whole runs only, because later ones are judged by it";
         let measured = self.record.cases.iter().filter(|case| case.outcome.is_measured()).count();
@@ -126,7 +124,7 @@ impl HistoryEntry {
         }
     }
 
-    /// What types alone cannot promise. The words of an entry reach terminals and reports, so none may hold more than
+    /// Checks beyond the types. The words of an entry reach terminals and reports, so none may hold more than
     /// its kind of word has.
     fn check(&self) -> Result<(), String> {
         let word = |text: &str, most: usize| {

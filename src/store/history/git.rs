@@ -22,7 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Before the second attempt at a branch that is locked.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
 
-/// A branch of a repository on this disk.
 pub(super) struct GitBranch {
     repository: Repository,
     branch: String,
@@ -370,7 +369,6 @@ impl GitBranch {
     }
 }
 
-/// Where a run's file is to stand.
 enum Place {
     New(String),
     There(String),

@@ -9,7 +9,6 @@ use crate::github::Client;
 use crate::github::branch::{self, AppendError, BranchChange, BranchTip, TreeItem, TreeKind};
 use crate::model::{DEFECT, Exit, Fault, Result};
 
-/// A branch behind a client.
 pub(super) struct GitHubBranch<'c> {
     pub(super) client: &'c Client,
     pub(super) branch: String,

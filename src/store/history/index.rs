@@ -73,7 +73,6 @@ impl Mark {
     }
 }
 
-/// The index's name of an entry.
 pub(super) fn name_of(entry: &HistoryEntry) -> String {
     let RunSummary { commit, base, shard, is_green, started } = entry.summary();
     let base = base.as_deref().unwrap_or(NONE);

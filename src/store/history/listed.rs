@@ -26,7 +26,6 @@ pub struct Appended {
     pub already: bool,
 }
 
-/// A file that is to be added.
 pub(super) struct File<'a> {
     pub(super) run: &'a RunId,
     pub(super) month: &'a str,
@@ -36,7 +35,6 @@ pub(super) struct File<'a> {
     pub(super) mark: &'a str,
 }
 
-/// The fault of a file that is in the way.
 pub(super) fn taken(address: &str, path: &str) -> Fault {
     let what = format!("{path} is there with another content");
     Fault::at(address, what, "look at it; a run's file is written once and never changed")

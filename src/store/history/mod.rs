@@ -1,13 +1,5 @@
 //! The history: the whole runs of the default branch, one after the other, on a branch of their own.
 //!
-//! | file | what |
-//! |---|---|
-//! | [`entry`] | what one file holds, and what may not enter |
-//! | [`layout`] | where it stands |
-//! | [`index`] | what is told of it without reading it |
-//! | [`git`] | on a branch of the repository here |
-//! | [`github`] | on a branch of one on GitHub |
-//!
 //! Who may write, which is the default branch alone and never a fork, is decided by the caller, who knows the event.
 
 mod entry;
@@ -82,10 +74,6 @@ impl<'c> HistoryBranch<'c> {
         Ok(Self { address: address.clone(), place })
     }
 
-    pub fn address(&self) -> &Address {
-        &self.address
-    }
-
     /// Errors: the branch is not there, or was made for something else. A history may still hold no run.
     pub fn need(&self) -> Result<()> {
         match &self.place {
@@ -123,23 +111,6 @@ impl<'c> HistoryBranch<'c> {
         });
         let next = "take the file off the branch: gbench-ci did not write it, or not this version";
         entry.map_err(|what| Fault::at(format!("{} {}", self.address, listed.path), what, next))
-    }
-
-    /// Shows the newest [`HistoryBranch::RECENT`] runs one after the other, newest first, until `look` breaks off. Gives a
-    /// warning for each that is no entry and was passed over. Errors: GitHub or the disk.
-    pub fn recent(&self, mut look: impl FnMut(&HistoryEntry) -> ControlFlow<()>) -> Result<Vec<String>> {
-        let mut warnings = Vec::new();
-        for listed in self.list()?.iter().rev().take(Self::RECENT) {
-            match self.read(listed) {
-                Ok(entry) if look(&entry).is_break() => break,
-                Ok(_) => {}
-                Err(fault) if fault.exit == Exit::Usage => {
-                    warnings.push(format!("{} is passed over: {}", fault.place, fault.what));
-                }
-                Err(fault) => return Err(fault),
-            }
-        }
-        Ok(warnings)
     }
 
     /// Whether the branch is there at all.

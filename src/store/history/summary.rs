@@ -5,10 +5,9 @@ use std::time::SystemTime;
 use super::HistoryEntry;
 use crate::model::{RunId, Shard};
 
-/// The word of a verdict that is green.
 const PASS: &str = "pass";
 
-/// One run, as far as later nights go by it.
+/// One run, as far as later runs go by it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSummary {
     pub commit: String,

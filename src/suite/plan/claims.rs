@@ -4,6 +4,7 @@
 //! The rule's promise rests on a random order that cannot be changed after the fact. A record that does not follow it was edited,
 //! or put together from several comparisons, and no verdict is given of it.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use crate::model::{
@@ -65,9 +66,9 @@ fn other_words(claims: &[&Comparison], torn: bool) -> Option<String> {
 
 /// The seed stands twice in a record: in what the sides share, and among the run's own settings.
 fn other_seed(records: &[&RunRecord], comparison: &Comparison) -> Option<String> {
-    let tossed = records.iter().filter_map(|record| record.config.get("coin_seed"));
-    let other = tossed.into_iter().find(|shown| shown.value.as_u64() != Some(comparison.seed))?;
-    Some(format!("its seed is {}, and the coin was tossed with {}", comparison.seed, other.value))
+    let seeds = records.iter().filter_map(|record| record.config.get("coin_seed"));
+    let other = seeds.into_iter().find(|shown| shown.value.as_u64() != Some(comparison.seed))?;
+    Some(format!("its seed is {}, and the order was drawn with {}", comparison.seed, other.value))
 }
 
 /// Rounds come in order, one process each, from the first on; so do the processes that a metric has samples of.
@@ -80,17 +81,11 @@ fn wrong_rounds(record: &RunRecord) -> Option<String> {
                 return Some(format!("process {} of {} on {side} has no round", process.index, case.id));
             };
             if (round, process.index) != (place, place) {
-                let index = process.index;
+                let (id, index) = (&case.id, process.index);
                 return Some(match round.cmp(&place) {
-                    std::cmp::Ordering::Less => {
-                        format!("round {round} of {} stands twice on {side}", case.id)
-                    }
-                    std::cmp::Ordering::Greater => {
-                        format!("round {place} of {} is not there on {side}", case.id)
-                    }
-                    std::cmp::Ordering::Equal => {
-                        format!("round {round} of {} on {side} is called process {index}", case.id)
-                    }
+                    Ordering::Less => format!("round {round} of {id} stands twice on {side}"),
+                    Ordering::Greater => format!("round {place} of {id} is not there on {side}"),
+                    Ordering::Equal => format!("round {round} of {id} on {side} is called process {index}"),
                 });
             }
         }
@@ -160,15 +155,15 @@ fn wrong_order(records: &[&RunRecord], comparison: &Comparison) -> Option<String
     };
     Sides::of(records).find_map(|sides| {
         let id = &sides.cases[0]?.id;
-        // As `run::rounds` tosses it: for the benchmark where its points share their processes, else for the case.
-        let (tossed_for, participants) = if sides.is_shared() {
+        // As `run::rounds` draws it: for the benchmark where its points share their processes, else for the case.
+        let (drawn_for, participants) = if sides.is_shared() {
             (CaseId { params: Params::new(), ..id.clone() }, if controlled(id) { 3 } else { 2 })
         } else {
             (id.clone(), sides.present().count())
         };
         let rounds = sides.present().map(|(_, case)| case.processes.len()).max().unwrap_or(0);
         (0..rounds).find_map(|round| {
-            let order = RunOrder::of(comparison).in_round(&tossed_for, round as u32, participants);
+            let order = RunOrder::of(comparison).in_round(&drawn_for, round as u32, participants);
             wrong_in_round(&sides, round, &order, comparison.interleaving)
                 .map(|what| format!("round {round} of {id}: {what}"))
         })
@@ -195,8 +190,8 @@ fn wrong_in_round(
         return Some("two sides stand in one place".into());
     }
     let ran: Vec<usize> = slots.iter().map(|(_, arm)| *arm).collect();
-    let tossed: Vec<usize> = order.iter().copied().filter(|arm| ran.contains(arm)).collect();
-    (ran != tossed).then(|| "its sides ran in another order than the coin gave".into())
+    let drawn: Vec<usize> = order.iter().copied().filter(|arm| ran.contains(arm)).collect();
+    (ran != drawn).then(|| "its sides ran in another order than the seed gives".into())
 }
 
 /// A case as it was planned: the device is known only after its first process.

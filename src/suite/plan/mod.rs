@@ -15,16 +15,15 @@ use crate::model::{CaseId, Params, Side};
 use crate::suite::{Benchmark, Suite};
 
 pub use claims::check_claims;
-pub use order::{RunOrder, order};
+pub use order::RunOrder;
 pub use rounds::{PlannedPair, RoundsPlan, choose_controls, common_cases};
 pub use shard::keep_shard;
 
-/// Everything that a session carries out.
+/// An ordinary run: every case, one after the other, with as many processes as its settings ask for.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// One; a [`RoundsPlan`] has more.
-    pub arms: Vec<Arm>,
-    pub steps: Vec<PlanStep>,
+    pub arm: Arm,
+    pub cases: Vec<PlannedCase>,
 }
 
 /// One record's worth of work.
@@ -36,46 +35,24 @@ pub struct Arm {
     pub benchmarks: Vec<Arc<Benchmark>>,
 }
 
-/// One case, on each arm that has it.
-#[derive(Clone, Debug)]
-pub struct PlanStep {
-    pub cases: Vec<PlannedCase>,
-    /// Processes in the order in which they are started.
-    pub turns: Vec<PlannedProcess>,
-}
-
 /// A case as planned; the device is not known before it has run.
 #[derive(Clone, Debug)]
 pub struct PlannedCase {
-    /// Index into [`Plan::arms`].
+    /// Index into [`RoundsPlan::arms`]; 0 in a [`Plan`].
     pub arm: usize,
     pub benchmark: Arc<Benchmark>,
     pub id: CaseId,
 }
 
-/// One process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlannedProcess {
-    /// Index into [`PlanStep::cases`].
-    pub case: usize,
-    /// Index of the process within its case.
-    pub process: u32,
-    pub round: u32,
-    /// 0 if it goes first in its round.
-    pub slot: u8,
-}
-
 impl Plan {
-    /// An ordinary run of one suite.
     pub fn single(suite: &Suite) -> Self {
         let arm = Arm::new(None, suite);
-        let steps = arm.cases(0).into_iter().map(PlanStep::new).collect();
-        Self { arms: vec![arm], steps }
+        Self { cases: arm.cases(0), arm }
     }
 
     /// Processes in the whole plan.
     pub fn processes(&self) -> usize {
-        self.steps.iter().map(|step| step.turns.len()).sum()
+        self.cases.iter().map(|case| case.benchmark.settings.processes.value as usize).sum()
     }
 }
 
@@ -85,29 +62,16 @@ impl Arm {
     }
 
     fn cases(&self, arm: usize) -> Vec<PlannedCase> {
-        let points = |benchmark: &Arc<Benchmark>| {
-            let benchmark = benchmark.clone();
-            let cases: Vec<_> = benchmark
-                .points
-                .iter()
-                .map(|point| PlannedCase {
-                    arm,
-                    benchmark: benchmark.clone(),
-                    id: case_id(&benchmark, point),
-                })
-                .collect();
-            cases
+        let of_benchmark = |benchmark: &Arc<Benchmark>| -> Vec<PlannedCase> {
+            let planned = |id| PlannedCase { arm, benchmark: benchmark.clone(), id };
+            case_ids(benchmark).map(planned).collect()
         };
-        self.benchmarks.iter().flat_map(points).collect()
+        self.benchmarks.iter().flat_map(of_benchmark).collect()
     }
 }
 
-impl PlanStep {
-    fn new(case: PlannedCase) -> Self {
-        let processes = case.benchmark.settings.processes.value;
-        let turn = |process| PlannedProcess { case: 0, process, round: process, slot: 0 };
-        Self { cases: vec![case], turns: (0..processes).map(turn).collect() }
-    }
+fn case_ids(benchmark: &Benchmark) -> impl Iterator<Item = CaseId> {
+    benchmark.points.iter().map(|point| case_id(benchmark, point))
 }
 
 /// The identity of one point of a benchmark, before it has told its device.
@@ -141,7 +105,7 @@ mod tests {
     fn a_single_run_takes_case_after_case() {
         let plan = Plan::single(&suite(&["s/a", "s/b"], 3));
         assert_eq!(plan.processes(), 6);
-        let processes: Vec<_> = plan.steps[1].turns.iter().map(|turn| turn.process).collect();
-        assert_eq!(processes, [0, 1, 2]);
+        let names: Vec<_> = plan.cases.iter().map(|case| case.id.benchmark.as_str()).collect();
+        assert_eq!(names, ["s/a", "s/b"]);
     }
 }

@@ -12,9 +12,9 @@ use crate::model::{CaseId, Comparison, SequentialRuleName};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunOrder {
     pub seed: u64,
-    /// The second round takes the order opposite to the first one's. Both belong to the screen: with three tossed rounds all
+    /// The second round takes the order opposite to the first one's. Both belong to the screen: with three rounds drawn all
     /// fall alike in a quarter of the cases, and an effect of the place in the round then looks like a change without
-    /// noise. Rounds that confirm are always tossed.
+    /// noise. Rounds that confirm are always drawn.
     pub balanced: bool,
 }
 
@@ -45,20 +45,20 @@ impl RunOrder {
 /// Every order of base and head, and of all three, is equally likely; leaving the third out of an order of three gives
 /// a fair order of two, so that a control that ends early costs nothing. The device is no part of the case here: it is
 /// known only after the first process.
-pub fn order(seed: u64, case: &CaseId, round: u32, participants: usize) -> Vec<usize> {
+fn order(seed: u64, case: &CaseId, round: u32, participants: usize) -> Vec<usize> {
     const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [1, 0, 2], [0, 2, 1], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-    let toss = toss(seed, case, round);
+    let drawn = draw(seed, case, round);
     // The remainder of 2^64 by 6 favours four of the orders by less than 1 in 10^18.
     let order = match participants {
-        0..=2 => ORDERS[(toss % 2) as usize],
-        _ => ORDERS[(toss % 6) as usize],
+        0..=2 => ORDERS[(drawn % 2) as usize],
+        _ => ORDERS[(drawn % 6) as usize],
     };
     order.into_iter().filter(|index| *index < participants).collect()
 }
 
-fn toss(seed: u64, case: &CaseId, round: u32) -> u64 {
+fn draw(seed: u64, case: &CaseId, round: u32) -> u64 {
     let case = CaseId { device: "host".into(), ..case.clone() };
-    // Fixed lengths first, the only text last: no two tosses share their bytes.
+    // Fixed lengths first, the only text last: no two draws share their bytes.
     let digest = Sha256::new()
         .chain_update(b"gbench-ci/coin/v1")
         .chain_update(seed.to_le_bytes())

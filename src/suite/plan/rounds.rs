@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use rand::{RngExt, SeedableRng};
 
-use super::{Arm, PlannedCase, RunOrder, case_id};
+use super::{Arm, PlannedCase, RunOrder, case_ids};
 use crate::model::{CaseId, Side};
 use crate::suite::Suite;
 
@@ -43,18 +43,18 @@ impl RoundsPlan {
     pub fn new(base: &Suite, head: &Suite, controls: &[CaseId], order: impl Into<RunOrder>) -> Self {
         let mut arms = vec![Arm::new(Some(Side::Base), base), Arm::new(Some(Side::Head), head)];
         let heads = arms[1].cases(1);
-        let mut place: HashMap<CaseId, usize> =
-            heads.iter().enumerate().map(|(index, case)| (case.id.clone(), index)).collect();
-        let mut heads: Vec<Option<PlannedCase>> = heads.into_iter().map(Some).collect();
+        let mut unpaired: HashMap<&CaseId, &PlannedCase> =
+            heads.iter().map(|case| (&case.id, case)).collect();
         let controls: HashSet<&CaseId> = controls.iter().collect();
         let mut pairs = Vec::new();
         for case in arms[0].cases(0) {
-            let head = place.remove(&case.id).and_then(|index| heads[index].take());
+            let head = unpaired.remove(&case.id).cloned();
             let control = (head.is_some() && controls.contains(&case.id))
                 .then(|| PlannedCase { arm: 2, ..case.clone() });
             pairs.push(PlannedPair { cases: [Some(case), head, control].into_iter().flatten().collect() });
         }
-        pairs.extend(heads.into_iter().flatten().map(|case| PlannedPair { cases: vec![case] }));
+        let of_head_alone = heads.iter().filter(|case| unpaired.contains_key(&case.id));
+        pairs.extend(of_head_alone.map(|case| PlannedPair { cases: vec![case.clone()] }));
         let on_control = |id: &str| {
             let mut cases = pairs.iter().flat_map(|pair| &pair.cases).filter(|case| case.arm == 2);
             cases.any(|case| case.benchmark.id.as_str() == id)
@@ -80,14 +80,8 @@ impl RoundsPlan {
 
 /// The cases that both suites have, in the base's order, as far as the suites alone can tell.
 pub fn common_cases(base: &Suite, head: &Suite) -> Vec<CaseId> {
-    let ids = |suite: &Suite| -> Vec<CaseId> {
-        let of = |benchmark: &crate::suite::Benchmark| -> Vec<CaseId> {
-            benchmark.points.iter().map(|point| case_id(benchmark, point)).collect()
-        };
-        suite.benchmarks.iter().flat_map(of).collect()
-    };
-    let head: HashSet<CaseId> = ids(head).into_iter().collect();
-    ids(base).into_iter().filter(|id| head.contains(id)).collect()
+    let head: HashSet<CaseId> = head.benchmarks.iter().flat_map(case_ids).collect();
+    base.benchmarks.iter().flat_map(case_ids).filter(|id| head.contains(id)).collect()
 }
 
 /// Up to `most` of the cases, spread over the suite: one at random from each of `most` stretches of equal length. The
@@ -106,6 +100,7 @@ pub fn choose_controls(cases: &[CaseId], most: usize, seed: u64) -> Vec<CaseId> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suite::plan::case_id;
     use crate::suite::{Action, Benchmark, Source};
 
     fn suite(names: &[&str]) -> Suite {

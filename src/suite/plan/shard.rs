@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::case_id;
+use super::{case_id, case_ids};
 use crate::model::{CaseId, Shard};
-use crate::suite::{Benchmark, Suite};
+use crate::suite::Suite;
 
 /// Keeps of suites that are measured together the cases of one shard: each case of any of them is in exactly one shard,
 /// on all suites the same. Cases are dealt out one by one, first those that every suite has, so that each shard has
@@ -14,7 +14,8 @@ use crate::suite::{Benchmark, Suite};
 /// Gives the number of cases that every suite has, before the cut. Errors: the number of all cases, where it is smaller
 /// than that of the shards.
 pub fn keep_shard(suites: &mut [&mut Suite], shard: Shard) -> Result<usize, usize> {
-    let cases: Vec<HashSet<CaseId>> = suites.iter().map(|suite| cases_of(suite)).collect();
+    let cases: Vec<HashSet<CaseId>> =
+        suites.iter().map(|suite| suite.benchmarks.iter().flat_map(case_ids).collect()).collect();
     let in_all = |case: &CaseId| cases.iter().all(|others| others.contains(case));
     // False sorts before true.
     let dealt: BTreeSet<(bool, String, &CaseId)> =
@@ -24,7 +25,7 @@ pub fn keep_shard(suites: &mut [&mut Suite], shard: Shard) -> Result<usize, usiz
     }
     let common = dealt.iter().filter(|(one_sided, ..)| !one_sided).count();
     let mine = |place: usize| place % shard.of as usize == shard.index as usize - 1;
-    let kept: HashSet<CaseId> = dealt
+    let dealt_here: HashSet<CaseId> = dealt
         .iter()
         .enumerate()
         .filter(|(place, _)| mine(*place))
@@ -32,21 +33,13 @@ pub fn keep_shard(suites: &mut [&mut Suite], shard: Shard) -> Result<usize, usiz
         .collect();
     for suite in suites {
         for benchmark in &mut suite.benchmarks {
-            let stays: Vec<bool> =
-                benchmark.points.iter().map(|point| kept.contains(&case_id(benchmark, point))).collect();
-            let mut stays = stays.into_iter();
-            benchmark.points.retain(|_| stays.next().unwrap_or(false));
+            let mut points = std::mem::take(&mut benchmark.points);
+            points.retain(|point| dealt_here.contains(&case_id(benchmark, point)));
+            benchmark.points = points;
         }
         suite.benchmarks.retain(|benchmark| !benchmark.points.is_empty());
     }
     Ok(common)
-}
-
-fn cases_of(suite: &Suite) -> HashSet<CaseId> {
-    let of = |benchmark: &Benchmark| -> Vec<CaseId> {
-        benchmark.points.iter().map(|point| case_id(benchmark, point)).collect()
-    };
-    suite.benchmarks.iter().flat_map(of).collect()
 }
 
 #[cfg(test)]
@@ -55,7 +48,11 @@ mod tests {
 
     use super::*;
     use crate::model::{ParamValue, Params};
-    use crate::suite::{Action, Source};
+    use crate::suite::{Action, Benchmark, Source};
+
+    fn cases_of(suite: &Suite) -> HashSet<CaseId> {
+        suite.benchmarks.iter().flat_map(case_ids).collect()
+    }
 
     /// Benchmarks by name, each with so many points.
     fn suite(benchmarks: &[(String, i64)]) -> Suite {

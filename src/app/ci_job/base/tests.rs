@@ -92,7 +92,7 @@ impl World {
             Ok(match past {
                 Past::Green(id) => HistoryBase::Green(id.to_string()),
                 Past::Red(oldest) => HistoryBase::Oldest(oldest.to_string()),
-                Past::Kept(base) => HistoryBase::Kept(base.to_string()),
+                Past::Kept(base) => HistoryBase::Retained(base.to_string()),
                 Past::None => HistoryBase::Missing(NoReference::NoRun),
                 Past::Lost(missing) => HistoryBase::Missing(missing),
             })

@@ -68,7 +68,7 @@ fn a_commit_is_cut_as_its_newest_run_was() {
 
 #[test]
 fn n15_the_reference_of_red_nights_outlives_the_run_that_made_it_green() {
-    let kept = HistoryBase::Kept("g".into());
+    let kept = HistoryBase::Retained("g".into());
     let nights = [against("g", run("d", "", false)), against("g", run("c", "", false))];
     assert_eq!(seen(&nights, &WHOLE), kept);
     // However little of the history is left to read.
@@ -90,11 +90,11 @@ fn n15_a_push_and_a_commit_that_was_compared_with_itself_make_nothing_green() {
     };
     // The slow commit `s` is red; a push on top of it is as fast as its parent.
     let runs = [push("s", "t"), against("g", run("s", "", false)), against("f", run("g", "", true))];
-    assert_eq!(seen(&runs, &WHOLE), HistoryBase::Kept("g".into()));
+    assert_eq!(seen(&runs, &WHOLE), HistoryBase::Retained("g".into()));
     assert_eq!(seen(&[push("a", "b"), push("z", "a")], &WHOLE), oldest("a"));
     // As an older version left it that had lost its history.
     let lie = against("s", run("s", "", true));
-    assert_eq!(seen(&[lie.clone(), runs[1].clone()], &WHOLE), HistoryBase::Kept("g".into()));
+    assert_eq!(seen(&[lie.clone(), runs[1].clone()], &WHOLE), HistoryBase::Retained("g".into()));
     assert_eq!(seen(&[lie], &WHOLE), oldest("s"));
     // Who starts it by hand, or publishes it by hand, accepts it.
     for started in [Started::Other, Started::Nowhere] {
@@ -103,7 +103,7 @@ fn n15_a_push_and_a_commit_that_was_compared_with_itself_make_nothing_green() {
     }
     // Outside of a job nothing is judged by the history.
     let outside = RunSummary { started: Started::Nowhere, ..against("s", run("t", "", true)) };
-    assert_eq!(seen(&[outside, runs[1].clone()], &WHOLE), HistoryBase::Kept("g".into()));
+    assert_eq!(seen(&[outside, runs[1].clone()], &WHOLE), HistoryBase::Retained("g".into()));
 }
 
 #[test]

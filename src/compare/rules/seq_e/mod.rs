@@ -22,13 +22,13 @@ use crate::stats::sample_stddev;
 use crate::stats::seq_e::{self, Screen, SequentialLimits, SequentialResult, Status, Version};
 
 use crate::compare::validity::{SerialCorrelation, location_shift, repeated_numbers};
-use crate::compare::warning::counted;
+use crate::compare::wording::counted;
 use crate::compare::{
     Advice, Change, Evidence, Reason, RoundsMethod, RowDecision, Rule, RuleOutput, Sequence, Verdict,
     Warning, throttling,
 };
 
-use reasons::{further_rounds, steps_in_the_way, what_next, why_better, why_open, why_red};
+use reasons::{further_rounds, steps_in_the_way, what_next, why_open};
 
 use state::results_of;
 pub(in crate::compare) use state::{RowState, results, row_states};
@@ -36,9 +36,8 @@ pub(in crate::compare) use state::{RowState, results, row_states};
 pub use reasons::is_known;
 
 /// Control rows that one reason names.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
-/// See the file's own comment.
 #[derive(Clone, Debug)]
 pub struct SeqE {
     pub rule: SequentialRule,
@@ -63,6 +62,14 @@ impl SeqE {
         }
     }
 
+    /// The rule that also knows why the rounds of these records ended. Those that nobody cut short go on until every row is
+    /// decided or has had its rounds, or the budget is spent. Records of the first rule keep its words.
+    pub fn ended_as(self, comparison: &Comparison, records: [&RunRecord; 2]) -> Self {
+        let whole = records.iter().all(|record| record.state == RecordState::Complete);
+        let known = whole && self.rule.name != SequentialRuleName::SeqE;
+        Self { spent: comparison.budget.seconds().filter(|_| known), ..self }
+    }
+
     pub(in crate::compare) fn limits(&self) -> SequentialLimits {
         limits_of(&self.rule)
     }
@@ -79,16 +86,6 @@ pub fn limits_of(rule: &SequentialRule) -> SequentialLimits {
         alpha_improved: rule.alpha_improved,
         screen_rounds: (rule.screen_rounds as usize).max(2),
         most_rounds: (rule.most_rounds as usize).max(2),
-    }
-}
-
-impl SeqE {
-    /// The rule that also knows why the rounds of these records ended. Those that nobody cut short go on until every row is
-    /// decided or has had its rounds, or the budget is spent. Records of the first rule keep its words.
-    pub fn ended_as(self, comparison: &Comparison, records: [&RunRecord; 2]) -> Self {
-        let whole = records.iter().all(|record| record.state == RecordState::Complete);
-        let known = whole && self.rule.name != SequentialRuleName::SeqE;
-        Self { spent: comparison.budget.seconds().filter(|_| known), ..self }
     }
 }
 
@@ -121,8 +118,8 @@ impl Rule for SeqE {
             || states.iter().zip(&results).filter_map(|(state, result)| Some((state, result.as_ref()?)));
         let used = by_chance().map(|(state, result)| &state.rounds.differences[..result.rounds]);
         let serial_correlation = SerialCorrelation::pooled(used);
-        let correlated = serial_correlation.filter(|serial_correlation| serial_correlation.is_clear());
-        let undisturbed = self.undisturbed(&states, &limits);
+        let correlated = serial_correlation.filter(SerialCorrelation::is_clear);
+        let undisturbed = undisturbed(&states, &limits);
 
         let mut decisions = Vec::with_capacity(states.len());
         for (index, (state, result)) in states.iter().zip(&results).enumerate() {
@@ -161,16 +158,14 @@ impl Rule for SeqE {
                     sequence.more_rounds = Some(result.rounds.saturating_sub(undisturbed).max(1) as u32);
                 }
             }
-            if let (true, Some(correlated)) = (is_red, correlated) {
-                weaken(&mut decision, correlated.reason(), Advice::LookForSharedState {});
+            if let (true, Some(SerialCorrelation { correlation, error })) = (is_red, correlated) {
+                let reason = Reason::SerialCorrelation { correlation, error };
+                weaken(&mut decision, reason, Advice::LookForSharedState {});
             }
             if is_red && !self.flagged_controls.is_empty() {
-                let (count, named) = counted(&self.flagged_controls, MOST_NAMED);
-                weaken(
-                    &mut decision,
-                    Reason::ControlChanged { count, named },
-                    Advice::LookForOrderEffects {},
-                );
+                let (count, named) = counted(&self.flagged_controls, MAX_NAMED);
+                let reason = Reason::ControlChanged { count, named };
+                weaken(&mut decision, reason, Advice::LookForOrderEffects {});
             }
             if decision.verdict != Verdict::Inconclusive
                 && let Some(change) = &mut decision.change
@@ -182,7 +177,9 @@ impl Rule for SeqE {
         }
         let (location_shift, warning) = suite_location_shift(&by_chance().collect::<Vec<_>>());
         let mut warnings: Vec<Warning> = warning.into_iter().collect();
-        warnings.extend(correlated.map(SerialCorrelation::warning));
+        let warning =
+            |SerialCorrelation { correlation, error }| Warning::CorrelatedRounds { correlation, error };
+        warnings.extend(correlated.map(warning));
         RuleOutput {
             decisions,
             rounds: Some(RoundsMethod {
@@ -192,11 +189,10 @@ impl Rule for SeqE {
                 candidates: screen.candidates as u32,
                 seed: self.seed,
                 way: self.way,
-                serial_correlation: serial_correlation
-                    .map(|serial_correlation| serial_correlation.correlation),
+                serial_correlation: serial_correlation.map(|it| it.correlation),
                 serial_correlation_error: serial_correlation
                     .filter(|_| limits.version != Version::One)
-                    .map(|serial_correlation| serial_correlation.error),
+                    .map(|it| it.error),
                 location_shift,
                 controls: self.controls,
                 flagged_controls: self.flagged_controls.clone(),
@@ -206,23 +202,17 @@ impl Rule for SeqE {
     }
 }
 
-impl SeqE {
-    /// The same rows without their disturbed rounds; `None` where there are none.
-    fn undisturbed(
-        &self,
-        states: &[RowState],
-        limits: &SequentialLimits,
-    ) -> Option<Vec<Option<SequentialResult>>> {
-        if !states.iter().any(|state| state.rounds.disturbed.contains(&true)) {
-            return None;
-        }
-        let calm = |state: &RowState| -> Vec<f64> {
-            let rounds = state.rounds.differences.iter().zip(&state.rounds.disturbed);
-            rounds.filter(|(_, disturbed)| !**disturbed).map(|(difference, _)| *difference).collect()
-        };
-        let calm: Vec<Vec<f64>> = states.iter().map(calm).collect();
-        Some(results_of(states, &calm, limits).1)
+/// The same rows without their disturbed rounds; `None` where there are none.
+fn undisturbed(states: &[RowState], limits: &SequentialLimits) -> Option<Vec<Option<SequentialResult>>> {
+    if !states.iter().any(|state| state.rounds.disturbed.contains(&true)) {
+        return None;
     }
+    let calm = |state: &RowState| -> Vec<f64> {
+        let rounds = state.rounds.differences.iter().zip(&state.rounds.disturbed);
+        rounds.filter(|(_, disturbed)| !**disturbed).map(|(difference, _)| *difference).collect()
+    };
+    let calm: Vec<Vec<f64>> = states.iter().map(calm).collect();
+    Some(results_of(states, &calm, limits).1)
 }
 
 /// The median slowdown over the metric that most rows measure.
@@ -262,33 +252,27 @@ fn decide(
     let noise = sample_stddev(differences).unwrap_or(0.0);
     let fresh = differences.get(limits.screen_rounds..).unwrap_or_default();
     let scale = state.rounds.scale;
-    let candidates = screen.candidates;
-    let verdict = match result.status {
-        Status::Regressed => Verdict::Regressed,
-        Status::Improved => Verdict::Improved,
-        Status::Unchanged => Verdict::Unchanged,
-        Status::Open | Status::Exhausted => Verdict::Inconclusive,
-    };
-    let at_least = match verdict {
-        Verdict::Regressed => seq_e::at_least(fresh, result.scale, limits, candidates),
-        _ => None,
-    };
-    let at_least = at_least.map(|difference| (difference - result.unresolved).max(0.0));
-    let at_least = at_least.and_then(|difference| scale.slowdown(difference));
+    let (candidates, rounds) = (screen.candidates, result.rounds as u32);
+    let verdict = Verdict::from(result.status);
+    let at_least = (verdict == Verdict::Regressed)
+        .then(|| seq_e::at_least(fresh, result.scale, limits, candidates))
+        .flatten()
+        .and_then(|difference| scale.slowdown((difference - result.unresolved).max(0.0)));
     let possible = limits.most_rounds.saturating_sub(limits.screen_rounds);
-    let detectable =
-        seq_e::detectable(possible, noise.max(result.scale), state.min_effect, limits, candidates);
-    let detectable = scale.slowdown(detectable);
-    let change = (result.rounds > 0)
-        .then(|| change(state, result, limits, detectable.filter(|slowdown| slowdown.is_finite())))
+    let least = noise.max(result.scale);
+    let detectable = seq_e::detectable(possible, least, state.min_effect, limits, candidates);
+    let detectable = scale.slowdown(detectable).filter(|slowdown| slowdown.is_finite());
+    let change = if result.rounds > 0 { change(state, result, limits, detectable) } else { None };
+    let further = (verdict == Verdict::Inconclusive)
+        .then(|| further_rounds(state, result, noise, limits, candidates))
         .flatten();
-    let further = match verdict {
-        Verdict::Inconclusive => further_rounds(state, result, noise, limits, candidates),
-        _ => None,
-    };
     let (reason, next) = match verdict {
-        Verdict::Regressed => (Some(why_red(result, at_least, limits)), None),
-        Verdict::Improved => (Some(why_better(result, limits)), None),
+        Verdict::Regressed => {
+            (Some(Reason::WorseOverRounds { rounds, at_least, confidence: 1.0 - limits.alpha }), None)
+        }
+        Verdict::Improved => {
+            (Some(Reason::BetterOverRounds { rounds, confidence: 1.0 - limits.alpha_improved }), None)
+        }
         Verdict::Inconclusive => {
             let next = match steps_in_the_way(state, result) {
                 Some(steps) => Advice::FinerFigures { launches: steps.batch(state.target) },
@@ -298,19 +282,18 @@ fn decide(
         }
         _ => (None, None),
     };
-    let log10 = |ln: f64| ln / LN_10;
     RowDecision {
         verdict,
         reason,
         next,
         change,
         sequence: Some(Sequence {
-            rounds: result.rounds as u32,
+            rounds,
             min_effect: state.min_effect,
             noise,
-            log10_worse: log10(result.ln_worse),
-            log10_better: log10(result.ln_better),
-            log10_needed: log10(limits.ln_red(candidates)),
+            log10_worse: result.ln_worse / LN_10,
+            log10_better: result.ln_better / LN_10,
+            log10_needed: limits.ln_red(candidates) / LN_10,
             at_least,
             more_rounds: further,
         }),

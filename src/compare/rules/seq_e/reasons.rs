@@ -3,19 +3,11 @@
 use crate::stats::seq_e::{self, SequentialLimits, SequentialResult, Status};
 
 use super::state::RowState;
-use crate::compare::quantized::{Resolution, resolution};
+use crate::compare::quantized::{Steps, steps_of};
 use crate::compare::{Advice, Change, Reason};
 
 /// Advising more further rounds than this would be no advice.
-const MOST_FURTHER: f64 = 400.0;
-
-pub(super) fn why_red(result: &SequentialResult, at_least: Option<f64>, limits: &SequentialLimits) -> Reason {
-    Reason::WorseOverRounds { rounds: result.rounds as u32, at_least, confidence: 1.0 - limits.alpha }
-}
-
-pub(super) fn why_better(result: &SequentialResult, limits: &SequentialLimits) -> Reason {
-    Reason::BetterOverRounds { rounds: result.rounds as u32, confidence: 1.0 - limits.alpha_improved }
-}
+const MAX_FURTHER: f64 = 400.0;
 
 /// `budget`: the seconds whose end has ended the row's rounds.
 pub(super) fn why_open(
@@ -42,7 +34,7 @@ pub(super) fn why_open(
         return Reason::CoarseFigures {
             step: steps.step,
             unit: state.evidence.unit.to_owned(),
-            share: steps.share,
+            share: steps.share(),
             unresolved: result.unresolved.exp_m1(),
             target: state.target,
         };
@@ -65,9 +57,9 @@ pub(super) fn why_open(
 }
 
 /// The steps of a row's figures, where they are why it was not certified: too coarse for the target by themselves.
-pub(super) fn steps_in_the_way(state: &RowState, result: &SequentialResult) -> Option<Resolution> {
+pub(super) fn steps_in_the_way(state: &RowState, result: &SequentialResult) -> Option<Steps> {
     let coarse = result.rounds > 0 && result.unresolved > seq_e::MOST_UNRESOLVED * state.target;
-    coarse.then(|| resolution(state.evidence)).flatten()
+    coarse.then(|| steps_of(state.evidence)).flatten()
 }
 
 /// Whether an interval says anything: one that reaches from a hundredth to a hundred times does not.
@@ -118,5 +110,5 @@ pub(super) fn further_rounds(
     let pace = seq_e::pace(beyond / result.scale, limits.version);
     let prove = (pace > 0.0).then(|| ((needed - ln).max(1.0) / pace).ceil());
     let fewest = [certify, prove].into_iter().flatten().fold(f64::INFINITY, f64::min).max(1.0);
-    (fewest <= MOST_FURTHER).then_some(fewest as u32)
+    (fewest <= MAX_FURTHER).then_some(fewest as u32)
 }

@@ -25,11 +25,6 @@ impl RowState<'_, '_> {
             unresolved: &self.rounds.unresolved,
         }
     }
-
-    /// Nothing is left to chance.
-    pub fn is_exact(&self) -> bool {
-        self.exact.is_some()
-    }
 }
 
 /// The states of a suite; each piece of evidence gives one.

@@ -1,66 +1,71 @@
-//! A comparison in rounds that is kept: where it lies, and the records of its sides.
+//! A stored comparison in rounds: where it lies, and the records of its sides.
 
 use std::path::{Path, PathBuf};
 
 use super::environment;
 use super::paths::{current_folder, project_root, shown};
 use super::request::SelectionRequest;
+use crate::compare::{VerdictDocument, verdict_of};
 use crate::model::{Fault, Result, RunId, RunRecord};
 use crate::store::{keep_whole_rounds, latest_comparison, read_record, read_sides};
 use crate::suite::plan::check_claims;
 use crate::suite::{Benchmark, RunOptions};
 
-/// Where comparisons lie.
 #[derive(Clone, Debug, Default)]
 pub struct ArtifactsRequest {
-    /// Suite file that says where artifacts are.
     pub config: Option<PathBuf>,
     /// Folder of run folders and comparisons, whatever the suite file says.
     pub artifacts: Option<PathBuf>,
 }
 
-/// The records of one comparison.
-pub struct Kept {
+pub struct StoredComparison {
     pub base: RunRecord,
     pub head: RunRecord,
     pub control: Option<RunRecord>,
     /// Of the comparison; absent where the records were named one by one.
-    pub folder: Option<PathBuf>,
+    folder: Option<PathBuf>,
 }
 
-impl Kept {
+impl StoredComparison {
     /// Reads the comparison that a folder or an id names; without either the latest one.
     pub fn find(named: Option<&str>, place: &ArtifactsRequest, builtins: &[Benchmark]) -> Result<Self> {
-        let folder = match named {
+        match named.map(Path::new) {
             // A folder needs no suite file that says where artifacts are.
-            Some(text) if Path::new(text).is_dir() => PathBuf::from(text),
-            named => kept_folder(named, &place.folder(builtins)?)?,
-        };
-        let (base, head, control) = read_checked(&folder)?;
-        Ok(Self { base, head, control, folder: Some(folder) })
+            Some(path) if path.is_dir() => Self::in_folder(path),
+            _ => Self::in_folder(&comparison_folder(named, &place.folder(builtins)?)?),
+        }
     }
 
-    /// Reads records that were named one by one.
     pub fn read(base: &Path, head: &Path, control: Option<&Path>) -> Result<Self> {
         let control = control.map(read_record).transpose()?;
         let (base, head) = (read_record(base)?, read_record(head)?);
         check_claims(&base, &head, control.as_ref())?;
         Ok(Self { base, head, control, folder: None })
     }
-}
 
-/// The records of a comparison's folder, held against their own claims before anything is judged by them.
-///
-/// Errors: exit code 4 where they do not hold.
-pub fn read_checked(folder: &Path) -> Result<(RunRecord, RunRecord, Option<RunRecord>)> {
-    let mut sides = read_sides(folder)?;
-    check_claims(&sides.0, &sides.1, sides.2.as_ref())?;
-    keep_whole_rounds(&mut sides);
-    Ok(sides)
+    /// The records of a comparison's folder, held against their own claims before anything is judged by them.
+    ///
+    /// Errors: exit code 4 where they do not hold.
+    pub fn in_folder(folder: &Path) -> Result<Self> {
+        let mut sides = read_sides(folder)?;
+        check_claims(&sides.0, &sides.1, sides.2.as_ref())?;
+        keep_whole_rounds(&mut sides);
+        let (base, head, control) = sides;
+        Ok(Self { base, head, control, folder: Some(folder.to_owned()) })
+    }
+
+    pub fn verdict(&self) -> Result<VerdictDocument> {
+        verdict_of(&self.base, &self.head, self.control.as_ref())
+    }
+
+    /// The verdict that lies beside the records, if one does.
+    pub fn verdict_file(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join("reports/verdict.json")).filter(|path| path.is_file())
+    }
 }
 
 /// The folder of a comparison, by its folder or its id; without either the latest one below `artifacts`.
-pub fn kept_folder(named: Option<&str>, artifacts: &Path) -> Result<PathBuf> {
+pub fn comparison_folder(named: Option<&str>, artifacts: &Path) -> Result<PathBuf> {
     match named {
         Some(text) if Path::new(text).is_dir() => Ok(PathBuf::from(text)),
         Some(text) => {

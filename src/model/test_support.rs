@@ -1,8 +1,8 @@
-//! A machine in order, for this room's tests to spoil one thing at a time.
+//! A machine in order, for tests to spoil one thing at a time.
 
-use crate::model::{DirtyFacts, GitFacts, Gpu, GpuFacts, HostFacts, Manifest, Probe};
+use super::{DirtyFacts, GitFacts, Gpu, GpuFacts, HostFacts, Manifest, Probe};
 
-pub(super) fn manifest() -> Manifest {
+pub(crate) fn manifest() -> Manifest {
     Manifest {
         host: HostFacts {
             hostname: Probe::Known("box".into()),
@@ -41,7 +41,7 @@ pub(super) fn manifest() -> Manifest {
     }
 }
 
-pub(super) fn gpu(index: u32) -> Gpu {
+pub(crate) fn gpu(index: u32) -> Gpu {
     Gpu {
         index,
         model: Probe::Known("H100".into()),
@@ -68,8 +68,8 @@ pub(super) fn gpu(index: u32) -> Gpu {
     }
 }
 
-/// The GPUs, to spoil.
-pub(super) fn devices(manifest: &mut Manifest) -> &mut Vec<Gpu> {
+/// The GPUs, to change.
+pub(crate) fn devices(manifest: &mut Manifest) -> &mut Vec<Gpu> {
     match &mut manifest.gpu {
         Probe::Known(gpus) => &mut gpus.devices,
         _ => unreachable!("the sample has GPUs"),

@@ -1,0 +1,69 @@
+//! The flags that say what is measured, where results go, and how much is reported on the way.
+
+use std::path::PathBuf;
+
+use super::rounds::duration;
+use super::selection::{SelectionArgs, SettingsArgs};
+use crate::app::request::{OutputRequest, RunRequest};
+use crate::app::stored_comparison::ArtifactsRequest;
+use crate::model::Result;
+
+/// The flags of every command that measures a suite.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct MeasureArgs {
+    #[command(flatten)]
+    selection: SelectionArgs,
+    #[command(flatten)]
+    settings: SettingsArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl MeasureArgs {
+    /// Errors: flags that cannot be followed.
+    pub fn request(&self) -> Result<RunRequest> {
+        let next = "give a duration such as 90s or 2h";
+        let deadline = duration("--deadline", self.output.deadline.as_deref(), next)?;
+        Ok(RunRequest {
+            selection: self.selection.request()?,
+            settings: self.settings.request()?,
+            output: OutputRequest { artifacts: self.output.artifacts.clone(), deadline },
+        })
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.output.quiet
+    }
+}
+
+/// Where results go and how much progress is shown.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Output")]
+struct OutputArgs {
+    /// Folder for run folders [default: `artifacts` beside the suite file]
+    #[arg(long, value_name = "DIR")]
+    artifacts: Option<PathBuf>,
+    /// Time for the whole run; 0: no limit [default: 4h, or the suite file's]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
+    deadline: Option<String>,
+    /// No progress on standard error
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Where comparisons lie.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct ArtifactsArgs {
+    /// Suite file that says where artifacts are [default: gbench.toml of this folder]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Folder of run folders and comparisons [default: `artifacts` beside the suite file]
+    #[arg(long, value_name = "DIR")]
+    artifacts: Option<PathBuf>,
+}
+
+impl ArtifactsArgs {
+    pub fn request(&self) -> ArtifactsRequest {
+        ArtifactsRequest { config: self.config.clone(), artifacts: self.artifacts.clone() }
+    }
+}

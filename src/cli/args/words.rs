@@ -1,0 +1,31 @@
+//! The words that several flags take: report formats, and classes that fail a job.
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use strum::{IntoEnumIterator, VariantArray};
+
+use crate::app::fail_on::FailOn;
+use crate::report::Format;
+
+/// Takes the word of a [`Format`].
+pub fn format_parser() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::iter().map(|format| format.into_str())).try_map(|word| word.parse())
+}
+
+/// The formats of what has but one table or page.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageFormat {
+    Terminal,
+    Json,
+}
+
+impl ValueEnum for FailOn {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let value = PossibleValue::new(self.into_str());
+        Some(if *self == FailOn::None { value.help("Nothing: the job only reports") } else { value })
+    }
+}
