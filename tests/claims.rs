@@ -136,7 +136,7 @@ fn n7_records_that_break_their_own_claims_are_refused_before_any_verdict() {
     );
 }
 
-/// With the seed of another coin the order of some round is another one, whatever else agrees.
+/// With another seed the order of some round is another one, whatever else agrees.
 #[test]
 fn n7_a_seed_that_does_not_give_the_order_is_refused() {
     let it = compared();

@@ -255,7 +255,7 @@ fn numbers_below_zero_are_compared_as_shares_of_the_base() {
 
 #[test]
 fn what_sticks_to_a_side_makes_no_red() {
-    // Each case's differences wander slowly: no change, and nothing that a coin could have made.
+    // Each case's differences wander slowly: no change, and nothing that a random order could have made.
     let wander = |seed: u32| {
         let mut at = 0.0;
         (0..40)

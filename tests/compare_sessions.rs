@@ -204,11 +204,11 @@ fn sessions_that_differ_much_are_the_reason_for_doubt_and_more_processes_are_not
 
 #[test]
 fn the_sides_of_one_interleaved_run_are_one_session() {
-    let interleaved = |side, coin: u64| {
+    let interleaved = |side, order_seed: u64| {
         let mut record = standard(if side == Side::Base { 1 } else { 2 });
         record.side = Some(side);
         record.started = standard(1).started;
-        let seed = Shown { value: coin.into(), origin: Origin::Default };
+        let seed = Shown { value: order_seed.into(), origin: Origin::Default };
         record.config.insert("coin_seed".into(), seed);
         for process in record.cases.iter_mut().flat_map(|case| &mut case.processes) {
             process.round = Some(process.index);

@@ -213,3 +213,33 @@ fn every_step_of_ci_has_its_recipe() {
     }
     assert!(recipes.contains("\nci:\n    .ci/run\n"));
 }
+
+/// Paths from the root or from `src`, or the last names of a file's path where its folder stands just before.
+#[test]
+fn every_file_that_the_design_names_is_there() {
+    let mut folders = vec![root().join("src")];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+            files.push(if path.is_dir() { format!("{name}/") } else { name });
+            folders.extend(path.is_dir().then_some(path));
+        }
+    }
+    let mut checked = 0;
+    for document in ["docs/design.md", "CONTRIBUTING.md"] {
+        let text = text_of(document);
+        for name in text.split('`').skip(1).step_by(2) {
+            let one_word = name.chars().all(|c| c.is_ascii_alphanumeric() || "._/-".contains(c));
+            if !one_word || !(name.ends_with(".rs") || name.ends_with('/')) {
+                continue;
+            }
+            let within = format!("/{name}");
+            let there = root().join(name).exists() || files.iter().any(|file| file.ends_with(&within));
+            assert!(there, "{document}: there is no {name}");
+            checked += 1;
+        }
+    }
+    assert!(checked >= 50, "only {checked} files are found");
+}

@@ -14,7 +14,7 @@ use crate::support::scripted::{
 use crate::support::{folder_with, gbench};
 
 #[test]
-fn every_round_gives_each_side_a_process_in_the_coins_order() {
+fn every_round_gives_each_side_a_process_in_the_drawn_order() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(&["s/a", "s/b"], 1);
     let comparison = new_folder(folder.path());

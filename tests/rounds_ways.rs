@@ -103,7 +103,7 @@ fn base_and_head_take_turns_where_both_are_asked_to_and_can() {
         assert_eq!(
             *first,
             plan.order.in_round(plan.pairs[0].id(), round as u32, 2)[0],
-            "the coin has the first turn"
+            "the order drawn has the first turn"
         );
         for (side, record) in records.iter().enumerate() {
             let process = &record.cases[0].processes[round];
@@ -189,7 +189,7 @@ fn a_control_is_measured_in_the_circumstances_of_the_base() {
     for round in 0..12 {
         let slot = |side: usize| records[side].cases[0].processes[round].slot.unwrap();
         let mut slots = [slot(0), slot(1), slot(2)];
-        assert_eq!(executor.pairs[2 * round].0, executor.pairs[2 * round + 1].0, "one coin for both");
+        assert_eq!(executor.pairs[2 * round].0, executor.pairs[2 * round + 1].0, "one draw for both");
         assert_eq!(executor.pairs[2 * round].0 == 0, slot(0) < slot(1));
         assert_ne!(slot(2), 1);
         before += usize::from(slot(2) == 0);
@@ -332,7 +332,7 @@ fn a_comparison_with_shared_processes_goes_on_as_if_nothing_had_been() {
 }
 
 #[test]
-fn the_points_of_a_benchmark_share_a_process_a_side_and_a_coin() {
+fn the_points_of_a_benchmark_share_a_process_a_side_and_an_order() {
     let plan = plan_with(&["s/a", "s/b"], 0, &shared);
     let (records, executor) = begin(&plan, headers(&plan), &noisy, 6);
     assert_eq!(executor.shared, [3; 2 * 2 * 6]);
@@ -343,7 +343,7 @@ fn the_points_of_a_benchmark_share_a_process_a_side_and_a_coin() {
                 let processes = benchmark.clone().map(|case| &records[side].cases[case].processes[round]);
                 processes.map(|process| process.slot.unwrap()).collect()
             };
-            assert!(of(0).iter().all(|slot| *slot == of(0)[0]), "one toss for all points: {:?}", of(0));
+            assert!(of(0).iter().all(|slot| *slot == of(0)[0]), "one draw for all points: {:?}", of(0));
             assert!(of(0).iter().zip(of(1)).all(|(base, head)| base + head == 1));
             firsts.push(of(0)[0]);
         }
@@ -460,7 +460,7 @@ fn real_processes_take_turns_and_are_shared() {
 }
 
 /// Headers as a comparison of commits writes them, for either way.
-fn tossed(plan: &RoundsPlan, way: Interleaving) -> Vec<RunRecord> {
+fn drawn(plan: &RoundsPlan, way: Interleaving) -> Vec<RunRecord> {
     let shown =
         gbench_ci::model::Shown { value: plan.order.seed.into(), origin: gbench_ci::model::Origin::Default };
     let mut headers = asking(plan);
@@ -472,7 +472,7 @@ fn tossed(plan: &RoundsPlan, way: Interleaving) -> Vec<RunRecord> {
 }
 
 /// Whatever way the rounds go, whatever breaks, and wherever they are killed and gone on with, what they leave holds; and
-/// the order of it is held to the coin.
+/// the order of it is held to the draw.
 #[test]
 fn n7_records_of_every_way_hold_their_own_claims() {
     let plain = |_: &mut Benchmark| {};
@@ -499,7 +499,7 @@ fn n7_records_of_every_way_hold_their_own_claims() {
         let whole = artifacts.path().join("whole");
         std::fs::create_dir(&whole).unwrap();
         let folder = new_folder(&whole);
-        let (_, executor) = go(&plan, tossed(&plan, way), &eventful, &folder, Vec::new(), 5);
+        let (_, executor) = go(&plan, drawn(&plan, way), &eventful, &folder, Vec::new(), 5);
         let (mut base, mut head, control) = held(&folder, "whole");
         for at in (1..executor.started.len()).step_by(8) {
             let what = format!("way {index}, killed at {at}");
@@ -509,11 +509,11 @@ fn n7_records_of_every_way_hold_their_own_claims() {
             let dies =
                 |started: &Started, nth: usize| if nth == at { Fate::Killed } else { eventful(started, nth) };
             let ended = catch_unwind(AssertUnwindSafe(|| {
-                go(&plan, tossed(&plan, way), &dies, &folder, Vec::new(), 5);
+                go(&plan, drawn(&plan, way), &dies, &folder, Vec::new(), 5);
             }));
             assert!(ended.is_err());
             held(&folder, &what);
-            go(&plan, tossed(&plan, way), &eventful, &folder, read(&folder), 5);
+            go(&plan, drawn(&plan, way), &eventful, &folder, read(&folder), 5);
             held(&folder, &what);
         }
         for record in [&mut base, &mut head] {

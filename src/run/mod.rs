@@ -21,8 +21,8 @@ mod rounds;
 mod samples;
 mod session;
 mod shared_process;
+mod spawn;
 mod stages;
-mod supervised;
 mod temporary;
 #[cfg(test)]
 mod test_support;
@@ -39,4 +39,4 @@ pub use requires::has_binary;
 pub use rounds::{NextRound, PairState, RoundsSession, RoundsState, StoppingPolicy};
 pub use session::PlanSession;
 pub use shared_process::split_by_case;
-pub use supervised::Supervised;
+pub use spawn::Supervised;

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::atomic::write_atomically;
-use super::folder::create_ignored_dir;
+use super::journal::create_ignored_dir;
 use crate::model::{BaselineName, DEFECT, Fault, Result, RunRecord};
 
 /// A store in a folder, `dir:.gbench`.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::atomic::write_atomically;
-use super::folder::{JOURNAL, RECORD, create_ignored_dir};
+use super::journal::{JOURNAL, RECORD, create_ignored_dir};
 use super::read::read_record;
 use super::started;
 use crate::model::{CaseId, CaseRecord, Exit, Fault, Outcome, Result, RunId, RunRecord, Side};

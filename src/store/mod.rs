@@ -4,8 +4,8 @@ mod address;
 mod atomic;
 mod baselines;
 mod comparison;
-mod folder;
 mod history;
+mod journal;
 mod read;
 mod started;
 
@@ -16,9 +16,9 @@ pub use comparison::{
     ComparisonFolder, comparison_of, holds_run, keep_whole_rounds, latest_comparison, read_comparison,
     read_sides,
 };
-pub use folder::{RunFolder, create_ignored_dir, latest_run};
 pub use history::{
     Appended, HistoryBranch, HistoryEntry, Listed, Looked, RunSummary, SCHEMA_HISTORY, Started,
 };
+pub use journal::{RunFolder, create_ignored_dir, latest_run};
 pub use read::{read_record, read_two_records};
 pub use started::note_start;

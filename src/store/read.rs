@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::folder::{JOURNAL, JournalEntry, RECORD, SUMS};
+use super::journal::{JOURNAL, JournalEntry, RECORD, SUMS};
 use crate::model::{
     CaseRecord, Exit, Fault, RecordState, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ, sha256_hex,
 };

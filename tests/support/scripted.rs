@@ -243,7 +243,7 @@ impl Decided {
     }
 }
 
-/// What two runs of the same coin and samples share: everything but when it was.
+/// What two runs of the same order and samples share: everything but when it was.
 pub fn essence(record: &RunRecord) -> Vec<CaseRecord> {
     let timeless = |case: &CaseRecord| {
         let mut case = case.clone();

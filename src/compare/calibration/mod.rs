@@ -120,7 +120,7 @@ pub fn calibrate(
 
 /// Whether chance decides the row, and enough rounds are there to say how.
 fn is_open(state: &RowState) -> bool {
-    !state.exact.is_some() && state.rounds.differences.len() >= MIN_ROUNDS
+    state.exact.is_none() && state.rounds.differences.len() >= MIN_ROUNDS
 }
 
 /// The rule tried on a suite of these rows: as they were measured, with rounds drawn from them, and with planted effects.
