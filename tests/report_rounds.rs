@@ -89,6 +89,6 @@ fn markdown_of_rounds_is_read_by_the_host_as_tables_and_lists() {
             let columns: Vec<usize> = table.lines().map(|line| line.matches('|').count()).collect();
             assert!(columns.iter().all(|count| *count == columns[0]), "{name}: {table}");
         }
-        assert!(page.contains("- **how**: ") && page.contains("- **confidence**: "), "{page}");
+        assert!(page.contains("- **how**: ") && page.contains("- **risk**: "), "{page}");
     }
 }

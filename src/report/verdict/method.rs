@@ -37,7 +37,7 @@ fn candidates(document: &VerdictDocument, rounds: &RoundsMethod) -> usize {
 }
 
 /// The error rates of the verdicts, in one sentence.
-pub(in crate::report) fn confidence(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
+pub(in crate::report) fn risk(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let share = match candidates(document, rounds) {
         0 => "no row went on after the screen".to_owned(),
         1 => "for 1 candidate".to_owned(),

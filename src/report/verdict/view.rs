@@ -101,7 +101,7 @@ impl<'a> VerdictView<'a> {
         let mut facts = self.sides().to_vec();
         if let Some(in_rounds) = &document.method.rounds {
             facts.push(("how", method::measured(document, in_rounds)));
-            facts.push(("confidence", method::confidence(document, in_rounds)));
+            facts.push(("risk", method::risk(document, in_rounds)));
             facts.extend(method::next(document).map(|next| ("next", next)));
         }
         facts
