@@ -9,7 +9,7 @@ use gbench_ci::suite::Suite;
 
 use crate::support::gbench;
 
-const LEAST: &str = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
+const SMALLEST: &str = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
 
 /// Each section of the reference, and a file whose table of that name has a key that cannot exist. The
 /// reader's advice then lists the keys it takes.
@@ -60,7 +60,7 @@ fn rows(reference: &str, section: &str) -> BTreeMap<String, String> {
 
 /// The keys that the reader says it takes.
 fn accepted(text: &str) -> BTreeSet<String> {
-    let text = format!("{text}\n{}", if text.contains("[[benchmark]]") { "" } else { LEAST });
+    let text = format!("{text}\n{}", if text.contains("[[benchmark]]") { "" } else { SMALLEST });
     let fault = Suite::parse(Path::new("gbench.toml"), &text, &[]).unwrap_err();
     let unknown = |fault: &&Fault| fault.what.contains("has no key `qqqqqqqqqqqqqqqqq`");
     let fault = fault.each().find(unknown).unwrap_or_else(|| panic!("{text}: {fault}"));

@@ -8,7 +8,7 @@ use super::paired::fixed_reds;
 use super::simulate::{Profile, Suite};
 use super::trials::{Mean, PLANTED_EVERY, SIZE, Said, each, is_planted};
 
-const MOST_ROUNDS: usize = 40;
+const MAX_ROUNDS: usize = 40;
 
 /// Rounds of a fixed design: of about the power of SEQ-E, and of two standard errors less and more.
 pub struct Fixed {
@@ -18,7 +18,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    const LEAST: usize = 4;
+    const MIN_ROUNDS: usize = 4;
 
     /// `ours`: what SEQ-E said of the suites with changes of 2 % and 3 %.
     pub fn of_equal_power(profile: &Profile, ours: [&[Said]; 2], seed: Seed) -> Self {
@@ -34,10 +34,10 @@ impl Fixed {
         let more = |at: usize| {
             Mean::of(&gains.iter().flat_map(|suite| suite[at].iter().copied()).collect::<Vec<_>>())
         };
-        let more: Vec<Mean> = (0..=MOST_ROUNDS - Self::LEAST).map(more).collect();
+        let more: Vec<Mean> = (0..=MAX_ROUNDS - Self::MIN_ROUNDS).map(more).collect();
         let first = |errors: f64| {
             let enough = |more: &Mean| more.value + errors * more.error >= 0.0;
-            more.iter().position(enough).map_or(MOST_ROUNDS, |at| at + Self::LEAST)
+            more.iter().position(enough).map_or(MAX_ROUNDS, |at| at + Self::MIN_ROUNDS)
         };
         Self { low: first(2.0), here: first(0.0), high: first(-2.0) }
     }
@@ -50,7 +50,7 @@ fn gains(profile: &Profile, percent: f64, ours: &Said, index: usize, seed: Seed)
     let suite = Suite::draw(profile, SIZE, &mut random);
     let change = |at| if is_planted(at) { (percent / 100.0).ln_1p() } else { 0.0 };
     let change: Vec<f64> = (0..SIZE).map(change).collect();
-    let all = Rounds::new(&suite, &change, MOST_ROUNDS, SeqE::USUAL, &mut random).all(MOST_ROUNDS);
+    let all = Rounds::new(&suite, &change, MAX_ROUNDS, SeqE::USUAL, &mut random).all(MAX_ROUNDS);
     let gain = |(fixed, ours): (bool, &Status)| {
         f64::from(u8::from(fixed)) - f64::from(u8::from(*ours == Status::Regressed))
     };
@@ -58,5 +58,5 @@ fn gains(profile: &Profile, percent: f64, ours: &Said, index: usize, seed: Seed)
         let fixed = fixed_reds(&all, rounds).into_iter().step_by(PLANTED_EVERY);
         fixed.zip(ours.statuses.iter().step_by(PLANTED_EVERY)).map(gain).collect()
     };
-    (Fixed::LEAST..=MOST_ROUNDS).map(at).collect()
+    (Fixed::MIN_ROUNDS..=MAX_ROUNDS).map(at).collect()
 }

@@ -16,8 +16,8 @@ pub const LOOKS: [usize; 8] = [3, 4, 6, 8, 12, 16, 24, 40];
 /// One-sided level of its interval for "unchanged".
 const CERTIFY: f64 = 0.005;
 /// Its prior never counts for more rounds than this, and no variance is below that.
-const MOST_PRIOR: f64 = 8.0;
-const LEAST_VARIANCE: f64 = 4e-8;
+const MAX_PRIOR: f64 = 8.0;
+const MIN_VARIANCE: f64 = 4e-8;
 
 pub fn rules() -> Vec<Rule> {
     vec![
@@ -69,7 +69,7 @@ pub fn group_sequential_results(differences: &[Vec<f64>]) -> (Vec<Status>, Vec<u
     let mut rounds = vec![most; differences.len()];
     let mut quantiles = TQuantiles::default();
     for look in LOOKS {
-        let moderated = Moderated::all(differences, look, MOST_PRIOR);
+        let moderated = Moderated::all(differences, look, MAX_PRIOR);
         for (at, one) in moderated.iter().enumerate() {
             if statuses[at] != Status::Exhausted {
                 continue;
@@ -103,7 +103,7 @@ impl Moderated {
         let variances: Vec<f64> = differences.iter().map(variance).collect();
         let prior = Prior::fit(&variances, freedom).at_most(most_prior);
         let moderate = |(values, variance): (&Vec<f64>, &f64)| {
-            let moderated = prior.moderate(*variance, freedom).max(LEAST_VARIANCE);
+            let moderated = prior.moderate(*variance, freedom).max(MIN_VARIANCE);
             Self {
                 mean: mean(&values[..rounds]).unwrap_or(0.0),
                 error: (moderated / rounds as f64).sqrt(),

@@ -17,7 +17,7 @@ const CHANGES: [f64; 5] = [1.0, 2.0, 3.0, 5.0, 10.0];
 /// Cost model: a launch runs all benchmarks that are still open.
 const LAUNCH_SECONDS: f64 = 1.0;
 const ITERATION_SECONDS: f64 = 1e-3;
-const MOST_ROUNDS: usize = 40;
+const MAX_ROUNDS: usize = 40;
 /// Noise of one round's difference below which the goals ask for more.
 const STEADY: f64 = 0.01;
 
@@ -300,9 +300,9 @@ fn steady(said: &[Said], profile: &Profile, seed: Seed) -> Share {
         let suite = Suite::draw(profile, SIZE, &mut seed.random());
         let change = vec![0.0; SIZE];
         let mut random = seed.named("further rounds").random();
-        let mut rounds = Rounds::new(&suite, &change, MOST_ROUNDS, SeqE::USUAL, &mut random);
+        let mut rounds = Rounds::new(&suite, &change, MAX_ROUNDS, SeqE::USUAL, &mut random);
         let mut noise = |at| {
-            let differences: Vec<f64> = (0..MOST_ROUNDS).map(|round| rounds.next(at, round)).collect();
+            let differences: Vec<f64> = (0..MAX_ROUNDS).map(|round| rounds.next(at, round)).collect();
             sample_stddev(&differences).unwrap_or(f64::NAN)
         };
         (0..SIZE).step_by(PLANTED_EVERY).map(&mut noise).collect::<Vec<f64>>()

@@ -36,7 +36,7 @@ pub enum BaselineList {
 /// One run of a history in the list: the fields of a folder's list, and what only a history knows.
 #[derive(serde::Serialize)]
 pub struct V1HistoryRow {
-    /// What `compare` takes for the newest of its kind: `main`, `main@h100`.
+    /// The name by which `compare` finds the newest of its kind: `main`, `main@h100`.
     pub name: String,
     pub run_id: String,
     /// From the branch's root.

@@ -64,7 +64,7 @@ fn other_machine(it: &Calibration, here: &BTreeMap<String, Fact>) -> Option<Stri
     })
 }
 
-/// What the rounds of a comparison will cost: a clause for its first line. `None` where no case is known.
+/// Cost of the rounds of a comparison: a clause for its first line. `None` where no case is known.
 pub fn estimate(it: &Calibration, plan: &RoundsPlan, rule: &SequentialRule) -> Option<String> {
     let mut known: HashMap<CaseId, (f64, u32)> = HashMap::new();
     for row in &it.rows {
@@ -99,7 +99,7 @@ pub fn estimate(it: &Calibration, plan: &RoundsPlan, rule: &SequentialRule) -> O
     ))
 }
 
-/// What to say of cases that cannot be judged here, before time is spent on them.
+/// Warnings about cases that cannot be judged here, before time is spent on them.
 pub fn hopeless(it: &Calibration, plan: &RoundsPlan) -> Vec<String> {
     let planned: Vec<CaseId> = plan.pairs.iter().map(|pair| undeviced(pair.id())).collect();
     let is_hopeless = |row: &&CalibratedRow| {

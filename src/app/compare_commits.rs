@@ -21,12 +21,12 @@ use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::suite::{Benchmark, Gate, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
 
-/// What a comparison of two commits has measured.
+/// The measurements of a comparison of two commits.
 pub struct MeasuredCommits {
     /// Base, head and, where there are controls, control.
     pub finished: Vec<Finished>,
     pub folder: ComparisonFolder,
-    /// What was measured of the head, and where its files lie.
+    /// The head's measurements, and where its files lie.
     pub head: (Suite, PathBuf),
     /// A case could not be measured further because the budget was spent.
     pub out_of_time: bool,

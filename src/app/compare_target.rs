@@ -1,4 +1,4 @@
-//! What the words of `compare` mean: commits, or records.
+//! The meaning of the words of `compare`: commits, or records.
 
 use std::path::{Component, Path};
 

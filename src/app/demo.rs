@@ -21,7 +21,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 const CHANGE: (&str, &str) = ("ROUNDS: u32 = 100;", "ROUNDS: u32 = 110;");
 
-/// What a user would type in the repository.
+/// The command that a user would type in the repository.
 pub const RANGE: &str = "HEAD~1..HEAD";
 
 /// Makes the repository in a folder that does not exist yet, or in a new temporary one. Returns the repository's folder.

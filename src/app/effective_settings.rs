@@ -1,4 +1,4 @@
-//! What is in force of `[run]` and `[gate]`, and who set it: for records and for `config show`.
+//! Settings of `[run]` and `[gate]` in force, and who set them: for records and for `config show`.
 
 use std::collections::BTreeMap;
 

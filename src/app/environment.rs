@@ -22,7 +22,7 @@ pub fn notices() -> Result<Vec<String>> {
     Ok(settings.chain(warnings).collect())
 }
 
-/// What to say of settings that have no meaning between commits.
+/// Warnings about settings that have no meaning between commits.
 pub fn unused_between_commits() -> Result<Option<&'static str>> {
     let is_set = read()?.settings().iter().any(|(name, _)| name == "GBENCH_PROCESSES");
     Ok(is_set

@@ -1,4 +1,4 @@
-//! What is known of the verdicts of one case: the verdict, its rows, and how rounds decided them.
+//! All that is known of the verdicts of one case: the verdict, its rows, and how rounds decided them.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -55,9 +55,9 @@ pub fn jobs(runner: &[String], named: &[String], shards: u32) -> Result<Vec<Meas
         machines.push((String::new(), runner.to_vec()));
     }
     let jobs = machines.len() * shards as usize;
-    if jobs > Shard::MOST as usize {
+    if jobs > Shard::MAX as usize {
         let what = format!("{} machines times {shards} shards are {jobs} jobs", machines.len());
-        let next = format!("take fewer shards: GitHub runs at most {} jobs of a matrix", Shard::MOST);
+        let next = format!("take fewer shards: GitHub runs at most {} jobs of a matrix", Shard::MAX);
         return Err(Fault::at_flag(format!("--shards {shards}"), what, next));
     }
     let job = |(label, runner): &(String, Vec<String>), index| MeasuringJob {

@@ -155,7 +155,7 @@ impl ConditionsProbe for machine::HostConditions {
     }
 }
 
-/// What starts processes and takes the user's interrupts.
+/// The executor, and the interrupts of the user.
 fn executor(binary: &Path) -> Result<Supervised> {
     let interrupt = Interrupt::install()
         .map_err(|error| Fault::defect("signals", format!("cannot be taken: {error}")))?;

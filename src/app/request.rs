@@ -21,7 +21,7 @@ pub struct SelectionRequest {
     pub selection: Selection,
     /// One part of the cases, where several jobs measure a suite together.
     pub shard: Option<Shard>,
-    /// What `selection` was read from, for commands that are shown.
+    /// The words that `selection` was read from, for commands that are shown.
     pub given: Vec<GivenFlag>,
 }
 
@@ -126,7 +126,7 @@ impl<'a> LocalSuite<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct SettingsRequest {
     pub overrides: Overrides,
-    /// What was given with a value, but for `--processes`, which has no meaning between commits.
+    /// Flags that were given with a value, but for `--processes`, which has no meaning between commits.
     pub given: Vec<GivenFlag>,
 }
 
@@ -240,7 +240,7 @@ pub struct CommitsRequest {
     /// One suite file for both sides.
     pub suite_file: Option<PathBuf>,
     pub fail_inconclusive: bool,
-    /// What was missing, where a commit is compared with itself because there is no other.
+    /// The missing reference, where a commit is compared with itself because there is no other.
     pub no_reference: Option<NoReference>,
     pub audience: Audience,
 }

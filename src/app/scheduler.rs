@@ -53,7 +53,7 @@ impl SequentialStopping {
         case_progress(&self.rule, &side(0), &side(1), &self.policy).unwrap_or_default()
     }
 
-    /// What is to be measured in the rounds after the screen, dearest last.
+    /// Cases to be measured in the rounds after the screen, dearest last.
     fn candidates(&self, state: &RoundsState<'_>) -> Vec<Candidate> {
         let pairs = pairs_by_case(state);
         let (screen, most) = (self.rule.rule.screen_rounds, self.rule.rule.most_rounds);
@@ -79,7 +79,7 @@ impl SequentialStopping {
         candidates
     }
 
-    /// What of the candidates, sorted, is measured in the next round. Without a budget: all. With one, every candidate first gets
+    /// The candidates, sorted, that are measured in the next round. Without a budget: all. With one, every candidate first gets
     /// its share of the time that was left when the screen was over; what the soonest decided leave of theirs then goes to
     /// those that it probably suffices for, at least one.
     fn chosen(&mut self, candidates: &[Candidate], state: &RoundsState<'_>) -> Vec<usize> {

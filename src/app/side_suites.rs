@@ -200,7 +200,7 @@ impl<'a> SideSuites<'a> {
     }
 }
 
-/// What holds where no file says anything.
+/// The suite where no file says anything.
 fn unwritten(path: &Path) -> Suite {
     let source = Source::File { path: path.to_owned(), sha256: String::new() };
     Suite { run: RunOptions::default(), ..Suite::new("suite", source, Vec::new()) }

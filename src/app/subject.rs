@@ -1,4 +1,4 @@
-//! What `report` and `explain` are asked about: a comparison, a run or a document, by its path or its id.
+//! The subject of `report` and `explain`: a comparison, a run or a document, by its path or its id.
 
 use std::path::Path;
 

@@ -65,7 +65,7 @@ fn say(out: &mut impl Write, text: &str) -> Result<()> {
     wrote(writeln!(out, "{}", wrap(text, 78).join("\n")))
 }
 
-/// What the reader should know of the machine and the effort before the verdict.
+/// The machine and the effort, said before the verdict.
 fn effort(measured: &MeasuredCommits, out: &mut impl Write) -> Result<()> {
     let processes = || {
         let cases = measured.finished.iter().flat_map(|finished| &finished.record.cases);

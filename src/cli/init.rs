@@ -37,7 +37,7 @@ pub struct InitArgs {
     #[arg(long, value_enum, default_value = "refuse", requires = "github")]
     forks: Forks,
     /// Measure in so many jobs, each a part of the suite
-    #[arg(long, value_name = "N", requires = "github", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=Shard::MOST as i64))]
+    #[arg(long, value_name = "N", requires = "github", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=Shard::MAX as i64))]
     shards: u32,
     /// Measure on several machines: a name for each, and the labels of its runner, h100=self-hosted,gpu,h100
     #[arg(long = "machine", value_name = "NAME=LABELS", requires = "github", num_args = 1.., conflicts_with = "runner")]

@@ -13,7 +13,7 @@ use crate::model::{Exit, Result, Shard};
 #[derive(clap::Args, Clone, Debug)]
 pub struct MatrixArgs {
     /// Parts that each machine's suite is cut into
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=Shard::MOST as i64))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=Shard::MAX as i64))]
     shards: u32,
     /// A machine's name, and the labels of its runner: h100=self-hosted,gpu,h100; repeatable [default: one without a name,
     /// on `self-hosted`]

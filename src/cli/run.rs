@@ -66,7 +66,7 @@ fn print(finished: &Finished, out: &mut impl Write) -> Result<()> {
     ))
 }
 
-/// What a run would do, case by case, and nothing started.
+/// Prints what a run would do, case by case; nothing is started.
 fn dry_run(suite: &Suite) -> String {
     let plan = Plan::single(suite);
     let rows = plan.cases.iter().map(|case| {

@@ -1,4 +1,4 @@
-//! What the binary knows of itself: schemas, shell completions, the manual.
+//! The binary's own documents: schemas, shell completions, the manual.
 
 use std::io::Write;
 use std::path::PathBuf;

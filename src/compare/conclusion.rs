@@ -1,4 +1,4 @@
-//! What follows from rows: their order, their counts, one conclusion and one exit code. The same code for a comparison, for
+//! Conclusions from rows: their order, their counts, one conclusion and one exit code. The same code for a comparison, for
 //! several that become one, and for a document from elsewhere.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What a rule decides on: the complete samples of one metric on both sides, by process, not copied.
+//! The evidence of a rule: the complete samples of one metric on both sides, by process, not copied.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ pub struct MeasuredSide<'a> {
     pub centres: Vec<f64>,
 }
 
-/// What one process gave.
+/// The samples of one process.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessValues<'a> {
     /// Index within the case, from 0.

@@ -1,4 +1,4 @@
-//! What stored records say of the past: the figures of each case, session after session.
+//! The past, as stored records have it: the figures of each case, session after session.
 //!
 //! A *session* is one run: whatever the machine kept from its start to its end, it shares. Two sessions of one program
 //! differ by more than their processes let expect; how much more, only other sessions show.

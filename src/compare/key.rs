@@ -1,4 +1,4 @@
-//! What must agree between two measurements of one case beside its identity: everything that the suite hands to the
+//! Settings that must agree between two measurements of one case beside its identity: everything that the suite hands to the
 //! program. Ten iterations and thirty are two measurements, and so is one card and another; a change between them is nobody's
 //! regression.
 

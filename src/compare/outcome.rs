@@ -1,4 +1,4 @@
-//! What is said of a row, and of the comparison as a whole.
+//! Results of a row, and of the comparison as a whole.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub enum Conclusion {
 }
 
 // In the order in which reports show them.
-/// What is said of one case and metric.
+/// The result of one case and metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[derive(strum::IntoStaticStr, strum::Display, strum::EnumIter, strum::VariantArray)]

@@ -1,4 +1,4 @@
-//! What the user decides about a comparison, as opposed to what the numbers say.
+//! The user's decisions about a comparison, as opposed to what the numbers say.
 
 use std::collections::BTreeMap;
 

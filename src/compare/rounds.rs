@@ -81,7 +81,7 @@ pub fn measured_rounds(evidence: &Evidence) -> Vec<MeasuredRound> {
     measured.collect()
 }
 
-/// What a difference of places means.
+/// The meaning of a difference of locations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RoundScale {
     /// Of logarithms.

@@ -83,12 +83,12 @@ impl SessionVariance {
 /// A few cases agree by chance, too, and the fit would believe them wholly: its weight is bounded by what they know all
 /// together, and by that of the screening in `stats::seq_e`.
 pub fn prior(spreads: &[SessionVariance]) -> Prior {
-    const MOST_WEIGHT: f64 = 8.0;
+    const MAX_WEIGHT: f64 = 8.0;
     let mut freedoms: Vec<f64> = spreads.iter().map(|spread| spread.freedom).collect();
     let together: f64 = freedoms.iter().sum();
     let variances: Vec<f64> = spreads.iter().map(|spread| spread.variance).collect();
     let Some(freedom) = crate::stats::median(&mut freedoms) else { return Prior::NONE };
-    Prior::fit(&variances, freedom).at_most(MOST_WEIGHT.min(together / 4.0))
+    Prior::fit(&variances, freedom).at_most(MAX_WEIGHT.min(together / 4.0))
 }
 
 /// Degrees of freedom that a median of `steps` squared differences is worth: the variance of its logarithm is that of a

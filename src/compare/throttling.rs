@@ -15,7 +15,7 @@ use super::{Advice, Evidence, HeldDown, MeasuredSide, ProcessValues, Reason, Row
 /// The setting by which a suite says that its card is always so.
 const USUAL: &str = "usual_slowdown";
 
-/// What NVML calls the reasons that come from the card itself.
+/// NVML's names of the reasons that come from the card itself.
 const BY_HARDWARE: &str = "hw_";
 
 impl ProcessValues<'_> {
@@ -60,7 +60,7 @@ pub fn doubt_apart(evidence: &Evidence, decision: &mut RowDecision) {
     decision.next = Some(Advice::CoolTheCard {});
 }
 
-/// What is added to the reason of a row that is not plainly unchanged; `None` where nothing was held down.
+/// The remark on a row that is not plainly unchanged; `None` where nothing was held down.
 pub fn remark(evidence: &Evidence) -> Option<Remark> {
     let held = |side: &MeasuredSide| {
         let held = side.processes.iter().filter(|process| process.throttled).count();

@@ -20,7 +20,7 @@ pub struct DecisionTrace {
     pub metric: String,
     /// Differences of every round that is there, also those after the decision.
     pub rounds: RoundDifferences,
-    /// What both sides of each of these rounds measured, in the same order.
+    /// The figures of both sides in each of these rounds, in the same order.
     pub measured_rounds: Vec<MeasuredRound>,
     /// From the second round to the decision.
     pub steps: Vec<SequentialStep>,
@@ -34,7 +34,7 @@ pub struct DecisionTrace {
 }
 
 impl DecisionTrace {
-    /// What the rounds by themselves say, before any doubt.
+    /// The rule's result on the rounds alone, before any doubt.
     pub fn ruled(&self) -> Verdict {
         self.result.status.into()
     }

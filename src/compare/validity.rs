@@ -1,7 +1,7 @@
-//! What must hold for rounds to be believed, checked at run time. A doubt can only make a verdict weaker.
+//! Validity checks of rounds, made at run time. A doubt can only make a verdict weaker.
 //!
 //! The rule rests on one thing: that without a change the sign of every round's difference is as likely plus as minus, whatever the rounds before.
-//! What sticks to a side from round to round, such as a cache or a process that is reused, breaks it.
+//! State that stays with a side from round to round, such as a cache or a process that is reused, breaks it.
 
 use crate::stats::seq_e::Version;
 

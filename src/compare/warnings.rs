@@ -1,4 +1,4 @@
-//! What a reader should know beside the rows of two records.
+//! Warnings beside the rows of two records.
 
 use std::collections::HashMap;
 

@@ -149,14 +149,14 @@ fn direct(folder: &Path) -> Result<bool, String> {
 
 /// Repeats one fixed spin of some milliseconds until the time is up.
 fn noise(time: Duration) -> TimingNoise {
-    const LEAST: usize = 5;
+    const MIN_REPEATS: usize = 5;
     let start = Instant::now();
     // One calibrating spin, so that a slow machine and an unoptimised build get as many repeats as a fast one.
     const TRIAL: u64 = 200_000;
     let trial = spin(TRIAL).max(1e-9);
     let steps = ((0.004 / trial) * TRIAL as f64).clamp(1_000.0, 1e9) as u64;
     let mut seconds = vec![];
-    while seconds.len() < LEAST || start.elapsed() < time {
+    while seconds.len() < MIN_REPEATS || start.elapsed() < time {
         seconds.push(spin(steps));
     }
     summary(seconds)

@@ -67,7 +67,7 @@ mod tests {
     use crate::model::line::{self, Event};
     use crate::model::{ParamValue, Params, Stage};
 
-    /// What `member` says when asked for two iterations at `params`; none if this machine cannot run it.
+    /// The events of `member` for two iterations at `params`; none if this machine cannot run it.
     fn events(member: &Workload, params: Params, cold: bool) -> Option<Vec<Event>> {
         let mut request = workload::request(member, |_| None).unwrap();
         (request.iterations, request.warmup, request.cold) = (2, 1, cold);

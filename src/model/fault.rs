@@ -77,7 +77,7 @@ impl Fault {
         Self::new(Location::Named(name.into()), what, next, Exit::Usage)
     }
 
-    /// What only a mistake in gbench-ci can cause. Exit code 70.
+    /// An error that only a mistake in gbench-ci can cause. Exit code 70.
     pub fn defect(name: impl Into<String>, what: impl fmt::Display) -> Self {
         Self::at(name, what, DEFECT).exits(Exit::Internal)
     }

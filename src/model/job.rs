@@ -82,11 +82,11 @@ pub struct Shard {
 
 impl Shard {
     /// Most shards that a suite may be cut into: GitHub runs at most 256 jobs of a matrix.
-    pub const MOST: u32 = 256;
+    pub const MAX: u32 = 256;
 
     /// Whether there can be such a part; the fields alone do not promise it.
     pub fn is_one(self) -> bool {
-        (1..=self.of).contains(&self.index) && self.of <= Self::MOST
+        (1..=self.of).contains(&self.index) && self.of <= Self::MAX
     }
 }
 
@@ -106,7 +106,7 @@ impl std::str::FromStr for Shard {
             Some(shard) => Ok(shard),
             None => Err(format!(
                 "write it as 2/3: a number from 1, and how many there are, at most {}",
-                Self::MOST
+                Self::MAX
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! What a calibration found, for a terminal: what this machine can tell apart, case by case, and whether it cries wolf.
+//! The findings of a calibration, for a terminal: what this machine can tell apart, case by case, and whether it cries wolf.
 
 use std::io;
 

@@ -7,9 +7,9 @@
 use super::{mean, sample_stddev};
 
 /// Samples below this show nothing of what lies within a process.
-const LEAST_SAMPLES: usize = 4;
+const MIN_SAMPLES: usize = 4;
 
-/// What iterations say of the place of their process.
+/// The estimate that iterations give of their process's location.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Within {
     /// Lag-1 autocorrelation of iterations, freed of the bias of short series; outliers are drawn in to the middle half.
@@ -24,7 +24,7 @@ impl Within {
     /// `processes`: each its iterations in their order. Those with fewer than four are passed over; `None` where no
     /// other is left.
     pub fn of<'a>(processes: impl IntoIterator<Item = &'a [f64]>) -> Option<Self> {
-        let long = processes.into_iter().filter(|samples| samples.len() >= LEAST_SAMPLES);
+        let long = processes.into_iter().filter(|samples| samples.len() >= MIN_SAMPLES);
         let drawn_in: Vec<Vec<f64>> = long.map(drawn_in).collect();
         if drawn_in.is_empty() {
             return None;
@@ -86,7 +86,7 @@ pub fn best_iterations(launch: f64, iteration: f64, within: f64, between: f64) -
 /// `None` where nothing varies, or no series has four values.
 pub fn lag_1<'a>(series: impl IntoIterator<Item = &'a [f64]>) -> Option<f64> {
     let (mut square, mut product, mut lengths) = (0.0, 0.0, Vec::new());
-    for values in series.into_iter().filter(|values| values.len() >= LEAST_SAMPLES) {
+    for values in series.into_iter().filter(|values| values.len() >= MIN_SAMPLES) {
         let (squares, products) = squares(values);
         if squares > 0.0 {
             square += squares;
@@ -116,7 +116,7 @@ pub fn lag_1<'a>(series: impl IntoIterator<Item = &'a [f64]>) -> Option<f64> {
     Some((low + high) / 2.0)
 }
 
-/// What the variance of a mean of `count` neighbours is multiplied by: 1 + 2 sum (1 - k/n) r^k.
+/// The factor on the variance of a mean of `count` neighbours: 1 + 2 sum (1 - k/n) r^k.
 fn widening(correlation: f64, count: usize) -> f64 {
     let (r, n) = (correlation, count as f64);
     (1.0 + r) / (1.0 - r) - 2.0 * r * (1.0 - r.powi(count as i32)) / (n * (1.0 - r) * (1.0 - r))

@@ -1,6 +1,6 @@
 //! Many comparisons, one error rate: the chance of even one false alarm in the family stays below it.
 
-/// What Holm's procedure says of one hypothesis.
+/// The result of Holm's procedure for one hypothesis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HolmStep {
     /// Rejected at a family's error rate exactly if this is at most that rate.

@@ -1,4 +1,4 @@
-//! What the noise of many benchmarks says about the noise of one: empirical Bayes for variances (Smyth 2004, "limma").
+//! The noise of one benchmark, moderated by that of many: empirical Bayes for variances (Smyth 2004, "limma").
 //!
 //! Three rounds tell little about a benchmark's own variance. The variances of the whole suite are taken as draws from a
 //! scaled inverse chi-squared distribution; its two parameters are fitted by the mean and variance of their logarithms.
@@ -17,28 +17,27 @@ pub struct Prior {
 }
 
 /// Fewer than this many variances show nothing of their distribution.
-const LEAST: usize = 4;
-const MOST_FREEDOM: f64 = 50.0;
+const MIN_VARIANCES: usize = 4;
+const MAX_FREEDOM: f64 = 50.0;
 /// Below any variance that a timer can show; keeps the logarithm finite.
-const LEAST_VARIANCE: f64 = 1e-12;
+const MIN_VARIANCE: f64 = 1e-12;
 
 impl Prior {
     pub const NONE: Prior = Prior { freedom: 0.0, variance: 1.0 };
 
     /// `variances`: one for each benchmark, each on `freedom` degrees of freedom.
     pub fn fit(variances: &[f64], freedom: f64) -> Self {
-        if variances.len() < LEAST {
+        if variances.len() < MIN_VARIANCES {
             return Self::NONE;
         }
         let half = freedom / 2.0;
-        let logarithm = |variance: &f64| variance.max(LEAST_VARIANCE).ln() - digamma(half) + half.ln();
+        let logarithm = |variance: &f64| variance.max(MIN_VARIANCE).ln() - digamma(half) + half.ln();
         let logarithms: Vec<f64> = variances.iter().map(logarithm).collect();
         let (Some(centre), Some(spread)) = (mean(&logarithms), sample_stddev(&logarithms)) else {
             return Self::NONE;
         };
         let excess = spread * spread - trigamma(half);
-        let d0 =
-            if excess <= 0.01 { MOST_FREEDOM } else { (2.0 * inverse_trigamma(excess)).min(MOST_FREEDOM) };
+        let d0 = if excess <= 0.01 { MAX_FREEDOM } else { (2.0 * inverse_trigamma(excess)).min(MAX_FREEDOM) };
         Self { freedom: d0, variance: (centre + digamma(d0 / 2.0) - (d0 / 2.0).ln()).exp() }
     }
 
@@ -115,7 +114,7 @@ mod tests {
     fn equal_variances_are_believed_and_wild_ones_are_not() {
         assert_eq!(Prior::fit(&[1e-4; 3], 2.0), Prior::NONE);
         let equal = Prior::fit(&[1e-4; 20], 2.0);
-        assert_eq!(equal.freedom, MOST_FREEDOM);
+        assert_eq!(equal.freedom, MAX_FREEDOM);
         let wild: Vec<f64> = (0..20).map(|i| 10.0_f64.powi(-i)).collect();
         assert!(Prior::fit(&wild, 2.0).freedom < 1.0);
     }

@@ -1,4 +1,4 @@
-//! What a benchmark will cost whose noise is known: rounds until it is certified unchanged, or an effect is proven.
+//! Forecast for a benchmark whose noise is known: rounds until it is certified unchanged, or an effect is proven.
 //!
 //! All figures are those that four runs of five keep to.
 
@@ -6,7 +6,7 @@ use super::TQuantiles;
 use super::seq_e::{CERTIFY_LATER, CERTIFY_SCREEN, SequentialLimits, detectable};
 
 /// More rounds than this are no prospect.
-pub const MOST_ROUNDS: usize = 10_000;
+pub const MAX_ROUNDS: usize = 10_000;
 /// Standard normal quantile of 0.9: the mean of an unchanged benchmark lies within it, either way, four times of five.
 const EITHER_WAY: f64 = 1.281_551_565_544_600_4;
 
@@ -27,7 +27,7 @@ pub fn certified_within(
     (quantile + EITHER_WAY) * noise / (rounds as f64).sqrt()
 }
 
-/// Rounds after which an unchanged benchmark is certified within its target; `None` beyond [`MOST_ROUNDS`].
+/// Rounds after which an unchanged benchmark is certified within its target; `None` beyond [`MAX_ROUNDS`].
 pub fn rounds_to_certify(noise: f64, target: f64, borrowed: f64, limits: &SequentialLimits) -> Option<usize> {
     let mut quantiles = TQuantiles::default();
     let mut enough = |rounds| certified_within(noise, rounds, borrowed, limits, &mut quantiles) < target;
@@ -38,7 +38,7 @@ pub fn rounds_to_certify(noise: f64, target: f64, borrowed: f64, limits: &Sequen
     first(limits.screen_rounds + 1, enough)
 }
 
-/// Rounds after which an effect, in logarithms, is called red; `None` beyond [`MOST_ROUNDS`].
+/// Rounds after which an effect, in logarithms, is called red; `None` beyond [`MAX_ROUNDS`].
 pub fn rounds_to_prove(
     noise: f64,
     effect: f64,
@@ -55,7 +55,7 @@ pub fn rounds_to_prove(
 
 /// The first number from `low` on for which it holds, of something that holds from there on.
 fn first(low: usize, mut holds: impl FnMut(usize) -> bool) -> Option<usize> {
-    let (mut low, mut high) = (low, MOST_ROUNDS);
+    let (mut low, mut high) = (low, MAX_ROUNDS);
     if !holds(high) {
         return None;
     }

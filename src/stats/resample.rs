@@ -15,7 +15,7 @@ pub struct ResampledRow<'a> {
     pub series: Series<'a>,
     /// Rows of one case share its signs.
     pub case: usize,
-    /// What is planted, in the scale of the differences.
+    /// The injected effect, in the scale of the differences.
     pub effect: f64,
 }
 
@@ -28,7 +28,7 @@ pub enum Length {
     Drawn(usize),
 }
 
-/// What came of the tries.
+/// Counts of the resampled suites.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tries {
     pub suites: u32,

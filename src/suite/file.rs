@@ -297,12 +297,12 @@ fn refuse_duplicates(page: &FileText, benchmarks: &[(Benchmark, Range<usize>)]) 
 mod tests {
     use super::*;
 
-    const LEAST: &str = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
+    const SMALLEST: &str = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
 
     #[test]
     fn a_byte_order_mark_and_other_line_ends_do_no_harm() {
         let path = Path::new("gbench.toml");
-        for text in [format!("\u{feff}{LEAST}"), LEAST.replace('\n', "\r\n")] {
+        for text in [format!("\u{feff}{SMALLEST}"), SMALLEST.replace('\n', "\r\n")] {
             let suite = Suite::parse(path, &text, &[]).unwrap();
             assert_eq!(suite.benchmarks[0].declared.to_string(), "gbench.toml:1");
         }
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_that_of_the_bytes_and_the_name_is_not_the_folders() {
-        let suite = Suite::parse(Path::new("/some/where/gbench.toml"), LEAST, &[]).unwrap();
+        let suite = Suite::parse(Path::new("/some/where/gbench.toml"), SMALLEST, &[]).unwrap();
         assert_eq!(suite.name, "suite");
         assert_eq!(suite.benchmarks[0].dir, Path::new("/some/where"));
         let Source::File { sha256, .. } = suite.source else { panic!("a file") };

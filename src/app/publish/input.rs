@@ -10,7 +10,7 @@ use crate::github::Sha;
 use crate::model::{Fault, Job, Result};
 use crate::suite::Benchmark;
 
-/// What the jobs left behind.
+/// The verdict or the note that the jobs left behind.
 pub(super) enum FoundInput {
     Verdict(Box<PublishInput>),
     /// Nothing was measured, because the change touches nothing that is.

@@ -65,7 +65,7 @@ pub(crate) fn too_few(expect: Option<u32>, found: usize) -> Option<MissingPart> 
     Some(gap(format!("{found} of {expect} parts came with a verdict")))
 }
 
-/// What is missing where no job says which part it is.
+/// The name of a missing part where no job says which one it is.
 fn gap(what: String) -> MissingPart {
     MissingPart { what, ..MissingPart::default() }
 }

@@ -15,17 +15,17 @@ use super::{Noise, Parts, Prospect, Readiness};
 /// The slowdown that the prospects speak of.
 pub const PLANTED: f64 = 0.03;
 /// Rounds below this show nothing of how one goes with the next.
-const LEAST_CORRELATED: usize = 6;
+const MIN_CORRELATED: usize = 6;
 /// Advising more iterations than so many times those that are there would be no advice.
-const MOST_FOLD: f64 = 20.0;
-const LEAST_ITERATIONS: f64 = 4.0;
+const MAX_FOLD: f64 = 20.0;
+const MIN_ITERATIONS: f64 = 4.0;
 
 /// So many times the usual rounds are slow, and more are hopeless.
 const SLOW: u32 = 4;
 /// A process of so many samples with at most so many different values shows its timer.
 const COARSE: (usize, usize) = (8, 4);
 
-/// What all rows of a suite share.
+/// Figures that all rows of a suite share.
 pub struct CalibrationContext {
     pub limits: SequentialLimits,
     /// Rounds that were asked for.
@@ -66,7 +66,7 @@ pub fn noise(state: &RowState, floor: f64, cases: [&CaseRecord; 2]) -> Noise {
     });
     Noise {
         floor,
-        from_round_to_round: (differences.len() >= LEAST_CORRELATED)
+        from_round_to_round: (differences.len() >= MIN_CORRELATED)
             .then(|| lag_1([differences.as_slice()]))
             .flatten(),
         second_place: second.filter(|_| positive).map(f64::exp_m1),
@@ -151,8 +151,8 @@ fn advised(within: &Within, parts: &Components, costs: Option<(f64, f64)>) -> Op
     if best.is_nan() {
         return None;
     }
-    let most = (within.iterations * MOST_FOLD).max(LEAST_ITERATIONS);
-    Some(best.clamp(LEAST_ITERATIONS, most).round() as u32)
+    let most = (within.iterations * MAX_FOLD).max(MIN_ITERATIONS);
+    Some(best.clamp(MIN_ITERATIONS, most).round() as u32)
 }
 
 /// Readiness by the rounds that certifying takes, of `usual` in a comparison.

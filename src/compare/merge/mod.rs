@@ -146,7 +146,7 @@ fn of_one_change(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
     Err(Fault::at("merge", text, "merge the parts of one run of the workflow only"))
 }
 
-/// What is missing of one machine. Errors: shards that do not belong together.
+/// The missing parts of one machine. Errors: shards that do not belong together.
 fn gaps_of(label: &str, parts: &[VerdictPart], known: &[MissingPart]) -> Result<Vec<MissingPart>> {
     let gap = |shard, what| MissingPart { label: Some(label.to_owned()), shard, what };
     let mut gaps = Vec::new();

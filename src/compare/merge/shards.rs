@@ -150,7 +150,7 @@ fn side(parts: &[VerdictPart], of: impl Fn(&VerdictDocument) -> &SideSummary) ->
     }
 }
 
-/// What is true of all rounds together, and what the whole suite's shift has to say; `None` where there were none.
+/// Facts of all rounds together, and the shift of the whole suite; `None` where there were none.
 fn rounds(parts: &[VerdictPart], rows: &[Row]) -> Option<(RoundsMethod, Option<Warning>)> {
     let all: Vec<&RoundsMethod> =
         parts.iter().filter_map(|part| part.verdict.method.rounds.as_ref()).collect();
@@ -216,7 +216,7 @@ fn total(rates: impl Iterator<Item = f64>) -> f64 {
     (rates.sum::<f64>() * 1e12).round() / 1e12
 }
 
-/// What the parts warn of, each with its part; what all of them say, once. And how they differ from each other.
+/// Warnings of the parts, each with its part; one that all of them give, once. And how they differ from each other.
 fn warnings(parts: &[VerdictPart]) -> Vec<(String, Warning)> {
     let by_all = |text: &String| parts.iter().all(|part| part.verdict.warnings.contains(text));
     let mut warnings: Vec<(String, Warning)> = among(parts).into_iter().map(Warning::coded).collect();
@@ -230,10 +230,10 @@ fn warnings(parts: &[VerdictPart]) -> Vec<(String, Warning)> {
 
 /// Differences between the parts that leave each part's own verdict as it is.
 fn among(parts: &[VerdictPart]) -> Vec<Warning> {
-    const MOST_NAMED: usize = 5;
+    const MAX_NAMED: usize = 5;
     let distinct = |of: fn(&VerdictPart) -> String| {
         let texts: BTreeSet<String> = parts.iter().map(of).collect();
-        (texts.len() > 1).then(|| counted(&texts.into_iter().collect::<Vec<_>>(), MOST_NAMED))
+        (texts.len() > 1).then(|| counted(&texts.into_iter().collect::<Vec<_>>(), MAX_NAMED))
     };
     let machines = distinct(|part| part.verdict.head.machine.clone());
     let versions = distinct(|part| part.verdict.tool_version.clone());

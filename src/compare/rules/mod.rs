@@ -53,7 +53,7 @@ pub trait Rule {
     }
 }
 
-/// What a rule says of a suite.
+/// The output of a rule for a suite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuleOutput {
     /// One for each piece of evidence, in the same order.
@@ -63,14 +63,14 @@ pub struct RuleOutput {
     pub warnings: Vec<Warning>,
 }
 
-/// What a rule says of one row.
+/// The output of a rule for one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowDecision {
     /// Regressed, improved, unchanged or inconclusive.
     pub verdict: Verdict,
     /// Why; `None` where there is nothing to explain.
     pub reason: Option<Reason>,
-    /// What to do about it; `None` where nothing is.
+    /// Advice; `None` where there is none.
     pub next: Option<Advice>,
     pub change: Option<Change>,
     pub sequence: Option<Sequence>,

@@ -36,7 +36,7 @@ pub struct ProcessSession<'h> {
     pub history: &'h History,
 }
 
-/// What the history says of one row.
+/// The history of one row.
 struct Known {
     scale: Scale,
     stored: u32,

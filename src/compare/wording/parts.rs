@@ -1,4 +1,4 @@
-//! What texts of several kinds have in common.
+//! Parts that texts of several kinds share.
 
 /// A factor without digits that say nothing.
 pub fn factor(factor: f64) -> String {

@@ -44,7 +44,7 @@ pub mod env {
     pub const PARAM_PREFIX: &str = "GBENCH_PARAM_";
 }
 
-/// What the gate asks of a child.
+/// A request of the gate to a child.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     pub protocol: u32,

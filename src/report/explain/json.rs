@@ -76,7 +76,7 @@ struct V1Step {
     /// Estimate and interval by signed ranks, from nine rounds on; not under `seq-e`.
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<V1Ranks>,
-    /// What steps in the figures leave open of the mean.
+    /// The part of the mean that steps in the figures leave open.
     #[serde(skip_serializing_if = "is_zero")]
     unresolved: f64,
     log10_worse: f64,

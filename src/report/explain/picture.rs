@@ -19,7 +19,7 @@ const LEGEND: usize = 14;
 /// Columns that one round gets at most.
 const MAX_COLUMNS: usize = 4;
 
-/// What the pictures are drawn with.
+/// Colours and sizes of the pictures.
 struct Glyphs {
     dot: char,
     screen: char,

@@ -101,7 +101,7 @@ fn with_range(change: &Change) -> String {
     )
 }
 
-/// What the fresh rounds after the screen gave.
+/// The evidence of the fresh rounds after the screen.
 fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
     let (limits, result) = (&trace.limits, &trace.result);
     let fresh = count(result.rounds - limits.screen_rounds, "fresh round");

@@ -1,4 +1,4 @@
-//! What happened to one row, in sentences that a reader who knows nothing of the rule can follow.
+//! The story of one row, in sentences that a reader who knows nothing of the rule can follow.
 
 use std::collections::BTreeSet;
 use std::f64::consts::LN_10;
@@ -83,7 +83,7 @@ pub(super) fn least(row: &Row) -> String {
     row.margin.map_or_else(|| percent(row.threshold), |margin| number::value(margin, &row.unit))
 }
 
-/// What follows the row's name in the headline.
+/// The words after the row's name in the headline.
 pub(super) fn headline(explained: &Explained) -> String {
     let row = explained.row;
     let alpha = percent(1.0 - explained.document.method.alpha);
@@ -157,7 +157,7 @@ fn how(explained: &Explained, trace: &DecisionTrace) -> String {
     format!("{rounds}, each a fresh process of either side, {way}{order}")
 }
 
-/// What one round's difference is worth.
+/// The weight of one round's difference.
 pub(super) fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let scale = |difference: f64| {
         trace.rounds.scale.slowdown(difference).map_or_else(|| number::figure(difference), percent)
@@ -188,7 +188,7 @@ pub(super) fn noise(explained: &Explained, trace: &DecisionTrace) -> Vec<String>
     said
 }
 
-/// What must hold for the rounds to be believed.
+/// Validity checks of the rounds.
 pub(super) fn validity(explained: &Explained, trace: &DecisionTrace) -> Vec<String> {
     let mut said = explained.document.method.rounds.as_ref().map(checks).unwrap_or_default();
     let disturbed = trace.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
@@ -225,7 +225,7 @@ fn clocks(trace: &DecisionTrace, rounds: &str) -> Vec<String> {
     said
 }
 
-/// What to do; never empty.
+/// Advice; never empty.
 pub(super) fn next(explained: &Explained) -> String {
     let row = explained.row;
     match row.verdict {

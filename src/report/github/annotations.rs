@@ -20,7 +20,7 @@ const MAX_IN_LOG: usize = 10;
 /// Rows that one annotation describes before the rest is only counted.
 const MAX_ROWS: usize = 10;
 
-/// What is said of one benchmark.
+/// The annotation of one benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BenchmarkAnnotation {
     /// Path from the repository's root, with `/`, never absolute, never upwards; and the line, counted from one.

@@ -86,7 +86,7 @@ pub(in crate::report) fn value(value: f64, unit: &str) -> String {
     in_scale_of(value, value, unit)
 }
 
-/// What stands for each side of a row, in one unit where both have a value.
+/// The figures of both sides of a row, in one unit where both have a value.
 pub(in crate::report) fn centres(row: &Row) -> [Option<String>; 2] {
     let centres = [&row.base, &row.head].map(|side| side.as_ref().and_then(|side| side.centre));
     match centres {
@@ -178,7 +178,7 @@ pub(in crate::report) fn p_value(p: f64) -> String {
     }
 }
 
-/// What a decided change is called: slower, larger, worse, ... Empty where the verdict does not speak.
+/// The word for a decided change: slower, larger, worse, ... Empty where the verdict does not speak.
 pub(in crate::report) fn word(row: &Row) -> &'static str {
     let worse = match row.verdict {
         Verdict::Regressed => true,

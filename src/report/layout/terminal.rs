@@ -9,7 +9,7 @@ use super::emphasis::Emphasis;
 use super::escape::{ascii, visible};
 use super::width::{COLUMNS, cut_middle, fold, fold_command, fold_name, width};
 
-/// What the reader's terminal can show. The caller finds out; a report never asks.
+/// Capabilities of the reader's terminal. The caller finds out; a report never asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Columns; less than [`Style::MIN_WIDTH`] counts as that.

@@ -1,4 +1,4 @@
-//! What weakens the figures of a run: noise, too few processes, a process that stands apart, starts that cost more
+//! Findings that weaken the figures of a run: noise, too few processes, a process that stands apart, starts that cost more
 //! than what they are for, programs that leave work behind. Each finding is tied to a measured fact and comes
 //! with what to do about it.
 

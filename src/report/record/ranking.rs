@@ -24,7 +24,7 @@ pub(in crate::report) struct Problem {
     pub title: String,
     /// The best first, equal ones in the record's order.
     pub entries: Vec<RankedAnswer>,
-    /// What may be concluded, as a sentence.
+    /// The conclusion that may be drawn, as a sentence.
     pub conclusion: String,
 }
 
@@ -32,11 +32,11 @@ pub(in crate::report) struct Problem {
 pub(in crate::report) struct RankedAnswer {
     /// Index of its line, which has its place.
     pub line: usize,
-    /// What tells it from the others: benchmark and variant.
+    /// The name that tells it from the others: benchmark and variant.
     pub name: String,
 }
 
-/// What must agree.
+/// The key that must agree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key<'a> {
     group: &'a str,

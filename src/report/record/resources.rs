@@ -1,4 +1,4 @@
-//! What the processes of a case took of the machine beside their time.
+//! Resources that the processes of a case took beside their time.
 
 use crate::model::{CaseRecord, ProcessRecord};
 use crate::report::layout::number;
@@ -45,7 +45,7 @@ fn most(case: &CaseRecord, unit: &str, part: impl Fn(&ProcessRecord) -> Option<f
     of(true).map(|most| number::value(most, unit)).or_else(broken)
 }
 
-/// What the program said of itself.
+/// Resources that the program reported itself.
 fn stated(case: &CaseRecord, name: &str) -> Option<String> {
     let bytes = case.metadata.get(name)?.as_f64()?;
     Some(format!("{} (stated)", number::value(bytes, "B")))

@@ -1,4 +1,4 @@
-//! What every format shows of a run, worked out once from the record.
+//! The view model of a run for every format, worked out once from the record.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(in crate::report) struct RunView<'a> {
     pub resources: Vec<Resources>,
     /// Cases that were started, and of which no resource is known.
     pub unknown_resources: usize,
-    /// What to know before trusting the figures, each with what to do.
+    /// Findings to know before trusting the figures, each with advice.
     pub findings: Vec<RunFinding>,
 }
 
@@ -41,7 +41,7 @@ pub(in crate::report) struct UnmeasuredCases<'a> {
     pub trace: Option<String>,
 }
 
-/// What the run came to, in the order of severity.
+/// The outcome of the run, in the order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::report) enum RunStatus {
     /// A case failed, timed out or is invalid; or nothing was measured.

@@ -1,4 +1,4 @@
-//! What a comparison in rounds says of itself: how it was measured, on what its verdicts rest, what was checked.
+//! The method of a comparison in rounds: how it was measured, on what its verdicts rest, what was checked.
 
 use crate::compare::{Conclusion, RoundsMethod, Row, Sequence, SerialCorrelation, Verdict, VerdictDocument};
 use crate::model::Interleaving;
@@ -50,7 +50,7 @@ pub(in crate::report) fn risk(document: &VerdictDocument, rounds: &RoundsMethod)
     )
 }
 
-/// What to do about a comparison that passed; the rows of any other say it themselves.
+/// Advice for a comparison that passed; the rows of any other say it themselves.
 pub(in crate::report) fn next(document: &VerdictDocument) -> Option<String> {
     let unchanged =
         document.rows.iter().filter(|row| row.verdict == Verdict::Unchanged && row.margin.is_none());
@@ -64,7 +64,7 @@ pub(in crate::report) fn next(document: &VerdictDocument) -> Option<String> {
     ))
 }
 
-/// What the verdicts rest on, and how to read the figures.
+/// The basis of the verdicts, and how to read the figures.
 pub(in crate::report) fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let by_share = || document.rows.iter().filter(|row| row.margin.is_none());
     let targets = span(by_share().map(|row| row.threshold));
@@ -86,7 +86,7 @@ pub(in crate::report) fn method(document: &VerdictDocument, rounds: &RoundsMetho
     )
 }
 
-/// What must hold for rounds to be believed, and what was found: a line each.
+/// Validity checks of the rounds, each with its finding: a line each.
 pub(in crate::report) fn checks(rounds: &RoundsMethod) -> Vec<String> {
     let serial_correlation = match (rounds.serial_correlation, rounds.serial_correlation_error) {
         (Some(correlation), Some(error)) => {
@@ -124,7 +124,7 @@ pub(in crate::report) fn checks(rounds: &RoundsMethod) -> Vec<String> {
     checks
 }
 
-/// What "unchanged" promises of these rows: `within 2 %`; empty where no rounds decided.
+/// The promise of "unchanged" for these rows: `within 2 %`; empty where no rounds decided.
 pub(in crate::report) fn certified<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
     let by_share = rows.filter(|row| row.sequence.is_some() && row.margin.is_none());
     let within = Extent::new(by_share.map(|row| row.threshold));

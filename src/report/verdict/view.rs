@@ -1,4 +1,4 @@
-//! What every format shows, worked out once from the verdict document: groups, figures as text, and the
+//! The view model of every format, worked out once from the verdict document: groups, figures as text, and the
 //! summary of each suite. A format only lays it out.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::report::layout::number;
 /// The document, sorted for reading.
 pub(in crate::report) struct VerdictView<'a> {
     pub document: &'a VerdictDocument,
-    /// What changed or could not be decided: one group a verdict, in the order of [`Verdict`], none empty.
+    /// Rows that changed or could not be decided: one group a verdict, in the order of [`Verdict`], none empty.
     pub groups: Vec<VerdictGroup<'a>>,
     pub unchanged: Vec<RowView<'a>>,
     /// By name.
@@ -148,7 +148,7 @@ impl<'a> VerdictView<'a> {
         joined([&format!("Unchanged: {}", self.unchanged.len()), &certified], ", ")
     }
 
-    /// What the command is for that the document gives.
+    /// The purpose of the command that the document gives.
     pub fn again(&self) -> &'static str {
         match self.document.method.rounds {
             Some(_) => "Judge the same records again with",
@@ -164,7 +164,7 @@ impl<'a> VerdictView<'a> {
         Some(format!("gbench-ci explain {case} {comparison}"))
     }
 
-    /// What the verdict rests on, and how to read the figures.
+    /// The basis of the verdict, and how to read the figures.
     pub fn method(&self) -> String {
         let method = &self.document.method;
         if method.tested == 0 {

@@ -21,7 +21,7 @@ pub use bets::Version;
 pub use power::{POWER_Z, detectable, pace};
 pub use signed_ranks::{CERTIFY_LATER, Ranks};
 
-/// What the rule is asked to hold.
+/// The error rates and limits that the rule holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequentialLimits {
     pub version: Version,
@@ -69,7 +69,7 @@ pub enum Status {
     Exhausted,
 }
 
-/// What the rule says of one benchmark, at the round at which it stopped.
+/// The rule's result for one benchmark, at the round at which it stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SequentialResult {
     pub status: Status,
@@ -82,7 +82,7 @@ pub struct SequentialResult {
     pub half: f64,
     /// Estimate and interval by signed ranks, where "unchanged" rests on them and not on the t interval.
     pub ranks: Option<Ranks>,
-    /// What rounding leaves open of the mean.
+    /// The part of the mean that rounding leaves open.
     pub unresolved: f64,
     /// Standard deviation of one round's difference, moderated, from the screen: the unit of the e-process.
     pub scale: f64,
@@ -91,7 +91,7 @@ pub struct SequentialResult {
     pub ln_better: f64,
 }
 
-/// What the screen fixed for the rounds after it.
+/// Limits that the screen fixed for the rounds after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Screen {
     /// M: benchmarks that the screen left open, at least 1.
@@ -117,11 +117,11 @@ pub struct SequentialStep {
 /// One-sided level of the interval that certifies "unchanged" in the screen; [`CERTIFY_LATER`] after it.
 pub const CERTIFY_SCREEN: f64 = 0.01;
 /// A prior never counts for more than this many rounds.
-const MOST_PRIOR: f64 = 8.0;
+const MAX_PRIOR: f64 = 8.0;
 /// Below this a difference of logarithms is no noise that a timer can show.
-const LEAST_SCALE: f64 = 2e-4;
+const MIN_SCALE: f64 = 2e-4;
 /// A mean that rounding may have moved by more than this share of the target certifies nothing.
-pub const MOST_UNRESOLVED: f64 = 0.5;
+pub const MAX_UNRESOLVED: f64 = 0.5;
 
 impl SequentialLimits {
     /// ln of the e-value that a red needs among `candidates`.
@@ -170,7 +170,7 @@ fn screen(series: &[Series], limits: &SequentialLimits, quantiles: &mut TQuantil
     }
     let freedom = (r1 - 1) as f64;
     let priors: Vec<Prior> =
-        variances.iter().map(|family| Prior::fit(family, freedom).at_most(MOST_PRIOR)).collect();
+        variances.iter().map(|family| Prior::fit(family, freedom).at_most(MAX_PRIOR)).collect();
     // A row that is not screened yet may still become a candidate.
     let survives = |one: &&Series| {
         one.differences.len() < r1
@@ -269,7 +269,7 @@ impl<'a> ScreenedSeries<'a> {
         let r1 = limits.screen_rounds;
         let scale = if series.differences.len() >= r1 {
             // A target below that is one of absolute differences, in a unit of its own.
-            let least = if series.target < LEAST_SCALE { series.target / 100.0 } else { LEAST_SCALE };
+            let least = if series.target < MIN_SCALE { series.target / 100.0 } else { MIN_SCALE };
             prior.moderate(variance(&series.differences[..r1]), (r1 - 1) as f64).sqrt().max(least)
         } else {
             f64::NAN
@@ -303,7 +303,7 @@ impl<'a> ScreenedSeries<'a> {
     /// Where an interval must lie to certify: the target, less what rounding leaves open.
     fn room(&self, rounds: usize) -> Option<f64> {
         let (target, unresolved) = (self.series.target, self.series.unresolved_after(rounds));
-        (unresolved <= MOST_UNRESOLVED * target).then_some(target - unresolved)
+        (unresolved <= MAX_UNRESOLVED * target).then_some(target - unresolved)
     }
 
     /// Whether the evidence holds even if rounding moved every difference by as much as it can. `sign`: 1 for worse.

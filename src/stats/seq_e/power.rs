@@ -1,7 +1,7 @@
-//! What the rule can find, and how fast: figures for advice, not for verdicts.
+//! Power of the rule: which effects it finds, and how fast. Figures for advice, not for verdicts.
 
 use super::bets::ln_factor;
-use super::{LEAST_SCALE, SequentialLimits, Version};
+use super::{MIN_SCALE, SequentialLimits, Version};
 
 /// The smallest effect, in logarithms, that `fresh` rounds of normal noise with deviation `noise` would be called red
 /// for, four times out of five. Infinite where the rounds are too few for any.
@@ -15,7 +15,7 @@ pub fn detectable(
     if fresh < limits.least_fresh_rounds(candidates) {
         return f64::INFINITY;
     }
-    let scale = noise.max(LEAST_SCALE);
+    let scale = noise.max(MIN_SCALE);
     let bets = limits.version.bets();
     let needed = limits.ln_red(candidates) + (bets.len() as f64).ln();
     let enough = |effect: f64| {

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 pub const CERTIFY_LATER: f64 = 0.003;
 
 /// The exact distribution is tabulated up to here; beyond, the normal approximation is as good.
-const MOST_EXACT: usize = 150;
+const MAX_EXACT: usize = 150;
 /// Standard normal quantile of 1 - [`CERTIFY_LATER`].
 const Z_LATER: f64 = 2.747_781_385_444_992_6;
 
@@ -19,7 +19,7 @@ const Z_LATER: f64 = 2.747_781_385_444_992_6;
 static COUNTS: LazyLock<Vec<usize>> = LazyLock::new(|| {
     let mut chance = vec![1.0];
     let mut counts = vec![0];
-    for rank in 1..=MOST_EXACT {
+    for rank in 1..=MAX_EXACT {
         // Each rank has either sign with equal chance.
         let mut next = chance.clone();
         next.resize(chance.len() + rank, 0.0);
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!([count(8), count(9), count(10)], [0, 1, 3]);
         // NumPy: the distribution of 40 ranks, lower tail of at most 0.003.
         assert_eq!(count(40), 209);
-        let (exact, normal) = (COUNTS[MOST_EXACT] as f64, count(MOST_EXACT + 1) as f64);
+        let (exact, normal) = (COUNTS[MAX_EXACT] as f64, count(MAX_EXACT + 1) as f64);
         assert!((normal / exact - 1.0).abs() < 0.03, "{exact} {normal}");
     }
 

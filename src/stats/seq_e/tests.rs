@@ -101,7 +101,7 @@ fn constant_differences_have_a_scale() {
     let (_, results) = decide(&[series(&[0.0; 3]), series(&[0.19; 40])], &LIMITS);
     assert_eq!(results[0].status, Status::Unchanged);
     assert_eq!(results[1].status, Status::Regressed);
-    assert_eq!(results[1].scale, LEAST_SCALE);
+    assert_eq!(results[1].scale, MIN_SCALE);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::store::address::is_branch;
 pub const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";
 
 /// Bytes of an entry's JSON: no more is written, and no more is unpacked, whatever a file claims to be.
-pub(super) const MOST: usize = 64 << 20;
+pub(super) const MAX_BYTES: usize = 64 << 20;
 
 /// One run. A history holds a file for each and never changes one.
 #[skip_serializing_none]
@@ -75,8 +75,9 @@ impl HistoryEntry {
         let defect = |what: String| Fault::defect(place(), what);
         self.check().map_err(defect)?;
         let text = serde_json::to_vec(self).map_err(|error| defect(error.to_string()))?;
-        if text.len() > MOST {
-            let what = format!("its record has {} MiB, and a history takes {}", text.len() >> 20, MOST >> 20);
+        if text.len() > MAX_BYTES {
+            let what =
+                format!("its record has {} MiB, and a history takes {}", text.len() >> 20, MAX_BYTES >> 20);
             return Err(Fault::at(place(), what, "measure fewer iterations, or in shards"));
         }
         // Neither a time nor a system in the header.
@@ -105,10 +106,10 @@ impl HistoryEntry {
     /// Reads an entry's file. Errors in words: it is none, whole or in part, or of another version.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, String> {
         let mut text = Vec::new();
-        let unpacked = GzDecoder::new(bytes).take(MOST as u64 + 1).read_to_end(&mut text);
+        let unpacked = GzDecoder::new(bytes).take(MAX_BYTES as u64 + 1).read_to_end(&mut text);
         unpacked.map_err(|error| format!("it cannot be unpacked: {error}"))?;
-        if text.len() > MOST {
-            return Err(format!("it unpacks to more than {} MiB", MOST >> 20));
+        if text.len() > MAX_BYTES {
+            return Err(format!("it unpacks to more than {} MiB", MAX_BYTES >> 20));
         }
         let entry = serde_json::from_slice::<Self>(&text);
         // Another version may differ in more than its name, so its name is asked of what could not be read, too.

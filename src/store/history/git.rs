@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use git2::build::TreeUpdateBuilder;
 use git2::{Error, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature, Tree};
 
-use super::entry::MOST;
+use super::entry::MAX_BYTES;
 use super::index::{self, Mark};
 use super::layout;
 use super::listed::{Appended, File, Listed, taken};
@@ -311,7 +311,7 @@ impl GitBranch {
                     size: None,
                     mark: None,
                 };
-                let there = self.read(&listed, MOST).is_ok_and(|bytes| same(&bytes));
+                let there = self.read(&listed, MAX_BYTES).is_ok_and(|bytes| same(&bytes));
                 return if there {
                     Ok(Place::There(listed.path))
                 } else {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::entry::MOST;
+use super::entry::MAX_BYTES;
 use super::listed::{Appended, File, Listed, taken};
 use super::{index, layout};
 use crate::github::Client;
@@ -122,7 +122,7 @@ impl GitHubBranch<'_> {
             let files = branch::folder(self.client, &item.id)?;
             if let Some(found) = files.iter().find(|item| item.path == name) {
                 let path = format!("{}/{month}/{name}", layout::ROOT);
-                let is_small = found.size.is_none_or(|size| size <= MOST as u64);
+                let is_small = found.size.is_none_or(|size| size <= MAX_BYTES as u64);
                 return if is_small && same(&branch::blob(self.client, &found.id)?) {
                     Ok((path, true))
                 } else {

@@ -22,7 +22,7 @@ use crate::github::Client;
 use crate::model::text::short_commit;
 use crate::model::{Exit, Fault, Result};
 
-use entry::MOST;
+use entry::MAX_BYTES;
 pub use entry::{HistoryEntry, SCHEMA_HISTORY};
 use listed::File;
 pub use listed::{Appended, Listed};
@@ -98,8 +98,8 @@ impl<'c> HistoryBranch<'c> {
     /// Errors: GitHub or the disk; a file that is no entry, whole: exit code 2.
     pub fn read(&self, listed: &Listed) -> Result<HistoryEntry> {
         let bytes = match &self.place {
-            Place::Git(git) => git.read(listed, MOST),
-            Place::GitHub(github) => github.read(listed, MOST)?,
+            Place::Git(git) => git.read(listed, MAX_BYTES),
+            Place::GitHub(github) => github.read(listed, MAX_BYTES)?,
         };
         let entry = bytes.and_then(|bytes| HistoryEntry::decode(&bytes));
         let entry = entry.and_then(|entry| {

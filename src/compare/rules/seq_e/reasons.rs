@@ -58,7 +58,7 @@ pub(super) fn why_open(
 
 /// The steps of a row's figures, where they are why it was not certified: too coarse for the target by themselves.
 pub(super) fn steps_in_the_way(state: &RowState, result: &SequentialResult) -> Option<Steps> {
-    let coarse = result.rounds > 0 && result.unresolved > seq_e::MOST_UNRESOLVED * state.target;
+    let coarse = result.rounds > 0 && result.unresolved > seq_e::MAX_UNRESOLVED * state.target;
     coarse.then(|| steps_of(state.evidence)).flatten()
 }
 
