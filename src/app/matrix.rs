@@ -27,7 +27,8 @@ pub fn runner_labels(text: &str) -> Result<Vec<String>> {
         None => Ok(labels),
         Some(wrong) => {
             let what = format!("`{}` is no label of a runner", wrong.escape_debug());
-            let next = "write the labels with commas between, each of letters, digits, `.`, `_` and `-`";
+            let next =
+                "write the labels with commas between, each 1 to 100 letters, digits, `.`, `_` and `-`";
             Err(Fault::at_flag(format!("--runner {text}"), what, next))
         }
     }
@@ -35,8 +36,8 @@ pub fn runner_labels(text: &str) -> Result<Vec<String>> {
 
 /// Whether runners and artifacts alike may be called so.
 fn is_word(text: &str) -> bool {
-    text.len() <= 64
-        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+    (1..=100).contains(&text.len())
+        && !text.starts_with(['.', '-'])
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
@@ -75,7 +76,9 @@ fn machine(text: &str) -> Result<(String, Vec<String>)> {
     };
     let (name, labels) = text.split_once('=').ok_or_else(|| fault("there is no `=` in it"))?;
     if !is_word(name) {
-        return Err(fault("the name has other characters than letters, digits, `.`, `_` and `-`"));
+        return Err(fault(
+            "the name is not 1 to 100 letters, digits, `.`, `_` and `-`, of which the first is no `.` or `-`",
+        ));
     }
     let labels = runner_labels(labels).map_err(|other| fault(&other.what))?;
     Ok((name.to_owned(), labels))

@@ -193,7 +193,7 @@ impl Change {
         }
     }
 
-    /// Better by more than [`Self::IMPOSSIBLE`] times. Of something that reaches zero or less nothing is said.
+    /// Better by more than `IMPOSSIBLE` times. Of something that reaches zero or less nothing is said.
     pub fn is_impossible(&self) -> bool {
         self.ratio > 0.0 && self.slowdown < 1.0 / Self::IMPOSSIBLE - 1.0
     }

@@ -188,6 +188,7 @@ mod tests {
     #[test]
     fn a_label_can_be_nothing_else_in_yaml() {
         let labels = runner_labels("gpu, on, 8xh100,a.b_c-d").unwrap();
+        assert_eq!(runner_labels(&format!("_gpu,{}", "x".repeat(100))).unwrap().len(), 2);
         assert_eq!(labels_as_yaml(&labels), "[gpu, \"on\", \"8xh100\", a.b_c-d]");
         assert_eq!(labels_as_yaml(&labels[..1]), "gpu");
         assert_eq!(runner_labels("gpu,GPU, gpu,h100").unwrap(), ["gpu", "h100"]);

@@ -53,11 +53,10 @@ pub fn verdict_or_merged(name: &str, text: &str) -> Result<Merged> {
     struct Named {
         schema: String,
     }
-    // What does not name its schema is refused as a verdict, with the reason.
-    if serde_json::from_str::<Named>(text).is_ok_and(|named| named.schema == SCHEMA_MERGED) {
-        return merged(name, text);
+    match document::<Named>(name, "the document", text)?.schema.as_str() {
+        SCHEMA_MERGED => merged(name, text),
+        _ => Ok(Merged::single("", verdict(name, text)?)),
     }
-    Ok(Merged::single("", verdict(name, text)?))
 }
 
 fn document<T: DeserializeOwned>(name: &str, file: &str, text: &str) -> Result<T> {

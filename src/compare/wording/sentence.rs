@@ -7,7 +7,7 @@ use strum::IntoEnumIterator;
 
 use crate::compare::conclusion::{is_probably_worse, severity, was_compared};
 use crate::compare::{Conclusion, Difference, Group, Row, Verdict, VerdictDocument};
-use crate::model::text::{count, list, listed, percent};
+use crate::model::text::{count, list, percent};
 use crate::model::{Exit, NoReference};
 
 /// Names that a sentence holds before it says how many more there are.
@@ -178,7 +178,11 @@ pub fn of_machines(groups: &[Group], gaps: &[String]) -> String {
 }
 
 fn of_gaps(gaps: &[String]) -> String {
-    listed(&gaps[..gaps.len().min(MAX_LISTED)], gaps.len(), "; ")
+    let shown = gaps[..gaps.len().min(MAX_LISTED)].join("; ");
+    match gaps.len().saturating_sub(MAX_LISTED) {
+        0 => shown,
+        more => format!("{shown}; and {}", count(more, "more gap")),
+    }
 }
 
 fn bare(document: &VerdictDocument) -> String {
@@ -226,4 +230,17 @@ fn weight(group: &Group) -> (u8, usize) {
 
 fn called(group: &Group) -> String {
     if group.label.is_empty() { "the machine without a label".into() } else { group.label.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_gaps_than_are_named_are_counted() {
+        let gaps: Vec<String> = (1..=7).map(|index| format!("shard {index} of 7 is missing")).collect();
+        let text = of_gaps(&gaps);
+        assert!(text.ends_with("shard 5 of 7 is missing; and 2 more gaps"), "{text}");
+        assert!(!of_gaps(&gaps[..5]).contains("more"));
+    }
 }

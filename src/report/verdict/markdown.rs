@@ -94,6 +94,8 @@ fn section(group: &VerdictGroup, limit: usize) -> String {
 
 fn table(lines: &[RowView], limit: usize) -> String {
     let shape = Shape::new(lines);
+    // How much rounds differ is a share of the figures: it says nothing of rows that all lack a relative change.
+    let shape = Shape { rounds: shape.rounds && shape.changes, ..shape };
     let mut out = shape.head();
     for line in lines.iter().take(limit) {
         out += &shape.row(&stacked(&code(&line.name), &prose(&line.row.metric)), line, prose);
