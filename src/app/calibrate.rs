@@ -147,7 +147,7 @@ const MIN_EFFECT: f64 = 0.0025;
 /// The positive control: a workload of ours with more work on one side, judged like any other.
 enum Planted {
     Measured(PlantedControl),
-    /// Why there is no verdict.
+    /// No verdict came of it, for this reason.
     Failed(String),
     Interrupted(i32),
 }

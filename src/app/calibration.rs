@@ -58,7 +58,7 @@ fn other_machine(it: &Calibration, here: &BTreeMap<String, Fact>) -> Option<Stri
         let known_there = it.machine.contains_key(field) && !it.unknown.contains(field);
         let (here, known_here) =
             here.get(field).map_or(("not recorded", false), |fact| (fact.text.as_str(), fact.is_known));
-        // A fact that both sides do not know is no difference; their reasons may differ.
+        // Two unknown facts count as equal, whatever the reasons.
         let same = there == here || !known_there && !known_here;
         (!same).then(|| format!("{field}: {there} there, {here} here"))
     })

@@ -149,8 +149,8 @@ fn begun_now(
     Comparison { head_changes, no_reference, ..comparison }
 }
 
-/// What the verdicts mean stays as it was begun, but for what makes the gate stricter; so does the rule that decided so far, of
-/// which the request may allow more rounds.
+/// The comparison as it was begun, with the policy of its first run. The request may make the policy stricter and allow the rule
+/// more rounds, nothing else.
 fn gone_on_with(
     begun: &Comparison,
     gate: &Gate,

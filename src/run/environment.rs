@@ -21,6 +21,10 @@ pub(super) fn of_process(
     turns: bool,
 ) -> Vec<(OsString, OsString)> {
     let mut env = of_benchmark(benchmark);
+    if !shared.is_empty() {
+        // No single point is the process's own, not even one that the suite's `env` sets.
+        env.retain(|(name, _)| !name.as_encoded_bytes().starts_with(line::env::PARAM_PREFIX.as_bytes()));
+    }
     if let Some(folder) = cold {
         let caches = KERNEL_CACHES.into_iter().chain([CACHE_HOME]);
         env.extend(caches.map(|name| (name.into(), folder.join(name).into_os_string())));
@@ -38,7 +42,6 @@ pub(super) fn of_process(
     if shared.is_empty() {
         parameters(&id.params).for_each(|(name, value)| set(&name, value));
     } else {
-        // No single point is the process's own.
         (request.params, request.cases) = (Params::new(), shared.to_vec());
     }
     request.turns = turns;
@@ -129,13 +132,14 @@ mod tests {
     #[test]
     fn a_shared_process_is_told_its_cases_and_no_single_point() {
         let action = Action::Command(vec!["true".into()]);
-        let benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
+        let mut benchmark = Benchmark::new("s/a".parse().unwrap(), action, "/".into());
+        benchmark.env.insert("GBENCH_PARAM_OWN".into(), "1".into());
         let point = |n| Params::from([("n".to_owned(), ParamValue::Int(n))]);
         let id = crate::suite::plan::case_id(&benchmark, &point(1));
         let env = of_process(&benchmark, &id, 0, None, &[], false);
         assert!(env.iter().any(|(name, _)| name == "GBENCH_PARAM_N"));
         let shared = of_process(&benchmark, &id, 0, None, &[point(2), point(1)], false);
-        assert!(!shared.iter().any(|(name, _)| name == "GBENCH_PARAM_N"));
+        assert!(!shared.iter().any(|(name, _)| name == "GBENCH_PARAM_N" || name == "GBENCH_PARAM_OWN"));
         let text = shared.iter().find(|(name, _)| name == "GBENCH_REQUEST").unwrap().1.to_str().unwrap();
         let request: Request = serde_json::from_str(text).unwrap();
         assert_eq!((request.params, request.cases), (Params::new(), vec![point(2), point(1)]));

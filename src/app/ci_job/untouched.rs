@@ -44,7 +44,7 @@ pub(super) fn of(
         .map_err(|error| Fault::at("the change", error.message(), "fetch both commits whole"))?;
     let own = file.to_string_lossy();
     let is_input = |path: &Option<String>| {
-        // A name that is no text fits no pattern: it may be one of them.
+        // A pattern cannot match a name that is not UTF-8, so such a file counts as touched.
         path.as_ref().is_none_or(|path| *path == own || suite::fits(&paths, path))
     };
     let files = u32::try_from(changed.len()).unwrap_or(u32::MAX);

@@ -10,7 +10,7 @@ use crate::model::{Fault, Result};
 use crate::report::github::{self as render, CheckPage, PublishContext};
 use crate::suite::Benchmark;
 
-/// The comment, and what else would be done. `None`: there is no verdict, and `log` has been told how the check would end.
+/// The comment, and the other requests that would be sent. `None`: there is no verdict, and `log` received the end of the check.
 pub fn dry_run(
     request: &PublishRequest,
     context: Option<&Context>,

@@ -80,11 +80,11 @@ impl FoundInput {
     }
 }
 
-/// Reads what the request names, or the latest comparison. `None`: there is no verdict, and `no_verdict` has been told the exit
-/// code that the gate ended with. A gate that failed early leaves nothing, and what an earlier run left on the same machine is
-/// not its answer.
+/// Reads the documents that the request names, or the latest comparison. `None`: the gate ended without a verdict, and
+/// `no_verdict` received its exit code. A gate that failed early leaves no documents, and those of an earlier run on the
+/// same machine are not its answer.
 ///
-/// Errors: nothing is there, or it is no verdict; `no_verdict` has then been told the exit code, if there is one.
+/// Errors: no document is there, or it is no verdict; `no_verdict` received the exit code before, if there is one.
 pub(super) fn find_unless_ended(
     request: &PublishRequest,
     builtins: &[Benchmark],
