@@ -9,23 +9,25 @@
 //! | level | rooms | may import |
 //! |---|---|---|
 //! | 0 | [`model`], [`stats`] | nothing of ours |
-//! | 1 | [`suite`], [`micro`], [`machine`], [`supervise`], [`github`] | `model` |
+//! | 1 | [`adapters`], [`micro`], [`machine`], [`supervise`], [`github`] | `model` |
+//! | 1 | [`suite`] | `model`, `adapters` |
 //! | 1 | [`compare`] | `model`, `stats` |
 //! | 2 | [`store`], [`guard`] | `model`, `github` |
 //! | 2 | [`report`] | `model`, `compare` |
-//! | 3 | [`run`] | `model`, `stats`, `suite`, `supervise`, `store` |
+//! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store` |
 //! | 3 | [`trees`] | `model`, `suite`, `machine`, `store` |
 //! | 4 | [`app`] | any but `cli` |
 //! | 5 | [`cli`] | any |
 //!
 //! [`app`] holds the use cases, [`cli`] the flags and the printing. `tests/arrows.rs` holds this table as data and
-//! reads the imports. `model`, `stats`, `suite::plan`, `compare` and `report` do no I/O. NVML is reached from one
+//! reads the imports. `model`, `stats`, `adapters`, `suite::plan`, `compare` and `report` do no I/O. NVML is reached from one
 //! file, process control from one room; they and the matrix
 //! product's file are the only ones with `unsafe`.
 
 // A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
+pub mod adapters;
 pub mod app;
 pub mod cli;
 pub mod compare;

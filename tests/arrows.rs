@@ -10,10 +10,11 @@ use regex::Regex;
 use circles::Source;
 
 /// Every room and the rooms that it may import. `app` alone knows the whole route, and `cli` alone its flags.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("model", &[]),
     ("stats", &[]),
-    ("suite", &["model"]),
+    ("adapters", &["model"]),
+    ("suite", &["model", "adapters"]),
     ("micro", &["model"]),
     ("machine", &["model"]),
     ("supervise", &["model"]),
@@ -22,14 +23,15 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("store", &["model", "github"]),
     ("guard", &["model", "github"]),
     ("report", &["model", "compare"]),
-    ("run", &["model", "stats", "suite", "supervise", "store"]),
+    ("run", &["model", "stats", "adapters", "suite", "supervise", "store"]),
     ("trees", &["model", "suite", "machine", "store"]),
     ("app", BELOW_APP),
     ("cli", &BELOW_CLI),
 ];
-const BELOW_CLI: [&str; 14] = [
+const BELOW_CLI: [&str; 15] = [
     "model",
     "stats",
+    "adapters",
     "suite",
     "micro",
     "machine",
@@ -47,7 +49,7 @@ const BELOW_CLI: [&str; 14] = [
 const BELOW_APP: &[&str] = BELOW_CLI.split_at(BELOW_CLI.len() - 1).0;
 
 /// Rooms, or parts of one, that turn values into values: their callers read and write.
-const WITHOUT_IO: [&str; 5] = ["model/", "stats/", "suite/plan/", "compare/", "report/"];
+const WITHOUT_IO: [&str; 6] = ["model/", "stats/", "adapters/", "suite/plan/", "compare/", "report/"];
 
 /// What a room without I/O has no business with. `std::process` has one harmless type.
 const IO: [&str; 4] = ["fs", "net", "env", "process"];

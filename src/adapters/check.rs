@@ -1,0 +1,93 @@
+//! Stands before every adapter's reader: what comes through can be measured by.
+
+use std::collections::HashSet;
+
+use super::output::{Output, Place, ReadError};
+use super::{Adapter, CaseName, End, Reading};
+use crate::model::direction_of_unit;
+
+/// What a harness wrote about each case, checked. Errors: it cannot be read as this harness's output; nothing in it is a benchmark; a case
+/// stands twice or has no name; a value is not a finite number, or there is none; a time below zero; a judged metric whose unit and
+/// harness do not say which way is better.
+pub fn read(adapter: &dyn Adapter, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    let readings = adapter.read(output)?;
+    if readings.is_empty() {
+        return Err(ReadError::new(Place::Output, "it holds no benchmark"));
+    }
+    once(readings.iter().map(|reading| &reading.case))?;
+    readings.iter().try_for_each(sound)?;
+    Ok(readings)
+}
+
+/// The cases that a harness has, each once, in its order. Errors: as [`read`].
+pub fn list(adapter: &dyn Adapter, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    let mut cases = adapter.read_list(output)?;
+    if cases.is_empty() {
+        return Err(ReadError::new(Place::Output, "it names no benchmark"));
+    }
+    once(cases.iter())?;
+    tell_apart(&mut cases);
+    Ok(cases)
+}
+
+fn once<'a>(cases: impl Iterator<Item = &'a CaseName>) -> Result<(), ReadError> {
+    let mut seen = HashSet::new();
+    for case in cases {
+        if case.native.trim().is_empty() {
+            return Err(ReadError::case(&case.native, "a case without a name"));
+        }
+        if !seen.insert(case.native.as_str()) {
+            return Err(ReadError::case(&case.native, "it stands there twice"));
+        }
+    }
+    Ok(())
+}
+
+/// Cases that differ in what their short names leave out keep their whole names.
+fn tell_apart(cases: &mut [CaseName]) {
+    let mut seen = HashSet::new();
+    let ambiguous: HashSet<(String, crate::model::Params)> = cases
+        .iter()
+        .map(|case| (case.case.clone(), case.params.clone()))
+        .filter(|key| !seen.insert(key.clone()))
+        .collect();
+    for case in cases {
+        if ambiguous.contains(&(case.case.clone(), case.params.clone())) {
+            *case = CaseName::plain(case.native.clone());
+        }
+    }
+}
+
+fn sound(reading: &Reading) -> Result<(), ReadError> {
+    let name = &reading.case.native;
+    if reading.end != End::Measured {
+        return Ok(());
+    }
+    if reading.metrics.is_empty() {
+        return Err(ReadError::case(name, "it has no measurement"));
+    }
+    let mut seen = HashSet::new();
+    for metric in &reading.metrics {
+        let refused = |what: String| Err(ReadError::case(name, format!("`{}` {what}", metric.name)));
+        if !seen.insert(&metric.name) {
+            return refused("stands there twice".into());
+        }
+        if metric.values.is_empty() && metric.summary.is_none() {
+            return refused("has no value".into());
+        }
+        let summary = metric.summary.map(|summary| summary.value);
+        let mut values = metric.values.iter().copied().chain(summary);
+        if let Some(value) = values.clone().find(|value| !value.is_finite()) {
+            return refused(format!("is {value}, which is no number to measure by"));
+        }
+        if let Some(value) = values.find(|value| *value < 0.0 && crate::model::is_time(&metric.unit)) {
+            return refused(format!("is {value} {}: nothing takes that time", metric.unit));
+        }
+        if metric.judged && metric.better.or_else(|| direction_of_unit(&metric.unit)).is_none() {
+            let unit =
+                if metric.unit.is_empty() { "no unit".into() } else { format!("the unit `{}`", metric.unit) };
+            return refused(format!("has {unit}, and nothing says which way is better"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! What adapters see of a tree and of a program before anything runs, and what they propose.
+
+/// The files below a folder, without I/O of the adapter's own.
+pub trait Tree {
+    /// Paths of regular files from the folder, `/` between the parts, sorted; without hidden folders, build folders and what
+    /// git ignores, and at most so many that a large tree costs no time worth mentioning.
+    fn files(&self) -> &[String];
+
+    /// The first mebibyte of a file as text, whatever its bytes; `None` where it cannot be read.
+    fn text(&self, path: &str) -> Option<String>;
+}
+
+/// What lies in a tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Detected {
+    pub found: Vec<Found>,
+    /// What looks like a benchmark of this harness and was not understood, as sentences: `init` says them.
+    pub unclear: Vec<String>,
+}
+
+/// A `[[benchmark]]` to propose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Suggested name within the suite.
+    pub name: String,
+    pub command: Vec<String>,
+    pub build: Option<Build>,
+    /// Folder to start in, from the tree's; empty: the tree's own.
+    pub dir: String,
+    /// Programs that have to be there.
+    pub binaries: Vec<String>,
+    /// It needs a GPU.
+    pub gpu: bool,
+    /// Files that it was found by, so that nothing else is proposed for them.
+    pub files: Vec<String>,
+    /// Why it was proposed, as a sentence fragment.
+    pub why: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Build {
+    Command(Vec<String>),
+    /// A line for `sh -c`.
+    Shell(String),
+}
+
+/// A program that may be one of a harness.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    pub command: &'a [String],
+    /// The bytes of the program or script that the command starts, as far as it can be found; empty where it cannot.
+    pub bytes: &'a [u8],
+}
+
+impl Program<'_> {
+    /// The name of the program without its folder.
+    pub fn name(&self) -> &str {
+        self.command.first().map_or("", |program| program.rsplit('/').next().unwrap_or(program))
+    }
+
+    /// Whether the program's bytes hold a text.
+    pub fn holds(&self, text: &str) -> bool {
+        memchr::memmem::find(self.bytes, text.as_bytes()).is_some()
+    }
+}
