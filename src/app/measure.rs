@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use rand::RngExt;
 
 use super::effective_settings::suite_wide;
+use super::listing::list_cases;
 use super::paths::project_root;
 use super::progress::Reporter;
 use super::verdict_files::bytes_of;
@@ -28,6 +29,8 @@ use crate::suite::{Gate, Source, Suite};
 pub fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let folder = project_root(suite)?;
     let artifacts = folder.join(&suite.run.artifacts.value);
+    let suite = &mut suite.clone();
+    list_cases(vec![(suite, None, &folder)], reporter)?;
     let plan = Plan::single(suite);
     let started = SystemTime::now();
     let header = header(RunId::new(started, salt()), started, suite, None, &folder);
@@ -156,7 +159,7 @@ impl ConditionsProbe for machine::HostConditions {
 }
 
 /// The executor, and the interrupts of the user.
-fn executor(binary: &Path) -> Result<Supervised> {
+pub(super) fn executor(binary: &Path) -> Result<Supervised> {
     let interrupt = Interrupt::install()
         .map_err(|error| Fault::defect("signals", format!("cannot be taken: {error}")))?;
     Supervised::new(binary.to_owned(), Some(interrupt), true).map_err(|error| {

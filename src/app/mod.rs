@@ -18,6 +18,7 @@ pub(crate) mod fail_on;
 pub(crate) mod github_client;
 pub(crate) mod init;
 pub(crate) mod job_flags;
+pub mod listing;
 pub(crate) mod manifests;
 pub(crate) mod matrix;
 pub(crate) mod measure;

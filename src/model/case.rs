@@ -79,6 +79,8 @@ pub enum Timing {
     Process,
     /// The gate extracts numbers from the program's stdout as declared.
     Stdout,
+    /// A benchmark harness measures; the gate reads what it wrote.
+    Harness,
 }
 
 /// Whether caches and warm-up were left out.
