@@ -12,6 +12,11 @@ use super::{Action, Benchmark};
 use crate::adapters::{ALL, CaseName, Harness};
 use crate::model::{Isolation, Origin, ParamValue, Params, Setting, Thermal, Timing};
 
+/// How much of a case one process measures unless the file says so: processes are what decides, and many are started.
+const SECONDS: f64 = 0.1;
+const WARMUP_SECONDS: f64 = 0.02;
+const SAMPLES: u32 = 10;
+
 /// The word by which a harness is found by its program.
 const AUTO: &str = "auto";
 
@@ -44,6 +49,11 @@ pub enum Listing {
 }
 
 impl HarnessEntry {
+    /// As the suite file has it.
+    pub fn name(&self) -> &'static str {
+        self.harness.map_or(AUTO, |harness| harness.0.name())
+    }
+
     /// Whether the selection leaves a case of these parameters.
     pub fn selects(&self, params: &Params) -> bool {
         self.only.iter().all(|(name, values)| {
@@ -131,9 +141,18 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
     if settings.isolation.origin == Origin::Default {
         settings.isolation = Setting::default(Isolation::SharedScreen);
     }
+    by_default(&mut settings.duration, SECONDS);
+    by_default(&mut settings.burnin, WARMUP_SECONDS);
+    by_default(&mut settings.iterations, SAMPLES);
     if settings.thermal.value == Thermal::Cold {
         // After the first case a shared process is no longer cold.
         settings.isolation = Setting { value: Isolation::Process, origin: settings.thermal.origin.clone() };
+    }
+}
+
+fn by_default<T>(setting: &mut Setting<T>, value: T) {
+    if setting.origin == Origin::Default {
+        *setting = Setting::default(value);
     }
 }
 
