@@ -7,8 +7,10 @@
 //!
 //! A new harness is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
+mod cargo;
 mod check;
 mod detect;
+mod divan_tree;
 mod json;
 mod output;
 #[cfg(test)]
@@ -19,7 +21,10 @@ use std::fmt;
 
 use crate::model::{Better, Params};
 
+pub use cargo::{Executable, executable};
 pub use check::{list, read};
+#[cfg(test)]
+use detect::MemoryTree;
 pub use detect::{Build, Detected, Found, Program, Tree};
 pub use output::{Files, Output, Place, ReadError};
 
@@ -33,6 +38,8 @@ macro_rules! adapters {
 }
 
 adapters! {
+    criterion::Criterion,
+    divan::Divan,
     google_benchmark::GoogleBenchmark,
 }
 
