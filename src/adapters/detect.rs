@@ -63,3 +63,30 @@ impl Program<'_> {
         memchr::memmem::find(self.bytes, text.as_bytes()).is_some()
     }
 }
+
+/// A tree of a test: paths and texts.
+#[cfg(test)]
+pub(crate) struct Memory {
+    paths: Vec<String>,
+    texts: std::collections::BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+impl Memory {
+    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
+        let texts: std::collections::BTreeMap<String, String> =
+            files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        Self { paths: texts.keys().cloned().collect(), texts }
+    }
+}
+
+#[cfg(test)]
+impl Tree for Memory {
+    fn files(&self) -> &[String] {
+        &self.paths
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        self.texts.get(path).cloned()
+    }
+}

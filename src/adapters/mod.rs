@@ -8,6 +8,7 @@
 //! A new harness is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
 mod check;
+mod cmake;
 mod detect;
 mod json;
 mod output;
@@ -21,7 +22,7 @@ use crate::model::{Better, Params};
 
 pub use check::{list, read};
 pub use detect::{Build, Detected, Found, Program, Tree};
-pub use output::{Files, Output, Place, ReadError};
+pub use output::{Files, Output, Place, ReadError, STDERR};
 
 /// Declares the module of each adapter and the list of all: one line a harness.
 macro_rules! adapters {
@@ -74,7 +75,7 @@ pub trait Adapter: Sync {
     fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError>;
 
     /// The words that run the one case of `ask` so that its executions of the benchmarked code can be counted, where there are
-    /// such: [`Reading::iterations`] then holds their number. `None`: time alone.
+    /// such: [`Reading::iterations`] then holds their number, for some only with [`STDERR`] among the files. `None`: time alone.
     fn count(&self, _ask: &Ask) -> Option<Invocation> {
         None
     }
