@@ -74,7 +74,12 @@ pub(super) struct MemoryTree {
 #[cfg(test)]
 impl MemoryTree {
     pub(super) fn of<const N: usize>(files: [(&str, &str); N]) -> Self {
-        let texts = std::collections::BTreeMap::from(files.map(|(path, text)| (path.into(), text.into())));
+        Self::of_all(&files)
+    }
+
+    pub(super) fn of_all(files: &[(&str, &str)]) -> Self {
+        let texts: std::collections::BTreeMap<String, String> =
+            files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         Self { paths: texts.keys().cloned().collect(), texts }
     }
 }

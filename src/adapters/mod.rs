@@ -9,6 +9,7 @@
 
 mod cargo;
 mod check;
+mod cmake;
 mod detect;
 mod divan_tree;
 mod json;
@@ -26,7 +27,7 @@ pub use check::{list, read};
 #[cfg(test)]
 use detect::MemoryTree;
 pub use detect::{Build, Detected, Found, Program, Tree};
-pub use output::{Files, Output, Place, ReadError};
+pub use output::{Files, Output, Place, ReadError, STDERR};
 
 /// Declares the module of each adapter and the list of all: one line a harness.
 macro_rules! adapters {
@@ -81,7 +82,7 @@ pub trait Adapter: Sync {
     fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError>;
 
     /// The words that run the one case of `ask` so that its executions of the benchmarked code can be counted, where there are
-    /// such: [`Reading::iterations`] then holds their number. `None`: time alone.
+    /// such: [`Reading::iterations`] then holds their number, for some only with [`STDERR`] among the files. `None`: time alone.
     fn count(&self, _ask: &Ask) -> Option<Invocation> {
         None
     }
