@@ -17,7 +17,7 @@ pub(super) fn invocation(command: &[String], more: Vec<String>) -> Invocation {
 }
 
 /// Also with words before it, such as `taskset -c 2 cargo bench`.
-fn is_cargo(command: &[String]) -> bool {
+pub(super) fn is_cargo(command: &[String]) -> bool {
     command.iter().any(|word| Program { command: std::slice::from_ref(word), bytes: b"" }.name() == "cargo")
 }
 

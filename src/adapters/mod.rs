@@ -16,6 +16,7 @@ mod json;
 mod output;
 #[cfg(test)]
 mod tests;
+mod wrap;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,6 +29,7 @@ pub use check::{list, read};
 use detect::MemoryTree;
 pub use detect::{Build, Detected, Found, Program, Tree};
 pub use output::{Files, Output, Place, ReadError, STDERR};
+pub use wrap::wrapped;
 
 /// Declares the module of each adapter and the list of all: one line a harness.
 macro_rules! adapters {
@@ -296,6 +298,12 @@ impl Harness {
     /// The harness of that name.
     pub fn named(name: &str) -> Option<Self> {
         ALL.iter().find(|adapter| adapter.name() == name).map(|adapter| Self(*adapter))
+    }
+
+    /// Whether executions of a single case of it can be counted.
+    pub fn counts(self) -> bool {
+        let command = ["bench".to_owned()];
+        self.0.count(&Ask { command: &command, cases: &["case"], out: "/", amount: Amount::LEAST }).is_some()
     }
 
     /// The one harness that a program is of; `None` where none knows it, or several do.

@@ -9,10 +9,15 @@
 //! gate is killed with SIGKILL, sees the socket close, and takes the child down. It is the same binary,
 //! started with a hidden first argument. All `unsafe` of process control is in this room.
 
+mod count;
 mod descendants;
 mod supervisor;
 mod wire;
 
+pub use count::{
+    COUNT_ARGUMENT, COUNT_FILE, Count, CountReport, CountedEvent, instruction_counter, main as count,
+    state_of,
+};
 pub use descendants::{adopt_orphans, kill_descendants};
 pub use supervisor::main;
 pub use wire::{ARGUMENT, Assignment, KILL, Report, STOP};
