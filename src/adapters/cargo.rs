@@ -29,16 +29,18 @@ pub struct Executable {
     pub dir: String,
 }
 
-/// What `cargo bench --no-run --message-format=json ...` built for benchmarks of that name: the way to the program without
-/// guessing which of the files in `target/release/deps` is not stale. `None`: none, or several.
+/// What `cargo bench --no-run --message-format=json ...` built for the benchmark, or for the library with benchmarks in it, of that
+/// name: the way to the program without guessing which of the files in `target/release/deps` is not stale. `None`: none, or
+/// several.
 pub fn executable(messages: &[u8], name: &str) -> Option<Executable> {
     let mut found = messages.split(|byte| *byte == b'\n').filter_map(|line| {
         let message: serde_json::Value = serde_json::from_slice(line).ok()?;
         let target = &message["target"];
         let kinds = target["kind"].as_array()?;
+        // A library that is no test has no program, and a program beside the benchmark may have its name.
         let wanted = message["reason"] == "compiler-artifact"
             && target["name"] == name
-            && kinds.iter().any(|kind| kind == "bench");
+            && !kinds.iter().any(|kind| kind == "bin" || kind == "example");
         let manifest = message["manifest_path"].as_str()?;
         let path = wanted.then(|| message["executable"].as_str()).flatten()?.to_owned();
         let dir = manifest.rsplit_once('/').map_or("", |(dir, _)| dir).to_owned();
@@ -64,7 +66,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The proposal to run it. `env`: words before it, such as those that set a variable.
+    /// The proposal to run it.
     pub fn found(&self, name: &str, why: &str) -> Found {
         let words = |cargo: &[&str]| {
             let mut words: Vec<String> = cargo.iter().map(|word| (*word).to_owned()).collect();
@@ -203,7 +205,8 @@ mod tests {
             )
         };
         let messages = [
-            message("lib", "x", "1"),
+            message("bin", "x", "1"),
+            r#"{"reason":"compiler-artifact","manifest_path":"/w/a/Cargo.toml","target":{"kind":["lib"],"name":"x"},"executable":null}"#.into(),
             "no JSON".into(),
             message("bench", "x", "2"),
             message("bench", "y", "3"),
@@ -213,6 +216,7 @@ mod tests {
         .join("\n");
         let found = Executable { path: "/w/target/x-2".into(), dir: "/w/a".into() };
         assert_eq!(executable(messages.as_bytes(), "x"), Some(found));
+        assert_eq!(executable(message("lib", "l", "5").as_bytes(), "l").unwrap().path, "/w/target/l-5");
         assert_eq!(executable(messages.as_bytes(), "y"), None);
         assert_eq!(executable(messages.as_bytes(), "z"), None);
     }

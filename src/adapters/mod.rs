@@ -7,6 +7,7 @@
 //!
 //! A new harness is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
+mod callgrind_summary;
 mod cargo;
 mod check;
 mod detect;
@@ -41,6 +42,9 @@ adapters! {
     criterion::Criterion,
     divan::Divan,
     google_benchmark::GoogleBenchmark,
+    gungraun::Gungraun,
+    iai_callgrind::IaiCallgrind,
+    libtest_bench::LibtestBench,
 }
 
 /// What a harness can do, and how. Each method is pure.
