@@ -8,8 +8,11 @@
 //! A new harness is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
 mod adapter;
+mod callgrind_summary;
+mod cargo;
 mod check;
 mod detect;
+mod divan_tree;
 mod json;
 mod output;
 #[cfg(test)]
@@ -21,7 +24,10 @@ pub use adapter::{
     About, Adapter, Amount, Ask, CaseName, End, Invocation, Language, Lists, MetricReading, Reading, Reads,
     SummaryReading,
 };
+pub use cargo::{Executable, executable};
 pub use check::{list, read};
+#[cfg(test)]
+use detect::MemoryTree;
 pub use detect::{Build, Detected, Found, Program, Tree};
 pub use output::{Files, Output, Place, ReadError};
 
@@ -35,7 +41,12 @@ macro_rules! adapters {
 }
 
 adapters! {
+    criterion::Criterion,
+    divan::Divan,
     google_benchmark::GoogleBenchmark,
+    gungraun::Gungraun,
+    iai_callgrind::IaiCallgrind,
+    libtest_bench::LibtestBench,
 }
 
 /// An adapter by reference, told apart by its name.
