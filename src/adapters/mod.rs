@@ -33,6 +33,7 @@ macro_rules! adapters {
 }
 
 adapters! {
+    go_test::GoTest,
     google_benchmark::GoogleBenchmark,
 }
 
