@@ -9,6 +9,7 @@
 
 mod check;
 mod detect;
+mod javascript;
 mod json;
 mod output;
 #[cfg(test)]
@@ -35,6 +36,8 @@ macro_rules! adapters {
 adapters! {
     go_test::GoTest,
     google_benchmark::GoogleBenchmark,
+    mitata::Mitata,
+    vitest_bench::VitestBench,
 }
 
 /// What a harness can do, and how. Each method is pure.

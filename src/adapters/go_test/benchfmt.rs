@@ -117,11 +117,14 @@ impl<'a> Reader<'a> {
         let place = self.place(current);
         let counted = self.seed == Some(iterations);
         let reading = &mut self.readings[place];
-        let known = reading.metadata.entry("gomaxprocs".into()).or_insert_with(|| processors.into());
-        if *known != Value::from(processors) {
-            return Err(format!(
-                "`{current}` ran with {known} and with {processors} processors: give `-cpu` one value"
-            ));
+        match reading.metadata.get("gomaxprocs").and_then(Value::as_u64) {
+            None => _ = reading.metadata.insert("gomaxprocs".into(), processors.into()),
+            Some(known) if known == u64::from(processors) => {}
+            Some(known) => {
+                return Err(format!(
+                    "`{current}` ran with {known} and with {processors} processors: give `-cpu` one value"
+                ));
+            }
         }
         let mut pairs = 0;
         while let Some(value) = fields.next() {

@@ -17,8 +17,9 @@ struct Package {
 /// before every process.
 pub(super) fn detect(tree: &dyn Tree) -> Detected {
     let mut detected = Detected::default();
-    let Ok(benchmark) = Regex::new(r"(?m)^func (Benchmark(?:[^\p{Ll}\s(]\w*)?)\(\s*\w+\s+\*testing\.B\s*\)")
-    else {
+    let Ok(benchmark) = Regex::new(
+        r"(?m)^func Benchmark(?:[^a-z \t\n(][^ \t\n(]*)?\([ \t]*[^ \t\n,)]+[ \t]+\*testing\.B[ \t]*\)",
+    ) else {
         return detected;
     };
     let mut packages: BTreeMap<&str, Package> = BTreeMap::new();
