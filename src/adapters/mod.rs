@@ -34,8 +34,10 @@ macro_rules! adapters {
 }
 
 adapters! {
+    benchmarkdotnet::BenchmarkDotNet,
     go_test::GoTest,
     google_benchmark::GoogleBenchmark,
+    jmh::Jmh,
     mitata::Mitata,
     vitest_bench::VitestBench,
 }
