@@ -186,14 +186,17 @@ struct Entry {
     secondary_metrics: BTreeMap<String, Secondary>,
 }
 
+/// Times, and how often each was seen.
+type Histogram = Vec<(f64, u64)>;
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Metric {
     score_unit: String,
     /// By fork and iteration.
     raw_data: Option<Vec<Vec<f64>>>,
-    /// By fork and iteration, pairs of a time and how often it was seen: the mode `sample`.
-    raw_data_histogram: Option<Vec<Vec<Vec<(f64, u64)>>>>,
+    /// By fork and iteration: the mode `sample`.
+    raw_data_histogram: Option<Vec<Vec<Histogram>>>,
     score_percentiles: Option<BTreeMap<String, Value>>,
 }
 

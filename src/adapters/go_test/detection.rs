@@ -96,7 +96,7 @@ fn module(tree: &dyn Tree, folder: &str) -> Option<String> {
     loop {
         let path =
             [folder, "go.mod"].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("/");
-        if tree.files().iter().any(|file| *file == path) {
+        if tree.files().contains(&path) {
             return Some(folder.to_owned());
         }
         if folder.is_empty() {
