@@ -13,6 +13,7 @@ mod cargo;
 mod check;
 mod detect;
 mod divan_tree;
+mod javascript;
 mod json;
 mod output;
 #[cfg(test)]
@@ -41,12 +42,17 @@ macro_rules! adapters {
 }
 
 adapters! {
+    benchmarkdotnet::BenchmarkDotNet,
     criterion::Criterion,
     divan::Divan,
+    go_test::GoTest,
     google_benchmark::GoogleBenchmark,
     gungraun::Gungraun,
     iai_callgrind::IaiCallgrind,
+    jmh::Jmh,
     libtest_bench::LibtestBench,
+    mitata::Mitata,
+    vitest_bench::VitestBench,
 }
 
 /// An adapter by reference, told apart by its name.
