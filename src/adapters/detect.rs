@@ -63,3 +63,28 @@ impl Program<'_> {
         memchr::memmem::find(self.bytes, text.as_bytes()).is_some()
     }
 }
+
+#[cfg(test)]
+pub(super) struct MemoryTree {
+    paths: Vec<String>,
+    texts: std::collections::BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+impl MemoryTree {
+    pub(super) fn of<const N: usize>(files: [(&str, &str); N]) -> Self {
+        let texts = std::collections::BTreeMap::from(files.map(|(path, text)| (path.into(), text.into())));
+        Self { paths: texts.keys().cloned().collect(), texts }
+    }
+}
+
+#[cfg(test)]
+impl Tree for MemoryTree {
+    fn files(&self) -> &[String] {
+        &self.paths
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        self.texts.get(path).cloned()
+    }
+}

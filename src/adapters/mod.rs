@@ -34,6 +34,7 @@ macro_rules! adapters {
 
 adapters! {
     google_benchmark::GoogleBenchmark,
+    hyperfine::Hyperfine,
 }
 
 /// What a harness can do, and how. Each method is pure.
