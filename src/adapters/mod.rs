@@ -10,7 +10,9 @@
 mod check;
 mod detect;
 mod json;
+mod junit;
 mod output;
+mod python;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +37,7 @@ macro_rules! adapters {
 adapters! {
     google_benchmark::GoogleBenchmark,
     hyperfine::Hyperfine,
+    pytest_benchmark::PytestBenchmark,
 }
 
 /// What a harness can do, and how. Each method is pure.
