@@ -37,6 +37,7 @@ macro_rules! adapters {
 adapters! {
     google_benchmark::GoogleBenchmark,
     hyperfine::Hyperfine,
+    pyperf::Pyperf,
     pytest_benchmark::PytestBenchmark,
 }
 
