@@ -15,7 +15,9 @@ mod detect;
 mod divan_tree;
 mod javascript;
 mod json;
+mod junit;
 mod output;
+mod python;
 #[cfg(test)]
 mod tests;
 
@@ -48,10 +50,13 @@ adapters! {
     go_test::GoTest,
     google_benchmark::GoogleBenchmark,
     gungraun::Gungraun,
+    hyperfine::Hyperfine,
     iai_callgrind::IaiCallgrind,
     jmh::Jmh,
     libtest_bench::LibtestBench,
     mitata::Mitata,
+    pyperf::Pyperf,
+    pytest_benchmark::PytestBenchmark,
     vitest_bench::VitestBench,
 }
 
