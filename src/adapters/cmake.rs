@@ -37,8 +37,8 @@ impl Target {
         let shell = format!(
             "cmake -S {root} -B {folder} -DCMAKE_BUILD_TYPE=Release{options} && cmake --build {folder} --target {name} -j"
         );
-        let mut files = vec![self.file.clone()];
-        files.extend(self.sources.iter().cloned());
+        // The file itself may declare programs of other harnesses too.
+        let files = if self.sources.is_empty() { vec![self.file.clone()] } else { self.sources.clone() };
         Found {
             name: self.name.clone(),
             command: vec![format!("./{build}/{}", self.program)],
@@ -55,6 +55,14 @@ impl Target {
     }
 }
 
+/// The tests below one folder that is configured.
+pub(super) struct Tests {
+    pub root: String,
+    pub names: Vec<String>,
+    /// The files that declare them.
+    pub files: Vec<String>,
+}
+
 /// A word for `sh`.
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+,:@%=".contains(c);
@@ -66,10 +74,19 @@ pub(super) fn quoted(word: &str) -> String {
 
 /// The programs of a tree.
 pub(super) fn targets(tree: &dyn Tree) -> Vec<Target> {
+    declared(tree).0
+}
+
+/// The tests of a tree, by the folders that are configured.
+pub(super) fn tests(tree: &dyn Tree) -> Vec<Tests> {
+    declared(tree).1
+}
+
+fn declared(tree: &dyn Tree) -> (Vec<Target>, Vec<Tests>) {
     let files: Vec<&String> =
         tree.files().iter().filter(|path| path.rsplit('/').next() == Some(FILE)).collect();
     let folders: Vec<&str> = files.iter().map(|path| folder(path)).collect();
-    let mut targets = Vec::new();
+    let (mut targets, mut tests): (Vec<Target>, Vec<Tests>) = (Vec::new(), Vec::new());
     let mut options: HashMap<&str, Vec<String>> = HashMap::new();
     for path in &files {
         let here = folder(path);
@@ -83,15 +100,27 @@ pub(super) fn targets(tree: &dyn Tree) -> Vec<Target> {
             tree,
             variables: HashMap::new(),
             targets: Vec::new(),
+            tests: Vec::new(),
             options: options.entry(root).or_default(),
         };
         reader.run(&commands(&text));
         targets.append(&mut reader.targets);
+        let names = std::mem::take(&mut reader.tests);
+        if names.is_empty() {
+            continue;
+        }
+        match tests.iter_mut().find(|tests| tests.root == root) {
+            Some(tests) => {
+                tests.names.extend(names);
+                tests.files.push((*path).clone());
+            }
+            None => tests.push(Tests { root: root.to_owned(), names, files: vec![(*path).clone()] }),
+        }
     }
     for target in &mut targets {
         target.options = options.get(target.root.as_str()).cloned().unwrap_or_default();
     }
-    targets
+    (targets, tests)
 }
 
 pub(super) fn folder(path: &str) -> &str {
@@ -189,6 +218,7 @@ struct Reader<'t> {
     tree: &'t dyn Tree,
     variables: HashMap<String, Vec<String>>,
     targets: Vec<Target>,
+    tests: Vec<String>,
     options: &'t mut Vec<String>,
 }
 
@@ -256,6 +286,11 @@ impl Reader<'_> {
                 if off && first.to_ascii_uppercase().contains("BENCH") && !self.options.contains(&first) {
                     self.options.push(first);
                 }
+            }
+            "add_test" => {
+                // The old form has no words NAME and COMMAND.
+                let name = if first == "NAME" { rest.first().cloned() } else { Some(first) };
+                self.tests.extend(name.filter(|name| !name.contains("${")));
             }
             "add_executable" if !first.contains('$') => self.add(first, rest),
             "target_sources" | "target_link_libraries" => {

@@ -9,11 +9,13 @@
 
 mod check;
 mod cmake;
+mod cpp;
 mod detect;
 mod json;
 mod output;
 #[cfg(test)]
 mod tests;
+mod xml;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,7 +36,11 @@ macro_rules! adapters {
 }
 
 adapters! {
+    catch2::Catch2,
+    ctest::CTest,
     google_benchmark::GoogleBenchmark,
+    nanobench::Nanobench,
+    nvbench::Nvbench,
 }
 
 /// What a harness can do, and how. Each method is pure.

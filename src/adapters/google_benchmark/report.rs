@@ -32,7 +32,8 @@ pub(super) fn read(output: &Output) -> Result<Vec<Reading>, ReadError> {
 /// A counter that is 0 has a coefficient of variation of 0/0, which versions before 1.8 write as `NaN`. JSON has no such
 /// number: the copy says `null`. `None`: there is nothing of the kind.
 fn without_nan(bytes: &[u8]) -> Option<Vec<u8>> {
-    if [&b": NaN"[..], b": -NaN", b"Infinity"].iter().all(|word| memchr::memmem::find(bytes, word).is_none()) {
+    if [&b": NaN"[..], b": -NaN", b"Infinity"].iter().all(|word| memchr::memmem::find(bytes, word).is_none())
+    {
         return None;
     }
     let mut copy = Vec::new();
