@@ -11,6 +11,8 @@ mod adapter;
 mod callgrind_summary;
 mod cargo;
 mod check;
+mod cmake;
+mod cpp;
 mod detect;
 mod divan_tree;
 mod javascript;
@@ -18,6 +20,7 @@ mod json;
 mod junit;
 mod output;
 mod python;
+mod xml;
 #[cfg(test)]
 mod tests;
 
@@ -45,7 +48,9 @@ macro_rules! adapters {
 
 adapters! {
     benchmarkdotnet::BenchmarkDotNet,
+    catch2::Catch2,
     criterion::Criterion,
+    ctest::CTest,
     divan::Divan,
     go_test::GoTest,
     google_benchmark::GoogleBenchmark,
@@ -55,6 +60,8 @@ adapters! {
     jmh::Jmh,
     libtest_bench::LibtestBench,
     mitata::Mitata,
+    nanobench::Nanobench,
+    nvbench::Nvbench,
     pyperf::Pyperf,
     pytest_benchmark::PytestBenchmark,
     vitest_bench::VitestBench,
