@@ -273,8 +273,9 @@ fn follow(
     let level = if rounds <= r1 { CERTIFY_SCREEN } else { CERTIFY_LATER };
     let (mean, half) = screened.interval(rounds, level, quantiles);
     let from = series.estimates_from(rounds, limits);
-    let shared_differ =
-        (status == Status::Unchanged && from > 0).then(|| screened.shared_differ(&series.differences[from..rounds], quantiles)).flatten();
+    let shared_differ = (status == Status::Unchanged && from > 0)
+        .then(|| screened.shared_differ(&series.differences[from..rounds], quantiles))
+        .flatten();
     SequentialResult {
         status,
         rounds,
