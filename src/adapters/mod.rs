@@ -10,6 +10,7 @@
 mod callgrind_summary;
 mod cargo;
 mod check;
+mod criterion_report;
 mod detect;
 mod divan_tree;
 mod json;
