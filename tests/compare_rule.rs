@@ -33,6 +33,7 @@ fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
         process: process as u32,
         round: None,
         slot: None,
+        screens: false,
         samples,
         stated: false,
         busy: false,

@@ -51,6 +51,7 @@ mod github_issues;
 mod github_pulls;
 mod github_rendering;
 mod guard;
+mod harnesses;
 mod hints;
 mod history_git;
 mod history_github;

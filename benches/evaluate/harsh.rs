@@ -216,6 +216,7 @@ fn judged(profile: &Profile, setting: &SeqE, change: impl Fn(usize) -> f64, mut 
             min_effect: MIN_EFFECT,
             family: 0,
             unresolved,
+            shared: 0,
         })
         .collect();
     let mut said = said(&decide(&series, &setting.limits).1, setting.iterations);

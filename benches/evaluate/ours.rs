@@ -120,6 +120,7 @@ pub fn series(differences: &[Vec<f64>]) -> Vec<Series<'_>> {
             min_effect: MIN_EFFECT,
             family: 0,
             unresolved: &[],
+            shared: 0,
         })
         .collect()
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::adapter::{Adapter, CaseName, End, Reading};
 use super::output::{Output, Place, ReadError};
-use super::{Adapter, CaseName, End, Reading};
 use crate::model::direction_of_unit;
 
 /// What a harness wrote about each case, checked. Errors: it cannot be read as this harness's output; nothing in it is a benchmark; a case

@@ -3,20 +3,26 @@
 //! <https://github.com/google/benchmark/blob/main/docs/user_guide.md>. `--benchmark_min_time` is given without its suffix
 //! `s`, which versions before 1.8 refuse and later ones do not need.
 
-use std::collections::HashMap;
+mod detect;
+mod report;
+#[cfg(test)]
+mod tests;
 
-use serde::Deserialize;
-
-use super::json::document;
 use super::{
-    About, Adapter, Ask, CaseName, End, Invocation, Language, Lists, Output, Place, Program, ReadError,
-    Reading, Reads,
+    About, Adapter, Ask, CaseName, Detected, Invocation, Language, Lists, Output, Place, Program, ReadError,
+    Reading, Reads, Tree,
 };
 use crate::model::{ParamValue, Params};
 
 pub struct GoogleBenchmark;
 
 const FILE: &str = "google-benchmark.json";
+
+/// A filter longer than this is left off: Linux refuses an argument of 128 KiB, and the reader then gives all cases.
+const MAX_FILTER: usize = 100_000;
+
+/// Seconds of one repetition of a counting process.
+const COUNTED: f64 = 0.05;
 
 impl Adapter for GoogleBenchmark {
     fn name(&self) -> &'static str {
@@ -31,12 +37,17 @@ impl Adapter for GoogleBenchmark {
             filters: true,
             orders: false,
             reads: Reads::Samples,
-            tried: &["1.7.1"],
+            tried: &["1.5.2", "1.7.1", "1.9.1", "1.9.5-python"],
         }
+    }
+
+    fn detect(&self, tree: &dyn Tree) -> Detected {
+        detect::detect(tree)
     }
 
     fn recognises(&self, program: &Program) -> bool {
         program.holds("benchmark_list_tests") && program.holds("benchmark_min_time")
+            || program.holds("import google_benchmark")
     }
 
     fn list(&self, ask: &Ask) -> Option<Invocation> {
@@ -50,102 +61,53 @@ impl Adapter for GoogleBenchmark {
     }
 
     fn run(&self, ask: &Ask) -> Option<Invocation> {
-        let (amount, out) = (ask.amount, ask.out);
+        let samples = ask.amount.samples.max(1);
         // A repetition measures for the whole of min_time: the samples share the seconds.
-        let each = amount.seconds / f64::from(amount.samples.max(1));
-        let mut more = vec![
-            format!("--benchmark_out={out}/{FILE}"),
-            "--benchmark_out_format=json".into(),
-            format!("--benchmark_min_time={each:.6}"),
-            format!("--benchmark_repetitions={}", amount.samples.max(1)),
-            "--benchmark_report_aggregates_only=false".into(),
-            "--benchmark_display_aggregates_only=true".into(),
-        ];
-        if !ask.cases.is_empty() {
-            let names: Vec<String> = ask.cases.iter().map(|case| regex::escape(case)).collect();
-            more.push(format!("--benchmark_filter=^({})$", names.join("|")));
-        }
-        Some(Invocation::of(ask.command, more))
+        Some(Invocation::of(ask.command, words(ask, ask.amount.seconds / f64::from(samples), samples)))
     }
 
     fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
-        let report: Report = document(Some(FILE), output.files.need(FILE)?)?;
-        let mut readings: Vec<Reading> = Vec::new();
-        let mut places: HashMap<String, usize> = HashMap::new();
-        for (index, entry) in report.benchmarks.iter().enumerate() {
-            let refused = |key: &str, what: &str| {
-                let path = format!("benchmarks[{index}].{key}");
-                Err(ReadError::new(Place::Path { file: Some(FILE.into()), path }, what))
-            };
-            match entry.run_type.as_deref() {
-                Some("aggregate") => continue,
-                Some("iteration") => {}
-                Some(_) => return refused("run_type", "it is neither iteration nor aggregate"),
-                None => {
-                    return refused(
-                        "run_type",
-                        "it is missing: versions before 1.5 do not say what they repeat",
-                    );
-                }
-            }
-            let Some(native) = &entry.run_name else { return refused("run_name", "it is missing") };
-            let place = *places.entry(native.clone()).or_insert_with(|| {
-                readings.push(Reading::new(case_name(native)));
-                readings.len() - 1
-            });
-            let reading = &mut readings[place];
-            if entry.error_occurred == Some(true) {
-                let message = entry.error_message.clone().unwrap_or("it reports an error".into());
-                reading.end = End::Failed { message };
-                continue;
-            }
-            if entry.skipped == Some(true) {
-                let reason = entry.skip_message.clone().unwrap_or("it skips itself".into());
-                reading.end = End::Skipped { reason };
-                continue;
-            }
-            let (Some(real), Some(cpu)) = (entry.real_time, entry.cpu_time) else {
-                return refused("real_time", "it is missing, or cpu_time is");
-            };
-            let Some(unit) = entry.time_unit.as_deref().filter(|unit| ["s", "ms", "us", "ns"].contains(unit))
-            else {
-                return refused("time_unit", "it is none of s, ms, us and ns");
-            };
-            if entry.iterations == Some(0) {
-                return refused("iterations", "nothing ran");
-            }
-            let time = reading.metric("time", unit, None);
-            if time.unit != unit {
-                return refused("time_unit", "another repetition of the case has another one");
-            }
-            time.values.push(real);
-            let cpu_time = reading.metric("cpu_time", unit, None);
-            cpu_time.judged = false;
-            cpu_time.values.push(cpu);
-            let done = entry.iterations.unwrap_or(0) as f64;
-            *reading.iterations.get_or_insert(0.0) += done;
-        }
-        Ok(readings)
+        report::read(output)
+    }
+
+    /// The log of the second level says each run on standard error, those that look for the number of iterations too, so that
+    /// the count is exact in every version. A case with `->Iterations(n)` runs more often by its repetitions alone.
+    fn count(&self, ask: &Ask) -> Option<Invocation> {
+        let repetitions = (ask.amount.seconds / COUNTED).ceil().clamp(1.0, 100.0);
+        let mut more = words(ask, ask.amount.seconds / repetitions, repetitions as u32);
+        more.push("--v=2".into());
+        Some(Invocation::of(ask.command, more))
     }
 }
 
-#[derive(Deserialize)]
-struct Report {
-    benchmarks: Vec<Entry>,
+fn words(ask: &Ask, each: f64, repetitions: u32) -> Vec<String> {
+    let mut more = vec![
+        format!("--benchmark_out={}/{FILE}", ask.out),
+        "--benchmark_out_format=json".into(),
+        format!("--benchmark_min_time={each:.6}"),
+        format!("--benchmark_repetitions={repetitions}"),
+        "--benchmark_report_aggregates_only=false".into(),
+        "--benchmark_display_aggregates_only=true".into(),
+    ];
+    let names: Vec<String> = ask.cases.iter().map(|case| escaped(case)).collect();
+    let filter = format!("--benchmark_filter=^({})$", names.join("|"));
+    if !names.is_empty() && filter.len() <= MAX_FILTER {
+        more.push(filter);
+    }
+    more
 }
 
-#[derive(Deserialize)]
-struct Entry {
-    run_name: Option<String>,
-    run_type: Option<String>,
-    iterations: Option<u64>,
-    real_time: Option<f64>,
-    cpu_time: Option<f64>,
-    time_unit: Option<String>,
-    error_occurred: Option<bool>,
-    error_message: Option<String>,
-    skipped: Option<bool>,
-    skip_message: Option<String>,
+/// A name as a regular expression. The library is built with POSIX expressions or with those of C++: both know these
+/// characters alone, and neither has to know any other with a backslash.
+fn escaped(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for c in name.chars() {
+        if r"\^$.|?*+()[]{}".contains(c) {
+            text.push('\\');
+        }
+        text.push(c);
+    }
+    text
 }
 
 /// `BM_sort<int>/n:8/64/threads:2` is `BM_sort<int>/64` with `n = 8` and `threads = 2`.

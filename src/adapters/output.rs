@@ -11,6 +11,10 @@ pub struct Output<'a> {
     pub files: &'a Files,
 }
 
+/// Standard error of the process among its [`Files`], where the caller keeps it: some harnesses say there alone how often they
+/// ran the benchmarked code.
+pub const STDERR: &str = "stderr";
+
 /// Files by their path below the folder, `/` between the parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files(pub BTreeMap<String, Vec<u8>>);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::calibration;
 use super::compare_commits::rule_of;
+use super::listing::list_cases;
 use super::measure::{RoundsMeasuring, base_and_head, new_comparison, new_seed};
 use super::paths::project_root;
 use super::progress::Reporter;
@@ -62,6 +63,8 @@ pub fn calibrate(
 
     let seed = request.order_seed.unwrap_or_else(new_seed);
     let comparison = comparison(&suite, seed, request.run.settings.overrides.threshold);
+    let mut suite = suite;
+    list_cases(vec![(&mut suite, None, &root)], reporter)?;
     let plan = RoundsPlan::new(&suite, &suite, &[], seed);
     let folder = ComparisonFolder::create(&artifacts, &comparison.id)?;
     let within = request.budget.seconds();

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::listing::list_cases;
 use super::measure::{RoundsMeasuring, base_and_head, new_comparison, new_seed};
 use super::paths::project_root;
 use super::progress::Reporter;
@@ -78,6 +79,11 @@ pub fn measure(
     request.rounds.apply(&mut gate);
     (base.gate, head.gate) = (gate.clone(), gate.clone());
     base.run = head.run.clone();
+    let sides_to_list = vec![
+        (&mut base, Some(Side::Base), base_tree.root()),
+        (&mut head, Some(Side::Head), head_tree.root()),
+    ];
+    list_cases(sides_to_list, reporter)?;
     let shard = request.run.selection.keep_shard(&mut [&mut base, &mut head])?;
 
     if let Some(resumed) = &resumed {

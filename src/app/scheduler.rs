@@ -6,7 +6,7 @@
 //! shares goes to the cases that are soonest decided; choosing by what was seen so far is allowed, because an e-process
 //! holds whenever one stops.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::progress::Reporter;
@@ -14,6 +14,10 @@ use crate::compare::{CaseProgress, Policy, SeqE, SideInput, case_progress};
 use crate::model::text::count;
 use crate::model::{Budget, CaseId, Comparison, RunRecord};
 use crate::run::{NextRound, RoundsState, StoppingPolicy};
+
+/// Rounds of shared processes after which a case that is still open gets processes of its own. With the one that lists, a
+/// harness in which nothing changed is so started at most nine times a side.
+const MAX_SHARED_ROUNDS: u32 = 8;
 
 /// Seconds between two lines about the same stage.
 const PAUSE: f64 = 15.0;
@@ -30,6 +34,8 @@ pub struct SequentialStopping {
     reported: Option<(usize, f64)>,
     /// Seconds of the budget that each survivor of the screen may use before any uses more.
     share: Option<f64>,
+    /// Pairs that looked changed before the round of this number.
+    looked_changed: (u32, HashSet<usize>),
     pub out_of_time: bool,
 }
 
@@ -43,6 +49,7 @@ impl SequentialStopping {
             reporter,
             reported: None,
             share: None,
+            looked_changed: Default::default(),
             out_of_time: false,
         }
     }
@@ -51,6 +58,17 @@ impl SequentialStopping {
         let side = |index: usize| SideInput { record: state.records[index], name: self.names[index].clone() };
         // It fails only for a record that holds a case twice, which a plan cannot.
         case_progress(&self.rule, &side(0), &side(1), &self.policy).unwrap_or_default()
+    }
+
+    /// The open pairs whose change looks like one.
+    fn look_changed(&mut self, state: &RoundsState<'_>) -> &HashSet<usize> {
+        if self.looked_changed.0 != state.passes + 1 {
+            let pairs = pairs_by_case(state);
+            let changed = self.standings(state).into_iter().filter(|it| it.open && it.looks_changed);
+            let changed = changed.filter_map(|it| pairs.get(&it.case).copied()).collect();
+            self.looked_changed = (state.passes + 1, changed);
+        }
+        &self.looked_changed.1
     }
 
     /// Cases to be measured in the rounds after the screen, dearest last.
@@ -172,6 +190,23 @@ impl StoppingPolicy for SequentialStopping {
             return if state.passes == 0 { NextRound::Measure(Vec::new()) } else { NextRound::Stop };
         }
         NextRound::Measure(self.chosen(&candidates, state))
+    }
+
+    /// A case that screens in shared processes is a candidate once it looks changed, or was screened for so long that its
+    /// noise and not its change keeps it open. It stays one.
+    fn is_candidate(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
+        let planned = &state.plan.pairs[pair];
+        let screens =
+            planned.cases.iter().any(|case| case.benchmark.shares(true) && !case.benchmark.shares(false));
+        let rounds = state.pairs[pair].rounds;
+        if !screens || rounds < self.rule.rule.screen_rounds {
+            return false;
+        }
+        let newest = |(record, index): (&&RunRecord, &Option<usize>)| {
+            record.cases.get((*index)?)?.processes.last().map(|process| process.shared.is_none())
+        };
+        let was_alone = state.records.iter().zip(&state.pairs[pair].cases).find_map(newest) == Some(true);
+        was_alone || rounds >= MAX_SHARED_ROUNDS || self.look_changed(state).contains(&pair)
     }
 
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {

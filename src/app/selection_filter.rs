@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use crate::model::{BenchmarkId, CaseRecord, Params, Result, RunRecord};
-use crate::suite::{Action, Benchmark, Registry, Selection, Source, Suite};
+use crate::suite::{Action, Benchmark, HarnessEntry, Registry, Selection, Source, Suite};
 
 /// Which cases the selection flags leave out of a comparison.
 pub struct SelectionFilter {
     left_out: HashSet<(BenchmarkId, Params)>,
+    /// Benchmarks of a harness, of whose cases the selection leaves some.
+    narrowed: Vec<(BenchmarkId, HarnessEntry)>,
 }
 
 impl SelectionFilter {
@@ -17,18 +19,27 @@ impl SelectionFilter {
     /// A case that the suite no longer has is no matter of selection: it stays, and is missed.
     pub fn new(registry: &Registry, selection: &Selection) -> Result<Self> {
         if *selection == Selection::default() {
-            return Ok(Self { left_out: HashSet::new() });
+            return Ok(Self { left_out: HashSet::new(), narrowed: Vec::new() });
         }
         let chosen = registry.select(selection)?;
+        let entry = |benchmark: &Benchmark| Some((benchmark.id.clone(), benchmark.harness.clone()?));
+        let narrowed = chosen.benchmarks.iter().filter_map(entry).collect();
         let chosen: HashSet<_> = points(chosen.benchmarks.iter()).collect();
-        Ok(Self { left_out: points(registry.all()).filter(|point| !chosen.contains(point)).collect() })
+        let left_out = points(registry.all()).filter(|point| !chosen.contains(point)).collect();
+        Ok(Self { left_out, narrowed })
     }
 
     /// Takes the cases that are left out from a record, which then says so.
     pub fn apply(&self, record: &mut RunRecord) {
         let before = record.cases.len();
-        let stays =
-            |case: &CaseRecord| !self.left_out.contains(&(case.id.benchmark.clone(), case.id.params.clone()));
+        let selects = |case: &CaseRecord| {
+            let mut entries = self.narrowed.iter().filter(|(id, _)| *id == case.id.benchmark);
+            entries.all(|(_, entry)| entry.selects(&case.id.params))
+        };
+        let stays = |case: &CaseRecord| {
+            let point = (case.id.benchmark.clone(), case.id.params.clone());
+            !self.left_out.contains(&point) && selects(case)
+        };
         record.cases.retain(stays);
         let count = before - record.cases.len();
         if count > 0 {

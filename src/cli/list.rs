@@ -1,20 +1,27 @@
-//! `gbench-ci list`: what can be measured. Starts no child.
+//! `gbench-ci list`: what can be measured. Starts no child, unless it is asked for the cases of harnesses.
 
 use std::io::Write;
 
 use serde::Serialize;
 
 use super::args::SelectionArgs;
+use super::terminal::progress::reporter;
 use super::terminal::write::{table, write_json, wrote};
+use crate::app::listing::list_cases;
+use crate::app::paths::project_root;
 use crate::model::text::count;
-use crate::model::{BenchmarkId, Component, Exit, Kind, Result};
-use crate::suite::{Benchmark, Source, Suite};
+use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result};
+use crate::suite::plan::case_id;
+use crate::suite::{Benchmark, HarnessEntry, Listing, Source, Suite};
 
 /// List the benchmarks of the suite
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct ListArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
+    /// Name every case; builds what has a harness (`harness = "..."`), and asks it
+    #[arg(long)]
+    pub cases: bool,
     /// Print one JSON document instead of a table
     #[arg(long)]
     pub json: bool,
@@ -40,18 +47,28 @@ struct V1Entry<'a> {
     kind: Kind,
     tags: &'a [String],
     place: String,
-    /// Points of its parameters.
+    /// Points of its parameters; of a harness that was not asked yet, 0.
     cases: usize,
     /// Points that its constraints remove.
     excluded: usize,
+    /// The harness whose cases it has, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    harness: Option<&'static str>,
+    /// With `--cases`: the parameters of each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    points: Option<&'a [Params]>,
 }
 
 pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let request = args.selection.request()?;
     let registry = request.registry(builtins)?;
-    let suite = request.select(&registry)?;
+    let mut suite = request.select(&registry)?;
+    if args.cases {
+        let folder = project_root(&suite)?;
+        list_cases(vec![(&mut suite, None, &folder)], &reporter(args.json))?;
+    }
     if args.json {
-        wrote(write_json(&document(&suite), out))?;
+        wrote(write_json(&document(&suite, args.cases), out))?;
         return Ok(Exit::Pass);
     }
     let rows = suite.benchmarks.iter().map(|benchmark| {
@@ -59,19 +76,43 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
         let tags = benchmark.tags.iter().map(|tag| format!(" #{tag}")).collect::<String>();
         vec![
             benchmark.id.to_string(),
-            benchmark.points.len().to_string(),
+            if benchmark.is_unlisted() { "?".into() } else { benchmark.points.len().to_string() },
             words.join(" "),
             format!("{}{tags}", benchmark.description).trim_start().to_owned(),
         ]
     });
-    let cases = suite.benchmarks.iter().map(|benchmark| benchmark.points.len()).sum();
+    let cases = suite.benchmarks.iter().map(cases_of).sum();
     let text = table(&["benchmark", "cases", "components", "description"], rows);
-    let counts = format!("{}, {}", count(suite.benchmarks.len(), "benchmark"), count(cases, "case"));
+    let unlisted = suite.benchmarks.iter().filter(|benchmark| benchmark.is_unlisted()).count();
+    let beside = match unlisted {
+        0 => String::new(),
+        _ => format!(" and those of {} (`--cases` asks)", count(unlisted, "harness")),
+    };
+    let counts = format!("{}, {}{beside}", count(suite.benchmarks.len(), "benchmark"), count(cases, "case"));
     let from = match &suite.source {
         Source::File { path, .. } => format!("of {}", path.display()),
         Source::Builtin => "built in".to_owned(),
     };
     wrote(write!(out, "{text}\n{counts} {from}\n"))?;
+    if args.cases {
+        let names = suite
+            .benchmarks
+            .iter()
+            .flat_map(|benchmark| benchmark.points.iter().map(|point| case_id(benchmark, point).to_string()));
+        wrote(write!(out, "\n{}", names.map(|name| format!("{name}\n")).collect::<String>()))?;
+        let failed =
+            suite.benchmarks.iter().filter_map(|benchmark| match &benchmark.harness.as_ref()?.listing {
+                Listing::Failed { cause, advice } => Some((benchmark, cause, advice)),
+                Listing::Listed(_) | Listing::Unlisted => None,
+            });
+        let failed: Vec<_> = failed.collect();
+        for (benchmark, cause, advice) in &failed {
+            wrote(writeln!(out, "{}: {cause}; {advice}", benchmark.id))?;
+        }
+        if !failed.is_empty() {
+            return Ok(Exit::Failed);
+        }
+    }
     let listed_builtins =
         suite.benchmarks.iter().any(|benchmark| benchmark.id.suite() == registry.builtin.name);
     if registry.file.is_some() && !listed_builtins && !registry.builtin.benchmarks.is_empty() {
@@ -81,7 +122,12 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
     Ok(Exit::Pass)
 }
 
-fn document(suite: &Suite) -> V1List<'_> {
+/// Cases that are known.
+fn cases_of(benchmark: &Benchmark) -> usize {
+    if benchmark.is_unlisted() { 0 } else { benchmark.points.len() }
+}
+
+fn document(suite: &Suite, points: bool) -> V1List<'_> {
     let file = match &suite.source {
         Source::File { path, .. } => Some(path.display().to_string()),
         Source::Builtin => None,
@@ -91,11 +137,11 @@ fn document(suite: &Suite) -> V1List<'_> {
         suite: &suite.name,
         description: &suite.description,
         file,
-        benchmarks: suite.benchmarks.iter().map(entry).collect(),
+        benchmarks: suite.benchmarks.iter().map(|benchmark| entry(benchmark, points)).collect(),
     }
 }
 
-fn entry(benchmark: &Benchmark) -> V1Entry<'_> {
+fn entry(benchmark: &Benchmark, points: bool) -> V1Entry<'_> {
     V1Entry {
         id: &benchmark.id,
         description: &benchmark.description,
@@ -103,7 +149,9 @@ fn entry(benchmark: &Benchmark) -> V1Entry<'_> {
         kind: benchmark.kind,
         tags: &benchmark.tags,
         place: benchmark.declared.to_string(),
-        cases: benchmark.points.len(),
+        cases: cases_of(benchmark),
         excluded: benchmark.excluded,
+        harness: benchmark.harness.as_ref().map(HarnessEntry::name),
+        points: points.then_some(&benchmark.points),
     }
 }

@@ -94,7 +94,7 @@ fn limits(benchmark: &Benchmark) -> String {
     let deadlines = benchmark.settings.effective_deadlines();
     let stages: Vec<Stage> = match benchmark.timing {
         Timing::Protocol => Stage::iter().filter(|stage| *stage != Stage::Build).collect(),
-        Timing::Process | Timing::Stdout => vec![Stage::Measure],
+        Timing::Process | Timing::Stdout | Timing::Harness => vec![Stage::Measure],
     };
     let build = benchmark.build.is_some().then_some(Stage::Build);
     let stages = build.into_iter().chain(stages);

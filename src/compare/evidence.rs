@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Better, CaseId, CaseRecord, Metric, ReportedError, Stated};
+use crate::model::{Better, CaseId, CaseRecord, Isolation, Metric, ReportedError, Stated};
 use crate::stats;
 
 use super::RowSide;
@@ -59,6 +59,8 @@ pub struct ProcessValues<'a> {
     /// Round and slot of an interleaved run.
     pub round: Option<u32>,
     pub slot: Option<u8>,
+    /// The process was shared with other cases, in a comparison whose evidence comes from processes of a case's own.
+    pub screens: bool,
     /// In order of measuring; one number where the process stated a summary only. Never empty.
     pub samples: &'a [f64],
     pub stated: bool,
@@ -83,6 +85,8 @@ impl<'a> MeasuredSide<'a> {
     pub fn of(case: &'a CaseRecord, metric: &'a Metric, scratch: &mut Vec<f64>) -> Result<Self, Unusable> {
         let mut processes = Vec::with_capacity(metric.processes.len());
         let mut centres = Vec::with_capacity(metric.processes.len());
+        let isolation = case.config.get("isolation").and_then(|shown| shown.value.as_str());
+        let shared_screen = isolation == Some(Isolation::SharedScreen.into_str());
         for entry in metric.processes.iter().filter(|entry| !entry.partial) {
             let stated = entry.stated.as_ref().filter(|_| entry.values.is_empty());
             let samples =
@@ -99,6 +103,7 @@ impl<'a> MeasuredSide<'a> {
                 process: entry.process,
                 round: run.and_then(|run| run.round),
                 slot: run.and_then(|run| run.slot),
+                screens: shared_screen && run.is_some_and(|run| run.shared.is_some()),
                 samples,
                 stated: stated.is_some(),
                 busy: conditions.is_some_and(|conditions| conditions.busy),

@@ -12,6 +12,8 @@ pub struct CaseProgress {
     pub case: CaseId,
     /// One of its judged metrics is not decided yet and may still be.
     pub open: bool,
+    /// One of its open metrics looks changed: its interval excludes "no change".
+    pub looks_changed: bool,
     /// Whole rounds so far.
     pub rounds: u32,
     /// Further rounds that the slowest of its metrics probably needs; `None` where no number of rounds is in sight.
@@ -34,10 +36,13 @@ pub fn case_progress(
         let Some(index) = index else { continue };
         let case = &prepared.rows[*index].case;
         let rounds = decision.sequence.as_ref().map_or(0, |sequence| sequence.rounds);
+        let change = decision.change.as_ref().filter(|_| decision.open);
+        let looks_changed = change.is_some_and(|change| change.low > 0.0 || change.high < 0.0);
         let more = decision.sequence.as_ref().and_then(|sequence| sequence.more_rounds);
         // A case's rows follow each other.
         match progress.last_mut().filter(|last| last.case == *case) {
             Some(last) => {
+                last.looks_changed |= looks_changed;
                 last.rounds = last.rounds.max(rounds);
                 if decision.open {
                     last.more_rounds =
@@ -48,6 +53,7 @@ pub fn case_progress(
             None => progress.push(CaseProgress {
                 case: case.clone(),
                 open: decision.open,
+                looks_changed,
                 rounds,
                 more_rounds: more.filter(|_| decision.open),
             }),

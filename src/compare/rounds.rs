@@ -13,6 +13,8 @@ pub struct RoundDifferences {
     pub differences: Vec<f64>,
     /// Rounds of which something is known that speaks against them.
     pub disturbed: Vec<bool>,
+    /// Rounds from the first on that screen and are no evidence, because the processes of a side were shared.
+    pub shared: usize,
     pub scale: RoundScale,
     /// Least difference that is not too small to matter at all, in the same scale as the differences: the row's
     /// absolute margin.
@@ -102,13 +104,16 @@ impl RoundDifferences {
         let absolute = evidence.limits.absolute;
         let positive = !absolute && is_positive(sides.filter(screened));
         let (mut bases, mut differences, mut disturbed) = (Vec::new(), Vec::new(), Vec::new());
-        let mut lost_its_scale = false;
+        let (mut lost_its_scale, mut shared) = (false, 0);
         for [base, head] in turns(evidence) {
             let [at_base, at_head] = [base, head].map(|process| place(process, positive, scratch));
             if at_base.is_nan() || at_head.is_nan() {
                 // In the screen all were above zero; what a ratio means ends here.
                 lost_its_scale = true;
                 break;
+            }
+            if shared == bases.len() && (base.screens || head.screens) {
+                shared += 1;
             }
             bases.push(at_base);
             differences.push(sign * (at_head - at_base));
@@ -131,7 +136,7 @@ impl RoundDifferences {
             }
             _ => (RoundScale::Absolute { sign }, margin),
         };
-        Self { differences, disturbed, scale, margin, lost_its_scale, unresolved: Vec::new() }
+        Self { differences, disturbed, shared, scale, margin, lost_its_scale, unresolved: Vec::new() }
     }
 
     /// With what the steps of the figures leave open, where that matters beside `limit`.

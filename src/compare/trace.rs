@@ -72,7 +72,11 @@ pub fn decision_traces(
             metric: row.metric.clone(),
             rounds: state.rounds.clone(),
             measured_rounds: measured_rounds(state.evidence),
-            steps: seq_e::steps(&state.series(&state.rounds.differences), &screen, &limits),
+            steps: seq_e::steps(
+                &state.series(&state.rounds.differences, state.rounds.shared),
+                &screen,
+                &limits,
+            ),
             result: results[at].clone()?,
             limits,
             candidates: screen.candidates,

@@ -68,7 +68,7 @@ pub use record::{
 pub use reference::NoReference;
 pub use samples::{Metric, ProcessSamples, Stated, Summary};
 pub use secret::{looks_secret, scrubbed, without_secrets};
-pub use settings::{Origin, Setting, Settings, Shown};
+pub use settings::{Isolation, Origin, Setting, Settings, Shown};
 pub use stage::{Deadlines, Stage, StageReport, StageStatus};
 pub use text::{is_unseen, shell_word};
 pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted, is_time};

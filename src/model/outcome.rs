@@ -107,6 +107,8 @@ pub enum FailureKind {
     Extraction,
     /// Ended well without a single sample.
     NoSamples,
+    /// The benchmark's harness could not be listed, reports the case as failed, or wrote what cannot be read.
+    Harness,
 }
 
 impl Outcome {

@@ -264,6 +264,9 @@ pub struct ProcessRecord {
     pub round: Option<u32>,
     /// In an interleaved run: the place of this side in its round, from 0; in lock-step, by who had the first turn.
     pub slot: Option<u8>,
+    /// Cases that the process was asked for, where it was one that several may share; absent where it measured this case
+    /// alone by its nature.
+    pub shared: Option<u32>,
     /// It was alive together with the other side's process, and the two took turns. Left out where it was not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lockstep: bool,

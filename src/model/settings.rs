@@ -73,6 +73,19 @@ impl Origin {
     }
 }
 
+/// Which processes measure the cases of a harness in a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
+pub enum Isolation {
+    /// Every case has processes of its own.
+    Process,
+    /// All cases of a round share a process a side until the screen has shown which are candidates; these get processes of
+    /// their own.
+    SharedScreen,
+    /// All cases of a round share a process a side, in every round.
+    Shared,
+}
+
 /// The effective settings of one benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -111,6 +124,8 @@ pub struct Settings {
     pub lockstep: Setting<bool>,
     /// One process may measure several points of the benchmark.
     pub share: Setting<bool>,
+    /// Which processes measure the cases of a harness.
+    pub isolation: Setting<Isolation>,
     /// Hardware that holds the card's clocks down is its usual state, and casts no doubt on what was measured.
     pub usual_slowdown: Setting<bool>,
     /// Which GPUs a child may see, as CUDA_VISIBLE_DEVICES takes it; empty: as the gate sees them.
@@ -139,6 +154,7 @@ impl Default for Settings {
             fail_on_missing: Setting::default(false),
             lockstep: Setting::default(false),
             share: Setting::default(false),
+            isolation: Setting::default(Isolation::Process),
             usual_slowdown: Setting::default(false),
             device: Setting::default(String::new()),
         }
@@ -187,6 +203,7 @@ impl Settings {
             ("device", show(&self.device, self.device.value.clone())),
             ("lockstep", show(&self.lockstep, self.lockstep.value)),
             ("share", show(&self.share, self.share.value)),
+            ("isolation", show(&self.isolation, self.isolation.value.into_str())),
             ("usual_slowdown", show(&self.usual_slowdown, self.usual_slowdown.value)),
             ("fail_on_missing", show(&self.fail_on_missing, self.fail_on_missing.value)),
         ])

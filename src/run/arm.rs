@@ -14,8 +14,8 @@ use crate::model::{
     CaseRecord, CutShort, FailureKind, Manifest, Outcome, OutcomeCode, RecordState, Result, RunRecord, Side,
 };
 use crate::store::RunFolder;
-use crate::suite::Benchmark;
 use crate::suite::plan::{Arm, PlannedCase};
+use crate::suite::{Benchmark, Listing};
 
 /// One arm's result.
 #[derive(Debug)]
@@ -86,6 +86,11 @@ impl ArmRecorder {
                 let outcome = failed(FailureKind::MissingDependency, what, advice);
                 decided_early.insert(benchmark.id.to_string(), outcome);
                 gpu_missing = true;
+            } else if let Some(Listing::Failed { cause, advice }) =
+                benchmark.harness.as_ref().map(|it| &it.listing)
+            {
+                decided_early
+                    .insert(benchmark.id.to_string(), failed(FailureKind::Harness, cause.clone(), advice));
             } else if let Some((outcome, gpu)) = unmet(benchmark, &record.manifest) {
                 gpu_missing |= gpu;
                 decided_early.insert(benchmark.id.to_string(), outcome);

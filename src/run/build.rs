@@ -24,7 +24,23 @@ pub(super) fn build(
     arm: &ArmRecorder,
     until: Option<Instant>,
 ) -> Result<Result<Option<Outcome>, CutShort>> {
-    let (id, side) = (benchmark.id.to_string(), arm.side);
+    let (execution, name) = execute(executor, observer, (benchmark, build), arm.side, until);
+    arm.log(&name, &execution)?;
+    if let Some(ended) = execution.cut_short() {
+        return Ok(Err(ended));
+    }
+    Ok(Ok(outcome(&execution, &logs(&execution, arm.side, &name))))
+}
+
+/// Runs a build step and tells of it. Gives it with the name of its logs.
+pub(super) fn execute(
+    executor: &mut dyn Executor,
+    observer: &mut dyn Observer,
+    (benchmark, build): (&Benchmark, &Build),
+    side: Option<Side>,
+    until: Option<Instant>,
+) -> (Execution, String) {
+    let id = benchmark.id.to_string();
     observer.on(&Progress::BuildStarted { benchmark: &id, side });
     let launch = Launch::of_step(
         benchmark,
@@ -39,12 +55,7 @@ pub(super) fn build(
     };
     let execution = executor.execute_telling(&launch, BEAT, &mut tell);
     observer.on(&Progress::BuildEnded { benchmark: &id, side, seconds: execution.seconds });
-    let name = format!("build-{}", slug(&id));
-    arm.log(&name, &execution)?;
-    if let Some(ended) = execution.cut_short() {
-        return Ok(Err(ended));
-    }
-    Ok(Ok(outcome(&execution, &logs(&execution, arm.side, &name))))
+    (execution, format!("build-{}", slug(&id)))
 }
 
 /// Where its output is kept, by the names of files that were written: `; its output is in head/logs/build-x.stderr.log`.

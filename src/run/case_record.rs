@@ -36,6 +36,8 @@ pub(super) struct ProcessContext {
     pub process: u32,
     /// In rounds: the round, and its place in it, 0 if it goes first.
     pub place: Option<(u32, u8)>,
+    /// Cases of the process, where it is one that several may share.
+    pub shared: Option<u32>,
     /// Alive together with the other side's process, in turns.
     pub lockstep: bool,
     /// How the suite's command for timeouts ended, if it was called.
@@ -124,7 +126,7 @@ impl CaseRecorder {
         execution: &Execution,
         context: ProcessContext,
     ) {
-        let ProcessContext { started, process, place, lockstep, after_timeout, conditions } = context;
+        let ProcessContext { started, process, place, shared, lockstep, after_timeout, conditions } = context;
         let benchmark = self.planned.benchmark.clone();
         let collected = CollectedSamples::of(execution, &benchmark, &self.planned.id.to_string());
         let mut outcome = classify(execution, &collected, &benchmark);
@@ -184,6 +186,7 @@ impl CaseRecorder {
             after_timeout,
             round: place.map(|(round, _)| round),
             slot: place.map(|(_, slot)| slot),
+            shared,
             lockstep,
             conditions,
             error: collected.error.clone(),

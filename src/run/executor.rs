@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use crate::adapters::{ReadError, Reading};
 use crate::model::line::{Event, LineError};
 use crate::model::{Conditions, CutShort, ProcessEnd, Setting, Stage, StageReport};
 use crate::suite::Benchmark;
@@ -116,6 +117,8 @@ pub struct Execution {
     /// The first bad line: its number from 1, and what is wrong with it.
     pub bad_line: Option<(usize, LineError)>,
     pub stages: Vec<StageReport>,
+    /// What its harness wrote about each case, where it has one.
+    pub readings: Option<Result<Vec<Reading>, ReadError>>,
     /// The turns that it had, where it was asked to take turns.
     pub blocks: Vec<Block>,
     pub stdout: Capture,
@@ -200,6 +203,7 @@ impl Execution {
             events: Vec::new(),
             bad_line: None,
             stages: Vec::new(),
+            readings: None,
             blocks: Vec::new(),
             stdout: Capture::new(0),
             stderr: Capture::new(0),

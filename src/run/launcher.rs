@@ -51,10 +51,9 @@ impl<'a> Launcher<'a> {
         let mut built: Vec<(crate::suite::Build, Option<Outcome>)> = Vec::new();
         for benchmark in &plan.benchmarks {
             let id = benchmark.id.to_string();
-            let Some(build) = benchmark.build.as_ref().filter(|_| !arm.decided_early.contains_key(&id))
-            else {
-                continue;
-            };
+            let is_built = benchmark.harness.as_ref().is_some_and(|entry| entry.built);
+            let needed = !is_built && !arm.decided_early.contains_key(&id);
+            let Some(build) = benchmark.build.as_ref().filter(|_| needed) else { continue };
             let outcome = match built.iter().find(|(other, _)| other == build) {
                 Some((_, outcome)) => outcome.clone(),
                 None => {
@@ -118,8 +117,15 @@ impl<'a> Launcher<'a> {
         let conditions = probe.and_then(|probe| probe.end(execution.cpu_seconds, execution.seconds));
         let after_timeout = self.after_timeout(&execution, case);
         self.tell_end(&execution);
-        let context =
-            ProcessContext { started, process, place: None, lockstep: false, after_timeout, conditions };
+        let context = ProcessContext {
+            started,
+            process,
+            place: None,
+            shared: None,
+            lockstep: false,
+            after_timeout,
+            conditions,
+        };
         (execution, context)
     }
 

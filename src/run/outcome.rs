@@ -1,5 +1,6 @@
 //! Classifies the outcome of a process: one pure function, so that every ending has one meaning.
 
+use crate::adapters::End;
 use crate::model::{
     CutShort, FailureKind, Outcome, OutcomeCode, ProcessEnd, ReportedError, Stage, Timing, format_duration,
 };
@@ -21,6 +22,7 @@ pub(super) fn classify(
         .or_else(|| not_started(execution, benchmark))
         .or_else(|| killed(execution, benchmark))
         .or_else(|| said(execution, collected))
+        .or_else(|| by_harness(execution))
         .or_else(|| exit_code(execution))
         .or_else(|| bad_data(execution, collected, benchmark))
         .unwrap_or(Outcome::Measured)
@@ -178,12 +180,15 @@ fn said(execution: &Execution, collected: &CollectedSamples) -> Option<Outcome> 
             Meaning::Other => failed(FailureKind::Error, cause, after_error(execution, error)),
         });
     }
-    let reason = collected.skip.as_ref()?;
-    Some(Outcome::Skipped {
+    collected.skip.as_deref().map(declined)
+}
+
+fn declined(reason: &str) -> Outcome {
+    Outcome::Skipped {
         code: Some(OutcomeCode::Declined),
         cause: first_line(reason),
         advice: "nothing to do if this machine is not meant to run it".into(),
-    })
+    }
 }
 
 fn exit_code(execution: &Execution) -> Option<Outcome> {
@@ -211,6 +216,34 @@ fn exit_code(execution: &Execution) -> Option<Outcome> {
         _ => "run the command by hand; its output is in the run's logs",
     };
     Some(failed(FailureKind::ExitCode, cause, advice))
+}
+
+/// What its harness says of the case, and whether its output is that of the harness.
+fn by_harness(execution: &Execution) -> Option<Outcome> {
+    let error = match execution.readings.as_ref()? {
+        Err(error) => error,
+        Ok(readings) => {
+            return match &readings.first()?.end {
+                End::Measured => None,
+                End::Failed { message } => {
+                    let cause = format!("its harness reports: {}", first_line(message));
+                    Some(failed(
+                        FailureKind::Harness,
+                        cause,
+                        "run this case by hand; its output is in the run's logs",
+                    ))
+                }
+                End::Skipped { reason } => Some(declined(reason)),
+            };
+        }
+    };
+    // Of a process that did not end well its end says more than what it left unfinished.
+    let ended_well =
+        execution.end == ExecutionEnd::Process(ProcessEnd::Exit(0)) && execution.stopped.is_none();
+    ended_well.then(|| {
+        let advice = "see by hand what the harness writes, and whether `harness` names the right one";
+        failed(FailureKind::Harness, format!("the output of its harness cannot be read: {error}"), advice)
+    })
 }
 
 /// It ended well; is what it gave a measurement?
@@ -247,6 +280,7 @@ fn bad_data(execution: &Execution, collected: &CollectedSamples, benchmark: &Ben
         let advice = match benchmark.timing {
             Timing::Protocol => "send at least one `sample` event, or set timing = \"process\"",
             Timing::Process | Timing::Stdout => "run it by hand, and look at what it prints",
+            Timing::Harness => "the harness ended well and wrote nothing about this case: run it by hand",
         };
         return Some(failed(FailureKind::NoSamples, "it ended well and sent no sample".into(), advice));
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::adapters::End;
 use crate::model::line::Event;
 use crate::model::{Better, Metric, ProcessSamples, ReportedError, Stated, Timing, convert};
 use crate::suite::Benchmark;
@@ -90,6 +91,10 @@ impl CollectedSamples {
                     collected.add("wall_time", Some("s"), Some(Better::Lower), [Some(execution.seconds)]);
                 }
             }
+            Timing::Harness => {
+                collected.forget_samples();
+                collected.take_reading(execution);
+            }
             Timing::Stdout => {
                 collected.forget_samples();
                 let optional = |metric: &str| benchmark.is_optional(metric, case);
@@ -118,6 +123,28 @@ impl CollectedSamples {
         self.absent.extend(missing.map(str::to_owned));
         self.absent.sort();
         self.absent.dedup();
+    }
+
+    /// What the benchmark's harness wrote about the case.
+    fn take_reading(&mut self, execution: &Execution) {
+        let Some(Ok(readings)) = &execution.readings else { return };
+        let Some(reading) = readings.first().filter(|reading| reading.end == End::Measured) else { return };
+        for metric in &reading.metrics {
+            let gathered = MetricSamples {
+                unit: Some(metric.unit.clone()),
+                better: metric.better,
+                values: metric.values.clone(),
+                stated: metric.summary.map(|it| Stated {
+                    value: it.value,
+                    stddev: it.stddev,
+                    count: it.count,
+                }),
+                role: (!metric.judged).then_some(Role::Derived),
+                ..MetricSamples::default()
+            };
+            self.metrics.insert(metric.name.clone(), gathered);
+        }
+        self.metadata.extend(reading.metadata.clone());
     }
 
     fn forget_samples(&mut self) {

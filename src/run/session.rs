@@ -1,14 +1,17 @@
 //! Plan in, record out: checks, builds, then process after process.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::arm::{ArmRecorder, Finished, slug};
 use super::event::Progress;
+use super::executor::Execution;
+use super::harness;
 use super::launcher::{Launcher, RunSession};
 use super::outcome::cut_short;
-use crate::model::{Result, RunRecord};
+use crate::model::{CutShort, Result, RunRecord};
 use crate::store::note_start;
-use crate::suite::plan::Plan;
+use crate::suite::plan::{Plan, PlannedCase};
 
 /// A plan, ready to run.
 pub struct PlanSession<'a> {
@@ -33,7 +36,14 @@ impl PlanSession<'_> {
         let planned = Progress::Planned { cases: plan.cases.len(), processes: launcher.total };
         launcher.session.observer.on(&planned);
         let mut ended = launcher.build_all(&plan.arm, &mut arm)?;
-        for (index, case) in plan.cases.iter().enumerate() {
+        let mut index = 0;
+        while let Some(case) = plan.cases.get(index) {
+            let together = shared_with(&plan.cases, index);
+            if together > 1 || case.benchmark.harness.is_some() {
+                ended = by_harness(&mut launcher, &mut arm, (plan, index..index + together), ended)?;
+                index += together;
+                continue;
+            }
             arm.decide_early(index);
             let processes = case.benchmark.settings.processes.value;
             for process in 0..processes {
@@ -55,7 +65,63 @@ impl PlanSession<'_> {
             arm.end_case(index, ended.is_none());
             arm.keep_outcome(index)?;
             launcher.tell_case(&arm, index);
+            index += 1;
         }
         arm.finish(ended)
     }
+}
+
+/// How many cases from `first` on share their processes: those of one harness, unless the suite says otherwise.
+fn shared_with(cases: &[PlannedCase], first: usize) -> usize {
+    let case = &cases[first];
+    let shares = case.benchmark.harness.is_some() && case.benchmark.shares(true);
+    let same = |other: &&PlannedCase| other.benchmark.id == case.benchmark.id;
+    if shares { cases[first..].iter().take_while(same).count() } else { 1 }
+}
+
+/// Measures cases of a harness that share their processes, process after process.
+fn by_harness(
+    launcher: &mut Launcher<'_>,
+    arm: &mut ArmRecorder,
+    (plan, cases): (&Plan, Range<usize>),
+    mut ended: Option<CutShort>,
+) -> Result<Option<CutShort>> {
+    let first = &plan.cases[cases.start];
+    let (processes, shared) = (first.benchmark.settings.processes.value, cases.len() > 1);
+    cases.clone().for_each(|index| _ = arm.decide_early(index));
+    for process in 0..processes {
+        if let Some(ended) = ended {
+            cases.clone().for_each(|index| arm.abort(index, cut_short(ended, "before its turn")));
+        }
+        let open: Vec<usize> = cases.clone().filter(|index| !arm.is_aborted(*index)).collect();
+        // Of the processes that were planned, one a case, all but one are not needed.
+        launcher.done += cases.len() - usize::from(!open.is_empty());
+        let Some(lead) = open.first() else { continue };
+        launcher.tell_start(&plan.cases[*lead].id, None, process, processes);
+        let members: Vec<&PlannedCase> = open.iter().map(|index| &plan.cases[*index]).collect();
+        let indices = vec![process; open.len()];
+        let name = match open.as_slice() {
+            [only] => format!("{only:03}-{}.{process}", slug(&plan.cases[*only].id.to_string())),
+            _ => format!("{lead:03}-{}.{process}", slug(first.benchmark.id.as_str())),
+        };
+        let mut log = |execution: &Execution, attempt: usize| {
+            let mark = if attempt == 0 { String::new() } else { format!(".again-{attempt}") };
+            arm.log(&format!("{name}{mark}"), execution)
+        };
+        match harness::measure(launcher, &members, &indices, shared, &mut log)? {
+            Err(reason) => ended = Some(reason),
+            Ok(parts) => {
+                for (index, (execution, context)) in open.into_iter().zip(parts) {
+                    arm.add(index, &execution, context);
+                    arm.keep_process(index)?;
+                }
+            }
+        }
+    }
+    for index in cases {
+        arm.end_case(index, ended.is_none());
+        arm.keep_outcome(index)?;
+        launcher.tell_case(arm, index);
+    }
+    Ok(ended)
 }

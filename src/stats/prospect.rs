@@ -92,6 +92,7 @@ mod tests {
                 min_effect: 0.0025,
                 family: 0,
                 unresolved: &[],
+                shared: 0,
             };
             decide(&[series], &LIMITS).1[0].status == status
         };

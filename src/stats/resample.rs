@@ -81,7 +81,7 @@ pub fn tries(
         let series: Vec<Series> = rows
             .iter()
             .zip(&differences)
-            .map(|(row, differences)| Series { differences, ..row.series })
+            .map(|(row, differences)| Series { differences, shared: 0, ..row.series })
             .collect();
         let (screen, results) = decide(&series, &limits);
         let mut rest = results.iter().enumerate().filter(|(at, _)| !planted.contains(at));
@@ -120,6 +120,7 @@ mod tests {
             min_effect: 0.0025,
             family: 0,
             unresolved: &[],
+            shared: 0,
         };
         let rows = differences.iter().enumerate();
         rows.map(|(case, it)| ResampledRow { series: series(it), case, effect: 1.03_f64.ln() }).collect()

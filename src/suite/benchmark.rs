@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::action::{check_placeholders, read_action, read_build, read_dir, refuse_placeholders};
+use super::cases::read_harness;
 use super::metrics;
 use super::reader::{FileText, Item, Table};
 use super::requires::read_requires;
@@ -63,6 +64,7 @@ impl FileContext<'_> {
         it.build = build.as_ref().and_then(|item| read_build(item, &self.folder)).or(it.build);
         let names = self.points(&mut it, &mut table);
         check_sharing(&mut it, &table, &names);
+        read_harness(&mut it, &mut table);
         if let Some((Action::Command(_), item)) = &action {
             check_placeholders(item, &names);
         }

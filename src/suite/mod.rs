@@ -2,9 +2,11 @@
 
 mod action;
 mod benchmark;
+mod cases;
 pub mod discover;
 mod environment;
 mod file;
+mod harness;
 mod inputs;
 mod metrics;
 pub mod plan;
@@ -22,6 +24,7 @@ use std::path::PathBuf;
 
 pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
+pub use self::harness::{HarnessEntry, Listing};
 pub use self::inputs::fits;
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;
@@ -93,6 +96,8 @@ pub struct Benchmark {
     pub timing: Timing,
     /// Non-empty exactly if `timing` is [`Timing::Stdout`].
     pub extract: Vec<Extract>,
+    /// Present exactly if `timing` is [`Timing::Harness`].
+    pub harness: Option<HarnessEntry>,
     /// Own rules first, then the suite's: the first whose glob matches a metric's name speaks, field by field.
     pub metrics: Vec<MetricRule>,
     /// Every combination of parameters that the constraints leave. One empty point where there are none.
@@ -294,6 +299,7 @@ impl Benchmark {
             requires: Requires::default(),
             timing: Timing::Process,
             extract: Vec::new(),
+            harness: None,
             metrics: Vec::new(),
             points: vec![Params::new()],
             excluded: 0,

@@ -8,7 +8,7 @@ use strum::IntoEnumIterator;
 
 use super::words::{advise, listed};
 use super::{Benchmark, Source, Suite};
-use crate::model::{BenchmarkId, Component, Fault, ParamValue, Params, Result, near};
+use crate::model::{BenchmarkId, Component, Fault, Params, Result, near};
 
 /// Everything that can be named: the file's benchmarks and the built-in ones are one list, in which the
 /// file's come first and hide built-ins of the same id.
@@ -292,9 +292,17 @@ fn narrow(chosen: &mut Vec<&Benchmark>, flag: &str, keep: impl Fn(&Benchmark) ->
 fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>)]) -> Result<()> {
     for (name, values) in params {
         let flag = format!("--param {name}={}", values.join(","));
+        // The cases of a harness are not known yet: they are chosen when they are.
+        let mut later = false;
+        for benchmark in benchmarks.iter_mut().filter(|benchmark| benchmark.is_unlisted()) {
+            if let Some(entry) = &mut benchmark.harness {
+                entry.only.push((name.clone(), values.clone()));
+                later = true;
+            }
+        }
         let points: Vec<&Params> = benchmarks.iter().flat_map(|benchmark| &benchmark.points).collect();
         let names = sorted(points.iter().flat_map(|point| point.keys().map(String::as_str)));
-        if !names.contains(&name.as_str()) {
+        if !names.contains(&name.as_str()) && !later {
             let next = if names.is_empty() {
                 "take the flag out: what is selected has no parameters".to_owned()
             } else {
@@ -303,15 +311,16 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
             return Err(Fault::at_flag(flag, format!("no parameter is called `{name}`"), next));
         }
         let known = sorted(points.iter().filter_map(|point| point.get(name)));
-        if let Some(value) = values.iter().find(|value| !known.iter().any(|known| is_value(known, value))) {
+        let mut values_given = values.iter().filter(|_| !later);
+        if let Some(value) = values_given.find(|value| !known.iter().any(|known| known.is_written(value))) {
             let known: Vec<String> = known.iter().map(|value| value.to_string()).collect();
             let what = format!("`{name}` is never `{value}` in what is selected");
             return Err(Fault::at_flag(flag, what, format!("use one of {}", listed(&known))));
         }
         let allowed = |point: &Params| {
-            point.get(name).is_some_and(|found| values.iter().any(|value| is_value(found, value)))
+            point.get(name).is_some_and(|found| values.iter().any(|value| found.is_written(value)))
         };
-        for benchmark in benchmarks.iter_mut() {
+        for benchmark in benchmarks.iter_mut().filter(|benchmark| !benchmark.is_unlisted()) {
             benchmark.points.retain(&allowed);
         }
         benchmarks.retain(|benchmark| !benchmark.points.is_empty());
@@ -321,16 +330,6 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
         }
     }
     Ok(())
-}
-
-/// Whether the text on the command line means this value: `0.50` means 0.5.
-fn is_value(value: &ParamValue, text: &str) -> bool {
-    let number = match value {
-        ParamValue::Int(value) => Some(*value as f64),
-        ParamValue::Float(value) => Some(*value),
-        _ => None,
-    };
-    value.to_string() == text || number.is_some_and(|number| text.parse() == Ok(number))
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ impl Changes {
         changes.add(table.take("fail_on_missing"), Item::flag, |to| &mut to.fail_on_missing);
         changes.add(table.take("lockstep"), Item::flag, |to| &mut to.lockstep);
         changes.add(table.take("share"), Item::flag, |to| &mut to.share);
+        changes.add(table.take("isolation"), Item::variant, |to| &mut to.isolation);
         changes.add(table.take("usual_slowdown"), Item::flag, |to| &mut to.usual_slowdown);
         changes.add(table.take("device"), |item| item.text().map(str::to_owned), |to| &mut to.device);
         if let Some(mut deadlines) = table.table("deadlines") {

@@ -44,22 +44,30 @@ pub fn fixture(path: &str) -> PathBuf {
 /// `fixtures/programs/child.rs`, compiled once by the same `rustc` that built the tests.
 pub fn child() -> &'static Path {
     static CHILD: OnceLock<PathBuf> = OnceLock::new();
-    CHILD.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let program = folder.join(format!("child-{}", std::process::id()));
-        let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
-        let status = Command::new(rustc)
-            .args(["--edition", "2024", "-O", "-o"])
-            .arg(&program)
-            .arg(fixture("programs/child.rs"))
-            .status()
-            .expect("rustc starts");
-        assert!(status.success(), "the fixture program does not compile");
-        // Under its final name only when whole: another test process may be compiling it too.
-        let shared = folder.join("child");
-        std::fs::rename(&program, &shared).expect("the program gets its name");
-        shared
-    })
+    CHILD.get_or_init(|| compiled("child"))
+}
+
+/// Likewise `fixtures/programs/harness.rs`.
+pub fn harness() -> &'static Path {
+    static HARNESS: OnceLock<PathBuf> = OnceLock::new();
+    HARNESS.get_or_init(|| compiled("harness"))
+}
+
+fn compiled(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let program = folder.join(format!("{name}-{}", std::process::id()));
+    let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+    let status = Command::new(rustc)
+        .args(["--edition", "2024", "-O", "-o"])
+        .arg(&program)
+        .arg(fixture(&format!("programs/{name}.rs")))
+        .status()
+        .expect("rustc starts");
+    assert!(status.success(), "the fixture program does not compile");
+    // Under its final name only when whole: another test process may be compiling it too.
+    let shared = folder.join(name);
+    std::fs::rename(&program, &shared).expect("the program gets its name");
+    shared
 }
 
 /// A temporary folder with a suite file and the fixture program as `./child`.

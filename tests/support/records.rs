@@ -148,6 +148,7 @@ fn process(index: u32) -> ProcessRecord {
         absent: Vec::new(),
         round: None,
         slot: None,
+        shared: None,
         lockstep: false,
         conditions: None,
         error: None,

@@ -237,6 +237,7 @@ impl Decided {
                 min_effect: 0.0025,
                 family: 0,
                 unresolved: &[],
+                shared: 0,
             })
             .collect();
         decide(&series, &self.0).1.iter().map(|ruling| (ruling.status, ruling.rounds)).collect()

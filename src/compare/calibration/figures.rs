@@ -130,7 +130,7 @@ fn costs(evidence: &Evidence, cases: [&CaseRecord; 2]) -> Option<(f64, f64)> {
             let stage = run.stages.iter().find(|stage| stage.stage == Stage::Measure);
             measuring += match case.id.timing {
                 Timing::Protocol => stage?.seconds,
-                Timing::Process => return None,
+                Timing::Process | Timing::Harness => return None,
                 Timing::Stdout => {
                     process.samples.iter().map(|it| convert(*it, evidence.unit, "s")).sum::<Option<f64>>()?
                 }

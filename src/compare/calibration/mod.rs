@@ -134,7 +134,11 @@ fn try_out(states: &[&RowState], limits: &SequentialLimits, seed: u64) -> [Tries
             cases.len() - 1
         });
         let effect = in_scale(state.rounds.scale, PLANTED);
-        rows.push(ResampledRow { series: state.series(&state.rounds.differences), case, effect });
+        rows.push(ResampledRow {
+            series: state.series(&state.rounds.differences, state.rounds.shared),
+            case,
+            effect,
+        });
     }
     let drawn = Length::Drawn(limits.most_rounds);
     // Suites of nothing would all be without a red.

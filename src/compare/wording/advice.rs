@@ -54,6 +54,12 @@ pub enum Advice {
     /// Let the program send values above zero, or others from the first round on.
     #[display("let the benchmark send values above zero, or zero and below from the first round on")]
     KeepOneSign {},
+    /// Look for what one case of a harness leaves to the next, or judge by shared processes.
+    #[display(
+        "look for what another case of its harness leaves to it (memory, caches, threads); if shared processes are what \
+         counts, set `isolation = \"shared\"`"
+    )]
+    LookForInteraction {},
     /// Keep other work off the machine.
     #[display("keep other work off the machine, and compare again")]
     KeepMachineFree {},

@@ -114,6 +114,20 @@ pub enum Reason {
         unresolved: f64,
         target: f64,
     },
+    /// Processes that several cases share show a change, and those of the case's own do not.
+    #[display(
+        "in {} of processes shared with other cases it changed by {}, in {} of its own by {}: what another case leaves \
+         behind makes the difference",
+        rounds_of(*shared_rounds), change_of(*shared), rounds_of(*own_rounds), change_of(*own)
+    )]
+    SharedProcessesDiffer {
+        /// The slowdown in shared processes; absent where there is no share.
+        shared: Option<f64>,
+        shared_rounds: u32,
+        /// Likewise in processes of its own.
+        own: Option<f64>,
+        own_rounds: u32,
+    },
     /// A later round holds a value that is not above zero, where a ratio has no meaning.
     #[display("a later round holds a value that is not above zero, so that ratios end there")]
     NoRatio {},
@@ -391,6 +405,11 @@ fn confident(confidence: f64) -> String {
 }
 
 /// Why the rounds ended, as the beginning of a sentence; empty where all were made.
+/// `+12.3 %`; without a share, a change all the same.
+fn change_of(slowdown: Option<f64>) -> String {
+    slowdown.map_or("something".into(), signed_percent)
+}
+
 fn ended(budget: Option<f64>, early: bool) -> String {
     match budget {
         Some(seconds) => format!("the budget of {} was spent: ", format_duration(seconds)),

@@ -63,6 +63,7 @@ fn process(index: u32, outcome: Outcome) -> ProcessRecord {
         absent: Vec::new(),
         round: None,
         slot: None,
+        shared: None,
         lockstep: false,
         conditions: None,
         error: None,

@@ -29,6 +29,11 @@ impl Capture {
         self.tail.drain(..over);
     }
 
+    /// As much was seen, and nothing of it is kept.
+    pub fn forgotten(&self) -> Self {
+        Self { total: self.total, ..Self::new(0) }
+    }
+
     /// Bytes seen, kept or not.
     pub fn total(&self) -> u64 {
         self.total

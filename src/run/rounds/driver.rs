@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use super::grouping::{GroupMember, group, starts};
+use super::grouping::{GroupMember, group, is_shared, starts};
 use super::resume::state_of;
 use super::round::{CaseProcess, RoundRun};
 use super::{NextRound, PairState, RoundsState, StoppingPolicy};
@@ -23,6 +23,8 @@ pub(super) struct RoundDriver<'a> {
     /// By pair.
     states: Vec<PairState>,
     passes: u32,
+    /// By pair: in this round, a case of a harness has processes of its own.
+    alone: Vec<bool>,
     /// When the first round began.
     since: Instant,
     /// The reason why the run was cut short.
@@ -34,7 +36,8 @@ impl<'a> RoundDriver<'a> {
         let mut next = vec![0; arms.len()];
         let state = |pair| state_of(pair, &mut next, &arms);
         let states = plan.pairs.iter().map(state).collect();
-        Self { plan, launcher, arms, states, passes: 0, since: Instant::now(), ended: None }
+        let alone = vec![false; plan.pairs.len()];
+        Self { plan, launcher, arms, states, passes: 0, alone, since: Instant::now(), ended: None }
     }
 
     pub(super) fn carry_out(mut self, policy: &mut dyn StoppingPolicy) -> Result<Vec<Finished>> {
@@ -51,6 +54,9 @@ impl<'a> RoundDriver<'a> {
                 NextRound::Stop if self.passes == 0 => Vec::new(),
                 NextRound::Stop => break,
             };
+            let state = self.state();
+            let alone = (0..self.states.len()).map(|pair| policy.is_candidate(pair, &state)).collect();
+            self.alone = alone;
             if !self.pass(pairs, policy)? || next == NextRound::Stop {
                 break;
             }
@@ -153,7 +159,8 @@ impl<'a> RoundDriver<'a> {
             processes[planned.arm] = self.next_process(pair, case);
         }
         let round = self.states[pair].rounds;
-        processes.iter().any(Option::is_some).then_some(GroupMember { pair, round, processes })
+        let shared = is_shared(&self.plan.pairs[pair], !self.alone[pair]);
+        processes.iter().any(Option::is_some).then_some(GroupMember { pair, round, processes, shared })
     }
 
     /// How many processes a group will start.

@@ -1,7 +1,7 @@
 //! Groups the pairs of a round that share their processes, and orders the processes.
 
 use super::round::{Point, ProcessStart};
-use crate::model::{CaseId, Params, Thermal};
+use crate::model::{CaseId, Params};
 use crate::suite::plan::{PlannedPair, RoundsPlan};
 
 /// A pair that takes part in a round.
@@ -12,6 +12,8 @@ pub(super) struct GroupMember {
     pub round: u32,
     /// By arm: the index of the process that its case gets, if it gets one.
     pub processes: [Option<u32>; 3],
+    /// Its processes may be shared with other cases.
+    pub shared: bool,
 }
 
 /// Puts the pairs together that share their processes: points of one benchmark in the same round, as far as the same sides
@@ -23,12 +25,13 @@ pub(super) fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<Gro
         let pair = &plan.pairs[member.pair];
         let fits = |group: &&mut Vec<GroupMember>| {
             let first = &group[0];
-            plan.pairs[first.pair].id().benchmark == pair.id().benchmark
+            first.shared
+                && plan.pairs[first.pair].id().benchmark == pair.id().benchmark
                 && first.round == member.round
                 && (0..2).all(|arm| first.processes[arm].is_some() == member.processes[arm].is_some())
                 && group.iter().all(|other| other.pair != member.pair)
         };
-        let group = if is_shared(pair) { groups.iter_mut().find(fits) } else { None };
+        let group = if member.shared { groups.iter_mut().find(fits) } else { None };
         match group {
             Some(group) => group.push(member),
             None => groups.push(vec![member]),
@@ -45,7 +48,7 @@ pub(super) fn group(plan: &RoundsPlan, members: Vec<GroupMember>) -> Vec<Vec<Gro
 pub(super) fn starts(plan: &RoundsPlan, group: &[GroupMember]) -> Vec<ProcessStart> {
     let first = &plan.pairs[group[0].pair];
     let round = group[0].round;
-    let arms: Vec<usize> = if is_shared(first) {
+    let arms: Vec<usize> = if group[0].shared {
         let id = CaseId { params: Params::new(), ..first.id().clone() };
         let of_benchmark = plan.pairs.iter().filter(|pair| pair.id().benchmark == id.benchmark);
         let controlled = of_benchmark.flat_map(|pair| &pair.cases).any(|case| case.arm == 2);
@@ -54,13 +57,18 @@ pub(super) fn starts(plan: &RoundsPlan, group: &[GroupMember]) -> Vec<ProcessSta
         let order = plan.order.in_round(first.id(), round, first.cases.len());
         order.into_iter().map(|case| first.cases[case].arm).collect()
     };
-    arms.into_iter().filter_map(|arm| start(plan, group, arm)).collect()
+    let mut members: Vec<&GroupMember> = group.iter().collect();
+    if group[0].shared && first.cases[0].benchmark.harness.is_some() {
+        // Whoever measures behind whom is chance too, and the same on every side.
+        members.sort_by_cached_key(|member| plan.order.place(plan.pairs[member.pair].id(), round));
+    }
+    arms.into_iter().filter_map(|arm| start(plan, &members, arm)).collect()
 }
 
-fn start(plan: &RoundsPlan, group: &[GroupMember], arm: usize) -> Option<ProcessStart> {
+fn start(plan: &RoundsPlan, group: &[&GroupMember], arm: usize) -> Option<ProcessStart> {
     let place = |pair: usize, arm: usize| plan.pairs[pair].cases.iter().position(|case| case.arm == arm);
-    let point = |member: &GroupMember| {
-        let GroupMember { pair, processes, .. } = *member;
+    let point = |member: &&GroupMember| {
+        let GroupMember { pair, processes, .. } = **member;
         if let Some(process) = processes[arm] {
             return Some(Point { pair, case: place(pair, arm)?, process, discarded: false });
         }
@@ -68,12 +76,13 @@ fn start(plan: &RoundsPlan, group: &[GroupMember], arm: usize) -> Option<Process
         Some(Point { pair, case: place(pair, 0)?, process, discarded: true })
     };
     let points: Vec<Point> = group.iter().filter_map(point).collect();
-    points.iter().any(|point| !point.discarded).then_some(ProcessStart { arm, points })
+    let shared = group.iter().any(|member| member.shared);
+    points.iter().any(|point| !point.discarded).then_some(ProcessStart { arm, points, shared })
 }
 
-/// Whether the suite says on every side that the pair's processes may be shared. A cold process is never shared.
-fn is_shared(pair: &PlannedPair) -> bool {
-    pair.cases.iter().all(|case| case.benchmark.settings.share.value && case.id.thermal != Thermal::Cold)
+/// Whether the suite says on every side that the pair's processes may be shared. `screening`: see [`crate::suite::Benchmark::shares`].
+pub(super) fn is_shared(pair: &PlannedPair, screening: bool) -> bool {
+    pair.cases.iter().all(|case| case.benchmark.shares(screening))
 }
 
 #[cfg(test)]
@@ -101,7 +110,8 @@ mod tests {
     fn members(plan: &RoundsPlan, rounds: &[u32]) -> Vec<GroupMember> {
         let member = |(pair, round): (usize, &u32)| {
             let on = |arm| plan.pairs[pair].cases.iter().any(|case| case.arm == arm).then_some(*round);
-            GroupMember { pair, round: *round, processes: [on(0), on(1), on(2)] }
+            let shared = is_shared(&plan.pairs[pair], true);
+            GroupMember { pair, round: *round, processes: [on(0), on(1), on(2)], shared }
         };
         rounds.iter().enumerate().map(member).collect()
     }

@@ -94,8 +94,15 @@ impl RoundRun<'_, '_> {
             }
             let (process, place) = (partner.start.points[0].process, Some((self.round, slot)));
             let conditions = conditions.clone();
-            let context =
-                ProcessContext { started, process, place, lockstep: true, after_timeout, conditions };
+            let context = ProcessContext {
+                started,
+                process,
+                place,
+                shared: None,
+                lockstep: true,
+                after_timeout,
+                conditions,
+            };
             self.take(partner.start, execution, context);
         }
         Ok(())

@@ -4,6 +4,7 @@ use crate::model::{CutShort, Params, Result};
 use crate::run::arm::{ArmRecorder, slug};
 use crate::run::case_record::ProcessContext;
 use crate::run::executor::{Execution, StopReason};
+use crate::run::harness;
 use crate::run::launcher::Launcher;
 use crate::run::shared_process::split_by_case;
 use crate::suite::plan::{PlannedCase, RoundsPlan};
@@ -13,6 +14,8 @@ pub(super) struct ProcessStart {
     pub arm: usize,
     /// The points that it measures; more than one where they share it. Never empty.
     pub points: Vec<Point>,
+    /// Its cases share it by the suite's word; also where one case alone is left.
+    pub shared: bool,
 }
 
 /// One case that a process measures.
@@ -63,6 +66,9 @@ impl<'s> RoundRun<'s, '_> {
     pub(super) fn alone(&mut self, start: &ProcessStart, slot: u8) -> Result<()> {
         self.tell_start(start);
         let first = &start.points[0];
+        if self.planned(first).benchmark.harness.is_some() {
+            return self.by_harness(start, slot);
+        }
         let shared: Vec<Params> = match start.points.as_slice() {
             [_] => Vec::new(),
             points => points.iter().map(|point| self.planned(point).id.params.clone()).collect(),
@@ -72,6 +78,28 @@ impl<'s> RoundRun<'s, '_> {
         if !self.stops(&execution) {
             let place = Some((self.round, slot));
             self.take(start, execution, ProcessContext { place, ..context });
+        }
+        Ok(())
+    }
+
+    /// The processes of a harness: one, and more where cases are lost with it.
+    fn by_harness(&mut self, start: &ProcessStart, slot: u8) -> Result<()> {
+        let cases: Vec<&PlannedCase> = start.points.iter().map(|point| self.planned(point)).collect();
+        let processes: Vec<u32> = start.points.iter().map(|point| point.process).collect();
+        let (arm, name) = (&self.arms[start.arm], self.log_name(start));
+        let mut log = |execution: &Execution, attempt: usize| {
+            let mark = if attempt == 0 { String::new() } else { format!(".again-{attempt}") };
+            arm.log(&format!("{name}{mark}"), execution)
+        };
+        match harness::measure(self.launcher, &cases, &processes, start.shared, &mut log)? {
+            Err(ended) => self.cut_short = Some(ended),
+            Ok(parts) => {
+                let kept = start.points.iter().zip(parts).filter(|(point, _)| !point.discarded);
+                self.processes.extend(kept.map(|(&point, (execution, context))| {
+                    let context = ProcessContext { place: Some((self.round, slot)), ..context };
+                    CaseProcess { point, execution, context }
+                }));
+            }
         }
         Ok(())
     }
@@ -107,15 +135,19 @@ impl<'s> RoundRun<'s, '_> {
         self.launcher.tell_start(&self.planned(point).id, self.arms[start.arm].side, point.process, 0);
     }
 
-    /// Writes down what a process printed; a shared one bears the name of its benchmark.
+    /// Writes down what a process printed.
     pub(super) fn log(&self, start: &ProcessStart, execution: &Execution, mark: &str) -> Result<()> {
+        self.arms[start.arm].log(&format!("{}{mark}", self.log_name(start)), execution)
+    }
+
+    /// The name of a process's logs; a shared one bears the name of its benchmark.
+    fn log_name(&self, start: &ProcessStart) -> String {
         let point = &start.points[0];
         let id = &self.planned(point).id;
         let name = match start.points.len() {
             1 => slug(&id.to_string()),
             _ => slug(id.benchmark.as_str()),
         };
-        let name = format!("{:03}-{name}.{}{mark}", point.pair, point.process);
-        self.arms[start.arm].log(&name, execution)
+        format!("{:03}-{name}.{}", point.pair, point.process)
     }
 }

@@ -8,6 +8,13 @@ pub trait StoppingPolicy {
     /// Called before the first round and after each.
     fn next(&mut self, state: &RoundsState<'_>) -> NextRound;
 
+    /// Asked before each round: whether a pair whose screening rounds shared their processes with other cases gets processes
+    /// of its own from now on. The hook for candidates.
+    fn is_candidate(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
+        let _ = (pair, state);
+        false
+    }
+
     /// Asked before each pair of a round: `false` ends the round there, and the pairs not reached have a round less.
     /// The hook for a budget. Pairs that share their processes are measured if it may of each of them.
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {

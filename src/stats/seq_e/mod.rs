@@ -14,7 +14,7 @@ mod power;
 mod signed_ranks;
 
 use super::prior::Prior;
-use super::{TQuantiles, mean, sample_stddev};
+use super::{TQuantiles, mean, median, sample_stddev};
 use bets::Mixture;
 
 pub use bets::Version;
@@ -48,9 +48,24 @@ pub struct Series<'a> {
     /// By number of rounds, from one on: how far the mean may lie from the truth because figures are rounded, in
     /// logarithms. Empty: not at all. What it explains is neither certified nor red.
     pub unresolved: &'a [f64],
+    /// Rounds from the first on whose processes were shared with other benchmarks: they screen, and are no evidence. The
+    /// rounds behind them are of another kind, in processes of the benchmark's own, and certify by themselves. 0: all
+    /// rounds are of one kind.
+    pub shared: usize,
 }
 
 impl Series<'_> {
+    /// The first round that is evidence.
+    fn confirms_from(&self, limits: &SequentialLimits) -> usize {
+        self.shared.max(limits.screen_rounds)
+    }
+
+    /// The first of the rounds that an estimate after so many is made of.
+    fn estimates_from(&self, rounds: usize, limits: &SequentialLimits) -> usize {
+        let from = self.confirms_from(limits);
+        if self.shared > 0 && rounds > from { from } else { 0 }
+    }
+
     /// After so many rounds.
     fn unresolved_after(&self, rounds: usize) -> f64 {
         let last = self.unresolved.len().min(rounds);
@@ -75,6 +90,10 @@ pub struct SequentialResult {
     pub status: Status,
     /// Rounds that the decision used; later ones are not looked at.
     pub rounds: usize,
+    /// The first round that is evidence for a red or an improvement.
+    pub confirms_from: usize,
+    /// The first of the rounds that `mean` and `half` are of: 0, or behind the shared ones.
+    pub from: usize,
     /// Mean difference over those rounds.
     pub mean: f64,
     /// Half width of the t interval around it, by the moderated variance, at the level of the screen or of later
@@ -89,6 +108,9 @@ pub struct SequentialResult {
     /// ln of the e-values against "not worse" and "not better" than the minimum effect.
     pub ln_worse: f64,
     pub ln_better: f64,
+    /// Of a benchmark that its own processes show unchanged: the mean difference of the shared ones, where it lies clearly
+    /// beyond the minimum effect.
+    pub shared_differ: Option<f64>,
 }
 
 /// Limits that the screen fixed for the rounds after it.
@@ -116,6 +138,10 @@ pub struct SequentialStep {
 
 /// One-sided level of the interval that certifies "unchanged" in the screen; [`CERTIFY_LATER`] after it.
 pub const CERTIFY_SCREEN: f64 = 0.01;
+/// One-sided level at which shared processes are said to differ where those of a benchmark's own do not.
+const SHARED_DIFFER: f64 = 0.001;
+/// Standard deviations of a round by which the median of shared ones is far from its own.
+const FAR: f64 = 5.0;
 /// A prior never counts for more than this many rounds.
 const MAX_PRIOR: f64 = 8.0;
 /// Below this a difference of logarithms is no noise that a timer can show.
@@ -188,6 +214,7 @@ fn follow(
 ) -> SequentialResult {
     let r1 = limits.screen_rounds;
     let screened = ScreenedSeries::new(series, &screen.priors, limits);
+    let confirms_from = series.confirms_from(limits);
     let (mut worse, mut better) = (Mixture::new(limits.version), Mixture::new(limits.version));
     let there = series.differences.len().min(limits.most_rounds);
     let mut status = Status::Open;
@@ -197,7 +224,7 @@ fn follow(
         let level = if rounds <= r1 { CERTIFY_SCREEN } else { CERTIFY_LATER };
         let (mean, half) = screened.interval(rounds, level, quantiles);
         let ranked = limits.version == Version::Two && rounds > r1;
-        let ranks = ranked.then(|| Ranks::of(&series.differences[..rounds])).flatten();
+        let ranks = ranked.then(|| Ranks::of(screened.estimated(rounds))).flatten();
         let unresolved = series.unresolved_after(rounds);
         observe(SequentialStep {
             rounds,
@@ -220,18 +247,20 @@ fn follow(
         }
         while status == Status::Open && rounds < there {
             let difference = series.differences[rounds];
-            worse.add((difference - series.min_effect) / screened.scale);
-            better.add((-difference - series.min_effect) / screened.scale);
+            if rounds >= confirms_from {
+                worse.add((difference - series.min_effect) / screened.scale);
+                better.add((-difference - series.min_effect) / screened.scale);
+            }
             rounds += 1;
             step(rounds, &worse, &better, quantiles);
-            status = if worse.ln() >= red && screened.exceeds_rounding(rounds, 1.0, red, limits) {
+            status = if worse.ln() >= red && screened.exceeds_rounding(rounds, 1.0, red) {
                 Status::Regressed
-            } else if better.ln() >= green && screened.exceeds_rounding(rounds, -1.0, green, limits) {
+            } else if better.ln() >= green && screened.exceeds_rounding(rounds, -1.0, green) {
                 Status::Improved
             } else if screened.inside(rounds, CERTIFY_LATER, quantiles) {
                 Status::Unchanged
             } else if limits.version == Version::Two && screened.inside_by_ranks(rounds) {
-                ranks = Ranks::of(&series.differences[..rounds]);
+                ranks = Ranks::of(screened.estimated(rounds));
                 Status::Unchanged
             } else {
                 Status::Open
@@ -243,9 +272,15 @@ fn follow(
     }
     let level = if rounds <= r1 { CERTIFY_SCREEN } else { CERTIFY_LATER };
     let (mean, half) = screened.interval(rounds, level, quantiles);
+    let from = series.estimates_from(rounds, limits);
+    let shared_differ = (status == Status::Unchanged && from > 0)
+        .then(|| screened.shared_differ(&series.differences[from..rounds], quantiles))
+        .flatten();
     SequentialResult {
         status,
         rounds,
+        confirms_from,
+        from,
         mean,
         half,
         ranks,
@@ -253,18 +288,20 @@ fn follow(
         scale: screened.scale,
         ln_worse: worse.ln(),
         ln_better: better.ln(),
+        shared_differ,
     }
 }
 
 /// One benchmark with what the screen knows of its noise.
 struct ScreenedSeries<'a> {
     series: &'a Series<'a>,
+    limits: &'a SequentialLimits,
     prior: Prior,
     scale: f64,
 }
 
 impl<'a> ScreenedSeries<'a> {
-    fn new(series: &'a Series<'a>, priors: &[Prior], limits: &SequentialLimits) -> Self {
+    fn new(series: &'a Series<'a>, priors: &[Prior], limits: &'a SequentialLimits) -> Self {
         let prior = priors.get(series.family).copied().unwrap_or(Prior::NONE);
         let r1 = limits.screen_rounds;
         let scale = if series.differences.len() >= r1 {
@@ -274,20 +311,39 @@ impl<'a> ScreenedSeries<'a> {
         } else {
             f64::NAN
         };
-        Self { series, prior, scale }
+        Self { series, limits, prior, scale }
     }
 
-    /// Mean of the first `rounds` and the half width of its one-sided `1 - beta` interval.
+    /// The rounds that an estimate after so many is made of.
+    fn estimated(&self, rounds: usize) -> &'a [f64] {
+        &self.series.differences[self.series.estimates_from(rounds, self.limits)..rounds]
+    }
+
+    /// Mean after `rounds` and the half width of its one-sided `1 - beta` interval.
     fn interval(&self, rounds: usize, beta: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
-        let first = &self.series.differences[..rounds];
-        let centre = mean(first).unwrap_or(f64::NAN);
+        self.interval_of(self.estimated(rounds), beta, quantiles)
+    }
+
+    fn interval_of(&self, differences: &[f64], beta: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
+        let (centre, rounds) = (mean(differences).unwrap_or(f64::NAN), differences.len());
         if rounds < 2 {
             return (centre, f64::INFINITY);
         }
         let freedom = (rounds - 1) as f64;
-        let moderated = self.prior.moderate(variance(first), freedom);
+        let moderated = self.prior.moderate(variance(differences), freedom);
         let quantile = quantiles.upper(beta, self.prior.freedom + freedom);
         (centre, quantile * (moderated / rounds as f64).sqrt())
+    }
+
+    /// The mean of the shared rounds where they clearly differ from those of its own, `own`: the mean lies beyond the minimum
+    /// effect by its interval, or the median far beyond what a round of its own scatters.
+    fn shared_differ(&self, own: &[f64], quantiles: &mut TQuantiles) -> Option<f64> {
+        let shared = &self.series.differences[..self.series.shared];
+        let (centre, half) = self.interval_of(shared, SHARED_DIFFER, quantiles);
+        let scatter = self.prior.moderate(variance(own), own.len().saturating_sub(1) as f64).sqrt();
+        let apart = median(&mut shared.to_vec())? - mean(own)?;
+        let is_far = apart.abs() - FAR * scatter > self.series.min_effect;
+        (is_far || centre.abs() - half > self.series.min_effect).then_some(centre)
     }
 
     fn inside(&self, rounds: usize, beta: f64, quantiles: &mut TQuantiles) -> bool {
@@ -297,23 +353,27 @@ impl<'a> ScreenedSeries<'a> {
 
     fn inside_by_ranks(&self, rounds: usize) -> bool {
         let room = self.room(rounds);
-        room.is_some_and(|room| signed_ranks::inside(&self.series.differences[..rounds], room))
+        room.is_some_and(|room| signed_ranks::inside(self.estimated(rounds), room))
     }
 
-    /// Where an interval must lie to certify: the target, less what rounding leaves open.
+    /// Where an interval must lie to certify: the target, less what rounding leaves open. `None` where nothing certifies,
+    /// also of fewer rounds than a screen takes.
     fn room(&self, rounds: usize) -> Option<f64> {
+        if self.estimated(rounds).len() < self.limits.screen_rounds {
+            return None;
+        }
         let (target, unresolved) = (self.series.target, self.series.unresolved_after(rounds));
         (unresolved <= MAX_UNRESOLVED * target).then_some(target - unresolved)
     }
 
     /// Whether the evidence holds even if rounding moved every difference by as much as it can. `sign`: 1 for worse.
-    fn exceeds_rounding(&self, rounds: usize, sign: f64, needed: f64, limits: &SequentialLimits) -> bool {
+    fn exceeds_rounding(&self, rounds: usize, sign: f64, needed: f64) -> bool {
         let unresolved = self.series.unresolved_after(rounds);
         if unresolved == 0.0 {
             return true;
         }
-        let mut mixture = Mixture::new(limits.version);
-        let fresh = &self.series.differences[limits.screen_rounds..rounds];
+        let mut mixture = Mixture::new(self.limits.version);
+        let fresh = &self.series.differences[self.series.confirms_from(self.limits)..rounds];
         let effect = self.series.min_effect + unresolved;
         fresh.iter().for_each(|difference| mixture.add((sign * difference - effect) / self.scale));
         mixture.ln() >= needed

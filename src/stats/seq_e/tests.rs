@@ -11,7 +11,7 @@ const LIMITS: SequentialLimits = SequentialLimits {
 };
 
 fn series(differences: &[f64]) -> Series<'_> {
-    Series { differences, target: 0.02, min_effect: 0.0025, family: 0, unresolved: &[] }
+    Series { differences, target: 0.02, min_effect: 0.0025, family: 0, unresolved: &[], shared: 0 }
 }
 
 #[derive(serde::Deserialize)]

@@ -137,9 +137,13 @@ impl<'a> Sides<'a> {
         })
     }
 
-    fn is_shared(&self) -> bool {
+    fn is_shared(&self, round: usize) -> bool {
         let says = |case: &CaseRecord| case.config.get("share").and_then(|shown| shown.value.as_bool());
-        self.present().all(|(_, case)| says(case) == Some(true) && case.id.thermal != Thermal::Cold)
+        let by_suite = |case: &CaseRecord| says(case) == Some(true) && case.id.thermal != Thermal::Cold;
+        let was =
+            |case: &CaseRecord| case.processes.get(round).is_none_or(|process| process.shared.is_some());
+        let any = self.present().any(|(_, case)| case.processes.len() > round);
+        self.present().all(|(_, case)| by_suite(case)) || (any && self.present().all(|(_, case)| was(case)))
     }
 }
 
@@ -155,14 +159,14 @@ fn wrong_order(records: &[&RunRecord], comparison: &Comparison) -> Option<String
     };
     Sides::of(records).find_map(|sides| {
         let id = &sides.cases[0]?.id;
-        // As `run::rounds` draws it: for the benchmark where its points share their processes, else for the case.
-        let (drawn_for, participants) = if sides.is_shared() {
-            (CaseId { params: Params::new(), ..id.clone() }, if controlled(id) { 3 } else { 2 })
-        } else {
-            (id.clone(), sides.present().count())
-        };
         let rounds = sides.present().map(|(_, case)| case.processes.len()).max().unwrap_or(0);
         (0..rounds).find_map(|round| {
+            // As `run::rounds` draws it: for the benchmark where its points share their processes, else for the case.
+            let (drawn_for, participants) = if sides.is_shared(round) {
+                (CaseId { params: Params::new(), ..id.clone() }, if controlled(id) { 3 } else { 2 })
+            } else {
+                (id.clone(), sides.present().count())
+            };
             let order = RunOrder::of(comparison).in_round(&drawn_for, round as u32, participants);
             wrong_in_round(&sides, round, &order, comparison.interleaving)
                 .map(|what| format!("round {round} of {id}: {what}"))

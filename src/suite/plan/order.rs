@@ -38,6 +38,11 @@ impl RunOrder {
             _ => order(self.seed, case, round, participants),
         }
     }
+
+    /// Sorts the cases that share a process of a round into a random order, the same on every side.
+    pub fn place(self, case: &CaseId, round: u32) -> u64 {
+        draw(b"gbench-ci/place/v1", self.seed, case, round)
+    }
 }
 
 /// Who goes first, second, third in a round of a case: the indices below `participants`, at most 3.
@@ -47,7 +52,7 @@ impl RunOrder {
 /// known only after the first process.
 fn order(seed: u64, case: &CaseId, round: u32, participants: usize) -> Vec<usize> {
     const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [1, 0, 2], [0, 2, 1], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-    let drawn = draw(seed, case, round);
+    let drawn = draw(b"gbench-ci/coin/v1", seed, case, round);
     // The remainder of 2^64 by 6 favours four of the orders by less than 1 in 10^18.
     let order = match participants {
         0..=2 => ORDERS[(drawn % 2) as usize],
@@ -56,11 +61,12 @@ fn order(seed: u64, case: &CaseId, round: u32, participants: usize) -> Vec<usize
     order.into_iter().filter(|index| *index < participants).collect()
 }
 
-fn draw(seed: u64, case: &CaseId, round: u32) -> u64 {
+/// `purpose`: so that no draw tells of another.
+fn draw(purpose: &[u8], seed: u64, case: &CaseId, round: u32) -> u64 {
     let case = CaseId { device: "host".into(), ..case.clone() };
     // Fixed lengths first, the only text last: no two draws share their bytes.
     let digest = Sha256::new()
-        .chain_update(b"gbench-ci/coin/v1")
+        .chain_update(purpose)
         .chain_update(seed.to_le_bytes())
         .chain_update(round.to_le_bytes())
         .chain_update(case.to_string())

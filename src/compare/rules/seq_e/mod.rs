@@ -116,7 +116,7 @@ impl Rule for SeqE {
         let (screen, results) = results(&states, &limits);
         let by_chance =
             || states.iter().zip(&results).filter_map(|(state, result)| Some((state, result.as_ref()?)));
-        let used = by_chance().map(|(state, result)| &state.rounds.differences[..result.rounds]);
+        let used = by_chance().map(|(state, result)| &state.rounds.differences[result.from..result.rounds]);
         let serial_correlation = SerialCorrelation::pooled(used);
         let correlated = serial_correlation.filter(SerialCorrelation::is_clear);
         let undisturbed = undisturbed(&states, &limits);
@@ -132,6 +132,18 @@ impl Rule for SeqE {
             if let Some(repeated) = repeated_numbers(state.evidence, limits.version) {
                 decision.open = repeated.may_change && state.rounds.differences.len() < limits.most_rounds;
                 weaken(&mut decision, repeated.reason, repeated.next);
+            }
+            if let Some(shared) = result.shared_differ
+                && decision.verdict == Verdict::Unchanged
+            {
+                let slowdown = |difference| state.rounds.scale.slowdown(difference);
+                let reason = Reason::SharedProcessesDiffer {
+                    shared: slowdown(shared),
+                    shared_rounds: state.rounds.shared as u32,
+                    own: slowdown(result.mean),
+                    own_rounds: (result.rounds - result.from) as u32,
+                };
+                weaken(&mut decision, reason, Advice::LookForInteraction {});
             }
             if state.rounds.lost_its_scale {
                 weaken(&mut decision, Reason::NoRatio {}, Advice::KeepOneSign {});
@@ -207,11 +219,13 @@ fn undisturbed(states: &[RowState], limits: &SequentialLimits) -> Option<Vec<Opt
     if !states.iter().any(|state| state.rounds.disturbed.contains(&true)) {
         return None;
     }
-    let calm = |state: &RowState| -> Vec<f64> {
-        let rounds = state.rounds.differences.iter().zip(&state.rounds.disturbed);
-        rounds.filter(|(_, disturbed)| !**disturbed).map(|(difference, _)| *difference).collect()
+    let calm = |state: &RowState| -> (Vec<f64>, usize) {
+        let is_calm = |(_, disturbed): &(&f64, &bool)| !**disturbed;
+        let rounds = || state.rounds.differences.iter().zip(&state.rounds.disturbed);
+        let shared = rounds().take(state.rounds.shared).filter(is_calm).count();
+        (rounds().filter(is_calm).map(|(difference, _)| *difference).collect(), shared)
     };
-    let calm: Vec<Vec<f64>> = states.iter().map(calm).collect();
+    let calm: Vec<(Vec<f64>, usize)> = states.iter().map(calm).collect();
     Some(results_of(states, &calm, limits).1)
 }
 
@@ -249,8 +263,8 @@ fn decide(
     spent: Option<f64>,
 ) -> RowDecision {
     let differences = &state.rounds.differences[..result.rounds];
-    let noise = sample_stddev(differences).unwrap_or(0.0);
-    let fresh = differences.get(limits.screen_rounds..).unwrap_or_default();
+    let noise = sample_stddev(&differences[result.from..]).unwrap_or(0.0);
+    let fresh = differences.get(result.confirms_from..).unwrap_or_default();
     let scale = state.rounds.scale;
     let (candidates, rounds) = (screen.candidates, result.rounds as u32);
     let verdict = Verdict::from(result.status);
@@ -258,7 +272,7 @@ fn decide(
         .then(|| seq_e::at_least(fresh, result.scale, limits, candidates))
         .flatten()
         .and_then(|difference| scale.slowdown((difference - result.unresolved).max(0.0)));
-    let possible = limits.most_rounds.saturating_sub(limits.screen_rounds);
+    let possible = limits.most_rounds.saturating_sub(result.confirms_from);
     let least = noise.max(result.scale);
     let detectable = seq_e::detectable(possible, least, state.min_effect, limits, candidates);
     let detectable = scale.slowdown(detectable).filter(|slowdown| slowdown.is_finite());

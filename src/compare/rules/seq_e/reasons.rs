@@ -92,7 +92,7 @@ pub(super) fn further_rounds(
     limits: &SequentialLimits,
     candidates: usize,
 ) -> Option<u32> {
-    let there = result.rounds as f64;
+    let there = (result.rounds - result.from) as f64;
     if result.rounds < limits.screen_rounds {
         return Some((limits.screen_rounds - result.rounds) as u32);
     }

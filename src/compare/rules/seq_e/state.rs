@@ -16,13 +16,15 @@ pub(in crate::compare) struct RowState<'a, 'e> {
 }
 
 impl RowState<'_, '_> {
-    pub fn series<'d>(&'d self, differences: &'d [f64]) -> Series<'d> {
+    /// `shared`: how many of the differences are of shared processes.
+    pub fn series<'d>(&'d self, differences: &'d [f64], shared: usize) -> Series<'d> {
         Series {
             differences,
             target: self.target,
             min_effect: self.min_effect,
             family: self.family,
             unresolved: &self.rounds.unresolved,
+            shared,
         }
     }
 }
@@ -64,17 +66,19 @@ pub(in crate::compare) fn results(
     states: &[RowState],
     limits: &SequentialLimits,
 ) -> (Screen, Vec<Option<SequentialResult>>) {
-    let differences = |state: &RowState| state.rounds.differences.clone();
+    let differences = |state: &RowState| (state.rounds.differences.clone(), state.rounds.shared);
     results_of(states, &states.iter().map(differences).collect::<Vec<_>>(), limits)
 }
 
+/// `differences`: of each row, and how many of them are of shared processes.
 pub(super) fn results_of(
     states: &[RowState],
-    differences: &[Vec<f64>],
+    differences: &[(Vec<f64>, usize)],
     limits: &SequentialLimits,
 ) -> (Screen, Vec<Option<SequentialResult>>) {
     let by_chance = states.iter().zip(differences).filter(|(state, _)| state.exact.is_none());
-    let series: Vec<Series> = by_chance.map(|(state, differences)| state.series(differences)).collect();
+    let series: Vec<Series> =
+        by_chance.map(|(state, (differences, shared))| state.series(differences, *shared)).collect();
     let (screen, results) = seq_e::decide(&series, limits);
     let mut results = results.into_iter();
     let results = states.iter().map(|state| if state.exact.is_none() { results.next() } else { None });

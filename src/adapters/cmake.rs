@@ -1,0 +1,373 @@
+//! What CMake's files say about programs: which sources, which libraries, where the build leaves them. For the harnesses of C++.
+//!
+//! A reader of the language, not an interpreter: it knows `set`, `foreach` over words and `option`, follows no condition and no
+//! function of the project's own, and gives up on a name that it cannot work out.
+
+use std::collections::HashMap;
+
+use super::detect::{Build, Found, Tree};
+
+const FILE: &str = "CMakeLists.txt";
+
+/// A program that a tree's CMake files build.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Target {
+    pub name: String,
+    /// The file that declares it.
+    pub file: String,
+    /// Paths from the tree's folder; those that do not lie there are left out.
+    pub sources: Vec<String>,
+    /// Words of `target_link_libraries`.
+    pub links: Vec<String>,
+    /// Folder of the outermost CMakeLists.txt above it, which is configured.
+    root: String,
+    /// Path of the program below the build folder.
+    program: String,
+    /// Options that name benchmarks and are off.
+    options: Vec<String>,
+}
+
+impl Target {
+    /// The proposal to build and run it.
+    pub fn found(&self, why: &str) -> Found {
+        let build = if self.root.is_empty() { "build".into() } else { format!("{}/build", self.root) };
+        let root = if self.root.is_empty() { "." } else { &self.root };
+        let options: String = self.options.iter().map(|name| format!(" -D{}=ON", quoted(name))).collect();
+        let (root, folder, name) = (quoted(root), quoted(&build), quoted(&self.name));
+        let shell = format!(
+            "cmake -S {root} -B {folder} -DCMAKE_BUILD_TYPE=Release{options} && cmake --build {folder} --target {name} -j"
+        );
+        // The file itself may declare programs of other harnesses too.
+        let files = if self.sources.is_empty() { vec![self.file.clone()] } else { self.sources.clone() };
+        Found {
+            name: self.name.clone(),
+            command: vec![format!("./{build}/{}", self.program)],
+            build: Some(Build::Shell(shell)),
+            binaries: vec!["cmake".into(), "c++".into()],
+            files,
+            why: why.to_owned(),
+            ..Found::default()
+        }
+    }
+
+    pub fn links_one_of(&self, libraries: &[&str]) -> bool {
+        self.links.iter().any(|link| libraries.contains(&link.as_str()))
+    }
+}
+
+/// The tests below one folder that is configured.
+pub(super) struct Tests {
+    pub root: String,
+    pub names: Vec<String>,
+    /// The files that declare them.
+    pub files: Vec<String>,
+}
+
+/// A word for `sh`.
+pub(super) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+,:@%=".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The programs of a tree.
+pub(super) fn targets(tree: &dyn Tree) -> Vec<Target> {
+    declared(tree).0
+}
+
+/// The tests of a tree, by the folders that are configured.
+pub(super) fn tests(tree: &dyn Tree) -> Vec<Tests> {
+    declared(tree).1
+}
+
+fn declared(tree: &dyn Tree) -> (Vec<Target>, Vec<Tests>) {
+    let files: Vec<&String> =
+        tree.files().iter().filter(|path| path.rsplit('/').next() == Some(FILE)).collect();
+    let folders: Vec<&str> = files.iter().map(|path| folder(path)).collect();
+    let (mut targets, mut tests): (Vec<Target>, Vec<Tests>) = (Vec::new(), Vec::new());
+    let mut options: HashMap<&str, Vec<String>> = HashMap::new();
+    for path in &files {
+        let here = folder(path);
+        let root = folders.iter().copied().filter(|above| within(here, above).is_some());
+        let root = root.min_by_key(|above| above.len()).unwrap_or(here);
+        let Some(text) = tree.text(path) else { continue };
+        let mut reader = Reader {
+            path,
+            here,
+            root,
+            tree,
+            variables: HashMap::new(),
+            targets: Vec::new(),
+            tests: Vec::new(),
+            options: options.entry(root).or_default(),
+        };
+        reader.run(&commands(&text));
+        targets.append(&mut reader.targets);
+        let names = std::mem::take(&mut reader.tests);
+        if names.is_empty() {
+            continue;
+        }
+        match tests.iter_mut().find(|tests| tests.root == root) {
+            Some(tests) => {
+                tests.names.extend(names);
+                tests.files.push((*path).clone());
+            }
+            None => tests.push(Tests { root: root.to_owned(), names, files: vec![(*path).clone()] }),
+        }
+    }
+    for target in &mut targets {
+        target.options = options.get(target.root.as_str()).cloned().unwrap_or_default();
+    }
+    (targets, tests)
+}
+
+pub(super) fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The rest of a path below a folder.
+fn within<'p>(path: &'p str, above: &str) -> Option<&'p str> {
+    if above.is_empty() || path == above {
+        return Some(path.strip_prefix(above).unwrap_or(path));
+    }
+    path.strip_prefix(above)?.strip_prefix('/')
+}
+
+fn joined(folder: &str, rest: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(rest.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => _ = parts.pop(),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+struct Command {
+    /// In small letters.
+    name: String,
+    words: Vec<String>,
+}
+
+/// The commands of a file, without comments.
+fn commands(text: &str) -> Vec<Command> {
+    let mut commands = Vec::new();
+    let mut rest = text;
+    let mut name = String::new();
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '#' => rest = after_comment(rest),
+            '(' => {
+                let (words, after) = arguments(rest);
+                rest = after;
+                commands.push(Command { name: name.trim().to_ascii_lowercase(), words });
+                name.clear();
+            }
+            c => name.push(c),
+        }
+    }
+    commands
+}
+
+fn after_comment(rest: &str) -> &str {
+    match rest.strip_prefix("[[") {
+        Some(block) => block.split_once("]]").map_or("", |(_, after)| after),
+        None => rest.split_once('\n').map_or("", |(_, after)| after),
+    }
+}
+
+/// The words up to the closing bracket, and what follows it.
+fn arguments(text: &str) -> (Vec<String>, &str) {
+    let (mut words, mut word, mut depth) = (Vec::new(), String::new(), 0_usize);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '#' if word.is_empty() => rest = after_comment(rest),
+            '"' => {
+                let end = rest.find('"').unwrap_or(rest.len());
+                word.push_str(&rest[..end]);
+                rest = rest.get(end + 1..).unwrap_or_default();
+                words.push(std::mem::take(&mut word));
+            }
+            ')' if depth == 0 => break,
+            '(' | ')' => depth = if c == '(' { depth + 1 } else { depth - 1 },
+            c if c.is_whitespace() || c == ';' => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            c => word.push(c),
+        }
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    (words, rest)
+}
+
+struct Reader<'t> {
+    path: &'t str,
+    here: &'t str,
+    root: &'t str,
+    tree: &'t dyn Tree,
+    variables: HashMap<String, Vec<String>>,
+    targets: Vec<Target>,
+    tests: Vec<String>,
+    options: &'t mut Vec<String>,
+}
+
+impl Reader<'_> {
+    fn run(&mut self, commands: &[Command]) {
+        let mut at = 0;
+        while let Some(command) = commands.get(at) {
+            at += 1;
+            if command.name != "foreach" {
+                self.command(command);
+                continue;
+            }
+            let body = &commands[at..];
+            let ends = |command: &Command| command.name == "endforeach" || command.name == "foreach";
+            let length = body.iter().position(ends).unwrap_or(body.len());
+            at += length;
+            let words = self.expanded(&command.words);
+            let Some((variable, items)) = words.split_first() else { continue };
+            let lists = items.first().is_some_and(|word| word == "IN");
+            let mut items: Vec<String> = items.to_vec();
+            if lists {
+                items = items
+                    .iter()
+                    .filter(|word| !["IN", "LISTS", "ITEMS"].contains(&word.as_str()))
+                    .flat_map(|word| self.variables.get(word).cloned().unwrap_or(vec![word.clone()]))
+                    .collect();
+            }
+            for item in items {
+                self.variables.insert(variable.clone(), vec![item]);
+                body[..length].iter().for_each(|command| self.command(command));
+            }
+        }
+    }
+
+    fn command(&mut self, command: &Command) {
+        let words = self.expanded(&command.words);
+        let (Some(first), rest) = (words.first().cloned(), words.get(1..).unwrap_or_default()) else {
+            return;
+        };
+        match command.name.as_str() {
+            "project" => {
+                for name in ["PROJECT_NAME", "CMAKE_PROJECT_NAME"] {
+                    self.variables.insert(name.into(), vec![first.clone()]);
+                }
+            }
+            "set" => _ = self.variables.insert(first, rest.to_vec()),
+            "list" if first == "APPEND" => {
+                if let Some((name, more)) = rest.split_first() {
+                    self.variables.entry(name.clone()).or_default().extend(more.iter().cloned());
+                }
+            }
+            "file" if first.starts_with("GLOB") => {
+                if let Some((name, patterns)) = rest.split_first() {
+                    let files = patterns.iter().flat_map(|pattern| self.matching(pattern)).collect();
+                    self.variables.insert(name.clone(), files);
+                }
+            }
+            "get_filename_component" if rest.get(1).is_some_and(|how| how.starts_with("NAME_W")) => {
+                let name = rest[0].rsplit('/').next().unwrap_or_default();
+                let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+                self.variables.insert(first, vec![stem.to_owned()]);
+            }
+            "option" => {
+                let off = !rest.last().is_some_and(|word| word.eq_ignore_ascii_case("on"));
+                if off && first.to_ascii_uppercase().contains("BENCH") && !self.options.contains(&first) {
+                    self.options.push(first);
+                }
+            }
+            "add_test" => {
+                // The old form has no words NAME and COMMAND.
+                let name = if first == "NAME" { rest.first().cloned() } else { Some(first) };
+                self.tests.extend(name.filter(|name| !name.contains("${")));
+            }
+            "add_executable" if !first.contains('$') => self.add(first, rest),
+            "target_sources" | "target_link_libraries" => {
+                let sources: Vec<String> = rest.iter().filter_map(|word| self.source(word)).collect();
+                if let Some(target) = self.targets.iter_mut().find(|target| target.name == first) {
+                    if command.name == "target_sources" {
+                        target.sources.extend(sources);
+                    } else {
+                        target.links.extend(rest.iter().cloned());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, name: String, words: &[String]) {
+        let below = within(self.here, self.root).unwrap_or_default();
+        let set = self.variables.get("CMAKE_RUNTIME_OUTPUT_DIRECTORY").and_then(|words| words.first());
+        let place = set.and_then(|set| set.strip_prefix("${BUILD}")).map_or(below, |rest| rest);
+        self.targets.push(Target {
+            program: joined(place, &name),
+            name,
+            file: self.path.to_owned(),
+            sources: words.iter().filter_map(|word| self.source(word)).collect(),
+            links: Vec::new(),
+            root: self.root.to_owned(),
+            options: Vec::new(),
+        });
+    }
+
+    /// The path of a word that is a file of the tree.
+    fn source(&self, word: &str) -> Option<String> {
+        let path = match word.strip_prefix('/') {
+            Some(whole) => joined("", whole),
+            None => joined(self.here, word),
+        };
+        self.tree.files().binary_search(&path).is_ok().then_some(path)
+    }
+
+    fn matching(&self, pattern: &str) -> Vec<String> {
+        let whole = match pattern.strip_prefix('/') {
+            Some(whole) => joined("", whole),
+            None => joined(self.here, pattern),
+        };
+        let Some((start, end)) = whole.split_once('*') else { return Vec::new() };
+        let inside = |path: &&String| {
+            path.len() >= start.len() + end.len()
+                && path.starts_with(start)
+                && path.ends_with(end)
+                && !path[start.len()..path.len() - end.len()].contains('/')
+        };
+        self.tree.files().iter().filter(inside).map(|path| format!("/{path}")).collect()
+    }
+
+    /// Words with the variables put in whose values are known. Paths of the source tree begin with `/` then.
+    fn expanded(&self, words: &[String]) -> Vec<String> {
+        let mut out = Vec::new();
+        for word in words {
+            let whole = word.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+            if let Some(list) = whole.and_then(|name| self.variables.get(name)) {
+                out.extend(list.iter().cloned());
+                continue;
+            }
+            let mut text = word
+                .replace("${CMAKE_CURRENT_SOURCE_DIR}", &format!("/{}", self.here))
+                .replace("${CMAKE_SOURCE_DIR}", &format!("/{}", self.root))
+                .replace("${PROJECT_SOURCE_DIR}", &format!("/{}", self.root))
+                .replace("${CMAKE_BINARY_DIR}", "${BUILD}")
+                .replace("${PROJECT_BINARY_DIR}", "${BUILD}");
+            for (name, value) in &self.variables {
+                if text.contains("${") {
+                    text = text.replace(&format!("${{{name}}}"), &value.join(" "));
+                }
+            }
+            out.push(text);
+        }
+        out
+    }
+}

@@ -1,0 +1,159 @@
+//! CTest: the time of whole tests, by its JUnit report, which it writes from version 3.21 on.
+//!
+//! <https://cmake.org/cmake/help/latest/manual/ctest.1.html>. A test is one run of a program, with its start: one sample a process. A
+//! test that needs a fixture brings the tests that set it up, so that more than the cases asked for may be measured.
+
+use serde::Deserialize;
+
+use super::cmake;
+use super::detect::Build;
+use super::json::document;
+use super::xml::{self, Element};
+use super::{
+    About, Adapter, Ask, CaseName, Detected, End, Found, Invocation, Language, Lists, Output, Program,
+    ReadError, Reading, Reads, Tree,
+};
+
+pub struct CTest;
+
+const FILE: &str = "ctest.xml";
+
+/// See [`super::google_benchmark`]: a longer filter is left off.
+const MAX_FILTER: usize = 100_000;
+
+impl Adapter for CTest {
+    fn name(&self) -> &'static str {
+        "ctest"
+    }
+
+    fn about(&self) -> About {
+        About {
+            title: "CTest",
+            language: Language::Cpp,
+            lists: Lists::Named,
+            filters: true,
+            orders: false,
+            reads: Reads::Samples,
+            tried: &["3.21.4", "3.25.1", "4.1.3"],
+        }
+    }
+
+    fn detect(&self, tree: &dyn Tree) -> Detected {
+        let mut detected = Detected::default();
+        for tests in cmake::tests(tree) {
+            let measures = |name: &&String| {
+                let name = name.to_ascii_lowercase();
+                name.contains("bench") || name.contains("perf")
+            };
+            let names: Vec<&str> = tests.names.iter().filter(measures).map(String::as_str).collect();
+            if names.is_empty() {
+                continue;
+            }
+            let build = if tests.root.is_empty() { "build".into() } else { format!("{}/build", tests.root) };
+            let source = cmake::quoted(if tests.root.is_empty() { "." } else { &tests.root });
+            let folder = cmake::quoted(&build);
+            let named: Vec<String> = names.iter().map(|name| escaped(name)).collect();
+            detected.found.push(Found {
+                name: "ctest".into(),
+                command: ["ctest", "--test-dir", &build, "-R", &format!("^({})$", named.join("|"))]
+                    .map(str::to_owned)
+                    .to_vec(),
+                build: Some(Build::Shell(format!(
+                    "cmake -S {source} -B {folder} -DCMAKE_BUILD_TYPE=Release && cmake --build {folder} -j"
+                ))),
+                binaries: vec!["cmake".into(), "ctest".into()],
+                files: tests.files,
+                why: format!("add_test names what looks like a benchmark: {}", names.join(", ")),
+                ..Found::default()
+            });
+        }
+        detected
+    }
+
+    fn recognises(&self, program: &Program) -> bool {
+        program.name() == "ctest"
+    }
+
+    fn list(&self, ask: &Ask) -> Option<Invocation> {
+        Some(Invocation::of(ask.command, ["--show-only=json-v1"]))
+    }
+
+    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+        let list: List = document(None, output.stdout)?;
+        Ok(list.tests.into_iter().map(|test| CaseName::plain(test.name)).collect())
+    }
+
+    fn run(&self, ask: &Ask) -> Option<Invocation> {
+        let mut more = vec!["--quiet".to_owned(), "--output-junit".into(), format!("{}/{FILE}", ask.out)];
+        let names: Vec<String> = ask.cases.iter().map(|case| escaped(case)).collect();
+        let filter = format!("^({})$", names.join("|"));
+        // The last of several -R counts.
+        if !names.is_empty() && filter.len() <= MAX_FILTER {
+            more.extend(["-R".into(), filter]);
+        }
+        Some(Invocation::of(ask.command, more))
+    }
+
+    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+        let root = xml::document(Some(FILE), output.files.need(FILE)?)?;
+        if root.name != "testsuite" {
+            return Err(root.refused(Some(FILE), format!("`{}` is no suite of tests", root.name)));
+        }
+        root.children.iter().filter(|child| child.name == "testcase").map(reading).collect()
+    }
+}
+
+#[derive(Deserialize)]
+struct List {
+    tests: Vec<Listed>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    name: String,
+}
+
+fn reading(case: &Element) -> Result<Reading, ReadError> {
+    let refused = |what: String| case.refused(Some(FILE), what);
+    let missing = |name: &str| refused(format!("the test has no `{name}`"));
+    let name = case.attribute("name").ok_or_else(|| missing("name"))?;
+    let mut reading = Reading::new(CaseName::plain(name));
+    let said = |child: &str| {
+        let message = case.child(child).and_then(|child| child.attribute("message"));
+        message.filter(|message| !message.is_empty()).map(str::to_owned)
+    };
+    match case.attribute("status").ok_or_else(|| missing("status"))? {
+        "run" => {
+            let time = case.attribute("time").ok_or_else(|| missing("time"))?;
+            let time: f64 =
+                time.parse().map_err(|_| refused(format!("`time` is {time}, which is no number")))?;
+            reading.metric("time", "s", None).values.push(time);
+        }
+        // Versions before 3.29 leave the message empty.
+        "fail" => reading.end = End::Failed { message: said("failure").unwrap_or("the test fails".into()) },
+        "disabled" => reading.end = End::Skipped { reason: "the test is disabled".into() },
+        // SKIP_RETURN_CODE and SKIP_REGULAR_EXPRESSION are asked for; a program or file that is not there is not.
+        "notrun" => {
+            let message = said("skipped").unwrap_or("the test did not run".into());
+            reading.end = if message.starts_with("SKIP_") {
+                End::Skipped { reason: message }
+            } else {
+                End::Failed { message }
+            };
+        }
+        other => return Err(refused(format!("`status` is {other}, which is not known"))),
+    }
+    Ok(reading)
+}
+
+/// A name as a regular expression of CMake, which knows no braces and quotes any character with a backslash.
+fn escaped(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for c in name.chars() {
+        if r"\^$.|?*+()[]".contains(c) {
+            text.push('\\');
+        }
+        text.push(c);
+    }
+    text
+}

@@ -1,0 +1,381 @@
+//! The report of Google Benchmark, folded while it is parsed: a million repetitions are never a list of entries.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::super::json::document;
+use super::super::output::STDERR;
+use super::super::{End, Output, Place, ReadError, Reading, SummaryReading};
+use super::{FILE, case_name};
+use crate::model::{Better, ParamValue};
+
+pub(super) fn read(output: &Output) -> Result<Vec<Reading>, ReadError> {
+    let bytes = output.files.need(FILE)?;
+    let report: Report = match document(Some(FILE), bytes) {
+        Ok(report) => report,
+        // Only a file that JSON refuses is copied: one has 400 MB.
+        Err(error) => document(Some(FILE), &without_nan(bytes).ok_or(error)?)?,
+    };
+    if report.context.json_schema_version.is_some_and(|version| version != 1) {
+        let path = "context.json_schema_version".into();
+        return Err(ReadError::new(Place::Path { file: Some(FILE.into()), path }, "it is not 1"));
+    }
+    let log = Log::of(output);
+    let finished = report.benchmarks.cases.into_iter().map(|case| case.finish(&report.context, &log));
+    Ok(finished.collect())
+}
+
+/// A counter that is 0 has a coefficient of variation of 0/0, which versions before 1.8 write as `NaN`. JSON has no such
+/// number: the copy says `null`. `None`: there is nothing of the kind.
+fn without_nan(bytes: &[u8]) -> Option<Vec<u8>> {
+    if [&b": NaN"[..], b": -NaN", b"Infinity"].iter().all(|word| memchr::memmem::find(bytes, word).is_none())
+    {
+        return None;
+    }
+    let mut copy = Vec::new();
+    let mut rest = bytes;
+    while let Some(at) = memchr::memmem::find(rest, b"\": ") {
+        let (before, value) = rest.split_at(at + 3);
+        copy.extend_from_slice(before);
+        rest = value;
+        let word = ["NaN", "-NaN", "Infinity", "-Infinity"].into_iter().find(|word| {
+            value.strip_prefix(word.as_bytes()).is_some_and(|next| matches!(next.first(), Some(b',' | b'\n')))
+        });
+        if let Some(word) = word {
+            copy.extend_from_slice(b"null");
+            rest = &value[word.len()..];
+        }
+    }
+    copy.extend_from_slice(rest);
+    Some(copy)
+}
+
+#[derive(Deserialize)]
+struct Report {
+    #[serde(default)]
+    context: Context,
+    benchmarks: Cases,
+}
+
+#[derive(Default, Deserialize)]
+struct Context {
+    library_version: Option<String>,
+    library_build_type: Option<String>,
+    json_schema_version: Option<u64>,
+}
+
+/// What stands about one case, over its repetitions.
+struct Case {
+    reading: Reading,
+    repetitions: u64,
+    iterations: u64,
+    threads: u64,
+    median: Option<f64>,
+    mean: Option<f64>,
+    stddev: Option<f64>,
+    /// Unit and count of the aggregates.
+    aggregates: Option<(String, u64)>,
+}
+
+impl Case {
+    fn finish(self, context: &Context, log: &Log) -> Reading {
+        let mut reading = self.reading;
+        for (key, value) in [
+            ("library_version", &context.library_version),
+            ("library_build_type", &context.library_build_type),
+        ] {
+            if let Some(value) = value {
+                reading.metadata.insert(key.into(), value.clone().into());
+            }
+        }
+        if reading.end != End::Measured {
+            reading.metrics.clear();
+            return reading;
+        }
+        // A benchmark with `->ReportAggregatesOnly()` has no entry of its own for a repetition.
+        if let (true, Some((unit, count))) = (self.repetitions == 0, self.aggregates) {
+            let value = self.median.or(self.mean);
+            reading.metric("time", &unit, None).summary =
+                value.map(|value| SummaryReading { value, stddev: self.stddev, count: Some(count) });
+        }
+        // A counter that was once no number is left out.
+        let repetitions = self.repetitions as usize;
+        reading.metrics.retain(|metric| metric.summary.is_some() || metric.values.len() == repetitions);
+        reading.iterations = log.iterations(&reading.case.native, self.threads).or_else(|| {
+            // Only with a number of its own nothing runs before to find one. An argument may have the same name.
+            let Some(ParamValue::Int(own)) = reading.case.params.get("iterations") else { return None };
+            let all = self.iterations as f64;
+            (all == *own as f64 * self.repetitions as f64 * self.threads as f64).then_some(all)
+        });
+        reading
+    }
+}
+
+/// `-- LOG(2): Running BM_sort/8 for 1000`: iterations of each thread.
+struct Log<'a>(HashMap<&'a str, u64>);
+
+impl<'a> Log<'a> {
+    fn of(output: &Output<'a>) -> Self {
+        let mut runs = HashMap::new();
+        for text in [output.files.get(STDERR).unwrap_or_default(), output.stdout] {
+            let Ok(text) = std::str::from_utf8(text) else { continue };
+            let said =
+                text.lines().filter_map(|line| line.split_once("LOG(2): Running ")?.1.rsplit_once(" for "));
+            for (name, count) in said {
+                if let Ok(count) = count.trim_end().parse::<u64>() {
+                    let sum = runs.entry(name).or_insert(0_u64);
+                    *sum = sum.saturating_add(count);
+                }
+            }
+        }
+        Self(runs)
+    }
+
+    fn iterations(&self, native: &str, threads: u64) -> Option<f64> {
+        self.0.get(native).map(|runs| *runs as f64 * threads as f64)
+    }
+}
+
+/// All cases, in the order in which they first stand there.
+#[derive(Default)]
+struct Cases {
+    cases: Vec<Case>,
+    places: HashMap<String, usize>,
+    last: usize,
+}
+
+impl Cases {
+    /// Repetitions of a case mostly stand together: the place of the last one is tried first.
+    fn case(&mut self, native: &str) -> &mut Case {
+        if self.cases.get(self.last).is_none_or(|case| case.reading.case.native != native) {
+            self.last = *self.places.entry(native.to_owned()).or_insert_with(|| {
+                self.cases.push(Case {
+                    reading: Reading::new(case_name(native)),
+                    repetitions: 0,
+                    iterations: 0,
+                    threads: 1,
+                    median: None,
+                    mean: None,
+                    stddev: None,
+                    aggregates: None,
+                });
+                self.cases.len() - 1
+            });
+        }
+        &mut self.cases[self.last]
+    }
+
+    /// Adds an entry. Errors: what is wrong with it.
+    fn add(&mut self, entry: Entry) -> Result<(), String> {
+        let native = entry.run_name.ok_or("`run_name` is missing")?;
+        let aggregate = match entry.run_type.as_deref() {
+            Some("iteration") => false,
+            Some("aggregate") => true,
+            Some(_) => return Err("`run_type` is neither iteration nor aggregate".into()),
+            None => {
+                return Err("`run_type` is missing: versions before 1.5 do not say what they repeat".into());
+            }
+        };
+        // The complexity of a family is about no case.
+        if aggregate && !matches!(entry.aggregate_name.as_deref(), Some("mean" | "median" | "stddev")) {
+            return Ok(());
+        }
+        let case = self.case(&native);
+        if entry.error_occurred == Some(true) {
+            let message = entry.error_message.unwrap_or("it reports an error".into()).into_owned();
+            case.reading.end = End::Failed { message };
+            return Ok(());
+        }
+        if entry.skipped == Some(true) {
+            if case.reading.end == End::Measured {
+                let reason = entry.skip_message.unwrap_or("it skips itself".into()).into_owned();
+                case.reading.end = End::Skipped { reason };
+            }
+            return Ok(());
+        }
+        let real = entry.real_time.ok_or("`real_time` is missing or no number")?;
+        let cpu = entry.cpu_time.ok_or("`cpu_time` is missing or no number")?;
+        let unit = entry.time_unit.as_deref().filter(|unit| ["s", "ms", "us", "ns"].contains(unit));
+        let unit = unit.ok_or("`time_unit` is none of s, ms, us and ns")?;
+        let iterations = entry.iterations.ok_or("`iterations` is missing")?;
+        if iterations == 0 {
+            return Err("`iterations` is 0: nothing ran".into());
+        }
+        if aggregate {
+            match entry.aggregate_name.as_deref() {
+                Some("median") => case.median = Some(real),
+                Some("mean") => case.mean = Some(real),
+                _ => case.stddev = Some(real),
+            }
+            case.aggregates = Some((unit.to_owned(), iterations));
+            return Ok(());
+        }
+        if entry.repetition_index.is_some_and(|index| index != case.repetitions) {
+            return Err(format!("`{native}` stands there twice, or a repetition of it is missing"));
+        }
+        case.repetitions += 1;
+        case.iterations = case.iterations.saturating_add(iterations);
+        case.threads = entry.threads.unwrap_or(1);
+        let time = case.reading.metric("time", unit, None);
+        if time.unit != unit {
+            return Err("`time_unit` is another one than that of another repetition".into());
+        }
+        time.values.push(real);
+        let cpu_time = case.reading.metric("cpu_time", unit, None);
+        cpu_time.judged = false;
+        cpu_time.values.push(cpu);
+        for (name, value) in entry.counters {
+            let (name, unit, better) = counter(&name);
+            let metric = case.reading.metric(&name, unit, better);
+            metric.judged = false;
+            metric.values.push(value);
+        }
+        if let Some(label) = entry.label {
+            case.reading.metadata.insert("label".into(), label.into_owned().into());
+        }
+        Ok(())
+    }
+}
+
+/// Name, unit and direction of a counter: two of them come from the library, and whoever wrote another knows what it is.
+fn counter(name: &str) -> (String, &'static str, Option<Better>) {
+    match name {
+        "bytes_per_second" => (name.into(), "B/s", None),
+        "items_per_second" => (name.into(), "items/s", None),
+        _ => {
+            let kept = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+            let plain: String = name.chars().map(|c| if kept(c) { c } else { '_' }).collect();
+            (format!("counter/{plain}"), "", None)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Cases {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(CasesVisitor)
+    }
+}
+
+struct CasesVisitor;
+
+impl<'de> Visitor<'de> for CasesVisitor {
+    type Value = Cases;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of benchmarks")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Cases, A::Error> {
+        let mut cases = Cases::default();
+        let mut index = 0_usize;
+        while entries.next_element_seed(EntrySeed { cases: &mut cases, index })?.is_some() {
+            index += 1;
+        }
+        Ok(cases)
+    }
+}
+
+/// One entry, borrowed from the text.
+#[derive(Default)]
+struct Entry<'a> {
+    run_name: Option<Cow<'a, str>>,
+    run_type: Option<Cow<'a, str>>,
+    aggregate_name: Option<Cow<'a, str>>,
+    label: Option<Cow<'a, str>>,
+    time_unit: Option<Cow<'a, str>>,
+    error_message: Option<Cow<'a, str>>,
+    skip_message: Option<Cow<'a, str>>,
+    error_occurred: Option<bool>,
+    skipped: Option<bool>,
+    repetition_index: Option<u64>,
+    threads: Option<u64>,
+    iterations: Option<u64>,
+    real_time: Option<f64>,
+    cpu_time: Option<f64>,
+    counters: Vec<(Cow<'a, str>, f64)>,
+}
+
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// A value under a key of the benchmark's own: a counter is a number.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Value {
+    Number(f64),
+    Other(IgnoredAny),
+}
+
+struct EntrySeed<'c> {
+    cases: &'c mut Cases,
+    index: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for EntrySeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+/// Sets a field that is not set yet.
+fn set<'de, A: MapAccess<'de>, T: Deserialize<'de>, U>(
+    field: &mut Option<U>,
+    key: &str,
+    map: &mut A,
+    from: impl Fn(T) -> U,
+) -> Result<(), A::Error> {
+    let value: Option<T> = map.next_value()?;
+    if field.is_some() {
+        return Err(A::Error::custom(format_args!("`{key}` stands there twice")));
+    }
+    *field = value.map(from);
+    Ok(())
+}
+
+impl<'de> Visitor<'de> for EntrySeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a benchmark")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut entry = Entry::default();
+        while let Some(Text(key)) = map.next_key()? {
+            let map = &mut map;
+            let text = |Text(text): Text<'de>| text;
+            match &*key {
+                "run_name" => set(&mut entry.run_name, &key, map, text)?,
+                "run_type" => set(&mut entry.run_type, &key, map, text)?,
+                "aggregate_name" => set(&mut entry.aggregate_name, &key, map, text)?,
+                "label" => set(&mut entry.label, &key, map, text)?,
+                "time_unit" => set(&mut entry.time_unit, &key, map, text)?,
+                "error_message" => set(&mut entry.error_message, &key, map, text)?,
+                "skip_message" => set(&mut entry.skip_message, &key, map, text)?,
+                "error_occurred" => set(&mut entry.error_occurred, &key, map, |yes: bool| yes)?,
+                "skipped" => set(&mut entry.skipped, &key, map, |yes: bool| yes)?,
+                "repetition_index" => set(&mut entry.repetition_index, &key, map, |count: u64| count)?,
+                "threads" => set(&mut entry.threads, &key, map, |count: u64| count)?,
+                "iterations" => set(&mut entry.iterations, &key, map, |count: u64| count)?,
+                "real_time" => set(&mut entry.real_time, &key, map, |time: f64| time)?,
+                "cpu_time" => set(&mut entry.cpu_time, &key, map, |time: f64| time)?,
+                "name" | "family_index" | "per_family_instance_index" | "repetitions" | "aggregate_unit" => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+                _ => {
+                    if let Value::Number(value) = map.next_value()? {
+                        entry.counters.push((key, value));
+                    }
+                }
+            }
+        }
+        let index = self.index;
+        self.cases.add(entry).map_err(|what| A::Error::custom(format_args!("benchmarks[{index}]: {what}")))
+    }
+}

@@ -1,0 +1,64 @@
+//! The cases of benchmark harnesses, found before anything is planned: both sides are built and their harnesses asked.
+
+use std::path::Path;
+
+use super::executor::{executor, own_binary};
+use super::progress::Reporter;
+use crate::machine;
+use crate::model::{CutShort, Exit, Fault, Result, Side};
+use crate::run::CaseLister;
+use crate::suite::Suite;
+
+/// Lists the cases of every harness of suites that are measured together. Each has its side and the folder of its tree. What
+/// one side cannot list is taken from the other, so that it stands against something and says why it is not there.
+///
+/// Errors: a selection that leaves no case; an interrupt.
+pub fn list_cases(mut sides: Vec<(&mut Suite, Option<Side>, &Path)>, reporter: &Reporter) -> Result<()> {
+    let unlisted = |suite: &Suite| suite.benchmarks.iter().any(|benchmark| benchmark.is_unlisted());
+    if !sides.iter().any(|(suite, ..)| unlisted(suite)) {
+        return Ok(());
+    }
+    let binary = own_binary()?;
+    let mut executor = executor(&binary)?;
+    let mut observer = reporter.clone();
+    for (suite, side, folder) in &mut sides {
+        let manifest = machine::manifest(folder);
+        let mut lister = CaseLister { executor: &mut executor, observer: &mut observer, manifest: &manifest };
+        lister.list(suite, *side).map_err(interrupted)?;
+    }
+    if let [(base, ..), (head, ..)] = sides.as_mut_slice() {
+        copy_points(base, head);
+        copy_points(head, base);
+    }
+    for (suite, ..) in sides {
+        suite.benchmarks.retain(|benchmark| !benchmark.points.is_empty());
+        if suite.benchmarks.is_empty() {
+            let what = "no harness of the suite has a case that it leaves";
+            return Err(Fault::at_flag(
+                "--param",
+                what,
+                "loosen it; `gbench-ci list --cases` shows all cases",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Gives benchmarks of one suite that could not be listed the cases that the other one has found.
+fn copy_points(to: &mut Suite, from: &Suite) {
+    for benchmark in to.benchmarks.iter_mut().filter(|benchmark| !benchmark.is_listed()) {
+        let other = from.benchmarks.iter().find(|other| other.id == benchmark.id && other.is_listed());
+        if let Some(other) = other {
+            benchmark.take_points_of(other);
+        }
+    }
+}
+
+fn interrupted(ended: CutShort) -> Fault {
+    let (what, exit) = match ended {
+        CutShort::Interrupt { signal: 2 } => ("interrupted before anything was measured", Exit::Interrupted),
+        CutShort::Interrupt { .. } => ("ended before anything was measured", Exit::Terminated),
+        CutShort::Deadline => ("the run's deadline came before anything was measured", Exit::Failed),
+    };
+    Fault::at("listing the cases", what, "run again").exits(exit)
+}

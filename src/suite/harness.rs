@@ -1,0 +1,57 @@
+//! A `[[benchmark]]` whose cases are those of somebody's benchmark harness: `harness = "criterion"`. They become known by
+//! listing, once both sides are built; until then it has one point without parameters, which stands for all of them.
+
+use std::collections::BTreeMap;
+
+use crate::adapters::Harness;
+use crate::model::Params;
+
+/// The word by which a harness is found by its program.
+pub(super) const AUTO: &str = "auto";
+
+/// What the suite file says of a harness, and what listing has found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HarnessEntry {
+    /// `None`: not known before the program is there (`harness = "auto"`).
+    pub harness: Option<Harness>,
+    /// Globs over the harness's own names; empty: all.
+    pub cases: Vec<String>,
+    /// Parameters and the values that they may have, by the selection; they are asked once the cases are known.
+    pub only: Vec<(String, Vec<String>)>,
+    pub listing: Listing,
+    /// The build step has run, for listing, and ended well.
+    pub built: bool,
+}
+
+/// Whether the cases are known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Listing {
+    #[default]
+    Unlisted,
+    /// The harness's own name by the case's parameters.
+    Listed(BTreeMap<Params, String>),
+    /// It was built and could not be listed; a cause and a next step for the reader.
+    Failed { cause: String, advice: String },
+}
+
+impl HarnessEntry {
+    /// As the suite file has it.
+    pub fn name(&self) -> &'static str {
+        self.harness.map_or(AUTO, |harness| harness.0.name())
+    }
+
+    /// Whether the selection leaves a case of these parameters.
+    pub fn selects(&self, params: &Params) -> bool {
+        self.only.iter().all(|(name, values)| {
+            params.get(name).is_some_and(|found| values.iter().any(|value| found.is_written(value)))
+        })
+    }
+
+    /// The harness's own name of a case.
+    pub fn native(&self, params: &Params) -> Option<&str> {
+        match &self.listing {
+            Listing::Listed(names) => names.get(params).map(String::as_str),
+            Listing::Unlisted | Listing::Failed { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Cases of a benchmark harness from a suite file to the verdict. The harness is `fixtures/programs/harness.rs`, which takes
+//! Google Benchmark's words and makes its times up from side, case and process, so that a test sees the same numbers
+//! every time.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use gbench_ci::compare::{Row, Verdict, VerdictDocument};
+use gbench_ci::model::{CaseRecord, Outcome, ParamValue, RunRecord};
+use gbench_ci::store::read_comparison;
+
+use crate::support::cli::{newest, ran};
+use crate::support::harness;
+use crate::support::repository::Repository;
+
+/// A suite with the harness as its one benchmark. `more`: further lines of it.
+fn suite(gate: &str, more: &str) -> String {
+    let program = harness().to_str().unwrap();
+    format!(
+        "[suite]\nname = \"s\"\n[gate]\nwatch = false\n{gate}\n[[benchmark]]\nid = \"h\"\n\
+         harness = \"google-benchmark\"\ncommand = [\"{program}\"]\niterations = 5\n{more}\n"
+    )
+}
+
+/// A folder with the suite and what the harness is to do.
+fn folder(conf: &str, more: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("gbench.toml"), suite("", more)).unwrap();
+    std::fs::write(folder.path().join("harness.conf"), conf).unwrap();
+    folder
+}
+
+/// Two commits whose harness does one thing and another.
+fn repository(base: &str, head: &str, gate: &str, more: &str) -> Repository {
+    let suite = suite(gate, more);
+    Repository::new(&[("gbench.toml", &suite), ("harness.conf", base)], &[("harness.conf", head)])
+}
+
+fn case_name(row: &Row) -> String {
+    match &row.case.params["case"] {
+        ParamValue::Text(name) => name.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn by_verdict(document: &VerdictDocument) -> BTreeMap<Verdict, Vec<String>> {
+    let mut found: BTreeMap<Verdict, Vec<String>> = BTreeMap::new();
+    document.rows.iter().for_each(|row| found.entry(row.verdict).or_default().push(case_name(row)));
+    found
+}
+
+/// Starts of a side by its log: those that listed, and how many cases each other one was asked for.
+fn starts(log: &Path, side: &str) -> (usize, Vec<usize>) {
+    let text = std::fs::read_to_string(log).unwrap();
+    let of_side: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(&format!("{side} "))).collect();
+    let asked = of_side.iter().filter_map(|count| count.parse().ok()).collect();
+    (of_side.iter().filter(|count| **count == "list").count(), asked)
+}
+
+#[test]
+fn f2_a_run_has_a_case_for_each_that_the_harness_lists_and_one_process_measures_them_all() {
+    let folder = folder("cases 3\nskip case_1\nlog log\n", "processes = 4");
+    ran(folder.path(), "run --quiet").exits(0);
+    let record = newest(folder.path());
+    let names: Vec<String> = record.cases.iter().map(|case| case.id.to_string()).collect();
+    assert_eq!(names, ["s/h[case=case_0]", "s/h[case=case_1]", "s/h[case=case_2]"]);
+    let time = record.cases[0].metrics.iter().find(|metric| metric.name == "time").unwrap();
+    assert_eq!((time.unit.as_str(), time.processes.len(), time.processes[0].values.len()), ("ns", 4, 5));
+    assert!(matches!(&record.cases[1].outcome, Outcome::Skipped { cause, .. } if cause == "not here"));
+    let name = folder.path().file_name().unwrap().to_str().unwrap();
+    // The one that skipped itself is not asked for again.
+    assert_eq!(starts(&folder.path().join("log"), name), (1, vec![3, 2, 2, 2]));
+}
+
+#[test]
+fn f3_a_harness_of_100_cases_in_which_nothing_changed_is_started_at_most_10_times_a_side() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let conf = format!("cases 100\nlog {}\n", log.path().display());
+    let repository = repository(&conf, &format!("{conf}\n"), "controls = 0", "");
+    repository.compare("HEAD~1..HEAD").exits(0);
+    let document = repository.verdict();
+    assert_eq!(by_verdict(&document)[&Verdict::Unchanged].len(), 100);
+    for side in ["base", "head"] {
+        let (listed, asked) = starts(log.path(), side);
+        assert!(listed + asked.len() <= 10, "{side}: {listed} {asked:?}");
+        assert_eq!((listed, asked[0]), (1, 100));
+    }
+}
+
+#[test]
+fn f3_a_change_of_one_case_is_found_in_processes_of_its_own() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let conf = format!("cases 40\nlog {}\n", log.path().display());
+    let repository = repository(&conf, &format!("{conf}slow case_7 1.1\n"), "controls = 0", "");
+    repository.compare("HEAD~1..HEAD").exits(1);
+    let found = by_verdict(&repository.verdict());
+    assert_eq!(found[&Verdict::Regressed], ["case_7"]);
+    assert_eq!(found[&Verdict::Unchanged].len(), 39);
+    let (listed, asked) = starts(log.path(), "head");
+    let (shared, alone): (Vec<usize>, Vec<usize>) = asked.into_iter().partition(|cases| *cases > 1);
+    assert!(listed + shared.len() <= 10, "{shared:?}");
+    // A red among few candidates takes at least 8 fresh rounds.
+    assert!((8..=20).contains(&alone.len()), "{alone:?}");
+    let [_, head] = sides(&repository);
+    let case = head.cases.iter().find(|case| case.id.to_string() == "s/h[case=case_7]").unwrap();
+    let kinds: Vec<bool> = case.processes.iter().map(|process| process.shared.is_some()).collect();
+    assert!(kinds[..3].iter().all(|shared| *shared) && kinds[3..].iter().all(|shared| !shared), "{kinds:?}");
+    // The verdict follows from the records alone.
+    ran(repository.root(), "replay").exits(1).says("case=case_7");
+}
+
+#[test]
+fn f3_what_another_case_leaves_behind_is_inconclusive_and_not_red() {
+    let conf = "cases 20\n";
+    let repository = repository(conf, &format!("{conf}after case_8 1.3\n"), "controls = 0", "");
+    repository.compare("HEAD~1..HEAD").exits(0);
+    let document = repository.verdict();
+    let found = by_verdict(&document);
+    assert_eq!(found[&Verdict::Inconclusive], ["case_8"]);
+    let row = document.rows.iter().find(|row| case_name(row) == "case_8").unwrap();
+    let why = serde_json::to_value(row.why.as_ref().unwrap()).unwrap();
+    assert_eq!(why["code"], "shared-processes-differ");
+    assert!(row.reason.contains("of its own"), "{}", row.reason);
+    // Judged by shared processes, as the suite may ask for, it is one.
+    let suite = suite("controls = 0", "isolation = \"shared\"");
+    let shared = Repository::new(
+        &[("gbench.toml", &suite), ("harness.conf", conf)],
+        &[("harness.conf", "cases 20\nafter case_8 1.3\n")],
+    );
+    shared.compare("HEAD~1..HEAD").exits(1);
+    assert_eq!(by_verdict(&shared.verdict())[&Verdict::Regressed], ["case_8"]);
+}
+
+#[test]
+fn f3_each_case_has_processes_of_its_own_where_the_suite_asks_for_it() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let conf = format!("cases 5\nlog {}\n", log.path().display());
+    let repository = repository(&conf, &format!("{conf}\n"), "controls = 0", "isolation = \"process\"");
+    repository.compare("HEAD~1..HEAD").exits(0);
+    let (_, asked) = starts(log.path(), "head");
+    assert!(asked.len() >= 15 && asked.iter().all(|cases| *cases == 1), "{asked:?}");
+    let [base, _] = sides(&repository);
+    assert!(base.cases.iter().flat_map(|case| &case.processes).all(|process| process.shared.is_none()));
+}
+
+#[test]
+fn f4_a_harness_that_dies_at_case_37_of_100_costs_that_case_alone() {
+    let repository = repository("cases 100\n", "cases 100\ncrash case_37\n", "controls = 0", "");
+    repository.compare("HEAD~1..HEAD").exits(4).says("case_37");
+    let found = by_verdict(&repository.verdict());
+    assert_eq!(found[&Verdict::Invalid], ["case_37"]);
+    assert_eq!(found[&Verdict::Unchanged].len(), 99);
+    let folder = folder("cases 100\ncrash case_37\n", "processes = 2");
+    ran(folder.path(), "run --quiet").exits(4);
+    let record = newest(folder.path());
+    let failed: Vec<&CaseRecord> = record.cases.iter().filter(|case| !case.outcome.is_measured()).collect();
+    assert_eq!(failed.len(), 1);
+    assert!(failed[0].outcome.cause().contains("SIGABRT"), "{:?}", failed[0].outcome);
+}
+
+#[test]
+fn f4_an_error_that_the_harness_reports_is_that_case_s() {
+    let repository = repository("cases 4\n", "cases 4\nfail case_2\n", "controls = 0", "");
+    repository.compare("HEAD~1..HEAD").exits(4);
+    let document = repository.verdict();
+    let row = document.rows.iter().find(|row| row.verdict == Verdict::Invalid).unwrap();
+    assert_eq!(case_name(row), "case_2");
+    assert!(row.reason.contains("no device"), "{}", row.reason);
+}
+
+#[test]
+fn cases_that_one_side_alone_lists_are_new_or_missing() {
+    let repository = repository("cases 3\n", "cases 4\n", "controls = 0", "");
+    repository.compare("HEAD~1..HEAD").exits(0);
+    assert_eq!(by_verdict(&repository.verdict())[&Verdict::New], ["case_3"]);
+    repository.compare("HEAD..HEAD~1").exits(4);
+    assert_eq!(by_verdict(&repository.verdict())[&Verdict::Missing], ["case_3"]);
+}
+
+#[test]
+fn a_side_that_cannot_be_listed_fails_for_every_case_of_the_other() {
+    let repository = repository("cases 3\n", "cases 3\nlists no\n", "controls = 0", "");
+    repository.compare("HEAD~1..HEAD").exits(4).says("Google Benchmark could not be listed");
+    assert_eq!(by_verdict(&repository.verdict())[&Verdict::Invalid], ["case_0", "case_1", "case_2"]);
+    let folder = folder("cases 3\nlists no\n", "");
+    ran(folder.path(), "run --quiet").exits(4).says("exit code 3; it ends: cannot list");
+}
+
+#[test]
+fn a_build_that_fails_fails_every_case_of_the_other_side() {
+    let suite = suite("controls = 0", "build = [\"sh\", \"build.sh\"]");
+    let repository = Repository::new(
+        &[("gbench.toml", &suite), ("harness.conf", "cases 2\n"), ("build.sh", "true\n")],
+        &[("build.sh", "echo 'error: no such type'; exit 1\n")],
+    );
+    repository.compare("HEAD~1..HEAD").exits(4).says("error: no such type");
+    assert_eq!(by_verdict(&repository.verdict())[&Verdict::Invalid], ["case_0", "case_1"]);
+}
+
+#[test]
+fn cases_are_chosen_by_the_suite_file_and_by_the_command_line() {
+    let folder = folder("cases 12\n", "cases = [\"case_1*\"]");
+    let names = |record: &RunRecord| -> Vec<String> {
+        record.cases.iter().map(|case| case.id.params["case"].to_string()).collect()
+    };
+    ran(folder.path(), "run --quiet --processes 1").exits(0);
+    assert_eq!(names(&newest(folder.path())), ["case_1", "case_10", "case_11"]);
+    ran(folder.path(), "run --quiet --processes 1 --param case=case_10").exits(0);
+    assert_eq!(names(&newest(folder.path())), ["case_10"]);
+    ran(folder.path(), "run --quiet --param case=case_2").exits(2).says("loosen it");
+    std::fs::write(folder.path().join("gbench.toml"), suite("", "cases = [\"other*\"]")).unwrap();
+    ran(folder.path(), "run --quiet").exits(4).says("loosen the patterns in `cases`");
+}
+
+#[test]
+fn a_program_is_known_by_what_its_harness_leaves_in_it() {
+    let folder = folder("cases 2\n", "");
+    let auto = suite("", "").replace("\"google-benchmark\"", "\"auto\"");
+    std::fs::write(folder.path().join("gbench.toml"), &auto).unwrap();
+    ran(folder.path(), "run --quiet --processes 1").exits(0);
+    assert_eq!(newest(folder.path()).cases.len(), 2);
+    let unknown = auto.replace(harness().to_str().unwrap(), "/bin/true");
+    std::fs::write(folder.path().join("gbench.toml"), unknown).unwrap();
+    ran(folder.path(), "run --quiet").exits(4).says("name it: `harness` is one of");
+}
+
+#[test]
+fn what_has_no_meaning_beside_a_harness_is_refused() {
+    let refused = [
+        ("matrix = {n = [1]}", "`matrix` has no meaning beside `harness`"),
+        ("timing = \"process\"", "`timing` has no meaning beside `harness`"),
+        ("isolation = \"proces\"", "`isolation` cannot be `proces`"),
+        ("cases = [\"[\"]", "is no glob"),
+        ("share = true", "`share` is for programs that speak the protocol"),
+    ];
+    for (more, words) in refused {
+        let folder = folder("cases 1\n", more);
+        ran(folder.path(), "run --quiet").exits(2).says(words);
+    }
+    let folder = folder("cases 1\n", "");
+    let text = suite("", "");
+    std::fs::write(
+        folder.path().join("gbench.toml"),
+        text.replace("\"google-benchmark\"", "\"google-bench\""),
+    )
+    .unwrap();
+    ran(folder.path(), "run --quiet").exits(2).says("google-benchmark");
+    for key in ["cases = [\"a\"]", "isolation = \"shared\""] {
+        let text = text.replace("harness = \"google-benchmark\"", key);
+        std::fs::write(folder.path().join("gbench.toml"), text).unwrap();
+        ran(folder.path(), "run --quiet").exits(2).says("harness = \"criterion\"");
+    }
+}
+
+#[test]
+fn a_comparison_that_was_cut_off_goes_on_in_the_processes_that_it_would_have_had() {
+    let conf = "cases 6\n";
+    let repository = repository(conf, &format!("{conf}slow case_1 1.2\n"), "controls = 1", "");
+    repository.compare("HEAD~1..HEAD --rounds 5 --order-seed 7").exits(3);
+    let id = repository.latest().file_name().unwrap().to_str().unwrap().to_owned();
+    repository.compare(&format!("--resume {id} --rounds 40")).exits(1);
+    let whole = Repository::new(
+        &[("gbench.toml", &suite("controls = 1", "")), ("harness.conf", conf)],
+        &[("harness.conf", "cases 6\nslow case_1 1.2\n")],
+    );
+    whole.compare("HEAD~1..HEAD --order-seed 7").exits(1);
+    let values = |repository: &Repository| -> Vec<Vec<(Option<u32>, Vec<f64>)>> {
+        let of_case = |case: &CaseRecord| {
+            let processes = case.processes.iter().map(|process| process.shared);
+            let time = case.metrics.iter().find(|metric| metric.name == "time").unwrap();
+            processes.zip(time.processes.iter().map(|process| process.values.clone())).collect()
+        };
+        sides(repository).iter().flat_map(|side| side.cases.iter().map(of_case)).collect()
+    };
+    assert_eq!(values(&repository), values(&whole));
+}
+
+/// The records of base and head.
+fn sides(repository: &Repository) -> [RunRecord; 2] {
+    let (base, head, _) = read_comparison(&repository.latest()).unwrap();
+    [base, head]
+}
