@@ -73,8 +73,10 @@ pub(super) struct MemoryTree {
 
 #[cfg(test)]
 impl MemoryTree {
-    pub(super) fn of<const N: usize>(files: [(&str, &str); N]) -> Self {
-        let texts = std::collections::BTreeMap::from(files.map(|(path, text)| (path.into(), text.into())));
+    pub(super) fn of<'a>(files: impl AsRef<[(&'a str, &'a str)]>) -> Self {
+        let files = files.as_ref().iter();
+        let texts: std::collections::BTreeMap<String, String> =
+            files.map(|(path, text)| ((*path).into(), (*text).into())).collect();
         Self { paths: texts.keys().cloned().collect(), texts }
     }
 }

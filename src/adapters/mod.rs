@@ -36,7 +36,7 @@ pub use check::{list, read};
 #[cfg(test)]
 use detect::MemoryTree;
 pub use detect::{Build, Detected, Found, Program, Tree};
-pub use output::{Files, Output, Place, ReadError};
+pub use output::{Files, Output, Place, ReadError, STDERR};
 
 /// Declares the module of each adapter and the list of all: one line a harness.
 macro_rules! adapters {
