@@ -13,6 +13,7 @@ mod cargo;
 mod check;
 mod cmake;
 mod cpp;
+mod criterion_report;
 mod detect;
 mod divan_tree;
 mod javascript;
@@ -20,9 +21,9 @@ mod json;
 mod junit;
 mod output;
 mod python;
+mod xml;
 #[cfg(test)]
 mod tests;
-mod xml;
 
 use std::fmt;
 
