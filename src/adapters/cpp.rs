@@ -133,12 +133,11 @@ fn compiled(tree: &dyn Tree, path: &str, text: &str, library: &Library) -> Optio
     let name = stem(path);
     let words = (library.compiled)(tree, path, text)?;
     let (program, source) = (quoted(&format!("build/{name}")), quoted(path));
+    let shell = format!("mkdir -p build && c++ -O2 -std=c++17 -o {program} {source} {words}");
     Some(Found {
         name: name.to_owned(),
         command: vec![format!("./build/{name}")],
-        build: Some(Build::Shell(format!(
-            "mkdir -p build && c++ -O2 -std=c++17 -o {program} {source} {words}"
-        ))),
+        build: Some(Build::Shell(shell.trim_end().to_owned())),
         binaries: vec!["c++".into()],
         files: vec![path.to_owned()],
         why: format!("it includes the header of {}, and no build file stands beside it", library.title),

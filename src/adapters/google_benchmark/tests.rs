@@ -45,9 +45,6 @@ fn a_filter_that_linux_would_refuse_is_left_off() {
     let names: Vec<String> = (0..10_000).map(|number| format!("BM_something/{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     assert!(asked(&names, AMOUNT, Adapter::run).iter().all(|word| word.len() < 128 * 1024));
-    assert!(
-        asked(&names[..1_000], AMOUNT, Adapter::run).last().unwrap().contains("BM_something/999|") == false
-    );
     assert!(asked(&names[..1_000], AMOUNT, Adapter::run).last().unwrap().ends_with("BM_something/999)$"));
 }
 
