@@ -35,6 +35,7 @@ macro_rules! adapters {
 }
 
 adapters! {
+    asv::Asv,
     google_benchmark::GoogleBenchmark,
     hyperfine::Hyperfine,
     pyperf::Pyperf,
