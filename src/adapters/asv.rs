@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::json::document;
+use super::loose_json::{standard_json, without_comments};
 use super::python;
 use super::{
     About, Adapter, Ask, CaseName, Detected, End, Found, Invocation, Language, Lists, Output, Place, Program,
@@ -401,64 +402,6 @@ fn reading(
         }
     }
     Ok(reading)
-}
-
-/// Python's JSON as JSON: NaN and infinities become texts.
-fn standard_json(bytes: &[u8]) -> Vec<u8> {
-    outside_texts(bytes, |rest| {
-        // Most bytes start none of them.
-        rest.first().filter(|byte| b"NI-".contains(byte))?;
-        let word =
-            ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| rest.starts_with(word.as_bytes()))?;
-        Some((word.len(), format!("\"{word}\"").into_bytes()))
-    })
-}
-
-/// asv's configuration as JSON: it may have comments, and commas before a bracket that closes.
-fn without_comments(text: &str) -> String {
-    let until = |rest: &[u8], end: &[u8]| memchr::memmem::find(rest, end).unwrap_or(rest.len());
-    let bare = outside_texts(text.as_bytes(), |rest| {
-        let length = match rest {
-            [b'/', b'/', ..] => until(rest, b"\n"),
-            [b'/', b'*', ..] => (until(rest, b"*/") + 2).min(rest.len()),
-            _ => return None,
-        };
-        Some((length, Vec::new()))
-    });
-    let bare = outside_texts(&bare, |rest| {
-        let next = rest.strip_prefix(b",")?.trim_ascii_start();
-        next.starts_with(b"]").then_some(()).or_else(|| next.starts_with(b"}").then_some(()))?;
-        Some((1, Vec::new()))
-    });
-    String::from_utf8_lossy(&bare).into_owned()
-}
-
-/// The bytes with some replaced that stand in no text: `replace` says how many, and by what.
-fn outside_texts(bytes: &[u8], replace: impl Fn(&[u8]) -> Option<(usize, Vec<u8>)>) -> Vec<u8> {
-    let mut made = Vec::with_capacity(bytes.len());
-    let (mut at, mut inside) = (0, false);
-    while at < bytes.len() {
-        let byte = bytes[at];
-        if inside && byte == b'\\' {
-            let end = (at + 2).min(bytes.len());
-            made.extend_from_slice(&bytes[at..end]);
-            at = end;
-            continue;
-        }
-        inside ^= byte == b'"';
-        let other = if inside || byte == b'"' { None } else { replace(&bytes[at..]) };
-        match other {
-            Some((length, other)) => {
-                made.extend(other);
-                at += length.max(1);
-            }
-            None => {
-                made.push(byte);
-                at += 1;
-            }
-        }
-    }
-    made
 }
 
 /// What the first of each list of versions in the matrix asks for: asv installs these itself where it makes environments.

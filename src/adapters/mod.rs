@@ -11,6 +11,7 @@ mod check;
 mod detect;
 mod json;
 mod junit;
+mod loose_json;
 mod output;
 mod python;
 #[cfg(test)]
