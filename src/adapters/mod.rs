@@ -19,6 +19,7 @@ mod divan_tree;
 mod javascript;
 mod json;
 mod junit;
+mod loose_json;
 mod output;
 mod python;
 mod xml;
@@ -48,6 +49,7 @@ macro_rules! adapters {
 }
 
 adapters! {
+    asv::Asv,
     benchmarkdotnet::BenchmarkDotNet,
     catch2::Catch2,
     criterion::Criterion,

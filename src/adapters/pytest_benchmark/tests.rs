@@ -1,6 +1,6 @@
-use super::super::detect::{Build, MemoryTree};
 use super::super::{Amount, Files, list, read};
 use super::*;
+use crate::adapters::detect::{Build, MemoryTree};
 
 const AMOUNT: Amount = Amount { seconds: 0.5, warmup: 0.1, samples: 5 };
 
@@ -79,6 +79,8 @@ fn a_list_plans_and_measures_nothing() {
     let ask = Ask { command: &command, cases: &[], out: "/o", amount: Amount::LEAST };
     let argv = PytestBenchmark.list(&ask).unwrap().argv;
     assert!(argv.iter().any(|word| word == "--setup-plan"));
+    // A `--benchmark-disable` in the project's own options would make pytest refuse `--benchmark-only`.
+    assert!(argv.iter().any(|word| word == "--benchmark-enable"));
     assert!(!argv.iter().any(|word| word.contains("json") || word.contains("xml")));
 }
 
