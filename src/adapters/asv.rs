@@ -14,8 +14,8 @@ use super::json::document;
 use super::loose_json::{standard_json, without_comments};
 use super::python;
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Found, Invocation, Language, Lists, Output, Place, Program,
-    ReadError, Reading, Reads, SummaryReading, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
+    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 use crate::model::{Better, ParamValue};
 
@@ -83,7 +83,7 @@ impl Adapter for Asv {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         for path in tree.files() {
             if !["asv.conf.json", "asv.conf.jsonc"].contains(&path.rsplit('/').next().unwrap_or(path)) {
@@ -109,7 +109,7 @@ impl Adapter for Asv {
             files.insert(0, path.clone());
             let project = python::project(tree, path);
             let name = config.get("project").and_then(Value::as_str).unwrap_or("asv");
-            detected.found.push(Found {
+            detected.found.push(FoundBenchmark {
                 name: name.to_owned(),
                 command: [python::PYTHON, "-m", "asv", "run"].map(str::to_owned).to_vec(),
                 build: Some(python::environment(tree, &dir, &project, "asv", &required(&config))),
@@ -127,17 +127,17 @@ impl Adapter for Asv {
         split(program.command).is_some()
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         // The words by which asv finds all and runs none.
         started(ask, vec!["--bench".into(), "just-discover".into()])
     }
 
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let found = found(output)?;
         Ok(found.iter().flat_map(|(name, benchmark)| cases(name, benchmark)).collect())
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let (amount, samples) = (ask.amount, ask.amount.samples.max(1));
         let mut more = measuring(ask);
         // What has a `setup` is called once a sample: then the seconds hold more samples than the asked.
@@ -152,7 +152,7 @@ impl Adapter for Asv {
         started(ask, more)
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let found = found(output)?;
         let results = standard_json(output.files.need(RESULTS)?);
         let results: Results = document(Some(RESULTS), &results)?;
@@ -179,7 +179,7 @@ impl Adapter for Asv {
 
     /// With `number` given and no warm-up the code runs exactly number times samples, both of which are in the results. Beside
     /// them there are asv itself, two imports of the benchmarks, and `setup` before each sample.
-    fn count(&self, ask: &Ask) -> Option<Invocation> {
+    fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
         let mut more = measuring(ask);
         let seconds = ask.amount.seconds;
         let most = (seconds * 10_000.0).ceil().max(1.0);
@@ -192,7 +192,7 @@ impl Adapter for Asv {
     }
 }
 
-fn measuring(ask: &Ask) -> Vec<String> {
+fn measuring(ask: &CaseRequest) -> Vec<String> {
     let mut more: Vec<String> = ["--record-samples", "-a", "rounds=1"].map(str::to_owned).to_vec();
     for case in ask.cases {
         more.extend(["--bench".into(), format!("^{}$", regex::escape(case))]);
@@ -218,7 +218,7 @@ fn split(command: &[String]) -> Option<(Vec<String>, Vec<String>)> {
     Some((start, rest))
 }
 
-fn started(ask: &Ask, more: Vec<String>) -> Option<Invocation> {
+fn started(ask: &CaseRequest, more: Vec<String>) -> Option<Invocation> {
     let (start, rest) = split(ask.command)?;
     let ours = ["-c", START, ask.out, "run", "--python=same", "--no-pull"].map(str::to_owned);
     Some(Invocation::of(&start, ours.into_iter().chain(rest).chain(more)))
@@ -240,7 +240,7 @@ struct Benchmark {
 }
 
 /// asv's benchmarks by their names; beside them the file has its version.
-fn found(output: &Output) -> Result<BTreeMap<String, Benchmark>, ReadError> {
+fn found(output: &HarnessOutput) -> Result<BTreeMap<String, Benchmark>, ReadError> {
     let mut all: BTreeMap<String, Value> = document(Some(FOUND), output.files.need(FOUND)?)?;
     if all.remove("version").and_then(|version| version.as_i64()) != Some(2) {
         return refused(FOUND, "version", "it is not 2");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::detect::{Build, Detected, Found, Tree};
+use super::detect::{BuildStep, Detected, FoundBenchmark, SourceTree};
 use super::{Invocation, Program};
 
 /// Words for a bench target. `cargo bench` hands on what stands behind `--`, and gives `--bench` itself; a program that is started
@@ -67,7 +67,7 @@ pub(super) struct Target {
 
 impl Target {
     /// The proposal to run it.
-    pub fn found(&self, name: &str, why: &str) -> Found {
+    pub fn found(&self, name: &str, why: &str) -> FoundBenchmark {
         let words = |cargo: &[&str]| {
             let mut words: Vec<String> = cargo.iter().map(|word| (*word).to_owned()).collect();
             if !self.features.is_empty() {
@@ -76,10 +76,10 @@ impl Target {
             words.extend(["--bench".into(), self.name.clone()]);
             words
         };
-        Found {
+        FoundBenchmark {
             name: name.to_owned(),
             command: words(&["cargo", "bench", "--offline"]),
-            build: Some(Build::Command(words(&["cargo", "bench", "--no-run"]))),
+            build: Some(BuildStep::Command(words(&["cargo", "bench", "--no-run"]))),
             dir: self.dir.clone(),
             binaries: vec!["cargo".into()],
             gpu: false,
@@ -98,7 +98,7 @@ pub(super) enum Kind {
 }
 
 /// The targets of a tree that are one harness's, each under a name of its own.
-pub(super) fn detect(tree: &dyn Tree, kind: impl Fn(&Target) -> Kind) -> Detected {
+pub(super) fn detect(tree: &dyn SourceTree, kind: impl Fn(&Target) -> Kind) -> Detected {
     let targets = targets(tree);
     let mut detected = Detected::default();
     for target in &targets {
@@ -117,7 +117,7 @@ pub(super) fn detect(tree: &dyn Tree, kind: impl Fn(&Target) -> Kind) -> Detecte
 }
 
 /// Packages of a tree: folder, manifest and its contents. A manifest that cannot be parsed is none, and Cargo says why.
-pub(super) fn packages(tree: &dyn Tree) -> Vec<(String, String, toml::Table)> {
+pub(super) fn packages(tree: &dyn SourceTree) -> Vec<(String, String, toml::Table)> {
     let manifests = tree.files().iter().filter(|path| *path == "Cargo.toml" || path.ends_with("/Cargo.toml"));
     manifests
         .filter_map(|manifest| {
@@ -134,7 +134,7 @@ pub(super) fn below(dir: &str, path: &str) -> String {
     if dir.is_empty() { path.to_owned() } else { format!("{dir}/{path}") }
 }
 
-fn targets(tree: &dyn Tree) -> Vec<Target> {
+fn targets(tree: &dyn SourceTree) -> Vec<Target> {
     let mut targets = Vec::new();
     for (dir, manifest, table) in packages(tree) {
         let package = table["package"].get("name").and_then(|name| name.as_str()).unwrap_or("").to_owned();

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use super::cpp::{self, Library};
 use super::xml::{self, Element};
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Invocation, Language, Lists, Output, Program, ReadError,
-    Reading, Reads, SummaryReading, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists,
+    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 
 pub struct Catch2;
@@ -56,7 +56,7 @@ impl Adapter for Catch2 {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         cpp::detect(tree, &LIBRARY)
     }
 
@@ -64,15 +64,15 @@ impl Adapter for Catch2 {
         program.holds("benchmark-resamples") && program.holds("benchmark-samples") && program.holds("Catch")
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(words(ask, 1, 0.0))
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(words(ask, ask.amount.samples.max(1), ask.amount.warmup))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let root = xml::document(Some(FILE), output.files.need(FILE)?)?;
         if !["Catch", "Catch2TestRun"].contains(&root.name.as_str()) {
             return Err(root.refused(Some(FILE), format!("`{}` is no test run of Catch2", root.name)));
@@ -88,7 +88,7 @@ impl Adapter for Catch2 {
     }
 }
 
-fn words(ask: &Ask, samples: u32, warmup: f64) -> Invocation {
+fn words(ask: &CaseRequest, samples: u32, warmup: f64) -> Invocation {
     let mut more = vec![
         "-r".to_owned(),
         "xml".into(),
@@ -266,12 +266,12 @@ fn number<T: std::str::FromStr>(element: &Element, name: &str) -> Result<T, Read
 mod tests {
     use super::super::detect::Memory;
     use super::*;
-    use crate::adapters::{Amount, Build, Files, read};
+    use crate::adapters::{Amount, BuildStep, OutputFiles, read};
 
     fn of(inside: &str) -> Result<Vec<Reading>, String> {
         let text = format!("<Catch2TestRun xml-format-version=\"3\">\n{inside}\n</Catch2TestRun>");
-        let files = Files([(FILE.to_owned(), text.into())].into());
-        read(&Catch2, &Output { stdout: b"", files: &files }).map_err(|error| error.to_string())
+        let files = OutputFiles([(FILE.to_owned(), text.into())].into());
+        read(&Catch2, &HarnessOutput { stdout: b"", files: &files }).map_err(|error| error.to_string())
     }
 
     const BENCHMARK: &str = "<BenchmarkResults name=\"b\" samples=\"3\" iterations=\"7\"><mean value=\"2.5\"/>\
@@ -287,7 +287,11 @@ mod tests {
         let argv = |command: &[&str]| {
             let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
             let amount = Amount { seconds: 1.0, warmup: 0.25, samples: 9 };
-            Catch2.run(&Ask { command: &command, cases: &[], out: "/out", amount }).unwrap().argv.join(" ")
+            Catch2
+                .run(&CaseRequest { command: &command, cases: &[], out: "/out", amount })
+                .unwrap()
+                .argv
+                .join(" ")
         };
         let words = "-r xml -o /out/catch2.xml --benchmark-samples 9 --benchmark-resamples 10 --benchmark-warmup-time 250";
         assert_eq!(argv(&["./t"]), format!("./t {words} ~[.],[!benchmark]"));
@@ -335,8 +339,8 @@ mod tests {
             assert!(of(&inside).unwrap_err().starts_with("catch2.xml:2"), "{inside}");
         }
         for text in ["<Other/>", "<Catch2TestRun xml-format-version=\"9\"/>"] {
-            let files = Files([(FILE.to_owned(), text.into())].into());
-            assert!(read(&Catch2, &Output { stdout: b"", files: &files }).is_err());
+            let files = OutputFiles([(FILE.to_owned(), text.into())].into());
+            assert!(read(&Catch2, &HarnessOutput { stdout: b"", files: &files }).is_err());
         }
     }
 
@@ -348,6 +352,6 @@ mod tests {
         let detected = Catch2.detect(&Memory::of(&[("a.cpp", source), ("b.cpp", &benchmark)]));
         let build = "mkdir -p build && c++ -O2 -std=c++17 -o build/b b.cpp";
         assert_eq!((detected.found.len(), detected.unclear.len()), (1, 0));
-        assert_eq!(detected.found[0].build, Some(Build::Shell(build.into())));
+        assert_eq!(detected.found[0].build, Some(BuildStep::Shell(build.into())));
     }
 }

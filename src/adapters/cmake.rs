@@ -10,7 +10,7 @@ mod tests;
 use std::collections::HashMap;
 
 use self::syntax::{Command, commands};
-use super::detect::{Build, Found, Tree};
+use super::detect::{BuildStep, FoundBenchmark, SourceTree};
 
 const FILE: &str = "CMakeLists.txt";
 
@@ -34,19 +34,19 @@ pub(super) struct Target {
 
 impl Target {
     /// The proposal to build and run it.
-    pub fn found(&self, why: &str) -> Found {
+    pub fn found(&self, why: &str) -> FoundBenchmark {
         let (build, configure) = configured(&self.root, &self.options);
         let shell = format!("{configure} --target {} -j", quoted(&self.name));
         // The file itself may declare programs of other harnesses too.
         let files = if self.sources.is_empty() { vec![self.file.clone()] } else { self.sources.clone() };
-        Found {
+        FoundBenchmark {
             name: self.name.clone(),
             command: vec![format!("./{build}/{}", self.program)],
-            build: Some(Build::Shell(shell)),
+            build: Some(BuildStep::Shell(shell)),
             binaries: vec!["cmake".into(), "c++".into()],
             files,
             why: why.to_owned(),
-            ..Found::default()
+            ..FoundBenchmark::default()
         }
     }
 
@@ -95,16 +95,16 @@ pub(super) fn quoted(word: &str) -> String {
 }
 
 /// The programs of a tree.
-pub(super) fn targets(tree: &dyn Tree) -> Vec<Target> {
+pub(super) fn targets(tree: &dyn SourceTree) -> Vec<Target> {
     declared(tree).0
 }
 
 /// The tests of a tree, by the folders that are configured.
-pub(super) fn tests(tree: &dyn Tree) -> Vec<Tests> {
+pub(super) fn tests(tree: &dyn SourceTree) -> Vec<Tests> {
     declared(tree).1
 }
 
-fn declared(tree: &dyn Tree) -> (Vec<Target>, Vec<Tests>) {
+fn declared(tree: &dyn SourceTree) -> (Vec<Target>, Vec<Tests>) {
     let mut files: Vec<&String> =
         tree.files().iter().filter(|path| path.rsplit('/').next() == Some(FILE)).collect();
     // Variables of a folder hold in those below it.
@@ -188,7 +188,7 @@ struct Reader<'t> {
     path: &'t str,
     here: &'t str,
     root: &'t str,
-    tree: &'t dyn Tree,
+    tree: &'t dyn SourceTree,
     variables: HashMap<String, Vec<String>>,
     targets: Vec<Target>,
     tests: Vec<String>,

@@ -6,12 +6,12 @@
 use serde::Deserialize;
 
 use super::cmake;
-use super::detect::Build;
+use super::detect::BuildStep;
 use super::json::document;
 use super::xml::{self, Element};
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Found, Invocation, Language, Lists, Output, Program,
-    ReadError, Reading, Reads, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
+    Language, Lists, Program, ReadError, Reading, Reads, SourceTree,
 };
 
 pub struct CTest;
@@ -38,7 +38,7 @@ impl Adapter for CTest {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         for tests in cmake::tests(tree) {
             let measures = |name: &&String| {
@@ -51,16 +51,16 @@ impl Adapter for CTest {
             }
             let (build, shell) = tests.built();
             let named: Vec<String> = names.iter().map(|name| escaped(name)).collect();
-            detected.found.push(Found {
+            detected.found.push(FoundBenchmark {
                 name: "ctest".into(),
                 command: ["ctest", "--test-dir", &build, "-R", &format!("^({})$", named.join("|"))]
                     .map(str::to_owned)
                     .to_vec(),
-                build: Some(Build::Shell(shell)),
+                build: Some(BuildStep::Shell(shell)),
                 binaries: vec!["cmake".into(), "ctest".into()],
                 files: tests.files,
                 why: format!("add_test names what looks like a benchmark: {}", names.join(", ")),
-                ..Found::default()
+                ..FoundBenchmark::default()
             });
         }
         detected
@@ -70,16 +70,16 @@ impl Adapter for CTest {
         program.name() == "ctest"
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(Invocation::of(ask.command, ["--show-only=json-v1"]))
     }
 
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let list: List = document(None, output.stdout)?;
         Ok(list.tests.into_iter().map(|test| CaseName::plain(test.name)).collect())
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let mut more = vec!["--quiet".to_owned(), "--output-junit".into(), format!("{}/{FILE}", ask.out)];
         let names: Vec<String> = ask.cases.iter().map(|case| escaped(case)).collect();
         let filter = format!("^({})$", names.join("|"));
@@ -90,7 +90,7 @@ impl Adapter for CTest {
         Some(Invocation::of(ask.command, more))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let root = xml::document(Some(FILE), output.files.need(FILE)?)?;
         if root.name != "testsuite" {
             return Err(root.refused(Some(FILE), format!("`{}` is no suite of tests", root.name)));
@@ -158,18 +158,23 @@ fn escaped(name: &str) -> String {
 mod tests {
     use super::super::detect::Memory;
     use super::*;
-    use crate::adapters::{Amount, Files, list, read};
+    use crate::adapters::{Amount, OutputFiles, list, read};
 
     fn of(case: &str) -> Result<Vec<Reading>, String> {
-        let files = Files([(FILE.to_owned(), format!("<testsuite>\n{case}\n</testsuite>").into())].into());
-        read(&CTest, &Output { stdout: b"", files: &files }).map_err(|error| error.to_string())
+        let files =
+            OutputFiles([(FILE.to_owned(), format!("<testsuite>\n{case}\n</testsuite>").into())].into());
+        read(&CTest, &HarnessOutput { stdout: b"", files: &files }).map_err(|error| error.to_string())
     }
 
     #[test]
     fn the_filter_takes_names_as_they_are() {
         let command: Vec<String> = ["ctest", "--test-dir", "b"].map(str::to_owned).to_vec();
-        let ask =
-            Ask { command: &command, cases: &["a.b+(c) [d]", "e{1}-f"], out: "/out", amount: Amount::LEAST };
+        let ask = CaseRequest {
+            command: &command,
+            cases: &["a.b+(c) [d]", "e{1}-f"],
+            out: "/out",
+            amount: Amount::LEAST,
+        };
         let words =
             r"ctest --test-dir b --quiet --output-junit /out/ctest.xml -R ^(a\.b\+\(c\) \[d\]|e{1}-f)$";
         assert_eq!(CTest.run(&ask).unwrap().argv.join(" "), words);
@@ -207,8 +212,8 @@ mod tests {
 
     #[test]
     fn a_list_of_another_kind_is_refused() {
-        let files = Files::default();
-        let listed = |stdout: &str| list(&CTest, &Output { stdout: stdout.as_bytes(), files: &files });
+        let files = OutputFiles::default();
+        let listed = |stdout: &str| list(&CTest, &HarnessOutput { stdout: stdout.as_bytes(), files: &files });
         assert_eq!(listed("{\"tests\": [{\"name\": \"a\"}]}").unwrap(), [CaseName::plain("a")]);
         for stdout in ["", "{}", "{\"tests\": [{}]}", "{\"tests\": []}"] {
             assert!(listed(stdout).is_err(), "{stdout}");

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::json::document;
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Invocation, Language, Lists, Output, Place, Program,
-    ReadError, Reading, Reads, SummaryReading, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 use crate::model::{Better, ParamValue, Params};
 
@@ -43,7 +43,7 @@ impl Adapter for Hyperfine {
     }
 
     /// Names the files that call it: what their commands need to be built by, and which variables they read, is not in them.
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         for path in tree.files() {
             let name = path.rsplit('/').next().unwrap_or(path);
@@ -66,11 +66,11 @@ impl Adapter for Hyperfine {
         program.name() == "hyperfine"
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(words(ask, &["--runs=1".into()], &["--warmup", "-w"]))
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let amount = ask.amount;
         let mut more = vec![
             "--min-runs=1".into(),
@@ -86,7 +86,7 @@ impl Adapter for Hyperfine {
         Some(words(ask, &more, &[]))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let bytes = output.files.need(FILE)?;
         let version: Version = document(Some(FILE), bytes)?;
         let mut readings = match version.schema_version {
@@ -100,7 +100,7 @@ impl Adapter for Hyperfine {
 }
 
 /// The user's words with ours right behind the program, so that a `--` or a command of the user's cannot swallow them.
-fn words(ask: &Ask, ours: &[String], without: &[&str]) -> Invocation {
+fn words(ask: &CaseRequest, ours: &[String], without: &[&str]) -> Invocation {
     let of = |word: &String| word.rsplit('/').next() == Some("hyperfine");
     let place = ask.command.iter().position(of).map_or(ask.command.len().min(1), |place| place + 1);
     let mut argv = ask.command[..place].to_vec();

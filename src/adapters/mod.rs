@@ -22,22 +22,22 @@ mod junit;
 mod loose_json;
 mod output;
 mod python;
-mod xml;
 #[cfg(test)]
 mod tests;
+mod xml;
 
 use std::fmt;
 
 pub use adapter::{
-    About, Adapter, Amount, Ask, CaseName, End, Invocation, Language, Lists, MetricReading, Reading, Reads,
-    SummaryReading,
+    About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Reading,
+    Reads, SummaryReading,
 };
 pub use cargo::{Executable, executable};
 pub use check::{list, read};
 #[cfg(test)]
 use detect::MemoryTree;
-pub use detect::{Build, Detected, Found, Program, Tree};
-pub use output::{Files, Output, Place, ReadError, STDERR};
+pub use detect::{BuildStep, Detected, FoundBenchmark, Program, SourceTree};
+pub use output::{HarnessOutput, OutputFiles, Place, ReadError, STDERR};
 
 /// Declares the module of each adapter and the list of all: one line a harness.
 macro_rules! adapters {

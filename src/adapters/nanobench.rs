@@ -12,8 +12,8 @@ use serde::Deserialize;
 
 use super::cpp::{self, Library};
 use super::{
-    About, Adapter, Ask, CaseName, Detected, Invocation, Language, Lists, Output, Place, Program, ReadError,
-    Reading, Reads, SummaryReading, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 
 pub struct Nanobench;
@@ -52,7 +52,7 @@ impl Adapter for Nanobench {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         cpp::detect(tree, &LIBRARY)
     }
 
@@ -60,16 +60,16 @@ impl Adapter for Nanobench {
         program.holds("NANOBENCH_SUPPRESS_WARNINGS") && program.holds("medianAbsolutePercentError")
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         self.run(ask)
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let nothing: [String; 0] = [];
         Some(Invocation::of(ask.command, nothing).env("NANOBENCH_SUPPRESS_WARNINGS", "1"))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let mut readings = Vec::new();
         for (path, bytes) in output.files.ending(".json") {
             readings.extend(documents(Some(path), bytes)?);

@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::json::document;
 use super::junit::{TestCase, TestEnd, test_cases};
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Invocation, Language, Lists, Output, Place, Program,
-    ReadError, Reading, Reads, SummaryReading, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 
 mod detect;
@@ -70,7 +70,7 @@ impl Adapter for PytestBenchmark {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         detect::detect(tree)
     }
 
@@ -80,12 +80,12 @@ impl Adapter for PytestBenchmark {
     }
 
     /// pytest plans the fixtures of each test and runs none; tests that a mark skips are not in the plan.
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         let more = common(ask).chain(["--setup-plan".into()]);
         Some(Invocation::of(ask.command, more))
     }
 
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let text = std::str::from_utf8(output.stdout)
             .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
         let mut cases = Vec::new();
@@ -103,7 +103,7 @@ impl Adapter for PytestBenchmark {
         Ok(cases)
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let (amount, samples) = (ask.amount, ask.amount.samples.max(1));
         let more = [
             format!("--benchmark-min-time={:.9}", amount.seconds / f64::from(samples)),
@@ -118,7 +118,7 @@ impl Adapter for PytestBenchmark {
         Some(measuring(ask, more))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let ends = test_cases(ENDS, output.files.need(ENDS)?)?;
         // Where no benchmark got to its end the file is empty, or not there.
         let bytes = output.files.get(FILE).filter(|bytes| !bytes.is_empty());
@@ -177,7 +177,7 @@ impl Adapter for PytestBenchmark {
     /// The code runs rounds times iterations, which are in the figure, and before and after that a few times for calibration
     /// and for the result, which are the same for both amounts and fall out of their difference. `benchmark.pedantic` has
     /// amounts of its own, so that there the difference is 0.
-    fn count(&self, ask: &Ask) -> Option<Invocation> {
+    fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
         let seconds = ask.amount.seconds;
         let more = [
             "--benchmark-min-time=0.000000001".into(),
@@ -193,7 +193,7 @@ impl Adapter for PytestBenchmark {
 
 /// Words for listing and measuring. The root is the folder that it is started in, so that names are the same in both and can
 /// be given back; without `cacheprovider` nothing is written into the tree, and without `randomly` tests keep their order.
-fn common(ask: &Ask) -> impl Iterator<Item = String> {
+fn common(ask: &CaseRequest) -> impl Iterator<Item = String> {
     // Otherwise it makes `.benchmarks` in the tree.
     let storage = format!("--benchmark-storage=file://{}/storage", ask.out);
     [
@@ -212,7 +212,7 @@ fn common(ask: &Ask) -> impl Iterator<Item = String> {
     .chain([storage])
 }
 
-fn measuring(ask: &Ask, more: impl IntoIterator<Item = String>) -> Invocation {
+fn measuring(ask: &CaseRequest, more: impl IntoIterator<Item = String>) -> Invocation {
     let out = ask.out;
     let files = [
         "--benchmark-quiet".into(),
@@ -237,7 +237,7 @@ fn after_pytest(command: &[String]) -> Option<usize> {
 }
 
 /// The command without the files and folders of the user's, beside which the asked tests would be a few more.
-fn without_paths(ask: &Ask) -> Vec<String> {
+fn without_paths(ask: &CaseRequest) -> Vec<String> {
     let Some(start) = after_pytest(ask.command) else { return ask.command.to_vec() };
     let mut kept = ask.command[..start].to_vec();
     let mut before = "";

@@ -1,5 +1,5 @@
-use super::super::detect::{Build, MemoryTree};
-use super::super::{Amount, Files, list, read};
+use super::super::detect::{BuildStep, MemoryTree};
+use super::super::{Amount, OutputFiles, list, read};
 use super::*;
 
 const AMOUNT: Amount = Amount { seconds: 0.5, warmup: 0.1, samples: 5 };
@@ -11,7 +11,7 @@ fn command(words: &[&str]) -> Vec<String> {
 /// The words before and behind the program.
 fn run_of(words: &[&str], cases: &[&str]) -> (Vec<String>, Vec<String>) {
     let command = command(words);
-    let argv = Asv.run(&Ask { command: &command, cases, out: "/o", amount: AMOUNT }).unwrap().argv;
+    let argv = Asv.run(&CaseRequest { command: &command, cases, out: "/o", amount: AMOUNT }).unwrap().argv;
     let place = argv.iter().position(|word| word == START).unwrap();
     (argv[..place].to_vec(), argv[place + 1..].to_vec())
 }
@@ -37,8 +37,8 @@ fn beside(selected: &str, more: &str) -> String {
 
 fn readings(found: &str, results: &str, beside: &str) -> Result<Vec<Reading>, ReadError> {
     let files = [(FOUND, found), (RESULTS, results), (BESIDE, beside)];
-    let files = Files(files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())).into());
-    read(&Asv, &Output { stdout: b"", files: &files })
+    let files = OutputFiles(files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())).into());
+    read(&Asv, &HarnessOutput { stdout: b"", files: &files })
 }
 
 const A: &str = r#""s.time_a":null"#;
@@ -55,7 +55,7 @@ fn asv_is_started_by_the_python_that_the_user_means() {
         assert_eq!(run_of(words, &[]).0, start, "{words:?}");
     }
     let words = command(&["make", "bench"]);
-    assert_eq!(Asv.run(&Ask { command: &words, cases: &[], out: "/o", amount: AMOUNT }), None);
+    assert_eq!(Asv.run(&CaseRequest { command: &words, cases: &[], out: "/o", amount: AMOUNT }), None);
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn a_run_keeps_the_users_words_and_picks_whole_names() {
 
 #[test]
 fn a_list_has_every_combination_with_the_last_parameter_the_fastest() {
-    let files = Files([(FOUND.to_owned(), FOUND_ALL.as_bytes().to_vec())].into());
-    let cases = list(&Asv, &Output { stdout: b"", files: &files }).unwrap();
+    let files = OutputFiles([(FOUND.to_owned(), FOUND_ALL.as_bytes().to_vec())].into());
+    let cases = list(&Asv, &HarnessOutput { stdout: b"", files: &files }).unwrap();
     let names: Vec<&str> =
         cases.iter().map(|case| case.native.as_str()).filter(|name| name.contains("time_p")).collect();
     let expected = ["(1, 'a b')", "(1, \"it's\")", "(1, 1.5)", "(2, 'a b')", "(2, \"it's\")", "(2, 1.5)"];
@@ -192,7 +192,7 @@ fn a_configuration_with_comments_is_proposed_with_what_its_matrix_needs() {
     assert_eq!(found.files, ["bench/asv.conf.json", "bench/suite/__init__.py", "bench/suite/a.py"]);
     let line = "python3 -m venv bench/.venv && bench/.venv/bin/python -m pip install --quiet -e . asv \
                 numpy==1.26 six 'scipy>1'";
-    assert_eq!(found.build, Some(Build::Shell(line.into())));
+    assert_eq!(found.build, Some(BuildStep::Shell(line.into())));
 }
 
 #[test]

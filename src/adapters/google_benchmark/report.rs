@@ -10,11 +10,11 @@ use self::entry::Entry;
 
 use super::super::json::document;
 use super::super::output::STDERR;
-use super::super::{End, Output, Place, ReadError, Reading, SummaryReading};
+use super::super::{End, HarnessOutput, Place, ReadError, Reading, SummaryReading};
 use super::{FILE, case_name};
 use crate::model::{Better, ParamValue};
 
-pub(super) fn read(output: &Output) -> Result<Vec<Reading>, ReadError> {
+pub(super) fn read(output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
     let bytes = output.files.need(FILE)?;
     let report: Report = match document(Some(FILE), bytes) {
         Ok(report) => report,
@@ -120,7 +120,7 @@ impl Case {
 struct Log<'a>(HashMap<&'a str, u64>);
 
 impl<'a> Log<'a> {
-    fn of(output: &Output<'a>) -> Self {
+    fn of(output: &HarnessOutput<'a>) -> Self {
         let mut runs = HashMap::new();
         for text in [output.files.get(STDERR).unwrap_or_default(), output.stdout] {
             let Ok(text) = std::str::from_utf8(text) else { continue };

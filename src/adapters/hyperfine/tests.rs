@@ -1,5 +1,5 @@
 use super::super::detect::MemoryTree;
-use super::super::{Amount, Files, read};
+use super::super::{Amount, OutputFiles, read};
 use super::*;
 
 fn command(words: &[&str]) -> Vec<String> {
@@ -8,12 +8,12 @@ fn command(words: &[&str]) -> Vec<String> {
 
 fn run_of(words: &[&str], amount: Amount) -> Vec<String> {
     let command = command(words);
-    Hyperfine.run(&Ask { command: &command, cases: &[], out: "/o", amount }).unwrap().argv
+    Hyperfine.run(&CaseRequest { command: &command, cases: &[], out: "/o", amount }).unwrap().argv
 }
 
 fn reading(text: &str) -> Result<Vec<Reading>, ReadError> {
-    let files = Files([(FILE.to_owned(), text.as_bytes().to_vec())].into());
-    read(&Hyperfine, &Output { stdout: b"", files: &files })
+    let files = OutputFiles([(FILE.to_owned(), text.as_bytes().to_vec())].into());
+    read(&Hyperfine, &HarnessOutput { stdout: b"", files: &files })
 }
 
 const AMOUNT: Amount = Amount { seconds: 0.5, warmup: 0.1, samples: 7 };
@@ -44,7 +44,7 @@ fn words_behind_two_dashes_are_commands_whatever_they_look_like() {
 #[test]
 fn a_list_runs_each_command_once_without_warm_up() {
     let command = command(&["nice", "/usr/bin/hyperfine", "--warmup", "3", "-w2", "true"]);
-    let ask = Ask { command: &command, cases: &[], out: "/o", amount: Amount::LEAST };
+    let ask = CaseRequest { command: &command, cases: &[], out: "/o", amount: Amount::LEAST };
     let expected = [
         "nice",
         "/usr/bin/hyperfine",

@@ -1,10 +1,10 @@
 use super::super::detect::Memory;
 use super::*;
-use crate::adapters::{Amount, Build, Files, read};
+use crate::adapters::{Amount, BuildStep, OutputFiles, read};
 
 fn of(stdout: &str) -> Result<Vec<Reading>, String> {
-    let files = Files::default();
-    let read = read(&Nanobench, &Output { stdout: stdout.as_bytes(), files: &files });
+    let files = OutputFiles::default();
+    let read = read(&Nanobench, &HarnessOutput { stdout: stdout.as_bytes(), files: &files });
     read.map_err(|error| error.to_string())
 }
 
@@ -22,7 +22,7 @@ const JSON: &str = r#"{
 #[test]
 fn the_command_stays_as_it_is() {
     let command = ["./bench".to_owned()];
-    let ask = Ask { command: &command, cases: &["t / a"], out: "/out", amount: Amount::LEAST };
+    let ask = CaseRequest { command: &command, cases: &["t / a"], out: "/out", amount: Amount::LEAST };
     let run = Nanobench.run(&ask).unwrap();
     assert_eq!(run.argv, ["./bench"]);
     assert_eq!(Nanobench.list(&ask), Some(run));
@@ -50,8 +50,8 @@ fn json_is_preferred_to_the_table_around_it_and_every_document_is_read() {
 
 #[test]
 fn json_in_a_file_of_the_folder_is_read() {
-    let files = Files([("a/b.json".to_owned(), JSON.into())].into());
-    assert_eq!(read(&Nanobench, &Output { stdout: b"", files: &files }).unwrap().len(), 1);
+    let files = OutputFiles([("a/b.json".to_owned(), JSON.into())].into());
+    assert_eq!(read(&Nanobench, &HarnessOutput { stdout: b"", files: &files }).unwrap().len(), 1);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_source_with_the_header_in_the_tree_is_compiled_and_one_without_is_said() {
     let files = [("bench/a.cpp", source), ("third_party/nanobench.h", "")];
     let detected = Nanobench.detect(&Memory::of(&files));
     let build = "mkdir -p build && c++ -O2 -std=c++17 -o build/a bench/a.cpp -I third_party";
-    assert_eq!(detected.found[0].build, Some(Build::Shell(build.into())));
+    assert_eq!(detected.found[0].build, Some(BuildStep::Shell(build.into())));
     let detected = Nanobench.detect(&Memory::of(&files[..1]));
     assert_eq!((detected.found.len(), detected.unclear.len()), (0, 1));
 }

@@ -1,12 +1,12 @@
 use super::super::detect::Memory;
 use super::*;
-use crate::adapters::{Amount, End, Files, list, read};
+use crate::adapters::{Amount, End, OutputFiles, list, read};
 use crate::model::ParamValue;
 
 fn asked(command: &[&str], cases: &[&str]) -> String {
     let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
     let amount = Amount { seconds: 0.5, warmup: 0.0, samples: 20 };
-    Nvbench.run(&Ask { command: &command, cases, out: "/out", amount }).unwrap().argv.join(" ")
+    Nvbench.run(&CaseRequest { command: &command, cases, out: "/out", amount }).unwrap().argv.join(" ")
 }
 
 #[test]
@@ -26,9 +26,9 @@ fn report(summaries: &str, rest: &str, bins: &[(&str, Vec<u8>)]) -> Result<Vec<R
             {{"name": "Device=0 N=8", "device": 0, "axis_values": [{{"name": "N", "type": "int64", "value": "8"}}],
               "summaries": {summaries}, {rest}}}]}}]}}"#
     );
-    let mut files = Files([(FILE.to_owned(), text.into())].into());
+    let mut files = OutputFiles([(FILE.to_owned(), text.into())].into());
     files.0.extend(bins.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.clone())));
-    read(&Nvbench, &Output { stdout: b"", files: &files }).map_err(|error| error.to_string())
+    read(&Nvbench, &HarnessOutput { stdout: b"", files: &files }).map_err(|error| error.to_string())
 }
 
 const RUN: &str = "\"is_skipped\": false";
@@ -90,8 +90,8 @@ fn a_state_that_skips_itself_and_one_that_throws_have_no_number() {
 #[test]
 fn another_version_of_the_format_is_refused() {
     let text = r#"{"meta": {"version": {"json": {"major": 2}}}, "benchmarks": []}"#;
-    let files = Files([(FILE.to_owned(), text.into())].into());
-    let error = read(&Nvbench, &Output { stdout: b"", files: &files }).unwrap_err();
+    let files = OutputFiles([(FILE.to_owned(), text.into())].into());
+    let error = read(&Nvbench, &HarnessOutput { stdout: b"", files: &files }).unwrap_err();
     assert!(error.to_string().contains("meta.version.json"), "{error}");
 }
 
@@ -104,8 +104,8 @@ fn a_list_is_every_combination_of_what_is_active() {
     let stdout = format!(
         "{{\"benchmarks\": [{{\"name\": \"a\", \"axes\": null}}, {{\"name\": \"b\", \"axes\": {axes}}}]}}"
     );
-    let files = Files::default();
-    let cases = list(&Nvbench, &Output { stdout: stdout.as_bytes(), files: &files }).unwrap();
+    let files = OutputFiles::default();
+    let cases = list(&Nvbench, &HarnessOutput { stdout: stdout.as_bytes(), files: &files }).unwrap();
     let names: Vec<&str> = cases.iter().map(|case| case.native.as_str()).collect();
     assert_eq!(names, ["a", "b T=I8 N=2^3", "b T=I8 N=2^4"]);
     assert_eq!(cases[2].params.get("N"), Some(&ParamValue::Int(16)));
@@ -117,8 +117,8 @@ fn a_list_with_too_many_states_is_refused() {
     let value = "{\"input_string\": \"1\"},".repeat(999) + "{\"input_string\": \"1\"}";
     let axis = format!("{{\"name\": \"N\", \"type\": \"string\", \"values\": [{value}]}}");
     let stdout = format!("{{\"benchmarks\": [{{\"name\": \"b\", \"axes\": [{axis}, {axis}]}}]}}");
-    let files = Files::default();
-    let error = list(&Nvbench, &Output { stdout: stdout.as_bytes(), files: &files }).unwrap_err();
+    let files = OutputFiles::default();
+    let error = list(&Nvbench, &HarnessOutput { stdout: stdout.as_bytes(), files: &files }).unwrap_err();
     assert!(error.what.contains("states"), "{error}");
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::super::python;
-use super::super::{Detected, Found, Tree};
+use super::super::{Detected, FoundBenchmark, SourceTree};
 
 const PACKAGE: &str = "pytest-benchmark";
 
@@ -18,7 +18,7 @@ fn takes_benchmark(text: &str) -> bool {
     })
 }
 
-pub(super) fn detect(tree: &dyn Tree) -> Detected {
+pub(super) fn detect(tree: &dyn SourceTree) -> Detected {
     let mut projects: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut own = HashSet::new();
     for path in tree.files().iter().filter(|path| path.ends_with(".py")) {
@@ -53,7 +53,7 @@ pub(super) fn detect(tree: &dyn Tree) -> Detected {
         let skip = if project.is_empty() { 0 } else { project.len() + 1 };
         let mut command: Vec<String> = [python::PYTHON, "-m", "pytest"].map(str::to_owned).to_vec();
         command.extend(files.iter().map(|path| path[skip..].to_owned()));
-        detected.found.push(Found {
+        detected.found.push(FoundBenchmark {
             name: project.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("pytest").to_owned(),
             command,
             build: Some(python::environment(tree, &project, &project, PACKAGE, &[])),
