@@ -44,6 +44,10 @@ bench:
 evaluate *arguments:
     cargo bench --bench evaluate -- {{arguments}}
 
+# The promise with shared screens: 200 whole comparisons of a made-up harness in which nothing changed, at most 2 of them red
+shared-screens:
+    cargo test --release --lib -- --ignored --nocapture of_200_suites
+
 # The gate on this machine, end to end: 60 whole comparisons of a real repository, under load. `just endtoend --output FILE` goes on where it was cut; `--check` looks at the repository alone
 endtoend *arguments:
     cargo bench --bench endtoend -- {{arguments}}

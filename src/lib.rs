@@ -10,8 +10,8 @@
 //! |---|---|---|
 //! | 0 | [`model`], [`stats`] | nothing of ours |
 //! | 1 | [`adapters`], [`micro`], [`machine`], [`supervise`], [`github`] | `model` |
-//! | 1 | [`suite`] | `model`, `adapters` |
 //! | 1 | [`compare`] | `model`, `stats` |
+//! | 2 | [`suite`] | `model`, `adapters` |
 //! | 2 | [`store`], [`guard`] | `model`, `github` |
 //! | 2 | [`report`] | `model`, `compare` |
 //! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store` |

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::detect::{Build, Detected, Found, Tree};
+use super::detect::{BuildStep, Detected, FoundBenchmark, SourceTree};
 use super::{Invocation, Program};
 
 /// Words for a bench target. `cargo bench` hands on what stands behind `--`, and gives `--bench` itself; a program that is started
@@ -29,16 +29,18 @@ pub struct Executable {
     pub dir: String,
 }
 
-/// What `cargo bench --no-run --message-format=json ...` built for benchmarks of that name: the way to the program without
-/// guessing which of the files in `target/release/deps` is not stale. `None`: none, or several.
+/// What `cargo bench --no-run --message-format=json ...` built for the benchmark, or for the library with benchmarks in it, of that
+/// name: the way to the program without guessing which of the files in `target/release/deps` is not stale. `None`: none, or
+/// several.
 pub fn executable(messages: &[u8], name: &str) -> Option<Executable> {
     let mut found = messages.split(|byte| *byte == b'\n').filter_map(|line| {
         let message: serde_json::Value = serde_json::from_slice(line).ok()?;
         let target = &message["target"];
         let kinds = target["kind"].as_array()?;
+        // A library that is no test has no program, and a program beside the benchmark may have its name.
         let wanted = message["reason"] == "compiler-artifact"
             && target["name"] == name
-            && kinds.iter().any(|kind| kind == "bench");
+            && !kinds.iter().any(|kind| kind == "bin" || kind == "example");
         let manifest = message["manifest_path"].as_str()?;
         let path = wanted.then(|| message["executable"].as_str()).flatten()?.to_owned();
         let dir = manifest.rsplit_once('/').map_or("", |(dir, _)| dir).to_owned();
@@ -64,8 +66,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The proposal to run it. `env`: words before it, such as those that set a variable.
-    pub fn found(&self, name: &str, why: &str) -> Found {
+    /// The proposal to run it.
+    pub fn found(&self, name: &str, why: &str) -> FoundBenchmark {
         let words = |cargo: &[&str]| {
             let mut words: Vec<String> = cargo.iter().map(|word| (*word).to_owned()).collect();
             if !self.features.is_empty() {
@@ -74,10 +76,10 @@ impl Target {
             words.extend(["--bench".into(), self.name.clone()]);
             words
         };
-        Found {
+        FoundBenchmark {
             name: name.to_owned(),
             command: words(&["cargo", "bench", "--offline"]),
-            build: Some(Build::Command(words(&["cargo", "bench", "--no-run"]))),
+            build: Some(BuildStep::Command(words(&["cargo", "bench", "--no-run"]))),
             dir: self.dir.clone(),
             binaries: vec!["cargo".into()],
             gpu: false,
@@ -96,7 +98,7 @@ pub(super) enum Kind {
 }
 
 /// The targets of a tree that are one harness's, each under a name of its own.
-pub(super) fn detect(tree: &dyn Tree, kind: impl Fn(&Target) -> Kind) -> Detected {
+pub(super) fn detect(tree: &dyn SourceTree, kind: impl Fn(&Target) -> Kind) -> Detected {
     let targets = targets(tree);
     let mut detected = Detected::default();
     for target in &targets {
@@ -104,7 +106,7 @@ pub(super) fn detect(tree: &dyn Tree, kind: impl Fn(&Target) -> Kind) -> Detecte
             Kind::Ours(why) => {
                 let alone = targets.iter().filter(|other| other.name == target.name).count() == 1;
                 let long = format!("{}-{}", target.package, target.name);
-                let name = alone.then_some(&target.name).unwrap_or(&long);
+                let name = if alone { &target.name } else { &long };
                 detected.found.push(target.found(name, &why));
             }
             Kind::Unclear(sentence) => detected.unclear.push(sentence),
@@ -115,7 +117,7 @@ pub(super) fn detect(tree: &dyn Tree, kind: impl Fn(&Target) -> Kind) -> Detecte
 }
 
 /// Packages of a tree: folder, manifest and its contents. A manifest that cannot be parsed is none, and Cargo says why.
-pub(super) fn packages(tree: &dyn Tree) -> Vec<(String, String, toml::Table)> {
+pub(super) fn packages(tree: &dyn SourceTree) -> Vec<(String, String, toml::Table)> {
     let manifests = tree.files().iter().filter(|path| *path == "Cargo.toml" || path.ends_with("/Cargo.toml"));
     manifests
         .filter_map(|manifest| {
@@ -132,7 +134,7 @@ pub(super) fn below(dir: &str, path: &str) -> String {
     if dir.is_empty() { path.to_owned() } else { format!("{dir}/{path}") }
 }
 
-fn targets(tree: &dyn Tree) -> Vec<Target> {
+fn targets(tree: &dyn SourceTree) -> Vec<Target> {
     let mut targets = Vec::new();
     for (dir, manifest, table) in packages(tree) {
         let package = table["package"].get("name").and_then(|name| name.as_str()).unwrap_or("").to_owned();
@@ -203,7 +205,8 @@ mod tests {
             )
         };
         let messages = [
-            message("lib", "x", "1"),
+            message("bin", "x", "1"),
+            r#"{"reason":"compiler-artifact","manifest_path":"/w/a/Cargo.toml","target":{"kind":["lib"],"name":"x"},"executable":null}"#.into(),
             "no JSON".into(),
             message("bench", "x", "2"),
             message("bench", "y", "3"),
@@ -213,6 +216,7 @@ mod tests {
         .join("\n");
         let found = Executable { path: "/w/target/x-2".into(), dir: "/w/a".into() };
         assert_eq!(executable(messages.as_bytes(), "x"), Some(found));
+        assert_eq!(executable(message("lib", "l", "5").as_bytes(), "l").unwrap().path, "/w/target/l-5");
         assert_eq!(executable(messages.as_bytes(), "y"), None);
         assert_eq!(executable(messages.as_bytes(), "z"), None);
     }

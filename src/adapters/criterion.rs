@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::cargo::{self, Kind, Target};
+use super::criterion_report::{Report, stdout};
 use super::json::document;
 use super::{
-    About, Adapter, Ask, CaseName, Detected, Invocation, Language, Lists, Output, Place, Program, ReadError,
-    Reading, Reads, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree,
 };
 use crate::model::Better;
 
@@ -20,6 +21,9 @@ pub struct Criterion;
 
 /// Fewer are refused.
 const MIN_SAMPLES: u32 = 10;
+
+/// Seconds of warm-up while executions are counted.
+const COUNTED_WARMUP: f64 = 0.05;
 
 /// A title that ends so was cut off, by [`MAX_TITLE`].
 const CUT_OFF: &str = "...";
@@ -43,7 +47,7 @@ impl Adapter for Criterion {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         cargo::detect(tree, kind)
     }
 
@@ -51,22 +55,22 @@ impl Adapter for Criterion {
         program.holds("This executable is a Criterion.rs benchmark")
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         let invocation =
             cargo::invocation(ask.command, vec!["--list".into(), "--color".into(), "never".into()]);
         Some(invocation.env("CRITERION_HOME", ask.out))
     }
 
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let text = stdout(output)?;
         Ok(text.lines().filter_map(|line| line.strip_suffix(": benchmark")).map(CaseName::plain).collect())
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(measuring(ask, ask.amount.warmup, ask.amount.samples))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let text = stdout(output)?;
         let report = Report::of(text);
         let mut readings = Vec::new();
@@ -118,14 +122,15 @@ impl Adapter for Criterion {
     }
 
     /// `CRITERION_DEBUG` prints how often the warm-up ran, so that `iterations` is exact. The least analysis is left: ten
-    /// samples, one resampling. The warm-up only has to give an idea of the speed, by which the iterations follow from the seconds.
-    fn count(&self, ask: &Ask) -> Option<Invocation> {
-        Some(measuring(ask, 0.001, MIN_SAMPLES).env("CRITERION_DEBUG", "1"))
+    /// samples, one resampling. The iterations follow from the seconds by the speed of the warm-up: it has to be longer than the first
+    /// iteration, which takes milliseconds under Valgrind.
+    fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
+        Some(measuring(ask, COUNTED_WARMUP, MIN_SAMPLES).env("CRITERION_DEBUG", "1"))
     }
 }
 
 /// The words to measure. A group that sets its own sample size or times keeps them.
-fn measuring(ask: &Ask, warmup: f64, samples: u32) -> Invocation {
+fn measuring(ask: &CaseRequest, warmup: f64, samples: u32) -> Invocation {
     // No time at all is refused; a nanosecond is one iteration.
     let seconds = |seconds: f64| format!("{:.9}", seconds.max(1e-9));
     let mut more: Vec<String> = ["--noplot", "--quiet", "--color", "never"].map(Into::into).into();
@@ -151,69 +156,6 @@ fn pattern(title: &str) -> String {
     let cut = title.strip_suffix(CUT_OFF).filter(|name| (MAX_TITLE - 3..=MAX_TITLE).contains(&name.len()));
     let rest = cut.map_or("", |_| ".+");
     format!("{first}{}{rest}", regex::escape(cut.unwrap_or(title)))
-}
-
-fn stdout<'a>(output: &Output<'a>) -> Result<&'a str, ReadError> {
-    std::str::from_utf8(output.stdout)
-        .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
-}
-
-/// What stdout says of the cases.
-struct Report<'a> {
-    lines: Vec<&'a str>,
-}
-
-/// The line of a case.
-struct Line {
-    /// Its estimate, in nanoseconds; `None`: in a unit that is no time.
-    estimate: Option<f64>,
-    /// Iterations of the warm-up, where it says so.
-    warmed: Option<f64>,
-}
-
-impl<'a> Report<'a> {
-    /// `None` where there is no stdout, as for files that lie in `target/criterion`.
-    fn of(text: &'a str) -> Option<Self> {
-        (!text.trim().is_empty()).then(|| Self { lines: text.split_inclusive('\n').collect() })
-    }
-
-    /// Errors: it has no line of that title.
-    fn case(&self, title: &str) -> Result<Line, ReadError> {
-        let mut warmed = None;
-        let mut titled = false;
-        for line in self.lines.iter().filter(|line| line.ends_with('\n')) {
-            // `Completed 127 iterations in 1033454 nanoseconds, estimated ...`, before the line of its case.
-            if let Some(done) =
-                line.strip_prefix("Completed ").and_then(|rest| rest.split_once(" iterations in "))
-            {
-                warmed = done.0.parse().ok();
-            }
-            // A long title has a line to itself.
-            let rest = line.strip_prefix(title).or_else(|| titled.then_some(*line)).unwrap_or("");
-            titled = line.trim_end_matches('\n') == title;
-            let Some(rest) = rest.trim_start().strip_prefix("time:") else { continue };
-            let words: Vec<&str> = rest.trim().trim_start_matches('[').split(' ').collect();
-            let estimate = words.get(2).and_then(|value| value.parse::<f64>().ok());
-            let scale = words.get(3).and_then(|unit| nanoseconds(unit));
-            return Ok(Line { estimate: estimate.zip(scale).map(|(value, scale)| value * scale), warmed });
-        }
-        Err(ReadError::case(title, "stdout has no line `time: [...]` of it"))
-    }
-}
-
-impl Line {
-    /// Whether its estimate lies among these, as a mean of them does.
-    fn fits(&self, times: &[f64]) -> bool {
-        let low = times.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = times.iter().copied().fold(0.0, f64::max);
-        // Five digits are printed.
-        self.estimate.is_some_and(|estimate| estimate > low * 0.999 && estimate < high * 1.001)
-    }
-}
-
-fn nanoseconds(unit: &str) -> Option<f64> {
-    let units = [("ps", 1e-3), ("ns", 1.0), ("µs", 1e3), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-    units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale)
 }
 
 #[derive(Deserialize)]
@@ -274,20 +216,20 @@ fn kind(target: &Target) -> Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Amount, Files, MemoryTree};
+    use super::super::{Amount, MemoryTree, OutputFiles};
     use super::*;
 
     fn words(command: &[&str], cases: &[&str]) -> Vec<String> {
         let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
         let amount = Amount { seconds: 0.5, warmup: 0.0, samples: 3 };
-        Criterion.run(&Ask { command: &command, cases, out: "/out", amount }).unwrap().argv
+        Criterion.run(&CaseRequest { command: &command, cases, out: "/out", amount }).unwrap().argv
     }
 
     fn read(title: &str, sample: &str, stdout: &str) -> Result<Vec<Reading>, ReadError> {
         let benchmark = format!(r#"{{"title": "{title}", "throughput": {{"Bytes": 8}}}}"#);
         let files = [("x/new/benchmark.json", benchmark.as_str()), ("x/new/sample.json", sample)];
-        let files = Files(files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).into());
-        super::super::read(&Criterion, &Output { stdout: stdout.as_bytes(), files: &files })
+        let files = OutputFiles(files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).into());
+        super::super::read(&Criterion, &HarnessOutput { stdout: stdout.as_bytes(), files: &files })
     }
 
     const SAMPLE: &str = r#"{"sampling_mode": "Linear", "iters": [10, 20], "times": [100, 240]}"#;
@@ -322,6 +264,9 @@ mod tests {
         assert_eq!(reading.metrics[1].values, [8e8, 8e9 / 12.0]);
         assert!(!reading.metrics[1].judged);
         assert_eq!(reading.iterations, Some(37.0));
+        // A warm-up of another case is not its own.
+        let stdout = "Completed 7 iterations in 80 nanoseconds\ny    time:   [1 ns 1 ns 1 ns]\nx    time:   [11 ns 11 ns 11 ns]\n";
+        assert_eq!(read("x", SAMPLE, stdout).unwrap()[0].iterations, None);
         // Files without the run that made them.
         assert_eq!(read("x", SAMPLE, "").unwrap()[0].iterations, None);
     }
@@ -357,8 +302,8 @@ mod tests {
 
     #[test]
     fn a_case_that_was_not_written_to_its_end_is_refused() {
-        let files = Files([("x/new/sample.json".to_owned(), SAMPLE.as_bytes().to_vec())].into());
-        let error = Criterion.read(&Output { stdout: b"", files: &files }).unwrap_err();
+        let files = OutputFiles([("x/new/sample.json".to_owned(), SAMPLE.as_bytes().to_vec())].into());
+        let error = Criterion.read(&HarnessOutput { stdout: b"", files: &files }).unwrap_err();
         assert_eq!(error.to_string(), "x/new/benchmark.json: the harness did not write this file");
     }
 

@@ -1,7 +1,7 @@
 //! What adapters see of a tree and of a program before anything runs, and what they propose.
 
 /// The files below a folder, without I/O of the adapter's own.
-pub trait Tree {
+pub trait SourceTree {
     /// Paths of regular files from the folder, `/` between the parts, sorted; without hidden folders, build folders and what
     /// git ignores, and at most so many that a large tree costs no time worth mentioning.
     fn files(&self) -> &[String];
@@ -13,18 +13,18 @@ pub trait Tree {
 /// What lies in a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detected {
-    pub found: Vec<Found>,
+    pub found: Vec<FoundBenchmark>,
     /// What looks like a benchmark of this harness and was not understood, as sentences: `init` says them.
     pub unclear: Vec<String>,
 }
 
 /// A `[[benchmark]]` to propose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundBenchmark {
     /// Suggested name within the suite.
     pub name: String,
     pub command: Vec<String>,
-    pub build: Option<Build>,
+    pub build: Option<BuildStep>,
     /// Folder to start in, from the tree's; empty: the tree's own.
     pub dir: String,
     /// Programs that have to be there.
@@ -38,7 +38,7 @@ pub struct Found {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Build {
+pub enum BuildStep {
     Command(Vec<String>),
     /// A line for `sh -c`.
     Shell(String),
@@ -73,19 +73,15 @@ pub(super) struct MemoryTree {
 
 #[cfg(test)]
 impl MemoryTree {
-    pub(super) fn of<const N: usize>(files: [(&str, &str); N]) -> Self {
-        Self::of_all(&files)
-    }
-
-    pub(super) fn of_all(files: &[(&str, &str)]) -> Self {
-        let texts: std::collections::BTreeMap<String, String> =
-            files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+    pub(super) fn of<'a>(files: impl AsRef<[(&'a str, &'a str)]>) -> Self {
+        let owned = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
+        let texts: std::collections::BTreeMap<String, String> = files.as_ref().iter().map(owned).collect();
         Self { paths: texts.keys().cloned().collect(), texts }
     }
 }
 
 #[cfg(test)]
-impl Tree for MemoryTree {
+impl SourceTree for MemoryTree {
     fn files(&self) -> &[String] {
         &self.paths
     }

@@ -7,28 +7,38 @@
 //!
 //! A new harness is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
+mod adapter;
+mod callgrind_summary;
 mod cargo;
 mod check;
 mod cmake;
+mod cpp;
+mod criterion_report;
 mod detect;
 mod divan_tree;
+mod javascript;
 mod json;
+mod junit;
+mod loose_json;
 mod output;
+mod python;
 #[cfg(test)]
 mod tests;
 mod wrap;
+mod xml;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::model::{Better, Params};
-
+pub use adapter::{
+    About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Reading,
+    Reads, SummaryReading,
+};
 pub use cargo::{Executable, executable};
 pub use check::{list, read};
 #[cfg(test)]
 use detect::MemoryTree;
-pub use detect::{Build, Detected, Found, Program, Tree};
-pub use output::{Files, Output, Place, ReadError, STDERR};
+pub use detect::{BuildStep, Detected, FoundBenchmark, Program, SourceTree};
+pub use output::{HarnessOutput, OutputFiles, Place, ReadError, STDERR};
 pub use wrap::wrapped;
 
 /// Declares the module of each adapter and the list of all: one line a harness.
@@ -41,253 +51,25 @@ macro_rules! adapters {
 }
 
 adapters! {
+    asv::Asv,
+    benchmarkdotnet::BenchmarkDotNet,
+    catch2::Catch2,
     criterion::Criterion,
+    ctest::CTest,
     divan::Divan,
+    go_test::GoTest,
     google_benchmark::GoogleBenchmark,
-}
-
-/// What a harness can do, and how. Each method is pure.
-pub trait Adapter: Sync {
-    /// The word of `harness = "..."`: small letters, digits and `-`.
-    fn name(&self) -> &'static str;
-
-    fn about(&self) -> About;
-
-    /// Benchmarks of this harness in a tree, and what looks like one and was not understood. Nothing is run.
-    fn detect(&self, _tree: &dyn Tree) -> Detected {
-        Detected::default()
-    }
-
-    /// Whether a program is one of this harness, for `harness = "auto"`: by the command's words, or by what only this harness
-    /// leaves in a binary or script. Certain, or `false`.
-    fn recognises(&self, _program: &Program) -> bool {
-        false
-    }
-
-    /// The words that list the cases without measuring, or with as little of it as the harness can. `None`: a format
-    /// without a program.
-    fn list(&self, _ask: &Ask) -> Option<Invocation> {
-        None
-    }
-
-    /// The cases in what [`Adapter::list`] left. By default it measures, and they are those of [`Adapter::read`].
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
-        Ok(self.read(output)?.into_iter().map(|reading| reading.case).collect())
-    }
-
-    /// The words that measure the cases of `ask`. `None`: a format without a program.
-    fn run(&self, _ask: &Ask) -> Option<Invocation> {
-        None
-    }
-
-    /// What the harness wrote about each case. Values as they stand: [`read`] checks them.
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError>;
-
-    /// The words that run the one case of `ask` so that its executions of the benchmarked code can be counted, where there are
-    /// such: [`Reading::iterations`] then holds their number, for some only with [`STDERR`] among the files. `None`: time alone.
-    fn count(&self, _ask: &Ask) -> Option<Invocation> {
-        None
-    }
-}
-
-/// Facts for documents and for the planning of rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct About {
-    /// As its authors write it: `Google Benchmark`.
-    pub title: &'static str,
-    pub language: Language,
-    pub lists: Lists,
-    /// It measures exactly the cases that it is asked for, so that one case can have a process of its own.
-    pub filters: bool,
-    /// It measures them in the order in which it is asked, and not in one of its own.
-    pub orders: bool,
-    pub reads: Reads,
-    /// Versions of the real tool whose output a fixture holds; empty: read from its documented format alone.
-    pub tried: &'static [&'static str],
-}
-
-/// What has to be there before a harness of it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Language {
-    Rust,
-    /// C and C++, by CMake or make.
-    Cpp,
-    Cuda,
-    Python,
-    Go,
-    Java,
-    DotNet,
-    JavaScript,
-    /// Whole commands of any.
-    Any,
-}
-
-/// How cases become known before they are measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lists {
-    /// The harness prints them.
-    Named,
-    /// By a run that measures as little as it can.
-    ByRunning,
-    /// It is a format without a program.
-    No,
-}
-
-/// What stands in its output for a case and process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reads {
-    /// Repeated measurements.
-    Samples,
-    /// A summary of its own, such as a median.
-    Summary,
-    /// Exact counts.
-    Counts,
-}
-
-/// What is wanted of one process.
-#[derive(Clone, Copy, Debug)]
-pub struct Ask<'a> {
-    /// As the suite file has it, with parameters in place: `["./bench"]`.
-    pub command: &'a [String],
-    /// [`CaseName::native`] of each case, in the order in which to measure; empty: all.
-    pub cases: &'a [&'a str],
-    /// An empty folder for the harness's files, absolute.
-    pub out: &'a str,
-    pub amount: Amount,
-}
-
-/// How much of a case one process measures, as far as the harness can be told.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Amount {
-    /// Seconds of measuring a case, all samples together.
-    pub seconds: f64,
-    /// Seconds of warm-up before.
-    pub warmup: f64,
-    /// Samples, where they are separate from the time; at least 1.
-    pub samples: u32,
-}
-
-impl Amount {
-    /// As little as shows that a case is there.
-    pub const LEAST: Self = Self { seconds: 0.001, warmup: 0.0, samples: 1 };
-}
-
-/// A program to start.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Invocation {
-    pub argv: Vec<String>,
-    /// Beside the benchmark's own environment, and above it.
-    pub env: Vec<(String, String)>,
-}
-
-impl Invocation {
-    /// The command with more words behind it.
-    pub fn of<I: IntoIterator>(command: &[String], more: I) -> Self
-    where
-        I::Item: Into<String>,
-    {
-        let argv = command.iter().cloned().chain(more.into_iter().map(Into::into)).collect();
-        Self { argv, env: Vec::new() }
-    }
-
-    pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
-        self.env.push((name.to_owned(), value.into()));
-        self
-    }
-}
-
-/// A case as its harness calls it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CaseName {
-    /// The whole name, by which the harness is asked for it: `BM_sort/n:8/threads:2`.
-    pub native: String,
-    /// The name without what `params` says: `BM_sort`.
-    pub case: String,
-    /// Parameters that the harness names: `n = 8`, `threads = 2`. A value without a name stays in the name.
-    pub params: Params,
-}
-
-impl CaseName {
-    /// A name without parameters.
-    pub fn plain(native: impl Into<String>) -> Self {
-        let native = native.into();
-        Self { case: native.clone(), native, params: Params::new() }
-    }
-}
-
-/// What one process wrote about one case.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
-    pub case: CaseName,
-    pub end: End,
-    /// The first is what the harness is about: its time, or its count.
-    pub metrics: Vec<MetricReading>,
-    /// Versions, flags and sizes worth keeping with the record.
-    pub metadata: BTreeMap<String, serde_json::Value>,
-    /// How often the benchmarked code ran in this process in all, warm-up included, where the harness says or it follows.
-    pub iterations: Option<f64>,
-}
-
-impl Reading {
-    pub fn new(case: CaseName) -> Self {
-        Self { case, end: End::Measured, metrics: Vec::new(), metadata: BTreeMap::new(), iterations: None }
-    }
-
-    /// The metric of that name, made where it is not there yet.
-    pub fn metric(&mut self, name: &str, unit: &str, better: Option<Better>) -> &mut MetricReading {
-        let place = self.metrics.iter().position(|metric| metric.name == name).unwrap_or_else(|| {
-            self.metrics.push(MetricReading {
-                name: name.to_owned(),
-                unit: unit.to_owned(),
-                better,
-                values: Vec::new(),
-                summary: None,
-                judged: true,
-            });
-            self.metrics.len() - 1
-        });
-        &mut self.metrics[place]
-    }
-}
-
-/// How a case ended by its harness's own words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
-    Measured,
-    /// It failed or completed nothing: whatever numbers stand beside are none.
-    Failed {
-        message: String,
-    },
-    Skipped {
-        reason: String,
-    },
-}
-
-/// One metric of one case and process.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MetricReading {
-    /// Letters, digits, `_`, `-`, `.`, `/`; `time` for the time of one iteration.
-    pub name: String,
-    /// As the harness has it: `ns`, `GB/s`.
-    pub unit: String,
-    /// Where the unit does not say it.
-    pub better: Option<Better>,
-    /// Measurements in their order, each of one iteration or the mean of several.
-    pub values: Vec<f64>,
-    /// Where the harness keeps no measurements.
-    pub summary: Option<SummaryReading>,
-    /// `false`: shown, and judged only where the suite file says so: what follows from another metric, and figures whose
-    /// direction nobody knows.
-    pub judged: bool,
-}
-
-/// A harness's own summary of a case: its median where it has one, else its mean.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SummaryReading {
-    pub value: f64,
-    pub stddev: Option<f64>,
-    /// Measurements behind it.
-    pub count: Option<u64>,
+    gungraun::Gungraun,
+    hyperfine::Hyperfine,
+    iai_callgrind::IaiCallgrind,
+    jmh::Jmh,
+    libtest_bench::LibtestBench,
+    mitata::Mitata,
+    nanobench::Nanobench,
+    nvbench::Nvbench,
+    pyperf::Pyperf,
+    pytest_benchmark::PytestBenchmark,
+    vitest_bench::VitestBench,
 }
 
 /// An adapter by reference, told apart by its name.
@@ -303,7 +85,9 @@ impl Harness {
     /// Whether executions of a single case of it can be counted.
     pub fn counts(self) -> bool {
         let command = ["bench".to_owned()];
-        self.0.count(&Ask { command: &command, cases: &["case"], out: "/", amount: Amount::LEAST }).is_some()
+        self.0
+            .count(&CaseRequest { command: &command, cases: &["case"], out: "/", amount: Amount::LEAST })
+            .is_some()
     }
 
     /// The one harness that a program is of; `None` where none knows it, or several do.

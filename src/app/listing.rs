@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::measure::{executor, own_binary};
+use super::executor::{executor, own_binary};
 use super::progress::Reporter;
 use crate::machine;
 use crate::model::{CutShort, Exit, Fault, Result, Side};

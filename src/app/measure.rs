@@ -1,12 +1,13 @@
 //! The measuring half of the route, shared by `run`, `compare` and `demo`: plan in, finished records out.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use rand::RngExt;
 
 use super::effective_settings::suite_wide;
+use super::executor::{executor, own_binary};
 use super::listing::list_cases;
 use super::paths::project_root;
 use super::progress::Reporter;
@@ -18,10 +19,8 @@ use crate::model::{
     RunSource, SCHEMA_RECORD, SequentialRule, Shown, Side, Strictness, ToolInfo, without_secrets,
 };
 use crate::report::{self, Format, Options, Style};
-use crate::run::{
-    ConditionsProbe, Finished, Interrupt, PlanSession, RoundsSession, RunSession, StoppingPolicy, Supervised,
-};
-use crate::store::{ComparisonFolder, without_temporary};
+use crate::run::{ConditionsProbe, Finished, PlanSession, RoundsSession, RunSession, StoppingPolicy};
+use crate::store::ComparisonFolder;
 use crate::suite::plan::{Plan, RoundsPlan};
 use crate::suite::{Gate, Source, Suite};
 
@@ -158,17 +157,6 @@ impl ConditionsProbe for machine::HostConditions {
     }
 }
 
-/// The executor, and the interrupts of the user.
-pub(super) fn executor(binary: &Path) -> Result<Supervised> {
-    let interrupt = Interrupt::install()
-        .map_err(|error| Fault::defect("signals", format!("cannot be taken: {error}")))?;
-    Supervised::new(binary.to_owned(), Some(interrupt), true).map_err(|error| {
-        let what = format!("no temporary folder can be made: {}", without_temporary(&error));
-        let next = "set TMPDIR to a writable folder, on a disk with space";
-        Fault::at_path(std::env::temp_dir(), what, next).caused_by(&error)
-    })
-}
-
 /// Tells two runs apart that began in the same moment.
 fn salt() -> u32 {
     rand::rng().random()
@@ -177,14 +165,6 @@ fn salt() -> u32 {
 /// A seed of the run order that is short enough to be typed again.
 pub fn new_seed() -> u64 {
     rand::rng().random_range(0..1_000_000_000)
-}
-
-/// The path of the running binary, which is also its own supervisor and micro suite.
-pub fn own_binary() -> Result<PathBuf> {
-    std::env::current_exe().map_err(|error| {
-        let what = format!("its path is not known: {error}");
-        Fault::at("the gbench-ci binary", what, "mount /proc, and run again").exits(Exit::Machine)
-    })
 }
 
 fn header(run_id: RunId, started: SystemTime, suite: &Suite, side: Option<Side>, folder: &Path) -> RunRecord {

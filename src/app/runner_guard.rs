@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::measure::own_binary;
+use super::executor::own_binary;
 use crate::github::{ApiError, Client, ClientLimits, Token, approval};
 use crate::guard::audit::{AuditFinding, RunnerUser, findings, line};
 use crate::guard::install::{Allowed, InstalledFiles, policy, script};

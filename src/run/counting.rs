@@ -18,7 +18,7 @@ use super::harness::{SLACK, command, files_below, invoke, native, with_folder};
 use super::launcher::Launcher;
 use super::outcome::signal_name;
 use crate::adapters::{
-    self, Adapter, Amount, Ask, End, Harness, MetricReading, Output, Reading, STDERR, wrapped,
+    self, Adapter, Amount, CaseRequest, End, Harness, HarnessOutput, MetricReading, Reading, STDERR, wrapped,
 };
 use crate::model::{
     Better, CYCLES, CounterState, Counting, CutShort, Fault, INSTRUCTIONS, ProcessEnd, Result, Stage,
@@ -191,7 +191,7 @@ impl CountRun<'_, '_, '_> {
         let (command, native) = (command(benchmark), native(self.case).unwrap_or_default());
         let amount = Amount { seconds, warmup: 0.0, samples: 1 };
         let (cases, out_text) = ([native], out.to_string_lossy());
-        let ask = Ask { command: &command, cases: &cases, out: &out_text, amount };
+        let ask = CaseRequest { command: &command, cases: &cases, out: &out_text, amount };
         let Some(invocation) = self.adapter.count(&ask) else {
             return not_started("its harness has no words for it".into());
         };
@@ -275,7 +275,7 @@ impl CountRun<'_, '_, '_> {
         }
         let mut files = files_below(out).map_err(unread)?;
         files.0.insert(STDERR.into(), execution.stderr.bytes());
-        let output = Output { stdout: &execution.stdout.bytes(), files: &files };
+        let output = HarnessOutput { stdout: &execution.stdout.bytes(), files: &files };
         let readings = adapters::read(self.adapter, &output)
             .map_err(|error| format!("what a counting process wrote cannot be read: {error}"))?;
         let reading = readings.into_iter().find(|reading| reading.case.native == native);

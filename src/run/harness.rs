@@ -13,7 +13,9 @@ use super::counting::CaseCount;
 use super::executor::{Execution, ExecutionEnd, Launch};
 use super::launcher::Launcher;
 use super::temporary::Temporary;
-use crate::adapters::{self, Amount, Ask, End, Files, Harness, Invocation, Output, Reading};
+use crate::adapters::{
+    self, Amount, CaseRequest, End, Harness, HarnessOutput, Invocation, OutputFiles, Reading,
+};
 use crate::model::{CutShort, Params, ProcessEnd, Result, Settings, Stage};
 use crate::suite::plan::PlannedCase;
 use crate::suite::{Action, Benchmark};
@@ -26,6 +28,9 @@ pub(super) const SLACK: f64 = 20.0;
 const MAX_FILES_BYTES: u64 = 2 << 30;
 /// Bytes of its standard output that are kept for the reader.
 pub(super) const STDOUT_BYTES: usize = 256 << 20;
+
+/// Likewise of its standard error.
+const STDERR_BYTES: usize = 16 << 20;
 
 /// What one process gave for each of its cases.
 pub(super) type CaseParts = Vec<(Execution, ProcessContext)>;
@@ -210,7 +215,7 @@ impl Launcher<'_> {
         }
         let run = |out: &Path| {
             let command = command(benchmark);
-            let ask = Ask {
+            let ask = CaseRequest {
                 command: &command,
                 cases: natives,
                 out: &out.to_string_lossy(),
@@ -242,6 +247,7 @@ pub(super) fn invoke(launch: &mut Launch, invocation: Invocation) {
     launch.argv = invocation.argv;
     launch.env.extend(invocation.env.into_iter().map(|(name, value)| (name.into(), value.into())));
     launch.stdout_limit = launch.stdout_limit.max(STDOUT_BYTES);
+    launch.stderr_limit = launch.stderr_limit.max(STDERR_BYTES);
 }
 
 /// Calls with an empty folder for a harness's files.
@@ -264,21 +270,22 @@ pub(super) fn with_folder(call: impl FnOnce(&Path) -> Execution) -> Execution {
 pub(super) fn read<T>(
     execution: &Execution,
     out: &Path,
-    by: impl FnOnce(&Output) -> std::result::Result<T, adapters::ReadError>,
+    by: impl FnOnce(&HarnessOutput) -> std::result::Result<T, adapters::ReadError>,
 ) -> std::result::Result<T, adapters::ReadError> {
-    let files = files_below(out).map_err(|error| {
-        adapters::ReadError::new(adapters::Place::Output, format!("its files cannot be read: {error}"))
+    let mut files = files_below(out).map_err(|error| {
+        adapters::ReadError::new(adapters::Place::HarnessOutput, format!("its files cannot be read: {error}"))
     })?;
     if !execution.stdout.is_whole() {
         let what = format!("it is longer than the {} bytes that are kept", execution.stdout.bytes().len());
         return Err(adapters::ReadError::new(adapters::Place::Stdout, what));
     }
-    by(&Output { stdout: &execution.stdout.bytes(), files: &files })
+    files.0.insert(adapters::STDERR.into(), execution.stderr.bytes());
+    by(&HarnessOutput { stdout: &execution.stdout.bytes(), files: &files })
 }
 
 /// The regular files below a folder, by their path in it; links are not followed.
-pub(super) fn files_below(folder: &Path) -> io::Result<Files> {
-    let (mut files, mut folders, mut size) = (Files::default(), vec![folder.to_owned()], 0);
+pub(super) fn files_below(folder: &Path) -> io::Result<OutputFiles> {
+    let (mut files, mut folders, mut size) = (OutputFiles::default(), vec![folder.to_owned()], 0);
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next)? {
             let entry = entry?;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::action::{check_placeholders, read_action, read_build, read_dir, refuse_placeholders};
-use super::harness::read_harness;
+use super::cases::read_harness;
 use super::metrics;
 use super::reader::{FileText, Item, Table};
 use super::requires::read_requires;

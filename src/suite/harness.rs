@@ -3,25 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use globset::{GlobBuilder, GlobMatcher};
-
-use super::reader::{Item, Table};
-use super::select::is_value;
-use super::words::advise;
-use super::{Action, Benchmark};
-use crate::adapters::{ALL, CaseName, Harness};
-use crate::model::{Counting, Isolation, Origin, ParamValue, Params, Setting, Thermal, Timing};
-
-/// How much of a case one process measures unless the file says so: processes are what decides, and many are started.
-const SECONDS: f64 = 0.1;
-const WARMUP_SECONDS: f64 = 0.02;
-const SAMPLES: u32 = 10;
+use crate::adapters::Harness;
+use crate::model::Params;
 
 /// The word by which a harness is found by its program.
-const AUTO: &str = "auto";
-
-/// The parameter that holds the name of a case in its harness.
-pub const CASE: &str = "case";
+pub(super) const AUTO: &str = "auto";
 
 /// What the suite file says of a harness, and what listing has found.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +43,7 @@ impl HarnessEntry {
     /// Whether the selection leaves a case of these parameters.
     pub fn selects(&self, params: &Params) -> bool {
         self.only.iter().all(|(name, values)| {
-            params.get(name).is_some_and(|found| values.iter().any(|value| is_value(found, value)))
+            params.get(name).is_some_and(|found| values.iter().any(|value| found.is_written(value)))
         })
     }
 
@@ -67,179 +53,5 @@ impl HarnessEntry {
             Listing::Listed(names) => names.get(params).map(String::as_str),
             Listing::Unlisted | Listing::Failed { .. } => None,
         }
-    }
-}
-
-/// Reads `harness`, `cases` and what follows from them, after `timing` and `extract`.
-pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
-    let (harness, cases) = (table.take("harness"), table.take("cases"));
-    let Some(item) = harness else {
-        if let Some(cases) = cases {
-            cases.fault(
-                "`cases` chooses cases of a harness",
-                "name it, such as `harness = \"criterion\"`, or take `cases` out",
-            );
-        }
-        let isolation = &mut it.settings.isolation;
-        if isolation.origin != Origin::Default {
-            *isolation = Setting::default(Isolation::Process);
-            if let Some(item) = table.again("isolation") {
-                let next = "name its harness, such as `harness = \"criterion\"`; for points that a program measures over the protocol there is `share`";
-                item.fault("`isolation` is for the cases of a harness", next);
-            }
-        }
-        refuse_counting(it, table, "`count` is for the cases of a harness", NAME_IT);
-        return;
-    };
-    for key in ["matrix", "zip", "where", "extract", "timing"] {
-        if let Some(other) = table.again(key) {
-            other.fault(
-                format!("`{key}` has no meaning beside `harness`"),
-                "take it out: the harness has its cases and figures; `cases = [\"BM_sort*\"]` chooses among them",
-            );
-        }
-    }
-    let Some(word) = item.filled() else { return };
-    let harness = Harness::named(word);
-    if harness.is_none() && word != AUTO {
-        let known: Vec<&str> = ALL.iter().map(|adapter| adapter.name()).chain([AUTO]).collect();
-        item.fault(format!("no harness is called `{word}`"), advise(word, &known));
-        return;
-    }
-    if matches!(it.action, Action::Builtin(_)) {
-        item.fault("a built-in benchmark has no harness", "take `harness` out, or give a `command`");
-        return;
-    }
-    if let Some(Harness(adapter)) = harness
-        && adapter.about().lists == crate::adapters::Lists::No
-    {
-        let title = adapter.about().title;
-        item.fault(
-            format!("{title} is a format here, without a program to start"),
-            "let a program print it, and take it with `extract`",
-        );
-        return;
-    }
-    if let Some(harness) = harness.filter(|harness| !harness.counts()) {
-        let title = harness.0.about().title;
-        let what = format!("`count` has no meaning here: {title} does not tell how often it ran the code");
-        refuse_counting(it, table, &what, "take `count` out");
-    }
-    it.timing = Timing::Harness;
-    let globs = cases.and_then(|cases| read_globs(&cases)).unwrap_or_default();
-    it.harness = Some(HarnessEntry {
-        harness,
-        cases: globs,
-        only: Vec::new(),
-        listing: Listing::Unlisted,
-        built: false,
-    });
-    for key in ["lockstep", "share"] {
-        if let Some(item) = table.again(key).filter(|item| item.flag() == Some(true)) {
-            item.fault(
-                format!("`{key}` is for programs that speak the protocol"),
-                "take it out; a harness has `isolation`",
-            );
-        }
-    }
-    let settings = &mut it.settings;
-    (settings.lockstep, settings.share) = (Setting::default(false), Setting::default(false));
-    if settings.isolation.origin == Origin::Default {
-        settings.isolation = Setting::default(Isolation::SharedScreen);
-    }
-    by_default(&mut settings.duration, SECONDS);
-    by_default(&mut settings.burnin, WARMUP_SECONDS);
-    by_default(&mut settings.iterations, SAMPLES);
-    if settings.thermal.value == Thermal::Cold {
-        // After the first case a shared process is no longer cold.
-        settings.isolation = Setting { value: Isolation::Process, origin: settings.thermal.origin.clone() };
-    }
-}
-
-const NAME_IT: &str = "name it, such as `harness = \"criterion\"`, or take `count` out";
-
-/// Nothing of it can be counted. In `[defaults]` the key means the benchmarks that can.
-fn refuse_counting(it: &mut Benchmark, table: &Table, what: &str, next: &str) {
-    let asked = it.settings.count.value != Counting::Off;
-    it.settings.count = Setting::default(Counting::Off);
-    if let Some(item) = table.again("count").filter(|_| asked) {
-        item.fault(what.to_owned(), next);
-    }
-}
-
-fn by_default<T>(setting: &mut Setting<T>, value: T) {
-    if setting.origin == Origin::Default {
-        *setting = Setting::default(value);
-    }
-}
-
-fn read_globs(item: &Item) -> Option<Vec<String>> {
-    let globs = item.texts("[\"BM_sort*\"]")?;
-    for pattern in &globs {
-        if let Err(error) = matcher(pattern) {
-            item.fault(
-                format!("`{pattern}` is no glob: {}", error.kind()),
-                "write a name or a pattern such as \"BM_sort*\"",
-            );
-        }
-    }
-    Some(globs)
-}
-
-/// `*` crosses `/` here: names of cases are no paths.
-fn matcher(pattern: &str) -> Result<GlobMatcher, globset::Error> {
-    Ok(GlobBuilder::new(pattern).literal_separator(false).build()?.compile_matcher())
-}
-
-impl Benchmark {
-    /// Takes the cases that its harness has listed: each a point with the parameter `case` and those that the harness names.
-    /// `cases` of the suite file chooses among them.
-    pub fn take_cases(&mut self, found: Vec<CaseName>) {
-        let Some(entry) = &mut self.harness else { return };
-        let globs: Vec<GlobMatcher> = entry.cases.iter().filter_map(|glob| matcher(glob).ok()).collect();
-        let chosen = |case: &CaseName| {
-            globs.is_empty()
-                || globs.iter().any(|glob| glob.is_match(&case.native) || glob.is_match(&case.case))
-        };
-        let mut names = BTreeMap::new();
-        self.points.clear();
-        for case in found.into_iter().filter(chosen) {
-            let mut point = case.params;
-            point.insert(CASE.into(), ParamValue::Text(case.case));
-            if !entry.selects(&point) {
-                continue;
-            }
-            self.points.push(point.clone());
-            names.insert(point, case.native);
-        }
-        entry.listing = Listing::Listed(names);
-    }
-
-    /// Takes the cases of the same benchmark on the other side, where its own could not be listed: they are what was to be
-    /// measured.
-    pub fn take_points_of(&mut self, other: &Benchmark) {
-        self.points = other.points.clone();
-    }
-
-    /// Whether several of its cases may share a process in a round. `screening`: the processes of the round screen, and
-    /// candidates have others of their own.
-    pub fn shares(&self, screening: bool) -> bool {
-        let by_harness = match self.settings.isolation.value {
-            Isolation::Shared => true,
-            Isolation::SharedScreen => screening,
-            Isolation::Process => false,
-        };
-        let warm = self.settings.thermal.value != Thermal::Cold;
-        warm && (self.settings.share.value || (self.harness.is_some() && by_harness))
-    }
-
-    /// Whether it has the cases that its harness has listed.
-    pub fn is_listed(&self) -> bool {
-        self.harness.as_ref().is_some_and(|entry| matches!(entry.listing, Listing::Listed(_)))
-    }
-
-    /// Whether its cases are still to be listed.
-    pub fn is_unlisted(&self) -> bool {
-        self.harness.as_ref().is_some_and(|entry| entry.listing == Listing::Unlisted)
     }
 }

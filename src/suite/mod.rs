@@ -2,6 +2,7 @@
 
 mod action;
 mod benchmark;
+mod cases;
 pub mod discover;
 mod environment;
 mod file;

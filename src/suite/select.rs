@@ -8,7 +8,7 @@ use strum::IntoEnumIterator;
 
 use super::words::{advise, listed};
 use super::{Benchmark, Source, Suite};
-use crate::model::{BenchmarkId, Component, Fault, ParamValue, Params, Result, near};
+use crate::model::{BenchmarkId, Component, Fault, Params, Result, near};
 
 /// Everything that can be named: the file's benchmarks and the built-in ones are one list, in which the
 /// file's come first and hide built-ins of the same id.
@@ -312,13 +312,13 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
         }
         let known = sorted(points.iter().filter_map(|point| point.get(name)));
         let mut values_given = values.iter().filter(|_| !later);
-        if let Some(value) = values_given.find(|value| !known.iter().any(|known| is_value(known, value))) {
+        if let Some(value) = values_given.find(|value| !known.iter().any(|known| known.is_written(value))) {
             let known: Vec<String> = known.iter().map(|value| value.to_string()).collect();
             let what = format!("`{name}` is never `{value}` in what is selected");
             return Err(Fault::at_flag(flag, what, format!("use one of {}", listed(&known))));
         }
         let allowed = |point: &Params| {
-            point.get(name).is_some_and(|found| values.iter().any(|value| is_value(found, value)))
+            point.get(name).is_some_and(|found| values.iter().any(|value| found.is_written(value)))
         };
         for benchmark in benchmarks.iter_mut().filter(|benchmark| !benchmark.is_unlisted()) {
             benchmark.points.retain(&allowed);
@@ -330,16 +330,6 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
         }
     }
     Ok(())
-}
-
-/// Whether the text on the command line means this value: `0.50` means 0.5.
-pub(super) fn is_value(value: &ParamValue, text: &str) -> bool {
-    let number = match value {
-        ParamValue::Int(value) => Some(*value as f64),
-        ParamValue::Float(value) => Some(*value),
-        _ => None,
-    };
-    value.to_string() == text || number.is_some_and(|number| text.parse() == Ok(number))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ mod power;
 mod signed_ranks;
 
 use super::prior::Prior;
-use super::{TQuantiles, mean, sample_stddev};
+use super::{TQuantiles, mean, median, sample_stddev};
 use bets::Mixture;
 
 pub use bets::Version;
@@ -140,6 +140,8 @@ pub struct SequentialStep {
 pub const CERTIFY_SCREEN: f64 = 0.01;
 /// One-sided level at which shared processes are said to differ where those of a benchmark's own do not.
 const SHARED_DIFFER: f64 = 0.001;
+/// Standard deviations of a round by which the median of shared ones is far from its own.
+const FAR: f64 = 5.0;
 /// A prior never counts for more than this many rounds.
 const MAX_PRIOR: f64 = 8.0;
 /// Below this a difference of logarithms is no noise that a timer can show.
@@ -271,8 +273,9 @@ fn follow(
     let level = if rounds <= r1 { CERTIFY_SCREEN } else { CERTIFY_LATER };
     let (mean, half) = screened.interval(rounds, level, quantiles);
     let from = series.estimates_from(rounds, limits);
-    let shared_differ =
-        (status == Status::Unchanged && from > 0).then(|| screened.shared_differ(quantiles)).flatten();
+    let shared_differ = (status == Status::Unchanged && from > 0)
+        .then(|| screened.shared_differ(&series.differences[from..rounds], quantiles))
+        .flatten();
     SequentialResult {
         status,
         rounds,
@@ -332,11 +335,15 @@ impl<'a> ScreenedSeries<'a> {
         (centre, quantile * (moderated / rounds as f64).sqrt())
     }
 
-    /// The mean of the shared rounds where it clearly lies beyond the minimum effect.
-    fn shared_differ(&self, quantiles: &mut TQuantiles) -> Option<f64> {
+    /// The mean of the shared rounds where they clearly differ from those of its own, `own`: the mean lies beyond the minimum
+    /// effect by its interval, or the median far beyond what a round of its own scatters.
+    fn shared_differ(&self, own: &[f64], quantiles: &mut TQuantiles) -> Option<f64> {
         let shared = &self.series.differences[..self.series.shared];
         let (centre, half) = self.interval_of(shared, SHARED_DIFFER, quantiles);
-        (centre.abs() - half > self.series.min_effect).then_some(centre)
+        let scatter = self.prior.moderate(variance(own), own.len().saturating_sub(1) as f64).sqrt();
+        let apart = median(&mut shared.to_vec())? - mean(own)?;
+        let is_far = apart.abs() - FAR * scatter > self.series.min_effect;
+        (is_far || centre.abs() - half > self.series.min_effect).then_some(centre)
     }
 
     fn inside(&self, rounds: usize, beta: f64, quantiles: &mut TQuantiles) -> bool {

@@ -1,0 +1,179 @@
+//! `go test -bench`, or the binary that `go test -c` builds: the benchmark format on stdout; each line of `-count` is a sample,
+//! the mean of its iterations.
+//!
+//! <https://pkg.go.dev/cmd/go#hdr-Testing_flags>, <https://go.dev/design/14313-benchmark-format>. Everything runs with `-v`: only
+//! then are skipped benchmarks named, each name stands on a line of its own without the number of processors behind it, and
+//! what a benchmark prints does not tear its line apart.
+
+mod benchfmt;
+mod detection;
+#[cfg(test)]
+mod tests;
+
+use super::{
+    About, Adapter, Amount, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Program,
+    ReadError, Reading, Reads, SourceTree,
+};
+
+pub struct GoTest;
+
+/// Executions for each second of [`Adapter::count`]'s amount.
+const EXECUTIONS: f64 = 1000.0;
+
+impl Adapter for GoTest {
+    fn name(&self) -> &'static str {
+        "go-test"
+    }
+
+    fn about(&self) -> About {
+        About {
+            title: "go test -bench",
+            language: Language::Go,
+            lists: Lists::ByRunning,
+            filters: true,
+            orders: false,
+            reads: Reads::Samples,
+            tried: &["1.19.8", "1.27.3"],
+        }
+    }
+
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
+        detection::detect(tree)
+    }
+
+    /// `go test`, or a binary with the file that only `go test` generates.
+    fn recognises(&self, program: &Program) -> bool {
+        go_words(program.command).is_some()
+            || program.holds("_testmain.go") && program.holds("test.benchtime")
+    }
+
+    /// `-list` knows no sub-benchmarks: one iteration of each does.
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
+        Some(words(ask, &["benchtime=1x", "count=1"]))
+    }
+
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let Amount { seconds, samples, .. } = ask.amount;
+        let samples = samples.max(1);
+        // A warm-up has no flag: before each sample it tries out how many iterations the time takes.
+        let benchtime = format!("benchtime={:.6}s", (seconds / f64::from(samples)).max(1e-6));
+        Some(words(ask, &[&benchtime, &format!("count={samples}")]))
+    }
+
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        benchfmt::read(output.stdout)
+    }
+
+    /// A fixed number of executions. A benchmark by `b.N` is called with 1 before, one by `b.Loop` is not: the one more is the same
+    /// for every amount. The number is the seed of `-shuffle` too, which prints it and has nothing to shuffle in one
+    /// case: the reader knows by it that the executions are those of the line and not the last of many attempts.
+    fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let executions = (ask.amount.seconds * EXECUTIONS).round().clamp(2.0, 1e9);
+        Some(words(ask, &[&format!("benchtime={executions}x"), "count=1", &format!("shuffle={executions}")]))
+    }
+}
+
+/// The places of `go` and `test` in a command.
+fn go_words(command: &[String]) -> Option<(usize, usize)> {
+    let go = command.iter().position(|word| {
+        let name = word.rsplit('/').next().unwrap_or(word).strip_prefix("go");
+        name.is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
+    })?;
+    // `go -C folder test`.
+    let test = (go + 1..command.len().min(go + 4)).find(|place| command[*place] == "test")?;
+    Some((go, test))
+}
+
+/// The command with flags for the test binary, which `go test` passes on without `test.`.
+fn words(ask: &CaseRequest, flags: &[&str]) -> Invocation {
+    let go = go_words(ask.command);
+    let dash = go.map_or("-test.", |_| "-");
+    let mut more: Vec<String> = match go {
+        Some(_) => vec!["-vet=off".into()],
+        None => Vec::new(),
+    };
+    let fixed = ["run=^$".to_owned(), "v=true".into(), "benchmem=true".into(), "timeout=0".into()];
+    let flags = flags.iter().map(|flag| (*flag).to_owned());
+    more.extend(fixed.into_iter().chain(flags).map(|flag| format!("{dash}{flag}")));
+    more.push(format!("{dash}bench={}", pattern(ask.cases)));
+    let Some((_, test)) = go else { return Invocation::of(ask.command, more) };
+    let mut command = ask.command.to_vec();
+    let mut packages: Vec<&str> = ask.cases.iter().filter_map(|case| split(case).0).collect();
+    packages.dedup();
+    // Other packages may have benchmarks of the same name, and starting them takes time.
+    if !packages.is_empty() && packages.iter().all(|package| can_be_asked_for(package)) {
+        let (from, to) = packages_of(&command, test);
+        command.splice(from..to, packages.into_iter().map(str::to_owned));
+    }
+    // What stands behind `-args` is not for `go test`.
+    let end = command.iter().position(|word| word.trim_start_matches('-') == "args" && word.starts_with('-'));
+    let rest = command.split_off(end.unwrap_or(command.len()));
+    Invocation::of(&command, more.into_iter().chain(rest))
+}
+
+/// Files on the command line and packages outside of any module have no path that names them.
+fn can_be_asked_for(package: &str) -> bool {
+    package != "command-line-arguments" && !package.starts_with('_')
+}
+
+/// Where the packages stand in `go test`'s words: the first ones behind a flag's value that are no flags.
+fn packages_of(command: &[String], test: usize) -> (usize, usize) {
+    const ALONE: [&str; 22] = [
+        "a",
+        "artifacts",
+        "asan",
+        "benchmem",
+        "c",
+        "cover",
+        "failfast",
+        "fullpath",
+        "i",
+        "json",
+        "linkshared",
+        "modcacherw",
+        "msan",
+        "n",
+        "race",
+        "short",
+        "trimpath",
+        "v",
+        "work",
+        "x",
+        "buildvcs",
+        "args",
+    ];
+    let mut place = test + 1;
+    while let Some(flag) = command.get(place).and_then(|word| word.strip_prefix('-')) {
+        let flag = flag.trim_start_matches('-');
+        if flag == "args" {
+            return (place, place);
+        }
+        place += if flag.contains('=') || ALONE.contains(&flag) { 1 } else { 2 };
+    }
+    let from = place.min(command.len());
+    let count = command[from..].iter().take_while(|word| !word.starts_with('-')).count();
+    (from, from + count)
+}
+
+/// `example.com/a:BenchmarkX/n=8` is `BenchmarkX/n=8` of the package `example.com/a`: import paths have no colon.
+fn split(native: &str) -> (Option<&str>, &str) {
+    match native.split_once(':') {
+        Some((package, name)) if name.starts_with("Benchmark") && !package.starts_with("Benchmark") => {
+            (Some(package), name)
+        }
+        _ => (None, native),
+    }
+}
+
+/// A regular expression for exactly these names: `go test` takes it apart at `|` and `/`, and holds each part against one
+/// level of a name.
+fn pattern(cases: &[&str]) -> String {
+    let exact = |case: &&str| {
+        let levels = split(case).1.split('/').map(|level| format!("^{}$", regex::escape(level)));
+        levels.collect::<Vec<_>>().join("/")
+    };
+    match cases {
+        [] => ".".into(),
+        _ => cases.iter().map(exact).collect::<Vec<_>>().join("|"),
+    }
+}

@@ -1,0 +1,135 @@
+//! Packages of a tree that have benchmarks, by their `_test.go` files.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+
+use crate::adapters::{BuildStep, Detected, FoundBenchmark, SourceTree};
+
+/// What the files of one folder have.
+#[derive(Default)]
+struct Package {
+    benchmarks: usize,
+    files: Vec<String>,
+}
+
+/// Each package is a benchmark of its own, by a binary that is built once: `go test` would look for changes in its sources
+/// before every process.
+pub(super) fn detect(tree: &dyn SourceTree) -> Detected {
+    let mut detected = Detected::default();
+    let Ok(benchmark) = Regex::new(
+        r"(?m)^func Benchmark(?:[^a-z \t\n(][^ \t\n(]*)?\([ \t]*[^ \t\n,)]+[ \t]+\*testing\.B[ \t]*\)",
+    ) else {
+        return detected;
+    };
+    let mut packages: BTreeMap<&str, Package> = BTreeMap::new();
+    for path in tree.files().iter().filter(|path| path.ends_with("_test.go")) {
+        let (folder, _) = path.rsplit_once('/').unwrap_or(("", path));
+        // The folders that `go` does not look into.
+        if folder.split('/').any(|part| part == "testdata" || part == "vendor" || part.starts_with('_')) {
+            continue;
+        }
+        let text = tree.text(path).unwrap_or_default();
+        let benchmarks = benchmark.find_iter(&text).count();
+        if benchmarks == 0 {
+            continue;
+        }
+        if let Some(tags) = tags(&text) {
+            detected.unclear.push(format!(
+                "{path} has benchmarks for `//go:build {tags}`: build them by hand, with `go test -c -tags ...`"
+            ));
+            continue;
+        }
+        let package = packages.entry(folder).or_default();
+        package.benchmarks += benchmarks;
+        package.files.push(path.clone());
+    }
+    for (folder, package) in packages {
+        match module(tree, folder) {
+            Some(module) => detected.found.push(found(tree, &module, folder, package)),
+            None => detected.unclear.push(format!(
+                "{} has Go benchmarks, and no go.mod lies above it: make it a module, or write its command by hand",
+                package.files.join(", ")
+            )),
+        }
+    }
+    detected
+}
+
+fn found(tree: &dyn SourceTree, module: &str, folder: &str, package: Package) -> FoundBenchmark {
+    let inner = folder.strip_prefix(module).unwrap_or(folder).trim_start_matches('/');
+    let name = match folder {
+        "" => name_of(tree).unwrap_or_else(|| "go".into()),
+        _ => folder.replace('/', "-"),
+    };
+    let binary = format!("{name}.test");
+    let within = |file: &str| {
+        [inner, file].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("/")
+    };
+    let build =
+        ["go", "test", "-c", "-o", &within(&binary), &format!("./{inner}")].map(str::to_owned).to_vec();
+    let build = match module {
+        "" => BuildStep::Command(build),
+        // `go` looks for the module from where it is started.
+        _ => BuildStep::Shell(format!(
+            "cd {} && {}",
+            quoted(module),
+            build.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+        )),
+    };
+    let several = if package.benchmarks == 1 { "" } else { "s" };
+    FoundBenchmark {
+        name,
+        command: vec![format!("./{binary}")],
+        build: Some(build),
+        dir: folder.to_owned(),
+        binaries: vec!["go".into()],
+        gpu: false,
+        why: format!("{} function{several} `Benchmark...(b *testing.B)`", package.benchmarks),
+        files: package.files,
+    }
+}
+
+/// The folder of the nearest go.mod above.
+fn module(tree: &dyn SourceTree, folder: &str) -> Option<String> {
+    let mut folder = folder;
+    loop {
+        let path =
+            [folder, "go.mod"].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("/");
+        if tree.files().contains(&path) {
+            return Some(folder.to_owned());
+        }
+        if folder.is_empty() {
+            return None;
+        }
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+}
+
+/// `sample` of `module example.com/sample/v2`.
+fn name_of(tree: &dyn SourceTree) -> Option<String> {
+    let text = tree.text("go.mod")?;
+    let path = text.lines().find_map(|line| line.strip_prefix("module "))?.trim().trim_matches('"');
+    let version = |part: &str| part.strip_prefix('v').is_some_and(|rest| rest.parse::<u32>().is_ok());
+    let name = path.rsplit('/').find(|part| !version(part))?;
+    name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)).then(|| name.to_owned())
+}
+
+/// A build constraint that asks for more than an operating system, a processor or a version of Go.
+fn tags(text: &str) -> Option<&str> {
+    const USUAL: [&str; 8] = ["linux", "unix", "amd64", "arm64", "cgo", "gc", "go", "true"];
+    let head = text.lines().take_while(|line| !line.starts_with("package "));
+    let line = head.filter_map(|line| line.strip_prefix("//go:build ")).next()?;
+    let words =
+        line.split(|c: char| !(c.is_alphanumeric() || "._!".contains(c))).filter(|word| !word.is_empty());
+    let asked = words.filter(|word| !word.starts_with('!') && !word.starts_with("go1."));
+    asked.into_iter().any(|word| !USUAL.contains(&word)).then_some(line.trim())
+}
+
+/// A word for `sh`.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    Some(word.to_owned())
+        .filter(|word| word.chars().all(plain))
+        .unwrap_or_else(|| format!("'{}'", word.replace('\'', r"'\''")))
+}

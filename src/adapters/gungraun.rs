@@ -1,0 +1,115 @@
+//! Gungraun, which was Iai-Callgrind: instructions under Valgrind, a JSON document a benchmark on stdout.
+//!
+//! <https://docs.rs/gungraun>. It needs `valgrind`, and `gungraun-runner` of the same version as the library. Its filter is one
+//! wildcard pattern, which can be exact for one case alone: several are asked for as all. A benchmark that fails is named, and ends all.
+
+use super::callgrind_summary;
+use super::cargo;
+use super::iai_callgrind::{detect, words};
+use super::{
+    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree,
+};
+
+pub struct Gungraun;
+
+impl Adapter for Gungraun {
+    fn name(&self) -> &'static str {
+        "gungraun"
+    }
+
+    fn about(&self) -> About {
+        About {
+            title: "Gungraun",
+            language: Language::Rust,
+            lists: Lists::Named,
+            filters: false,
+            orders: false,
+            reads: Reads::Counts,
+            tried: &["0.17.2", "0.20.0"],
+        }
+    }
+
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
+        detect(tree, "gungraun", "gungraun-runner")
+    }
+
+    fn recognises(&self, program: &Program) -> bool {
+        program.holds("GUNGRAUN_RUNNER")
+    }
+
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let home = format!("--home={}", ask.out);
+        Some(cargo::invocation(ask.command, vec![home, "--list".into()]))
+    }
+
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
+        let text = std::str::from_utf8(output.stdout)
+            .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
+        Ok(text.lines().filter_map(|line| line.strip_suffix(": benchmark")).map(CaseName::plain).collect())
+    }
+
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let mut more = words(ask);
+        if let [case] = ask.cases {
+            more.push(pattern(case));
+        }
+        Some(cargo::invocation(ask.command, more))
+    }
+
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        callgrind_summary::read(output, &["6", "7"])
+    }
+}
+
+/// A wildcard pattern of one name: what has a meaning in it stands in a class of its own.
+fn pattern(native: &str) -> String {
+    let class = |c: char| if "*?[]!".contains(c) { format!("[{c}]") } else { c.to_string() };
+    native.chars().map(class).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Amount, End, OutputFiles};
+    use super::*;
+
+    fn last_word(cases: &[&str]) -> String {
+        let command = ["cargo", "bench", "--bench", "x"].map(str::to_owned);
+        let ask = CaseRequest { command: &command, cases, out: "/out", amount: Amount::LEAST };
+        Gungraun.run(&ask).unwrap().argv.pop().unwrap()
+    }
+
+    fn read(stdout: &str) -> Result<Vec<Reading>, ReadError> {
+        let files = OutputFiles::default();
+        super::super::read(&Gungraun, &HarnessOutput { stdout: stdout.as_bytes(), files: &files })
+    }
+
+    #[test]
+    fn one_case_is_asked_for_by_its_name_and_several_are_all() {
+        assert_eq!(last_word(&["x::g::f::a"]), "x::g::f::a");
+        assert_eq!(last_word(&["x::g::*?"]), "x::g::[*][?]");
+        assert_eq!(last_word(&["x::g::f::a", "x::g::f::b"]), "--output-format=json");
+    }
+
+    #[test]
+    fn a_benchmark_that_fails_is_named_after_those_that_ended() {
+        let good = r#"{"version":"7","module_path":"x::g::f","profiles":[{"tool":"Callgrind","data":{"total":{"metrics":{"Ir":{"values":{"new":9}}}}}}]}"#;
+        let readings = read(&format!("{good}\nx::g::bad\n")).unwrap();
+        assert_eq!(readings[0].metrics[0].values, [9.0]);
+        assert_eq!(readings[1].case.native, "x::g::bad");
+        assert!(matches!(readings[1].end, End::Failed { .. }));
+        for wrong in ["hello", "said: a::b by it", "a::b {"] {
+            assert!(read(&format!("{good}\n{wrong}\n")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_count_that_is_none_is_refused() {
+        for count in ["0", "-1", "1.5", "null", "\"9\""] {
+            let text = format!(
+                r#"{{"version":"7","module_path":"x::g::f","profiles":[{{"tool":"Callgrind","data":{{"total":{{"metrics":{{"Ir":{{"values":{{"new":{count}}}}}}}}}}}}}]}}"#
+            );
+            assert!(read(&(text + "\n")).is_err(), "{count}");
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! nanobench: what a program prints by one of the library's own templates. The program's author picks it; there are no flags.
+//!
+//! <https://nanobench.ankerl.com/tutorial.html#rendering-mustache-like-templates>. The JSON template has every epoch as a sample; the
+//! CSV template and the table that is printed where no template is asked for have medians alone. All are read from standard output, in
+//! this order of preference, and JSON from any file of our folder that ends in `.json` too. A time is that of one unit: of one
+//! iteration through the batch, as the table has it.
+
+#[cfg(test)]
+mod tests;
+
+use serde::Deserialize;
+
+use super::cpp::{self, Library};
+use super::{
+    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
+};
+
+pub struct Nanobench;
+
+const LIBRARY: Library = Library {
+    title: "nanobench",
+    headers: &["nanobench.h"],
+    words: &["nanobench::Bench"],
+    targets: &["nanobench::nanobench"],
+    flag: "",
+    compiled: |tree, path, text| {
+        // The library is one header, and one source has to hold its code.
+        let header = tree.files().iter().find(|path| path.rsplit('/').next() == Some("nanobench.h"))?;
+        let folder = super::cmake::folder(header);
+        let include = if folder.is_empty() { "." } else { folder };
+        let whole = text.contains("ANKERL_NANOBENCH_IMPLEMENT") && path != header;
+        whole.then(|| format!("-I {}", super::cmake::quoted(include)))
+    },
+    gpu: false,
+};
+
+impl Adapter for Nanobench {
+    fn name(&self) -> &'static str {
+        "nanobench"
+    }
+
+    fn about(&self) -> About {
+        About {
+            title: "nanobench",
+            language: Language::Cpp,
+            lists: Lists::ByRunning,
+            filters: false,
+            orders: false,
+            reads: Reads::Samples,
+            tried: &[],
+        }
+    }
+
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
+        cpp::detect(tree, &LIBRARY)
+    }
+
+    fn recognises(&self, program: &Program) -> bool {
+        program.holds("NANOBENCH_SUPPRESS_WARNINGS") && program.holds("medianAbsolutePercentError")
+    }
+
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
+        self.run(ask)
+    }
+
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let nothing: [String; 0] = [];
+        Some(Invocation::of(ask.command, nothing).env("NANOBENCH_SUPPRESS_WARNINGS", "1"))
+    }
+
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        let mut readings = Vec::new();
+        for (path, bytes) in output.files.ending(".json") {
+            readings.extend(documents(Some(path), bytes)?);
+        }
+        if readings.is_empty() {
+            readings = documents(None, output.stdout)?;
+        }
+        if !readings.is_empty() {
+            return Ok(readings);
+        }
+        let text = std::str::from_utf8(output.stdout)
+            .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
+        if text.lines().any(|line| line.starts_with(CSV)) {
+            return rows_of_csv(text);
+        }
+        rows_of_table(text)
+    }
+}
+
+fn case_name(title: &str, name: &str) -> CaseName {
+    CaseName::plain(format!("{title} / {name}"))
+}
+
+#[derive(Deserialize)]
+struct Report {
+    results: Vec<Run>,
+}
+
+#[derive(Deserialize)]
+struct Run {
+    title: String,
+    name: String,
+    unit: String,
+    batch: f64,
+    measurements: Vec<Measurement>,
+}
+
+#[derive(Deserialize)]
+struct Measurement {
+    iterations: f64,
+    /// Seconds of one iteration.
+    elapsed: f64,
+    instructions: Option<f64>,
+    cpucycles: Option<f64>,
+    branchinstructions: Option<f64>,
+}
+
+/// Each document that begins a line. Tables and other text may stand around them.
+fn documents(file: Option<&str>, bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
+    let mut readings = Vec::new();
+    let mut at = 0;
+    while let Some(begin) = beginning(bytes, at) {
+        let mut stream = serde_json::Deserializer::from_slice(&bytes[begin..]).into_iter::<Report>();
+        let report =
+            stream.next().unwrap_or_else(|| Ok(Report { results: Vec::new() })).map_err(|error| {
+                let before = memchr::memchr_iter(b'\n', &bytes[..begin]).count();
+                let (line, column) = (before + error.line(), error.column());
+                let text = error.to_string();
+                let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what).to_owned();
+                ReadError::new(Place::Column { file: file.map(str::to_owned), line, column }, what)
+            })?;
+        at = begin + stream.byte_offset().max(1);
+        for run in report.results {
+            readings.push(reading(run)?);
+        }
+    }
+    Ok(readings)
+}
+
+/// The next line from a place on that begins with a brace.
+fn beginning(bytes: &[u8], from: usize) -> Option<usize> {
+    let rest = bytes.get(from..)?;
+    memchr::memchr_iter(b'{', rest)
+        .map(|at| from + at)
+        .find(|at| *at == 0 || bytes.get(at - 1) == Some(&b'\n'))
+}
+
+fn reading(run: Run) -> Result<Reading, ReadError> {
+    let name = case_name(&run.title, &run.name);
+    let refused = |what: &str| Err(ReadError::case(&name.native, what));
+    if run.batch.is_nan() || run.batch <= 0.0 {
+        return refused("`batch` is no positive number");
+    }
+    if run.measurements.iter().any(|measurement| measurement.iterations < 1.0) {
+        return refused("an epoch has no iteration");
+    }
+    let mut reading = Reading::new(name);
+    let each = |value: f64| value / run.batch;
+    let values = run.measurements.iter().map(|measurement| each(measurement.elapsed)).collect();
+    reading.metric("time", "s", None).values = values;
+    type Counter = fn(&Measurement) -> Option<f64>;
+    let counters: [(&str, Counter); 3] = [
+        ("instructions", |measurement| measurement.instructions),
+        ("cpu_cycles", |measurement| measurement.cpucycles),
+        ("branches", |measurement| measurement.branchinstructions),
+    ];
+    for (name, counter) in counters {
+        let values: Vec<f64> = run.measurements.iter().filter_map(counter).map(each).collect();
+        // Without access to the processor's counters each is 0.
+        if values.len() == run.measurements.len() && values.iter().any(|value| *value > 0.0) {
+            let metric = reading.metric(name, "", None);
+            metric.judged = false;
+            metric.values = values;
+        }
+    }
+    reading.metadata.insert("unit".into(), run.unit.into());
+    reading.metadata.insert("batch".into(), run.batch.into());
+    Ok(reading)
+}
+
+/// The first columns of the CSV template.
+const CSV: &str = "\"title\";\"name\";\"unit\";\"batch\";\"elapsed\";";
+
+fn rows_of_csv(text: &str) -> Result<Vec<Reading>, ReadError> {
+    let mut readings = Vec::new();
+    let mut inside = false;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let refused = |what: &str| Err(ReadError::line(index + 1, what));
+        if line.starts_with(CSV) {
+            inside = true;
+            continue;
+        }
+        if !inside || line.trim().is_empty() {
+            continue;
+        }
+        if !line.ends_with('\n') {
+            return refused("the row ends too early");
+        }
+        let mut rows = csv::ReaderBuilder::new();
+        let mut rows = rows.delimiter(b';').has_headers(false).from_reader(line.as_bytes());
+        let Some(Ok(row)) = rows.records().next() else { return refused("it is no row of CSV") };
+        if row.len() != 10 {
+            return refused("a row of the template has ten fields");
+        }
+        let number = |place: usize| row[place].trim().parse::<f64>().ok();
+        let (Some(batch), Some(elapsed)) = (number(3).filter(|batch| *batch > 0.0), number(4)) else {
+            return refused("`batch` or `elapsed` is no number");
+        };
+        let mut reading = Reading::new(case_name(&row[0], &row[1]));
+        reading.metric("time", "s", None).summary =
+            Some(SummaryReading { value: elapsed / batch, stddev: None, count: None });
+        reading.metadata.insert("unit".into(), row[2].into());
+        reading.metadata.insert("batch".into(), batch.into());
+        readings.push(reading);
+    }
+    Ok(readings)
+}
+
+/// A table of the library: its title and the column of the time.
+struct Table<'t> {
+    title: &'t str,
+    column: usize,
+    columns: usize,
+    unit: &'t str,
+}
+
+/// `|  7.81 |  128,048,583.31 |  0.0% |  0.00 | `name`` below `|  ns/op |  op/s |  err% |  total | title`.
+fn rows_of_table(text: &str) -> Result<Vec<Reading>, ReadError> {
+    let mut readings = Vec::new();
+    let mut table: Option<Table> = None;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let refused = |what: &str| Err(ReadError::line(index + 1, what));
+        let Some(row) = line.strip_prefix('|') else { continue };
+        if !line.ends_with('\n') {
+            return refused("the row ends too early");
+        }
+        if row.starts_with("--") {
+            continue;
+        }
+        if let Some(header) = header(row) {
+            table = Some(header);
+            continue;
+        }
+        let Some(table) = &table else { continue };
+        let cells: Vec<&str> = row.trim_end().splitn(table.columns, '|').map(str::trim).collect();
+        if cells.len() != table.columns {
+            return refused("the row has not as many columns as its table");
+        }
+        let last = cells[table.columns - 1];
+        // What stands before or behind the name says that the measurement is not stable.
+        let name = last.split_once('`').and_then(|(_, rest)| {
+            rest.split_once("` (Unstable with ").or_else(|| rest.rsplit_once('`')).map(|(name, _)| name)
+        });
+        let Some(name) = name else { return refused("the last column has no name") };
+        let Ok(value) = cells[table.column].replace(',', "").parse::<f64>() else {
+            return refused("the time is no number");
+        };
+        let mut reading = Reading::new(case_name(table.title, name));
+        reading.metric("time", table.unit, None).summary =
+            Some(SummaryReading { value, stddev: None, count: None });
+        if last.contains(":wavy_dash:") {
+            reading.metadata.insert("unstable".into(), true.into());
+        }
+        readings.push(reading);
+    }
+    Ok(readings)
+}
+
+fn header(row: &str) -> Option<Table<'_>> {
+    let cells: Vec<&str> = row.trim_end().split('|').map(str::trim).collect();
+    let place = |end: &str| cells.iter().position(|cell| cell.ends_with(end));
+    let (errors, total) = (place("err%")?, place("total")?);
+    if errors > total {
+        return None;
+    }
+    // The time stands before its rate: `ns/op`, then `op/s`.
+    let column = errors.checked_sub(2)?;
+    let (unit, _) = cells.get(column)?.split_once('/')?;
+    let unit = ["s", "ms", "us", "ns", "ps"].into_iter().find(|known| *known == unit)?;
+    let columns = total + 2;
+    let title = cells.get(columns - 1..)?.join("|");
+    // Borrowed from the row, so that a title with a bar keeps it.
+    let title = row.trim_end().rfind(&title).and_then(|at| row.trim_end().get(at..))?;
+    Some(Table { title, column, columns, unit })
+}

@@ -1,0 +1,110 @@
+//! NVBench: raw samples of the GPU's time from the files beside its JSON report; a mean or median where there are none.
+//!
+//! <https://github.com/NVIDIA/nvbench/tree/main/docs>. A case is a benchmark with a value of each of its axes, as its own name of a
+//! state says: `copy T=I32 BlockSize=2^8`, without the device where there is but one. Filters name the benchmark again for each case,
+//! with its values behind it.
+
+mod report;
+#[cfg(test)]
+mod tests;
+
+use super::cpp::{self, Library};
+use super::{
+    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Program,
+    ReadError, Reading, Reads, SourceTree,
+};
+
+pub struct Nvbench;
+
+const FILE: &str = "nvbench.json";
+
+/// Where several devices are measured, their number stands before the axes like one of them.
+const DEVICE: &str = "Device";
+
+const LIBRARY: Library = Library {
+    title: "NVBench",
+    headers: &["nvbench/nvbench.cuh"],
+    words: &["NVBENCH_BENCH"],
+    targets: &["nvbench::main", "nvbench::nvbench"],
+    flag: "-lnvbench",
+    compiled: |_, _, _| None,
+    gpu: true,
+};
+
+impl Adapter for Nvbench {
+    fn name(&self) -> &'static str {
+        "nvbench"
+    }
+
+    fn about(&self) -> About {
+        About {
+            title: "NVBench",
+            language: Language::Cuda,
+            lists: Lists::Named,
+            filters: true,
+            orders: false,
+            reads: Reads::Samples,
+            tried: &[],
+        }
+    }
+
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
+        cpp::detect(tree, &LIBRARY)
+    }
+
+    fn recognises(&self, program: &Program) -> bool {
+        program.holds("--jsonlist-benches") && program.holds("nv/cold/time/gpu/mean")
+    }
+
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
+        Some(Invocation::of(ask.command, ["--jsonlist-benches"]))
+    }
+
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
+        report::list(output.stdout)
+    }
+
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let mut more = vec!["--quiet".to_owned(), "--jsonbin".into(), format!("{}/{FILE}", ask.out)];
+        // What stands before the first benchmark is said to all of them.
+        let chosen = ["-d", "--device", "--devices"];
+        if !ask.command.iter().any(|word| chosen.contains(&word.as_str())) {
+            more.extend(["--devices".into(), "0".into()]);
+        }
+        more.extend(["--min-samples".into(), ask.amount.samples.max(1).to_string()]);
+        more.extend(["--min-time".into(), format!("{:.6}", ask.amount.seconds)]);
+        // Noise is judged over rounds: the harness does not measure on until its own is low.
+        more.extend(["--max-noise".into(), "100".into()]);
+        for case in ask.cases {
+            let (benchmark, axes) = parts(case);
+            more.extend(["--benchmark".into(), benchmark.to_owned()]);
+            for (axis, value) in axes {
+                if axis == DEVICE {
+                    more.extend(["--devices".into(), value.to_owned()]);
+                    continue;
+                }
+                let word = match value.strip_prefix("2^") {
+                    Some(exponent) => format!("{axis}[pow2]={exponent}"),
+                    None => format!("{axis}={value}"),
+                };
+                more.extend(["--axis".into(), word]);
+            }
+        }
+        Some(Invocation::of(ask.command, more))
+    }
+
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        report::read(output)
+    }
+}
+
+/// `copy T=I32 Text=a b` is `copy` with `T = I32` and `Text = a b`.
+fn parts(native: &str) -> (&str, Vec<(&str, &str)>) {
+    // Each axis begins behind the blank before its name, and a name has no blank.
+    let starts: Vec<usize> =
+        native.match_indices('=').filter_map(|(at, _)| native[..at].rfind(' ')).collect();
+    let benchmark = starts.first().map_or(native, |at| &native[..*at]);
+    let ends = starts.iter().skip(1).copied().chain([native.len()]);
+    let axes = starts.iter().zip(ends).filter_map(|(start, end)| native.get(start + 1..end)?.split_once('='));
+    (benchmark, axes.collect())
+}

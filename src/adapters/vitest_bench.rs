@@ -1,0 +1,292 @@
+//! `vitest bench`: `--outputJson`, with a summary by tinybench for each case; raw samples are left out of it.
+//!
+//! <https://vitest.dev/guide/features.html#benchmarking>. How long a case is measured stands in its source alone, half a
+//! second if nothing does: no flag changes it. Vitest 2 takes no notice of `--testNamePattern` and measures all of the file;
+//! since version 3 it measures what is asked for. A skipped case is not in the document, one that throws has no numbers there, and
+//! Vitest ends with 0 all the same.
+
+use serde::Deserialize;
+
+use super::javascript::{imports, name, package};
+use super::json::document;
+use super::{
+    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
+    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
+};
+
+pub struct VitestBench;
+
+const FILE: &str = "vitest-bench.json";
+/// Between a file, its groups and a benchmark.
+const BETWEEN: &str = " > ";
+const ENDINGS: [&str; 8] = ["js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx"];
+
+impl Adapter for VitestBench {
+    fn name(&self) -> &'static str {
+        "vitest-bench"
+    }
+
+    fn about(&self) -> About {
+        About {
+            title: "Vitest bench",
+            language: Language::JavaScript,
+            lists: Lists::ByRunning,
+            filters: true,
+            orders: false,
+            reads: Reads::Summary,
+            tried: &["2.1.9", "3.2.7", "4.1.12"],
+        }
+    }
+
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
+        let mut detected = Detected::default();
+        for path in tree.files().iter().filter(|path| is_bench(path)) {
+            if !imports(&tree.text(path).unwrap_or_default(), "vitest") {
+                continue;
+            }
+            let Some(package) = package(tree, path, "vitest") else {
+                detected.unclear.push(format!(
+                    "{path} imports vitest, and no package.json above it depends on it: add vitest there, or write its command by hand"
+                ));
+                continue;
+            };
+            match detected.found.iter_mut().find(|found| found.dir == package.folder) {
+                Some(found) => found.files.push(path.clone()),
+                None => detected.found.push(FoundBenchmark {
+                    name: name(&package.folder, "vitest"),
+                    command: ["npx", "vitest", "bench"].map(str::to_owned).to_vec(),
+                    build: Some(package.build),
+                    dir: package.folder,
+                    binaries: vec!["node".into(), "npx".into(), package.manager.into()],
+                    gpu: false,
+                    files: vec![path.clone()],
+                    why: "a file `*.bench.*` that imports vitest".into(),
+                }),
+            }
+        }
+        detected
+    }
+
+    fn recognises(&self, program: &Program) -> bool {
+        let vitest =
+            |word: &String| ["vitest", "vitest.mjs"].contains(&word.rsplit('/').next().unwrap_or(word));
+        let mut words = program.command.iter().skip_while(|word| !vitest(word));
+        words.next().is_some() && words.any(|word| word == "bench" || word == "benchmark")
+    }
+
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
+        self.run(&CaseRequest { cases: &[], ..*ask })
+    }
+
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
+        // npm keeps flags for itself.
+        let dashes =
+            ask.command.first().is_some_and(|word| word == "npm") && !ask.command.contains(&"--".into());
+        let mut more: Vec<String> = dashes.then(|| "--".to_owned()).into_iter().collect();
+        more.extend(["--run".into(), "--no-file-parallelism".into()]);
+        more.push(format!("--outputJson={}/{FILE}", ask.out));
+        if !ask.cases.is_empty() {
+            let mut names = Vec::new();
+            for case in ask.cases {
+                let (file, name) = case.split_once(BETWEEN).unwrap_or(("", case));
+                names.push(full_name(name));
+                // A filter of files holds for all whose path contains it: other ones of the same end have the case or not.
+                if !file.is_empty() && !more.iter().any(|word| word == file) {
+                    more.push(file.to_owned());
+                }
+            }
+            more.push(format!("--testNamePattern=^(?:{})$", names.join("|")));
+        }
+        Some(Invocation::of(ask.command, more).env("NO_COLOR", "1"))
+    }
+
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        let report: Report = document(Some(FILE), output.files.need(FILE)?)?;
+        let mut readings = Vec::new();
+        for (file, entry) in report.files.iter().enumerate() {
+            for (group, entry) in entry.groups.iter().enumerate() {
+                for (place, benchmark) in entry.benchmarks.iter().enumerate() {
+                    let path = format!("files[{file}].groups[{group}].benchmarks[{place}]");
+                    readings.push(reading(&entry.full_name, benchmark, path)?);
+                }
+            }
+        }
+        Ok(readings)
+    }
+}
+
+#[derive(Deserialize)]
+struct Report {
+    files: Vec<File>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    groups: Vec<Group>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Group {
+    full_name: String,
+    benchmarks: Vec<Benchmark>,
+}
+
+/// Times in milliseconds.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Benchmark {
+    name: String,
+    mean: Option<f64>,
+    /// Since Vitest 2.
+    median: Option<f64>,
+    sd: Option<f64>,
+    rme: Option<f64>,
+    sample_count: Option<u64>,
+    total_time: Option<f64>,
+}
+
+/// Errors: figures that a measured benchmark has are missing; no sample.
+fn reading(group: &str, benchmark: &Benchmark, path: String) -> Result<Reading, ReadError> {
+    let refused = |key: &str, what: &str| {
+        let path = format!("{path}.{key}");
+        Err(ReadError::new(Place::Path { file: Some(FILE.into()), path }, what))
+    };
+    let mut reading = Reading::new(CaseName::plain(format!("{group}{BETWEEN}{}", benchmark.name)));
+    let (mean, count) = match (benchmark.mean, benchmark.sample_count) {
+        (None, None) if benchmark.median.is_none() && benchmark.total_time.is_none() => {
+            reading.end = End::Failed { message: "it threw: there is no measurement".into() };
+            return Ok(reading);
+        }
+        (None, _) => return refused("mean", "it is missing"),
+        (_, None) => return refused("sampleCount", "it is missing"),
+        (_, Some(0)) => return refused("sampleCount", "nothing ran"),
+        (Some(mean), Some(count)) => (mean, count),
+    };
+    let summary = |value| Some(SummaryReading { value, stddev: benchmark.sd, count: Some(count) });
+    reading.metric("time", "ms", None).summary = summary(benchmark.median.unwrap_or(mean));
+    if benchmark.median.is_some() {
+        // A median of fast code is as coarse as the clock.
+        let metric = reading.metric("mean", "ms", None);
+        (metric.summary, metric.judged) = (summary(mean), false);
+    }
+    if let Some(rme) = benchmark.rme {
+        reading.metadata.insert("rme".into(), rme.into());
+    }
+    Ok(reading)
+}
+
+/// A regular expression for the groups and the name of a benchmark as `--testNamePattern` sees them: a space between. Names
+/// may have what stands between them in the document, too.
+fn full_name(name: &str) -> String {
+    name.split(BETWEEN).map(regex::escape).collect::<Vec<_>>().join("(?: >)? ")
+}
+
+/// `x.bench.ts`, `x.benchmark.mjs`: the files that Vitest takes if it is told nothing else.
+fn is_bench(path: &str) -> bool {
+    let mut parts = path.rsplit('.');
+    let (end, kind) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    ENDINGS.contains(&end) && ["bench", "benchmark"].contains(&kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::detect::MemoryTree;
+    use crate::adapters::{Amount, BuildStep, OutputFiles, read};
+
+    fn read_text(benchmark: &str) -> Result<Vec<Reading>, ReadError> {
+        let text = format!(
+            r#"{{"files":[{{"groups":[{{"fullName":"a.bench.ts > g","benchmarks":[{benchmark}]}}]}}]}}"#
+        );
+        let files = OutputFiles([(FILE.to_owned(), text.into_bytes())].into());
+        read(&VitestBench, &HarnessOutput { stdout: b"", files: &files })
+    }
+
+    fn run(line: &str, cases: &[&str]) -> Vec<String> {
+        let command: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let ask = CaseRequest { command: &command, cases, out: "/out", amount: Amount::LEAST };
+        VitestBench.run(&ask).unwrap().argv.split_off(command.len())
+    }
+
+    #[test]
+    fn a_case_is_asked_for_by_its_file_and_its_whole_name() {
+        let words = run("npx vitest bench", &["src/a.bench.ts > g > in > a.b (c)", "src/a.bench.ts > x"]);
+        assert_eq!(
+            words,
+            [
+                "--run",
+                "--no-file-parallelism",
+                "--outputJson=/out/vitest-bench.json",
+                "src/a.bench.ts",
+                r"--testNamePattern=^(?:g(?: >)? in(?: >)? a\.b \(c\)|x)$",
+            ]
+        );
+        assert_eq!(run("npm run bench", &[])[..2], ["--", "--run"]);
+        assert_eq!(run("npm run bench -- -x", &[])[0], "--run");
+    }
+
+    #[test]
+    fn the_median_is_the_time_and_the_mean_stands_beside() {
+        let good = r#"{"name":"n","mean":2,"median":1.5,"sd":0.5,"sampleCount":9,"totalTime":18,"rme":3}"#;
+        let reading = read_text(good).unwrap().remove(0);
+        assert_eq!(reading.case.native, "a.bench.ts > g > n");
+        let summary = |value| Some(SummaryReading { value, stddev: Some(0.5), count: Some(9) });
+        assert_eq!((reading.metrics[0].summary, reading.metrics[0].judged), (summary(1.5), true));
+        assert_eq!((reading.metrics[1].summary, reading.metrics[1].judged), (summary(2.0), false));
+        let old = r#"{"name":"n","mean":2,"sd":0.5,"sampleCount":9,"totalTime":18}"#;
+        assert_eq!(read_text(old).unwrap()[0].metrics[0].summary, summary(2.0));
+    }
+
+    #[test]
+    fn one_that_throws_has_failed_and_half_a_measurement_is_refused() {
+        let reading = read_text(r#"{"name":"n","rank":1,"rme":0,"samples":[]}"#).unwrap().remove(0);
+        assert!(matches!(reading.end, End::Failed { .. }));
+        for (benchmark, why) in [
+            (r#"{"name":"n","mean":2,"totalTime":1}"#, "benchmarks[0].sampleCount: it is missing"),
+            (r#"{"name":"n","sampleCount":2}"#, "benchmarks[0].mean: it is missing"),
+            (r#"{"name":"n","mean":0,"sampleCount":0}"#, "benchmarks[0].sampleCount: nothing ran"),
+            (r#"{"mean":2}"#, "missing field `name`"),
+            (
+                r#"{"name":"n","mean":2,"sampleCount":1},{"name":"n","mean":2,"sampleCount":1}"#,
+                "it stands there twice",
+            ),
+        ] {
+            let error = read_text(benchmark).unwrap_err().to_string();
+            assert!(error.ends_with(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn files_are_found_with_the_package_that_has_vitest() {
+        let bench = "import { bench } from 'vitest'\n";
+        let tree = MemoryTree::of([
+            ("package.json", r#"{"devDependencies":{"vitest":"3"}}"#),
+            ("pnpm-lock.yaml", ""),
+            ("src/a.bench.ts", bench),
+            ("web/package.json", r#"{"dependencies":{"vitest":"3"}}"#),
+            ("web/b.benchmark.mjs", bench),
+            ("web/c.bench.js", "import { Bench } from 'tinybench'\n"),
+            ("web/d.test.ts", bench),
+        ]);
+        let detected = VitestBench.detect(&tree);
+        let dirs: Vec<(&str, &str)> =
+            detected.found.iter().map(|it| (it.name.as_str(), it.dir.as_str())).collect();
+        assert_eq!(dirs, [("vitest", ""), ("web", "web")]);
+        let install = ["pnpm", "install", "--frozen-lockfile"].map(str::to_owned).to_vec();
+        assert_eq!(detected.found[1].build, Some(BuildStep::Command(install)));
+        assert_eq!(detected.found[1].files, ["web/b.benchmark.mjs"]);
+        let loose = VitestBench.detect(&MemoryTree::of([("a.bench.ts", bench)]));
+        assert!(loose.found.is_empty() && loose.unclear[0].starts_with("a.bench.ts imports vitest"));
+    }
+
+    #[test]
+    fn vitest_is_recognised_by_its_words() {
+        let known = |line: &str| {
+            let command: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            VitestBench.recognises(&Program { command: &command, bytes: b"" })
+        };
+        assert!(known("npx vitest bench") && known("./node_modules/.bin/vitest bench a"));
+        assert!(!known("npx vitest run") && !known("npm run bench"));
+    }
+}

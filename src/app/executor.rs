@@ -1,0 +1,26 @@
+//! What starts the processes of a use case.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::{Exit, Fault, Result};
+use crate::run::{Interrupt, Supervised};
+use crate::store::without_temporary;
+
+/// The executor, and the interrupts of the user.
+pub(super) fn executor(binary: &Path) -> Result<Supervised> {
+    let interrupt = Interrupt::install()
+        .map_err(|error| Fault::defect("signals", format!("cannot be taken: {error}")))?;
+    Supervised::new(binary.to_owned(), Some(interrupt), true).map_err(|error| {
+        let what = format!("no temporary folder can be made: {}", without_temporary(&error));
+        let next = "set TMPDIR to a writable folder, on a disk with space";
+        Fault::at_path(std::env::temp_dir(), what, next).caused_by(&error)
+    })
+}
+
+/// The path of the running binary, which is also its own supervisor and micro suite.
+pub fn own_binary() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|error| {
+        let what = format!("its path is not known: {error}");
+        Fault::at("the gbench-ci binary", what, "mount /proc, and run again").exits(Exit::Machine)
+    })
+}
