@@ -71,4 +71,4 @@ pub use stored_runs::one_session;
 pub use trace::{DecisionTrace, SequentialStep, decision_traces};
 pub use validity::SerialCorrelation;
 pub use verdict::{compare, compare_by, compare_sides, compare_with};
-pub use wording::{Advice, HeldDown, Reason, SettingEffect, Warning};
+pub use wording::{Advice, HeldDown, Reason, SettingEffect, Warning, count_it};

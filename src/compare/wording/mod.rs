@@ -9,7 +9,7 @@ mod sentence;
 mod warning;
 
 pub use advice::Advice;
-pub use calibration::{too_few_for_a_red, too_few_rounds, why_and_help};
+pub use calibration::{count_it, too_few_for_a_red, too_few_rounds, why_and_help};
 pub use reason::{Reason, SettingEffect};
 pub use sentence::{of_machines, of_verdict};
 pub use warning::{HeldDown, Warning};
