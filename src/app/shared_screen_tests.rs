@@ -94,6 +94,7 @@ fn suite(dir: &str, cases: usize) -> Suite {
         cases: Vec::new(),
         only: Vec::new(),
         listing: Listing::Unlisted,
+        program: None,
         built: false,
     });
     benchmark.settings.isolation = Setting::default(crate::model::Isolation::SharedScreen);
