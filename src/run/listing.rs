@@ -98,7 +98,8 @@ impl CaseLister<'_> {
         if let Some(ended) = execution.cut_short() {
             return Err(ended);
         }
-        let found = ended_well(&execution).then(|| adapters::executable(&execution.stdout.bytes(), &bench.target));
+        let found =
+            ended_well(&execution).then(|| adapters::executable(&execution.stdout.bytes(), &bench.target));
         if let (Some(Some(found)), Some(entry)) = (found, &mut benchmark.harness) {
             let argv = [found.path].into_iter().chain(bench.own).collect();
             entry.program = Some((argv, found.dir.into()));
