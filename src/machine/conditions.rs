@@ -27,8 +27,18 @@ type GpuLook = Box<dyn FnMut() -> Option<ClocksNow>>;
 pub struct HostConditions {
     root: Root,
     gpu: Option<GpuLook>,
-    before: Option<(Option<Ticks>, Option<ClocksNow>)>,
+    before: Option<Before>,
 }
+
+/// Right before a process.
+struct Before {
+    processors: Processors,
+    ticks: Option<Ticks>,
+    gpu: Option<ClocksNow>,
+}
+
+/// Ranges of those that count; absent: all.
+type Processors = Option<Vec<(usize, usize)>>;
 
 /// Of the processors that we may use, since the machine's start.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,15 +56,17 @@ impl HostConditions {
 
     /// Right before a process starts.
     pub fn begin(&mut self) {
-        self.before = Some((ticks(&self.root), self.gpu.as_mut().and_then(|look| look())));
+        let processors = allowed(&self.root);
+        let ticks = ticks(&self.root, &processors);
+        self.before = Some(Before { processors, ticks, gpu: self.gpu.as_mut().and_then(|look| look()) });
     }
 
     /// Right after its end. `child_cpu_seconds`: its own work and that of its descendants; `wall`: its seconds. `None`
     /// where nothing could be seen.
     pub fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions> {
-        let (ticks_before, gpu_before) = self.before.take()?;
+        let before = self.before.take()?;
         let gpu_after = self.gpu.as_mut().and_then(|look| look());
-        let ticks = ticks_before.zip(ticks(&self.root));
+        let ticks = before.ticks.zip(ticks(&self.root, &before.processors));
         let other = ticks.and_then(|(before, after)| other_cpu(before, after, child_cpu_seconds?, wall));
         if other.is_none() && gpu_after.is_none() {
             return None;
@@ -63,7 +75,7 @@ impl HostConditions {
         Some(Conditions {
             other_cpu: other,
             busy: other.is_some_and(|other| other > cores as f64 - MIN_LEFT),
-            throttled: throttled(gpu_before.as_ref(), gpu_after.as_ref(), wall),
+            throttled: throttled(before.gpu.as_ref(), gpu_after.as_ref(), wall),
             sm_clock_mhz: gpu_after.and_then(|now| now.sm_clock),
         })
     }
@@ -81,9 +93,8 @@ fn other_cpu(before: Ticks, after: Ticks, own_seconds: f64, wall: f64) -> Option
 
 /// `proc/stat`: `cpu3 user nice system idle iowait irq softirq steal ...`. Stolen time is the work of other machines on
 /// the same host.
-fn ticks(root: &Root) -> Option<Ticks> {
+fn ticks(root: &Root, allowed: &Processors) -> Option<Ticks> {
     let text = root.text("proc/stat")?;
-    let allowed = allowed(root);
     let mut sum = Ticks { cores: 0, busy: 0, all: 0 };
     for line in text.lines() {
         let Some((number, counts)) = line.strip_prefix("cpu").and_then(|rest| rest.split_once(' ')) else {
@@ -106,7 +117,7 @@ fn ticks(root: &Root) -> Option<Ticks> {
 }
 
 /// Processors that we, and so our children, may run on: `0-3,8`.
-fn allowed(root: &Root) -> Option<Vec<(usize, usize)>> {
+fn allowed(root: &Root) -> Processors {
     let status = root.text("proc/self/status")?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     let range = |part: &str| {

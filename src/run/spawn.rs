@@ -5,12 +5,10 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Write;
-use std::os::fd::OwnedFd;
+use std::io::Read;
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -24,12 +22,10 @@ use super::lockstep::schedule::{TurnToken, Turns};
 use super::process::RunningProcess;
 use super::temporary::{self, Temporary};
 use crate::model::line;
-use crate::supervise::{self, Assignment};
+use crate::supervise::{self, Assignment, Supervisor};
 
 /// Seconds between SIGTERM and SIGKILL.
 const GRACE: f64 = 2.0;
-/// How long a supervisor may take over what it is told.
-const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
 /// A pipe this large holds what comes meanwhile; the kernel's usual limit for one pipe.
 const PIPE_BYTES: i32 = 1 << 20;
 
@@ -42,6 +38,15 @@ pub struct Supervised {
     interrupt: Option<Interrupt>,
     /// The whole process is ours, so that orphans of a killed supervisor may be cleaned up.
     owns_process: bool,
+    /// Supervisors that wait for their next process; the second one for that of a pair.
+    free: [Option<Supervisor>; 2],
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        // One that is gone already need not be told.
+        let _ = self.dismiss_free();
+    }
 }
 
 impl Supervised {
@@ -57,7 +62,7 @@ impl Supervised {
         // A gate that was killed could not remove its own.
         temporary::remove_abandoned();
         let folder = Temporary::make()?;
-        Ok(Self { binary, folder, interrupt, owns_process })
+        Ok(Self { binary, folder, interrupt, owns_process, free: [None, None] })
     }
 
     /// A fresh FIFO, held open by us for reading and writing so that it never reports an end of file between two
@@ -75,35 +80,36 @@ impl Supervised {
     }
 
     /// Starts one process. `slot`: 0, or 1 for the second of a pair. `turns`: it is asked to take turns.
-    fn start(&self, launch: &Launch, slot: usize, turns: bool) -> std::io::Result<RunningProcess> {
+    fn start(&mut self, launch: &Launch, slot: usize, turns: bool) -> std::io::Result<RunningProcess> {
         let (events, channel) = self.fifo(&format!("events{slot}"))?;
         // Refused where the user's pipe quota is used up; the default size works too.
         let _ = fcntl(&channel, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
         let (path, turns) = turns.then(|| self.fifo(&format!("turns{slot}"))).transpose()?.unzip();
-        let (mut supervisor, control) = self.supervisor()?;
-        match assign(launch, &control, &events, path) {
-            Ok(()) => Ok(RunningProcess::new(launch, supervisor, control, channel, turns)),
+        let (stdout, child_stdout) = std::io::pipe()?;
+        let (stderr, child_stderr) = std::io::pipe()?;
+        let message = assignment(launch, &events, path)?;
+        let mut supervisor = self.supervisor(slot)?;
+        match supervisor.assign(&message, [child_stdout.as_fd(), child_stderr.as_fd()]) {
+            Ok(()) => Ok(RunningProcess::new(launch, supervisor, [stdout, stderr], channel, turns)),
             Err(error) => {
-                supervisor.kill()?;
-                supervisor.wait()?;
+                supervisor.dismiss()?;
                 Err(error)
             }
         }
     }
 
-    fn supervisor(&self) -> std::io::Result<(Child, UnixStream)> {
-        let (ours, theirs) = UnixStream::pair()?;
-        // A supervisor reads what it is told at once, unless something has stopped it.
-        ours.set_write_timeout(Some(SUPERVISOR_PATIENCE))?;
-        let child = Command::new(&self.binary)
-            .arg(supervise::ARGUMENT)
-            // The child can read its supervisor's environment; what is not there cannot leak.
-            .env_clear()
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        Ok((child, ours))
+    /// The one that is free, or a new one: also where something has ended it since its last process.
+    fn supervisor(&mut self, slot: usize) -> std::io::Result<Supervisor> {
+        if let Some(mut free) = self.free[slot].take()
+            && free.is_alive()
+        {
+            return Ok(free);
+        }
+        Supervisor::start(&self.binary)
+    }
+
+    fn dismiss_free(&mut self) -> std::io::Result<()> {
+        self.free.iter_mut().filter_map(Option::take).try_for_each(|mut supervisor| supervisor.dismiss())
     }
 
     /// `tell` is called about every `every`, and not at the end.
@@ -126,7 +132,9 @@ impl Supervised {
             Ok(())
         })?;
         let [process] = processes;
-        Ok(process.finish(oom_kills() > oom_before, None))
+        let (execution, free) = process.finish(oom_kills() > oom_before, None);
+        self.free[0] = free;
+        Ok(execution)
     }
 
     fn run_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> std::io::Result<[Execution; 2]> {
@@ -148,7 +156,10 @@ impl Supervised {
         let oom_killer = oom_kills() > oom_before;
         let blames = [0, 1].map(|side| pair::blame(&processes[side], &token, side));
         let [base, head] = processes;
-        let mut executions = [base.finish(oom_killer, blames[0]), head.finish(oom_killer, blames[1])];
+        let (base, first_free) = base.finish(oom_killer, blames[0]);
+        let (head, second_free) = head.finish(oom_killer, blames[1]);
+        self.free = [first_free, second_free];
+        let mut executions = [base, head];
         for (execution, blocks) in executions.iter_mut().zip(token.into_blocks()) {
             execution.blocks = blocks;
         }
@@ -173,6 +184,9 @@ impl Supervised {
         }
         // Only now: a process that still runs is a descendant too.
         if self.owns_process && processes.iter().any(|process| process.end().is_none()) {
+            // Free ones are descendants too, and would be reaped behind their handles' backs.
+            processes.iter_mut().try_for_each(RunningProcess::dismiss_supervisor)?;
+            self.dismiss_free()?;
             supervise::kill_descendants(Duration::from_secs(5));
         }
         Ok(())
@@ -258,13 +272,8 @@ impl Executor for Supervised {
     }
 }
 
-/// Tells a supervisor what to start.
-fn assign(
-    launch: &Launch,
-    mut control: &UnixStream,
-    events: &Path,
-    turns: Option<PathBuf>,
-) -> std::io::Result<()> {
+/// What a supervisor is told to start.
+fn assignment(launch: &Launch, events: &Path, turns: Option<PathBuf>) -> std::io::Result<Vec<u8>> {
     let variables = launch.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
     let own = [Some((line::env::EVENTS, events)), turns.as_deref().map(|path| (line::env::TURNS, path))];
     let own = own.into_iter().flatten().map(|(name, path)| (OsStr::new(name), path.as_os_str()));
@@ -286,7 +295,7 @@ fn assign(
     let mut message = serde_json::to_vec(&assignment)?;
     message.push(b'\n');
     message.extend(environment);
-    control.write_all(&message)
+    Ok(message)
 }
 
 fn timeout(wake: Option<Instant>, now: Instant) -> PollTimeout {
@@ -302,7 +311,9 @@ fn timeout(wake: Option<Instant>, now: Instant) -> PollTimeout {
 
 /// How often the kernel has killed for lack of memory since boot, machine-wide; 0 where it does not say.
 fn oom_kills() -> u64 {
-    let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    // Larger than the text, which the kernel makes up anew at every read.
+    let mut text = String::with_capacity(1 << 14);
+    let _ = File::open("/proc/vmstat").and_then(|mut file| file.read_to_string(&mut text));
     let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
     line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
