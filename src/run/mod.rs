@@ -13,6 +13,7 @@ mod io;
 mod launcher;
 mod lockstep;
 mod nothing;
+mod oom_kills;
 mod outcome;
 mod process;
 mod reported;

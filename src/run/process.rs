@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::executor::{Execution, ExecutionEnd, Launch, StopReason};
 use super::io::lines::Lines;
 use super::io::stream::{Stream, read_available, read_report};
+use super::oom_kills::OomKills;
 use super::stages::StageClock;
 use crate::model::line::{Event, Order};
 use crate::model::{ProcessEnd, StageStatus};
@@ -120,9 +121,8 @@ impl RunningProcess {
         if (self.rest_until.is_none() || due) && self.read_channel(now)? && !self.takes_turns {
             self.rest_until = Some(now + REST);
         }
-        if spoke && read_report(self.supervisor.control(), &mut self.report)? {
-            self.conclude()?;
-        } else if self.give_up.is_some_and(|at| now >= at) {
+        let has_reported = spoke && read_report(self.supervisor.control(), &mut self.report)?;
+        if has_reported || self.give_up.is_some_and(|at| now >= at) {
             self.conclude()?;
         }
         Ok(())
@@ -257,13 +257,14 @@ impl RunningProcess {
         self.lines.events.iter().any(why)
     }
 
-    /// Everything that was seen, and its supervisor where that is free for the next process. `blame`: why what looks like a
+    /// Everything that was seen, and its supervisor and channel where they are free for the next process. `before`: from before
+    /// its start. `blame`: why what looks like a
     /// good end is none.
     pub(super) fn finish(
         self,
-        oom_killer: bool,
+        before: &OomKills,
         blame: Option<StopReason>,
-    ) -> (Execution, Option<Supervisor>) {
+    ) -> (Execution, Option<(Supervisor, File)>) {
         let report = self.end();
         let is_free = self.leaves_its_supervisor_free();
         let stopped = self.stopped.or(blame);
@@ -277,6 +278,12 @@ impl RunningProcess {
             Some(Report::NotStarted { .. }) => Vec::new(),
             _ => self.clock.finish(status, self.over.unwrap_or_else(Instant::now)),
         };
+        // The kernel makes up a long text for the answer: it is asked for where there is a question.
+        let was_killed = !matches!(
+            report,
+            Some(Report::NotStarted { .. } | Report::Ended { end: ProcessEnd::Exit(_), .. })
+        );
+        let oom_killer = was_killed && before.have_grown();
         let (events, bad_line) = self.lines.finish();
         let mut execution = Execution {
             end: ExecutionEnd::SupervisorDied,
@@ -303,6 +310,6 @@ impl RunningProcess {
                 execution.survivors = survivors;
             }
         }
-        (execution, is_free.then_some(self.supervisor))
+        (execution, is_free.then_some((self.supervisor, self.channel)))
     }
 }
