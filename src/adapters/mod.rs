@@ -33,7 +33,7 @@ pub use adapter::{
     About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Reading,
     Reads, SummaryReading,
 };
-pub use cargo::{Executable, executable};
+pub use cargo::{CargoBench, Executable, cargo_bench, executable};
 pub use check::{list, read};
 #[cfg(test)]
 use detect::MemoryTree;
