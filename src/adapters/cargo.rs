@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cmake::quoted;
 use super::detect::{Build, Detected, Found, Tree};
 use super::{Invocation, Program};
 
@@ -79,7 +80,7 @@ impl Target {
         Found {
             name: name.to_owned(),
             command: words(&["cargo", "bench", "--offline"]),
-            build: Some(Build::Command(words(&["cargo", "bench", "--no-run"]))),
+            build: Some(build(&self.dir, words(&["cargo", "bench", "--no-run"]))),
             dir: self.dir.clone(),
             binaries: vec!["cargo".into()],
             gpu: false,
@@ -87,6 +88,15 @@ impl Target {
             why: why.to_owned(),
         }
     }
+}
+
+/// The build step of a package: in its own folder, so that it is built as it runs, by the same `.cargo/config.toml`.
+pub(super) fn build(dir: &str, words: Vec<String>) -> Build {
+    if dir.is_empty() {
+        return Build::Command(words);
+    }
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    Build::Shell(format!("cd {} && {}", quoted(dir), words.join(" ")))
 }
 
 /// What an adapter says of a target.
@@ -109,7 +119,7 @@ pub(super) fn detect(tree: &dyn Tree, kind: impl Fn(&Target) -> Kind) -> Detecte
                 let name = alone.then_some(&target.name).unwrap_or(&long);
                 detected.found.push(target.found(name, &why));
             }
-            Kind::Unclear(sentence) => detected.unclear.push(sentence),
+            Kind::Unclear(sentence) => detected.unclear(&target.path, sentence),
             Kind::NotOurs => {}
         }
     }
@@ -132,6 +142,20 @@ pub(super) fn packages(tree: &dyn Tree) -> Vec<(String, String, toml::Table)> {
 pub(super) fn below(dir: &str, path: &str) -> String {
     let path = path.trim_start_matches("./");
     if dir.is_empty() { path.to_owned() } else { format!("{dir}/{path}") }
+}
+
+/// A bench target of a package in a tree, whatever its harness.
+pub struct Bench {
+    pub name: String,
+    /// Folder of its package, from the tree's.
+    pub dir: String,
+    pub path: String,
+}
+
+/// Every bench target of the packages in a tree.
+pub fn benches(tree: &dyn Tree) -> Vec<Bench> {
+    let bench = |Target { name, dir, path, .. }| Bench { name, dir, path };
+    targets(tree).into_iter().map(bench).collect()
 }
 
 fn targets(tree: &dyn Tree) -> Vec<Target> {

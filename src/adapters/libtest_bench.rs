@@ -40,8 +40,10 @@ impl Adapter for LibtestBench {
         for found in detected.found.iter_mut().filter(|_| !nightly(tree)) {
             let env = || ["env".to_owned(), "RUSTC_BOOTSTRAP=1".to_owned()].into_iter();
             found.command.splice(0..0, env());
-            if let Some(Build::Command(words)) = &mut found.build {
-                words.splice(0..0, env());
+            match &mut found.build {
+                Some(Build::Command(words)) => _ = words.splice(0..0, env()),
+                Some(Build::Shell(line)) => line.insert_str(0, "export RUSTC_BOOTSTRAP=1; "),
+                None => {}
             }
             found.why.push_str("; a stable compiler takes it with RUSTC_BOOTSTRAP=1");
         }
@@ -215,17 +217,18 @@ fn libraries(tree: &dyn Tree, detected: &mut Detected) {
             == Some(false);
         let library = table.contains_key("lib") || tree.files().contains(&cargo::below(&dir, "src/lib.rs"));
         if off || !library {
-            detected.unclear.push(format!(
+            let sentence = format!(
                 "{first} has `#[bench]`, but {manifest} has no library that is benchmarked: write `command = [\"cargo\", \"bench\", \
                  \"--offline\", \"--bin\", \"NAME\"]` and `harness = \"libtest-bench\"` for its program"
-            ));
+            );
+            detected.unclear(first, sentence);
             continue;
         }
         let words = |more: &str| ["cargo", "bench", more, "--lib"].map(str::to_owned).to_vec();
         detected.found.push(Found {
             name: name.to_owned(),
             command: words("--offline"),
-            build: Some(Build::Command(words("--no-run"))),
+            build: Some(cargo::build(&dir, words("--no-run"))),
             dir,
             binaries: vec!["cargo".into()],
             gpu: false,

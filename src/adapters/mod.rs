@@ -30,8 +30,9 @@ pub use adapter::{
     About, Adapter, Amount, Ask, CaseName, End, Invocation, Language, Lists, MetricReading, Reading, Reads,
     SummaryReading,
 };
-pub use cargo::{Executable, executable};
+pub use cargo::{Bench, Executable, benches, executable};
 pub use check::{list, read};
+pub use cmake::program as cmake_program;
 #[cfg(test)]
 use detect::MemoryTree;
 pub use detect::{Build, Detected, Found, Program, Tree};
