@@ -1,7 +1,7 @@
 //! Summaries of Iai-Callgrind and Gungraun: a JSON document a line, of one benchmark each.
 //!
-//! The layout changed twice: version 2 has `callgrind_summary`, version 6 `profiles` with `Left` for what is new, version 7
-//! `profiles` with `new`. Instructions are exact for code that does the same each time. Cycles are estimated from simulated
+//! The layout changed: versions 2 and 3 have `callgrind_summary`, version 6 `profiles` with `Left` for what is new, version 7 `profiles`
+//! with `new`. Instructions are exact for code that does the same each time. Cycles are estimated from simulated
 //! caches, whose contents depend on addresses: shown, and not judged.
 
 use serde_json::Value;
@@ -102,6 +102,10 @@ impl<'a> Events<'a> {
             let counts = processes.ok_or("`callgrind_summary.summaries` is missing")?;
             return Ok(Self { version, counts: counts.iter().map(|process| &process["events"]).collect() });
         }
+        if version == "3" {
+            let counts = &summary["callgrind_summary"]["callgrind_run"]["total"]["summary"];
+            return Ok(Self { version, counts: vec![counts] });
+        }
         let profiles = summary["profiles"].as_array().ok_or("`profiles` is missing")?;
         // Both count `Ir`; the others, such as DHAT, do not.
         let tools = ["Callgrind", "Cachegrind"];
@@ -122,10 +126,11 @@ impl<'a> Events<'a> {
             let event = &counts[key];
             let count = match self.version {
                 "2" => &event["new"],
-                "6" => {
+                "3" | "6" => {
                     let metrics = &event["metrics"];
                     // With what was there before, it is the first of two.
-                    &metrics.get("Left").unwrap_or(&metrics["Both"][0])["Int"]
+                    let new = metrics.get("Left").unwrap_or(&metrics["Both"][0]);
+                    new.get("Int").unwrap_or(new)
                 }
                 _ => &event["values"]["new"],
             };

@@ -116,7 +116,7 @@ pub(super) fn detect(tree: &dyn Tree, kind: impl Fn(&Target) -> Kind) -> Detecte
             Kind::Ours(why) => {
                 let alone = targets.iter().filter(|other| other.name == target.name).count() == 1;
                 let long = format!("{}-{}", target.package, target.name);
-                let name = alone.then_some(&target.name).unwrap_or(&long);
+                let name = if alone { &target.name } else { &long };
                 detected.found.push(target.found(name, &why));
             }
             Kind::Unclear(sentence) => detected.unclear(&target.path, sentence),

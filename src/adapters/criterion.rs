@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::cargo::{self, Kind, Target};
+use super::criterion_report::{Report, stdout};
 use super::json::document;
 use super::{
     About, Adapter, Ask, CaseName, Detected, Invocation, Language, Lists, Output, Place, Program, ReadError,
@@ -20,6 +21,9 @@ pub struct Criterion;
 
 /// Fewer are refused.
 const MIN_SAMPLES: u32 = 10;
+
+/// Seconds of warm-up while executions are counted.
+const COUNTED_WARMUP: f64 = 0.05;
 
 /// A title that ends so was cut off, by [`MAX_TITLE`].
 const CUT_OFF: &str = "...";
@@ -118,9 +122,10 @@ impl Adapter for Criterion {
     }
 
     /// `CRITERION_DEBUG` prints how often the warm-up ran, so that `iterations` is exact. The least analysis is left: ten
-    /// samples, one resampling. The warm-up only has to give an idea of the speed, by which the iterations follow from the seconds.
+    /// samples, one resampling. The iterations follow from the seconds by the speed of the warm-up: it has to be longer than the first
+    /// iteration, which takes milliseconds under Valgrind.
     fn count(&self, ask: &Ask) -> Option<Invocation> {
-        Some(measuring(ask, 0.001, MIN_SAMPLES).env("CRITERION_DEBUG", "1"))
+        Some(measuring(ask, COUNTED_WARMUP, MIN_SAMPLES).env("CRITERION_DEBUG", "1"))
     }
 }
 
@@ -151,69 +156,6 @@ fn pattern(title: &str) -> String {
     let cut = title.strip_suffix(CUT_OFF).filter(|name| (MAX_TITLE - 3..=MAX_TITLE).contains(&name.len()));
     let rest = cut.map_or("", |_| ".+");
     format!("{first}{}{rest}", regex::escape(cut.unwrap_or(title)))
-}
-
-fn stdout<'a>(output: &Output<'a>) -> Result<&'a str, ReadError> {
-    std::str::from_utf8(output.stdout)
-        .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
-}
-
-/// What stdout says of the cases.
-struct Report<'a> {
-    lines: Vec<&'a str>,
-}
-
-/// The line of a case.
-struct Line {
-    /// Its estimate, in nanoseconds; `None`: in a unit that is no time.
-    estimate: Option<f64>,
-    /// Iterations of the warm-up, where it says so.
-    warmed: Option<f64>,
-}
-
-impl<'a> Report<'a> {
-    /// `None` where there is no stdout, as for files that lie in `target/criterion`.
-    fn of(text: &'a str) -> Option<Self> {
-        (!text.trim().is_empty()).then(|| Self { lines: text.split_inclusive('\n').collect() })
-    }
-
-    /// Errors: it has no line of that title.
-    fn case(&self, title: &str) -> Result<Line, ReadError> {
-        let mut warmed = None;
-        let mut titled = false;
-        for line in self.lines.iter().filter(|line| line.ends_with('\n')) {
-            // `Completed 127 iterations in 1033454 nanoseconds, estimated ...`, before the line of its case.
-            if let Some(done) =
-                line.strip_prefix("Completed ").and_then(|rest| rest.split_once(" iterations in "))
-            {
-                warmed = done.0.parse().ok();
-            }
-            // A long title has a line to itself.
-            let rest = line.strip_prefix(title).or_else(|| titled.then_some(*line)).unwrap_or("");
-            titled = line.trim_end_matches('\n') == title;
-            let Some(rest) = rest.trim_start().strip_prefix("time:") else { continue };
-            let words: Vec<&str> = rest.trim().trim_start_matches('[').split(' ').collect();
-            let estimate = words.get(2).and_then(|value| value.parse::<f64>().ok());
-            let scale = words.get(3).and_then(|unit| nanoseconds(unit));
-            return Ok(Line { estimate: estimate.zip(scale).map(|(value, scale)| value * scale), warmed });
-        }
-        Err(ReadError::case(title, "stdout has no line `time: [...]` of it"))
-    }
-}
-
-impl Line {
-    /// Whether its estimate lies among these, as a mean of them does.
-    fn fits(&self, times: &[f64]) -> bool {
-        let low = times.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = times.iter().copied().fold(0.0, f64::max);
-        // Five digits are printed.
-        self.estimate.is_some_and(|estimate| estimate > low * 0.999 && estimate < high * 1.001)
-    }
-}
-
-fn nanoseconds(unit: &str) -> Option<f64> {
-    let units = [("ps", 1e-3), ("ns", 1.0), ("µs", 1e3), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-    units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale)
 }
 
 #[derive(Deserialize)]
@@ -322,6 +264,9 @@ mod tests {
         assert_eq!(reading.metrics[1].values, [8e8, 8e9 / 12.0]);
         assert!(!reading.metrics[1].judged);
         assert_eq!(reading.iterations, Some(37.0));
+        // A warm-up of another case is not its own.
+        let stdout = "Completed 7 iterations in 80 nanoseconds\ny    time:   [1 ns 1 ns 1 ns]\nx    time:   [11 ns 11 ns 11 ns]\n";
+        assert_eq!(read("x", SAMPLE, stdout).unwrap()[0].iterations, None);
         // Files without the run that made them.
         assert_eq!(read("x", SAMPLE, "").unwrap()[0].iterations, None);
     }

@@ -84,8 +84,9 @@ pub(super) struct MemoryTree {
 
 #[cfg(test)]
 impl MemoryTree {
-    pub(super) fn of<const N: usize>(files: [(&str, &str); N]) -> Self {
-        let texts = std::collections::BTreeMap::from(files.map(|(path, text)| (path.into(), text.into())));
+    pub(super) fn of<'a>(files: impl AsRef<[(&'a str, &'a str)]>) -> Self {
+        let owned = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
+        let texts: std::collections::BTreeMap<String, String> = files.as_ref().iter().map(owned).collect();
         Self { paths: texts.keys().cloned().collect(), texts }
     }
 }

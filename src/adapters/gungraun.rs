@@ -26,7 +26,7 @@ impl Adapter for Gungraun {
             filters: false,
             orders: false,
             reads: Reads::Counts,
-            tried: &["0.20.0"],
+            tried: &["0.17.2", "0.20.0"],
         }
     }
 
@@ -58,7 +58,7 @@ impl Adapter for Gungraun {
     }
 
     fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
-        callgrind_summary::read(output, &["7"])
+        callgrind_summary::read(output, &["6", "7"])
     }
 }
 

@@ -25,7 +25,7 @@ impl Adapter for IaiCallgrind {
             filters: false,
             orders: false,
             reads: Reads::Counts,
-            tried: &["0.12.3", "0.16.1"],
+            tried: &["0.12.3", "0.14.0", "0.16.1"],
         }
     }
 
@@ -47,7 +47,7 @@ impl Adapter for IaiCallgrind {
     }
 
     fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
-        callgrind_summary::read(output, &["2", "6"])
+        callgrind_summary::read(output, &["2", "3", "6"])
     }
 }
 
@@ -124,6 +124,14 @@ mod tests {
     }
 
     #[test]
+    fn version_3_counts_without_a_type_around_the_number() {
+        let text =
+            r#""callgrind_summary":{"callgrind_run":{"total":{"summary":{"Ir":{"metrics":{"Left":5}}}}}}"#;
+        assert_eq!(read(&summary("3", text)).unwrap()[0].metrics[0].values, [5.0]);
+        assert!(read(&summary("3", &text.replace("Left", "Right"))).is_err());
+    }
+
+    #[test]
     fn what_was_counted_before_is_not_taken() {
         let count = |metrics: &str| read(&summary("6", &profiles("Callgrind", metrics)));
         assert_eq!(count(r#"{"Left":{"Int":5}}"#).unwrap()[0].metrics[0].values, [5.0]);
@@ -138,7 +146,10 @@ mod tests {
         let refused = |text: String| read(&text).unwrap_err().to_string();
         let dhat = summary("6", &profiles("DHAT", r#"{"Left":{"Int":5}}"#));
         assert_eq!(refused(dhat), "stdout:1: neither Callgrind nor Cachegrind ran");
-        assert_eq!(refused(summary("7", NEW)), "stdout:1: summaries of version 7 are not known: 2 and 6 are");
+        assert_eq!(
+            refused(summary("7", NEW)),
+            "stdout:1: summaries of version 7 are not known: 2 and 3 and 6 are"
+        );
         assert_eq!(refused(summary("2", NEW).trim_end().to_owned()), "stdout:1: it does not end");
         assert!(refused(summary("2", NEW).repeat(2)).contains("stands there twice"));
     }

@@ -13,6 +13,7 @@ mod cargo;
 mod check;
 mod cmake;
 mod cpp;
+mod criterion_report;
 mod detect;
 mod divan_tree;
 mod javascript;
@@ -20,9 +21,9 @@ mod json;
 mod junit;
 mod output;
 mod python;
+mod xml;
 #[cfg(test)]
 mod tests;
-mod xml;
 
 use std::fmt;
 
@@ -36,7 +37,7 @@ pub use cmake::program as cmake_program;
 #[cfg(test)]
 use detect::MemoryTree;
 pub use detect::{Build, Detected, Found, Program, Tree};
-pub use output::{Files, Output, Place, ReadError};
+pub use output::{Files, Output, Place, ReadError, STDERR};
 
 /// Declares the module of each adapter and the list of all: one line a harness.
 macro_rules! adapters {

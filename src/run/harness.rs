@@ -26,6 +26,9 @@ const MAX_FILES_BYTES: u64 = 2 << 30;
 /// Bytes of its standard output that are kept for the reader.
 pub(super) const STDOUT_BYTES: usize = 256 << 20;
 
+/// Likewise of its standard error.
+const STDERR_BYTES: usize = 16 << 20;
+
 /// What one process gave for each of its cases.
 pub(super) type CaseParts = Vec<(Execution, ProcessContext)>;
 
@@ -226,6 +229,7 @@ pub(super) fn invoke(launch: &mut Launch, invocation: Invocation) {
     launch.argv = invocation.argv;
     launch.env.extend(invocation.env.into_iter().map(|(name, value)| (name.into(), value.into())));
     launch.stdout_limit = launch.stdout_limit.max(STDOUT_BYTES);
+    launch.stderr_limit = launch.stderr_limit.max(STDERR_BYTES);
 }
 
 /// Calls with an empty folder for a harness's files.
@@ -250,13 +254,14 @@ pub(super) fn read<T>(
     out: &Path,
     by: impl FnOnce(&Output) -> std::result::Result<T, adapters::ReadError>,
 ) -> std::result::Result<T, adapters::ReadError> {
-    let files = files_below(out).map_err(|error| {
+    let mut files = files_below(out).map_err(|error| {
         adapters::ReadError::new(adapters::Place::Output, format!("its files cannot be read: {error}"))
     })?;
     if !execution.stdout.is_whole() {
         let what = format!("it is longer than the {} bytes that are kept", execution.stdout.bytes().len());
         return Err(adapters::ReadError::new(adapters::Place::Stdout, what));
     }
+    files.0.insert(adapters::STDERR.into(), execution.stderr.bytes());
     by(&Output { stdout: &execution.stdout.bytes(), files: &files })
 }
 

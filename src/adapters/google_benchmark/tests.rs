@@ -1,4 +1,4 @@
-use super::super::detect::Memory;
+use super::super::detect::MemoryTree;
 use super::*;
 use crate::adapters::{Amount, Build, End, Files, STDERR, list, read};
 
@@ -195,7 +195,7 @@ fn a_list_names_each_case_and_an_empty_one_is_refused() {
 const SOURCE: &str = "#include <benchmark/benchmark.h>\nBENCHMARK(f);\nBENCHMARK_MAIN();\n";
 
 fn detected(files: &[(&str, &str)]) -> Detected {
-    GoogleBenchmark.detect(&Memory::of(files))
+    GoogleBenchmark.detect(&MemoryTree::of(files))
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use super::super::Action;
 use super::*;
+use crate::model::ParamValue;
 
 fn benchmark(id: &str, components: &[Component], tags: &[&str], sizes: &[i64]) -> Benchmark {
     let mut benchmark = Benchmark::new(id.parse().unwrap(), Action::Shell("true".into()), "/".into());
@@ -152,10 +153,10 @@ fn a_parameter_keeps_the_cases_that_have_one_of_its_values() {
 
 #[test]
 fn a_number_is_compared_as_a_number() {
-    assert!(is_value(&ParamValue::Float(0.5), "0.50"));
-    assert!(is_value(&ParamValue::Int(8), "8"));
-    assert!(!is_value(&ParamValue::Text("8".into()), "8.0"));
-    assert!(is_value(&ParamValue::Bool(true), "true"));
+    assert!(ParamValue::Float(0.5).is_written("0.50"));
+    assert!(ParamValue::Int(8).is_written("8"));
+    assert!(!ParamValue::Text("8".into()).is_written("8.0"));
+    assert!(ParamValue::Bool(true).is_written("true"));
 }
 
 #[test]
