@@ -127,7 +127,9 @@ fn declared(tree: &dyn Tree) -> (Vec<Target>, Vec<Tests>) {
                 tests.tests.extend(declared);
                 tests.files.push((*path).clone());
             }
-            None => tests.push(Tests { root: root.to_owned(), tests: declared, files: vec![(*path).clone()] }),
+            None => {
+                tests.push(Tests { root: root.to_owned(), tests: declared, files: vec![(*path).clone()] })
+            }
         }
     }
     for target in &mut targets {

@@ -21,9 +21,9 @@ mod json;
 mod junit;
 mod output;
 mod python;
-mod xml;
 #[cfg(test)]
 mod tests;
+mod xml;
 
 use std::fmt;
 

@@ -46,7 +46,9 @@ pub fn dependencies(suite: &Suite) -> Vec<String> {
     let harnesses: Vec<_> = suite.benchmarks.iter().filter_map(|it| it.harness.as_ref()?.harness).collect();
     let of_program = |(program, how): &(&str, &str)| {
         let line = match *how {
-            RUNNER => format!("command -v {program} >/dev/null || cargo install {program} # --version as in Cargo.lock"),
+            RUNNER => format!(
+                "command -v {program} >/dev/null || cargo install {program} # --version as in Cargo.lock"
+            ),
             how => format!("command -v {program} >/dev/null || {how}"),
         };
         required.contains(program).then_some(line)

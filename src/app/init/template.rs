@@ -140,7 +140,12 @@ mod tests {
 
     fn request(action: ActionRef, runner: &str, shards: u32) -> WorkflowsRequest {
         let runner = runner_labels(runner).unwrap();
-        WorkflowsRequest { action, allow_forks: false, jobs: jobs(&runner, &[], shards).unwrap(), dependencies: Vec::new() }
+        WorkflowsRequest {
+            action,
+            allow_forks: false,
+            jobs: jobs(&runner, &[], shards).unwrap(),
+            dependencies: Vec::new(),
+        }
     }
 
     #[test]

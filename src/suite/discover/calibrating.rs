@@ -44,7 +44,8 @@ const STARTERS: [&[&str]; 10] = [
 /// The first command of a script or recipe that starts a harness, with the number of its line.
 pub(super) fn by_commands(text: &str) -> Option<(usize, String)> {
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim_start().starts_with('#'));
-    let commands = lines.flat_map(|(line, number)| line.split(['&', ';', '|']).map(move |command| (number, command)));
+    let commands =
+        lines.flat_map(|(line, number)| line.split(['&', ';', '|']).map(move |command| (number, command)));
     commands
         .map(|(number, command)| (number, words(command)))
         .find(|(_, words)| starts_harness(words))
@@ -57,14 +58,18 @@ fn words(command: &str) -> Vec<String> {
         ["exec", "time", "env", "if", "then", "do", "sudo", "nice", "uv", "poetry", "npx", "run"];
     let words = command.split_whitespace().map(|word| word.trim_matches(['@', '"', '\'', '(', ')']));
     let skipped = words.skip_while(|word| {
-        BEFORE.contains(word) || word.is_empty() || word.starts_with('-') || word.split('/').next_back().is_some_and(|it| it.contains('='))
+        BEFORE.contains(word)
+            || word.is_empty()
+            || word.starts_with('-')
+            || word.split('/').next_back().is_some_and(|it| it.contains('='))
     });
     skipped.map(str::to_owned).collect()
 }
 
 fn starts_harness(words: &[String]) -> bool {
     // `python -m pytest` and `cargo +nightly bench`, too.
-    let plain: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with(['+', '-'])).collect();
+    let plain: Vec<&str> =
+        words.iter().map(String::as_str).filter(|word| !word.starts_with(['+', '-'])).collect();
     let module = plain.get(1..).filter(|_| words.get(1).is_some_and(|word| word == "-m"));
     let begins = |words: &[&str]| STARTERS.iter().any(|starter| words.starts_with(starter));
     begins(&plain)
@@ -91,7 +96,9 @@ mod tests {
         ] {
             assert!(by_commands(text).is_some(), "{text}");
         }
-        for text in ["./bench", "# cargo bench", "python3 bench.py", "echo cargo bench", "go build", "make -C x"] {
+        for text in
+            ["./bench", "# cargo bench", "python3 bench.py", "echo cargo bench", "go build", "make -C x"]
+        {
             assert_eq!(by_commands(text), None, "{text}");
         }
         assert_eq!(by_commands("a\nb; cargo bench -q").unwrap(), (2, "cargo bench -q".to_owned()));

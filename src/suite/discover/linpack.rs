@@ -97,7 +97,10 @@ mod tests {
     fn one_result_is_extracted_and_the_grid_says_the_processes() {
         let one = found(&input("1 # of problems sizes (N)\n1000 Ns", [1, 1]), 0o755);
         assert_eq!((one.benchmarks.len(), one.unclear.len()), (1, 0), "{one:?}");
-        assert_eq!((one.benchmarks[0].command.join(" "), one.benchmarks[0].dir.as_str()), ("./xhpl".into(), "bin"));
+        assert_eq!(
+            (one.benchmarks[0].command.join(" "), one.benchmarks[0].dir.as_str()),
+            ("./xhpl".into(), "bin")
+        );
         let grid = found(&input("1 # of problems sizes (N)\n1000 Ns", [2, 3]), 0o755);
         assert_eq!(grid.benchmarks[0].command.join(" "), "mpirun -np 6 ./xhpl");
     }

@@ -9,12 +9,17 @@ const TARGETS: [&str; 2] = ["bench", "benchmark"];
 /// Adds an entry for a target `bench` or `benchmark`. Says whether the makefile knows the benchmarks here: then their sources are not
 /// compiled one by one.
 pub(super) fn add(tree: &dyn Tree, findings: &mut Findings) -> bool {
-    let Some((file, text)) = FILES.into_iter().find_map(|file| Some((file, tree.text(file)?))) else { return false };
-    let Some((target, recipe)) = TARGETS.iter().find_map(|target| Some((*target, recipe(&text, target)?))) else {
+    let Some((file, text)) = FILES.into_iter().find_map(|file| Some((file, tree.text(file)?))) else {
+        return false;
+    };
+    let Some((target, recipe)) = TARGETS.iter().find_map(|target| Some((*target, recipe(&text, target)?)))
+    else {
         return false;
     };
     let say = |what: &str| {
-        format!("the target `{target}` of {file} {what}; a target that does the same work each time is `command = [\"make\", \"{target}\"]`")
+        format!(
+            "the target `{target}` of {file} {what}; a target that does the same work each time is `command = [\"make\", \"{target}\"]`"
+        )
     };
     if let Some((_, command)) = calibrating::by_commands(&recipe) {
         findings.found.unclear.push(say(&format!(

@@ -73,7 +73,9 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     let Discovery { mut benchmarks, mut unclear } = findings.found;
     if tree.cut_off {
         let count = tree.files().len();
-        unclear.push(format!("this folder is large: {count} files near its top were looked at; write by hand what lies deeper"));
+        unclear.push(format!(
+            "this folder is large: {count} files near its top were looked at; write by hand what lies deeper"
+        ));
     }
     rename(&mut benchmarks);
     Discovery { benchmarks, unclear }

@@ -35,15 +35,13 @@ fn script(folder: &Path, place: &str, path: &str, findings: &Findings) -> Option
     let named = stem.starts_with("bench") || stem.ends_with("_bench") || stem.ends_with("-bench");
     let helper = stem.starts_with('_') || stem.starts_with('.') || stem == "conftest";
     let text = || text_of(&folder.join(path)).unwrap_or_default();
-    let found = |command: &[&str], binary: &str, why: String| {
-        Discovered {
-            name: id_word(stem),
-            command: command.iter().map(|argument| literal(argument)).collect(),
-            binaries: if binary.is_empty() { Vec::new() } else { vec![binary.to_owned()] },
-            gpu: CUDA.iter().any(|word| text().contains(word)),
-            why,
-            ..Discovered::default()
-        }
+    let found = |command: &[&str], binary: &str, why: String| Discovered {
+        name: id_word(stem),
+        command: command.iter().map(|argument| literal(argument)).collect(),
+        binaries: if binary.is_empty() { Vec::new() } else { vec![binary.to_owned()] },
+        gpu: CUDA.iter().any(|word| text().contains(word)),
+        why,
+        ..Discovered::default()
     };
     match extension {
         "py" if !helper && (named || place.starts_with("benchmark")) => {
@@ -55,7 +53,10 @@ fn script(folder: &Path, place: &str, path: &str, findings: &Findings) -> Option
                 )));
             }
             let entry = || found(&["python3", path], "python3", format!("{path} is a Python program"));
-            Some(calibrating::by_text("py", &text).map_or_else(|| Ok(entry()), |title| Err(calibrates(path, title))))
+            Some(
+                calibrating::by_text("py", &text)
+                    .map_or_else(|| Ok(entry()), |title| Err(calibrates(path, title))),
+            )
         }
         "sh" if named => Some(match calibrating::by_commands(&text()) {
             None => Ok(found(&["sh", path], "sh", format!("{path} is a shell script"))),

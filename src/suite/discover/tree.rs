@@ -86,7 +86,8 @@ impl FolderTree {
 
 fn entries(folder: &Path) -> impl Iterator<Item = (String, fs::FileType)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let named = entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.file_type().ok()?)));
+    let named =
+        entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.file_type().ok()?)));
     named.filter(|(name, _)| !name.contains(char::is_control))
 }
 
