@@ -76,6 +76,11 @@ impl Adapter for CTest {
         program.name() == "ctest"
     }
 
+    /// It runs each test once.
+    fn calibrates(&self, _program: &Program) -> bool {
+        false
+    }
+
     fn list(&self, ask: &Ask) -> Option<Invocation> {
         Some(Invocation::of(ask.command, ["--show-only=json-v1"]))
     }

@@ -55,6 +55,11 @@ impl Adapter for LibtestBench {
         program.holds("ns/iter (+/- ") && program.holds("RUST_TEST_THREADS")
     }
 
+    /// Without the word it runs tests.
+    fn calibrates(&self, program: &Program) -> bool {
+        program.command.iter().any(|word| word == "bench" || word == "--bench")
+    }
+
     fn list(&self, ask: &Ask) -> Option<Invocation> {
         Some(cargo::invocation(ask.command, vec!["--list".into()]))
     }

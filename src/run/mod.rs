@@ -17,6 +17,7 @@ mod lockstep;
 mod nothing;
 mod outcome;
 mod process;
+mod recognition;
 mod reported;
 mod requires;
 mod rounds;

@@ -2,14 +2,16 @@
 
 use crate::adapters::{Harness, Program};
 
-/// Words of sources and scripts, in small letters, by the ends of the files that may hold them, and what they belong to. Harnesses
-/// with an adapter are not here: the adapters find those.
-const WORDS: [(&[&str], &str, &str); 11] = [
+/// Words of sources and scripts, in small letters, by the ends of the files that may hold them, and what they belong to. Most
+/// harnesses with an adapter are not here: the adapters find those.
+const WORDS: [(&[&str], &str, &str); 12] = [
     (PYTHON, "blocked_autorange", "torch.utils.benchmark"),
     (PYTHON, "adaptive_autorange", "torch.utils.benchmark"),
     (PYTHON, ".autorange(", "timeit"),
     (PYTHON, "do_bench", "Triton"),
     (PYTHON, "perf_report", "Triton"),
+    // Its header may be included by another one.
+    (CPP, "benchmark_main(", "Google Benchmark"),
     (CPP, "celero/celero.h", "Celero"),
     (CPP, "folly/benchmark.h", "Folly"),
     (CPP, "nonius/nonius", "Nonius"),

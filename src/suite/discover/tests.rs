@@ -104,7 +104,7 @@ fn sources_with_a_main_are_built_and_run() {
         ("bench/softmax.cu", MAIN, 0o644),
         ("bench/timer.cpp", "void domain() { remain(); }\n", 0o644),
         ("benchmarks/io.c", "int\nmain (void)\n{}\n", 0o644),
-        ("benchmarks/map.cpp", "BENCHMARK_MAIN();\n", 0o644),
+        ("benchmarks/map.cpp", "TEST_MAIN();\n", 0o644),
     ]);
     assert_eq!(
         told,
