@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::detect::{Detected, Program, Tree};
-use super::output::{Output, ReadError};
+use super::detect::{Detected, Program, SourceTree};
+use super::output::{HarnessOutput, ReadError};
 use crate::model::{Better, Params};
 
 /// What a harness can do, and how. Each method is pure.
@@ -14,7 +14,7 @@ pub trait Adapter: Sync {
     fn about(&self) -> About;
 
     /// Benchmarks of this harness in a tree, and what looks like one and was not understood. Nothing is run.
-    fn detect(&self, _tree: &dyn Tree) -> Detected {
+    fn detect(&self, _tree: &dyn SourceTree) -> Detected {
         Detected::default()
     }
 
@@ -32,26 +32,26 @@ pub trait Adapter: Sync {
 
     /// The words that list the cases without measuring, or with as little of it as the harness can. `None`: a format
     /// without a program.
-    fn list(&self, _ask: &Ask) -> Option<Invocation> {
+    fn list(&self, _ask: &CaseRequest) -> Option<Invocation> {
         None
     }
 
     /// The cases in what [`Adapter::list`] left. By default it measures, and they are those of [`Adapter::read`].
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         Ok(self.read(output)?.into_iter().map(|reading| reading.case).collect())
     }
 
     /// The words that measure the cases of `ask`. `None`: a format without a program.
-    fn run(&self, _ask: &Ask) -> Option<Invocation> {
+    fn run(&self, _ask: &CaseRequest) -> Option<Invocation> {
         None
     }
 
     /// What the harness wrote about each case. Values as they stand: [`read`] checks them.
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError>;
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError>;
 
     /// The words that run the one case of `ask` so that its executions of the benchmarked code can be counted, where there are
     /// such: [`Reading::iterations`] then holds their number. `None`: time alone.
-    fn count(&self, _ask: &Ask) -> Option<Invocation> {
+    fn count(&self, _ask: &CaseRequest) -> Option<Invocation> {
         None
     }
 }
@@ -112,7 +112,7 @@ pub enum Reads {
 
 /// What is wanted of one process.
 #[derive(Clone, Copy, Debug)]
-pub struct Ask<'a> {
+pub struct CaseRequest<'a> {
     /// As the suite file has it, with parameters in place: `["./bench"]`.
     pub command: &'a [String],
     /// [`CaseName::native`] of each case, in the order in which to measure; empty: all.

@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use super::json::document;
 use super::{
-    About, Adapter, CaseName, Detected, End, Language, Lists, Output, Place, ReadError, Reading, Reads, Tree,
+    About, Adapter, CaseName, Detected, End, HarnessOutput, Language, Lists, Place, ReadError, Reading,
+    Reads, SourceTree,
 };
 use crate::model::ParamValue;
 
@@ -34,7 +35,7 @@ impl Adapter for BenchmarkDotNet {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let project =
             |path: &&String| [".csproj", ".fsproj", ".vbproj"].iter().any(|end| path.ends_with(end));
         let uses =
@@ -47,7 +48,7 @@ impl Adapter for BenchmarkDotNet {
         Detected { unclear: unclear.collect(), ..Detected::default() }
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let mut readings = Vec::new();
         for end in ENDS {
             for (file, bytes) in output.files.ending(end) {
@@ -152,12 +153,12 @@ fn case_name(full: &str, parameters: &str) -> CaseName {
 mod tests {
     use super::*;
     use crate::adapters::detect::MemoryTree;
-    use crate::adapters::{Files, read};
+    use crate::adapters::{OutputFiles, read};
 
     fn read_one(benchmark: &str) -> Result<Vec<Reading>, ReadError> {
         let text = format!(r#"{{"Benchmarks":[{benchmark}]}}"#).into_bytes();
-        let files = Files([("results/A-report-full.json".to_owned(), text)].into());
-        read(&BenchmarkDotNet, &Output { stdout: b"", files: &files })
+        let files = OutputFiles([("results/A-report-full.json".to_owned(), text)].into());
+        read(&BenchmarkDotNet, &HarnessOutput { stdout: b"", files: &files })
     }
 
     #[test]

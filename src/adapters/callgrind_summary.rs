@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::{CaseName, End, Output, Place, ReadError, Reading};
+use super::{CaseName, End, HarnessOutput, Place, ReadError, Reading};
 use crate::model::Better;
 
 /// Events beside the instructions: name, key, unit.
@@ -19,7 +19,7 @@ const OTHERS: [(&str, &str, &str); 4] = [
 
 /// Every benchmark of stdout, in the versions of the layout that are given. Errors: a line that is neither a document nor the name of a
 /// benchmark that failed.
-pub(super) fn read(output: &Output, versions: &[&str]) -> Result<Vec<Reading>, ReadError> {
+pub(super) fn read(output: &HarnessOutput, versions: &[&str]) -> Result<Vec<Reading>, ReadError> {
     let text = std::str::from_utf8(output.stdout)
         .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
     let mut readings = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::cmake::quoted;
-use super::detect::{Build, Detected, Found, Tree};
+use super::detect::{BuildStep, Detected, FoundBenchmark, SourceTree};
 use super::{Invocation, Program};
 
 /// Words for a bench target. `cargo bench` hands on what stands behind `--`, and gives `--bench` itself; a program that is started
@@ -68,7 +68,7 @@ pub(super) struct Target {
 
 impl Target {
     /// The proposal to run it.
-    pub fn found(&self, name: &str, why: &str) -> Found {
+    pub fn found(&self, name: &str, why: &str) -> FoundBenchmark {
         let words = |cargo: &[&str]| {
             let mut words: Vec<String> = cargo.iter().map(|word| (*word).to_owned()).collect();
             if !self.features.is_empty() {
@@ -77,7 +77,7 @@ impl Target {
             words.extend(["--bench".into(), self.name.clone()]);
             words
         };
-        Found {
+        FoundBenchmark {
             name: name.to_owned(),
             command: words(&["cargo", "bench", "--offline"]),
             build: Some(build(&self.dir, words(&["cargo", "bench", "--no-run"]))),
@@ -91,12 +91,12 @@ impl Target {
 }
 
 /// The build step of a package: in its own folder, so that it is built as it runs, by the same `.cargo/config.toml`.
-pub(super) fn build(dir: &str, words: Vec<String>) -> Build {
+pub(super) fn build(dir: &str, words: Vec<String>) -> BuildStep {
     if dir.is_empty() {
-        return Build::Command(words);
+        return BuildStep::Command(words);
     }
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    Build::Shell(format!("cd {} && {}", quoted(dir), words.join(" ")))
+    BuildStep::Shell(format!("cd {} && {}", quoted(dir), words.join(" ")))
 }
 
 /// What an adapter says of a target.
@@ -108,7 +108,7 @@ pub(super) enum Kind {
 }
 
 /// The targets of a tree that are one harness's, each under a name of its own.
-pub(super) fn detect(tree: &dyn Tree, kind: impl Fn(&Target) -> Kind) -> Detected {
+pub(super) fn detect(tree: &dyn SourceTree, kind: impl Fn(&Target) -> Kind) -> Detected {
     let targets = targets(tree);
     let mut detected = Detected::default();
     for target in &targets {
@@ -127,7 +127,7 @@ pub(super) fn detect(tree: &dyn Tree, kind: impl Fn(&Target) -> Kind) -> Detecte
 }
 
 /// Packages of a tree: folder, manifest and its contents. A manifest that cannot be parsed is none, and Cargo says why.
-pub(super) fn packages(tree: &dyn Tree) -> Vec<(String, String, toml::Table)> {
+pub(super) fn packages(tree: &dyn SourceTree) -> Vec<(String, String, toml::Table)> {
     let manifests = tree.files().iter().filter(|path| *path == "Cargo.toml" || path.ends_with("/Cargo.toml"));
     manifests
         .filter_map(|manifest| {
@@ -153,12 +153,12 @@ pub struct Bench {
 }
 
 /// Every bench target of the packages in a tree.
-pub fn benches(tree: &dyn Tree) -> Vec<Bench> {
+pub fn benches(tree: &dyn SourceTree) -> Vec<Bench> {
     let bench = |Target { name, dir, path, .. }| Bench { name, dir, path };
     targets(tree).into_iter().map(bench).collect()
 }
 
-fn targets(tree: &dyn Tree) -> Vec<Target> {
+fn targets(tree: &dyn SourceTree) -> Vec<Target> {
     let mut targets = Vec::new();
     for (dir, manifest, table) in packages(tree) {
         let package = table["package"].get("name").and_then(|name| name.as_str()).unwrap_or("").to_owned();

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use super::cpp::{self, Library};
 use super::xml::{self, Element};
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Invocation, Language, Lists, Output, Program, ReadError,
-    Reading, Reads, SummaryReading, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists,
+    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 
 pub struct Catch2;
@@ -56,7 +56,7 @@ impl Adapter for Catch2 {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         cpp::detect(tree, &LIBRARY)
     }
 
@@ -69,15 +69,15 @@ impl Adapter for Catch2 {
         program.command.iter().any(|word| word.contains("benchmark"))
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(words(ask, 1, 0.0))
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(words(ask, ask.amount.samples.max(1), ask.amount.warmup))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let root = xml::document(Some(FILE), output.files.need(FILE)?)?;
         if !["Catch", "Catch2TestRun"].contains(&root.name.as_str()) {
             return Err(root.refused(Some(FILE), format!("`{}` is no test run of Catch2", root.name)));
@@ -93,7 +93,7 @@ impl Adapter for Catch2 {
     }
 }
 
-fn words(ask: &Ask, samples: u32, warmup: f64) -> Invocation {
+fn words(ask: &CaseRequest, samples: u32, warmup: f64) -> Invocation {
     let mut more = vec![
         "-r".to_owned(),
         "xml".into(),
@@ -265,4 +265,98 @@ fn attribute<'x>(element: &'x Element, name: &str) -> Result<&'x str, ReadError>
 fn number<T: std::str::FromStr>(element: &Element, name: &str) -> Result<T, ReadError> {
     let text = attribute(element, name)?;
     text.parse().map_err(|_| element.refused(Some(FILE), format!("`{name}` is {text}, which is no number")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::detect::Memory;
+    use super::*;
+    use crate::adapters::{Amount, BuildStep, OutputFiles, read};
+
+    fn of(inside: &str) -> Result<Vec<Reading>, String> {
+        let text = format!("<Catch2TestRun xml-format-version=\"3\">\n{inside}\n</Catch2TestRun>");
+        let files = OutputFiles([(FILE.to_owned(), text.into())].into());
+        read(&Catch2, &HarnessOutput { stdout: b"", files: &files }).map_err(|error| error.to_string())
+    }
+
+    const BENCHMARK: &str = "<BenchmarkResults name=\"b\" samples=\"3\" iterations=\"7\"><mean value=\"2.5\"/>\
+                             <standardDeviation value=\"0.5\"/></BenchmarkResults>";
+    const PASSED: &str = "<OverallResult success=\"true\"/>";
+
+    fn case(inside: &str, result: &str) -> String {
+        format!("<TestCase name=\"t\" tags=\"[!benchmark][.]\">{inside}{result}</TestCase>")
+    }
+
+    #[test]
+    fn the_words_select_hidden_benchmarks_unless_the_command_selects() {
+        let argv = |command: &[&str]| {
+            let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
+            let amount = Amount { seconds: 1.0, warmup: 0.25, samples: 9 };
+            Catch2
+                .run(&CaseRequest { command: &command, cases: &[], out: "/out", amount })
+                .unwrap()
+                .argv
+                .join(" ")
+        };
+        let words = "-r xml -o /out/catch2.xml --benchmark-samples 9 --benchmark-resamples 10 --benchmark-warmup-time 250";
+        assert_eq!(argv(&["./t"]), format!("./t {words} ~[.],[!benchmark]"));
+        assert_eq!(argv(&["./t", "[mine]"]), format!("./t [mine] {words}"));
+    }
+
+    #[test]
+    fn a_mean_and_its_deviation_are_a_summary() {
+        let readings = of(&case(BENCHMARK, PASSED)).unwrap();
+        let summary = readings[0].metrics[0].summary.unwrap();
+        assert_eq!((readings[0].case.native.as_str(), summary.value), ("t / b", 2.5));
+        assert_eq!((summary.stddev, summary.count), (Some(0.5), Some(3)));
+    }
+
+    #[test]
+    fn the_values_of_a_generator_are_told_apart_by_their_order() {
+        let section = format!("<Section name=\"s\">{BENCHMARK}</Section>");
+        let readings = of(&case(&section.repeat(2), PASSED)).unwrap();
+        let names: Vec<&str> = readings.iter().map(|reading| reading.case.native.as_str()).collect();
+        assert_eq!(names, ["t / s / b", "t / s / b #2"]);
+    }
+
+    #[test]
+    fn a_benchmark_of_a_test_case_that_fails_or_skips_has_no_number() {
+        let failed = "<Expression success=\"false\"><Original> a == b </Original><Expanded> 1 == 2 </Expanded></Expression>\
+                      <OverallResult success=\"false\"/>";
+        let readings = of(&case(BENCHMARK, failed)).unwrap();
+        assert_eq!(readings[0].end, End::Failed { message: "a == b: 1 == 2".into() });
+        assert!(readings[0].metrics.is_empty());
+        let skipped = of(&case("<Skip> not here </Skip>", PASSED)).unwrap();
+        assert_eq!(skipped[0].end, End::Skipped { reason: "not here".into() });
+        let thrown = "<BenchmarkResults name=\"b\"><failed message=\"no\"/></BenchmarkResults>";
+        assert_eq!(of(&case(thrown, PASSED)).unwrap()[0].end, End::Failed { message: "no".into() });
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_with_its_line() {
+        for inside in [
+            case(BENCHMARK, ""),
+            case(&BENCHMARK.replace("2.5", "x"), PASSED),
+            case(&BENCHMARK.replace("samples=\"3\"", ""), PASSED),
+            case(&BENCHMARK.replace("iterations=\"7\"", "iterations=\"0\""), PASSED),
+            case(&BENCHMARK.replace("name=\"b\"", ""), PASSED),
+        ] {
+            assert!(of(&inside).unwrap_err().starts_with("catch2.xml:2"), "{inside}");
+        }
+        for text in ["<Other/>", "<Catch2TestRun xml-format-version=\"9\"/>"] {
+            let files = OutputFiles([(FILE.to_owned(), text.into())].into());
+            assert!(read(&Catch2, &HarnessOutput { stdout: b"", files: &files }).is_err());
+        }
+    }
+
+    #[test]
+    fn test_cases_without_benchmarks_are_none_of_a_harness_and_sources_with_them_are_found() {
+        assert!(of("<TestCase name=\"t\"><OverallResult success=\"false\"/></TestCase>").is_err());
+        let source = "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n";
+        let benchmark = format!("{source}TEST_CASE(\"a\") {{ BENCHMARK(\"b\") {{ return 1; }}; }}\n");
+        let detected = Catch2.detect(&Memory::of(&[("a.cpp", source), ("b.cpp", &benchmark)]));
+        let build = "mkdir -p build && c++ -O2 -std=c++17 -o build/b b.cpp";
+        assert_eq!((detected.found.len(), detected.unclear.len()), (1, 0));
+        assert_eq!(detected.found[0].build, Some(BuildStep::Shell(build.into())));
+    }
 }

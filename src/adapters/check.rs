@@ -3,16 +3,16 @@
 use std::collections::HashSet;
 
 use super::adapter::{Adapter, CaseName, End, Reading};
-use super::output::{Output, Place, ReadError};
+use super::output::{HarnessOutput, Place, ReadError};
 use crate::model::direction_of_unit;
 
 /// What a harness wrote about each case, checked. Errors: it cannot be read as this harness's output; nothing in it is a benchmark; a case
 /// stands twice or has no name; a value is not a finite number, or there is none; a time below zero; a judged metric whose unit and
 /// harness do not say which way is better.
-pub fn read(adapter: &dyn Adapter, output: &Output) -> Result<Vec<Reading>, ReadError> {
+pub fn read(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
     let readings = adapter.read(output)?;
     if readings.is_empty() {
-        return Err(ReadError::new(Place::Output, "it holds no benchmark"));
+        return Err(ReadError::new(Place::HarnessOutput, "it holds no benchmark"));
     }
     once(readings.iter().map(|reading| &reading.case))?;
     readings.iter().try_for_each(sound)?;
@@ -20,10 +20,10 @@ pub fn read(adapter: &dyn Adapter, output: &Output) -> Result<Vec<Reading>, Read
 }
 
 /// The cases that a harness has, each once, in its order. Errors: as [`read`].
-pub fn list(adapter: &dyn Adapter, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+pub fn list(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
     let mut cases = adapter.read_list(output)?;
     if cases.is_empty() {
-        return Err(ReadError::new(Place::Output, "it names no benchmark"));
+        return Err(ReadError::new(Place::HarnessOutput, "it names no benchmark"));
     }
     once(cases.iter())?;
     tell_apart(&mut cases);

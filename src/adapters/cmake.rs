@@ -3,9 +3,14 @@
 //! A reader of the language, not an interpreter: it knows `set`, `foreach` over words and `option`, follows no condition and no
 //! function of the project's own, and gives up on a name that it cannot work out.
 
+mod syntax;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 
-use super::detect::{Build, Found, Tree};
+use self::syntax::{Command, commands};
+use super::detect::{BuildStep, FoundBenchmark, SourceTree};
 
 const FILE: &str = "CMakeLists.txt";
 
@@ -29,24 +34,19 @@ pub(super) struct Target {
 
 impl Target {
     /// The proposal to build and run it.
-    pub fn found(&self, why: &str) -> Found {
-        let build = if self.root.is_empty() { "build".into() } else { format!("{}/build", self.root) };
-        let root = if self.root.is_empty() { "." } else { &self.root };
-        let options: String = self.options.iter().map(|name| format!(" -D{}=ON", quoted(name))).collect();
-        let (root, folder, name) = (quoted(root), quoted(&build), quoted(&self.name));
-        let shell = format!(
-            "cmake -S {root} -B {folder} -DCMAKE_BUILD_TYPE=Release{options} && cmake --build {folder} --target {name} -j"
-        );
+    pub fn found(&self, why: &str) -> FoundBenchmark {
+        let (build, configure) = configured(&self.root, &self.options);
+        let shell = format!("{configure} --target {} -j", quoted(&self.name));
         // The file itself may declare programs of other harnesses too.
         let files = if self.sources.is_empty() { vec![self.file.clone()] } else { self.sources.clone() };
-        Found {
+        FoundBenchmark {
             name: self.name.clone(),
             command: vec![format!("./{build}/{}", self.program)],
-            build: Some(Build::Shell(shell)),
+            build: Some(BuildStep::Shell(shell)),
             binaries: vec!["cmake".into(), "c++".into()],
             files,
             why: why.to_owned(),
-            ..Found::default()
+            ..FoundBenchmark::default()
         }
     }
 
@@ -61,6 +61,28 @@ pub(super) struct Tests {
     pub tests: Vec<Test>,
     /// The files that declare them.
     pub files: Vec<String>,
+    /// As those of a target.
+    options: Vec<String>,
+}
+
+impl Tests {
+    /// The folder that is built in, and the line for `sh` that builds all.
+    pub fn built(&self) -> (String, String) {
+        let (build, configure) = configured(&self.root, &self.options);
+        (build, format!("{configure} -j"))
+    }
+}
+
+/// The folder that is built in, and the line for `sh` up to what is built.
+fn configured(root: &str, options: &[String]) -> (String, String) {
+    let build = if root.is_empty() { "build".into() } else { format!("{root}/build") };
+    let source = quoted(if root.is_empty() { "." } else { root });
+    let options: String = options.iter().map(|name| format!(" -D{}=ON", quoted(name))).collect();
+    let folder = quoted(&build);
+    let shell = format!(
+        "cmake -S {source} -B {folder} -DCMAKE_BUILD_TYPE=Release{options} && cmake --build {folder}"
+    );
+    (build, shell)
 }
 
 pub(super) struct Test {
@@ -79,25 +101,28 @@ pub(super) fn quoted(word: &str) -> String {
 }
 
 /// The programs of a tree.
-pub(super) fn targets(tree: &dyn Tree) -> Vec<Target> {
+pub(super) fn targets(tree: &dyn SourceTree) -> Vec<Target> {
     declared(tree).0
 }
 
 /// The program that CMake builds of a source, whatever measures in it; `None`: no target that was understood has it.
-pub fn program(tree: &dyn Tree, source: &str) -> Option<Found> {
+pub fn program(tree: &dyn SourceTree, source: &str) -> Option<FoundBenchmark> {
     let has = |target: &Target| target.sources.iter().any(|path| path == source);
     let target = targets(tree).into_iter().find(has)?;
     Some(target.found(&format!("a target of CMake has {source}, which has a main function")))
 }
 
 /// The tests of a tree, by the folders that are configured.
-pub(super) fn tests(tree: &dyn Tree) -> Vec<Tests> {
+pub(super) fn tests(tree: &dyn SourceTree) -> Vec<Tests> {
     declared(tree).1
 }
 
-fn declared(tree: &dyn Tree) -> (Vec<Target>, Vec<Tests>) {
-    let files: Vec<&String> =
+fn declared(tree: &dyn SourceTree) -> (Vec<Target>, Vec<Tests>) {
+    let mut files: Vec<&String> =
         tree.files().iter().filter(|path| path.rsplit('/').next() == Some(FILE)).collect();
+    // Variables of a folder hold in those below it.
+    files.sort_by_key(|path| path.matches('/').count());
+    let mut scopes: HashMap<&str, HashMap<String, Vec<String>>> = HashMap::new();
     let folders: Vec<&str> = files.iter().map(|path| folder(path)).collect();
     let (mut targets, mut tests): (Vec<Target>, Vec<Tests>) = (Vec::new(), Vec::new());
     let mut options: HashMap<&str, Vec<String>> = HashMap::new();
@@ -106,19 +131,23 @@ fn declared(tree: &dyn Tree) -> (Vec<Target>, Vec<Tests>) {
         let root = folders.iter().copied().filter(|above| within(here, above).is_some());
         let root = root.min_by_key(|above| above.len()).unwrap_or(here);
         let Some(text) = tree.text(path) else { continue };
+        let above = scopes.iter().filter(|(folder, _)| within(here, folder).is_some());
+        let above = above.max_by_key(|(folder, _)| folder.len()).map(|(_, variables)| variables);
         let mut reader = Reader {
             path,
             here,
             root,
             tree,
-            variables: HashMap::new(),
+            variables: above.cloned().unwrap_or_default(),
             targets: Vec::new(),
             tests: Vec::new(),
             options: options.entry(root).or_default(),
         };
         reader.run(&commands(&text));
         targets.append(&mut reader.targets);
+        let variables = std::mem::take(&mut reader.variables);
         let declared = std::mem::take(&mut reader.tests);
+        scopes.insert(here, variables);
         if declared.is_empty() {
             continue;
         }
@@ -127,13 +156,19 @@ fn declared(tree: &dyn Tree) -> (Vec<Target>, Vec<Tests>) {
                 tests.tests.extend(declared);
                 tests.files.push((*path).clone());
             }
-            None => {
-                tests.push(Tests { root: root.to_owned(), tests: declared, files: vec![(*path).clone()] })
-            }
+            None => tests.push(Tests {
+                root: root.to_owned(),
+                tests: declared,
+                files: vec![(*path).clone()],
+                options: Vec::new(),
+            }),
         }
     }
     for target in &mut targets {
         target.options = options.get(target.root.as_str()).cloned().unwrap_or_default();
+    }
+    for tests in &mut tests {
+        tests.options = options.get(tests.root.as_str()).cloned().unwrap_or_default();
     }
     (targets, tests)
 }
@@ -162,75 +197,11 @@ fn joined(folder: &str, rest: &str) -> String {
     parts.join("/")
 }
 
-struct Command {
-    /// In small letters.
-    name: String,
-    words: Vec<String>,
-}
-
-/// The commands of a file, without comments.
-fn commands(text: &str) -> Vec<Command> {
-    let mut commands = Vec::new();
-    let mut rest = text;
-    let mut name = String::new();
-    while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
-        match c {
-            '#' => rest = after_comment(rest),
-            '(' => {
-                let (words, after) = arguments(rest);
-                rest = after;
-                commands.push(Command { name: name.trim().to_ascii_lowercase(), words });
-                name.clear();
-            }
-            c => name.push(c),
-        }
-    }
-    commands
-}
-
-fn after_comment(rest: &str) -> &str {
-    match rest.strip_prefix("[[") {
-        Some(block) => block.split_once("]]").map_or("", |(_, after)| after),
-        None => rest.split_once('\n').map_or("", |(_, after)| after),
-    }
-}
-
-/// The words up to the closing bracket, and what follows it.
-fn arguments(text: &str) -> (Vec<String>, &str) {
-    let (mut words, mut word, mut depth) = (Vec::new(), String::new(), 0_usize);
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
-        match c {
-            '#' if word.is_empty() => rest = after_comment(rest),
-            '"' => {
-                let end = rest.find('"').unwrap_or(rest.len());
-                word.push_str(&rest[..end]);
-                rest = rest.get(end + 1..).unwrap_or_default();
-                words.push(std::mem::take(&mut word));
-            }
-            ')' if depth == 0 => break,
-            '(' | ')' => depth = if c == '(' { depth + 1 } else { depth - 1 },
-            c if c.is_whitespace() || c == ';' => {
-                if !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-            }
-            c => word.push(c),
-        }
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    (words, rest)
-}
-
 struct Reader<'t> {
     path: &'t str,
     here: &'t str,
     root: &'t str,
-    tree: &'t dyn Tree,
+    tree: &'t dyn SourceTree,
     variables: HashMap<String, Vec<String>>,
     targets: Vec<Target>,
     tests: Vec<Test>,

@@ -1,7 +1,7 @@
 //! What the harnesses of C++ have in common before anything is built: sources that include a header, and who builds them.
 
 use super::cmake::{self, folder, quoted};
-use super::detect::{Build, Detected, Found, Tree};
+use super::detect::{BuildStep, Detected, FoundBenchmark, SourceTree};
 
 const ENDS: [&str; 6] = [".cc", ".cpp", ".cxx", ".c++", ".C", ".cu"];
 
@@ -18,12 +18,12 @@ pub(super) struct Library {
     /// A flag of the linker in Makefiles; empty: it has none of its own.
     pub flag: &'static str,
     /// Words of the compiler behind a source that stands alone; `None`: it cannot be compiled so.
-    pub compiled: fn(&dyn Tree, &str, &str) -> Option<String>,
+    pub compiled: fn(&dyn SourceTree, &str, &str) -> Option<String>,
     /// It needs a GPU, and nvcc.
     pub gpu: bool,
 }
 
-pub(super) fn detect(tree: &dyn Tree, library: &Library) -> Detected {
+pub(super) fn detect(tree: &dyn SourceTree, library: &Library) -> Detected {
     let mut detected = Detected::default();
     let sources: Vec<(&String, String)> = tree
         .files()
@@ -84,7 +84,7 @@ pub(super) fn stem(path: &str) -> &str {
 }
 
 /// Why no compiler can simply be called: a build system stands above the file.
-fn built_otherwise(tree: &dyn Tree, path: &str) -> Option<String> {
+fn built_otherwise(tree: &dyn SourceTree, path: &str) -> Option<String> {
     let files = ["CMakeLists.txt", "BUILD", "BUILD.bazel", "meson.build"];
     let mut at = folder(path);
     loop {
@@ -102,7 +102,7 @@ fn built_otherwise(tree: &dyn Tree, path: &str) -> Option<String> {
 }
 
 /// By a rule of the Makefile beside it that links the library.
-fn made(tree: &dyn Tree, path: &str, library: &Library) -> Option<Found> {
+fn made(tree: &dyn SourceTree, path: &str, library: &Library) -> Option<FoundBenchmark> {
     let here = folder(path);
     let file = if here.is_empty() { "Makefile".to_owned() } else { format!("{here}/Makefile") };
     let text = tree.text(&file)?;
@@ -117,30 +117,29 @@ fn made(tree: &dyn Tree, path: &str, library: &Library) -> Option<Found> {
     }
     let place = if here.is_empty() { String::new() } else { format!("-C {} ", quoted(here)) };
     let program = if here.is_empty() { format!("./{target}") } else { format!("./{here}/{target}") };
-    Some(Found {
+    Some(FoundBenchmark {
         name: target.to_owned(),
         command: vec![program],
-        build: Some(Build::Shell(format!("make {place}{}", quoted(target)))),
+        build: Some(BuildStep::Shell(format!("make {place}{}", quoted(target)))),
         binaries: vec!["make".into(), "c++".into()],
         files: vec![file, path.to_owned()],
         why: format!("a rule of its Makefile builds benchmarks of {}", library.title),
-        ..Found::default()
+        ..FoundBenchmark::default()
     })
 }
 
-fn compiled(tree: &dyn Tree, path: &str, text: &str, library: &Library) -> Option<Found> {
+fn compiled(tree: &dyn SourceTree, path: &str, text: &str, library: &Library) -> Option<FoundBenchmark> {
     let name = stem(path);
     let words = (library.compiled)(tree, path, text)?;
     let (program, source) = (quoted(&format!("build/{name}")), quoted(path));
-    Some(Found {
+    let shell = format!("mkdir -p build && c++ -O2 -std=c++17 -o {program} {source} {words}");
+    Some(FoundBenchmark {
         name: name.to_owned(),
         command: vec![format!("./build/{name}")],
-        build: Some(Build::Shell(format!(
-            "mkdir -p build && c++ -O2 -std=c++17 -o {program} {source} {words}"
-        ))),
+        build: Some(BuildStep::Shell(shell.trim_end().to_owned())),
         binaries: vec!["c++".into()],
         files: vec![path.to_owned()],
         why: format!("it includes the header of {}, and no build file stands beside it", library.title),
-        ..Found::default()
+        ..FoundBenchmark::default()
     })
 }

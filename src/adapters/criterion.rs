@@ -12,8 +12,8 @@ use super::cargo::{self, Kind, Target};
 use super::criterion_report::{Report, stdout};
 use super::json::document;
 use super::{
-    About, Adapter, Ask, CaseName, Detected, Invocation, Language, Lists, Output, Place, Program, ReadError,
-    Reading, Reads, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree,
 };
 use crate::model::Better;
 
@@ -47,7 +47,7 @@ impl Adapter for Criterion {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         cargo::detect(tree, kind)
     }
 
@@ -55,22 +55,22 @@ impl Adapter for Criterion {
         program.holds("This executable is a Criterion.rs benchmark")
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         let invocation =
             cargo::invocation(ask.command, vec!["--list".into(), "--color".into(), "never".into()]);
         Some(invocation.env("CRITERION_HOME", ask.out))
     }
 
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let text = stdout(output)?;
         Ok(text.lines().filter_map(|line| line.strip_suffix(": benchmark")).map(CaseName::plain).collect())
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(measuring(ask, ask.amount.warmup, ask.amount.samples))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let text = stdout(output)?;
         let report = Report::of(text);
         let mut readings = Vec::new();
@@ -124,13 +124,13 @@ impl Adapter for Criterion {
     /// `CRITERION_DEBUG` prints how often the warm-up ran, so that `iterations` is exact. The least analysis is left: ten
     /// samples, one resampling. The iterations follow from the seconds by the speed of the warm-up: it has to be longer than the first
     /// iteration, which takes milliseconds under Valgrind.
-    fn count(&self, ask: &Ask) -> Option<Invocation> {
+    fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(measuring(ask, COUNTED_WARMUP, MIN_SAMPLES).env("CRITERION_DEBUG", "1"))
     }
 }
 
 /// The words to measure. A group that sets its own sample size or times keeps them.
-fn measuring(ask: &Ask, warmup: f64, samples: u32) -> Invocation {
+fn measuring(ask: &CaseRequest, warmup: f64, samples: u32) -> Invocation {
     // No time at all is refused; a nanosecond is one iteration.
     let seconds = |seconds: f64| format!("{:.9}", seconds.max(1e-9));
     let mut more: Vec<String> = ["--noplot", "--quiet", "--color", "never"].map(Into::into).into();
@@ -216,20 +216,20 @@ fn kind(target: &Target) -> Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Amount, Files, MemoryTree};
+    use super::super::{Amount, MemoryTree, OutputFiles};
     use super::*;
 
     fn words(command: &[&str], cases: &[&str]) -> Vec<String> {
         let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
         let amount = Amount { seconds: 0.5, warmup: 0.0, samples: 3 };
-        Criterion.run(&Ask { command: &command, cases, out: "/out", amount }).unwrap().argv
+        Criterion.run(&CaseRequest { command: &command, cases, out: "/out", amount }).unwrap().argv
     }
 
     fn read(title: &str, sample: &str, stdout: &str) -> Result<Vec<Reading>, ReadError> {
         let benchmark = format!(r#"{{"title": "{title}", "throughput": {{"Bytes": 8}}}}"#);
         let files = [("x/new/benchmark.json", benchmark.as_str()), ("x/new/sample.json", sample)];
-        let files = Files(files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).into());
-        super::super::read(&Criterion, &Output { stdout: stdout.as_bytes(), files: &files })
+        let files = OutputFiles(files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).into());
+        super::super::read(&Criterion, &HarnessOutput { stdout: stdout.as_bytes(), files: &files })
     }
 
     const SAMPLE: &str = r#"{"sampling_mode": "Linear", "iters": [10, 20], "times": [100, 240]}"#;
@@ -302,8 +302,8 @@ mod tests {
 
     #[test]
     fn a_case_that_was_not_written_to_its_end_is_refused() {
-        let files = Files([("x/new/sample.json".to_owned(), SAMPLE.as_bytes().to_vec())].into());
-        let error = Criterion.read(&Output { stdout: b"", files: &files }).unwrap_err();
+        let files = OutputFiles([("x/new/sample.json".to_owned(), SAMPLE.as_bytes().to_vec())].into());
+        let error = Criterion.read(&HarnessOutput { stdout: b"", files: &files }).unwrap_err();
         assert_eq!(error.to_string(), "x/new/benchmark.json: the harness did not write this file");
     }
 

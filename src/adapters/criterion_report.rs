@@ -7,9 +7,9 @@
 //!                         time:   [3.7902 ns 3.7905 ns 3.7902 ns]
 //! ```
 
-use super::{Output, Place, ReadError};
+use super::{HarnessOutput, Place, ReadError};
 
-pub(super) fn stdout<'a>(output: &Output<'a>) -> Result<&'a str, ReadError> {
+pub(super) fn stdout<'a>(output: &HarnessOutput<'a>) -> Result<&'a str, ReadError> {
     std::str::from_utf8(output.stdout)
         .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
 }

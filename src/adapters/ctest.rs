@@ -6,12 +6,12 @@
 use serde::Deserialize;
 
 use super::cmake;
-use super::detect::Build;
+use super::detect::BuildStep;
 use super::json::document;
 use super::xml::{self, Element};
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Found, Invocation, Language, Lists, Output, Program,
-    ReadError, Reading, Reads, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
+    Language, Lists, Program, ReadError, Reading, Reads, SourceTree,
 };
 
 pub struct CTest;
@@ -38,7 +38,7 @@ impl Adapter for CTest {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         let measured = measured_by_others(tree);
         for tests in cmake::tests(tree) {
@@ -51,22 +51,18 @@ impl Adapter for CTest {
             if names.is_empty() {
                 continue;
             }
-            let build = if tests.root.is_empty() { "build".into() } else { format!("{}/build", tests.root) };
-            let source = cmake::quoted(if tests.root.is_empty() { "." } else { &tests.root });
-            let folder = cmake::quoted(&build);
+            let (build, shell) = tests.built();
             let named: Vec<String> = names.iter().map(|name| escaped(name)).collect();
-            detected.found.push(Found {
+            detected.found.push(FoundBenchmark {
                 name: "ctest".into(),
                 command: ["ctest", "--test-dir", &build, "-R", &format!("^({})$", named.join("|"))]
                     .map(str::to_owned)
                     .to_vec(),
-                build: Some(Build::Shell(format!(
-                    "cmake -S {source} -B {folder} -DCMAKE_BUILD_TYPE=Release && cmake --build {folder} -j"
-                ))),
+                build: Some(BuildStep::Shell(shell)),
                 binaries: vec!["cmake".into(), "ctest".into()],
                 files: tests.files,
                 why: format!("add_test names what looks like a benchmark: {}", names.join(", ")),
-                ..Found::default()
+                ..FoundBenchmark::default()
             });
         }
         detected
@@ -81,16 +77,16 @@ impl Adapter for CTest {
         false
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(Invocation::of(ask.command, ["--show-only=json-v1"]))
     }
 
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let list: List = document(None, output.stdout)?;
         Ok(list.tests.into_iter().map(|test| CaseName::plain(test.name)).collect())
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let mut more = vec!["--quiet".to_owned(), "--output-junit".into(), format!("{}/{FILE}", ask.out)];
         let names: Vec<String> = ask.cases.iter().map(|case| escaped(case)).collect();
         let filter = format!("^({})$", names.join("|"));
@@ -101,7 +97,7 @@ impl Adapter for CTest {
         Some(Invocation::of(ask.command, more))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let root = xml::document(Some(FILE), output.files.need(FILE)?)?;
         if root.name != "testsuite" {
             return Err(root.refused(Some(FILE), format!("`{}` is no suite of tests", root.name)));
@@ -111,7 +107,7 @@ impl Adapter for CTest {
 }
 
 /// Programs with a harness inside: they adapt their work to a fixed time, so that the time of the test tells nothing.
-fn measured_by_others(tree: &dyn Tree) -> Vec<String> {
+fn measured_by_others(tree: &dyn SourceTree) -> Vec<String> {
     let of_programs = |adapter: &&&dyn Adapter| {
         matches!(adapter.about().language, Language::Cpp | Language::Cuda) && adapter.name() != CTest.name()
     };
@@ -172,4 +168,84 @@ fn escaped(name: &str) -> String {
         text.push(c);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::detect::Memory;
+    use super::*;
+    use crate::adapters::{Amount, OutputFiles, list, read};
+
+    fn of(case: &str) -> Result<Vec<Reading>, String> {
+        let files =
+            OutputFiles([(FILE.to_owned(), format!("<testsuite>\n{case}\n</testsuite>").into())].into());
+        read(&CTest, &HarnessOutput { stdout: b"", files: &files }).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_filter_takes_names_as_they_are() {
+        let command: Vec<String> = ["ctest", "--test-dir", "b"].map(str::to_owned).to_vec();
+        let ask = CaseRequest {
+            command: &command,
+            cases: &["a.b+(c) [d]", "e{1}-f"],
+            out: "/out",
+            amount: Amount::LEAST,
+        };
+        let words =
+            r"ctest --test-dir b --quiet --output-junit /out/ctest.xml -R ^(a\.b\+\(c\) \[d\]|e{1}-f)$";
+        assert_eq!(CTest.run(&ask).unwrap().argv.join(" "), words);
+        assert_eq!(CTest.list(&ask).unwrap().argv.last().unwrap(), "--show-only=json-v1");
+    }
+
+    #[test]
+    fn each_way_for_a_test_to_end_is_told_apart() {
+        let end = |case: &str| of(case).unwrap().remove(0).end;
+        let failed = |message: &str| End::Failed { message: message.into() };
+        let skipped = |reason: &str| End::Skipped { reason: reason.into() };
+        assert_eq!(end("<testcase name='a' status='run' time='0.5'/>"), End::Measured);
+        let timeout = "<testcase name='a' status='fail' time='0.5'><failure message='Timeout'/></testcase>";
+        assert_eq!(end(timeout), failed("Timeout"));
+        assert_eq!(end(&timeout.replace("Timeout", "")), failed("the test fails"));
+        let notrun =
+            "<testcase name='a' status='notrun' time='0'><skipped message='SKIP_RETURN_CODE=77'/></testcase>";
+        assert_eq!(end(notrun), skipped("SKIP_RETURN_CODE=77"));
+        let missing = notrun.replace("SKIP_RETURN_CODE=77", "Unable to find executable");
+        assert_eq!(end(&missing), failed("Unable to find executable"));
+        assert_eq!(end("<testcase name='a' status='disabled'/>"), skipped("the test is disabled"));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_with_its_line() {
+        for case in ["status='run'", "status='run' time='x'", "status='new' time='1'", "time='1'"] {
+            assert!(
+                of(&format!("<testcase name='a' {case}/>")).unwrap_err().starts_with("ctest.xml:2"),
+                "{case}"
+            );
+        }
+        assert!(of("<testcase status='run' time='1'/>").unwrap_err().starts_with("ctest.xml:2"));
+        assert!(of("<testcase name='a' status='run' time='nan'/>").is_err());
+    }
+
+    #[test]
+    fn a_list_of_another_kind_is_refused() {
+        let files = OutputFiles::default();
+        let listed = |stdout: &str| list(&CTest, &HarnessOutput { stdout: stdout.as_bytes(), files: &files });
+        assert_eq!(listed("{\"tests\": [{\"name\": \"a\"}]}").unwrap(), [CaseName::plain("a")]);
+        for stdout in ["", "{}", "{\"tests\": [{}]}", "{\"tests\": []}"] {
+            assert!(listed(stdout).is_err(), "{stdout}");
+        }
+    }
+
+    #[test]
+    fn tests_are_proposed_where_their_names_speak_of_measuring() {
+        let root = "project(x)\nenable_testing()\nadd_subdirectory(t)\n";
+        let tests =
+            "add_test(NAME unit COMMAND unit)\nadd_test(NAME sort_bench COMMAND s)\nadd_test(perf.copy c)\n";
+        let tree = [("CMakeLists.txt", root), ("t/CMakeLists.txt", tests)];
+        let found = CTest.detect(&Memory::of(&tree)).found.remove(0);
+        assert_eq!(found.command.join(" "), r"ctest --test-dir build -R ^(sort_bench|perf\.copy)$");
+        assert_eq!(found.files, ["t/CMakeLists.txt"]);
+        let unit = [("CMakeLists.txt", "add_test(NAME unit COMMAND unit)")];
+        assert_eq!(CTest.detect(&Memory::of(&unit)), Detected::default());
+    }
 }

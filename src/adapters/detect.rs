@@ -1,7 +1,7 @@
 //! What adapters see of a tree and of a program before anything runs, and what they propose.
 
 /// The files below a folder, without I/O of the adapter's own.
-pub trait Tree {
+pub trait SourceTree {
     /// Paths of regular files from the folder, `/` between the parts, sorted; without hidden folders, build folders and what
     /// git ignores, and at most so many that a large tree costs no time worth mentioning.
     fn files(&self) -> &[String];
@@ -13,7 +13,7 @@ pub trait Tree {
 /// What lies in a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detected {
-    pub found: Vec<Found>,
+    pub found: Vec<FoundBenchmark>,
     /// What looks like a benchmark of this harness and was not understood, as sentences: `init` says them.
     pub unclear: Vec<String>,
     /// Files that `unclear` is about, so that nothing else is proposed for them either.
@@ -30,12 +30,12 @@ impl Detected {
 
 /// A `[[benchmark]]` to propose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundBenchmark {
     /// Suggested name within the suite.
     pub name: String,
     pub command: Vec<String>,
     /// Runs in the tree's own folder, whatever `dir` is.
-    pub build: Option<Build>,
+    pub build: Option<BuildStep>,
     /// Folder to start in, from the tree's; empty: the tree's own.
     pub dir: String,
     /// Programs that have to be there.
@@ -49,7 +49,7 @@ pub struct Found {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Build {
+pub enum BuildStep {
     Command(Vec<String>),
     /// A line for `sh -c`.
     Shell(String),
@@ -92,7 +92,7 @@ impl MemoryTree {
 }
 
 #[cfg(test)]
-impl Tree for MemoryTree {
+impl SourceTree for MemoryTree {
     fn files(&self) -> &[String] {
         &self.paths
     }

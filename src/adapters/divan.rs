@@ -6,8 +6,8 @@
 use super::cargo::{self, Kind, Target};
 use super::divan_tree::{Ended, Leaf, parse, scaled};
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Invocation, Language, Lists, Output, Place, Program,
-    ReadError, Reading, Reads, SummaryReading, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 use crate::model::{Better, ParamValue, Params};
 
@@ -33,7 +33,7 @@ impl Adapter for Divan {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         cargo::detect(tree, kind)
     }
 
@@ -42,12 +42,12 @@ impl Adapter for Divan {
     }
 
     /// `--list` leaves out arguments and thread counts; `--test` runs each case once and names them.
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         let more = ["--test", "--color", "never"].map(Into::into).into();
         Some(cargo::invocation(ask.command, more))
     }
 
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let (leaves, ended) = parse(stdout(output)?, false)?;
         match ended {
             Ended::Whole => Ok(leaves.iter().map(|leaf| case_name(&leaf.path)).collect()),
@@ -55,12 +55,12 @@ impl Adapter for Divan {
         }
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let samples = ask.amount.samples.max(1);
         Some(measuring(ask, vec!["--sample-count".into(), samples.to_string()]))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         // A case that panics ends the process: those before it stand.
         let (leaves, _) = parse(stdout(output)?, true)?;
         leaves.iter().map(reading).collect()
@@ -68,7 +68,7 @@ impl Adapter for Divan {
 
     /// Samples of a fixed size until the seconds are over, and no tuning before: the iterations that it prints are all. What Divan
     /// measures of itself, a second under Valgrind, is not of these seconds.
-    fn count(&self, ask: &Ask) -> Option<Invocation> {
+    fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
         let size = COUNTED_SAMPLE.to_string();
         let more = ["--sample-count", "1", "--skip-ext-time=true", "--sample-size", &size];
         Some(measuring(ask, more.map(Into::into).into()))
@@ -76,7 +76,7 @@ impl Adapter for Divan {
 }
 
 /// The words to measure for the seconds of `ask`; there is no warm-up.
-fn measuring(ask: &Ask, mut more: Vec<String>) -> Invocation {
+fn measuring(ask: &CaseRequest, mut more: Vec<String>) -> Invocation {
     let seconds = format!("{:.6}", ask.amount.seconds.max(1e-6));
     // A longest time would count what Divan measures of itself before the first case, and leave that one a single iteration.
     more.extend(["--min-time".into(), seconds]);
@@ -107,7 +107,7 @@ fn case_name(native: &str) -> CaseName {
     CaseName { native: native.to_owned(), case: case.to_owned(), params }
 }
 
-fn stdout<'a>(output: &Output<'a>) -> Result<&'a str, ReadError> {
+fn stdout<'a>(output: &HarnessOutput<'a>) -> Result<&'a str, ReadError> {
     std::str::from_utf8(output.stdout)
         .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
 }
@@ -197,21 +197,27 @@ fn kind(target: &Target) -> Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Amount, Files, MemoryTree};
+    use super::super::{Amount, MemoryTree, OutputFiles};
     use super::*;
 
     fn argv(command: &[&str], cases: &[&str]) -> Vec<String> {
         let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
         let amount = Amount { seconds: 0.5, warmup: 0.0, samples: 3 };
-        Divan.run(&Ask { command: &command, cases, out: "/out", amount }).unwrap().argv
+        Divan.run(&CaseRequest { command: &command, cases, out: "/out", amount }).unwrap().argv
     }
 
     fn read(stdout: &str) -> Result<Vec<Reading>, ReadError> {
-        super::super::read(&Divan, &Output { stdout: stdout.as_bytes(), files: &Files::default() })
+        super::super::read(
+            &Divan,
+            &HarnessOutput { stdout: stdout.as_bytes(), files: &OutputFiles::default() },
+        )
     }
 
     fn listed(stdout: &str) -> Result<Vec<CaseName>, ReadError> {
-        super::super::list(&Divan, &Output { stdout: stdout.as_bytes(), files: &Files::default() })
+        super::super::list(
+            &Divan,
+            &HarnessOutput { stdout: stdout.as_bytes(), files: &OutputFiles::default() },
+        )
     }
 
     const HEADER: &str = "x     fastest │ slowest │ median │ mean │ samples │ iters\n";

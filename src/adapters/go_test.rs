@@ -11,8 +11,8 @@ mod detection;
 mod tests;
 
 use super::{
-    About, Adapter, Amount, Ask, Detected, Invocation, Language, Lists, Output, Program, ReadError, Reading,
-    Reads, Tree,
+    About, Adapter, Amount, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Program,
+    ReadError, Reading, Reads, SourceTree,
 };
 
 pub struct GoTest;
@@ -37,7 +37,7 @@ impl Adapter for GoTest {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         detection::detect(tree)
     }
 
@@ -56,11 +56,11 @@ impl Adapter for GoTest {
     }
 
     /// `-list` knows no sub-benchmarks: one iteration of each does.
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(words(ask, &["benchtime=1x", "count=1"]))
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let Amount { seconds, samples, .. } = ask.amount;
         let samples = samples.max(1);
         // A warm-up has no flag: before each sample it tries out how many iterations the time takes.
@@ -68,14 +68,14 @@ impl Adapter for GoTest {
         Some(words(ask, &[&benchtime, &format!("count={samples}")]))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         benchfmt::read(output.stdout)
     }
 
     /// A fixed number of executions. A benchmark by `b.N` is called with 1 before, one by `b.Loop` is not: the one more is the same
     /// for every amount. The number is the seed of `-shuffle` too, which prints it and has nothing to shuffle in one
     /// case: the reader knows by it that the executions are those of the line and not the last of many attempts.
-    fn count(&self, ask: &Ask) -> Option<Invocation> {
+    fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
         let executions = (ask.amount.seconds * EXECUTIONS).round().clamp(2.0, 1e9);
         Some(words(ask, &[&format!("benchtime={executions}x"), "count=1", &format!("shuffle={executions}")]))
     }
@@ -93,7 +93,7 @@ fn go_words(command: &[String]) -> Option<(usize, usize)> {
 }
 
 /// The command with flags for the test binary, which `go test` passes on without `test.`.
-fn words(ask: &Ask, flags: &[&str]) -> Invocation {
+fn words(ask: &CaseRequest, flags: &[&str]) -> Invocation {
     let go = go_words(ask.command);
     let dash = go.map_or("-test.", |_| "-");
     let mut more: Vec<String> = match go {

@@ -9,8 +9,8 @@ mod report;
 mod tests;
 
 use super::{
-    About, Adapter, Ask, CaseName, Detected, Invocation, Language, Lists, Output, Place, Program, ReadError,
-    Reading, Reads, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree,
 };
 use crate::model::{ParamValue, Params};
 
@@ -41,7 +41,7 @@ impl Adapter for GoogleBenchmark {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         detect::detect(tree)
     }
 
@@ -55,29 +55,29 @@ impl Adapter for GoogleBenchmark {
         !program.command.iter().any(|word| word.starts_with("--benchmark_min_time=") && word.ends_with('x'))
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(Invocation::of(ask.command, ["--benchmark_list_tests=true"]))
     }
 
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let text = std::str::from_utf8(output.stdout)
             .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
         Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(case_name).collect())
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let samples = ask.amount.samples.max(1);
         // A repetition measures for the whole of min_time: the samples share the seconds.
         Some(Invocation::of(ask.command, words(ask, ask.amount.seconds / f64::from(samples), samples)))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         report::read(output)
     }
 
     /// The log of the second level says each run on standard error, those that look for the number of iterations too, so that
     /// the count is exact in every version. A case with `->Iterations(n)` runs more often by its repetitions alone.
-    fn count(&self, ask: &Ask) -> Option<Invocation> {
+    fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
         let repetitions = (ask.amount.seconds / COUNTED).ceil().clamp(1.0, 100.0);
         let mut more = words(ask, ask.amount.seconds / repetitions, repetitions as u32);
         more.push("--v=2".into());
@@ -85,7 +85,7 @@ impl Adapter for GoogleBenchmark {
     }
 }
 
-fn words(ask: &Ask, each: f64, repetitions: u32) -> Vec<String> {
+fn words(ask: &CaseRequest, each: f64, repetitions: u32) -> Vec<String> {
     let mut more = vec![
         format!("--benchmark_out={}/{FILE}", ask.out),
         "--benchmark_out_format=json".into(),

@@ -7,8 +7,8 @@ use super::callgrind_summary;
 use super::cargo;
 use super::iai_callgrind::{detect, words};
 use super::{
-    About, Adapter, Ask, CaseName, Detected, Invocation, Language, Lists, Output, Place, Program, ReadError,
-    Reading, Reads, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree,
 };
 
 pub struct Gungraun;
@@ -30,7 +30,7 @@ impl Adapter for Gungraun {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         detect(tree, "gungraun", "gungraun-runner")
     }
 
@@ -43,18 +43,18 @@ impl Adapter for Gungraun {
         false
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         let home = format!("--home={}", ask.out);
         Some(cargo::invocation(ask.command, vec![home, "--list".into()]))
     }
 
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let text = std::str::from_utf8(output.stdout)
             .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
         Ok(text.lines().filter_map(|line| line.strip_suffix(": benchmark")).map(CaseName::plain).collect())
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let mut more = words(ask);
         if let [case] = ask.cases {
             more.push(pattern(case));
@@ -62,7 +62,7 @@ impl Adapter for Gungraun {
         Some(cargo::invocation(ask.command, more))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         callgrind_summary::read(output, &["6", "7"])
     }
 }
@@ -75,18 +75,18 @@ fn pattern(native: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Amount, End, Files};
+    use super::super::{Amount, End, OutputFiles};
     use super::*;
 
     fn last_word(cases: &[&str]) -> String {
         let command = ["cargo", "bench", "--bench", "x"].map(str::to_owned);
-        let ask = Ask { command: &command, cases, out: "/out", amount: Amount::LEAST };
+        let ask = CaseRequest { command: &command, cases, out: "/out", amount: Amount::LEAST };
         Gungraun.run(&ask).unwrap().argv.pop().unwrap()
     }
 
     fn read(stdout: &str) -> Result<Vec<Reading>, ReadError> {
-        let files = Files::default();
-        super::super::read(&Gungraun, &Output { stdout: stdout.as_bytes(), files: &files })
+        let files = OutputFiles::default();
+        super::super::read(&Gungraun, &HarnessOutput { stdout: stdout.as_bytes(), files: &files })
     }
 
     #[test]

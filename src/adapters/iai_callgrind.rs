@@ -6,8 +6,8 @@
 use super::callgrind_summary;
 use super::cargo::{self, Kind, Target};
 use super::{
-    About, Adapter, Ask, Detected, Invocation, Language, Lists, Output, Program, ReadError, Reading, Reads,
-    Tree,
+    About, Adapter, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Program, ReadError,
+    Reading, Reads, SourceTree,
 };
 
 pub struct IaiCallgrind;
@@ -29,7 +29,7 @@ impl Adapter for IaiCallgrind {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         detect(tree, "iai_callgrind", "iai-callgrind-runner")
     }
 
@@ -43,26 +43,26 @@ impl Adapter for IaiCallgrind {
     }
 
     /// `--list` came late: the least that every version has is a run.
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         self.run(ask)
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(cargo::invocation(ask.command, words(ask)))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         callgrind_summary::read(output, &["2", "3", "6"])
     }
 }
 
 /// Its files below ours: what lies in `target` would be compared with.
-pub(super) fn words(ask: &Ask) -> Vec<String> {
+pub(super) fn words(ask: &CaseRequest) -> Vec<String> {
     vec![format!("--home={}", ask.out), "--output-format=json".into()]
 }
 
 /// Targets with the `main!` of a library, which needs its runner.
-pub(super) fn detect(tree: &dyn Tree, library: &str, runner: &str) -> Detected {
+pub(super) fn detect(tree: &dyn SourceTree, library: &str, runner: &str) -> Detected {
     let mut detected = cargo::detect(tree, |target| kind(target, library));
     for found in &mut detected.found {
         found.binaries.extend(["valgrind".to_owned(), runner.to_owned()]);
@@ -91,12 +91,12 @@ fn kind(target: &Target, library: &str) -> Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Amount, Files, MemoryTree};
+    use super::super::{Amount, MemoryTree, OutputFiles};
     use super::*;
 
     fn read(stdout: &str) -> Result<Vec<Reading>, ReadError> {
-        let files = Files::default();
-        super::super::read(&IaiCallgrind, &Output { stdout: stdout.as_bytes(), files: &files })
+        let files = OutputFiles::default();
+        super::super::read(&IaiCallgrind, &HarnessOutput { stdout: stdout.as_bytes(), files: &files })
     }
 
     fn summary(version: &str, rest: &str) -> String {
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn nothing_is_left_of_an_earlier_run_to_compare_with() {
         let command = ["cargo", "bench", "--bench", "x"].map(str::to_owned);
-        let ask = Ask { command: &command, cases: &["x::g::f"], out: "/out", amount: Amount::LEAST };
+        let ask = CaseRequest { command: &command, cases: &["x::g::f"], out: "/out", amount: Amount::LEAST };
         let argv = IaiCallgrind.run(&ask).unwrap().argv;
         assert_eq!(argv[4..], ["--", "--home=/out", "--output-format=json"]);
     }

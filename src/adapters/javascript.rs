@@ -3,20 +3,20 @@
 use regex::Regex;
 use serde_json::Value;
 
-use super::{Build, Tree};
+use super::{BuildStep, SourceTree};
 
 /// A package that depends on a harness.
 pub(super) struct Package {
     /// Folder of its package.json.
     pub folder: String,
     /// What installs it, from the tree's folder.
-    pub build: Build,
+    pub build: BuildStep,
     /// The program that does.
     pub manager: &'static str,
 }
 
 /// The nearest package above a file that depends on `dependency`.
-pub(super) fn package(tree: &dyn Tree, file: &str, dependency: &str) -> Option<Package> {
+pub(super) fn package(tree: &dyn SourceTree, file: &str, dependency: &str) -> Option<Package> {
     let depends = |folder: &str| {
         let text = tree.text(&join(folder, "package.json"))?;
         let package: Value = serde_json::from_str(&text).ok()?;
@@ -39,8 +39,8 @@ pub(super) fn package(tree: &dyn Tree, file: &str, dependency: &str) -> Option<P
     });
     let (place, manager, words) = locked.unwrap_or_else(|| (folder.clone(), "npm", &["npm", "install"]));
     let build = match place.as_str() {
-        "" => Build::Command(words.iter().map(|word| (*word).to_owned()).collect()),
-        _ => Build::Shell(format!("cd '{}' && {}", place.replace('\'', r"'\''"), words.join(" "))),
+        "" => BuildStep::Command(words.iter().map(|word| (*word).to_owned()).collect()),
+        _ => BuildStep::Shell(format!("cd '{}' && {}", place.replace('\'', r"'\''"), words.join(" "))),
     };
     Some(Package { folder, build, manager })
 }

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::json::document;
 use super::{
-    About, Adapter, Ask, Build, CaseName, Detected, Found, Invocation, Language, Lists, Output, Place,
-    Program, ReadError, Reading, Reads, SummaryReading, Tree,
+    About, Adapter, BuildStep, CaseName, CaseRequest, Detected, FoundBenchmark, HarnessOutput, Invocation,
+    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 use crate::model::{Better, ParamValue};
 
@@ -41,7 +41,7 @@ impl Adapter for Jmh {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         for path in tree.files() {
             let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
@@ -71,10 +71,10 @@ impl Adapter for Jmh {
                 }
                 _ => words(&["mvn", "-q", "-B", "-DskipTests", "-f", path, "package"]),
             };
-            detected.found.push(Found {
+            detected.found.push(FoundBenchmark {
                 name: Some(folder.replace('/', "-")).filter(|name| !name.is_empty()).unwrap_or("jmh".into()),
                 command: words(&["java", "-jar", "target/benchmarks.jar"]),
-                build: Some(Build::Command(build)),
+                build: Some(BuildStep::Command(build)),
                 dir: folder.to_owned(),
                 binaries: words(&["java", "mvn"]),
                 gpu: false,
@@ -91,12 +91,12 @@ impl Adapter for Jmh {
             || program.holds("META-INF/BenchmarkList")
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(Invocation::of(ask.command, ["-lp"]))
     }
 
     /// `Benchmarks: `, then names, each with lines `  param "n" = {8, 64}` behind it.
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let text = std::str::from_utf8(output.stdout)
             .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
         let mut points: Vec<(&str, Vec<BTreeMap<String, String>>)> = Vec::new();
@@ -127,7 +127,7 @@ impl Adapter for Jmh {
             .collect())
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let samples = ask.amount.samples.max(1);
         let milliseconds = |seconds: f64| format!("{:.0}ms", (seconds * 1e3).max(1.0));
         let mut more: Vec<String> = ["-rf", "json", "-rff"].map(str::to_owned).to_vec();
@@ -154,7 +154,7 @@ impl Adapter for Jmh {
         Some(Invocation::of(ask.command, more))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let report: Vec<Entry> = document(Some(FILE), output.files.need(FILE)?)?;
         let readings = report.iter().enumerate().map(|(index, entry)| {
             entry.read().map_err(|(key, what)| {

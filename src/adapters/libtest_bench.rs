@@ -5,10 +5,10 @@
 //! is kept back, unless the environment has `RUST_TEST_NOCAPTURE`.
 
 use super::cargo::{self, Kind, Target, packages, without_comments};
-use super::detect::{Build, Found};
+use super::detect::{BuildStep, FoundBenchmark};
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Invocation, Language, Lists, Output, Place, Program,
-    ReadError, Reading, Reads, SummaryReading, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 use crate::model::Better;
 
@@ -34,15 +34,15 @@ impl Adapter for LibtestBench {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = cargo::detect(tree, kind);
         libraries(tree, &mut detected);
         for found in detected.found.iter_mut().filter(|_| !nightly(tree)) {
             let env = || ["env".to_owned(), "RUSTC_BOOTSTRAP=1".to_owned()].into_iter();
             found.command.splice(0..0, env());
             match &mut found.build {
-                Some(Build::Command(words)) => _ = words.splice(0..0, env()),
-                Some(Build::Shell(line)) => line.insert_str(0, "export RUSTC_BOOTSTRAP=1; "),
+                Some(BuildStep::Command(words)) => _ = words.splice(0..0, env()),
+                Some(BuildStep::Shell(line)) => line.insert_str(0, "export RUSTC_BOOTSTRAP=1; "),
                 None => {}
             }
             found.why.push_str("; a stable compiler takes it with RUSTC_BOOTSTRAP=1");
@@ -60,16 +60,16 @@ impl Adapter for LibtestBench {
         program.command.iter().any(|word| word == "bench" || word == "--bench")
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(cargo::invocation(ask.command, vec!["--list".into()]))
     }
 
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let text = stdout(output)?;
         Ok(text.lines().filter_map(|line| line.strip_suffix(": benchmark")).map(CaseName::plain).collect())
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let mut more: Vec<String> = vec!["--color".into(), "never".into()];
         if !ask.cases.is_empty() {
             more.push("--exact".into());
@@ -78,7 +78,7 @@ impl Adapter for LibtestBench {
         Some(cargo::invocation(ask.command, more))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let mut readings = Vec::new();
         let mut section = Section::default();
         for (index, line) in stdout(output)?.split_inclusive('\n').enumerate() {
@@ -195,7 +195,7 @@ fn number(text: &str) -> Option<f64> {
     text.replace(',', "").parse().ok()
 }
 
-fn stdout<'a>(output: &Output<'a>) -> Result<&'a str, ReadError> {
+fn stdout<'a>(output: &HarnessOutput<'a>) -> Result<&'a str, ReadError> {
     std::str::from_utf8(output.stdout)
         .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
 }
@@ -208,7 +208,7 @@ fn kind(target: &Target) -> Kind {
 }
 
 /// Benchmarks beside the code of a library, which `cargo bench --lib` runs.
-fn libraries(tree: &dyn Tree, detected: &mut Detected) {
+fn libraries(tree: &dyn SourceTree, detected: &mut Detected) {
     for (dir, manifest, table) in packages(tree) {
         let Some(name) = table["package"].get("name").and_then(|name| name.as_str()) else { continue };
         let folder = cargo::below(&dir, "src/");
@@ -230,7 +230,7 @@ fn libraries(tree: &dyn Tree, detected: &mut Detected) {
             continue;
         }
         let words = |more: &str| ["cargo", "bench", more, "--lib"].map(str::to_owned).to_vec();
-        detected.found.push(Found {
+        detected.found.push(FoundBenchmark {
             name: name.to_owned(),
             command: words("--offline"),
             build: Some(cargo::build(&dir, words("--no-run"))),
@@ -244,7 +244,7 @@ fn libraries(tree: &dyn Tree, detected: &mut Detected) {
 }
 
 /// The tree asks for a nightly compiler itself.
-fn nightly(tree: &dyn Tree) -> bool {
+fn nightly(tree: &dyn SourceTree) -> bool {
     ["rust-toolchain.toml", "rust-toolchain"]
         .iter()
         .any(|path| tree.text(path).is_some_and(|text| text.contains("nightly")))
@@ -252,16 +252,22 @@ fn nightly(tree: &dyn Tree) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Amount, Files, MemoryTree};
+    use super::super::{Amount, MemoryTree, OutputFiles};
     use super::*;
 
     fn argv(command: &[&str], cases: &[&str]) -> Vec<String> {
         let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
-        LibtestBench.run(&Ask { command: &command, cases, out: "/out", amount: Amount::LEAST }).unwrap().argv
+        LibtestBench
+            .run(&CaseRequest { command: &command, cases, out: "/out", amount: Amount::LEAST })
+            .unwrap()
+            .argv
     }
 
     fn read(stdout: &str) -> Result<Vec<Reading>, ReadError> {
-        super::super::read(&LibtestBench, &Output { stdout: stdout.as_bytes(), files: &Files::default() })
+        super::super::read(
+            &LibtestBench,
+            &HarnessOutput { stdout: stdout.as_bytes(), files: &OutputFiles::default() },
+        )
     }
 
     #[test]

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use super::javascript::{imports, name, package};
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Found, Invocation, Language, Lists, Output, Place, Program,
-    ReadError, Reading, Reads, SummaryReading, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
+    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 use crate::model::ParamValue;
 
@@ -39,7 +39,7 @@ impl Adapter for Mitata {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         let script =
             |path: &&String| [".js", ".mjs", ".cjs", ".ts", ".mts"].iter().any(|end| path.ends_with(end));
@@ -62,7 +62,7 @@ impl Adapter for Mitata {
             };
             let inner = path.strip_prefix(package.folder.as_str()).unwrap_or(path).trim_start_matches('/');
             let stem = path.rsplit_once('.').map_or(path.as_str(), |(stem, _)| stem);
-            detected.found.push(Found {
+            detected.found.push(FoundBenchmark {
                 name: name(stem, "mitata"),
                 command: vec!["node".into(), inner.to_owned()],
                 build: Some(package.build),
@@ -81,16 +81,16 @@ impl Adapter for Mitata {
         ["node", "bun", "deno"].contains(&program.name()) && imports(&text, "mitata") && prints_json(&text)
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         self.run(ask)
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(Invocation::of(ask.command, [] as [&str; 0]).env("NO_COLOR", "1"))
     }
 
     /// Each call of `run` prints one line of JSON; a script may print others.
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let mut readings = Vec::new();
         for (index, line) in output.stdout.split(|byte| *byte == b'\n').enumerate() {
             if !line.starts_with(b"{") {

@@ -19,6 +19,7 @@ mod divan_tree;
 mod javascript;
 mod json;
 mod junit;
+mod loose_json;
 mod output;
 mod python;
 #[cfg(test)]
@@ -28,16 +29,16 @@ mod xml;
 use std::fmt;
 
 pub use adapter::{
-    About, Adapter, Amount, Ask, CaseName, End, Invocation, Language, Lists, MetricReading, Reading, Reads,
-    SummaryReading,
+    About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Reading,
+    Reads, SummaryReading,
 };
 pub use cargo::{Bench, Executable, benches, executable};
 pub use check::{list, read};
 pub use cmake::program as cmake_program;
 #[cfg(test)]
 use detect::MemoryTree;
-pub use detect::{Build, Detected, Found, Program, Tree};
-pub use output::{Files, Output, Place, ReadError, STDERR};
+pub use detect::{BuildStep, Detected, FoundBenchmark, Program, SourceTree};
+pub use output::{HarnessOutput, OutputFiles, Place, ReadError, STDERR};
 
 /// Declares the module of each adapter and the list of all: one line a harness.
 macro_rules! adapters {
@@ -49,6 +50,7 @@ macro_rules! adapters {
 }
 
 adapters! {
+    asv::Asv,
     benchmarkdotnet::BenchmarkDotNet,
     catch2::Catch2,
     criterion::Criterion,

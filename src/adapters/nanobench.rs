@@ -5,12 +5,15 @@
 //! this order of preference, and JSON from any file of our folder that ends in `.json` too. A time is that of one unit: of one
 //! iteration through the batch, as the table has it.
 
+#[cfg(test)]
+mod tests;
+
 use serde::Deserialize;
 
 use super::cpp::{self, Library};
 use super::{
-    About, Adapter, Ask, CaseName, Detected, Invocation, Language, Lists, Output, Place, Program, ReadError,
-    Reading, Reads, SummaryReading, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 
 pub struct Nanobench;
@@ -49,7 +52,7 @@ impl Adapter for Nanobench {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         cpp::detect(tree, &LIBRARY)
     }
 
@@ -57,16 +60,16 @@ impl Adapter for Nanobench {
         program.holds("NANOBENCH_SUPPRESS_WARNINGS") && program.holds("medianAbsolutePercentError")
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         self.run(ask)
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let nothing: [String; 0] = [];
         Some(Invocation::of(ask.command, nothing).env("NANOBENCH_SUPPRESS_WARNINGS", "1"))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let mut readings = Vec::new();
         for (path, bytes) in output.files.ending(".json") {
             readings.extend(documents(Some(path), bytes)?);
@@ -157,7 +160,8 @@ fn reading(run: Run) -> Result<Reading, ReadError> {
     let each = |value: f64| value / run.batch;
     let values = run.measurements.iter().map(|measurement| each(measurement.elapsed)).collect();
     reading.metric("time", "s", None).values = values;
-    let counters: [(&str, fn(&Measurement) -> Option<f64>); 3] = [
+    type Counter = fn(&Measurement) -> Option<f64>;
+    let counters: [(&str, Counter); 3] = [
         ("instructions", |measurement| measurement.instructions),
         ("cpu_cycles", |measurement| measurement.cpucycles),
         ("branches", |measurement| measurement.branchinstructions),
@@ -197,8 +201,8 @@ fn rows_of_csv(text: &str) -> Result<Vec<Reading>, ReadError> {
         let mut rows = csv::ReaderBuilder::new();
         let mut rows = rows.delimiter(b';').has_headers(false).from_reader(line.as_bytes());
         let Some(Ok(row)) = rows.records().next() else { return refused("it is no row of CSV") };
-        if row.len() != 11 {
-            return refused("a row of the template has eleven fields");
+        if row.len() != 10 {
+            return refused("a row of the template has ten fields");
         }
         let number = |place: usize| row[place].trim().parse::<f64>().ok();
         let (Some(batch), Some(elapsed)) = (number(3).filter(|batch| *batch > 0.0), number(4)) else {
@@ -246,7 +250,9 @@ fn rows_of_table(text: &str) -> Result<Vec<Reading>, ReadError> {
         }
         let last = cells[table.columns - 1];
         // What stands before or behind the name says that the measurement is not stable.
-        let name = last.split_once('`').and_then(|(_, rest)| Some(rest.rsplit_once('`')?.0));
+        let name = last.split_once('`').and_then(|(_, rest)| {
+            rest.split_once("` (Unstable with ").or_else(|| rest.rsplit_once('`')).map(|(name, _)| name)
+        });
         let Some(name) = name else { return refused("the last column has no name") };
         let Ok(value) = cells[table.column].replace(',', "").parse::<f64>() else {
             return refused("the time is no number");
@@ -265,12 +271,15 @@ fn rows_of_table(text: &str) -> Result<Vec<Reading>, ReadError> {
 fn header(row: &str) -> Option<Table<'_>> {
     let cells: Vec<&str> = row.trim_end().split('|').map(str::trim).collect();
     let place = |end: &str| cells.iter().position(|cell| cell.ends_with(end));
-    let errors = place("err%")?;
+    let (errors, total) = (place("err%")?, place("total")?);
+    if errors > total {
+        return None;
+    }
     // The time stands before its rate: `ns/op`, then `op/s`.
     let column = errors.checked_sub(2)?;
     let (unit, _) = cells.get(column)?.split_once('/')?;
     let unit = ["s", "ms", "us", "ns", "ps"].into_iter().find(|known| *known == unit)?;
-    let columns = place("total")? + 2;
+    let columns = total + 2;
     let title = cells.get(columns - 1..)?.join("|");
     // Borrowed from the row, so that a title with a bar keeps it.
     let title = row.trim_end().rfind(&title).and_then(|at| row.trim_end().get(at..))?;

@@ -10,8 +10,8 @@ mod tests;
 
 use super::cpp::{self, Library};
 use super::{
-    About, Adapter, Ask, CaseName, Detected, Invocation, Language, Lists, Output, Program, ReadError,
-    Reading, Reads, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Program,
+    ReadError, Reading, Reads, SourceTree,
 };
 
 pub struct Nvbench;
@@ -48,7 +48,7 @@ impl Adapter for Nvbench {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         cpp::detect(tree, &LIBRARY)
     }
 
@@ -56,15 +56,15 @@ impl Adapter for Nvbench {
         program.holds("--jsonlist-benches") && program.holds("nv/cold/time/gpu/mean")
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(Invocation::of(ask.command, ["--jsonlist-benches"]))
     }
 
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         report::list(output.stdout)
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let mut more = vec!["--quiet".to_owned(), "--jsonbin".into(), format!("{}/{FILE}", ask.out)];
         // What stands before the first benchmark is said to all of them.
         let chosen = ["-d", "--device", "--devices"];
@@ -93,7 +93,7 @@ impl Adapter for Nvbench {
         Some(Invocation::of(ask.command, more))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         report::read(output)
     }
 }

@@ -5,21 +5,21 @@ use std::fmt;
 
 /// Everything that a process of a harness wrote.
 #[derive(Clone, Copy, Debug)]
-pub struct Output<'a> {
+pub struct HarnessOutput<'a> {
     pub stdout: &'a [u8],
-    /// What lies in its folder, see [`super::Ask::out`].
-    pub files: &'a Files,
+    /// What lies in its folder, see [`super::CaseRequest::out`].
+    pub files: &'a OutputFiles,
 }
 
-/// Standard error of the process among its [`Files`], where the caller keeps it: some harnesses say there alone how often they
+/// Standard error of the process among its [`OutputFiles`], where the caller keeps it: some harnesses say there alone how often they
 /// ran the benchmarked code.
 pub const STDERR: &str = "stderr";
 
 /// Files by their path below the folder, `/` between the parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Files(pub BTreeMap<String, Vec<u8>>);
+pub struct OutputFiles(pub BTreeMap<String, Vec<u8>>);
 
-impl Files {
+impl OutputFiles {
     pub fn get(&self, path: &str) -> Option<&[u8]> {
         self.0.get(path).map(Vec::as_slice)
     }
@@ -67,7 +67,7 @@ impl ReadError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// All that was written.
-    Output,
+    HarnessOutput,
     Stdout,
     File(String),
     /// A line from 1, of stdout where no file is named.
@@ -93,7 +93,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = |file: &Option<String>| file.clone().unwrap_or_else(|| "stdout".into());
         match self {
-            Place::Output => f.write_str("its output"),
+            Place::HarnessOutput => f.write_str("its output"),
             Place::Stdout => f.write_str("stdout"),
             Place::File(file) => f.write_str(file),
             Place::Line { file, line } => write!(f, "{}:{line}", named(file)),

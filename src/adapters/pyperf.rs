@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::json::document;
 use super::python;
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Found, Invocation, Language, Lists, Output, Place, Program,
-    ReadError, Reading, Reads, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
+    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree,
 };
 use crate::model::Better;
 
@@ -53,7 +53,7 @@ impl Adapter for Pyperf {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         for path in tree.files().iter().filter(|path| path.ends_with(".py")) {
             let Some(text) = tree.text(path).filter(|text| imports(text)) else { continue };
@@ -73,7 +73,7 @@ impl Adapter for Pyperf {
             let project = python::project(tree, path);
             let short = path.strip_prefix(&format!("{project}/")).unwrap_or(path);
             let stem = short.rsplit('/').next().unwrap_or(short);
-            detected.found.push(Found {
+            detected.found.push(FoundBenchmark {
                 name: stem.strip_suffix(".py").unwrap_or(stem).to_owned(),
                 command: vec![python::PYTHON.into(), short.into()],
                 build: Some(python::environment(tree, &project, &project, "pyperf", &[])),
@@ -93,11 +93,11 @@ impl Adapter for Pyperf {
         command_place(program.command).is_some() || text()
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(words(ask, vec!["--debug-single-value".into()]))
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let (amount, samples) = (ask.amount, ask.amount.samples.max(1));
         // One value takes at least `--min-time`; warm-up is told in values.
         let each = (amount.seconds / f64::from(samples)).max(0.000_001);
@@ -110,7 +110,7 @@ impl Adapter for Pyperf {
         Some(words(ask, more))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let suite: Suite = document(Some(FILE), output.files.need(FILE)?)?;
         if suite.version.as_deref() != Some("1.0") {
             return refused("version", "it is not 1.0");
@@ -132,7 +132,7 @@ impl Adapter for Pyperf {
 }
 
 /// Ours behind the script and the user's options, or between a command of `python -m pyperf` and what it measures.
-fn words(ask: &Ask, more: Vec<String>) -> Invocation {
+fn words(ask: &CaseRequest, more: Vec<String>) -> Invocation {
     // Without `--copy-env` its processes see nothing of a suite's variables.
     let ours = ["--quiet".into(), "--copy-env".into(), format!("--output={}/{FILE}", ask.out)];
     let ours = ours.into_iter().chain(more);
@@ -258,8 +258,8 @@ fn reading(
 
 #[cfg(test)]
 mod tests {
-    use super::super::detect::{Build, MemoryTree};
-    use super::super::{Amount, Files, read};
+    use super::super::detect::{BuildStep, MemoryTree};
+    use super::super::{Amount, OutputFiles, read};
     use super::*;
 
     fn command(words: &[&str]) -> Vec<String> {
@@ -269,12 +269,12 @@ mod tests {
     fn run_of(words: &[&str]) -> Vec<String> {
         let command = command(words);
         let amount = Amount { seconds: 0.5, warmup: 0.15, samples: 5 };
-        Pyperf.run(&Ask { command: &command, cases: &["ignored"], out: "/o", amount }).unwrap().argv
+        Pyperf.run(&CaseRequest { command: &command, cases: &["ignored"], out: "/o", amount }).unwrap().argv
     }
 
     fn reading(text: &str) -> Result<Vec<Reading>, ReadError> {
-        let files = Files([(FILE.to_owned(), text.as_bytes().to_vec())].into());
-        read(&Pyperf, &Output { stdout: b"", files: &files })
+        let files = OutputFiles([(FILE.to_owned(), text.as_bytes().to_vec())].into());
+        read(&Pyperf, &HarnessOutput { stdout: b"", files: &files })
     }
 
     fn suite(metadata: &str, benchmarks: &str) -> String {
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(found.command, [".venv/bin/python", "bench/bench_a.py"]);
         assert_eq!((found.name.as_str(), found.dir.as_str()), ("bench_a", "py"));
         let line = "python3 -m venv py/.venv && py/.venv/bin/python -m pip install --quiet pyperf";
-        assert_eq!(found.build, Some(Build::Shell(line.into())));
+        assert_eq!(found.build, Some(BuildStep::Shell(line.into())));
         assert_eq!(detected.unclear.len(), 1);
         assert!(detected.unclear[0].starts_with("py/bench/b.py "), "{:?}", detected.unclear);
     }

@@ -12,17 +12,17 @@ use serde_json::Value;
 
 use super::json::document;
 use super::junit::{TestCase, TestEnd, test_cases};
-use super::python;
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Found, Invocation, Language, Lists, Output, Place, Program,
-    ReadError, Reading, Reads, SummaryReading, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
+    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
+
+mod detect;
 
 pub struct PytestBenchmark;
 
 const FILE: &str = "pytest-benchmark.json";
 const ENDS: &str = "pytest.xml";
-const PACKAGE: &str = "pytest-benchmark";
 
 /// What pytest says of tests that `--benchmark-only` leaves out.
 const NO_BENCHMARK: &str = "Skipping non-benchmark (--benchmark-only active).";
@@ -70,8 +70,8 @@ impl Adapter for PytestBenchmark {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
-        detect(tree)
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
+        detect::detect(tree)
     }
 
     fn recognises(&self, program: &Program) -> bool {
@@ -80,12 +80,12 @@ impl Adapter for PytestBenchmark {
     }
 
     /// pytest plans the fixtures of each test and runs none; tests that a mark skips are not in the plan.
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         let more = common(ask).chain(["--setup-plan".into()]);
         Some(Invocation::of(ask.command, more))
     }
 
-    fn read_list(&self, output: &Output) -> Result<Vec<CaseName>, ReadError> {
+    fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         let text = std::str::from_utf8(output.stdout)
             .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
         let mut cases = Vec::new();
@@ -103,7 +103,7 @@ impl Adapter for PytestBenchmark {
         Ok(cases)
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         let (amount, samples) = (ask.amount, ask.amount.samples.max(1));
         let more = [
             format!("--benchmark-min-time={:.9}", amount.seconds / f64::from(samples)),
@@ -118,7 +118,7 @@ impl Adapter for PytestBenchmark {
         Some(measuring(ask, more))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let ends = test_cases(ENDS, output.files.need(ENDS)?)?;
         // Where no benchmark got to its end the file is empty, or not there.
         let bytes = output.files.get(FILE).filter(|bytes| !bytes.is_empty());
@@ -177,7 +177,7 @@ impl Adapter for PytestBenchmark {
     /// The code runs rounds times iterations, which are in the figure, and before and after that a few times for calibration
     /// and for the result, which are the same for both amounts and fall out of their difference. `benchmark.pedantic` has
     /// amounts of its own, so that there the difference is 0.
-    fn count(&self, ask: &Ask) -> Option<Invocation> {
+    fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
         let seconds = ask.amount.seconds;
         let more = [
             "--benchmark-min-time=0.000000001".into(),
@@ -193,19 +193,28 @@ impl Adapter for PytestBenchmark {
 
 /// Words for listing and measuring. The root is the folder that it is started in, so that names are the same in both and can
 /// be given back; without `cacheprovider` nothing is written into the tree, and without `randomly` tests keep their order.
-fn common(ask: &Ask) -> impl Iterator<Item = String> {
+fn common(ask: &CaseRequest) -> impl Iterator<Item = String> {
     // Otherwise it makes `.benchmarks` in the tree.
     let storage = format!("--benchmark-storage=file://{}/storage", ask.out);
-    ["--rootdir=.", "-q", "--color=no", "-p", "no:cacheprovider", "-p", "no:randomly", "--benchmark-only"]
-        .into_iter()
-        .map(str::to_owned)
-        .chain([storage])
+    [
+        "--rootdir=.",
+        "-q",
+        "--color=no",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+        "--benchmark-enable",
+        "--benchmark-only",
+    ]
+    .into_iter()
+    .map(str::to_owned)
+    .chain([storage])
 }
 
-fn measuring(ask: &Ask, more: impl IntoIterator<Item = String>) -> Invocation {
+fn measuring(ask: &CaseRequest, more: impl IntoIterator<Item = String>) -> Invocation {
     let out = ask.out;
     let files = [
-        "--benchmark-enable".into(),
         "--benchmark-quiet".into(),
         format!("--benchmark-json={out}/{FILE}"),
         format!("--junitxml={out}/{ENDS}"),
@@ -228,7 +237,7 @@ fn after_pytest(command: &[String]) -> Option<usize> {
 }
 
 /// The command without the files and folders of the user's, beside which the asked tests would be a few more.
-fn without_paths(ask: &Ask) -> Vec<String> {
+fn without_paths(ask: &CaseRequest) -> Vec<String> {
     let Some(start) = after_pytest(ask.command) else { return ask.command.to_vec() };
     let mut kept = ask.command[..start].to_vec();
     let mut before = "";
@@ -409,67 +418,6 @@ fn measurements(bytes: &[u8]) -> Result<BTreeMap<(String, String), Reading>, Rea
         readings.insert(key, reading);
     }
     Ok(readings)
-}
-
-/// Whether a test function of a file takes the fixture as a parameter.
-fn takes_benchmark(text: &str) -> bool {
-    text.match_indices("def test").any(|(at, _)| {
-        let head = text[at..].split_once('(').map_or("", |(_, rest)| rest.split(')').next().unwrap_or(rest));
-        head.split(',').any(|parameter| {
-            let name = parameter.split([':', '=']).next().unwrap_or(parameter).trim();
-            name == "benchmark" || name == "benchmark_weave"
-        })
-    })
-}
-
-fn detect(tree: &dyn Tree) -> Detected {
-    let mut projects: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut own = HashSet::new();
-    for path in tree.files().iter().filter(|path| path.ends_with(".py")) {
-        let Some(text) = tree.text(path) else { continue };
-        if text.contains("def benchmark(") {
-            own.insert(python::project(tree, path));
-        }
-        if takes_benchmark(&text) {
-            projects.entry(python::project(tree, path)).or_default().push(path.clone());
-        }
-    }
-    let mut detected = Detected::default();
-    for (project, files) in projects {
-        let texts = python::requirements(tree, &project);
-        let named = |package: &str| texts.iter().any(|(_, text)| python::names(text, package));
-        let (first, more) = (&files[0], files.len() - 1);
-        let others = if more == 0 { String::new() } else { format!(" and {more} more") };
-        if !named(PACKAGE) {
-            let why = if named("pytest-codspeed") {
-                "the project names pytest-codspeed alone"
-            } else if own.contains(&project) {
-                "it is a fixture of the project's own"
-            } else {
-                "nothing in the project names pytest-benchmark"
-            };
-            detected.unclear.push(format!(
-                "{first}{others} has tests with a fixture `benchmark`, and {why}; if it is that of pytest-benchmark, write \
-                 `command = [\"python3\", \"-m\", \"pytest\", \"{first}\"]` with `harness = \"pytest-benchmark\"`"
-            ));
-            detected.seen.extend(files);
-            continue;
-        }
-        let skip = if project.is_empty() { 0 } else { project.len() + 1 };
-        let mut command: Vec<String> = [python::PYTHON, "-m", "pytest"].map(str::to_owned).to_vec();
-        command.extend(files.iter().map(|path| path[skip..].to_owned()));
-        detected.found.push(Found {
-            name: project.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("pytest").to_owned(),
-            command,
-            build: Some(python::environment(tree, &project, &project, PACKAGE, &[])),
-            dir: project,
-            binaries: vec!["python3".into()],
-            gpu: false,
-            why: format!("{first}{others} has tests with the fixture `benchmark`"),
-            files,
-        });
-    }
-    detected
 }
 
 #[cfg(test)]

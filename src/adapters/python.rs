@@ -1,6 +1,6 @@
 //! Python projects in a tree: where they are, what they say they need, and an environment of their own to run in.
 
-use super::detect::{Build, Tree};
+use super::detect::{BuildStep, SourceTree};
 
 /// Files that make a folder the root of a project.
 const ROOTS: [&str; 6] =
@@ -24,7 +24,7 @@ pub(super) fn below(folder: &str, path: &str) -> String {
 }
 
 /// The nearest project above a file; the tree's own folder where there is none.
-pub(super) fn project(tree: &dyn Tree, path: &str) -> String {
+pub(super) fn project(tree: &dyn SourceTree, path: &str) -> String {
     let mut at = folder(path);
     while !at.is_empty() {
         if ROOTS.iter().any(|name| tree.files().binary_search(&below(at, name)).is_ok()) {
@@ -48,7 +48,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Texts of a project that say what it needs, with their paths from the tree.
-pub(super) fn requirements(tree: &dyn Tree, project: &str) -> Vec<(String, String)> {
+pub(super) fn requirements(tree: &dyn SourceTree, project: &str) -> Vec<(String, String)> {
     let said = |path: &&String| {
         let name = path.rsplit('/').next().unwrap_or(path);
         let list = name.contains("requirements") || folder(path).ends_with("requirements");
@@ -67,12 +67,12 @@ pub(super) fn requirements(tree: &dyn Tree, project: &str) -> Vec<(String, Strin
 /// Makes `.venv` in the folder `place` with the project of the folder `project`, as it stands in this tree, and packages: an
 /// environment for each side, so that neither imports the other's.
 pub(super) fn environment(
-    tree: &dyn Tree,
+    tree: &dyn SourceTree,
     place: &str,
     project: &str,
     package: &str,
     more: &[String],
-) -> Build {
+) -> BuildStep {
     let venv = below(place, ".venv");
     let mut words = Vec::new();
     let texts = requirements(tree, project);
@@ -98,7 +98,10 @@ pub(super) fn environment(
     words.push(quoted(package));
     words.extend(more.iter().map(|word| quoted(word)));
     let (python, packages) = (quoted(&format!("{venv}/bin/python")), words.join(" "));
-    Build::Shell(format!("python3 -m venv {} && {python} -m pip install --quiet {packages}", quoted(&venv)))
+    BuildStep::Shell(format!(
+        "python3 -m venv {} && {python} -m pip install --quiet {packages}",
+        quoted(&venv)
+    ))
 }
 
 /// The group of optional dependencies that names a package.
@@ -135,7 +138,8 @@ mod tests {
             ("py/requirements/ci.txt", "Pytest-Benchmark==5\n"),
             ("py/requirements/docs.txt", "sphinx\n"),
         ]);
-        let Build::Shell(line) = environment(&tree, "py", "py", "pytest-benchmark", &["a>1".into()]) else {
+        let BuildStep::Shell(line) = environment(&tree, "py", "py", "pytest-benchmark", &["a>1".into()])
+        else {
             panic!()
         };
         assert_eq!(
@@ -148,7 +152,7 @@ mod tests {
     #[test]
     fn a_folder_without_a_package_installs_the_harness_alone() {
         let tree = MemoryTree::of([("tox.ini", "[tox]\n")]);
-        let Build::Shell(line) = environment(&tree, "", "", "pyperf", &[]) else { panic!() };
+        let BuildStep::Shell(line) = environment(&tree, "", "", "pyperf", &[]) else { panic!() };
         assert_eq!(line, "python3 -m venv .venv && .venv/bin/python -m pip install --quiet pyperf");
     }
 

@@ -14,7 +14,7 @@ use rand_pcg::Pcg64;
 
 use super::*;
 
-/// Damaged copies of each fixture.
+/// Damaged copies of the fixtures of each adapter, at least.
 const MUTATIONS: usize = 2_000;
 
 #[derive(Clone)]
@@ -22,7 +22,7 @@ struct Fixture {
     adapter: &'static dyn Adapter,
     folder: PathBuf,
     stdout: Vec<u8>,
-    files: Files,
+    files: OutputFiles,
 }
 
 fn bytes_of(path: &Path) -> Vec<u8> {
@@ -30,7 +30,7 @@ fn bytes_of(path: &Path) -> Vec<u8> {
 }
 
 /// Files below a folder.
-fn files_of(folder: &Path) -> Files {
+fn files_of(folder: &Path) -> OutputFiles {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
@@ -44,7 +44,7 @@ fn files_of(folder: &Path) -> Files {
             }
         }
     }
-    Files(files)
+    OutputFiles(files)
 }
 
 fn fixtures() -> Vec<Fixture> {
@@ -69,7 +69,7 @@ fn fixtures() -> Vec<Fixture> {
 
 impl Fixture {
     fn read(&self) -> Result<Vec<Reading>, ReadError> {
-        read(self.adapter, &Output { stdout: &self.stdout, files: &self.files })
+        read(self.adapter, &HarnessOutput { stdout: &self.stdout, files: &self.files })
     }
 
     fn name(&self) -> String {
@@ -102,7 +102,7 @@ fn every_list_of_a_fixture_is_read() {
             continue;
         }
         let (stdout, files) = (bytes_of(&stdout), files_of(&files));
-        let cases = list(fixture.adapter, &Output { stdout: &stdout, files: &files });
+        let cases = list(fixture.adapter, &HarnessOutput { stdout: &stdout, files: &files });
         let cases = cases.unwrap_or_else(|error| panic!("{}: {error}", fixture.name()));
         // A listing process and a measuring one name the cases alike.
         for reading in fixture.read().unwrap() {
@@ -191,10 +191,14 @@ fn damaged(bytes: &[u8], random: &mut Pcg64) -> Vec<u8> {
 #[test]
 fn damaged_output_never_panics_and_never_gives_what_is_no_number() {
     let random = &mut Pcg64::seed_from_u64(20_261_122);
-    for fixture in fixtures() {
+    let fixtures = fixtures();
+    for fixture in &fixtures {
+        let of_adapter =
+            fixtures.iter().filter(|other| other.adapter.name() == fixture.adapter.name()).count();
+        let mutations = MUTATIONS.div_ceil(of_adapter);
         let whole = fixture.read().unwrap();
         let names: Vec<String> = fixture.files.0.keys().cloned().collect();
-        for _ in 0..MUTATIONS {
+        for _ in 0..mutations {
             let mut copy = fixture.clone();
             let texts = names.len() + usize::from(!fixture.stdout.is_empty());
             let which = random.random_range(0..texts.max(1));
@@ -214,7 +218,7 @@ fn damaged_output_never_panics_and_never_gives_what_is_no_number() {
         // Cut off anywhere, each case that is still read is read as it was, or not at all.
         for name in names.iter().map(Some).chain([None]) {
             let bytes = name.map_or(&fixture.stdout, |name| &fixture.files.0[name]);
-            for _ in 0..MUTATIONS / 4 {
+            for _ in 0..mutations.div_ceil(8) {
                 let cut = random.random_range(0..bytes.len().max(1));
                 let mut copy = fixture.clone();
                 match name {
@@ -239,8 +243,8 @@ fn damaged_output_never_panics_and_never_gives_what_is_no_number() {
 fn output_that_is_empty_or_of_something_else_is_refused() {
     for adapter in ALL {
         for stdout in ["", "\n", "{}", "[]", "null", "hello\n", "\0\u{1}\u{2}"] {
-            let files = Files::default();
-            let read = read(*adapter, &Output { stdout: stdout.as_bytes(), files: &files });
+            let files = OutputFiles::default();
+            let read = read(*adapter, &HarnessOutput { stdout: stdout.as_bytes(), files: &files });
             assert!(read.is_err(), "{} takes {stdout:?}: {read:?}", adapter.name());
         }
     }

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use super::javascript::{imports, name, package};
 use super::json::document;
 use super::{
-    About, Adapter, Ask, CaseName, Detected, End, Found, Invocation, Language, Lists, Output, Place, Program,
-    ReadError, Reading, Reads, SummaryReading, Tree,
+    About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
+    Language, Lists, Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 
 pub struct VitestBench;
@@ -38,7 +38,7 @@ impl Adapter for VitestBench {
         }
     }
 
-    fn detect(&self, tree: &dyn Tree) -> Detected {
+    fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         for path in tree.files().iter().filter(|path| is_bench(path)) {
             if !imports(&tree.text(path).unwrap_or_default(), "vitest") {
@@ -52,7 +52,7 @@ impl Adapter for VitestBench {
             };
             match detected.found.iter_mut().find(|found| found.dir == package.folder) {
                 Some(found) => found.files.push(path.clone()),
-                None => detected.found.push(Found {
+                None => detected.found.push(FoundBenchmark {
                     name: name(&package.folder, "vitest"),
                     command: ["npx", "vitest", "bench"].map(str::to_owned).to_vec(),
                     build: Some(package.build),
@@ -74,11 +74,11 @@ impl Adapter for VitestBench {
         words.next().is_some() && words.any(|word| word == "bench" || word == "benchmark")
     }
 
-    fn list(&self, ask: &Ask) -> Option<Invocation> {
-        self.run(&Ask { cases: &[], ..*ask })
+    fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
+        self.run(&CaseRequest { cases: &[], ..*ask })
     }
 
-    fn run(&self, ask: &Ask) -> Option<Invocation> {
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
         // npm keeps flags for itself.
         let dashes =
             ask.command.first().is_some_and(|word| word == "npm") && !ask.command.contains(&"--".into());
@@ -100,7 +100,7 @@ impl Adapter for VitestBench {
         Some(Invocation::of(ask.command, more).env("NO_COLOR", "1"))
     }
 
-    fn read(&self, output: &Output) -> Result<Vec<Reading>, ReadError> {
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let report: Report = document(Some(FILE), output.files.need(FILE)?)?;
         let mut readings = Vec::new();
         for (file, entry) in report.files.iter().enumerate() {
@@ -193,19 +193,19 @@ fn is_bench(path: &str) -> bool {
 mod tests {
     use super::*;
     use crate::adapters::detect::MemoryTree;
-    use crate::adapters::{Amount, Build, Files, read};
+    use crate::adapters::{Amount, BuildStep, OutputFiles, read};
 
     fn read_text(benchmark: &str) -> Result<Vec<Reading>, ReadError> {
         let text = format!(
             r#"{{"files":[{{"groups":[{{"fullName":"a.bench.ts > g","benchmarks":[{benchmark}]}}]}}]}}"#
         );
-        let files = Files([(FILE.to_owned(), text.into_bytes())].into());
-        read(&VitestBench, &Output { stdout: b"", files: &files })
+        let files = OutputFiles([(FILE.to_owned(), text.into_bytes())].into());
+        read(&VitestBench, &HarnessOutput { stdout: b"", files: &files })
     }
 
     fn run(line: &str, cases: &[&str]) -> Vec<String> {
         let command: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let ask = Ask { command: &command, cases, out: "/out", amount: Amount::LEAST };
+        let ask = CaseRequest { command: &command, cases, out: "/out", amount: Amount::LEAST };
         VitestBench.run(&ask).unwrap().argv.split_off(command.len())
     }
 
@@ -274,7 +274,7 @@ mod tests {
             detected.found.iter().map(|it| (it.name.as_str(), it.dir.as_str())).collect();
         assert_eq!(dirs, [("vitest", ""), ("web", "web")]);
         let install = ["pnpm", "install", "--frozen-lockfile"].map(str::to_owned).to_vec();
-        assert_eq!(detected.found[1].build, Some(Build::Command(install)));
+        assert_eq!(detected.found[1].build, Some(BuildStep::Command(install)));
         assert_eq!(detected.found[1].files, ["web/b.benchmark.mjs"]);
         let loose = VitestBench.detect(&MemoryTree::of([("a.bench.ts", bench)]));
         assert!(loose.found.is_empty() && loose.unclear[0].starts_with("a.bench.ts imports vitest"));

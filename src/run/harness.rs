@@ -12,7 +12,9 @@ use super::case_record::ProcessContext;
 use super::executor::{Execution, ExecutionEnd, Launch};
 use super::launcher::Launcher;
 use super::temporary::Temporary;
-use crate::adapters::{self, Amount, Ask, End, Files, Harness, Invocation, Output, Reading};
+use crate::adapters::{
+    self, Amount, CaseRequest, End, Harness, HarnessOutput, Invocation, OutputFiles, Reading,
+};
 use crate::model::{CutShort, Params, ProcessEnd, Result, Settings, Stage};
 use crate::suite::plan::PlannedCase;
 use crate::suite::{Action, Benchmark};
@@ -197,7 +199,7 @@ impl Launcher<'_> {
         }
         let run = |out: &Path| {
             let command = command(benchmark);
-            let ask = Ask {
+            let ask = CaseRequest {
                 command: &command,
                 cases: natives,
                 out: &out.to_string_lossy(),
@@ -252,22 +254,22 @@ pub(super) fn with_folder(call: impl FnOnce(&Path) -> Execution) -> Execution {
 pub(super) fn read<T>(
     execution: &Execution,
     out: &Path,
-    by: impl FnOnce(&Output) -> std::result::Result<T, adapters::ReadError>,
+    by: impl FnOnce(&HarnessOutput) -> std::result::Result<T, adapters::ReadError>,
 ) -> std::result::Result<T, adapters::ReadError> {
     let mut files = files_below(out).map_err(|error| {
-        adapters::ReadError::new(adapters::Place::Output, format!("its files cannot be read: {error}"))
+        adapters::ReadError::new(adapters::Place::HarnessOutput, format!("its files cannot be read: {error}"))
     })?;
     if !execution.stdout.is_whole() {
         let what = format!("it is longer than the {} bytes that are kept", execution.stdout.bytes().len());
         return Err(adapters::ReadError::new(adapters::Place::Stdout, what));
     }
     files.0.insert(adapters::STDERR.into(), execution.stderr.bytes());
-    by(&Output { stdout: &execution.stdout.bytes(), files: &files })
+    by(&HarnessOutput { stdout: &execution.stdout.bytes(), files: &files })
 }
 
 /// The regular files below a folder, by their path in it; links are not followed.
-fn files_below(folder: &Path) -> io::Result<Files> {
-    let (mut files, mut folders, mut size) = (Files::default(), vec![folder.to_owned()], 0);
+fn files_below(folder: &Path) -> io::Result<OutputFiles> {
+    let (mut files, mut folders, mut size) = (OutputFiles::default(), vec![folder.to_owned()], 0);
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next)? {
             let entry = entry?;

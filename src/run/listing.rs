@@ -10,7 +10,7 @@ use super::harness::{command, invoke, read, with_folder};
 use super::outcome::{first_line, signal_name};
 use super::recognition::recognised;
 use super::requires;
-use crate::adapters::{self, About, Adapter, Amount, Ask, CaseName, Harness, Lists};
+use crate::adapters::{self, About, Adapter, Amount, CaseName, CaseRequest, Harness, Lists};
 use crate::model::{CutShort, Isolation, Manifest, ProcessEnd, Side, Stage, shell_word};
 use crate::suite::{Benchmark, Listing, Suite};
 
@@ -115,7 +115,8 @@ impl CaseLister<'_> {
         out: &Path,
     ) -> (Execution, Result<Vec<CaseName>, Unlisted>) {
         let (title, command) = (adapter.about().title, command(benchmark));
-        let ask = Ask { command: &command, cases: &[], out: &out.to_string_lossy(), amount: Amount::LEAST };
+        let ask =
+            CaseRequest { command: &command, cases: &[], out: &out.to_string_lossy(), amount: Amount::LEAST };
         let invocation = match adapter.about().lists {
             Lists::ByRunning => adapter.list(&ask).or_else(|| adapter.run(&ask)),
             Lists::Named | Lists::No => adapter.list(&ask),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 
-use crate::adapters::{Build, Detected, Found, Tree};
+use crate::adapters::{BuildStep, Detected, FoundBenchmark, SourceTree};
 
 /// What the files of one folder have.
 #[derive(Default)]
@@ -15,7 +15,7 @@ struct Package {
 
 /// Each package is a benchmark of its own, by a binary that is built once: `go test` would look for changes in its sources
 /// before every process.
-pub(super) fn detect(tree: &dyn Tree) -> Detected {
+pub(super) fn detect(tree: &dyn SourceTree) -> Detected {
     let mut detected = Detected::default();
     let Ok(benchmark) = Regex::new(
         r"(?m)^func Benchmark(?:[^a-z \t\n(][^ \t\n(]*)?\([ \t]*[^ \t\n,)]+[ \t]+\*testing\.B[ \t]*\)",
@@ -57,7 +57,7 @@ pub(super) fn detect(tree: &dyn Tree) -> Detected {
     detected
 }
 
-fn found(tree: &dyn Tree, module: &str, folder: &str, package: Package) -> Found {
+fn found(tree: &dyn SourceTree, module: &str, folder: &str, package: Package) -> FoundBenchmark {
     let inner = folder.strip_prefix(module).unwrap_or(folder).trim_start_matches('/');
     let name = match folder {
         "" => name_of(tree).unwrap_or_else(|| "go".into()),
@@ -70,16 +70,16 @@ fn found(tree: &dyn Tree, module: &str, folder: &str, package: Package) -> Found
     let build =
         ["go", "test", "-c", "-o", &within(&binary), &format!("./{inner}")].map(str::to_owned).to_vec();
     let build = match module {
-        "" => Build::Command(build),
+        "" => BuildStep::Command(build),
         // `go` looks for the module from where it is started.
-        _ => Build::Shell(format!(
+        _ => BuildStep::Shell(format!(
             "cd {} && {}",
             quoted(module),
             build.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
         )),
     };
     let several = if package.benchmarks == 1 { "" } else { "s" };
-    Found {
+    FoundBenchmark {
         name,
         command: vec![format!("./{binary}")],
         build: Some(build),
@@ -92,7 +92,7 @@ fn found(tree: &dyn Tree, module: &str, folder: &str, package: Package) -> Found
 }
 
 /// The folder of the nearest go.mod above.
-fn module(tree: &dyn Tree, folder: &str) -> Option<String> {
+fn module(tree: &dyn SourceTree, folder: &str) -> Option<String> {
     let mut folder = folder;
     loop {
         let path =
@@ -108,7 +108,7 @@ fn module(tree: &dyn Tree, folder: &str) -> Option<String> {
 }
 
 /// `sample` of `module example.com/sample/v2`.
-fn name_of(tree: &dyn Tree) -> Option<String> {
+fn name_of(tree: &dyn SourceTree) -> Option<String> {
     let text = tree.text("go.mod")?;
     let path = text.lines().find_map(|line| line.strip_prefix("module "))?.trim().trim_matches('"');
     let version = |part: &str| part.strip_prefix('v').is_some_and(|rest| rest.parse::<u32>().is_ok());

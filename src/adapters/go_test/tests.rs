@@ -1,20 +1,20 @@
 use super::*;
 use crate::adapters::detect::MemoryTree;
-use crate::adapters::{Build, End, Files, read};
+use crate::adapters::{BuildStep, End, OutputFiles, read};
 use crate::model::ParamValue;
 
 const HEAD: &str = "goos: linux\npkg: example.com/a\n";
 
 fn read_text(text: &str) -> Result<Vec<Reading>, ReadError> {
-    read(&GoTest, &Output { stdout: text.as_bytes(), files: &Files::default() })
+    read(&GoTest, &HarnessOutput { stdout: text.as_bytes(), files: &OutputFiles::default() })
 }
 
 fn refusal(text: &str) -> String {
     read_text(text).unwrap_err().to_string()
 }
 
-fn ask<'a>(command: &'a [String], cases: &'a [&'a str]) -> Ask<'a> {
-    Ask { command, cases, out: "/out", amount: Amount { seconds: 0.2, warmup: 0.1, samples: 4 } }
+fn ask<'a>(command: &'a [String], cases: &'a [&'a str]) -> CaseRequest<'a> {
+    CaseRequest { command, cases, out: "/out", amount: Amount { seconds: 0.2, warmup: 0.1, samples: 4 } }
 }
 
 fn command(line: &str) -> Vec<String> {
@@ -213,8 +213,8 @@ fn a_package_with_benchmarks_is_found_and_built_once() {
         ]
     );
     let build = |place: usize| detected.found[place].build.clone().unwrap();
-    assert_eq!(build(3), Build::Command(command("go test -c -o sub/sub.test ./sub")));
-    assert_eq!(build(1), Build::Shell("cd inner && go test -c -o a/inner-a.test ./a".into()));
+    assert_eq!(build(3), BuildStep::Command(command("go test -c -o sub/sub.test ./sub")));
+    assert_eq!(build(1), BuildStep::Shell("cd inner && go test -c -o a/inner-a.test ./a".into()));
     assert_eq!(detected.found[3].files, ["sub/y_test.go"]);
     assert_eq!(detected.unclear.len(), 1);
     assert!(

@@ -1,7 +1,7 @@
 //! Benchmarks of Google Benchmark in a tree: C++ by its header, Python by the package of bindings.
 
 use super::super::cpp::{self, Library, stem};
-use super::super::detect::{Detected, Found, Tree};
+use super::super::detect::{Detected, FoundBenchmark, SourceTree};
 
 const LIBRARY: Library = Library {
     title: "Google Benchmark",
@@ -17,19 +17,19 @@ const LIBRARY: Library = Library {
     gpu: false,
 };
 
-pub(super) fn detect(tree: &dyn Tree) -> Detected {
+pub(super) fn detect(tree: &dyn SourceTree) -> Detected {
     let mut detected = cpp::detect(tree, &LIBRARY);
     for path in tree.files().iter().filter(|path| path.ends_with(".py")) {
         let text = tree.text(path).unwrap_or_default();
         let imports = text.lines().any(|line| line.starts_with("import google_benchmark"));
         if imports && text.contains(".main()") {
-            detected.found.push(Found {
+            detected.found.push(FoundBenchmark {
                 name: stem(path).to_owned(),
                 command: vec!["python3".into(), path.clone()],
                 binaries: vec!["python3".into()],
                 files: vec![path.clone()],
                 why: "it imports google_benchmark".into(),
-                ..Found::default()
+                ..FoundBenchmark::default()
             });
         }
     }

@@ -1,19 +1,20 @@
 //! The report of Google Benchmark, folded while it is parsed: a million repetitions are never a list of entries.
 
-use std::borrow::Cow;
+mod entry;
+
 use std::collections::HashMap;
-use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use self::entry::Entry;
 
 use super::super::json::document;
 use super::super::output::STDERR;
-use super::super::{End, Output, Place, ReadError, Reading, SummaryReading};
+use super::super::{End, HarnessOutput, Place, ReadError, Reading, SummaryReading};
 use super::{FILE, case_name};
 use crate::model::{Better, ParamValue};
 
-pub(super) fn read(output: &Output) -> Result<Vec<Reading>, ReadError> {
+pub(super) fn read(output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
     let bytes = output.files.need(FILE)?;
     let report: Report = match document(Some(FILE), bytes) {
         Ok(report) => report,
@@ -119,7 +120,7 @@ impl Case {
 struct Log<'a>(HashMap<&'a str, u64>);
 
 impl<'a> Log<'a> {
-    fn of(output: &Output<'a>) -> Self {
+    fn of(output: &HarnessOutput<'a>) -> Self {
         let mut runs = HashMap::new();
         for text in [output.files.get(STDERR).unwrap_or_default(), output.stdout] {
             let Ok(text) = std::str::from_utf8(text) else { continue };
@@ -251,131 +252,5 @@ fn counter(name: &str) -> (String, &'static str, Option<Better>) {
             let plain: String = name.chars().map(|c| if kept(c) { c } else { '_' }).collect();
             (format!("counter/{plain}"), "", None)
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for Cases {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(CasesVisitor)
-    }
-}
-
-struct CasesVisitor;
-
-impl<'de> Visitor<'de> for CasesVisitor {
-    type Value = Cases;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of benchmarks")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Cases, A::Error> {
-        let mut cases = Cases::default();
-        let mut index = 0_usize;
-        while entries.next_element_seed(EntrySeed { cases: &mut cases, index })?.is_some() {
-            index += 1;
-        }
-        Ok(cases)
-    }
-}
-
-/// One entry, borrowed from the text.
-#[derive(Default)]
-struct Entry<'a> {
-    run_name: Option<Cow<'a, str>>,
-    run_type: Option<Cow<'a, str>>,
-    aggregate_name: Option<Cow<'a, str>>,
-    label: Option<Cow<'a, str>>,
-    time_unit: Option<Cow<'a, str>>,
-    error_message: Option<Cow<'a, str>>,
-    skip_message: Option<Cow<'a, str>>,
-    error_occurred: Option<bool>,
-    skipped: Option<bool>,
-    repetition_index: Option<u64>,
-    threads: Option<u64>,
-    iterations: Option<u64>,
-    real_time: Option<f64>,
-    cpu_time: Option<f64>,
-    counters: Vec<(Cow<'a, str>, f64)>,
-}
-
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-/// A value under a key of the benchmark's own: a counter is a number.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Value {
-    Number(f64),
-    Other(IgnoredAny),
-}
-
-struct EntrySeed<'c> {
-    cases: &'c mut Cases,
-    index: usize,
-}
-
-impl<'de> DeserializeSeed<'de> for EntrySeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-/// Sets a field that is not set yet.
-fn set<'de, A: MapAccess<'de>, T: Deserialize<'de>, U>(
-    field: &mut Option<U>,
-    key: &str,
-    map: &mut A,
-    from: impl Fn(T) -> U,
-) -> Result<(), A::Error> {
-    let value: Option<T> = map.next_value()?;
-    if field.is_some() {
-        return Err(A::Error::custom(format_args!("`{key}` stands there twice")));
-    }
-    *field = value.map(from);
-    Ok(())
-}
-
-impl<'de> Visitor<'de> for EntrySeed<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a benchmark")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut entry = Entry::default();
-        while let Some(Text(key)) = map.next_key()? {
-            let map = &mut map;
-            let text = |Text(text): Text<'de>| text;
-            match &*key {
-                "run_name" => set(&mut entry.run_name, &key, map, text)?,
-                "run_type" => set(&mut entry.run_type, &key, map, text)?,
-                "aggregate_name" => set(&mut entry.aggregate_name, &key, map, text)?,
-                "label" => set(&mut entry.label, &key, map, text)?,
-                "time_unit" => set(&mut entry.time_unit, &key, map, text)?,
-                "error_message" => set(&mut entry.error_message, &key, map, text)?,
-                "skip_message" => set(&mut entry.skip_message, &key, map, text)?,
-                "error_occurred" => set(&mut entry.error_occurred, &key, map, |yes: bool| yes)?,
-                "skipped" => set(&mut entry.skipped, &key, map, |yes: bool| yes)?,
-                "repetition_index" => set(&mut entry.repetition_index, &key, map, |count: u64| count)?,
-                "threads" => set(&mut entry.threads, &key, map, |count: u64| count)?,
-                "iterations" => set(&mut entry.iterations, &key, map, |count: u64| count)?,
-                "real_time" => set(&mut entry.real_time, &key, map, |time: f64| time)?,
-                "cpu_time" => set(&mut entry.cpu_time, &key, map, |time: f64| time)?,
-                "name" | "family_index" | "per_family_instance_index" | "repetitions" | "aggregate_unit" => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-                _ => {
-                    if let Value::Number(value) = map.next_value()? {
-                        entry.counters.push((key, value));
-                    }
-                }
-            }
-        }
-        let index = self.index;
-        self.cases.add(entry).map_err(|what| A::Error::custom(format_args!("benchmarks[{index}]: {what}")))
     }
 }

@@ -1,10 +1,10 @@
 use super::*;
 use crate::adapters::detect::MemoryTree;
-use crate::adapters::{Amount, Files, list, read};
+use crate::adapters::{Amount, OutputFiles, list, read};
 
 fn read_entry(entry: &str) -> Result<Vec<Reading>, ReadError> {
-    let files = Files([(FILE.to_owned(), format!("[{entry}]").into_bytes())].into());
-    read(&Jmh, &Output { stdout: b"", files: &files })
+    let files = OutputFiles([(FILE.to_owned(), format!("[{entry}]").into_bytes())].into());
+    read(&Jmh, &HarnessOutput { stdout: b"", files: &files })
 }
 
 fn entry(mode: &str, metric: &str) -> String {
@@ -15,7 +15,7 @@ fn entry(mode: &str, metric: &str) -> String {
 fn a_case_is_asked_for_by_its_whole_name_and_its_parameters() {
     let command = ["java", "-jar", "b.jar"].map(str::to_owned);
     let amount = Amount { seconds: 0.3, warmup: 0.0, samples: 3 };
-    let ask = Ask {
+    let ask = CaseRequest {
         command: &command,
         cases: &["a.B.c | k=x y | n=8", "a.B.c | k=x y | n=64"],
         out: "/out",
@@ -53,12 +53,12 @@ fn a_case_is_asked_for_by_its_whole_name_and_its_parameters() {
 #[test]
 fn a_list_with_parameters_has_all_their_combinations() {
     let text = "Benchmarks: \na.B.c\n  param \"n\" = {8, 64}\n  param \"k\" = {x}\na.B.d\n";
-    let files = Files::default();
-    let cases = list(&Jmh, &Output { stdout: text.as_bytes(), files: &files }).unwrap();
+    let files = OutputFiles::default();
+    let cases = list(&Jmh, &HarnessOutput { stdout: text.as_bytes(), files: &files }).unwrap();
     let names: Vec<&str> = cases.iter().map(|case| case.native.as_str()).collect();
     assert_eq!(names, ["a.B.c | k=x | n=8", "a.B.c | k=x | n=64", "a.B.d"]);
     assert_eq!((cases[0].case.as_str(), &cases[0].params["n"]), ("a.B.c", &ParamValue::Int(8)));
-    let bad = list(&Jmh, &Output { stdout: b"Benchmarks: \n  param \"n\" = {8}\n", files: &files });
+    let bad = list(&Jmh, &HarnessOutput { stdout: b"Benchmarks: \n  param \"n\" = {8}\n", files: &files });
     assert_eq!(bad.unwrap_err().to_string(), "stdout:2: it is no parameter of a benchmark");
 }
 
@@ -116,7 +116,7 @@ fn a_jar_of_benchmarks_is_found_and_others_told_about() {
     let detected = Jmh.detect(&tree);
     assert_eq!((detected.found.len(), detected.found[0].dir.as_str()), (1, "bench"));
     let build = "mvn -q -B -DskipTests -pl bench -am package".split(' ').map(str::to_owned).collect();
-    assert_eq!(detected.found[0].build, Some(Build::Command(build)));
+    assert_eq!(detected.found[0].build, Some(BuildStep::Command(build)));
     assert_eq!(detected.unclear.len(), 1);
     assert!(detected.unclear[0].starts_with("g/build.gradle uses JMH"));
 }

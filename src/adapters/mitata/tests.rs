@@ -1,9 +1,9 @@
 use super::*;
 use crate::adapters::detect::MemoryTree;
-use crate::adapters::{Amount, Files, read};
+use crate::adapters::{Amount, OutputFiles, read};
 
 fn read_text(text: &str) -> Result<Vec<Reading>, ReadError> {
-    read(&Mitata, &Output { stdout: text.as_bytes(), files: &Files::default() })
+    read(&Mitata, &HarnessOutput { stdout: text.as_bytes(), files: &OutputFiles::default() })
 }
 
 fn one(runs: &str) -> String {
@@ -15,7 +15,7 @@ fn one(runs: &str) -> String {
 #[test]
 fn the_script_alone_says_what_runs() {
     let command = ["node".to_owned(), "b.mjs".to_owned()];
-    let ask = Ask { command: &command, cases: &["x"], out: "/out", amount: Amount::LEAST };
+    let ask = CaseRequest { command: &command, cases: &["x"], out: "/out", amount: Amount::LEAST };
     assert_eq!(Mitata.run(&ask).unwrap().argv, command);
     assert!(!Mitata.about().filters);
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::Deserialize;
 
 use super::super::json::document;
-use super::super::{CaseName, End, Output, Place, ReadError, Reading, SummaryReading};
+use super::super::{CaseName, End, HarnessOutput, Place, ReadError, Reading, SummaryReading};
 use super::{DEVICE, FILE};
 use crate::model::{ParamValue, Params};
 
@@ -70,7 +70,7 @@ struct Datum {
     value: String,
 }
 
-pub(super) fn read(output: &Output) -> Result<Vec<Reading>, ReadError> {
+pub(super) fn read(output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
     let report: Report = document(Some(FILE), output.files.need(FILE)?)?;
     let refused =
         |path: String, what: &str| Err(ReadError::new(Place::Path { file: Some(FILE.into()), path }, what));
@@ -102,7 +102,7 @@ pub(super) fn read(output: &Output) -> Result<Vec<Reading>, ReadError> {
 fn fill(
     reading: &mut Reading,
     state: &State,
-    output: &Output,
+    output: &HarnessOutput,
     at: &dyn Fn(&str, String) -> ReadError,
 ) -> Result<(), ReadError> {
     if state.is_skipped {
@@ -189,7 +189,7 @@ impl<'s> Summaries<'s> {
     }
 
     /// The 32-bit numbers of the file that a summary names. `None`: it names none. Errors: the file is not there, or has another size.
-    fn samples(&self, tag: &str, output: &Output) -> Result<Option<Vec<f64>>, ReadError> {
+    fn samples(&self, tag: &str, output: &HarnessOutput) -> Result<Option<Vec<f64>>, ReadError> {
         let Some(name) = self.value(tag, "filename") else { return Ok(None) };
         let refused = |what: String| Err((self.at)(tag, what));
         // Older versions write the path as the command had it: the last two parts lie in our folder.

@@ -1,6 +1,6 @@
-use super::super::detect::{Build, MemoryTree};
-use super::super::{Amount, Files, list, read};
+use super::super::{Amount, OutputFiles, list, read};
 use super::*;
+use crate::adapters::detect::{BuildStep, MemoryTree};
 
 const AMOUNT: Amount = Amount { seconds: 0.5, warmup: 0.1, samples: 5 };
 
@@ -10,14 +10,15 @@ fn command(words: &[&str]) -> Vec<String> {
 
 fn run_of(words: &[&str], cases: &[&str]) -> Vec<String> {
     let command = command(words);
-    PytestBenchmark.run(&Ask { command: &command, cases, out: "/o", amount: AMOUNT }).unwrap().argv
+    PytestBenchmark.run(&CaseRequest { command: &command, cases, out: "/o", amount: AMOUNT }).unwrap().argv
 }
 
 fn reading(json: &str, xml: &str) -> Result<Vec<Reading>, ReadError> {
     let xml = format!("<testsuites><testsuite>{xml}</testsuite></testsuites>");
-    let files =
-        Files([(FILE.to_owned(), json.as_bytes().to_vec()), (ENDS.to_owned(), xml.into_bytes())].into());
-    read(&PytestBenchmark, &Output { stdout: b"", files: &files })
+    let files = OutputFiles(
+        [(FILE.to_owned(), json.as_bytes().to_vec()), (ENDS.to_owned(), xml.into_bytes())].into(),
+    );
+    read(&PytestBenchmark, &HarnessOutput { stdout: b"", files: &files })
 }
 
 fn report(benchmarks: &str) -> String {
@@ -76,9 +77,11 @@ fn the_users_files_and_folders_give_way_to_the_asked_tests_and_options_stay() {
 #[test]
 fn a_list_plans_and_measures_nothing() {
     let command = command(&["pytest", "b"]);
-    let ask = Ask { command: &command, cases: &[], out: "/o", amount: Amount::LEAST };
+    let ask = CaseRequest { command: &command, cases: &[], out: "/o", amount: Amount::LEAST };
     let argv = PytestBenchmark.list(&ask).unwrap().argv;
     assert!(argv.iter().any(|word| word == "--setup-plan"));
+    // A `--benchmark-disable` in the project's own options would make pytest refuse `--benchmark-only`.
+    assert!(argv.iter().any(|word| word == "--benchmark-enable"));
     assert!(!argv.iter().any(|word| word.contains("json") || word.contains("xml")));
 }
 
@@ -88,8 +91,8 @@ fn a_listed_test_is_one_with_the_fixture_whatever_its_name() {
         b.py::t[a (fixtures used: x)] (fixtures used: benchmark, request)\n        \
         b.py::u (fixtures used: benchmark_data, request)\n        \
         b.py::v (fixtures used: benchmark, benchmark_weave).\n        b.py::w\n";
-    let files = Files::default();
-    let cases = list(&PytestBenchmark, &Output { stdout: text.as_bytes(), files: &files }).unwrap();
+    let files = OutputFiles::default();
+    let cases = list(&PytestBenchmark, &HarnessOutput { stdout: text.as_bytes(), files: &files }).unwrap();
     let names: Vec<&str> = cases.iter().map(|case| case.native.as_str()).collect();
     assert_eq!(names, ["b.py::t[a (fixtures used: x)]", "b.py::v"]);
 }
@@ -97,8 +100,9 @@ fn a_listed_test_is_one_with_the_fixture_whatever_its_name() {
 #[test]
 fn a_file_that_cannot_be_imported_ends_a_list() {
     let text = "b.py::v (fixtures used: benchmark)\n____ ERROR collecting b/test_x.py ____\n";
-    let files = Files::default();
-    let error = list(&PytestBenchmark, &Output { stdout: text.as_bytes(), files: &files }).unwrap_err();
+    let files = OutputFiles::default();
+    let error =
+        list(&PytestBenchmark, &HarnessOutput { stdout: text.as_bytes(), files: &files }).unwrap_err();
     assert_eq!(error.to_string(), "stdout:2: ERROR collecting b/test_x.py");
 }
 
@@ -208,7 +212,7 @@ fn files_with_the_fixture_are_proposed_by_project_with_an_environment() {
     assert_eq!(found.files, ["py/tests/test_fast.py"]);
     let line =
         "python3 -m venv py/.venv && py/.venv/bin/python -m pip install --quiet -e py pytest-benchmark";
-    assert_eq!(found.build, Some(Build::Shell(line.into())));
+    assert_eq!(found.build, Some(BuildStep::Shell(line.into())));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use minijinja::context;
 
 use super::template::rendered;
-use crate::adapters::Build;
+use crate::adapters::BuildStep;
 use crate::machine::ignored_by_git;
 use crate::model::{Exit, Fault, Result, Timing};
 use crate::suite::discover::{Discovered, Discovery, discover, id_word};
@@ -103,8 +103,8 @@ fn entry(entry: &Discovered) -> minijinja::Value {
     let binary = (!entry.binaries.is_empty()).then(|| format!("binary = {}", quote_list(&entry.binaries)));
     let needs: Vec<String> = binary.into_iter().chain(entry.gpu.then(|| "gpus = 1".to_owned())).collect();
     let build = entry.build.as_ref().map(|build| match build {
-        Build::Command(words) => quote_list(words),
-        Build::Shell(line) => format!("{{ shell = {} }}", quote(line)),
+        BuildStep::Command(words) => quote_list(words),
+        BuildStep::Shell(line) => format!("{{ shell = {} }}", quote(line)),
     });
     context! {
         why => plain(&entry.why),

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Discovered, Findings, leaf, literal};
-use crate::adapters::{ALL, Bench, Build, Found, Harness, Tree, benches};
+use crate::adapters::{ALL, Bench, BuildStep, FoundBenchmark, Harness, SourceTree, benches};
 
-pub(super) fn add(tree: &dyn Tree, findings: &mut Findings) {
+pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     for adapter in ALL {
         let detected = adapter.detect(tree);
         findings.claimed.extend(detected.seen);
@@ -28,10 +28,10 @@ pub(super) fn add(tree: &dyn Tree, findings: &mut Findings) {
     add_benches(tree, findings);
 }
 
-fn entry(harness: Harness, found: Found) -> Discovered {
+fn entry(harness: Harness, found: FoundBenchmark) -> Discovered {
     let build = found.build.map(|build| match build {
-        Build::Command(words) => Build::Command(words.iter().map(|word| literal(word)).collect()),
-        shell @ Build::Shell(_) => shell,
+        BuildStep::Command(words) => BuildStep::Command(words.iter().map(|word| literal(word)).collect()),
+        shell @ BuildStep::Shell(_) => shell,
     });
     Discovered {
         name: found.name,
@@ -47,7 +47,7 @@ fn entry(harness: Harness, found: Found) -> Discovered {
 }
 
 /// Says of a package's benches that no adapter knows. Most of those that are written by hand calibrate themselves, too.
-fn add_benches(tree: &dyn Tree, findings: &mut Findings) {
+fn add_benches(tree: &dyn SourceTree, findings: &mut Findings) {
     let mut packages: BTreeMap<String, Vec<Bench>> = BTreeMap::new();
     for bench in benches(tree).into_iter().filter(|bench| !findings.claimed.contains(&bench.path)) {
         packages.entry(bench.dir.clone()).or_default().push(bench);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::programs::is_executable;
 use super::{Discovered, Findings, literal};
-use crate::adapters::Tree;
+use crate::adapters::SourceTree;
 use crate::suite::{Extract, ExtractFrom};
 
 const INPUT: &str = "HPL.dat";
@@ -15,7 +15,7 @@ const PROGRAM: &str = "xhpl";
 /// The row of a result: all versions, and their format of the last column.
 const ROW: &str = r"^W[RC][0-9A-Z]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+ +([0-9.]+e[+-][0-9]+)";
 
-pub(super) fn add(folder: &Path, tree: &dyn Tree, findings: &mut Findings) {
+pub(super) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings) {
     for path in tree.files().iter().filter(|path| path.rsplit('/').next() == Some(INPUT)) {
         let dir = path.strip_suffix(INPUT).unwrap_or_default().trim_end_matches('/');
         let program = folder.join(dir).join(PROGRAM);

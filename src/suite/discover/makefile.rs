@@ -1,14 +1,14 @@
 //! The target of a makefile that measures, where nothing says that it starts a harness.
 
 use super::{Discovered, Findings, calibrating};
-use crate::adapters::Tree;
+use crate::adapters::SourceTree;
 
 const FILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 const TARGETS: [&str; 2] = ["bench", "benchmark"];
 
 /// Adds an entry for a target `bench` or `benchmark`. Says whether the makefile knows the benchmarks here: then their sources are not
 /// compiled one by one.
-pub(super) fn add(tree: &dyn Tree, findings: &mut Findings) -> bool {
+pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
     let Some((file, text)) = FILES.into_iter().find_map(|file| Some((file, tree.text(file)?))) else {
         return false;
     };

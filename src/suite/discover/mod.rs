@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Extract;
-use crate::adapters::{Build, Harness, Tree};
+use crate::adapters::{BuildStep, Harness, SourceTree};
 
 pub(crate) use tree::FolderTree;
 
@@ -32,7 +32,7 @@ pub struct Discovered {
     /// Folder to start in, from the suite file's; empty: that one.
     pub dir: String,
     /// Runs in the suite file's folder, whatever `dir` is.
-    pub build: Option<Build>,
+    pub build: Option<BuildStep>,
     /// Programs that have to be there.
     pub binaries: Vec<String>,
     /// It needs a GPU.

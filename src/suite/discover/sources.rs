@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::programs::{files, text_of};
 use super::{Discovered, Findings, calibrating, leaf, literal};
-use crate::adapters::{Build, Tree, cmake_program};
+use crate::adapters::{BuildStep, SourceTree, cmake_program};
 
 /// Folders that are looked into, and whether every program in them is a benchmark, whatever it is called.
 const SOURCE_FOLDERS: [(&str, bool); 4] =
@@ -22,7 +22,7 @@ fn compiler(extension: &str) -> Option<&'static [&'static str]> {
 
 /// Adds an entry with a build step for each source that no harness claims. A program that was built from one by hand gives way to it:
 /// after a change of the source it would still be the old one.
-pub(super) fn add(folder: &Path, tree: &dyn Tree, findings: &mut Findings) {
+pub(super) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings) {
     let mut taken: Vec<String> = Vec::new();
     for (place, all) in SOURCE_FOLDERS {
         for path in files(folder, place) {
@@ -58,7 +58,7 @@ pub(super) fn add(folder: &Path, tree: &dyn Tree, findings: &mut Findings) {
                 name: leaf(stem).to_owned(),
                 command,
                 binaries: build[..1].to_vec(),
-                build: Some(Build::Command(build)),
+                build: Some(BuildStep::Command(build)),
                 gpu: extension == "cu",
                 why: format!("{path} has a main function; give `build` what else it takes"),
                 ..Discovered::default()
@@ -68,7 +68,7 @@ pub(super) fn add(folder: &Path, tree: &dyn Tree, findings: &mut Findings) {
 }
 
 /// The entry of a source that is part of a program which CMake builds.
-fn by_cmake(tree: &dyn Tree, path: &str, extension: &str) -> Option<Discovered> {
+fn by_cmake(tree: &dyn SourceTree, path: &str, extension: &str) -> Option<Discovered> {
     let found = cmake_program(tree, path)?;
     let cuda = extension == "cu";
     Some(Discovered {

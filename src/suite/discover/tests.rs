@@ -77,8 +77,8 @@ fn line(entry: &Discovered) -> String {
     let harness = entry.harness.map_or_else(String::new, |it| format!("[{}] ", it.0.name()));
     let build = match &entry.build {
         None => String::new(),
-        Some(Build::Command(words)) => words.join(" "),
-        Some(Build::Shell(line)) => format!("sh: {line}"),
+        Some(BuildStep::Command(words)) => words.join(" "),
+        Some(BuildStep::Shell(line)) => format!("sh: {line}"),
     };
     let dir = if entry.dir.is_empty() { String::new() } else { format!(" in {}", entry.dir) };
     let gpu = if entry.gpu { " gpu" } else { "" };

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::adapters::Tree;
+use crate::adapters::SourceTree;
 
 /// Files of a tree that are looked at, those near its top first.
 const MAX_FILES: usize = 20_000;
@@ -98,7 +98,7 @@ fn is_ours(name: &str) -> bool {
         || BUILD_FOLDERS.iter().any(|start| small.starts_with(start)))
 }
 
-impl Tree for FolderTree {
+impl SourceTree for FolderTree {
     fn files(&self) -> &[String] {
         &self.files
     }
@@ -132,7 +132,7 @@ mod tests {
             ("builder/a.go", "", 0o644),
             ("target/x", "", 0o644),
             ("build-debug/x", "", 0o644),
-            ("Build/x", "", 0o644),
+            ("BuildStep/x", "", 0o644),
             (".venv/x", "", 0o644),
             ("web/node_modules/x/y.js", "", 0o644),
             ("third_party/lib/x.cpp", "", 0o644),
