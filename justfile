@@ -38,7 +38,7 @@ ci:
 
 # Figures of gbench-ci itself: comparing, starting, measuring. No part of CI: a shared runner is no place to time
 bench:
-    cargo bench --no-fail-fast --bench compare --bench decide --bench runner --bench startup
+    cargo bench --no-fail-fast --bench compare --bench decide --bench harnesses --bench runner --bench startup
 
 # The proof of the decision rule: every table of docs/evaluation.md. `just evaluate --quick` in a minute or two; GBENCH_CORPUS names a folder with real traces
 evaluate *arguments:

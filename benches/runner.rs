@@ -1,5 +1,5 @@
-//! What the runner costs: time for every child that it starts, and its own work while a child measures, which would be
-//! noise in the measurement.
+//! What the runner costs: time for every child that it starts, beside what `hyperfine -N` takes for the same command, and its own
+//! work while a child measures, which would be noise in the measurement.
 
 mod support;
 
@@ -14,6 +14,10 @@ use support::{Goals, Spread, gbench, milliseconds, run, this_bench};
 
 const CHILDREN: u32 = 200;
 const ROUNDS: usize = 5;
+/// Processes of the comparison with hyperfine: enough for what a run costs once to be little.
+const MANY: u32 = 1000;
+/// The goal for a process, with its share of what the whole run costs, as a multiple of hyperfine's.
+const TIMES_HYPERFINE: f64 = 2.0;
 
 /// First argument of the role that measures: a child of the gate that watches its own gate.
 const SAMPLE: &str = "sample";
@@ -29,6 +33,7 @@ fn main() -> ExitCode {
     }
     let mut goals = Goals::default();
     overhead();
+    beside_hyperfine(&mut goals);
     quiet(&mut goals);
     goals.conclude()
 }
@@ -60,6 +65,39 @@ fn overhead() {
     }
     let difference = gated.median.saturating_sub(plain.median);
     println!("{:<46} {:>10} {:>10}", "overhead of the gate", "", milliseconds(difference));
+}
+
+/// Whole runs of both, in turns, so that a slow moment of the machine meets both.
+fn beside_hyperfine(goals: &mut Goals) {
+    println!("\n{MANY} processes of `true`, wall time of the whole run:\n");
+    let there = Command::new("hyperfine").arg("--version").stdout(Stdio::null()).status();
+    if !there.is_ok_and(|status| status.success()) {
+        println!("skipped: hyperfine is not installed");
+        return;
+    }
+    const WARMUP: u32 = 5;
+    let (runs, warmup) = (MANY.to_string(), WARMUP.to_string());
+    let [mut theirs, mut ours] = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        let mut hyperfine = Command::new("hyperfine");
+        hyperfine.args(["-N", "--style", "none", "--runs", &runs, "--warmup", &warmup, "true"]);
+        let ended = run(hyperfine.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+        assert!(ended.status.success(), "hyperfine: {}", ended.status);
+        theirs.push(ended.wall / (MANY + WARMUP));
+        ours.push(run_true(MANY) / MANY);
+    }
+    let [theirs, ours] = [theirs, ours].map(Spread::of);
+    for (name, Spread { min, median, max }) in [("hyperfine -N", &theirs), ("gbench-ci run", &ours)] {
+        println!(
+            "{name:<46} {:>10} {:>10} {:>10}",
+            milliseconds(*min),
+            milliseconds(*median),
+            milliseconds(*max)
+        );
+    }
+    let times = ours.median.as_secs_f64() / theirs.median.as_secs_f64();
+    let met = times <= TIMES_HYPERFINE;
+    goals.check("a process beside hyperfine's", format!("{times:.2} times"), "<= 2 times", met);
 }
 
 /// Wall time of a run with so many processes.

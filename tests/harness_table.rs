@@ -18,8 +18,8 @@ fn page() -> PathBuf {
     root().join("docs/harnesses.md")
 }
 
-/// What `init` does with the project of a harness.
-fn init(adapter: &dyn Adapter) -> &'static str {
+/// What `init` does with the project of a harness, and the command that it writes.
+fn init(adapter: &dyn Adapter) -> (&'static str, Vec<String>) {
     let tree = root().join("fixtures/adapters").join(adapter.name()).join("tree");
     assert!(tree.is_dir(), "{} is missing: a small project with {}", tree.display(), adapter.name());
     let found = discover(&tree, &|_| false);
@@ -27,15 +27,15 @@ fn init(adapter: &dyn Adapter) -> &'static str {
         found.benchmarks.iter().filter_map(|entry| Some(entry.harness?.0.name())).collect();
     assert_eq!(names.len(), found.benchmarks.len(), "{}: {found:?}", adapter.name());
     match (names.as_slice(), found.unclear.as_slice()) {
-        ([one], []) if *one == adapter.name() => "writes it",
-        ([], [_]) => "tells of it",
+        ([one], []) if *one == adapter.name() => ("writes it", found.benchmarks[0].command.clone()),
+        ([], [_]) => ("tells of it", vec!["program".to_owned()]),
         _ => panic!("{}: {found:?}", adapter.name()),
     }
 }
 
 fn row(adapter: &dyn Adapter) -> String {
     let about = adapter.about();
-    let command = ["program".to_owned()];
+    let (init, command) = init(adapter);
     let ask = CaseRequest { command: &command, cases: &["a"], out: "/out", amount: Amount::LEAST };
     let yes = |does: bool| if does { "yes" } else { "no" };
     let lists = match about.lists {
@@ -57,7 +57,7 @@ fn row(adapter: &dyn Adapter) -> String {
     let cells = [
         format!("`{}`", adapter.name()),
         about.title.to_owned(),
-        init(adapter).to_owned(),
+        init.to_owned(),
         lists.to_owned(),
         yes(adapter.run(&ask).is_some()).to_owned(),
         reads.to_owned(),

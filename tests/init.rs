@@ -144,7 +144,7 @@ fn a_file_of_any_name_cannot_break_out_of_the_suite_file() {
         suite.benchmarks.iter().map(|it| it.action.argv(&Default::default(), &[])).collect();
     assert_eq!(
         commands,
-        [["./a-b.test"], ["./c'd/{n}/build/bench_sort"]].map(|words| words.map(str::to_owned).to_vec())
+        [["./a \"b\" ].test"], ["./c'd/{n}/build/bench_sort"]].map(|words| words.map(str::to_owned).to_vec())
     );
 }
 
@@ -178,7 +178,8 @@ fn hpl_is_taken_by_the_row_that_it_prints() {
         "1",
     ]
     .join("\n");
-    let table = "T/V                N    NB     P     Q               Time                 Gflops\n                 WR11C2R4        1000   192     1     1               0.05             1.3370e+01\n";
+    let table = "T/V                N    NB     P     Q               Time                 Gflops\n\
+                 WR11C2R4        1000   192     1     1               0.05             1.3370e+01\n";
     let folder = folder(&[("HPL.dat", &input), ("table", table)]);
     // Another process writes it: where a test of another thread forks while it is open here, it is "text file busy".
     let script = "printf '#!/bin/sh\\ncat table\\n' >xhpl && chmod +x xhpl";

@@ -1,7 +1,7 @@
 //! A gate that is killed: its record is readable at every moment, and its children do not outlive it.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::fd::OwnedFd;
+use std::io::{BufRead, BufReader, IoSlice, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use gbench_ci::model::{Outcome, RecordState};
 use gbench_ci::store::{latest_run, read_record};
 use gbench_ci::supervise::{ARGUMENT, Assignment};
+use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 
 use crate::runner::assert_nothing_alive;
 use crate::support::{folder_with, gbench};
@@ -157,7 +158,12 @@ fn supervisor_told(assignment: &Assignment) -> std::process::Child {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    (&gate).write_all(format!("{}\n", serde_json::to_string(assignment).unwrap()).as_bytes()).unwrap();
+    let message = format!("{}\n", serde_json::to_string(assignment).unwrap());
+    let output = std::fs::File::options().write(true).open("/dev/null").unwrap();
+    let rights = [ControlMessage::ScmRights(&[output.as_raw_fd(), output.as_raw_fd()])];
+    let parts = [IoSlice::new(message.as_bytes())];
+    let sent = sendmsg::<()>(gate.as_raw_fd(), &parts, &rights, MsgFlags::empty(), None);
+    assert_eq!(sent, Ok(message.len()));
     // Here `gate` closes its end, as the kernel does for one that is killed.
     supervisor
 }

@@ -87,6 +87,7 @@ mod runner;
 mod schema;
 mod suite_file;
 mod suite_reference;
+mod supervisors;
 mod support;
 mod threats_ci;
 mod throttling;

@@ -30,6 +30,41 @@ pub struct Executable {
     pub dir: String,
 }
 
+/// A command that lets Cargo start one benchmark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CargoBench {
+    /// The words that build it and tell where it lies, see [`executable`].
+    pub messages: Vec<String>,
+    /// Name of the bench target.
+    pub target: String,
+    /// Words for the benchmark itself.
+    pub own: Vec<String>,
+}
+
+/// Takes `cargo bench ... --bench NAME -- ...` apart. Cargo takes most of a second to find out that there is nothing to build, and
+/// stands between a counter and what it counts. `None`: another command, or one with words before `cargo`.
+pub fn cargo_bench(command: &[String]) -> Option<CargoBench> {
+    let (program, words) = command.split_first()?;
+    let is_cargo = is_cargo(std::slice::from_ref(program));
+    if !is_cargo || words.first().map(String::as_str) != Some("bench") {
+        return None;
+    }
+    let dashes = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let (cargos, own) = words.split_at(dashes);
+    let mut targets = cargos.iter().enumerate().filter_map(|(at, word)| match word.strip_prefix("--bench") {
+        Some("") => cargos.get(at + 1).cloned(),
+        Some(rest) => rest.strip_prefix('=').map(str::to_owned),
+        None => None,
+    });
+    let target = targets.next()?;
+    if targets.next().is_some() {
+        return None;
+    }
+    let more = ["--no-run", "--message-format=json"].map(str::to_owned);
+    let messages = [program.clone()].into_iter().chain(cargos.iter().cloned()).chain(more).collect();
+    Some(CargoBench { messages, target, own: own.get(1..).unwrap_or_default().to_vec() })
+}
+
 /// What `cargo bench --no-run --message-format=json ...` built for the benchmark, or for the library with benchmarks in it, of that
 /// name: the way to the program without guessing which of the files in `target/release/deps` is not stale. `None`: none, or
 /// several.
@@ -145,7 +180,7 @@ pub(super) fn below(dir: &str, path: &str) -> String {
 }
 
 /// A bench target of a package in a tree, whatever its harness.
-pub struct Bench {
+pub struct BenchTarget {
     pub name: String,
     /// Folder of its package, from the tree's.
     pub dir: String,
@@ -153,8 +188,8 @@ pub struct Bench {
 }
 
 /// Every bench target of the packages in a tree.
-pub fn benches(tree: &dyn SourceTree) -> Vec<Bench> {
-    let bench = |Target { name, dir, path, .. }| Bench { name, dir, path };
+pub fn cargo_benches(tree: &dyn SourceTree) -> Vec<BenchTarget> {
+    let bench = |Target { name, dir, path, .. }| BenchTarget { name, dir, path };
     targets(tree).into_iter().map(bench).collect()
 }
 

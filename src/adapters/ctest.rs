@@ -172,7 +172,7 @@ fn escaped(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::detect::Memory;
+    use super::super::detect::MemoryTree;
     use super::*;
     use crate::adapters::{Amount, OutputFiles, list, read};
 
@@ -242,10 +242,10 @@ mod tests {
         let tests =
             "add_test(NAME unit COMMAND unit)\nadd_test(NAME sort_bench COMMAND s)\nadd_test(perf.copy c)\n";
         let tree = [("CMakeLists.txt", root), ("t/CMakeLists.txt", tests)];
-        let found = CTest.detect(&Memory::of(&tree)).found.remove(0);
+        let found = CTest.detect(&MemoryTree::of(&tree)).found.remove(0);
         assert_eq!(found.command.join(" "), r"ctest --test-dir build -R ^(sort_bench|perf\.copy)$");
         assert_eq!(found.files, ["t/CMakeLists.txt"]);
         let unit = [("CMakeLists.txt", "add_test(NAME unit COMMAND unit)")];
-        assert_eq!(CTest.detect(&Memory::of(&unit)), Detected::default());
+        assert_eq!(CTest.detect(&MemoryTree::of(&unit)), Detected::default());
     }
 }

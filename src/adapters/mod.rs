@@ -32,7 +32,7 @@ pub use adapter::{
     About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Reading,
     Reads, SummaryReading,
 };
-pub use cargo::{Bench, Executable, benches, executable};
+pub use cargo::{BenchTarget, CargoBench, Executable, cargo_bench, cargo_benches, executable};
 pub use check::{list, read};
 pub use cmake::program as cmake_program;
 #[cfg(test)]

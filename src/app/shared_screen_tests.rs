@@ -94,6 +94,7 @@ fn suite(dir: &str, cases: usize) -> Suite {
         cases: Vec::new(),
         only: Vec::new(),
         listing: Listing::Unlisted,
+        program: None,
         built: false,
     });
     benchmark.settings.isolation = Setting::default(crate::model::Isolation::SharedScreen);
@@ -154,11 +155,26 @@ fn rows(document: &VerdictDocument, verdict: Verdict) -> Vec<String> {
     rows.map(|row| row.case.params["case"].to_string()).collect()
 }
 
+/// Suites of those seeds that are red though nothing changed.
+fn red(seeds: std::ops::Range<u64>) -> usize {
+    let is_red = |seed: &u64| {
+        let mut simulated = Simulated::new(*seed, 10);
+        !rows(&compared(&mut simulated, *seed), Verdict::Regressed).is_empty()
+    };
+    seeds.filter(is_red).count()
+}
+
 #[test]
+fn f3_suites_without_a_change_are_not_red() {
+    // One may be chance: `just shared-screens` has all 200.
+    assert!(red(0..10) <= 1);
+}
+
+#[test]
+#[ignore = "some minutes; `just shared-screens` runs it"]
 fn f3_of_200_suites_without_a_change_at_most_2_are_red() {
-    let red =
-        |seed: &u64| !rows(&compared(&mut Simulated::new(*seed, 12), *seed), Verdict::Regressed).is_empty();
-    let red = (0..200).filter(red).count();
+    let red = red(0..200);
+    println!("red: {red} of 200 suites without a change");
     assert!(red <= 2, "{red} of 200");
 }
 

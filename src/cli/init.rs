@@ -98,10 +98,7 @@ pub fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
         Some(workflows) => write_workflows(workflows, out)?,
         None => {
             if has_own && prepared.as_ref().is_some_and(PreparedSuite::times_processes) {
-                wrote(writeln!(
-                    out,
-                    "check `requires` of each: a program that declines and ends well is timed all the same"
-                ))?;
+                wrote(write!(out, "{}", paragraph("", CHECK)))?;
             }
             let harness = suite.is_some_and(|suite| suite.benchmarks.iter().any(|it| it.harness.is_some()));
             let list = if harness { "gbench-ci list --cases" } else { "gbench-ci list" };
@@ -189,6 +186,8 @@ fn asked() -> Result<String> {
         labels => labels.to_owned(),
     })
 }
+
+const CHECK: &str = "check `requires` of each: a program that declines and ends well is timed all the same";
 
 const NOTHING_OF_YOURS: &str = "Nothing here looks like a benchmark.";
 const NOTHING_UNDERSTOOD: &str = "None of these was understood well enough to be measured.";

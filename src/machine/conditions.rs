@@ -7,7 +7,9 @@
 //! the middle of the process, where its driver keeps no count of that; GPUs that the process did not use, which speak
 //! too.
 
-use super::host::Root;
+use nix::sched::CpuSet;
+
+use super::host::{Root, affinity};
 use super::nvml::{self, ClocksNow};
 use crate::model::Conditions;
 
@@ -26,8 +28,17 @@ type GpuLook = Box<dyn FnMut() -> Option<ClocksNow>>;
 /// Looks before and after each process.
 pub struct HostConditions {
     root: Root,
+    /// Those that count; `None`: all.
+    processors: fn() -> Option<CpuSet>,
     gpu: Option<GpuLook>,
-    before: Option<(Option<Ticks>, Option<ClocksNow>)>,
+    before: Option<Before>,
+}
+
+/// Right before a process.
+struct Before {
+    processors: Option<CpuSet>,
+    ticks: Option<Ticks>,
+    gpu: Option<ClocksNow>,
 }
 
 /// Of the processors that we may use, since the machine's start.
@@ -41,20 +52,23 @@ struct Ticks {
 impl HostConditions {
     /// Of this machine. Opens the driver's library where there is one, and keeps it open.
     pub fn here() -> Self {
-        Self { root: Root::new("/"), gpu: nvml::clocks().map(|look| Box::new(look) as GpuLook), before: None }
+        let gpu = nvml::clocks().map(|look| Box::new(look) as GpuLook);
+        Self { root: Root::new("/"), processors: || affinity().ok(), gpu, before: None }
     }
 
     /// Right before a process starts.
     pub fn begin(&mut self) {
-        self.before = Some((ticks(&self.root), self.gpu.as_mut().and_then(|look| look())));
+        let processors = (self.processors)();
+        let ticks = ticks(&self.root, processors.as_ref());
+        self.before = Some(Before { processors, ticks, gpu: self.gpu.as_mut().and_then(|look| look()) });
     }
 
     /// Right after its end. `child_cpu_seconds`: its own work and that of its descendants; `wall`: its seconds. `None`
     /// where nothing could be seen.
     pub fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions> {
-        let (ticks_before, gpu_before) = self.before.take()?;
+        let before = self.before.take()?;
         let gpu_after = self.gpu.as_mut().and_then(|look| look());
-        let ticks = ticks_before.zip(ticks(&self.root));
+        let ticks = before.ticks.zip(ticks(&self.root, before.processors.as_ref()));
         let other = ticks.and_then(|(before, after)| other_cpu(before, after, child_cpu_seconds?, wall));
         if other.is_none() && gpu_after.is_none() {
             return None;
@@ -63,7 +77,7 @@ impl HostConditions {
         Some(Conditions {
             other_cpu: other,
             busy: other.is_some_and(|other| other > cores as f64 - MIN_LEFT),
-            throttled: throttled(gpu_before.as_ref(), gpu_after.as_ref(), wall),
+            throttled: throttled(before.gpu.as_ref(), gpu_after.as_ref(), wall),
             sm_clock_mhz: gpu_after.and_then(|now| now.sm_clock),
         })
     }
@@ -81,19 +95,15 @@ fn other_cpu(before: Ticks, after: Ticks, own_seconds: f64, wall: f64) -> Option
 
 /// `proc/stat`: `cpu3 user nice system idle iowait irq softirq steal ...`. Stolen time is the work of other machines on
 /// the same host.
-fn ticks(root: &Root) -> Option<Ticks> {
+fn ticks(root: &Root, processors: Option<&CpuSet>) -> Option<Ticks> {
     let text = root.text("proc/stat")?;
-    let allowed = allowed(root);
     let mut sum = Ticks { cores: 0, busy: 0, all: 0 };
     for line in text.lines() {
         let Some((number, counts)) = line.strip_prefix("cpu").and_then(|rest| rest.split_once(' ')) else {
             continue;
         };
         let Ok(number) = number.parse::<usize>() else { continue };
-        if !allowed
-            .as_ref()
-            .is_none_or(|ranges| ranges.iter().any(|(low, high)| (low..=high).contains(&&number)))
-        {
+        if processors.is_some_and(|set| !set.is_set(number).unwrap_or(false)) {
             continue;
         }
         let counts: Vec<u64> =
@@ -103,17 +113,6 @@ fn ticks(root: &Root) -> Option<Ticks> {
         sum = Ticks { cores: sum.cores + 1, busy: sum.busy + (all - idle), all: sum.all + all };
     }
     (sum.cores > 0).then_some(sum)
-}
-
-/// Processors that we, and so our children, may run on: `0-3,8`.
-fn allowed(root: &Root) -> Option<Vec<(usize, usize)>> {
-    let status = root.text("proc/self/status")?;
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    let range = |part: &str| {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        Some((low.trim().parse().ok()?, high.trim().parse().ok()?))
-    };
-    list.split(',').map(range).collect()
 }
 
 /// Thermal and power reasons that hold at either look, and those whose counter grew by more than a trifle.
@@ -151,12 +150,21 @@ mod tests {
         ClocksNow { reasons: reasons.iter().map(|r| r.to_string()).collect(), sm_clock: Some(1980), held_ns }
     }
 
+    fn without_gpu(root: Root) -> HostConditions {
+        HostConditions { root, processors: || None, gpu: None, before: None }
+    }
+
+    fn the_first_two() -> Option<CpuSet> {
+        let mut set = CpuSet::new();
+        [0, 1].into_iter().try_for_each(|cpu| set.set(cpu)).ok()?;
+        Some(set)
+    }
+
     /// What is said of a process of one second and 0.9 seconds of work, while the counters of three processors, two of
     /// which it may use, go to these.
     fn said(cpu0: &str, cpu1: &str, wall: f64) -> Option<Conditions> {
-        let status = "Name:\tx\nCpus_allowed_list:\t0-1\n";
-        let (folder, root) = tree(&[("proc/stat", STAT), ("proc/self/status", status)]);
-        let mut watch = HostConditions { root, gpu: None, before: None };
+        let (folder, root) = tree(&[("proc/stat", STAT)]);
+        let mut watch = HostConditions { processors: the_first_two, ..without_gpu(root) };
         watch.begin();
         let after = format!("cpu0 {cpu0} 0 0 0\ncpu1 {cpu1} 0 0 0\ncpu2 900 0 0 300 0 0 0 0\n");
         std::fs::write(folder.path().join("proc/stat"), after).unwrap();
@@ -187,7 +195,7 @@ mod tests {
         assert_eq!(said("190 0 0 310 0", "110 0 0 390 0", 0.04), None, "too short");
         assert_eq!(said("100 0 0 300 0", "100 0 0 300 0", 1.0), None, "counters that stand still");
         let (_folder, root) = tree(&[]);
-        let mut watch = HostConditions { root, gpu: None, before: None };
+        let mut watch = without_gpu(root);
         assert_eq!(watch.end(Some(1.0), 1.0), None, "nobody began");
         watch.begin();
         assert_eq!(watch.end(Some(1.0), 1.0), None, "no counters");
@@ -201,7 +209,7 @@ mod tests {
         ];
         looks.reverse();
         let (_folder, root) = tree(&[]);
-        let mut watch = HostConditions { root, gpu: Some(Box::new(move || looks.pop())), before: None };
+        let mut watch = HostConditions { gpu: Some(Box::new(move || looks.pop())), ..without_gpu(root) };
         watch.begin();
         let said = watch.end(None, 1.0).unwrap();
         assert_eq!(said.throttled, ["sw_power_cap", "hw_thermal_slowdown"]);

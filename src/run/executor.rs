@@ -128,7 +128,7 @@ pub struct Execution {
     pub leftovers: u32,
     /// Processes that even SIGKILL did not end.
     pub survivors: u32,
-    /// The kernel's out-of-memory killer was at work on this machine meanwhile.
+    /// It did not end by itself, and the kernel's out-of-memory killer was at work on this machine meanwhile.
     pub oom_killer: bool,
 }
 

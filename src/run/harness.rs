@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::case_record::ProcessContext;
@@ -142,6 +142,11 @@ fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Exec
     natives.iter().map(part).collect()
 }
 
+/// The program behind the command, where it is started directly.
+fn program(benchmark: &Benchmark) -> Option<&(Vec<String>, PathBuf)> {
+    benchmark.harness.as_ref()?.program.as_ref()
+}
+
 /// How much of a case a process measures.
 fn amount(settings: &Settings) -> Amount {
     Amount {
@@ -153,6 +158,9 @@ fn amount(settings: &Settings) -> Amount {
 
 /// The command as the suite file has it. A shell's line gets the adapter's words as its own arguments, `"$@"`.
 pub(super) fn command(benchmark: &Benchmark) -> Vec<String> {
+    if let Some((argv, _)) = program(benchmark) {
+        return argv.clone();
+    }
     let mut argv = benchmark.action.argv(&Params::new(), &[]);
     if matches!(benchmark.action, Action::Shell(_)) {
         argv.push("sh".into());
@@ -212,6 +220,7 @@ impl Launcher<'_> {
                 return Execution::not_started("this harness is a format without a program".into());
             };
             let mut launch = self.launch(case, process, None, &[], false);
+            start_directly(&mut launch, benchmark);
             invoke(&mut launch, invocation);
             let each = launch.stages.deadlines.get(&Stage::Measure).map_or(0.0, |setting| setting.value);
             let nominal = amount(&benchmark.settings);
@@ -223,6 +232,14 @@ impl Launcher<'_> {
             execution.readings = Some(read(&execution, out, |output| adapters::read(adapter, output)));
             execution
         })
+    }
+}
+
+/// Gives a launch the folder of the program that is started directly. Cargo names the package's folder to what it starts.
+pub(super) fn start_directly(launch: &mut Launch, benchmark: &Benchmark) {
+    if let Some((_, dir)) = program(benchmark) {
+        launch.dir = dir.clone();
+        launch.env.push(("CARGO_MANIFEST_DIR".into(), dir.into()));
     }
 }
 

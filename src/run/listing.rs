@@ -6,7 +6,7 @@ use std::path::Path;
 use super::build;
 use super::event::Observer;
 use super::executor::{Execution, ExecutionEnd, Executor, Launch};
-use super::harness::{command, invoke, read, with_folder};
+use super::harness::{STDOUT_BYTES, command, invoke, read, start_directly, with_folder};
 use super::outcome::{first_line, signal_name};
 use super::recognition::recognised;
 use super::requires;
@@ -57,6 +57,7 @@ impl CaseLister<'_> {
                     continue;
                 }
             }
+            self.find_program(benchmark)?;
             let found = self.cases_of(benchmark)?;
             let Some(entry) = &mut benchmark.harness else { continue };
             entry.built = benchmark.build.is_some();
@@ -79,6 +80,25 @@ impl CaseLister<'_> {
                 }
                 Err(why) => fail(benchmark, why),
             }
+        }
+        Ok(())
+    }
+
+    /// Finds the program that a build tool's command starts. Where it cannot be found for certain, the command is used.
+    fn find_program(&mut self, benchmark: &mut Benchmark) -> Result<(), CutShort> {
+        let Some(bench) = adapters::cargo_bench(&command(benchmark)) else { return Ok(()) };
+        let mut launch =
+            Launch::of_step(benchmark, bench.messages, benchmark.dir.clone(), Stage::Build, None);
+        launch.stdout_limit = STDOUT_BYTES;
+        let execution = self.executor.execute(&launch);
+        if let Some(ended) = execution.cut_short() {
+            return Err(ended);
+        }
+        let found =
+            ended_well(&execution).then(|| adapters::executable(&execution.stdout.bytes(), &bench.target));
+        if let (Some(Some(found)), Some(entry)) = (found, &mut benchmark.harness) {
+            let argv = [found.path].into_iter().chain(bench.own).collect();
+            entry.program = Some((argv, found.dir.into()));
         }
         Ok(())
     }
@@ -132,6 +152,7 @@ impl CaseLister<'_> {
         let words: Vec<String> = invocation.argv.iter().map(|word| shell_word(word)).collect();
         let shown = words.join(" ");
         let mut launch = Launch::of_step(benchmark, Vec::new(), benchmark.dir.clone(), Stage::Measure, None);
+        start_directly(&mut launch, benchmark);
         invoke(&mut launch, invocation);
         let execution = self.executor.execute(&launch);
         let listed = read(&execution, out, |output| adapters::list(adapter, output));

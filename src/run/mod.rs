@@ -15,6 +15,7 @@ mod launcher;
 mod listing;
 mod lockstep;
 mod nothing;
+mod oom_kills;
 mod outcome;
 mod process;
 mod recognition;

@@ -1,19 +1,18 @@
 //! Follows one process under its supervisor: its events, its output, its deadlines.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{PipeReader, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 use super::executor::{Execution, ExecutionEnd, Launch, StopReason};
 use super::io::lines::Lines;
 use super::io::stream::{Stream, read_available, read_report};
+use super::oom_kills::OomKills;
 use super::stages::StageClock;
 use crate::model::line::{Event, Order};
 use crate::model::{ProcessEnd, StageStatus};
-use crate::supervise::{self, Report};
+use crate::supervise::{self, Report, Supervisor};
 
 /// After a batch of samples alone the channel rests this long: a fast benchmark must not keep the gate awake.
 const REST: Duration = Duration::from_millis(50);
@@ -30,8 +29,7 @@ pub(super) enum Sign {
 
 /// A process that runs, and everything that was read from it so far.
 pub(super) struct RunningProcess {
-    supervisor: Child,
-    control: UnixStream,
+    supervisor: Supervisor,
     channel: File,
     /// Where turns are given, for a process that takes them. While it is there the channel does not rest: a turn given
     /// back must not wait.
@@ -57,19 +55,19 @@ pub(super) struct RunningProcess {
 }
 
 impl RunningProcess {
-    /// `channel`: what the process writes its events to. `turns`: what it reads its turns from, held open here.
+    /// `output`: its standard output and standard error. `channel`: what it writes its events to. `turns`: what it reads its
+    /// turns from, held open here.
     pub(super) fn new(
         launch: &Launch,
-        mut supervisor: Child,
-        control: UnixStream,
+        supervisor: Supervisor,
+        [stdout, stderr]: [PipeReader; 2],
         channel: File,
         turns: Option<File>,
     ) -> Self {
         Self {
-            stdout: Stream::new(supervisor.stdout.take(), launch.stdout_limit),
-            stderr: Stream::new(supervisor.stderr.take(), launch.stderr_limit),
+            stdout: Stream::new(Some(stdout), launch.stdout_limit),
+            stderr: Stream::new(Some(stderr), launch.stderr_limit),
             supervisor,
-            control,
             channel,
             takes_turns: turns.is_some(),
             turns,
@@ -97,7 +95,7 @@ impl RunningProcess {
     /// The descriptors to poll: the supervisor first, then those that the process writes to.
     pub(super) fn descriptors(&mut self, now: Instant) -> Vec<BorrowedFd<'_>> {
         self.rest_until = self.rest_until.filter(|until| *until > now);
-        let mut all = vec![self.control.as_fd()];
+        let mut all = vec![self.supervisor.as_fd()];
         all.extend([&self.stdout, &self.stderr].into_iter().filter_map(Stream::descriptor));
         if self.rest_until.is_none() {
             all.push(self.channel.as_fd());
@@ -123,10 +121,8 @@ impl RunningProcess {
         if (self.rest_until.is_none() || due) && self.read_channel(now)? && !self.takes_turns {
             self.rest_until = Some(now + REST);
         }
-        if spoke && read_report(&self.control, &mut self.report)? {
-            self.conclude()?;
-        } else if self.give_up.is_some_and(|at| now >= at) {
-            self.supervisor.kill()?;
+        let has_reported = spoke && read_report(self.supervisor.control(), &mut self.report)?;
+        if has_reported || self.give_up.is_some_and(|at| now >= at) {
             self.conclude()?;
         }
         Ok(())
@@ -147,18 +143,31 @@ impl RunningProcess {
     /// Everything that could write is gone; what it wrote is still in the pipes.
     fn conclude(&mut self) -> std::io::Result<()> {
         let now = Instant::now();
+        if !self.leaves_its_supervisor_free() {
+            self.supervisor.dismiss()?;
+        }
         self.read_channel(now)?;
         self.stdout.finish()?;
         self.stderr.finish()?;
-        self.supervisor.wait()?;
         self.over = Some(now);
         Ok(())
     }
 
     /// Kills it: the caller stops following it, and it must not run beside the next one.
     pub(super) fn abandon(&mut self) -> std::io::Result<()> {
-        self.supervisor.kill()?;
-        self.supervisor.wait().map(drop)
+        self.dismiss_supervisor()
+    }
+
+    pub(super) fn dismiss_supervisor(&mut self) -> std::io::Result<()> {
+        self.supervisor.dismiss()
+    }
+
+    /// Its supervisor can serve the next process. One that was told to stop may find the word unread, and take it for the next
+    /// one's; one below which something survives would count it again.
+    fn leaves_its_supervisor_free(&self) -> bool {
+        let unremarkable =
+            matches!(self.end(), Some(Report::Ended { survivors: 0, .. } | Report::NotStarted { .. }));
+        self.stopped.is_none() && unremarkable
     }
 
     pub(super) fn check_deadlines(&mut self, now: Instant) {
@@ -181,8 +190,7 @@ impl RunningProcess {
         };
         self.stopped.get_or_insert(reason);
         self.give_up.get_or_insert(Instant::now() + PATIENCE);
-        // A supervisor that has just reported does not read this any more, and need not.
-        let _ = (&mut &self.control).write_all(&[word]);
+        self.supervisor.tell(word);
     }
 
     /// The end of the stream that has grown since the last call; of both stderr, of neither the one before.
@@ -249,9 +257,16 @@ impl RunningProcess {
         self.lines.events.iter().any(why)
     }
 
-    /// Everything that was seen. `blame`: why what looks like a good end is none.
-    pub(super) fn finish(self, oom_killer: bool, blame: Option<StopReason>) -> Execution {
+    /// Everything that was seen, and its supervisor and channel where they are free for the next process. `before`: from before
+    /// its start. `blame`: why what looks like a
+    /// good end is none.
+    pub(super) fn finish(
+        self,
+        before: &OomKills,
+        blame: Option<StopReason>,
+    ) -> (Execution, Option<(Supervisor, File)>) {
         let report = self.end();
+        let is_free = self.leaves_its_supervisor_free();
         let stopped = self.stopped.or(blame);
         let ended_well = matches!(report, Some(Report::Ended { end: ProcessEnd::Exit(0), .. }));
         let status = match stopped {
@@ -263,6 +278,12 @@ impl RunningProcess {
             Some(Report::NotStarted { .. }) => Vec::new(),
             _ => self.clock.finish(status, self.over.unwrap_or_else(Instant::now)),
         };
+        // The kernel makes up a long text for the answer: it is asked for where there is a question.
+        let was_killed = !matches!(
+            report,
+            Some(Report::NotStarted { .. } | Report::Ended { end: ProcessEnd::Exit(_), .. })
+        );
+        let oom_killer = was_killed && before.have_grown();
         let (events, bad_line) = self.lines.finish();
         let mut execution = Execution {
             end: ExecutionEnd::SupervisorDied,
@@ -289,6 +310,6 @@ impl RunningProcess {
                 execution.survivors = survivors;
             }
         }
-        execution
+        (execution, is_free.then_some((self.supervisor, self.channel)))
     }
 }

@@ -1,37 +1,30 @@
-//! The executor that starts real processes, each under its own supervisor.
+//! The executor that starts real processes, each under a supervisor.
 //!
 //! One thread, one poll: while a child measures, the gate sleeps until there is something to read or a deadline
 //! comes, and writes nothing to disk. Two processes that take turns are followed by the same loop.
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Write;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::net::UnixStream;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::executor::{Execution, Executor, Launch, StopReason};
 use super::interrupt::Interrupt;
+use super::io::channel;
 use super::lockstep::pair;
 use super::lockstep::schedule::{TurnToken, Turns};
+use super::oom_kills::OomKills;
 use super::process::RunningProcess;
 use super::temporary::{self, Temporary};
 use crate::model::line;
-use crate::supervise::{self, Assignment};
+use crate::supervise::{self, Assignment, Supervisor};
 
 /// Seconds between SIGTERM and SIGKILL.
 const GRACE: f64 = 2.0;
-/// How long a supervisor may take over what it is told.
-const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
-/// A pipe this large holds what comes meanwhile; the kernel's usual limit for one pipe.
-const PIPE_BYTES: i32 = 1 << 20;
 
 /// Starts every child under a supervisor, with a FIFO as its channel.
 pub struct Supervised {
@@ -42,6 +35,28 @@ pub struct Supervised {
     interrupt: Option<Interrupt>,
     /// The whole process is ours, so that orphans of a killed supervisor may be cleaned up.
     owns_process: bool,
+    /// What waits for the next process; the second one for that of a pair.
+    free: [Option<Free>; 2],
+}
+
+/// What a process leaves to the next one.
+struct Free {
+    supervisor: Supervisor,
+    /// Not looked at yet: see [`channel::for_the_next`].
+    channel: Option<File>,
+}
+
+impl From<(Supervisor, File)> for Free {
+    fn from((supervisor, channel): (Supervisor, File)) -> Self {
+        Self { supervisor, channel: Some(channel) }
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        // One that is gone already need not be told.
+        let _ = self.dismiss_free();
+    }
 }
 
 impl Supervised {
@@ -57,53 +72,42 @@ impl Supervised {
         // A gate that was killed could not remove its own.
         temporary::remove_abandoned();
         let folder = Temporary::make()?;
-        Ok(Self { binary, folder, interrupt, owns_process })
-    }
-
-    /// A fresh FIFO, held open by us for reading and writing so that it never reports an end of file between two
-    /// writers and no writer waits for a reader.
-    fn fifo(&self, name: &str) -> std::io::Result<(PathBuf, File)> {
-        let path = self.folder.path().join(name);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR)?;
-        let flags = OFlag::O_NONBLOCK.bits();
-        let file = File::options().read(true).write(true).custom_flags(flags).open(&path)?;
-        Ok((path, file))
+        Ok(Self { binary, folder, interrupt, owns_process, free: [None, None] })
     }
 
     /// Starts one process. `slot`: 0, or 1 for the second of a pair. `turns`: it is asked to take turns.
-    fn start(&self, launch: &Launch, slot: usize, turns: bool) -> std::io::Result<RunningProcess> {
-        let (events, channel) = self.fifo(&format!("events{slot}"))?;
-        // Refused where the user's pipe quota is used up; the default size works too.
-        let _ = fcntl(&channel, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
-        let (path, turns) = turns.then(|| self.fifo(&format!("turns{slot}"))).transpose()?.unzip();
-        let (mut supervisor, control) = self.supervisor()?;
-        match assign(launch, &control, &events, path) {
-            Ok(()) => Ok(RunningProcess::new(launch, supervisor, control, channel, turns)),
+    fn start(&mut self, launch: &Launch, slot: usize, turns: bool) -> std::io::Result<RunningProcess> {
+        let path = |name: &str| self.folder.path().join(format!("{name}{slot}"));
+        let (events, turns) = (path("events"), turns.then(|| path("turns")));
+        let orders = turns.as_deref().map(channel::make).transpose()?;
+        let (stdout, child_stdout) = std::io::pipe()?;
+        let (stderr, child_stderr) = std::io::pipe()?;
+        let message = assignment(launch, &events, turns)?;
+        let Free { mut supervisor, channel } = self.free(slot)?;
+        let channel = channel.and_then(|channel| channel::for_the_next(&events, channel));
+        let channel = channel.map_or_else(|| channel::make(&events), Ok);
+        let output = [child_stdout.as_fd(), child_stderr.as_fd()];
+        match channel.and_then(|channel| supervisor.assign(&message, output).map(|()| channel)) {
+            Ok(channel) => Ok(RunningProcess::new(launch, supervisor, [stdout, stderr], channel, orders)),
             Err(error) => {
-                supervisor.kill()?;
-                supervisor.wait()?;
+                supervisor.dismiss()?;
                 Err(error)
             }
         }
     }
 
-    fn supervisor(&self) -> std::io::Result<(Child, UnixStream)> {
-        let (ours, theirs) = UnixStream::pair()?;
-        // A supervisor reads what it is told at once, unless something has stopped it.
-        ours.set_write_timeout(Some(SUPERVISOR_PATIENCE))?;
-        let child = Command::new(&self.binary)
-            .arg(supervise::ARGUMENT)
-            // The child can read its supervisor's environment; what is not there cannot leak.
-            .env_clear()
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        Ok((child, ours))
+    /// What the last process left, or a new supervisor: also where something has ended the old one since.
+    fn free(&mut self, slot: usize) -> std::io::Result<Free> {
+        if let Some(mut free) = self.free[slot].take()
+            && free.supervisor.is_alive()
+        {
+            return Ok(free);
+        }
+        Ok(Free { supervisor: Supervisor::start(&self.binary)?, channel: None })
+    }
+
+    fn dismiss_free(&mut self) -> std::io::Result<()> {
+        self.free.iter_mut().filter_map(Option::take).try_for_each(|mut free| free.supervisor.dismiss())
     }
 
     /// `tell` is called about every `every`, and not at the end.
@@ -113,7 +117,7 @@ impl Supervised {
         every: Duration,
         tell: &mut dyn FnMut(f64, &str),
     ) -> std::io::Result<Execution> {
-        let oom_before = oom_kills();
+        let oom_kills = OomKills::now();
         let mut processes = [self.start(launch, 0, false)?];
         let began = Instant::now();
         let mut last = began;
@@ -126,11 +130,13 @@ impl Supervised {
             Ok(())
         })?;
         let [process] = processes;
-        Ok(process.finish(oom_kills() > oom_before, None))
+        let (execution, free) = process.finish(&oom_kills, None);
+        self.free[0] = free.map(Free::from);
+        Ok(execution)
     }
 
     fn run_pair(&mut self, launches: [&Launch; 2], turns: &Turns) -> std::io::Result<[Execution; 2]> {
-        let oom_before = oom_kills();
+        let oom_kills = OomKills::now();
         // The random order decides everything that one side does before the other.
         let first = turns.first.min(1);
         let mut started = self.start(launches[first], first, true)?;
@@ -145,10 +151,12 @@ impl Supervised {
         let mut token = TurnToken::new(*turns);
         let mut steer = |processes: &mut [_], now| pair::steer(processes, &mut token, now);
         self.follow(&mut processes, Duration::MAX, &mut steer)?;
-        let oom_killer = oom_kills() > oom_before;
         let blames = [0, 1].map(|side| pair::blame(&processes[side], &token, side));
         let [base, head] = processes;
-        let mut executions = [base.finish(oom_killer, blames[0]), head.finish(oom_killer, blames[1])];
+        let (base, first_free) = base.finish(&oom_kills, blames[0]);
+        let (head, second_free) = head.finish(&oom_kills, blames[1]);
+        self.free = [first_free, second_free].map(|free| free.map(Free::from));
+        let mut executions = [base, head];
         for (execution, blocks) in executions.iter_mut().zip(token.into_blocks()) {
             execution.blocks = blocks;
         }
@@ -173,6 +181,9 @@ impl Supervised {
         }
         // Only now: a process that still runs is a descendant too.
         if self.owns_process && processes.iter().any(|process| process.end().is_none()) {
+            // Free ones are descendants too, and would be reaped behind their handles' backs.
+            processes.iter_mut().try_for_each(RunningProcess::dismiss_supervisor)?;
+            self.dismiss_free()?;
             supervise::kill_descendants(Duration::from_secs(5));
         }
         Ok(())
@@ -258,13 +269,8 @@ impl Executor for Supervised {
     }
 }
 
-/// Tells a supervisor what to start.
-fn assign(
-    launch: &Launch,
-    mut control: &UnixStream,
-    events: &Path,
-    turns: Option<PathBuf>,
-) -> std::io::Result<()> {
+/// What a supervisor is told to start.
+fn assignment(launch: &Launch, events: &Path, turns: Option<PathBuf>) -> std::io::Result<Vec<u8>> {
     let variables = launch.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
     let own = [Some((line::env::EVENTS, events)), turns.as_deref().map(|path| (line::env::TURNS, path))];
     let own = own.into_iter().flatten().map(|(name, path)| (OsStr::new(name), path.as_os_str()));
@@ -286,7 +292,7 @@ fn assign(
     let mut message = serde_json::to_vec(&assignment)?;
     message.push(b'\n');
     message.extend(environment);
-    control.write_all(&message)
+    Ok(message)
 }
 
 fn timeout(wake: Option<Instant>, now: Instant) -> PollTimeout {
@@ -298,11 +304,4 @@ fn timeout(wake: Option<Instant>, now: Instant) -> PollTimeout {
             PollTimeout::try_from(millis.min(i32::MAX as u128) as i32).unwrap_or(PollTimeout::MAX)
         }
     }
-}
-
-/// How often the kernel has killed for lack of memory since boot, machine-wide; 0 where it does not say.
-fn oom_kills() -> u64 {
-    let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
-    line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }

@@ -75,6 +75,7 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
         cases: globs,
         only: Vec::new(),
         listing: Listing::Unlisted,
+        program: None,
         built: false,
     });
     for key in ["lockstep", "share"] {

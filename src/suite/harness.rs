@@ -2,6 +2,7 @@
 //! listing, once both sides are built; until then it has one point without parameters, which stands for all of them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crate::adapters::Harness;
 use crate::model::Params;
@@ -19,6 +20,9 @@ pub struct HarnessEntry {
     /// Parameters and the values that they may have, by the selection; they are asked once the cases are known.
     pub only: Vec<(String, Vec<String>)>,
     pub listing: Listing,
+    /// The program that the command leads to, where starting it directly saves what stands before it: its words, and the folder
+    /// that it starts in.
+    pub program: Option<(Vec<String>, PathBuf)>,
     /// The build step has run, for listing, and ended well.
     pub built: bool,
 }

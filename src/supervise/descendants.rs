@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+
+use super::reap::{Reaped, Usage, reap};
 
 /// Makes orphaned descendants children of the calling process, so that [`kill_descendants`] can find them.
 pub fn adopt_orphans() -> nix::Result<()> {
@@ -18,13 +18,18 @@ pub fn adopt_orphans() -> nix::Result<()> {
 /// Only for a process that adopts orphans and has no children that should live on. Returns how many were
 /// alive when first seen, and how many still are after `patience`.
 pub fn kill_descendants(patience: Duration) -> (u32, u32) {
+    end_descendants(patience, &mut Usage::default())
+}
+
+/// [`kill_descendants`], and adds what they have used.
+pub(super) fn end_descendants(patience: Duration, usage: &mut Usage) -> (u32, u32) {
     let me = std::process::id() as i32;
     let mut seen = HashSet::new();
     let deadline = Instant::now() + patience;
     loop {
         // Orphans become our children, so without a child there is no descendant. Nearly always this is all there is
         // to do, and /proc, which on a large machine takes milliseconds, is not read.
-        if reap_all() {
+        if reap_all(usage) {
             return (seen.len() as u32, 0);
         }
         let alive = living_descendants(me);
@@ -48,13 +53,12 @@ pub(super) fn kill_without_reaping() {
 }
 
 /// Reaps what has ended; true if no child is left at all.
-fn reap_all() -> bool {
+fn reap_all(usage: &mut Usage) -> bool {
     loop {
-        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::StillAlive) => return false,
-            Ok(_) => {}
-            Err(Errno::EINTR) => {}
-            Err(_) => return true,
+        match reap(-1, usage) {
+            Reaped::Ended(_) => {}
+            Reaped::StillAlive => return false,
+            Reaped::NoChild => return true,
         }
     }
 }

@@ -8,12 +8,19 @@
 //! their session, so that "kill everything" is a walk over its own descendants; and it lives on when the
 //! gate is killed with SIGKILL, sees the socket close, and takes the child down. It is the same binary,
 //! started with a hidden first argument. All `unsafe` of process control is in this room.
+//!
+//! Starting a supervisor costs more than starting most children. It therefore serves one child after the other, as long as
+//! nothing remarkable happens: the gate dismisses one that it had to stop, or below which something survives.
 
 mod descendants;
+mod handle;
+mod order;
+mod reap;
 mod supervisor;
 mod wire;
 
 pub use descendants::{adopt_orphans, kill_descendants};
+pub use handle::Supervisor;
 pub use supervisor::main;
 pub use wire::{ARGUMENT, Assignment, KILL, Report, STOP};
 

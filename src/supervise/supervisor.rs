@@ -1,112 +1,127 @@
-//! The supervisor's own life: start one child, wait, leave nothing of it behind, report.
+//! The supervisor's own life: start a child, wait, leave nothing of it behind, report; and again for the next one.
 
-use std::ffi::{OsStr, OsString};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
+use std::io::{ErrorKind, Read, Result, Write};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitCode};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl, open};
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
 use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::stat::Mode;
-use nix::unistd::{Pid, getpid, getppid};
+use nix::unistd::Pid;
 
-use super::descendants::kill_without_reaping;
-use super::wire::{Assignment, KILL, Report, STOP};
-use super::{adopt_orphans, kill_descendants};
-use crate::model::{ProcessEnd, line};
+use super::adopt_orphans;
+use super::descendants::{end_descendants, kill_without_reaping};
+use super::order::StartOrder;
+use super::reap::{Reaped, Usage, reap};
+use super::wire::{KILL, Report, STOP};
+use crate::model::ProcessEnd;
 
 /// How long SIGKILL may take before a process counts as stuck in the kernel.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long the gate may take over its assignment, and over making room for the report. A gate that is dead needs no
-/// deadline: its end of the socket is closed. This one is for a gate that is stopped or stuck.
+/// How long the gate may take over its first assignment, over the rest of a later one, and over making room for a report.
+/// A gate that is dead needs no deadline: its end of the socket is closed. This one is for a gate that is stopped or stuck.
 const GATE_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs as the supervisor: the socket to the gate is standard input; standard output and error are the
-/// child's. Never returns early without a word: what goes wrong becomes a [`Report`], or the socket's end.
+/// Runs as the supervisor: the socket to the gate is standard input. Never returns early without a word: what goes wrong
+/// becomes a [`Report`], or the socket's end.
 ///
 /// The gate can be killed between any two instructions. So this process waits for it at the socket alone, which tells of
-/// its end, and for a bounded time; and it opens a FIFO only without waiting, because `open` would wait for ever for
-/// the other end of a FIFO whose gate is gone, and hear of nothing.
+/// its end, and within an assignment for a bounded time; and it opens a FIFO only without waiting, because `open` would wait
+/// for ever for the other end of a FIFO whose gate is gone, and hear of nothing.
 pub fn main() -> ExitCode {
     // SAFETY: descriptor 0 is open (the gate made it a socket) and nothing else in this process uses it.
     let gate = UnixStream::from(unsafe { OwnedFd::from_raw_fd(0) });
-    match supervise(gate, GATE_PATIENCE) {
+    match serve(&gate, GATE_PATIENCE) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(70),
+    }
+}
+
+/// Carries out one assignment after the other, until the gate is gone or something tells us to end.
+fn serve(gate: &UnixStream, patience: Duration) -> Result<()> {
+    // The child must not inherit the socket: its copy would hide the gate's death from us.
+    fcntl(gate, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
+    gate.set_read_timeout(Some(patience))?;
+    gate.set_write_timeout(Some(patience))?;
+    let Some(mut order) = StartOrder::receive(gate)? else { return Ok(()) };
+    let signals = match prepare() {
+        Ok(signals) => signals,
         Err(error) => {
-            // The pipe may have lost its reader by now.
-            let _ = writeln!(std::io::stderr(), "gbench-ci supervisor: {error}");
-            ExitCode::from(70)
+            let cause = format!("its supervisor cannot be set up: {error}");
+            return tell(gate, &Report::NotStarted { cause, not_found: false });
+        }
+    };
+    loop {
+        let report = carry_out(order, gate, &signals);
+        tell(gate, &report)?;
+        if !is_spoken_to(gate, &signals)? {
+            return Ok(());
+        }
+        match StartOrder::receive(gate)? {
+            Some(next) => order = next,
+            None => return Ok(()),
         }
     }
 }
 
-fn supervise(gate: UnixStream, patience: Duration) -> std::io::Result<()> {
-    // The child must not inherit the socket: its copy would hide the gate's death from us.
-    fcntl(&gate, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
-    gate.set_read_timeout(Some(patience))?;
-    gate.set_write_timeout(Some(patience))?;
-    let Some((assignment, environment, told_to_stop_already)) = assignment(&gate)? else { return Ok(()) };
-
+/// What this process is, for all of its children.
+fn prepare() -> nix::Result<SignalFd> {
     adopt_orphans()?;
     // A session of its own: the terminal's Ctrl-C reaches the gate alone, which then stops us in order.
     nix::unistd::setsid()?;
-    let signals = block_signals()?;
-
-    let started = Instant::now();
-    let report = match spawn(&assignment, environment) {
-        Err(error) => Report::NotStarted {
-            not_found: error.kind() == std::io::ErrorKind::NotFound,
-            cause: error.to_string(),
-        },
-        Ok(mut child) => {
-            let (end, seconds) =
-                attend(&mut child, started, &gate, &signals, assignment.grace, told_to_stop_already);
-            let (leftovers, survivors) = kill_descendants(PATIENCE);
-            let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-            let cpu = [usage.user_time(), usage.system_time()];
-            Report::Ended {
-                end,
-                seconds,
-                // Linux counts in KiB.
-                peak_rss_bytes: usage.max_rss().max(0) as u64 * 1024,
-                cpu_seconds: cpu.iter().map(|t| t.tv_sec() as f64 + t.tv_usec() as f64 * 1e-6).sum(),
-                leftovers,
-                survivors,
-            }
-        }
-    };
-    let mut text = serde_json::to_string(&report)?;
-    text.push('\n');
-    // A gate that is gone does not read this, and no other reader is left.
-    let _ = (&gate).write_all(text.as_bytes());
-    Ok(())
+    block_signals()
 }
 
-/// The assignment, its environment, and whether more has been received since. `None`: the gate was gone before it said all.
-/// Errors: it keeps silent for too long; what it says is no assignment.
-fn assignment(gate: &UnixStream) -> std::io::Result<Option<(Assignment, Vec<u8>, bool)>> {
-    let mut reader = BufReader::new(gate.try_clone()?);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    if !line.ends_with('\n') {
-        return Ok(None);
+/// Waits between two children, for however long the gate has nothing to start. False if a signal says that this is the end:
+/// the gate starts another one when it needs it.
+fn is_spoken_to(gate: &UnixStream, signals: &SignalFd) -> Result<bool> {
+    loop {
+        let mut fds = [gate.as_fd(), signals.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        match poll(&mut fds, PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let spoken_to = fds[0].any().unwrap_or(false);
+        // Of children that are reaped already there may still be some.
+        while let Ok(Some(info)) = signals.read_signal() {
+            if info.ssi_signo != Signal::SIGCHLD as u32 {
+                return Ok(false);
+            }
+        }
+        if spoken_to {
+            return Ok(true);
+        }
     }
-    let assignment: Assignment = serde_json::from_str(&line)?;
-    let mut environment = vec![0; assignment.env_bytes];
-    match reader.read_exact(&mut environment) {
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
-        other => other?,
-    }
-    let told_to_stop_already = !reader.buffer().is_empty();
-    Ok(Some((assignment, environment, told_to_stop_already)))
+}
+
+/// A gate that is gone does not read this, and no other reader is left.
+fn tell(mut gate: &UnixStream, report: &Report) -> Result<()> {
+    let mut text = serde_json::to_string(report)?;
+    text.push('\n');
+    gate.write_all(text.as_bytes())
+}
+
+fn carry_out(order: StartOrder, gate: &UnixStream, signals: &SignalFd) -> Report {
+    let (grace, stop_now) = (order.assignment.grace, order.told_to_stop_already);
+    let started = Instant::now();
+    let child = match order.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let not_found = error.kind() == ErrorKind::NotFound;
+            return Report::NotStarted { not_found, cause: error.to_string() };
+        }
+    };
+    let mut usage = Usage::default();
+    let end = attend(&child, &mut usage, gate, signals, grace, stop_now);
+    let seconds = started.elapsed().as_secs_f64();
+    let (leftovers, survivors) = end_descendants(PATIENCE, &mut usage);
+    let Usage { cpu_seconds, peak_rss_bytes } = usage;
+    Report::Ended { end, seconds, peak_rss_bytes, cpu_seconds, leftovers, survivors }
 }
 
 /// Signals that matter here arrive as reads instead of interruptions.
@@ -119,64 +134,15 @@ fn block_signals() -> nix::Result<SignalFd> {
     SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 
-fn spawn(assignment: &Assignment, environment: Vec<u8>) -> std::io::Result<Child> {
-    let (program, arguments) = assignment.argv.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(&assignment.dir).stdin(Stdio::null()).env_clear().process_group(0);
-    for pair in environment.split(|byte| *byte == 0) {
-        if let Some(equals) = pair.iter().position(|byte| *byte == b'=') {
-            let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
-            command.env(text(&pair[..equals]), text(&pair[equals + 1..]));
-        }
-    }
-    // Ours closes when `events` goes out of scope.
-    let events = open_fifo(&assignment.events, OFlag::O_WRONLY)?;
-    command.env(line::env::FD, events.as_raw_fd().to_string());
-    let turns = assignment.turns.as_deref().map(|path| open_fifo(path, OFlag::O_RDONLY)).transpose()?;
-    if let Some(descriptor) = &turns {
-        command.env(line::env::TURN_FD, descriptor.as_raw_fd().to_string());
-    }
-    let supervisor = getpid();
-    // SAFETY: between fork and exec only async-signal-safe calls are made: pthread_sigmask, prctl, getppid.
-    unsafe {
-        command.pre_exec(move || {
-            // What this supervisor blocks for itself would otherwise stay blocked in the child: no SIGTERM.
-            SigSet::empty().thread_set_mask()?;
-            // Second net below the socket: if this supervisor is killed, the child goes with it.
-            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-            // The signal is for a death that is still to come.
-            if getppid() == supervisor { Ok(()) } else { Err(std::io::ErrorKind::BrokenPipe.into()) }
-        });
-    }
-    // The child inherits the soft limit; ours goes back up right after.
-    let before = getrlimit(Resource::RLIMIT_AS)?;
-    if assignment.memory_limit > 0 {
-        setrlimit(Resource::RLIMIT_AS, assignment.memory_limit.min(before.1), before.1)?;
-    }
-    let child = command.spawn();
-    setrlimit(Resource::RLIMIT_AS, before.0, before.1)?;
-    child
-}
-
-/// Opens one end of a FIFO without CLOEXEC, so that the child has it too. Not waited for: a gate that lives holds the
-/// FIFO open before it names it here. For the child's sake it is made to wait afterwards.
-///
-/// Errors: `ENXIO` for the end to write to, where the other one is closed: the gate is gone.
-fn open_fifo(path: &OsStr, direction: OFlag) -> nix::Result<OwnedFd> {
-    let descriptor = open(path, direction | OFlag::O_NONBLOCK, Mode::empty())?;
-    fcntl(&descriptor, FcntlArg::F_SETFL(OFlag::empty()))?;
-    Ok(descriptor)
-}
-
-/// Waits until the child has ended, stopping it when told to. Returns how and after how many seconds.
+/// Waits until the child has ended, stopping it when told to, and adds what it used.
 fn attend(
-    child: &mut Child,
-    started: Instant,
+    child: &Child,
+    usage: &mut Usage,
     gate: &UnixStream,
     signals: &SignalFd,
     grace: f64,
     stop_now: bool,
-) -> (ProcessEnd, f64) {
+) -> ProcessEnd {
     let pid = Pid::from_raw(child.id() as i32);
     let mut kill_at: Option<Instant> = None;
     let mut gate_is_there = true;
@@ -190,13 +156,11 @@ fn attend(
         stop(&mut kill_at, grace);
     }
     loop {
-        // The standard library's wait keeps real-time signals, which nix' status cannot name.
-        if let Ok(Some(status)) = child.try_wait() {
-            let end = match (status.code(), status.signal()) {
+        if let Reaped::Ended(status) = reap(pid.as_raw(), usage) {
+            return match (status.code(), status.signal()) {
                 (Some(code), _) => ProcessEnd::Exit(code),
                 (None, signal) => ProcessEnd::Signal(signal.unwrap_or(0)),
             };
-            return (end, started.elapsed().as_secs_f64());
         }
         let timeout = match kill_at {
             None => PollTimeout::NONE,
@@ -204,7 +168,7 @@ fn attend(
                 let left = at.saturating_duration_since(Instant::now());
                 if left.is_zero() && killed {
                     // It hangs in the kernel, as a child of a stuck driver does: it will be counted as a survivor.
-                    return (ProcessEnd::Signal(Signal::SIGKILL as i32), started.elapsed().as_secs_f64());
+                    return ProcessEnd::Signal(Signal::SIGKILL as i32);
                 }
                 if left.is_zero() {
                     // The whole tree, not the group: a child can leave its group.
@@ -234,7 +198,7 @@ fn attend(
             match (&mut &*gate).read(&mut byte) {
                 Ok(1) if byte[0] == STOP => stop(&mut kill_at, grace),
                 Ok(1) if byte[0] == KILL => stop(&mut kill_at, 0.0),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // The gate is gone: no result will be read, and nothing may go on without it.
                 _ => {
                     gate_is_there = false;
@@ -259,29 +223,9 @@ mod tests {
     fn n24_a_gate_that_keeps_silent_is_not_waited_for_without_end() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let begun = Instant::now();
-        let error = supervise(theirs, Duration::from_millis(50)).unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "{error}");
+        let error = serve(&theirs, Duration::from_millis(50)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
         assert!(begun.elapsed() < Duration::from_secs(10));
         drop(ours);
-    }
-
-    #[test]
-    fn n24_a_gate_that_dies_before_it_has_said_all_starts_nothing() {
-        let assignment = Assignment {
-            argv: vec!["true".into()],
-            dir: "/".into(),
-            env_bytes: 9,
-            events: "/fifo".into(),
-            turns: None,
-            memory_limit: 0,
-            grace: 0.0,
-        };
-        let assignment = serde_json::to_string(&assignment).unwrap();
-        for said in ["".to_owned(), assignment[..20].to_owned(), format!("{assignment}\nA=b")] {
-            let (ours, theirs) = UnixStream::pair().unwrap();
-            (&ours).write_all(said.as_bytes()).unwrap();
-            drop(ours);
-            assert!(super::assignment(&theirs).unwrap().is_none(), "{said}");
-        }
     }
 }

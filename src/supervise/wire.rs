@@ -1,11 +1,17 @@
-//! The messages of gate and supervisor over their socket: one JSON line each way, then signals of intent.
+//! The messages of gate and supervisor over their socket: one JSON line each way, then signals of intent; and again for
+//! the next process.
 //!
-//! gate -> supervisor: an [`Assignment`] line, then `env_bytes` bytes of `KEY=VALUE\0`; later the byte
-//! [`STOP`] (SIGTERM, grace, SIGKILL) or [`KILL`] (at once). End of file means that the gate is gone: kill at once.
+//! gate -> supervisor: an [`Assignment`] line, then `env_bytes` bytes of `KEY=VALUE\0`, the child's standard output and
+//! standard error along with the first of them; later the byte [`STOP`] (SIGTERM, grace, SIGKILL) or [`KILL`] (at once). End of
+//! file means that the gate is gone: kill at once.
 //! supervisor -> gate: one [`Report`] line when nothing of the child is left.
 
 use std::ffi::OsString;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
 
+use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 use serde::{Deserialize, Serialize};
 
 use crate::model::ProcessEnd;
@@ -52,8 +58,51 @@ pub enum Report {
     },
 }
 
+/// Sends bytes, and two descriptors along with the first of them.
+pub(super) fn send(
+    mut socket: &UnixStream,
+    bytes: &[u8],
+    descriptors: [BorrowedFd<'_>; 2],
+) -> io::Result<()> {
+    let numbers = descriptors.map(|descriptor| descriptor.as_raw_fd());
+    let rights = [ControlMessage::ScmRights(&numbers)];
+    let sent = loop {
+        match sendmsg::<()>(socket.as_raw_fd(), &[IoSlice::new(bytes)], &rights, MsgFlags::MSG_NOSIGNAL, None)
+        {
+            Err(nix::errno::Errno::EINTR) => {}
+            other => break other?,
+        }
+    };
+    socket.write_all(bytes.get(sent..).unwrap_or_default())
+}
+
+/// Reads what [`send`] sends: the bytes; and keeps the descriptors, which no child inherits.
+pub(super) struct Receiver<'a> {
+    pub socket: &'a UnixStream,
+    pub descriptors: Vec<OwnedFd>,
+}
+
+impl Read for Receiver<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut space = nix::cmsg_space!([RawFd; 2]);
+        let mut parts = [IoSliceMut::new(buffer)];
+        let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+        let message = recvmsg::<()>(self.socket.as_raw_fd(), &mut parts, Some(&mut space), flags)?;
+        for control in message.cmsgs()? {
+            if let ControlMessageOwned::ScmRights(numbers) = control {
+                // SAFETY: the kernel has just opened these descriptors for us, and nobody else knows their numbers.
+                let owned = numbers.into_iter().map(|number| unsafe { OwnedFd::from_raw_fd(number) });
+                self.descriptors.extend(owned);
+            }
+        }
+        Ok(message.bytes)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
     use std::os::unix::ffi::OsStringExt;
 
     use super::*;
@@ -73,5 +122,33 @@ mod tests {
         let text = serde_json::to_string(&assignment).unwrap();
         let back: Assignment = serde_json::from_str(&text).unwrap();
         assert_eq!((back.dir, back.events, back.turns), (path.clone(), path, None));
+    }
+
+    #[test]
+    fn two_descriptors_come_with_a_message_of_any_length() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let (mut reader, writer) = io::pipe().unwrap();
+        let sent = vec![b'x'; 1 << 20];
+        let received = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                send(&ours, &sent, [writer.as_fd(), writer.as_fd()]).unwrap();
+                drop(ours);
+            });
+            let mut receiver = Receiver { socket: &theirs, descriptors: Vec::new() };
+            let mut bytes = Vec::new();
+            receiver.read_to_end(&mut bytes).unwrap();
+            assert_eq!(bytes.len(), 1 << 20);
+            receiver.descriptors
+        });
+        drop(writer);
+        assert_eq!(received.len(), 2);
+        for descriptor in received {
+            use nix::fcntl::{FcntlArg, fcntl};
+            assert_eq!(fcntl(&descriptor, FcntlArg::F_GETFD), Ok(nix::libc::FD_CLOEXEC), "no child has it");
+            File::from(descriptor).write_all(b"a").unwrap();
+        }
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "aa", "all copies are closed");
     }
 }

@@ -40,9 +40,14 @@ pub(super) fn value<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// Logical processors that the affinity of this process allows.
+/// The logical processors that this process, and so its children, may run on.
+pub(in crate::machine) fn affinity() -> Result<CpuSet, String> {
+    sched_getaffinity(Pid::from_raw(0)).map_err(|error| format!("affinity: {error}"))
+}
+
+/// How many they are.
 pub(super) fn allowed() -> Result<usize, String> {
-    let set = sched_getaffinity(Pid::from_raw(0)).map_err(|error| format!("affinity: {error}"))?;
+    let set = affinity()?;
     Ok((0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).count())
 }
 

@@ -8,6 +8,7 @@ mod root;
 use crate::model::{HostFacts, Probe};
 
 pub(super) use cgroup::cpu_quota;
+pub(super) use cpu::affinity;
 pub(super) use root::Root;
 
 /// Everything about the host. `environment` looks a variable up: containers announce themselves there.

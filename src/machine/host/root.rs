@@ -1,6 +1,11 @@
 //! The folder below which the kernel's files are read.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
+
+/// Larger than nearly all of them. The kernel makes up the text of some at every read: one must do.
+const FILE_BYTES: usize = 1 << 14;
 
 /// Where the kernel's files are: `/`, or a made-up tree in tests.
 #[derive(Clone, Debug)]
@@ -17,7 +22,9 @@ impl Root {
 
     /// The file's text, trimmed; absent where it cannot be read.
     pub(in crate::machine) fn text(&self, below: &str) -> Option<String> {
-        std::fs::read(self.path(below)).ok().map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned())
+        let mut bytes = Vec::with_capacity(FILE_BYTES);
+        File::open(self.path(below)).and_then(|mut file| file.read_to_end(&mut bytes)).ok()?;
+        Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
     /// The file's text, or a failed probe that names the file.

@@ -1,5 +1,6 @@
 //! Reads what a child writes: output within bounds, events line by line.
 
 pub(super) mod capture;
+pub(super) mod channel;
 pub(super) mod lines;
 pub(super) mod stream;

@@ -11,13 +11,15 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::capture::Capture;
 
-/// Reads of 64 KiB that one look takes from one pipe: all that it can hold. A child that writes without end must not keep the
-/// gate from its deadlines.
-const READS: usize = 16;
+/// Reads of [`READ_BYTES`] that one look takes from one pipe: all that it can hold. A child that writes without end must not
+/// keep the gate from its deadlines.
+const READS: usize = 128;
+/// Small, because it is zeroed for every look, and nearly all of them find nothing.
+const READ_BYTES: usize = 1 << 13;
 
 /// Reads what is there, without waiting. True at the end of the file.
 pub(crate) fn read_available(source: &mut File, mut take: impl FnMut(&[u8])) -> std::io::Result<bool> {
-    let mut buffer = [0; 1 << 16];
+    let mut buffer = [0; READ_BYTES];
     for _ in 0..READS {
         match source.read(&mut buffer) {
             Ok(0) => return Ok(true),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Discovered, Findings, leaf, literal};
-use crate::adapters::{ALL, Bench, BuildStep, FoundBenchmark, Harness, SourceTree, benches};
+use crate::adapters::{ALL, BenchTarget, BuildStep, FoundBenchmark, Harness, SourceTree, cargo_benches};
 
 pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     for adapter in ALL {
@@ -48,8 +48,8 @@ fn entry(harness: Harness, found: FoundBenchmark) -> Discovered {
 
 /// Says of a package's benches that no adapter knows. Most of those that are written by hand calibrate themselves, too.
 fn add_benches(tree: &dyn SourceTree, findings: &mut Findings) {
-    let mut packages: BTreeMap<String, Vec<Bench>> = BTreeMap::new();
-    for bench in benches(tree).into_iter().filter(|bench| !findings.claimed.contains(&bench.path)) {
+    let mut packages: BTreeMap<String, Vec<BenchTarget>> = BTreeMap::new();
+    for bench in cargo_benches(tree).into_iter().filter(|bench| !findings.claimed.contains(&bench.path)) {
         packages.entry(bench.dir.clone()).or_default().push(bench);
     }
     for (dir, benches) in packages {
