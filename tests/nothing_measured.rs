@@ -61,6 +61,30 @@ fn n19_a_program_that_declines_and_ends_well_is_not_silently_a_benchmark() {
     ran.says("requires = { gpus = 1 }").says("than sh takes to start");
 }
 
+/// A shell script with what only Google Benchmark leaves in a program.
+const CALIBRATES: &str = "#!/bin/sh\n# benchmark_list_tests benchmark_min_time\nsleep 0.4\n";
+
+#[test]
+fn a_program_that_calibrates_itself_and_is_timed_from_outside_is_said_so() {
+    let sandbox = Sandbox::new();
+    let suite =
+        "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"x\"\ncommand = [\"sh\", \"./x\"]\nprocesses = 2\n";
+    sandbox.commit(&[("gbench.toml", suite), ("x", CALIBRATES)]);
+    sandbox.commit(&[("x", &format!("{CALIBRATES}true\n"))]);
+    let words = "its harness (google-benchmark) measures until a fixed time is over, however slow the code is: a slower function goes unseen";
+    let next = "let the harness measure: `harness = \"google-benchmark\"` in its entry";
+    ran(&sandbox.root(), "run --quiet").exits(0).says(words).says(next);
+    let record = newest(&sandbox.root());
+    let sign = NothingMeasured::CalibratesItself { harness: "google-benchmark".into() };
+    assert_eq!(record.cases[0].nothing_measured, [sign], "said once, whatever the number of processes");
+    ran(&sandbox.root(), "compare HEAD~1..HEAD --rounds 4 --quiet").says(words).says(next);
+    let folder = latest_comparison(&sandbox.root().join("artifacts")).unwrap();
+    let text = std::fs::read_to_string(folder.join("reports/verdict.json")).unwrap();
+    let document: VerdictDocument = serde_json::from_str(&text).unwrap();
+    assert_eq!(document.nothing_measured.len(), 2, "{:?}", document.nothing_measured);
+    ran(&sandbox.root(), "replay").says("identical to");
+}
+
 #[test]
 fn n19_a_verdict_over_programs_that_decline_says_so_and_replays_alike() {
     let sandbox = Sandbox::new();

@@ -24,6 +24,12 @@ pub trait Adapter: Sync {
         false
     }
 
+    /// Whether a program that this harness knows, started by these words alone, does as much work as fits into a fixed time: then its
+    /// time from outside tells nothing. Certain, or `false`.
+    fn calibrates(&self, _program: &Program) -> bool {
+        true
+    }
+
     /// The words that list the cases without measuring, or with as little of it as the harness can. `None`: a format
     /// without a program.
     fn list(&self, _ask: &CaseRequest) -> Option<Invocation> {

@@ -90,14 +90,16 @@ impl Adapter for Asv {
                 continue;
             }
             let text = tree.text(path).map(|text| without_comments(&text)).unwrap_or_default();
+            let dir = python::folder(path).to_owned();
             let Ok(config) = serde_json::from_str::<Value>(&text) else {
                 detected.unclear.push(format!(
                     "{path} cannot be read as JSON with comments; write `command = [\"python3\", \"-m\", \"asv\", \"run\"]` \
                      with `harness = \"asv\"`"
                 ));
+                let usual = python::below(&dir, "benchmarks/");
+                detected.seen.extend(tree.files().iter().filter(|file| file.starts_with(&usual)).cloned());
                 continue;
             };
-            let dir = python::folder(path).to_owned();
             let benchmarks = config.get("benchmark_dir").and_then(Value::as_str).unwrap_or("benchmarks");
             let benchmarks = python::below(&dir, benchmarks.trim_start_matches("./").trim_end_matches('/'));
             let below = |file: &&String| file.starts_with(&format!("{benchmarks}/")) && file.ends_with(".py");

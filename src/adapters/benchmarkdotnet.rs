@@ -45,7 +45,7 @@ impl Adapter for BenchmarkDotNet {
                 "{path} uses BenchmarkDotNet, whose reports are only read: write its command by hand, with `--exporters fulljson --artifacts` and the folder"
             )
         });
-        Detected { found: Vec::new(), unclear: unclear.collect() }
+        Detected { unclear: unclear.collect(), ..Detected::default() }
     }
 
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {

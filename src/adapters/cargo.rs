@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cmake::quoted;
 use super::detect::{BuildStep, Detected, FoundBenchmark, SourceTree};
 use super::{Invocation, Program};
 
@@ -114,7 +115,7 @@ impl Target {
         FoundBenchmark {
             name: name.to_owned(),
             command: words(&["cargo", "bench", "--offline"]),
-            build: Some(BuildStep::Command(words(&["cargo", "bench", "--no-run"]))),
+            build: Some(build(&self.dir, words(&["cargo", "bench", "--no-run"]))),
             dir: self.dir.clone(),
             binaries: vec!["cargo".into()],
             gpu: false,
@@ -122,6 +123,15 @@ impl Target {
             why: why.to_owned(),
         }
     }
+}
+
+/// The build step of a package: in its own folder, so that it is built as it runs, by the same `.cargo/config.toml`.
+pub(super) fn build(dir: &str, words: Vec<String>) -> BuildStep {
+    if dir.is_empty() {
+        return BuildStep::Command(words);
+    }
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    BuildStep::Shell(format!("cd {} && {}", quoted(dir), words.join(" ")))
 }
 
 /// What an adapter says of a target.
@@ -144,7 +154,7 @@ pub(super) fn detect(tree: &dyn SourceTree, kind: impl Fn(&Target) -> Kind) -> D
                 let name = if alone { &target.name } else { &long };
                 detected.found.push(target.found(name, &why));
             }
-            Kind::Unclear(sentence) => detected.unclear.push(sentence),
+            Kind::Unclear(sentence) => detected.unclear(&target.path, sentence),
             Kind::NotOurs => {}
         }
     }
@@ -167,6 +177,20 @@ pub(super) fn packages(tree: &dyn SourceTree) -> Vec<(String, String, toml::Tabl
 pub(super) fn below(dir: &str, path: &str) -> String {
     let path = path.trim_start_matches("./");
     if dir.is_empty() { path.to_owned() } else { format!("{dir}/{path}") }
+}
+
+/// A bench target of a package in a tree, whatever its harness.
+pub struct BenchTarget {
+    pub name: String,
+    /// Folder of its package, from the tree's.
+    pub dir: String,
+    pub path: String,
+}
+
+/// Every bench target of the packages in a tree.
+pub fn cargo_benches(tree: &dyn SourceTree) -> Vec<BenchTarget> {
+    let bench = |Target { name, dir, path, .. }| BenchTarget { name, dir, path };
+    targets(tree).into_iter().map(bench).collect()
 }
 
 fn targets(tree: &dyn SourceTree) -> Vec<Target> {

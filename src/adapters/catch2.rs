@@ -64,6 +64,11 @@ impl Adapter for Catch2 {
         program.holds("benchmark-resamples") && program.holds("benchmark-samples") && program.holds("Catch")
     }
 
+    /// Its programs have tests without benchmarks, too, and the words of a tag alone say which run.
+    fn calibrates(&self, program: &Program) -> bool {
+        program.command.iter().any(|word| word.contains("benchmark"))
+    }
+
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(words(ask, 1, 0.0))
     }

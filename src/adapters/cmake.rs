@@ -58,7 +58,7 @@ impl Target {
 /// The tests below one folder that is configured.
 pub(super) struct Tests {
     pub root: String,
-    pub names: Vec<String>,
+    pub tests: Vec<Test>,
     /// The files that declare them.
     pub files: Vec<String>,
     /// As those of a target.
@@ -85,6 +85,12 @@ fn configured(root: &str, options: &[String]) -> (String, String) {
     (build, shell)
 }
 
+pub(super) struct Test {
+    pub name: String,
+    /// The first word of its command, of `$<TARGET_FILE:name>` the name alone.
+    pub program: String,
+}
+
 /// A word for `sh`.
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+,:@%=".contains(c);
@@ -97,6 +103,13 @@ pub(super) fn quoted(word: &str) -> String {
 /// The programs of a tree.
 pub(super) fn targets(tree: &dyn SourceTree) -> Vec<Target> {
     declared(tree).0
+}
+
+/// The program that CMake builds of a source, whatever measures in it; `None`: no target that was understood has it.
+pub fn program(tree: &dyn SourceTree, source: &str) -> Option<FoundBenchmark> {
+    let has = |target: &Target| target.sources.iter().any(|path| path == source);
+    let target = targets(tree).into_iter().find(has)?;
+    Some(target.found(&format!("a target of CMake has {source}, which has a main function")))
 }
 
 /// The tests of a tree, by the folders that are configured.
@@ -133,19 +146,19 @@ fn declared(tree: &dyn SourceTree) -> (Vec<Target>, Vec<Tests>) {
         reader.run(&commands(&text));
         targets.append(&mut reader.targets);
         let variables = std::mem::take(&mut reader.variables);
-        let names = std::mem::take(&mut reader.tests);
+        let declared = std::mem::take(&mut reader.tests);
         scopes.insert(here, variables);
-        if names.is_empty() {
+        if declared.is_empty() {
             continue;
         }
         match tests.iter_mut().find(|tests| tests.root == root) {
             Some(tests) => {
-                tests.names.extend(names);
+                tests.tests.extend(declared);
                 tests.files.push((*path).clone());
             }
             None => tests.push(Tests {
                 root: root.to_owned(),
-                names,
+                tests: declared,
                 files: vec![(*path).clone()],
                 options: Vec::new(),
             }),
@@ -191,7 +204,7 @@ struct Reader<'t> {
     tree: &'t dyn SourceTree,
     variables: HashMap<String, Vec<String>>,
     targets: Vec<Target>,
-    tests: Vec<String>,
+    tests: Vec<Test>,
     options: &'t mut Vec<String>,
 }
 
@@ -262,8 +275,14 @@ impl Reader<'_> {
             }
             "add_test" => {
                 // The old form has no words NAME and COMMAND.
-                let name = if first == "NAME" { rest.first().cloned() } else { Some(first) };
-                self.tests.extend(name.filter(|name| !name.contains("${")));
+                let named = first == "NAME";
+                let name = if named { rest.first().cloned() } else { Some(first) };
+                let mut command = rest.iter().skip_while(|word| named && *word != "COMMAND");
+                let program = command.nth(usize::from(named)).map_or("", String::as_str);
+                let target = program.strip_prefix("$<TARGET_FILE:").and_then(|rest| rest.strip_suffix('>'));
+                let program = target.unwrap_or(program).to_owned();
+                let name = name.filter(|name| !name.contains("${"));
+                self.tests.extend(name.map(|name| Test { name, program }));
             }
             "add_executable" if !first.contains('$') => self.add(first, rest),
             "target_sources" | "target_link_libraries" => {

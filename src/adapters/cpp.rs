@@ -52,9 +52,8 @@ pub(super) fn detect(tree: &dyn SourceTree, library: &Library) -> Detected {
             None => {
                 let why = built_otherwise(tree, path).unwrap_or("nothing says how it is built".into());
                 let title = library.title;
-                detected.unclear.push(format!(
-                    "`{path}` has benchmarks of {title}, and {why}: write its `build` and `command` by hand"
-                ));
+                let by_hand = "write its `build` and `command` by hand";
+                detected.unclear(path, format!("`{path}` has benchmarks of {title}, and {why}: {by_hand}"));
             }
         }
     }

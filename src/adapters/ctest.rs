@@ -40,12 +40,14 @@ impl Adapter for CTest {
 
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
+        let measured = measured_by_others(tree);
         for tests in cmake::tests(tree) {
-            let measures = |name: &&String| {
-                let name = name.to_ascii_lowercase();
-                name.contains("bench") || name.contains("perf")
+            let measures = |test: &&cmake::Test| {
+                let name = test.name.to_ascii_lowercase();
+                (name.contains("bench") || name.contains("perf")) && !measured.contains(&test.program)
             };
-            let names: Vec<&str> = tests.names.iter().filter(measures).map(String::as_str).collect();
+            let names: Vec<&str> =
+                tests.tests.iter().filter(measures).map(|test| test.name.as_str()).collect();
             if names.is_empty() {
                 continue;
             }
@@ -68,6 +70,11 @@ impl Adapter for CTest {
 
     fn recognises(&self, program: &Program) -> bool {
         program.name() == "ctest"
+    }
+
+    /// It runs each test once.
+    fn calibrates(&self, _program: &Program) -> bool {
+        false
     }
 
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
@@ -97,6 +104,15 @@ impl Adapter for CTest {
         }
         root.children.iter().filter(|child| child.name == "testcase").map(reading).collect()
     }
+}
+
+/// Programs with a harness inside: they adapt their work to a fixed time, so that the time of the test tells nothing.
+fn measured_by_others(tree: &dyn SourceTree) -> Vec<String> {
+    let of_programs = |adapter: &&&dyn Adapter| {
+        matches!(adapter.about().language, Language::Cpp | Language::Cuda) && adapter.name() != CTest.name()
+    };
+    let found = super::ALL.iter().filter(of_programs).flat_map(|adapter| adapter.detect(tree).found);
+    found.filter_map(|found| Some(found.command.first()?.rsplit('/').next()?.to_owned())).collect()
 }
 
 #[derive(Deserialize)]

@@ -16,6 +16,16 @@ pub struct Detected {
     pub found: Vec<FoundBenchmark>,
     /// What looks like a benchmark of this harness and was not understood, as sentences: `init` says them.
     pub unclear: Vec<String>,
+    /// Files that `unclear` is about, so that nothing else is proposed for them either.
+    pub seen: Vec<String>,
+}
+
+impl Detected {
+    /// Says of a file why it is not proposed.
+    pub fn unclear(&mut self, file: &str, sentence: String) {
+        self.seen.push(file.to_owned());
+        self.unclear.push(sentence);
+    }
 }
 
 /// A `[[benchmark]]` to propose.
@@ -24,6 +34,7 @@ pub struct FoundBenchmark {
     /// Suggested name within the suite.
     pub name: String,
     pub command: Vec<String>,
+    /// Runs in the tree's own folder, whatever `dir` is.
     pub build: Option<BuildStep>,
     /// Folder to start in, from the tree's; empty: the tree's own.
     pub dir: String,

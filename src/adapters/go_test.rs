@@ -47,6 +47,14 @@ impl Adapter for GoTest {
             || program.holds("_testmain.go") && program.holds("test.benchtime")
     }
 
+    /// Without a word of benchmarks it runs tests.
+    fn calibrates(&self, program: &Program) -> bool {
+        program
+            .command
+            .iter()
+            .any(|word| word.trim_start_matches('-').trim_start_matches("test.").starts_with("bench"))
+    }
+
     /// `-list` knows no sub-benchmarks: one iteration of each does.
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(words(ask, &["benchtime=1x", "count=1"]))

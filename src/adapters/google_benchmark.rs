@@ -50,6 +50,11 @@ impl Adapter for GoogleBenchmark {
             || program.holds("import google_benchmark")
     }
 
+    /// `--benchmark_min_time=100x` is a number of iterations.
+    fn calibrates(&self, program: &Program) -> bool {
+        !program.command.iter().any(|word| word.starts_with("--benchmark_min_time=") && word.ends_with('x'))
+    }
+
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         Some(Invocation::of(ask.command, ["--benchmark_list_tests=true"]))
     }

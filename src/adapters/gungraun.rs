@@ -38,6 +38,11 @@ impl Adapter for Gungraun {
         program.holds("GUNGRAUN_RUNNER")
     }
 
+    /// It runs each benchmark once.
+    fn calibrates(&self, _program: &Program) -> bool {
+        false
+    }
+
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         let home = format!("--home={}", ask.out);
         Some(cargo::invocation(ask.command, vec![home, "--list".into()]))

@@ -53,11 +53,12 @@ impl Adapter for Hyperfine {
             }
             let Some(text) = tree.text(path) else { continue };
             let Some(line) = text.lines().position(calls) else { continue };
-            detected.unclear.push(format!(
+            let sentence = format!(
                 "{path}:{} calls hyperfine; write its words as `command = [\"hyperfine\", ...]` with \
                  `harness = \"hyperfine\"`, and what they need as `build`",
                 line + 1
-            ));
+            );
+            detected.unclear(path, sentence);
         }
         detected
     }

@@ -37,6 +37,11 @@ impl Adapter for IaiCallgrind {
         program.holds("IAI_CALLGRIND_RUNNER") && !program.holds("GUNGRAUN_RUNNER")
     }
 
+    /// It runs each benchmark once.
+    fn calibrates(&self, _program: &Program) -> bool {
+        false
+    }
+
     /// `--list` came late: the least that every version has is a run.
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
         self.run(ask)

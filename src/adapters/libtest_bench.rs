@@ -40,8 +40,10 @@ impl Adapter for LibtestBench {
         for found in detected.found.iter_mut().filter(|_| !nightly(tree)) {
             let env = || ["env".to_owned(), "RUSTC_BOOTSTRAP=1".to_owned()].into_iter();
             found.command.splice(0..0, env());
-            if let Some(BuildStep::Command(words)) = &mut found.build {
-                words.splice(0..0, env());
+            match &mut found.build {
+                Some(BuildStep::Command(words)) => _ = words.splice(0..0, env()),
+                Some(BuildStep::Shell(line)) => line.insert_str(0, "export RUSTC_BOOTSTRAP=1; "),
+                None => {}
             }
             found.why.push_str("; a stable compiler takes it with RUSTC_BOOTSTRAP=1");
         }
@@ -51,6 +53,11 @@ impl Adapter for LibtestBench {
     /// Every program with this harness, also one that has tests alone.
     fn recognises(&self, program: &Program) -> bool {
         program.holds("ns/iter (+/- ") && program.holds("RUST_TEST_THREADS")
+    }
+
+    /// Without the word it runs tests.
+    fn calibrates(&self, program: &Program) -> bool {
+        program.command.iter().any(|word| word == "bench" || word == "--bench")
     }
 
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
@@ -215,17 +222,18 @@ fn libraries(tree: &dyn SourceTree, detected: &mut Detected) {
             == Some(false);
         let library = table.contains_key("lib") || tree.files().contains(&cargo::below(&dir, "src/lib.rs"));
         if off || !library {
-            detected.unclear.push(format!(
+            let sentence = format!(
                 "{first} has `#[bench]`, but {manifest} has no library that is benchmarked: write `command = [\"cargo\", \"bench\", \
                  \"--offline\", \"--bin\", \"NAME\"]` and `harness = \"libtest-bench\"` for its program"
-            ));
+            );
+            detected.unclear(first, sentence);
             continue;
         }
         let words = |more: &str| ["cargo", "bench", more, "--lib"].map(str::to_owned).to_vec();
         detected.found.push(FoundBenchmark {
             name: name.to_owned(),
             command: words("--offline"),
-            build: Some(BuildStep::Command(words("--no-run"))),
+            build: Some(cargo::build(&dir, words("--no-run"))),
             dir,
             binaries: vec!["cargo".into()],
             gpu: false,

@@ -57,7 +57,7 @@ impl Adapter for Mitata {
             };
             let runs = !path.ends_with("ts") && prints_json(&text);
             let Some(package) = package(tree, path, "mitata").filter(|_| runs) else {
-                detected.unclear.push(format!("{path} uses mitata and {why_not}"));
+                detected.unclear(path, format!("{path} uses mitata and {why_not}"));
                 continue;
             };
             let inner = path.strip_prefix(package.folder.as_str()).unwrap_or(path).trim_start_matches('/');

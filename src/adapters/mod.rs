@@ -33,8 +33,9 @@ pub use adapter::{
     About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Reading,
     Reads, SummaryReading,
 };
-pub use cargo::{CargoBench, Executable, cargo_bench, executable};
+pub use cargo::{BenchTarget, CargoBench, Executable, cargo_bench, cargo_benches, executable};
 pub use check::{list, read};
+pub use cmake::program as cmake_program;
 #[cfg(test)]
 use detect::MemoryTree;
 pub use detect::{BuildStep, Detected, FoundBenchmark, Program, SourceTree};

@@ -63,10 +63,11 @@ impl Adapter for Pyperf {
             let main = text.contains("__main__")
                 || text.lines().any(|line| is_word(line) && line.contains("Runner("));
             if !main {
-                detected.unclear.push(format!(
+                let sentence = format!(
                     "{path} uses a Runner of pyperf and does not start by itself; write the command that starts it \
                      with `harness = \"pyperf\"`"
-                ));
+                );
+                detected.unclear(path, sentence);
                 continue;
             }
             let project = python::project(tree, path);

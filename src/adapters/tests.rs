@@ -4,6 +4,7 @@
 //! fixtures/adapters/<adapter>/<version of the tool>/
 //!   stdout  out/...            what a measuring process left: standard output, files of its folder
 //!   list.stdout  list.out/...  likewise of a listing one, where listing is not measuring
+//! fixtures/adapters/<adapter>/tree/...     a project with it, for `init` (tests/harness_table.rs)
 //! ```
 
 use std::collections::{BTreeMap, HashMap};
@@ -56,7 +57,7 @@ fn fixtures() -> Vec<Fixture> {
             .flatten()
             .flatten()
             .map(|entry| entry.path())
-            .filter(|path| path.is_dir())
+            .filter(|path| path.is_dir() && !path.ends_with("tree"))
             .collect();
         versions.sort();
         for folder in versions {

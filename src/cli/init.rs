@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use super::terminal::write::wrote;
 use crate::app::init::{
-    ActionRef, ActionlintFile, NextSteps, PreparedWorkflows, USUAL_LABELS, WorkflowsRequest, folder_of,
-    write_suite,
+    ActionRef, ActionlintFile, NextSteps, PreparedSuite, PreparedWorkflows, USUAL_LABELS, WorkflowsRequest,
+    dependencies, folder_of,
 };
 use crate::app::matrix::{jobs, runner_labels};
 use crate::app::paths::shown_from_here;
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, Shard};
 use crate::report::paragraph;
-use crate::suite::{Benchmark, FILE_NAME};
+use crate::suite::{Benchmark, FILE_NAME, Suite};
 
 /// Write a first gbench.toml from what lies in this folder
 #[derive(clap::Args, Clone, Debug)]
@@ -55,8 +55,8 @@ enum Forks {
 }
 
 impl InitArgs {
-    /// `None`: no workflows are asked for.
-    fn workflows(&self, folder: &Path) -> Result<Option<PreparedWorkflows>> {
+    /// `None`: no workflows are asked for. `suite`: what they measure.
+    fn workflows(&self, folder: &Path, suite: Option<&Suite>) -> Result<Option<PreparedWorkflows>> {
         if !self.github {
             return Ok(None);
         }
@@ -68,44 +68,66 @@ impl InitArgs {
             None => Vec::new(),
         };
         let jobs = jobs(&runner, &self.machines, self.shards)?;
-        let request = WorkflowsRequest { action, allow_forks: matches!(self.forks, Forks::Allow), jobs };
+        let request = WorkflowsRequest {
+            action,
+            allow_forks: matches!(self.forks, Forks::Allow),
+            jobs,
+            dependencies: suite.map(dependencies).unwrap_or_default(),
+        };
         PreparedWorkflows::new(&request, labels_assumed, self.force, &self.config, folder).map(Some)
     }
 }
 
 pub fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let folder = folder_of(&args.config)?;
-    let workflows = args.workflows(&folder)?;
-    let shown = shown_from_here(&args.config);
-    let has_own = if workflows.is_some() && args.config.exists() {
-        wrote(writeln!(out, "kept  {shown}: it is there already"))?;
-        true
-    } else {
-        let written = write_suite(&args.config, builtins, args.force && workflows.is_none())?;
-        let count = count(written.benchmarks.len(), "benchmark");
-        wrote(writeln!(out, "wrote {shown} with {count}:"))?;
-        for benchmark in &written.benchmarks {
-            wrote(writeln!(out, "  {benchmark}"))?;
+    let kept = args.github && args.config.exists();
+    // One that cannot be read is its owner's to mend; the workflows do without its dependencies.
+    let there = kept.then(|| Suite::load(&args.config, builtins).ok()).flatten();
+    let prepared = (!kept).then(|| PreparedSuite::new(&args.config, builtins)).transpose()?;
+    let suite = there.as_ref().or(prepared.as_ref().map(|prepared| &prepared.suite));
+    let workflows = args.workflows(&folder, suite)?;
+    match &prepared {
+        Some(prepared) => {
+            prepared.write(&args.config, builtins, args.force && workflows.is_none())?;
+            tell_suite(prepared, &shown_from_here(&args.config), out)?;
         }
-        written.has_own
-    };
-    match workflows {
-        Some(workflows) => write_workflows(&workflows, out)?,
+        None => wrote(writeln!(out, "kept  {}: it is there already", shown_from_here(&args.config)))?,
+    }
+    let has_own = prepared.as_ref().is_none_or(|prepared| prepared.has_own);
+    match &workflows {
+        Some(workflows) => write_workflows(workflows, out)?,
         None => {
-            if has_own {
-                wrote(writeln!(
-                    out,
-                    "check `requires` of each: a program that declines and ends well is timed all the same"
-                ))?;
+            if has_own && prepared.as_ref().is_some_and(PreparedSuite::times_processes) {
+                wrote(write!(out, "{}", paragraph("", CHECK)))?;
             }
-            wrote(writeln!(out, "next: read it, then run `gbench-ci list` and `gbench-ci run`"))?;
+            let harness = suite.is_some_and(|suite| suite.benchmarks.iter().any(|it| it.harness.is_some()));
+            let list = if harness { "gbench-ci list --cases" } else { "gbench-ci list" };
+            wrote(writeln!(out, "next: read it, then run `{list}` and `gbench-ci run`"))?;
         }
     }
     // A gate that guards nothing must not look like one that does.
-    if !has_own {
-        wrote(write!(out, "\n{}{OF_YOURS}", paragraph("", NOTHING_OF_YOURS)))?;
+    if let Some(prepared) = prepared.filter(|prepared| !prepared.has_own) {
+        let nothing = if prepared.unclear.is_empty() { NOTHING_OF_YOURS } else { NOTHING_UNDERSTOOD };
+        wrote(write!(out, "\n{}{OF_YOURS}", paragraph("", &format!("{nothing} {BUILT_IN}"))))?;
     }
     Ok(Exit::Pass)
+}
+
+/// What was written, and what was not understood.
+fn tell_suite(prepared: &PreparedSuite, shown: &str, out: &mut impl Write) -> Result<()> {
+    let benchmarks = &prepared.suite.benchmarks;
+    wrote(writeln!(out, "wrote {shown} with {}:", count(benchmarks.len(), "benchmark")))?;
+    for benchmark in benchmarks {
+        let harness = benchmark.harness.as_ref().map_or_else(String::new, |it| format!("  ({})", it.name()));
+        wrote(writeln!(out, "  {}{harness}", benchmark.id))?;
+    }
+    if !prepared.unclear.is_empty() {
+        wrote(writeln!(out, "not understood, and noted at its end:"))?;
+    }
+    for sentence in &prepared.unclear {
+        wrote(write!(out, "{}", paragraph("  - ", sentence)))?;
+    }
+    Ok(())
 }
 
 fn write_workflows(workflows: &PreparedWorkflows, out: &mut impl Write) -> Result<()> {
@@ -165,9 +187,12 @@ fn asked() -> Result<String> {
     })
 }
 
-const NOTHING_OF_YOURS: &str = "Nothing here looks like a benchmark. The built-in ones in the suite file measure the machine \
-                                and run none of your code: no change of yours can make them slower. Put programs of yours \
-                                in their place:";
+const CHECK: &str = "check `requires` of each: a program that declines and ends well is timed all the same";
+
+const NOTHING_OF_YOURS: &str = "Nothing here looks like a benchmark.";
+const NOTHING_UNDERSTOOD: &str = "None of these was understood well enough to be measured.";
+const BUILT_IN: &str = "The built-in ones in the suite file measure the machine and run none of your code: no change of yours can \
+                        make them slower. Put programs of yours in their place:";
 
 const OF_YOURS: &str = r#"
   [[benchmark]]

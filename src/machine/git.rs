@@ -44,6 +44,16 @@ pub fn open_repository(folder: &Path) -> Result<Repository, git2::Error> {
     }
 }
 
+/// Whether git ignores a file or folder, by its whole path; nothing where `folder` lies in no repository.
+pub fn ignored_by_git(folder: &Path) -> impl Fn(&Path) -> bool {
+    let repository = open_repository(folder).ok();
+    let tree = repository.as_ref().and_then(|it| it.workdir()?.canonicalize().ok());
+    move |path| {
+        let (Some(repository), Some(tree)) = (&repository, &tree) else { return false };
+        path.strip_prefix(tree).is_ok_and(|path| repository.is_path_ignored(path).unwrap_or(false))
+    }
+}
+
 /// Where the files of a git folder lie: a linked work tree and a submodule say so, an ordinary checkout has them
 /// beside its `.git`, a bare repository has none.
 fn work_tree(repository: &Repository, git_folder: &Path) -> Option<PathBuf> {

@@ -20,7 +20,7 @@ use crate::model::{Manifest, Probe};
 pub use checks::{CheckSeverity, CheckSubject, MachineCheck, checks, gpu_obstacle};
 pub use conditions::HostConditions;
 pub use diff::{ManifestChange, diff, flat};
-pub use git::open_repository;
+pub use git::{ignored_by_git, open_repository};
 pub use nvml::NVML_LIBRARY;
 pub use readings::{Readings, TempFolder, TimingNoise, readings};
 

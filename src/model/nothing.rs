@@ -1,4 +1,7 @@
-//! Signs that a program which ended well has measured nothing. It was timed from outside, so that nothing else tells.
+//! Signs that a program which ended well has measured nothing, or nothing that a slower function changes. It was timed from outside, so
+//! that nothing else tells.
+
+use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +21,11 @@ pub enum NothingMeasured {
         seconds: f64,
         /// Seconds of an empty program, the median of several.
         start: f64,
+    },
+    /// It is of a harness that does as much work as fits into a fixed time, and was timed from outside.
+    CalibratesItself {
+        /// As `harness` in the suite file names it.
+        harness: String,
     },
 }
 
@@ -41,6 +49,9 @@ impl NothingMeasured {
         match (self, other) {
             (Self::Refused { why, .. }, Self::Refused { why: other, .. }) => why == other,
             (Self::OnlyStarted { .. }, Self::OnlyStarted { .. }) => true,
+            (Self::CalibratesItself { harness }, Self::CalibratesItself { harness: other }) => {
+                harness == other
+            }
             _ => false,
         }
     }
@@ -57,12 +68,19 @@ impl NothingMeasured {
                     "its {seconds} are hardly more than {interpreter} takes to start ({start}): perhaps nothing was measured"
                 )
             }
+            Self::CalibratesItself { harness } => format!(
+                "the whole process was timed, and its harness ({harness}) measures until a fixed time is over, however slow the code is: \
+                 a slower function goes unseen"
+            ),
         }
     }
 
     /// The next step for the reader, without a period.
-    pub fn next(&self) -> &'static str {
-        match self {
+    pub fn next(&self) -> Cow<'static, str> {
+        let next = match self {
+            Self::CalibratesItself { harness } => {
+                return format!("let the harness measure: `harness = \"{harness}\"` in its entry").into();
+            }
             Self::Refused { why: RefusalReason::Gpu, .. } => {
                 "say what it needs, so that it is skipped where that is missing: `requires = { gpus = 1 }`"
             }
@@ -78,6 +96,7 @@ impl NothingMeasured {
             Self::OnlyStarted { .. } => {
                 "see by hand what it does; give it more work, or let it time itself (docs/protocol.md)"
             }
-        }
+        };
+        next.into()
     }
 }

@@ -10,6 +10,7 @@ use super::executor::Execution;
 use super::nothing::{self, InterpreterStart};
 use super::outcome::{failed, signal_name};
 use super::requires;
+use crate::adapters::Harness;
 use crate::model::{
     CaseRecord, CutShort, FailureKind, Manifest, Outcome, OutcomeCode, RecordState, Result, RunRecord, Side,
 };
@@ -38,6 +39,8 @@ pub(super) struct ArmRecorder {
     recorders: Vec<CaseRecorder>,
     /// How long the interpreters of its benchmarks take to start.
     pub starts: Vec<InterpreterStart>,
+    /// Benchmark id to the harness of a program that is timed from outside and calibrates itself.
+    pub calibrating: BTreeMap<String, Harness>,
     /// Benchmark id to the outcome that settles all its cases before they run.
     pub decided_early: BTreeMap<String, Outcome>,
     gpu_missing: bool,
@@ -100,7 +103,16 @@ impl ArmRecorder {
                 record.warnings.push(warning);
             }
         }
-        Self { side: arm.side, record, folder, recorders, starts: Vec::new(), decided_early, gpu_missing }
+        Self {
+            side: arm.side,
+            record,
+            folder,
+            recorders,
+            starts: Vec::new(),
+            calibrating: BTreeMap::new(),
+            decided_early,
+            gpu_missing,
+        }
     }
 
     pub(super) fn case(&self, index: usize) -> &CaseRecord {
@@ -129,9 +141,13 @@ impl ArmRecorder {
     /// Takes what a process gave, into the record alone.
     pub(super) fn add(&mut self, index: usize, execution: &Execution, context: ProcessContext) {
         let case = &mut self.record.cases[index];
-        let sign = nothing::sign(execution, &self.recorders[index].planned().benchmark, &self.starts);
-        case.nothing_measured
-            .extend(sign.filter(|sign| !case.nothing_measured.iter().any(|it| it.is_like(sign))));
+        let benchmark = &self.recorders[index].planned().benchmark;
+        let calibrating = self.calibrating.get(benchmark.id.as_str()).copied();
+        for sign in nothing::signs(execution, benchmark, &self.starts, calibrating) {
+            if !case.nothing_measured.iter().any(|it| it.is_like(&sign)) {
+                case.nothing_measured.push(sign);
+            }
+        }
         self.recorders[index].add(case, &self.record.manifest, execution, context);
     }
 

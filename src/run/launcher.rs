@@ -10,6 +10,7 @@ use super::environment;
 use super::event::{Observer, Progress};
 use super::executor::{ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
 use super::nothing;
+use super::recognition::calibrating;
 use super::temporary::Temporary;
 use crate::model::line::MICRO_ARGUMENT;
 use crate::model::{CaseId, CutShort, Outcome, Params, ProcessEnd, Result, Side, Stage, Thermal, Timing};
@@ -78,6 +79,11 @@ impl<'a> Launcher<'a> {
         }
         for benchmark in plan.benchmarks.iter().filter(|it| !arm.decided_early.contains_key(it.id.as_str())) {
             nothing::time_start(self.session.executor, benchmark, &mut arm.starts);
+            if benchmark.timing == Timing::Process
+                && let Some(harness) = calibrating(benchmark)
+            {
+                arm.calibrating.insert(benchmark.id.to_string(), harness);
+            }
         }
         Ok(None)
     }

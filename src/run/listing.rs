@@ -1,22 +1,18 @@
 //! Finds the cases of benchmarks that somebody's harness measures: builds, asks the harness, and gives the benchmark its
 //! points. It comes before the plan, which needs them.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::build;
 use super::event::Observer;
 use super::executor::{Execution, ExecutionEnd, Executor, Launch};
 use super::harness::{STDOUT_BYTES, command, invoke, read, start_directly, with_folder};
 use super::outcome::{first_line, signal_name};
+use super::recognition::recognised;
 use super::requires;
-use crate::adapters::{self, About, Adapter, Amount, CaseName, CaseRequest, Harness, Lists, Program};
+use crate::adapters::{self, About, Adapter, Amount, CaseName, CaseRequest, Harness, Lists};
 use crate::model::{CutShort, Isolation, Manifest, ProcessEnd, Side, Stage, shell_word};
 use crate::suite::{Benchmark, Listing, Suite};
-
-/// Bytes of a program that are searched for what a harness leaves in it.
-const MAX_PROGRAM_BYTES: u64 = 256 << 20;
 
 /// Lists the cases of harnesses.
 pub struct CaseLister<'a> {
@@ -210,24 +206,4 @@ fn why(execution: &Execution) -> String {
         Some(line) => format!("{end}; it ends: {line}"),
         None => end,
     }
-}
-
-/// The harness of a program, by its words and bytes.
-fn recognised(benchmark: &Benchmark) -> Option<Harness> {
-    let command = command(benchmark);
-    let bytes = program(benchmark, &command).and_then(|path| bytes_of(&path)).unwrap_or_default();
-    Harness::recognised(&Program { command: &command, bytes: &bytes })
-}
-
-/// The file that says most about a command: its program where that lies in the tree, else the first argument that is a file
-/// there, such as the script of an interpreter.
-fn program(benchmark: &Benchmark, command: &[String]) -> Option<PathBuf> {
-    let mut words = command.iter().filter(|word| !word.starts_with('-'));
-    words.find_map(|word| Some(benchmark.dir.join(word)).filter(|path| path.is_file()))
-}
-
-fn bytes_of(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MAX_PROGRAM_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }

@@ -19,6 +19,7 @@ mod nothing;
 mod oom_kills;
 mod outcome;
 mod process;
+mod recognition;
 mod reported;
 mod requires;
 mod rounds;

@@ -10,6 +10,7 @@ use regex::Regex;
 
 use super::executor::{Execution, ExecutionEnd, Executor, Launch};
 use super::outcome::first_line;
+use crate::adapters::Harness;
 use crate::model::{NothingMeasured, Params, ProcessEnd, RefusalReason, Stage, Timing};
 use crate::suite::Benchmark;
 
@@ -86,18 +87,22 @@ pub(super) struct InterpreterStart {
     seconds: f64,
 }
 
-/// The sign that a process gave; only of one that was timed from outside and ended well.
-pub(super) fn sign(
+/// The signs of a process; only of one that was timed from outside and ended well. `calibrating`: the harness of its program.
+pub(super) fn signs(
     execution: &Execution,
     benchmark: &Benchmark,
     starts: &[InterpreterStart],
-) -> Option<NothingMeasured> {
+    calibrating: Option<Harness>,
+) -> Vec<NothingMeasured> {
     let ended_well =
         execution.end == ExecutionEnd::Process(ProcessEnd::Exit(0)) && execution.stopped.is_none();
     if benchmark.timing != Timing::Process || !ended_well {
-        return None;
+        return Vec::new();
     }
-    refused(execution).or_else(|| only_started(execution.seconds, benchmark, starts))
+    let sign = refused(execution).or_else(|| only_started(execution.seconds, benchmark, starts));
+    let calibrates =
+        calibrating.map(|it| NothingMeasured::CalibratesItself { harness: it.0.name().to_owned() });
+    sign.into_iter().chain(calibrates).collect()
 }
 
 fn refused(execution: &Execution) -> Option<NothingMeasured> {

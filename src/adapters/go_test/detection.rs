@@ -35,9 +35,10 @@ pub(super) fn detect(tree: &dyn SourceTree) -> Detected {
             continue;
         }
         if let Some(tags) = tags(&text) {
-            detected.unclear.push(format!(
+            let sentence = format!(
                 "{path} has benchmarks for `//go:build {tags}`: build them by hand, with `go test -c -tags ...`"
-            ));
+            );
+            detected.unclear(path, sentence);
             continue;
         }
         let package = packages.entry(folder).or_default();

@@ -48,6 +48,7 @@ pub(super) fn detect(tree: &dyn SourceTree) -> Detected {
                 "{first}{others} has tests with a fixture `benchmark`, and {why}; if it is that of pytest-benchmark, write \
                  `command = [\"python3\", \"-m\", \"pytest\", \"{first}\"]` with `harness = \"pytest-benchmark\"`"
             ));
+            detected.seen.extend(files);
             continue;
         }
         let skip = if project.is_empty() { 0 } else { project.len() + 1 };

@@ -7,33 +7,48 @@ use std::path::{Path, PathBuf};
 use minijinja::context;
 
 use super::template::rendered;
-use crate::model::{BenchmarkId, Exit, Fault, Result};
-use crate::suite::discover::{Discovered, discover, id_word};
-use crate::suite::{Action, Benchmark, Suite};
+use crate::adapters::BuildStep;
+use crate::machine::ignored_by_git;
+use crate::model::{Exit, Fault, Result, Timing};
+use crate::suite::discover::{Discovered, Discovery, discover, id_word};
+use crate::suite::{Action, Benchmark, Extract, ExtractFrom, Suite};
 
 const TEMPLATE: &str = include_str!("templates/suite.toml");
 const EXAMPLE: &str = include_str!("templates/suite-example.toml");
 
+/// A suite file that can be written; nothing has been yet.
 #[derive(Clone, Debug)]
-pub struct WrittenSuite {
-    pub benchmarks: Vec<BenchmarkId>,
-    /// Some of them are the user's own; else all are built in.
+pub struct PreparedSuite {
+    pub suite: Suite,
+    /// Some of its benchmarks are the user's own; else all are built in.
     pub has_own: bool,
+    /// What looks like a benchmark and was not understood, a sentence each.
+    pub unclear: Vec<String>,
+    text: String,
 }
 
-/// Writes the suite file with all that looks like a benchmark beside it, else with the built-in members. Errors: a file is
-/// there and `force` is not given, or it cannot be written.
-pub fn write_suite(config: &Path, builtins: &[Benchmark], force: bool) -> Result<WrittenSuite> {
-    let folder = folder_of(config)?;
-    let found = discover(&folder);
-    let name = folder.file_name().map_or_else(|| "suite".into(), |name| id_word(&name.to_string_lossy()));
-    let text = compose(&name, &found, builtins)?;
-    // Read before it is written: a file that cannot be read back must not replace one that can.
-    let suite = Suite::parse(config, &text, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
-    write(config, &text, force)?;
-    Suite::load(config, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
-    let benchmarks = suite.benchmarks.iter().map(|benchmark| benchmark.id.clone()).collect();
-    Ok(WrittenSuite { benchmarks, has_own: !found.is_empty() })
+impl PreparedSuite {
+    /// All that looks like a benchmark beside the suite file, else the built-in members.
+    pub fn new(config: &Path, builtins: &[Benchmark]) -> Result<Self> {
+        let folder = folder_of(config)?;
+        let found = discover(&folder, &ignored_by_git(&folder));
+        let name = folder.file_name().map_or_else(|| "suite".into(), |name| id_word(&name.to_string_lossy()));
+        let text = compose(&name, &found, builtins)?;
+        // Read before it is written: a file that cannot be read back must not replace one that can.
+        let suite = Suite::parse(config, &text, builtins).map_err(|fault| fault.exits(Exit::Internal))?;
+        Ok(Self { suite, has_own: !found.benchmarks.is_empty(), unclear: found.unclear, text })
+    }
+
+    /// Errors: a file is there and `force` is not given, or it cannot be written.
+    pub fn write(&self, config: &Path, builtins: &[Benchmark], force: bool) -> Result<()> {
+        write(config, &self.text, force)?;
+        Suite::load(config, builtins).map(drop).map_err(|fault| fault.exits(Exit::Internal))
+    }
+
+    /// Some of its benchmarks are timed as whole processes, and not by a harness.
+    pub fn times_processes(&self) -> bool {
+        self.suite.benchmarks.iter().any(|benchmark| benchmark.timing == Timing::Process)
+    }
 }
 
 /// The folder that a suite file lies in, or is to lie in.
@@ -67,33 +82,62 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
 }
 
 /// The text of the file. Each value is quoted by the TOML writer, whatever the folder's files are called.
-fn compose(name: &str, found: &[Discovered], builtins: &[Benchmark]) -> Result<String> {
-    let of_found = |entry: &Discovered| {
-        let binary =
-            (!entry.binaries.is_empty()).then(|| format!("binary = {}", quote_list(&entry.binaries)));
-        let needs: Vec<String> = binary.into_iter().chain(entry.gpu.then(|| "gpus = 1".to_owned())).collect();
-        context! {
-            why => &entry.why,
-            id => quote(&entry.name),
-            command => quote_list(&entry.command),
-            build => (!entry.build.is_empty()).then(|| quote_list(&entry.build)),
-            gpu => entry.gpu,
-            needs => needs.join(", "),
-        }
-    };
+fn compose(name: &str, found: &Discovery, builtins: &[Benchmark]) -> Result<String> {
     let of_builtin = |member: &Benchmark| {
         let Action::Builtin(name) = &member.action else { return None };
         // Each has thresholds that fit its noise; a value of the file would stand above them.
-        let description = member.description.replace(char::is_control, " ");
-        Some(context! { name => quote(name), description })
+        Some(context! { name => quote(name), description => plain(&member.description) })
     };
     let values = context! {
         name => quote(name),
-        found => found.iter().map(of_found).collect::<Vec<_>>(),
+        found => found.benchmarks.iter().map(entry).collect::<Vec<_>>(),
+        timed => found.benchmarks.iter().any(|entry| entry.harness.is_none()),
+        unclear => found.unclear.iter().map(|sentence| plain(sentence)).collect::<Vec<_>>(),
         builtins => builtins.iter().filter_map(of_builtin).collect::<Vec<_>>(),
         example => EXAMPLE,
     };
     rendered(TEMPLATE, ("{{", "}}"), values)
+}
+
+fn entry(entry: &Discovered) -> minijinja::Value {
+    let binary = (!entry.binaries.is_empty()).then(|| format!("binary = {}", quote_list(&entry.binaries)));
+    let needs: Vec<String> = binary.into_iter().chain(entry.gpu.then(|| "gpus = 1".to_owned())).collect();
+    let build = entry.build.as_ref().map(|build| match build {
+        BuildStep::Command(words) => quote_list(words),
+        BuildStep::Shell(line) => format!("{{ shell = {} }}", quote(line)),
+    });
+    context! {
+        why => plain(&entry.why),
+        title => entry.harness.map(|harness| harness.0.about().title),
+        id => quote(&entry.name),
+        harness => entry.harness.map(|harness| quote(harness.0.name())),
+        command => quote_list(&entry.command),
+        dir => (!entry.dir.is_empty()).then(|| quote(&entry.dir)),
+        build,
+        gpu => entry.gpu,
+        needs => needs.join(", "),
+        extract => entry.extract.as_ref().map(extract),
+    }
+}
+
+/// A table of `extract` in one line.
+fn extract(rule: &Extract) -> String {
+    let (key, value) = match &rule.from {
+        ExtractFrom::JsonPath(path) => ("json", path),
+        ExtractFrom::Regex(pattern) => ("regex", pattern),
+        ExtractFrom::CsvColumn { column, .. } => ("csv", column),
+    };
+    format!(
+        "[{{ metric = {}, unit = {}, {key} = {} }}]",
+        quote(&rule.metric),
+        quote(&rule.unit),
+        quote(value)
+    )
+}
+
+/// For a comment: one line.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 fn quote(text: &str) -> String {
@@ -116,8 +160,11 @@ mod tests {
         vec![member]
     }
 
-    fn init(folder: &Path, force: bool) -> Result<WrittenSuite> {
-        write_suite(&folder.join(FILE_NAME), &builtins(), force)
+    fn init(folder: &Path, force: bool) -> Result<PreparedSuite> {
+        let config = folder.join(FILE_NAME);
+        let prepared = PreparedSuite::new(&config, &builtins())?;
+        prepared.write(&config, &builtins(), force)?;
+        Ok(prepared)
     }
 
     #[test]
@@ -125,7 +172,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let written = init(folder.path(), false).unwrap();
         assert!(!written.has_own);
-        assert!(written.benchmarks[0].to_string().ends_with("/cpu_flops"), "{:?}", written.benchmarks);
+        let ids: Vec<String> = written.suite.benchmarks.iter().map(|it| it.id.to_string()).collect();
+        assert!(ids[0].ends_with("/cpu_flops"), "{ids:?}");
         let suite = Suite::load(&folder.path().join(FILE_NAME), &builtins()).unwrap();
         assert_eq!(suite.benchmarks[0].action, Action::Builtin("cpu_flops".into()));
     }

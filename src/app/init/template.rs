@@ -28,6 +28,8 @@ pub struct WorkflowsRequest {
     pub allow_forks: bool,
     /// At least one.
     pub jobs: Vec<MeasuringJob>,
+    /// Lines of shell that install what the benchmarks need.
+    pub dependencies: Vec<String>,
 }
 
 /// The files to write: paths from the repository's root, and their text.
@@ -66,6 +68,7 @@ fn fill(template: &str, request: &WorkflowsRequest, suite: &str) -> Result<Strin
         // The only machine, and it has a name.
         named => matches!(&jobs[..], [job] if !job.label.is_empty()),
         allow => request.allow_forks,
+        dependencies => &request.dependencies,
         local => is_local,
     };
     rendered(template, ("[[", "]]"), values)
@@ -137,7 +140,12 @@ mod tests {
 
     fn request(action: ActionRef, runner: &str, shards: u32) -> WorkflowsRequest {
         let runner = runner_labels(runner).unwrap();
-        WorkflowsRequest { action, allow_forks: false, jobs: jobs(&runner, &[], shards).unwrap() }
+        WorkflowsRequest {
+            action,
+            allow_forks: false,
+            jobs: jobs(&runner, &[], shards).unwrap(),
+            dependencies: Vec::new(),
+        }
     }
 
     #[test]
@@ -145,7 +153,9 @@ mod tests {
         for template in [PULL_REQUEST, PULL_REQUEST_MATRIX, REPORT, NIGHTLY] {
             for allow_forks in [false, true] {
                 for shards in [1, 3] {
-                    let request = WorkflowsRequest { allow_forks, ..request(ActionRef::Here, "gpu", shards) };
+                    let dependencies = vec!["command -v go".into()];
+                    let request = request(ActionRef::Here, "gpu", shards);
+                    let request = WorkflowsRequest { allow_forks, dependencies, ..request };
                     let text = fill(template, &request, "gbench.toml").unwrap();
                     assert!(!text.contains("[[") && !text.contains("#?") && text.ends_with('\n'), "{text}");
                 }

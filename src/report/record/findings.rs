@@ -126,7 +126,7 @@ fn nothing_measured(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
     }
     let finding = |(sign, names): (&NothingMeasured, Vec<&str>)| RunFinding {
         fact: format!("{}: {}", named(&names), sign.sentence()),
-        next: sign.next().into(),
+        next: sign.next().into_owned(),
     };
     groups.into_iter().map(finding).collect()
 }

@@ -1,0 +1,94 @@
+//! Benchmarks of the harnesses that the adapters know, each proposed once.
+
+use std::collections::BTreeMap;
+
+use super::{Discovered, Findings, leaf, literal};
+use crate::adapters::{ALL, BenchTarget, BuildStep, FoundBenchmark, Harness, SourceTree, cargo_benches};
+
+pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
+    for adapter in ALL {
+        let detected = adapter.detect(tree);
+        findings.claimed.extend(detected.seen);
+        findings.found.unclear.extend(detected.unclear);
+        for found in detected.found {
+            findings.claimed.extend(found.files.iter().cloned());
+            let entry = entry(Harness(*adapter), found);
+            let same = |other: &&Discovered| (&other.command, &other.dir) == (&entry.command, &entry.dir);
+            let Some(other) = findings.found.benchmarks.iter().find(same) else {
+                findings.found.benchmarks.push(entry);
+                continue;
+            };
+            let [first, second] = [other.harness, entry.harness].map(|it| it.map_or("", |it| it.0.name()));
+            findings.found.unclear.push(format!(
+                "`{}` looks like one of {first} and of {second}: the former is written, so change its `harness` if it is the latter",
+                entry.command.join(" ")
+            ));
+        }
+    }
+    add_benches(tree, findings);
+}
+
+fn entry(harness: Harness, found: FoundBenchmark) -> Discovered {
+    let build = found.build.map(|build| match build {
+        BuildStep::Command(words) => BuildStep::Command(words.iter().map(|word| literal(word)).collect()),
+        shell @ BuildStep::Shell(_) => shell,
+    });
+    Discovered {
+        name: found.name,
+        harness: Some(harness),
+        command: found.command.iter().map(|word| literal(word)).collect(),
+        dir: found.dir,
+        build,
+        binaries: found.binaries,
+        gpu: found.gpu,
+        extract: None,
+        why: found.why,
+    }
+}
+
+/// Says of a package's benches that no adapter knows. Most of those that are written by hand calibrate themselves, too.
+fn add_benches(tree: &dyn SourceTree, findings: &mut Findings) {
+    let mut packages: BTreeMap<String, Vec<BenchTarget>> = BTreeMap::new();
+    for bench in cargo_benches(tree).into_iter().filter(|bench| !findings.claimed.contains(&bench.path)) {
+        packages.entry(bench.dir.clone()).or_default().push(bench);
+    }
+    for (dir, benches) in packages {
+        let [first, rest @ ..] = benches.as_slice() else { continue };
+        let others = match rest.len() {
+            0 => String::new(),
+            more => format!(" (and of {more} more there)"),
+        };
+        let place = if dir.is_empty() { String::new() } else { format!(", `dir = \"{dir}\"`") };
+        let name = &first.name;
+        findings.found.unclear.push(format!(
+            "the harness of the bench {}{others} is not known. If it does the same work each time, write `command = [\"cargo\", \
+             \"bench\", \"--offline\", \"--bench\", \"{name}\"]`{place}; if it measures until a time is over, let it say its figures: \
+             docs/protocol.md, or `extract`",
+            first.path
+        ));
+        findings.claimed.extend(benches.into_iter().map(|bench| bench.path));
+    }
+}
+
+impl Findings {
+    /// Whether a harness has anything here, understood or not.
+    pub(super) fn has_harness(&self) -> bool {
+        !self.claimed.is_empty()
+    }
+
+    /// Whether a program of that path is started by an entry.
+    pub(super) fn starts(&self, path: &str) -> bool {
+        let same = |entry: &Discovered| {
+            let word = entry.command.first().map_or("", String::as_str);
+            let word = word.strip_prefix("./").unwrap_or(word);
+            path == if entry.dir.is_empty() { word.to_owned() } else { format!("{}/{word}", entry.dir) }
+        };
+        self.found.benchmarks.iter().any(same)
+    }
+
+    /// The entry of a harness whose program has that name.
+    pub(super) fn of_program(&self, name: &str) -> Option<&Discovered> {
+        let same = |entry: &&Discovered| entry.command.first().is_some_and(|word| leaf(word) == name);
+        self.found.benchmarks.iter().find(same)
+    }
+}

@@ -1,0 +1,290 @@
+//! Trees of each language, and what is proposed of them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+pub(super) fn folder(files: &[(&str, &str, u32)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text, mode) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn programs_are_known_by_their_names_and_modes() {
+    let folder = folder(&[
+        ("bench_gemm.py", "", 0o644),
+        ("setup.py", "", 0o644),
+        ("benchmarks/softmax.py", "", 0o644),
+        ("benchmarks/__init__.py", "", 0o644),
+        ("bench_gemm", "", 0o755),
+        ("bench_notes", "", 0o644),
+        ("scripts/io-bench.sh", "", 0o644),
+    ]);
+    let found = everything(folder.path()).benchmarks;
+    let commands: Vec<_> = found.iter().map(|entry| (entry.name.as_str(), entry.command.join(" "))).collect();
+    let expected = [
+        ("bench_gemm", "./bench_gemm"),
+        ("bench_gemm-2", "python3 bench_gemm.py"),
+        ("softmax", "python3 benchmarks/softmax.py"),
+        ("io-bench", "sh scripts/io-bench.sh"),
+    ];
+    assert_eq!(commands, expected.map(|(name, command)| (name, command.to_owned())));
+}
+
+#[test]
+fn n19_a_program_that_speaks_of_cuda_needs_a_gpu() {
+    let folder = folder(&[
+        ("bench_gpu.py", "import torch\nx = torch.empty(8).cuda()\n", 0o644),
+        ("bench_cpu.py", "import numpy\n", 0o644),
+        ("bench_run.sh", "nvidia-smi && ./x\n", 0o644),
+    ]);
+    let gpus: Vec<_> =
+        everything(folder.path()).benchmarks.into_iter().map(|entry| (entry.name, entry.gpu)).collect();
+    let expected = [("bench_cpu", false), ("bench_gpu", true), ("bench_run", true)];
+    assert_eq!(gpus, expected.map(|(name, gpu)| (name.to_owned(), gpu)));
+}
+
+#[test]
+fn an_empty_or_missing_folder_holds_nothing() {
+    assert_eq!(everything(folder(&[]).path()), Discovery::default());
+    assert_eq!(everything(Path::new("/nowhere/at/all")), Discovery::default());
+}
+
+#[test]
+fn any_name_becomes_a_word() {
+    for (text, expected) in [("my suite!", "my_suite_"), ("", "suite"), ("..", "suite"), ("größe", "gr__e")]
+    {
+        assert_eq!(id_word(text), expected);
+        assert!(format!("{}/x", id_word(text)).parse::<crate::model::BenchmarkId>().is_ok());
+    }
+}
+
+const MAIN: &str = "int main(int argc, char **argv) { return 0; }\n";
+
+fn everything(folder: &Path) -> Discovery {
+    discover(folder, &|_| false)
+}
+
+/// `name: command <- build`, with the harness before and the folder behind.
+fn line(entry: &Discovered) -> String {
+    let harness = entry.harness.map_or_else(String::new, |it| format!("[{}] ", it.0.name()));
+    let build = match &entry.build {
+        None => String::new(),
+        Some(BuildStep::Command(words)) => words.join(" "),
+        Some(BuildStep::Shell(line)) => format!("sh: {line}"),
+    };
+    let dir = if entry.dir.is_empty() { String::new() } else { format!(" in {}", entry.dir) };
+    let gpu = if entry.gpu { " gpu" } else { "" };
+    format!("{harness}{}: {}{dir} <- {build}{gpu}", entry.name, entry.command.join(" "))
+}
+
+fn told(files: &[(&str, &str, u32)]) -> Vec<String> {
+    everything(folder(files).path()).benchmarks.iter().map(line).collect()
+}
+
+/// What is proposed, and what is said of the rest.
+fn found(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
+    let files: Vec<(&str, &str, u32)> = files.iter().map(|(path, text)| (*path, *text, 0o644)).collect();
+    let Discovery { benchmarks, unclear } = everything(folder(&files).path());
+    (benchmarks.iter().map(line).collect(), unclear)
+}
+
+#[test]
+fn sources_with_a_main_are_built_and_run() {
+    let told = told(&[
+        ("gemm_bench.cu", MAIN, 0o644),
+        ("kernels.cu", MAIN, 0o644),
+        ("bench/softmax.cu", MAIN, 0o644),
+        ("bench/timer.cpp", "void domain() { remain(); }\n", 0o644),
+        ("benchmarks/io.c", "int\nmain (void)\n{}\n", 0o644),
+        ("benchmarks/map.cpp", "TEST_MAIN();\n", 0o644),
+    ]);
+    assert_eq!(
+        told,
+        [
+            "gemm_bench: ./gemm_bench <- nvcc -O3 -o gemm_bench gemm_bench.cu gpu",
+            "softmax: ./bench/softmax <- nvcc -O3 -o bench/softmax bench/softmax.cu gpu",
+            "io: ./benchmarks/io <- cc -O2 -o benchmarks/io benchmarks/io.c -lm",
+            "map: ./benchmarks/map <- c++ -O2 -o benchmarks/map benchmarks/map.cpp",
+        ]
+    );
+}
+
+#[test]
+fn what_was_built_by_hand_gives_way_to_its_source_and_no_two_share_an_output() {
+    let told = told(&[("bench_a.c", MAIN, 0o644), ("bench_a.cu", MAIN, 0o644), ("bench_a", "", 0o755)]);
+    assert_eq!(
+        told,
+        [
+            "bench_a: ./bench_a <- cc -O2 -o bench_a bench_a.c -lm",
+            "bench_a-2: ./bench_a-cu <- nvcc -O3 -o bench_a-cu bench_a.cu gpu",
+        ]
+    );
+}
+
+#[test]
+fn a_makefile_that_knows_benchmarks_knows_how_they_are_built() {
+    let told = told(&[("bench/gemm.cu", MAIN, 0o644), ("Makefile", "bench:\n\ttrue\n", 0o644)]);
+    assert_eq!(told, ["bench: make bench <- "]);
+}
+
+const CRITERION: &str =
+    "use criterion::*;\nfn b(c: &mut Criterion) {}\ncriterion_group!(g, b);\ncriterion_main!(g);\n";
+const MANIFEST: &str = "[package]\nname = \"a\"\n[dev-dependencies]\ncriterion = \"0.5\"\n[[bench]]\nname = \"sort\"\nharness = false\n";
+const GOOGLE: &str = "#include <benchmark/benchmark.h>\nstatic void BM_x(benchmark::State& s) {}\nBENCHMARK(BM_x);\nBENCHMARK_MAIN();\n";
+const GO: &str = "package x\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) {}\n";
+const PYTEST: &str = "def test_sort(benchmark):\n    benchmark(sorted, [3])\n";
+
+#[test]
+fn benches_of_cargo_are_entries_of_their_harness_and_built_where_they_run() {
+    let (benchmarks, unclear) = found(&[
+        ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n"),
+        ("crates/a/Cargo.toml", MANIFEST),
+        ("crates/a/benches/sort.rs", CRITERION),
+    ]);
+    let expected = "[criterion] sort: cargo bench --offline --bench sort in crates/a <- sh: cd crates/a && cargo bench --no-run --bench sort";
+    assert_eq!(benchmarks, [expected]);
+    assert_eq!(unclear, [""; 0]);
+}
+
+#[test]
+fn a_bench_of_an_unknown_harness_is_told_and_not_timed() {
+    let manifest = "[package]\nname = \"a\"\n[[bench]]\nname = \"own\"\nharness = false\n";
+    let (benchmarks, unclear) = found(&[
+        ("Cargo.toml", manifest),
+        ("benches/own.rs", "fn main() {}\n"),
+        ("benches/other.rs", "fn helper() {}\n"),
+    ]);
+    assert_eq!(benchmarks, [""; 0]);
+    let [sentence] = unclear.as_slice() else { panic!("{unclear:?}") };
+    assert!(
+        sentence.starts_with("the harness of the bench benches/own.rs (and of 1 more there) is not known"),
+        "{sentence}"
+    );
+    assert!(
+        sentence.contains("`command = [\"cargo\", \"bench\", \"--offline\", \"--bench\", \"own\"]`"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn a_target_of_cmake_has_its_build_step_and_no_test_times_it_from_outside() {
+    let cmake = "project(x)\nadd_executable(bench_sort bench/sort.cpp)\ntarget_link_libraries(bench_sort benchmark::benchmark)\n\
+                 add_test(NAME bench_sort COMMAND bench_sort)\nadd_executable(walk bench/walk.cpp)\n\
+                 add_test(NAME perf_walk COMMAND $<TARGET_FILE:walk> --once)\n";
+    let (benchmarks, unclear) =
+        found(&[("CMakeLists.txt", cmake), ("bench/sort.cpp", GOOGLE), ("bench/walk.cpp", MAIN)]);
+    let built = |target: &str| {
+        format!(
+            "sh: cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --target {target} -j"
+        )
+    };
+    let expected = [
+        "[ctest] ctest: ctest --test-dir build -R ^(perf_walk)$ <- sh: cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && \
+         cmake --build build -j"
+            .to_owned(),
+        format!("[google-benchmark] bench_sort: ./build/bench_sort <- {}", built("bench_sort")),
+        format!("walk: ./build/walk <- {}", built("walk")),
+    ];
+    assert_eq!(benchmarks, expected);
+    assert_eq!(unclear, [""; 0]);
+}
+
+#[test]
+fn a_monorepo_has_each_of_its_languages_once() {
+    let (benchmarks, unclear) = found(&[
+        ("rust/Cargo.toml", MANIFEST),
+        ("rust/benches/sort.rs", CRITERION),
+        ("go/go.mod", "module example.com/x\n"),
+        ("go/inner/x_test.go", GO),
+        ("py/pyproject.toml", "[project]\nname = \"x\"\ndependencies = [\"pytest-benchmark\"]\n"),
+        ("py/benchmarks/bench_sort.py", PYTEST),
+        ("Makefile", "bench:\n\tcd rust && cargo bench\n"),
+        ("benchmarks/bench_io.py", "open('x').read()\n"),
+        ("node_modules/x/y.bench.js", "import { bench } from 'vitest'\n"),
+        ("third_party/z/bench.cpp", GOOGLE),
+    ]);
+    let names: Vec<&str> = benchmarks.iter().map(|line| line.split(" <- ").next().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "[criterion] sort: cargo bench --offline --bench sort in rust",
+            "[go-test] go-inner: ./go-inner.test in go/inner",
+            "[pytest-benchmark] py: .venv/bin/python -m pytest benchmarks/bench_sort.py in py",
+            "bench_io: python3 benchmarks/bench_io.py",
+        ]
+    );
+    let [make] = unclear.as_slice() else { panic!("{unclear:?}") };
+    assert!(
+        make.starts_with("the target `bench` of Makefile starts `cargo bench`, which calibrates itself"),
+        "{make}"
+    );
+}
+
+#[test]
+fn what_calibrates_itself_is_never_timed_from_outside() {
+    for (path, text, says) in [
+        ("bench_torch.py", "t = Timer('x').blocked_autorange()\n", "(torch.utils.benchmark)"),
+        ("benchmarks/test_x.py", "def test_a():\n    pass\n", "has tests of pytest"),
+        ("bench.sh", "cargo bench\n", "bench.sh:1 starts `cargo bench`"),
+        ("bench.sh", "hyperfine './a'\n", "bench.sh:1 calls hyperfine"),
+        ("bench/linpack.c", "int main(void) { nreps*=2; }\n", "(Linpack)"),
+        ("bench/x.cpp", "#include <celero/Celero.h>\nint main() {}\n", "(Celero)"),
+        ("Makefile", "bench: run\nrun:\n\tgo test -bench . ./...\n", "starts `go test -bench . ./...`"),
+        ("bench/meson.build", "", ""),
+    ] {
+        let (benchmarks, unclear) = found(&[(path, text)]);
+        assert_eq!(benchmarks, [""; 0], "{path}");
+        assert_eq!(unclear.len(), usize::from(!says.is_empty()), "{path}: {unclear:?}");
+        assert!(unclear.iter().all(|sentence| sentence.contains(says)), "{path}: {unclear:?}");
+    }
+}
+
+#[test]
+fn a_source_with_a_harness_that_nobody_knows_how_to_build_is_told_once() {
+    let (benchmarks, unclear) = found(&[("bench/x.cpp", GOOGLE), ("meson.build", "project('x')\n")]);
+    assert_eq!(benchmarks, [""; 0]);
+    assert_eq!(unclear.len(), 1, "{unclear:?}");
+    assert!(unclear[0].starts_with("`bench/x.cpp` has benchmarks of Google Benchmark"), "{unclear:?}");
+}
+
+#[test]
+fn a_program_that_was_built_already_is_known_by_what_is_inside() {
+    let program = "\x7fELF benchmark_list_tests benchmark_min_time";
+    let cmake = "add_executable(bench_a a.cpp)\ntarget_link_libraries(bench_a benchmark::benchmark)\n";
+    let folder = folder(&[
+        ("CMakeLists.txt", cmake, 0o644),
+        ("a.cpp", GOOGLE, 0o644),
+        ("build/bench_a", program, 0o755),
+        ("bin/bench_a", program, 0o755),
+        ("bin/bench_other", program, 0o755),
+    ]);
+    let Discovery { benchmarks, unclear } = everything(folder.path());
+    assert_eq!(benchmarks.len(), 1, "{benchmarks:?}");
+    assert_eq!(unclear.len(), 1, "{unclear:?}");
+    assert!(
+        unclear[0].starts_with("bin/bench_other is a program with Google Benchmark inside"),
+        "{unclear:?}"
+    );
+}
+
+#[test]
+fn odd_names_are_words_of_their_own() {
+    let (benchmarks, _) = found(&[
+        ("a b/go.mod", "module x\n"),
+        ("a b/x_test.go", GO),
+        ("a{b}/go.mod", "module x\n"),
+        ("a{b}/x_test.go", GO),
+        ("bench_a_b.py", ""),
+    ]);
+    let names: Vec<&str> = benchmarks.iter().map(|line| line.split(": ").next().unwrap()).collect();
+    assert_eq!(names, ["[go-test] a_b", "[go-test] a_b_", "bench_a_b"]);
+    assert!(benchmarks[1].contains("./a{{b}}.test in a{b} <- sh: cd 'a{b}' && "), "{}", benchmarks[1]);
+}
