@@ -397,7 +397,9 @@ const OLD_DOCUMENTS: &str = "compare/document.rs";
 #[test]
 fn nothing_is_decided_by_the_wording_of_a_sentence() {
     let files = files();
-    let sentences = files.iter().filter(|file| !REASONS_ARE_IDENTIFIERS.contains(&file.path.as_str()));
+    // What a harness prints has no code in it: its words are its format.
+    let ours = files.iter().filter(|file| !file.path.starts_with("adapters/"));
+    let sentences = ours.filter(|file| !REASONS_ARE_IDENTIFIERS.contains(&file.path.as_str()));
     let found: BTreeSet<&str> =
         sentences.filter(|file| reads_a_sentence(file.shipped())).map(|file| file.path.as_str()).collect();
     assert_eq!(found, BTreeSet::from([OLD_DOCUMENTS]), "the wording of a sentence decides");
