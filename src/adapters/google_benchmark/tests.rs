@@ -1,5 +1,6 @@
 use super::super::detect::MemoryTree;
 use super::*;
+use crate::model::ParamValue;
 use crate::adapters::{Amount, BuildStep, End, OutputFiles, STDERR, list, read};
 
 fn words(text: &[&str]) -> Vec<String> {
