@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use gbench_ci::{cli, micro, model, supervise};
 
 fn main() -> ExitCode {
-    // The two hidden roles come before the command line is parsed: a child's start is part of every measurement.
+    // The hidden roles come before the command line is parsed: a child's start is part of every measurement.
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next() {
         Some(role) if role == supervise::ARGUMENT => supervise::main(),
         Some(role) if role == model::line::MICRO_ARGUMENT => {
             micro::main(&arguments.next().unwrap_or_default().to_string_lossy())
         }
+        Some(role) if role == supervise::COUNT_ARGUMENT => supervise::count(arguments),
         _ => cli::main(),
     }
 }

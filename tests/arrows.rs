@@ -64,7 +64,8 @@ const COMMAND_LINE: &str = "cli";
 const STREAMS: [&str; 6] = ["println", "eprintln", "print", "eprint", "stdout", "stderr"];
 
 /// The hidden child programs: standard output and standard error are theirs, and the parent reads them.
-const CHILD_PROGRAMS: [&str; 3] = ["supervise/supervisor.rs", "micro/channel.rs", "micro/catalog.rs"];
+const CHILD_PROGRAMS: [&str; 4] =
+    ["supervise/supervisor.rs", "supervise/count.rs", "micro/channel.rs", "micro/catalog.rs"];
 
 /// The programs that the demonstration measures are no part of ours.
 const NOT_OURS: &str = "app/demo/repository";
@@ -396,7 +397,9 @@ const OLD_DOCUMENTS: &str = "compare/document.rs";
 #[test]
 fn nothing_is_decided_by_the_wording_of_a_sentence() {
     let files = files();
-    let sentences = files.iter().filter(|file| !REASONS_ARE_IDENTIFIERS.contains(&file.path.as_str()));
+    // What a harness prints has no code in it: its words are its format.
+    let ours = files.iter().filter(|file| !file.path.starts_with("adapters/"));
+    let sentences = ours.filter(|file| !REASONS_ARE_IDENTIFIERS.contains(&file.path.as_str()));
     let found: BTreeSet<&str> =
         sentences.filter(|file| reads_a_sentence(file.shipped())).map(|file| file.path.as_str()).collect();
     assert_eq!(found, BTreeSet::from([OLD_DOCUMENTS]), "the wording of a sentence decides");

@@ -347,6 +347,7 @@ fn another_rule_decides_behind_the_same_seam() {
                 sequence: None,
                 tested: true,
                 open: false,
+                wants_rounds: None,
             };
             evidence.iter().map(decision).collect()
         }

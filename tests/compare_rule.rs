@@ -19,6 +19,7 @@ fn evidence<'a>(better: Better, threshold: f64, base: &'a [f64], head: &'a [f64]
         metric: "time",
         unit: "",
         exact: true,
+        counted: false,
         stated: [None, None],
         better,
         threshold,

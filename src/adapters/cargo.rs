@@ -18,7 +18,7 @@ pub(super) fn invocation(command: &[String], more: Vec<String>) -> Invocation {
 }
 
 /// Also with words before it, such as `taskset -c 2 cargo bench`.
-fn is_cargo(command: &[String]) -> bool {
+pub(super) fn is_cargo(command: &[String]) -> bool {
     command.iter().any(|word| Program { command: std::slice::from_ref(word), bytes: b"" }.name() == "cargo")
 }
 
@@ -87,7 +87,7 @@ pub fn executable(messages: &[u8], name: &str) -> Option<Executable> {
 }
 
 /// A `[[bench]]` of a package, or a file of `benches/` that Cargo finds by itself.
-pub(super) struct Target {
+pub(super) struct DeclaredTarget {
     pub name: String,
     /// Folder of the package, from the tree's.
     pub dir: String,
@@ -101,7 +101,7 @@ pub(super) struct Target {
     pub text: String,
 }
 
-impl Target {
+impl DeclaredTarget {
     /// The proposal to run it.
     pub fn found(&self, name: &str, why: &str) -> FoundBenchmark {
         let words = |cargo: &[&str]| {
@@ -135,7 +135,7 @@ pub(super) fn build(dir: &str, words: Vec<String>) -> BuildStep {
 }
 
 /// What an adapter says of a target.
-pub(super) enum Kind {
+pub(super) enum TargetKind {
     Ours(String),
     /// A sentence.
     Unclear(String),
@@ -143,19 +143,19 @@ pub(super) enum Kind {
 }
 
 /// The targets of a tree that are one harness's, each under a name of its own.
-pub(super) fn detect(tree: &dyn SourceTree, kind: impl Fn(&Target) -> Kind) -> Detected {
+pub(super) fn detect(tree: &dyn SourceTree, kind: impl Fn(&DeclaredTarget) -> TargetKind) -> Detected {
     let targets = targets(tree);
     let mut detected = Detected::default();
     for target in &targets {
         match kind(target) {
-            Kind::Ours(why) => {
+            TargetKind::Ours(why) => {
                 let alone = targets.iter().filter(|other| other.name == target.name).count() == 1;
                 let long = format!("{}-{}", target.package, target.name);
                 let name = if alone { &target.name } else { &long };
                 detected.found.push(target.found(name, &why));
             }
-            Kind::Unclear(sentence) => detected.unclear(&target.path, sentence),
-            Kind::NotOurs => {}
+            TargetKind::Unclear(sentence) => detected.unclear(&target.path, sentence),
+            TargetKind::NotOurs => {}
         }
     }
     detected
@@ -189,11 +189,11 @@ pub struct BenchTarget {
 
 /// Every bench target of the packages in a tree.
 pub fn cargo_benches(tree: &dyn SourceTree) -> Vec<BenchTarget> {
-    let bench = |Target { name, dir, path, .. }| BenchTarget { name, dir, path };
+    let bench = |DeclaredTarget { name, dir, path, .. }| BenchTarget { name, dir, path };
     targets(tree).into_iter().map(bench).collect()
 }
 
-fn targets(tree: &dyn SourceTree) -> Vec<Target> {
+fn targets(tree: &dyn SourceTree) -> Vec<DeclaredTarget> {
     let mut targets = Vec::new();
     for (dir, manifest, table) in packages(tree) {
         let package = table["package"].get("name").and_then(|name| name.as_str()).unwrap_or("").to_owned();
@@ -211,7 +211,7 @@ fn targets(tree: &dyn SourceTree) -> Vec<Target> {
             let features = bench.get("required-features").and_then(|features| features.as_array());
             let features = features.into_iter().flatten().filter_map(|name| Some(name.as_str()?.to_owned()));
             paths.insert(path.clone());
-            targets.push(Target {
+            targets.push(DeclaredTarget {
                 name: name.to_owned(),
                 dir: dir.clone(),
                 manifest: manifest.clone(),
@@ -231,7 +231,7 @@ fn targets(tree: &dyn SourceTree) -> Vec<Target> {
             if name.contains('/') {
                 continue;
             }
-            targets.push(Target {
+            targets.push(DeclaredTarget {
                 name: name.to_owned(),
                 dir: dir.clone(),
                 manifest: manifest.clone(),

@@ -9,14 +9,14 @@ mod tests;
 
 use std::collections::HashMap;
 
-use self::syntax::{Command, commands};
+use self::syntax::{CMakeCommand, commands};
 use super::detect::{BuildStep, FoundBenchmark, SourceTree};
 
 const FILE: &str = "CMakeLists.txt";
 
 /// A program that a tree's CMake files build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Target {
+pub(super) struct CMakeTarget {
     pub name: String,
     /// The file that declares it.
     pub file: String,
@@ -32,7 +32,7 @@ pub(super) struct Target {
     options: Vec<String>,
 }
 
-impl Target {
+impl CMakeTarget {
     /// The proposal to build and run it.
     pub fn found(&self, why: &str) -> FoundBenchmark {
         let (build, configure) = configured(&self.root, &self.options);
@@ -101,13 +101,13 @@ pub(super) fn quoted(word: &str) -> String {
 }
 
 /// The programs of a tree.
-pub(super) fn targets(tree: &dyn SourceTree) -> Vec<Target> {
+pub(super) fn targets(tree: &dyn SourceTree) -> Vec<CMakeTarget> {
     declared(tree).0
 }
 
 /// The program that CMake builds of a source, whatever measures in it; `None`: no target that was understood has it.
 pub fn program(tree: &dyn SourceTree, source: &str) -> Option<FoundBenchmark> {
-    let has = |target: &Target| target.sources.iter().any(|path| path == source);
+    let has = |target: &CMakeTarget| target.sources.iter().any(|path| path == source);
     let target = targets(tree).into_iter().find(has)?;
     Some(target.found(&format!("a target of CMake has {source}, which has a main function")))
 }
@@ -117,14 +117,14 @@ pub(super) fn tests(tree: &dyn SourceTree) -> Vec<Tests> {
     declared(tree).1
 }
 
-fn declared(tree: &dyn SourceTree) -> (Vec<Target>, Vec<Tests>) {
+fn declared(tree: &dyn SourceTree) -> (Vec<CMakeTarget>, Vec<Tests>) {
     let mut files: Vec<&String> =
         tree.files().iter().filter(|path| path.rsplit('/').next() == Some(FILE)).collect();
     // Variables of a folder hold in those below it.
     files.sort_by_key(|path| path.matches('/').count());
     let mut scopes: HashMap<&str, HashMap<String, Vec<String>>> = HashMap::new();
     let folders: Vec<&str> = files.iter().map(|path| folder(path)).collect();
-    let (mut targets, mut tests): (Vec<Target>, Vec<Tests>) = (Vec::new(), Vec::new());
+    let (mut targets, mut tests): (Vec<CMakeTarget>, Vec<Tests>) = (Vec::new(), Vec::new());
     let mut options: HashMap<&str, Vec<String>> = HashMap::new();
     for path in &files {
         let here = folder(path);
@@ -203,13 +203,13 @@ struct Reader<'t> {
     root: &'t str,
     tree: &'t dyn SourceTree,
     variables: HashMap<String, Vec<String>>,
-    targets: Vec<Target>,
+    targets: Vec<CMakeTarget>,
     tests: Vec<Test>,
     options: &'t mut Vec<String>,
 }
 
 impl Reader<'_> {
-    fn run(&mut self, commands: &[Command]) {
+    fn run(&mut self, commands: &[CMakeCommand]) {
         let mut at = 0;
         while let Some(command) = commands.get(at) {
             at += 1;
@@ -218,7 +218,7 @@ impl Reader<'_> {
                 continue;
             }
             let body = &commands[at..];
-            let ends = |command: &Command| command.name == "endforeach" || command.name == "foreach";
+            let ends = |command: &CMakeCommand| command.name == "endforeach" || command.name == "foreach";
             let length = body.iter().position(ends).unwrap_or(body.len());
             at += length;
             let words = self.expanded(&command.words);
@@ -239,7 +239,7 @@ impl Reader<'_> {
         }
     }
 
-    fn command(&mut self, command: &Command) {
+    fn command(&mut self, command: &CMakeCommand) {
         let words = self.expanded(&command.words);
         let (Some(first), rest) = (words.first().cloned(), words.get(1..).unwrap_or_default()) else {
             return;
@@ -303,7 +303,7 @@ impl Reader<'_> {
         let below = within(self.here, self.root).unwrap_or_default();
         let set = self.variables.get("CMAKE_RUNTIME_OUTPUT_DIRECTORY").and_then(|words| words.first());
         let place = set.and_then(|set| set.strip_prefix("${BUILD}")).map_or(below, |rest| rest);
-        self.targets.push(Target {
+        self.targets.push(CMakeTarget {
             program: joined(place, &name),
             name,
             file: self.path.to_owned(),

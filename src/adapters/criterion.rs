@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::cargo::{self, Kind, Target};
-use super::criterion_report::{Report, stdout};
+use super::cargo::{self, DeclaredTarget, TargetKind};
+use super::criterion_report::{CriterionReport, stdout};
 use super::json::document;
 use super::{
     About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
@@ -72,7 +72,7 @@ impl Adapter for Criterion {
 
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let text = stdout(output)?;
-        let report = Report::of(text);
+        let report = CriterionReport::of(text);
         let mut readings = Vec::new();
         for (path, bytes) in output.files.ending("/new/benchmark.json") {
             let sample = path.strip_suffix("benchmark.json").unwrap_or(path).to_owned() + "sample.json";
@@ -189,26 +189,26 @@ fn rate(kind: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-fn kind(target: &Target) -> Kind {
+fn kind(target: &DeclaredTarget) -> TargetKind {
     let holds = |text: &str| target.text.contains(text);
     if !holds("criterion") {
-        return Kind::NotOurs;
+        return TargetKind::NotOurs;
     }
     let (path, manifest, name) = (&target.path, &target.manifest, &target.name);
     let runs = holds("criterion_main!") || holds("configure_from_args");
     if runs && !target.harness {
-        return Kind::Ours(format!("{path} has a main of Criterion.rs"));
+        return TargetKind::Ours(format!("{path} has a main of Criterion.rs"));
     }
     if runs {
-        return Kind::Unclear(format!(
+        return TargetKind::Unclear(format!(
             "{path} uses Criterion.rs, but {manifest} does not say `harness = false` for it: add `[[bench]]` with `name = \"{name}\"` and \
              `harness = false`"
         ));
     }
     if target.harness {
-        return Kind::NotOurs;
+        return TargetKind::NotOurs;
     }
-    Kind::Unclear(format!(
+    TargetKind::Unclear(format!(
         "{path} uses Criterion.rs without `criterion_main!`: where its main reads the command line, write `command = [\"cargo\", \
          \"bench\", \"--offline\", \"--bench\", \"{name}\"]` and `harness = \"criterion\"`"
     ))

@@ -15,26 +15,26 @@ pub(super) fn stdout<'a>(output: &HarnessOutput<'a>) -> Result<&'a str, ReadErro
 }
 
 /// What stdout says of the cases.
-pub(super) struct Report<'a> {
+pub(super) struct CriterionReport<'a> {
     lines: Vec<&'a str>,
 }
 
 /// The line of a case.
-pub(super) struct Line {
+pub(super) struct ReportLine {
     /// Its estimate, in nanoseconds; `None`: in a unit that is no time.
     estimate: Option<f64>,
     /// Iterations of the warm-up, where it says so.
     pub warmed: Option<f64>,
 }
 
-impl<'a> Report<'a> {
+impl<'a> CriterionReport<'a> {
     /// `None` where there is no stdout, as for files that lie in `target/criterion`.
     pub fn of(text: &'a str) -> Option<Self> {
         (!text.trim().is_empty()).then(|| Self { lines: text.split_inclusive('\n').collect() })
     }
 
     /// Errors: it has no line of that title.
-    pub fn case(&self, title: &str) -> Result<Line, ReadError> {
+    pub fn case(&self, title: &str) -> Result<ReportLine, ReadError> {
         let mut warmed = None;
         let mut titled = false;
         for line in self.lines.iter().filter(|line| line.ends_with('\n')) {
@@ -55,13 +55,16 @@ impl<'a> Report<'a> {
             let words: Vec<&str> = rest.trim().trim_start_matches('[').split(' ').collect();
             let estimate = words.get(2).and_then(|value| value.parse::<f64>().ok());
             let scale = words.get(3).and_then(|unit| nanoseconds(unit));
-            return Ok(Line { estimate: estimate.zip(scale).map(|(value, scale)| value * scale), warmed });
+            return Ok(ReportLine {
+                estimate: estimate.zip(scale).map(|(value, scale)| value * scale),
+                warmed,
+            });
         }
         Err(ReadError::case(title, "stdout has no line `time: [...]` of it"))
     }
 }
 
-impl Line {
+impl ReportLine {
     /// Whether its estimate lies among these, as a mean of them does.
     pub fn fits(&self, times: &[f64]) -> bool {
         let low = times.iter().copied().fold(f64::INFINITY, f64::min);

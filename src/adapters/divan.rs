@@ -3,7 +3,7 @@
 //! <https://docs.rs/divan>. No option writes anything else, and no samples are kept. A name is the path in the tree, joined by `::`, which is
 //! what the filter matches; only the branches of thread counts, `t=4`, cannot be asked for one by one.
 
-use super::cargo::{self, Kind, Target};
+use super::cargo::{self, DeclaredTarget, TargetKind};
 use super::divan_tree::{Ended, Leaf, parse, scaled};
 use super::{
     About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
@@ -176,23 +176,23 @@ fn reading(leaf: &Leaf) -> Result<Reading, ReadError> {
     Ok(reading)
 }
 
-fn kind(target: &Target) -> Kind {
+fn kind(target: &DeclaredTarget) -> TargetKind {
     let holds = |text: &str| target.text.contains(text);
     if !holds("divan") {
-        return Kind::NotOurs;
+        return TargetKind::NotOurs;
     }
     let (path, manifest, name) = (&target.path, &target.manifest, &target.name);
     let runs = ["divan::main", "divan_compat::main", "Divan::from_args", "config_with_args"];
     if !runs.iter().any(|text| holds(text)) {
-        return Kind::NotOurs;
+        return TargetKind::NotOurs;
     }
     if target.harness {
-        return Kind::Unclear(format!(
+        return TargetKind::Unclear(format!(
             "{path} uses Divan, but {manifest} does not say `harness = false` for it: add `[[bench]]` with `name = \"{name}\"` and \
              `harness = false`"
         ));
     }
-    Kind::Ours(format!("{path} has a main of Divan"))
+    TargetKind::Ours(format!("{path} has a main of Divan"))
 }
 
 #[cfg(test)]

@@ -21,11 +21,11 @@ pub(super) struct Leaf {
     pub ignored: bool,
     /// One text a column; `None`: nothing was measured.
     pub values: Option<[String; 6]>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<TreeRow>,
 }
 
 /// A line below a case.
-pub(super) struct Row {
+pub(super) struct TreeRow {
     /// `throughput`, or a kind of allocation and what of it: `alloc.size`.
     pub name: String,
     pub median: String,
@@ -103,7 +103,7 @@ pub(super) fn parse(text: &str, columns: bool) -> Result<(Vec<Leaf>, Ended), Rea
                     Some(_) => return Err(ReadError::line(number, "a row too many")),
                     None => "throughput".to_owned(),
                 };
-                leaf.rows.push(Row { name, median: texts[2].clone(), line: number });
+                leaf.rows.push(TreeRow { name, median: texts[2].clone(), line: number });
             }
             Line::More(_) => {}
         }

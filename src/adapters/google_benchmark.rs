@@ -4,25 +4,24 @@
 //! `s`, which versions before 1.8 refuse and later ones do not need.
 
 mod detect;
+mod names;
 mod report;
 #[cfg(test)]
 mod tests;
 
+use self::names::{FILE, case_name};
 use super::{
     About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
     Program, ReadError, Reading, Reads, SourceTree,
 };
-use crate::model::{ParamValue, Params};
 
 pub struct GoogleBenchmark;
-
-const FILE: &str = "google-benchmark.json";
 
 /// A filter longer than this is left off: Linux refuses an argument of 128 KiB, and the reader then gives all cases.
 const MAX_FILTER: usize = 100_000;
 
-/// Seconds of one repetition of a counting process.
-const COUNTED: f64 = 0.05;
+/// Seconds of one repetition of a counting process, of a case that sets its own number of iterations.
+const COUNTED: f64 = 0.01;
 
 impl Adapter for GoogleBenchmark {
     fn name(&self) -> &'static str {
@@ -76,9 +75,13 @@ impl Adapter for GoogleBenchmark {
     }
 
     /// The log of the second level says each run on standard error, those that look for the number of iterations too, so that
-    /// the count is exact in every version. A case with `->Iterations(n)` runs more often by its repetitions alone.
+    /// the count is exact in every version. One repetition: each costs some hundred thousand instructions of the harness itself.
+    /// Only a case with `->Iterations(n)` runs more often by its repetitions alone.
     fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
-        let repetitions = (ask.amount.seconds / COUNTED).ceil().clamp(1.0, 100.0);
+        let is_fixed =
+            ask.cases.iter().any(|case| case.split('/').any(|part| part.starts_with("iterations:")));
+        let repetitions =
+            if is_fixed { (ask.amount.seconds / COUNTED).ceil().clamp(1.0, 100.0) } else { 1.0 };
         let mut more = words(ask, ask.amount.seconds / repetitions, repetitions as u32);
         more.push("--v=2".into());
         Some(Invocation::of(ask.command, more))
@@ -113,29 +116,4 @@ fn escaped(name: &str) -> String {
         text.push(c);
     }
     text
-}
-
-/// `BM_sort<int>/n:8/64/threads:2` is `BM_sort<int>/64` with `n = 8` and `threads = 2`.
-fn case_name(native: &str) -> CaseName {
-    let mut params = Params::new();
-    let mut kept = Vec::new();
-    for part in native.split('/') {
-        let named = part.split_once(':').filter(|(name, value)| {
-            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            !name.is_empty()
-                && name.chars().all(word)
-                && !value.is_empty()
-                && !value.contains(':')
-                && !kept.is_empty()
-        });
-        match named {
-            Some((name, value)) if !params.contains_key(name) => {
-                let value =
-                    value.parse().map_or_else(|_| ParamValue::Text(value.to_owned()), ParamValue::Int);
-                params.insert(name.to_owned(), value);
-            }
-            _ => kept.push(part),
-        }
-    }
-    CaseName { native: native.to_owned(), case: kept.join("/"), params }
 }

@@ -4,7 +4,7 @@
 //! cannot filter: the word that looks like it picks whole files. A benchmark that fails ends all, and is not named on stdout.
 
 use super::callgrind_summary;
-use super::cargo::{self, Kind, Target};
+use super::cargo::{self, DeclaredTarget, TargetKind};
 use super::{
     About, Adapter, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Program, ReadError,
     Reading, Reads, SourceTree,
@@ -70,23 +70,23 @@ pub(super) fn detect(tree: &dyn SourceTree, library: &str, runner: &str) -> Dete
     detected
 }
 
-fn kind(target: &Target, library: &str) -> Kind {
+fn kind(target: &DeclaredTarget, library: &str) -> TargetKind {
     let holds = |text: &str| target.text.contains(text);
     // `main!` alone, or by the library's name; not `criterion_main!`.
     let main = target.text.match_indices("main!").any(|(at, _)| {
         !target.text[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_')
     });
     if !holds(library) || !main {
-        return Kind::NotOurs;
+        return TargetKind::NotOurs;
     }
     let (path, manifest, name) = (&target.path, &target.manifest, &target.name);
     if target.harness {
-        return Kind::Unclear(format!(
+        return TargetKind::Unclear(format!(
             "{path} uses {library}, but {manifest} does not say `harness = false` for it: add `[[bench]]` with `name = \"{name}\"` and \
              `harness = false`"
         ));
     }
-    Kind::Ours(format!("{path} has a main of {library}"))
+    TargetKind::Ours(format!("{path} has a main of {library}"))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! and it keeps no samples. It is unstable: a stable compiler builds it with `RUSTC_BOOTSTRAP=1` alone. Output that the benchmarks print
 //! is kept back, unless the environment has `RUST_TEST_NOCAPTURE`.
 
-use super::cargo::{self, Kind, Target, packages, without_comments};
+use super::cargo::{self, DeclaredTarget, TargetKind, packages, without_comments};
 use super::detect::{BuildStep, FoundBenchmark};
 use super::{
     About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
@@ -200,11 +200,11 @@ fn stdout<'a>(output: &HarnessOutput<'a>) -> Result<&'a str, ReadError> {
         .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))
 }
 
-fn kind(target: &Target) -> Kind {
+fn kind(target: &DeclaredTarget) -> TargetKind {
     if !target.text.contains("#[bench]") || !target.harness {
-        return Kind::NotOurs;
+        return TargetKind::NotOurs;
     }
-    Kind::Ours(format!("{} has `#[bench]`", target.path))
+    TargetKind::Ours(format!("{} has `#[bench]`", target.path))
 }
 
 /// Benchmarks beside the code of a library, which `cargo bench --lib` runs.

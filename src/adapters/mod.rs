@@ -24,6 +24,7 @@ mod output;
 mod python;
 #[cfg(test)]
 mod tests;
+mod wrap;
 mod xml;
 
 use std::fmt;
@@ -39,6 +40,7 @@ pub use cmake::program as cmake_program;
 use detect::MemoryTree;
 pub use detect::{BuildStep, Detected, FoundBenchmark, Program, SourceTree};
 pub use output::{HarnessOutput, OutputFiles, Place, ReadError, STDERR};
+pub use wrap::wrapped;
 
 /// Declares the module of each adapter and the list of all: one line a harness.
 macro_rules! adapters {
@@ -79,6 +81,14 @@ impl Harness {
     /// The harness of that name.
     pub fn named(name: &str) -> Option<Self> {
         ALL.iter().find(|adapter| adapter.name() == name).map(|adapter| Self(*adapter))
+    }
+
+    /// Whether executions of a single case of it can be counted.
+    pub fn counts(self) -> bool {
+        let command = ["bench".to_owned()];
+        self.0
+            .count(&CaseRequest { command: &command, cases: &["case"], out: "/", amount: Amount::LEAST })
+            .is_some()
     }
 
     /// The one harness that a program is of; `None` where none knows it, or several do.

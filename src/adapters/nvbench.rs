@@ -4,10 +4,12 @@
 //! state says: `copy T=I32 BlockSize=2^8`, without the device where there is but one. Filters name the benchmark again for each case,
 //! with its values behind it.
 
+mod names;
 mod report;
 #[cfg(test)]
 mod tests;
 
+use self::names::{DEVICE, FILE};
 use super::cpp::{self, Library};
 use super::{
     About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Program,
@@ -15,11 +17,6 @@ use super::{
 };
 
 pub struct Nvbench;
-
-const FILE: &str = "nvbench.json";
-
-/// Where several devices are measured, their number stands before the axes like one of them.
-const DEVICE: &str = "Device";
 
 const LIBRARY: Library = Library {
     title: "NVBench",

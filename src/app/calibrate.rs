@@ -12,15 +12,19 @@ use super::request::RunRequest;
 use super::scheduler::{SequentialStopping, rounded};
 use super::stores::folder_of;
 use super::verdict_files::json_of;
-use crate::compare::{self, Calibration, PlantedControl, Verdict, VerdictDocument, limits_of, verdict_of};
+use crate::adapters::Harness;
+use crate::compare::{
+    self, Calibration, PlantedControl, Readiness, Verdict, VerdictDocument, count_it, limits_of, verdict_of,
+};
 use crate::micro::injected::{INJECTED, WORK};
 use crate::model::text::count;
-use crate::model::{Budget, Comparison, Result, SequentialRule, Setting, Timing};
+use crate::model::{Budget, Comparison, CounterState, Counting, Result, SequentialRule, Setting, Timing};
 use crate::run::{NextRound, RoundsState, StoppingPolicy};
 use crate::stats::seq_e;
 use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, common_cases};
 use crate::suite::{Action, Benchmark, Gate, Source, Suite};
+use crate::supervise::instruction_counter;
 
 #[derive(Clone, Debug)]
 pub struct CalibrateRequest {
@@ -89,6 +93,7 @@ pub fn calibrate(
         return Ok(CalibrateResult::Interrupted(signal));
     }
     let mut calibration = compare::calibrate(&base.record, &head.record, &comparison, request.rounds)?;
+    propose_counting(&mut calibration, &suite);
     if calibration.has_figures() && request.positive_control {
         match planted(&artifacts, &root, seed, reporter)? {
             Planted::Measured(control) => calibration.control = Some(control),
@@ -105,6 +110,23 @@ pub fn calibrate(
     let has_failures = cases.any(|case| case.outcome.is_failure());
     let folder = folder.root().to_owned();
     Ok(CalibrateResult::Done(Box::new(Calibrated { calibration, bytes, folder, stored, has_failures })))
+}
+
+/// Says of each time that is too noisy for its target, and of a harness whose executions can be counted, that counting helps.
+fn propose_counting(calibration: &mut Calibration, suite: &Suite) {
+    for row in &mut calibration.rows {
+        let noisy = matches!(row.readiness, Readiness::Slow | Readiness::Hopeless) && row.metric == "time";
+        let benchmark = suite.benchmarks.iter().find(|benchmark| benchmark.id == row.case.benchmark);
+        let Some(benchmark) = benchmark.filter(|_| noisy) else { continue };
+        let harness = benchmark.harness.as_ref().and_then(|entry| entry.harness);
+        if benchmark.settings.count.value == Counting::Off && harness.is_some_and(Harness::counts) {
+            let counting = match instruction_counter() {
+                CounterState::Works => Counting::Perf,
+                CounterState::Unsupported | CounterState::Refused => Counting::Valgrind,
+            };
+            row.help.insert(0, count_it(benchmark.id.name(), counting.into_str()));
+        }
+    }
 }
 
 /// How a gate ends a job means nothing here.

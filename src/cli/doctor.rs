@@ -10,6 +10,7 @@ use crate::app::paths::current_folder;
 use crate::machine::{self, CheckSeverity, CheckSubject, MachineCheck, Readings};
 use crate::model::{Exit, Fault, Manifest};
 use crate::report::table;
+use crate::supervise;
 
 #[derive(Args, Clone, Debug)]
 pub struct DoctorArgs {
@@ -25,7 +26,7 @@ pub struct DoctorArgs {
 pub fn run(args: &DoctorArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
     let folder = current_folder()?;
     let manifest = machine::manifest(&folder);
-    let readings = machine::readings();
+    let readings = machine::readings(supervise::instruction_counter());
     let checks = machine::checks(&manifest, &readings);
     let obstacle = machine::gpu_obstacle(&manifest);
     let exit = exit(&checks, obstacle.is_none() || !args.require_gpu);

@@ -246,6 +246,8 @@ pub struct Row {
     pub margin: Option<f64>,
     /// Present where the row was decided over rounds.
     pub sequence: Option<Sequence>,
+    /// Of executed instructions that changed: the verdict of the same case's time, which they do not stand for.
+    pub time_verdict: Option<Verdict>,
 }
 
 impl Row {

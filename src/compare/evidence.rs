@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Better, CaseId, CaseRecord, Isolation, Metric, ReportedError, Stated};
+use crate::model::{
+    Better, CaseId, CaseRecord, Counting, INSTRUCTIONS, Isolation, Metric, ReportedError, Stated, Timing,
+};
 use crate::stats;
 
 use super::RowSide;
@@ -16,6 +18,9 @@ pub struct Evidence<'a> {
     pub unit: &'a str,
     /// A size or a count: where its processes agree, its value is known and not merely rounded.
     pub exact: bool,
+    /// Executions were counted by the harness of the case or by the gate: no noise of the machine reaches such a figure, which
+    /// from process to process is nearly the same.
+    pub counted: bool,
     /// The summary of each side, base first, that is one process which stated no samples.
     pub stated: [Option<&'a Stated>; 2],
     pub better: Better,
@@ -86,7 +91,9 @@ impl<'a> MeasuredSide<'a> {
         let mut processes = Vec::with_capacity(metric.processes.len());
         let mut centres = Vec::with_capacity(metric.processes.len());
         let isolation = case.config.get("isolation").and_then(|shown| shown.value.as_str());
-        let shared_screen = isolation == Some(Isolation::SharedScreen.into_str());
+        // What the gate counts, it counts in processes of the case alone.
+        let shared_screen =
+            isolation == Some(Isolation::SharedScreen.into_str()) && !is_counted_alone(case, metric);
         for entry in metric.processes.iter().filter(|entry| !entry.partial) {
             let stated = entry.stated.as_ref().filter(|_| entry.values.is_empty());
             let samples =
@@ -156,6 +163,18 @@ impl<'a> MeasuredSide<'a> {
         self.processes.len() == other.processes.len()
             && self.processes.iter().zip(&other.processes).all(|(a, b)| a.samples == b.samples)
     }
+}
+
+/// Whether the gate has counted it, in processes of its own beside the measured ones.
+fn is_counted_alone(case: &CaseRecord, metric: &Metric) -> bool {
+    let asked =
+        case.config.get("count").and_then(|shown| shown.value.as_str()).is_some_and(Counting::is_asked);
+    asked && metric.name == INSTRUCTIONS && metric.unit == INSTRUCTIONS
+}
+
+/// Whether a metric of that unit is a count of executed instructions, see [`Evidence::counted`].
+pub fn is_instructions(case: &CaseId, unit: &str) -> bool {
+    case.timing == Timing::Harness && unit.trim_end_matches('s') == INSTRUCTIONS.trim_end_matches('s')
 }
 
 /// The summary of a side that is one complete process without samples.

@@ -7,6 +7,7 @@
 //! rules/                        all evidence of the suite in, one decision each out; a file a rule
 //!   rounds, validity            the differences of rounds, and what must hold for them to be believed
 //!   test, scale                 the hypothesis test of one row over processes
+//!   counts      counts of executed instructions, which agree nearly
 //!   quantized, absolute, summary_only, throttling, session_variance    what is special about figures
 //! wording/                      reasons, advice and warnings, as values and in English; the sentence of the whole
 //! verdict, warnings             the whole; what a reader should know beside the rows
@@ -21,6 +22,7 @@ mod absolute;
 mod calibration;
 mod comparability;
 mod conclusion;
+mod counts;
 mod document;
 mod evidence;
 mod history;
@@ -69,4 +71,4 @@ pub use stored_runs::one_session;
 pub use trace::{DecisionTrace, SequentialStep, decision_traces};
 pub use validity::SerialCorrelation;
 pub use verdict::{compare, compare_by, compare_sides, compare_with};
-pub use wording::{Advice, HeldDown, Reason, SettingEffect, Warning};
+pub use wording::{Advice, HeldDown, Reason, SettingEffect, Warning, count_it};

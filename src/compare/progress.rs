@@ -38,7 +38,8 @@ pub fn case_progress(
         let rounds = decision.sequence.as_ref().map_or(0, |sequence| sequence.rounds);
         let change = decision.change.as_ref().filter(|_| decision.open);
         let looks_changed = change.is_some_and(|change| change.low > 0.0 || change.high < 0.0);
-        let more = decision.sequence.as_ref().and_then(|sequence| sequence.more_rounds);
+        let more =
+            decision.sequence.as_ref().and_then(|sequence| sequence.more_rounds).or(decision.wants_rounds);
         // A case's rows follow each other.
         match progress.last_mut().filter(|last| last.case == *case) {
             Some(last) => {

@@ -7,7 +7,7 @@ use crate::model::{
     Better, CaseId, CaseRecord, Metric, MetricDeclaration, Side, direction_of_unit, is_counted, is_time,
 };
 
-use super::evidence::{Evidence, MeasuredSide, Unusable, case_side, only_stated};
+use super::evidence::{Evidence, MeasuredSide, Unusable, case_side, is_instructions, only_stated};
 use super::key::other_settings;
 use super::pairing::{NearMatch, PairedCase, loosely, near_match};
 use super::{Advice, Change, Policy, Reason, Row, RowLimits, Verdict, throttling};
@@ -164,6 +164,7 @@ impl<'a> RowBuilder<'a, '_> {
             metric: &metric.name,
             unit: &metric.unit,
             exact: is_exact(declared, metric),
+            counted: [base, head].iter().all(|(case, metric)| is_instructions(&case.id, &metric.unit)),
             stated: [only_stated(base.1), only_stated(metric)],
             better,
             threshold: self.policy.threshold_for(head.0, declared),
@@ -377,6 +378,7 @@ fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
         threshold,
         margin: None,
         sequence: None,
+        time_verdict: None,
     }
 }
 

@@ -6,7 +6,8 @@ use crate::model::text::short_commit;
 use crate::model::{CommonSuite, Manifest, Probe, Result, RunRecord, Side};
 
 use super::comparability::differences;
-use super::conclusion::{conclude, counts, severity_order};
+use super::conclusion::{conclude, counts as verdict_counts, severity_order};
+use super::counts;
 use super::pairing::pair;
 use super::policy::{Policy, Reproduce, SideInput};
 use super::rows::prepare;
@@ -153,6 +154,7 @@ pub fn compare_by(
         }
         warnings.extend(of_comparison(base, head, &pairs, &prepared));
         rows = prepared.rows;
+        counts::tell_of_time(&mut rows);
     }
     warnings.extend(throttling::warning(base.record, head.record));
     warnings.extend(common_suite(base).map(|common| Warning::CommonSuiteFile {
@@ -177,7 +179,7 @@ pub fn compare_by(
         conclusion,
         exit_code: exit.code(),
         sentence: String::new(),
-        counts: counts(&rows),
+        counts: verdict_counts(&rows),
         base: side_summary(base),
         head: side_summary(head),
         method: Method {

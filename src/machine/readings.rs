@@ -6,12 +6,17 @@ use std::hint::black_box;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use super::host::{Root, cpu_quota};
-use crate::model::Probe;
+use super::tools;
+use crate::model::{CounterState, Probe};
+
+/// `valgrind` is a script's work away from its version.
+const TOOL_DEADLINE: Duration = Duration::from_secs(2);
 
 /// Read once, by [`readings`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,6 +34,10 @@ pub struct Readings {
     pub temp: TempFolder,
     /// `/proc/sys/kernel/perf_event_paranoid`: above 2 hides even one's own counters.
     pub perf_event_paranoid: Probe<i32>,
+    /// Whether the processor's counters of instructions work for this user.
+    pub instruction_counter: CounterState,
+    /// The version line of `valgrind`, which counts without them.
+    pub valgrind: Probe<String>,
     /// Whether the NVIDIA driver keeps its counters to the administrator.
     pub gpu_counters_restricted: Probe<bool>,
     pub noise: TimingNoise,
@@ -61,8 +70,8 @@ pub struct TimingNoise {
     pub worst: f64,
 }
 
-/// Takes about half a second, nearly all of it for the noise.
-pub fn readings() -> Readings {
+/// Takes about half a second, nearly all of it for the noise. `counter`: found out by who may ask the kernel.
+pub fn readings(counter: CounterState) -> Readings {
     let root = Root::new("/");
     Readings {
         own_binary: std::env::current_exe()
@@ -76,6 +85,8 @@ pub fn readings() -> Readings {
         cpu_quota: cpu_quota(&root),
         temp: temp_folder(&std::env::temp_dir()),
         perf_event_paranoid: number(&root, "proc/sys/kernel/perf_event_paranoid"),
+        instruction_counter: counter,
+        valgrind: tools::version(Command::new("valgrind").arg("--version"), "", TOOL_DEADLINE),
         gpu_counters_restricted: gpu_counters(&root),
         noise: noise(Duration::from_millis(400)),
     }

@@ -23,6 +23,7 @@ mod budget;
 mod caches;
 mod case;
 mod comparison;
+mod counting;
 mod exit;
 mod facts;
 mod fault;
@@ -51,6 +52,7 @@ pub use case::{CaseId, Component, Kind, ParamValue, Params, Thermal, Timing, Var
 pub use comparison::{
     CommonSuite, Comparison, ComparisonPolicy, Interleaving, Judge, SequentialRule, SequentialRuleName,
 };
+pub use counting::{CYCLES, CounterState, Counting, INSTRUCTIONS};
 pub use exit::Exit;
 pub use facts::{Fact, MATCH_FIELDS, Strictness};
 pub use fault::{DEFECT, Fault, Location, Result};

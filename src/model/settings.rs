@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::IntoEnumIterator;
 
-use super::{Deadlines, Stage, Thermal, format_duration};
+use super::{Counting, Deadlines, Stage, Thermal, format_duration};
 
 /// Who set a value. Later entries win over earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -126,6 +126,8 @@ pub struct Settings {
     pub share: Setting<bool>,
     /// Which processes measure the cases of a harness.
     pub isolation: Setting<Isolation>,
+    /// Whether instructions are counted beside the time.
+    pub count: Setting<Counting>,
     /// Hardware that holds the card's clocks down is its usual state, and casts no doubt on what was measured.
     pub usual_slowdown: Setting<bool>,
     /// Which GPUs a child may see, as CUDA_VISIBLE_DEVICES takes it; empty: as the gate sees them.
@@ -155,6 +157,7 @@ impl Default for Settings {
             lockstep: Setting::default(false),
             share: Setting::default(false),
             isolation: Setting::default(Isolation::Process),
+            count: Setting::default(Counting::Off),
             usual_slowdown: Setting::default(false),
             device: Setting::default(String::new()),
         }
@@ -204,6 +207,7 @@ impl Settings {
             ("lockstep", show(&self.lockstep, self.lockstep.value)),
             ("share", show(&self.share, self.share.value)),
             ("isolation", show(&self.isolation, self.isolation.value.into_str())),
+            ("count", show(&self.count, self.count.value.into_str())),
             ("usual_slowdown", show(&self.usual_slowdown, self.usual_slowdown.value)),
             ("fail_on_missing", show(&self.fail_on_missing, self.fail_on_missing.value)),
         ])

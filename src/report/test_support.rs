@@ -78,6 +78,7 @@ pub(super) fn row(benchmark: &str, verdict: Verdict) -> Row {
         threshold: 0.05,
         margin: None,
         sequence: None,
+        time_verdict: None,
     }
 }
 

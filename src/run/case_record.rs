@@ -205,6 +205,9 @@ impl CaseRecorder {
             let hang = "could not be ended: they hang in the kernel";
             warn_once(record, format!("{survivors} of process {process}'s descendants {hang}"));
         }
+        if let Some(warning) = &execution.warning {
+            warn_once(record, warning.clone());
+        }
         if self.planned.benchmark.timing != Timing::Protocol && !execution.events.is_empty() {
             let text = "it speaks the protocol; set timing = \"protocol\" to use its own samples";
             warn_once(record, text.into());

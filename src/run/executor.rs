@@ -119,6 +119,8 @@ pub struct Execution {
     pub stages: Vec<StageReport>,
     /// What its harness wrote about each case, where it has one.
     pub readings: Option<Result<Vec<Reading>, ReadError>>,
+    /// Something to say of its case, once.
+    pub warning: Option<String>,
     /// The turns that it had, where it was asked to take turns.
     pub blocks: Vec<Block>,
     pub stdout: Capture,
@@ -204,6 +206,7 @@ impl Execution {
             bad_line: None,
             stages: Vec::new(),
             readings: None,
+            warning: None,
             blocks: Vec::new(),
             stdout: Capture::new(0),
             stderr: Capture::new(0),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::case_record::ProcessContext;
+use super::counting::CaseCount;
 use super::executor::{Execution, ExecutionEnd, Launch};
 use super::launcher::Launcher;
 use super::temporary::Temporary;
@@ -22,7 +23,7 @@ use crate::suite::{Action, Benchmark};
 /// Processes of one side and round that may give nothing at all, before what is left of its cases counts as failed.
 const MAX_BARREN: u32 = 12;
 /// A harness may take so many times its nominal measuring time for a case, beside the deadline of the stage.
-const SLACK: f64 = 20.0;
+pub(super) const SLACK: f64 = 20.0;
 /// Bytes of a harness's files that are read.
 const MAX_FILES_BYTES: u64 = 2 << 30;
 /// Bytes of its standard output that are kept for the reader.
@@ -38,13 +39,15 @@ pub(super) type CaseParts = Vec<(Execution, ProcessContext)>;
 /// each case, or what cut it short.
 ///
 /// `processes`: by case, the index that the process has within it. `shared`: the cases may share their process by design.
-/// `log` is told each process and its number.
+/// `counted`: by case, whether its instructions may be counted afterwards. `log` is told each process and the end of its log's
+/// name.
 pub(super) fn measure(
     launcher: &mut Launcher<'_>,
     cases: &[&PlannedCase],
     processes: &[u32],
     shared: bool,
-    log: &mut dyn FnMut(&Execution, usize) -> Result<()>,
+    counted: &[bool],
+    log: &mut dyn FnMut(&Execution, &str) -> Result<()>,
 ) -> Result<std::result::Result<CaseParts, CutShort>> {
     let mut parts: Vec<Option<(Execution, ProcessContext)>> = cases.iter().map(|_| None).collect();
     let mut waiting: Vec<Vec<usize>> = vec![(0..cases.len()).collect()];
@@ -56,7 +59,7 @@ pub(super) fn measure(
             launcher.total += 1;
         }
         let (execution, context) = launcher.harness_process(cases[first], processes[first], &natives);
-        log(&execution, started)?;
+        log(&execution, &if started == 0 { String::new() } else { format!(".again-{started}") })?;
         started += 1;
         if let Some(ended) = execution.cut_short() {
             return Ok(Err(ended));
@@ -91,11 +94,24 @@ pub(super) fn measure(
             }
         }
     }
+    for (at, part) in parts.iter_mut().enumerate().filter(|(at, _)| counted[*at]) {
+        let Some((execution, _)) = part else { continue };
+        let Some(Ok([reading])) = execution.readings.as_mut().map(|it| it.as_deref_mut()) else { continue };
+        let mark = if cases.len() == 1 { ".count".to_owned() } else { format!(".{at}.count") };
+        let mut log = |execution: &Execution| log(execution, &mark);
+        match launcher.count(cases[at], processes[at], reading, &mut log)? {
+            Err(ended) => return Ok(Err(ended)),
+            Ok(CaseCount { metrics, warning }) => {
+                reading.metrics.extend(metrics);
+                execution.warning = warning;
+            }
+        }
+    }
     Ok(Ok(parts.into_iter().flatten().collect()))
 }
 
 /// The harness's own name of a case.
-fn native(case: &PlannedCase) -> Option<&str> {
+pub(super) fn native(case: &PlannedCase) -> Option<&str> {
     case.benchmark.harness.as_ref()?.native(&case.id.params)
 }
 
@@ -285,7 +301,7 @@ pub(super) fn read<T>(
 }
 
 /// The regular files below a folder, by their path in it; links are not followed.
-fn files_below(folder: &Path) -> io::Result<OutputFiles> {
+pub(super) fn files_below(folder: &Path) -> io::Result<OutputFiles> {
     let (mut files, mut folders, mut size) = (OutputFiles::default(), vec![folder.to_owned()], 0);
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next)? {

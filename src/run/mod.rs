@@ -3,6 +3,7 @@
 mod arm;
 mod build;
 mod case_record;
+mod counting;
 mod devices;
 mod environment;
 mod event;

@@ -104,11 +104,9 @@ fn by_harness(
             [only] => format!("{only:03}-{}.{process}", slug(&plan.cases[*only].id.to_string())),
             _ => format!("{lead:03}-{}.{process}", slug(first.benchmark.id.as_str())),
         };
-        let mut log = |execution: &Execution, attempt: usize| {
-            let mark = if attempt == 0 { String::new() } else { format!(".again-{attempt}") };
-            arm.log(&format!("{name}{mark}"), execution)
-        };
-        match harness::measure(launcher, &members, &indices, shared, &mut log)? {
+        let mut log = |execution: &Execution, mark: &str| arm.log(&format!("{name}{mark}"), execution);
+        let counted = vec![true; open.len()];
+        match harness::measure(launcher, &members, &indices, shared, &counted, &mut log)? {
             Err(reason) => ended = Some(reason),
             Ok(parts) => {
                 for (index, (execution, context)) in open.into_iter().zip(parts) {

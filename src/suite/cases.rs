@@ -9,7 +9,7 @@ use super::reader::{Item, Table};
 use super::words::advise;
 use super::{Action, Benchmark};
 use crate::adapters::{ALL, CaseName, Harness, Lists};
-use crate::model::{Isolation, Origin, ParamValue, Setting, Thermal, Timing};
+use crate::model::{Counting, Isolation, Origin, ParamValue, Setting, Thermal, Timing};
 
 /// How much of a case one process measures unless the file says so: processes are what decides, and many are started.
 const SECONDS: f64 = 0.1;
@@ -37,6 +37,7 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
                 item.fault("`isolation` is for the cases of a harness", next);
             }
         }
+        refuse_counting(it, table, "`count` is for the cases of a harness", NAME_IT);
         return;
     };
     for key in ["matrix", "zip", "where", "extract", "timing"] {
@@ -68,6 +69,11 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
         );
         return;
     }
+    if let Some(harness) = harness.filter(|harness| !harness.counts()) {
+        let title = harness.0.about().title;
+        let what = format!("`count` has no meaning here: {title} does not tell how often it ran the code");
+        refuse_counting(it, table, &what, "take `count` out");
+    }
     it.timing = Timing::Harness;
     let globs = cases.and_then(|cases| read_globs(&cases)).unwrap_or_default();
     it.harness = Some(HarnessEntry {
@@ -97,6 +103,17 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
     if settings.thermal.value == Thermal::Cold {
         // After the first case a shared process is no longer cold.
         settings.isolation = Setting { value: Isolation::Process, origin: settings.thermal.origin.clone() };
+    }
+}
+
+const NAME_IT: &str = "name it, such as `harness = \"criterion\"`, or take `count` out";
+
+/// Nothing of it can be counted. In `[defaults]` the key means the benchmarks that can.
+fn refuse_counting(it: &mut Benchmark, table: &Table, what: &str, next: &str) {
+    let asked = it.settings.count.value != Counting::Off;
+    it.settings.count = Setting::default(Counting::Off);
+    if let Some(item) = table.again("count").filter(|_| asked) {
+        item.fault(what.to_owned(), next);
     }
 }
 

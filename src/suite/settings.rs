@@ -38,6 +38,7 @@ impl Changes {
         changes.add(table.take("lockstep"), Item::flag, |to| &mut to.lockstep);
         changes.add(table.take("share"), Item::flag, |to| &mut to.share);
         changes.add(table.take("isolation"), Item::variant, |to| &mut to.isolation);
+        changes.add(table.take("count"), Item::variant, |to| &mut to.count);
         changes.add(table.take("usual_slowdown"), Item::flag, |to| &mut to.usual_slowdown);
         changes.add(table.take("device"), |item| item.text().map(str::to_owned), |to| &mut to.device);
         if let Some(mut deadlines) = table.table("deadlines") {

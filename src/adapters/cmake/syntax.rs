@@ -1,13 +1,13 @@
 //! The syntax of CMake: commands, their words, comments.
 
-pub(super) struct Command {
+pub(super) struct CMakeCommand {
     /// In small letters.
     pub name: String,
     pub words: Vec<String>,
 }
 
 /// The commands of a file, without comments.
-pub(super) fn commands(text: &str) -> Vec<Command> {
+pub(super) fn commands(text: &str) -> Vec<CMakeCommand> {
     let mut commands = Vec::new();
     let mut rest = text;
     let mut name = String::new();
@@ -18,7 +18,7 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
             '(' => {
                 let (words, after) = arguments(rest);
                 rest = after;
-                commands.push(Command { name: name.trim().to_ascii_lowercase(), words });
+                commands.push(CMakeCommand { name: name.trim().to_ascii_lowercase(), words });
                 name.clear();
             }
             c => name.push(c),

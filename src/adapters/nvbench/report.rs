@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::super::json::document;
 use super::super::{CaseName, End, HarnessOutput, Place, ReadError, Reading, SummaryReading};
-use super::{DEVICE, FILE};
+use super::names::{DEVICE, FILE};
 use crate::model::{ParamValue, Params};
 
 #[derive(Deserialize)]

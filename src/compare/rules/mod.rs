@@ -78,12 +78,23 @@ pub struct RowDecision {
     pub tested: bool,
     /// Further rounds may still decide it.
     pub open: bool,
+    /// Rounds that a row still needs which rests on no chance; of one that does, [`Sequence::more_rounds`] says it.
+    pub wants_rounds: Option<u32>,
 }
 
 impl RowDecision {
     /// One that rests on no chance and no interval.
     pub(in crate::compare) fn plain(verdict: Verdict, reason: Option<Reason>, next: Option<Advice>) -> Self {
-        Self { verdict, reason, next, change: None, sequence: None, tested: false, open: false }
+        Self {
+            verdict,
+            reason,
+            next,
+            change: None,
+            sequence: None,
+            tested: false,
+            open: false,
+            wants_rounds: None,
+        }
     }
 
     /// Writes the decision into its row, with its text.

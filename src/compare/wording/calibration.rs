@@ -60,6 +60,13 @@ pub fn why_and_help(
     (why, help)
 }
 
+/// Of a case whose harness can be counted; `counting` is the value of `count`.
+pub fn count_it(benchmark: &str, counting: &str) -> String {
+    format!(
+        "count its instructions, which the noise does not reach: `count = \"{counting}\"` below `id = \"{benchmark}\"`"
+    )
+}
+
 /// Of a row that has so few rounds.
 pub fn too_few_rounds(rounds: usize, needed: usize) -> (Vec<String>, Vec<String>) {
     let why = format!("{} of the {needed} that noise shows in", count(rounds, "round"));

@@ -9,13 +9,13 @@ mod sentence;
 mod warning;
 
 pub use advice::Advice;
-pub use calibration::{too_few_for_a_red, too_few_rounds, why_and_help};
+pub use calibration::{count_it, too_few_for_a_red, too_few_rounds, why_and_help};
 pub use reason::{Reason, SettingEffect};
 pub use sentence::{of_machines, of_verdict};
 pub use warning::{HeldDown, Warning};
 
-use super::{Row, VerdictDocument};
-use crate::model::text::count;
+use super::{Row, Verdict, VerdictDocument};
+use crate::model::text::{count, percent};
 
 /// That a GPU's clocks were held down while a row was measured, whatever its verdict rests on.
 pub struct Remark {
@@ -31,6 +31,22 @@ impl Row {
         self.reason = why.as_ref().map(ToString::to_string).unwrap_or_default();
         self.next = next.as_ref().map(ToString::to_string).unwrap_or_default();
         (self.why, self.advice) = (why, next);
+    }
+
+    /// Says of a count that changed by how much, and what became of the time beside it.
+    pub(super) fn add_time(&mut self, time: Verdict) {
+        let share = self.change.as_ref().map_or(0.0, |change| change.ratio - 1.0);
+        let more = if share < 0.0 { "fewer" } else { "more" };
+        let too = if time == self.verdict { " too" } else { "" };
+        let time_is = match time {
+            Verdict::Inconclusive => "time is open".to_owned(),
+            Verdict::Regressed | Verdict::Improved => format!("time {time}{too}"),
+            other => format!("time is {other}"),
+        };
+        let joint = if self.reason.is_empty() { "" } else { ": " };
+        let size = percent(share.abs());
+        self.reason = format!("{size} {more} instructions{joint}{}; {time_is}", self.reason);
+        self.time_verdict = Some(time);
     }
 
     /// Adds a circumstance to the reason, which does not rest on it.

@@ -186,6 +186,23 @@ pub enum Reason {
     /// Each side's processes gave one exact value.
     #[display("every process of a side gave the same value: {base} on base, {head} on head")]
     ExactValues { base: f64, head: f64 },
+    /// Counts of executed instructions that hardly differ from process to process, and do between the sides.
+    #[display(
+        "{} on base and {} on head, alike within {} in {} a side",
+        instructions(*base), instructions(*head), percent_or_less(*spread), processes_of(*processes)
+    )]
+    CountsAgree {
+        /// Of one execution, the mean over processes.
+        base: f64,
+        head: f64,
+        /// Of the side that differs more: largest less smallest, as a share of the mean.
+        spread: f64,
+        /// Of the side that has fewer.
+        processes: u32,
+    },
+    /// Counts that differ between the sides, of too few processes for a verdict.
+    #[display("its counts differ, in {} a side of the {needed} that a verdict takes", processes_of(*processes))]
+    FewCounts { processes: u32, needed: u32 },
     /// All processes of both sides gave one figure, of more digits than rounding explains.
     #[display(
         "every process of both sides gave the same figure, {value}: it is kept in a cache, or not left to \
@@ -523,6 +540,18 @@ fn otherwise(
 }
 
 /// With four digits at most: steps of a clock are known to no more.
+/// Five digits.
+fn instructions(count: f64) -> String {
+    let rounded = format!("{count:.4e}").parse().unwrap_or(count);
+    format!("{rounded}")
+}
+
+/// What would be rounded to nothing is said to be less than the least that is shown.
+fn percent_or_less(share: f64) -> String {
+    const LEAST: f64 = 1e-4;
+    if share < LEAST { format!("less than {}", percent(LEAST)) } else { percent(share) }
+}
+
 fn short(step: f64) -> String {
     let rounded = format!("{step:.3e}").parse().unwrap_or(step);
     format!("{rounded}")

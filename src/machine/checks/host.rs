@@ -3,7 +3,7 @@
 use super::check::{CheckResult, CheckSubject, MachineCheck, gibibytes, ok, problem, shown, warning};
 use crate::machine::{Readings, TempFolder, TimingNoise};
 use crate::model::text::{percent, short_commit};
-use crate::model::{GitFacts, HostFacts, Probe};
+use crate::model::{CounterState, GitFacts, HostFacts, Probe};
 
 /// Share of the processors that other work may keep busy before it shows in the numbers.
 const BUSY: f64 = 0.25;
@@ -13,6 +13,9 @@ const LITTLE_DISK: u64 = 1 << 30;
 
 /// Steps of the clock above which short samples are mostly rounding, in nanoseconds.
 const COARSE_TIMER_NS: u64 = 1_000;
+
+/// The kernel's setting up to which a user may count what own processes do.
+const PARANOID: i32 = 2;
 
 /// Spread of a fixed spin, relative: below it changes of a few percent can be seen.
 const QUIET: f64 = 0.02;
@@ -36,7 +39,7 @@ pub(super) fn checks(host: &HostFacts, readings: &Readings) -> Vec<MachineCheck>
         ("clock source", clocksource(&readings.clocksource)),
         ("ASLR", randomization(&readings.address_randomization)),
         ("temp folder", temp_folder(&readings.temp)),
-        ("counters", counters(&readings.perf_event_paranoid)),
+        ("counting", counting(readings)),
         ("noise", noise(&readings.noise)),
     ]
     .map(|(name, result)| MachineCheck::new(CheckSubject::Host, name, result))
@@ -187,14 +190,30 @@ fn temp_folder(temp: &TempFolder) -> CheckResult {
     }
 }
 
-fn counters(paranoid: &Probe<i32>) -> CheckResult {
-    match paranoid {
-        Probe::Known(level) if *level > 2 => warning(
-            format!("perf_event_paranoid is {level}: `perf` sees nothing"),
-            "allow one's own processes with `sudo sysctl kernel.perf_event_paranoid=2`",
+/// Which of the ways to count a case's instructions works here.
+fn counting(readings: &Readings) -> CheckResult {
+    let (valgrind, here) = match &readings.valgrind {
+        Probe::Known(version) => (format!("{version} counts by simulation"), true),
+        _ => ("valgrind is not here".to_owned(), false),
+    };
+    let level = match &readings.perf_event_paranoid {
+        Probe::Known(level) => format!("kernel.perf_event_paranoid is {level}"),
+        other => shown(other),
+    };
+    match (readings.instruction_counter, &readings.perf_event_paranoid) {
+        (CounterState::Works, _) => ok(format!("the processor's counters work; {level}")),
+        (CounterState::Unsupported, _) => {
+            let finding = format!("this machine has no counters of instructions; {level}; {valgrind}");
+            if here { ok(finding) } else { warning(finding, "install valgrind, for `count = \"valgrind\"`") }
+        }
+        (CounterState::Refused, Probe::Known(set)) if *set > PARANOID => warning(
+            format!("the kernel keeps its counters from this user: {level}; {valgrind}"),
+            "allow one's own processes with `sudo sysctl kernel.perf_event_paranoid=2`, or count with valgrind",
         ),
-        Probe::Known(level) => ok(format!("perf_event_paranoid is {level}")),
-        other => ok(shown(other)),
+        (CounterState::Refused, _) => warning(
+            format!("`perf_event_open` is refused, as by a container's filter; {level}; {valgrind}"),
+            "allow it in the container's seccomp profile, or count with valgrind",
+        ),
     }
 }
 
@@ -283,10 +302,39 @@ mod tests {
             state("clock source", |_, readings| readings.clocksource = Probe::Known("hpet".into())),
             state("temp folder", |_, readings| readings.temp.direct = Probe::Known(false)),
             state("temp folder", |_, readings| readings.temp.free = Probe::Known(1 << 20)),
-            state("counters", |_, readings| readings.perf_event_paranoid = Probe::Known(4)),
+            state("counting", |_, readings| readings.instruction_counter = CounterState::Refused),
             state("noise", |_, readings| readings.noise.spread = 0.03),
         ];
         assert_eq!(states, [CheckSeverity::Warning; 12]);
+    }
+
+    #[test]
+    fn counting_says_which_way_works_and_what_the_kernel_is_set_to() {
+        let of = |counter: CounterState, paranoid: i32, valgrind: Probe<String>| {
+            let readings = Readings {
+                instruction_counter: counter,
+                perf_event_paranoid: Probe::Known(paranoid),
+                valgrind,
+                ..readings()
+            };
+            check(&checks(&manifest().host, &readings), "counting")
+        };
+        let known = || Probe::Known("valgrind-3.19.0".to_owned());
+        let absent = || Probe::Absent("not on the PATH".to_owned());
+        let works = of(CounterState::Works, 1, absent());
+        assert_eq!((works.state, works.finding.contains("counters work")), (CheckSeverity::Ok, true));
+        let simulated = of(CounterState::Unsupported, 2, known());
+        assert_eq!(simulated.state, CheckSeverity::Ok);
+        assert!(
+            simulated.finding.contains("has no counters") && simulated.finding.contains("valgrind-3.19.0")
+        );
+        let none = of(CounterState::Unsupported, 2, absent());
+        assert_eq!(none.state, CheckSeverity::Warning);
+        assert!(none.advice.contains("install valgrind"));
+        let refused = of(CounterState::Refused, 4, known());
+        assert!(refused.finding.contains("kernel.perf_event_paranoid is 4"), "{}", refused.finding);
+        assert!(refused.advice.contains("kernel.perf_event_paranoid=2"));
+        assert!(of(CounterState::Refused, 2, known()).advice.contains("seccomp"));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineCheck> {
 mod tests {
     use super::super::{TempFolder, TimingNoise};
     use super::*;
-    use crate::model::{Probe, test_support};
+    use crate::model::{CounterState, Probe, test_support};
 
     /// Readings of a machine in order.
     pub(super) fn readings() -> Readings {
@@ -35,6 +35,8 @@ mod tests {
             cpu_quota: None,
             temp: TempFolder { path: "/tmp".into(), free: Probe::Known(9 << 30), direct: Probe::Known(true) },
             perf_event_paranoid: Probe::Known(2),
+            instruction_counter: CounterState::Works,
+            valgrind: Probe::Known("valgrind-3.19.0".into()),
             gpu_counters_restricted: Probe::Known(false),
             noise: TimingNoise { repeats: 100, median_seconds: 0.004, spread: 0.01, worst: 1.1 },
         }

@@ -120,6 +120,7 @@ fn places(answers: &[Answer], key: &Key) -> Vec<Rank> {
             unit: key.unit,
             // A ranking is no gate: figures that never vary are ranked as they stand.
             exact: true,
+            counted: false,
             stated: [None, None],
             better,
             threshold: 0.0,

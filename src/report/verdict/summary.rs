@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::compare::{Conclusion, Row, Verdict};
-use crate::model::{Better, direction_of_unit, is_time};
+use crate::model::{Better, direction_of_unit, is_counted, is_time};
 use crate::report::layout::names::CaseNames;
 
 /// Counts of one suite. A suite with a failure never counts as passed.
@@ -78,7 +78,10 @@ pub(in crate::report) fn counts_text(counts: &BTreeMap<Verdict, u32>) -> String 
 impl Speedup {
     pub fn over<'r>(rows: impl Iterator<Item = &'r Row>, names: &CaseNames) -> Option<Self> {
         // Of sizes and counts, which are better lower as times are, nobody asks how fast they are.
-        let is_speed = |row: &&Row| is_time(&row.unit) || direction_of_unit(&row.unit) != Some(Better::Lower);
+        let is_speed = |row: &&Row| {
+            let is_size = is_counted(&row.unit) || direction_of_unit(&row.unit) == Some(Better::Lower);
+            is_time(&row.unit) || !is_size
+        };
         let speedups: Vec<(f64, &Row)> = rows
             .filter(is_speed)
             .filter_map(|row| Some((1.0 / (1.0 + row.change.as_ref()?.slowdown), row)))

@@ -103,6 +103,7 @@ impl<'a> RoundDriver<'a> {
         let named: HashSet<usize> = pairs.iter().copied().collect();
         let alone = |pair: &usize| !self.states[*pair].open && !named.contains(pair);
         pairs.extend((0..self.states.len()).filter(alone));
+        pairs.extend(self.beside(&named));
         let members = pairs.into_iter().filter_map(|pair| self.member(pair)).collect();
         let groups = group(self.plan, members);
         let processes = groups.iter().map(|group| self.processes_of(group)).sum();
@@ -149,6 +150,25 @@ impl<'a> RoundDriver<'a> {
         let seconds = self.since.elapsed().as_secs_f64();
         self.launcher.session.observer.on(&Progress::RoundEnded { pass, measured, open, seconds });
         Ok(measured > 0)
+    }
+
+    /// Pairs that are measured because others of their harness are, in a process that they share by the suite's word in every
+    /// round: what is decided stays in it, or the others would no longer be measured as they were.
+    fn beside(&self, named: &HashSet<usize>) -> Vec<usize> {
+        let always_shared = |pair: usize| is_shared(&self.plan.pairs[pair], false);
+        let of_harness = |pair: usize| self.plan.pairs[pair].cases[0].benchmark.harness.is_some();
+        let key = |pair: usize| (&self.plan.pairs[pair].id().benchmark, self.states[pair].rounds);
+        let led: HashSet<_> = named
+            .iter()
+            .filter(|pair| of_harness(**pair) && always_shared(**pair))
+            .map(|pair| key(*pair))
+            .collect();
+        let joins = |pair: &usize| {
+            let pair = *pair;
+            let free = self.states[pair].open && !named.contains(&pair);
+            free && of_harness(pair) && always_shared(pair) && led.contains(&key(pair))
+        };
+        (0..self.states.len()).filter(joins).collect()
     }
 
     /// The processes that a round gives a pair: one for each case that goes on, or, where there is nothing to compare, for the one

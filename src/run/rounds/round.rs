@@ -87,11 +87,10 @@ impl<'s> RoundRun<'s, '_> {
         let cases: Vec<&PlannedCase> = start.points.iter().map(|point| self.planned(point)).collect();
         let processes: Vec<u32> = start.points.iter().map(|point| point.process).collect();
         let (arm, name) = (&self.arms[start.arm], self.log_name(start));
-        let mut log = |execution: &Execution, attempt: usize| {
-            let mark = if attempt == 0 { String::new() } else { format!(".again-{attempt}") };
-            arm.log(&format!("{name}{mark}"), execution)
-        };
-        match harness::measure(self.launcher, &cases, &processes, start.shared, &mut log)? {
+        let mut log = |execution: &Execution, mark: &str| arm.log(&format!("{name}{mark}"), execution);
+        // A control is there for the time: counts know no order.
+        let counted: Vec<bool> = start.points.iter().map(|point| start.arm < 2 && !point.discarded).collect();
+        match harness::measure(self.launcher, &cases, &processes, start.shared, &counted, &mut log)? {
             Err(ended) => self.cut_short = Some(ended),
             Ok(parts) => {
                 let kept = start.points.iter().zip(parts).filter(|(point, _)| !point.discarded);

@@ -313,6 +313,7 @@ fn decide(
         }),
         tested: true,
         open: result.status == Status::Open,
+        wants_rounds: None,
     }
 }
 

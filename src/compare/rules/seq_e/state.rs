@@ -1,5 +1,6 @@
 //! One row on its way to a decision by rounds.
 
+use crate::compare::counts;
 use crate::compare::test::known_exactly;
 use crate::compare::{Evidence, RoundDifferences, RoundScale, RowDecision};
 use crate::stats::seq_e::{self, Screen, SequentialLimits, SequentialResult, Series, Version};
@@ -11,7 +12,7 @@ pub(in crate::compare) struct RowState<'a, 'e> {
     pub target: f64,
     pub min_effect: f64,
     pub family: usize,
-    /// Both sides gave exact values that never vary: nothing is left to chance, and the row is none of the candidates.
+    /// Both sides gave exact values that never vary, or counts that hardly do: nothing is left to chance, and the row is none of the candidates.
     pub exact: Option<RowDecision>,
 }
 
@@ -48,7 +49,8 @@ pub(in crate::compare) fn row_states<'a, 'e>(
             RoundScale::Absolute { .. } => (rounds.margin, rounds.margin),
             _ => (evidence.limits.target.max(rounds.margin), evidence.limits.min_effect.max(rounds.margin)),
         };
-        let exact = known_exactly(evidence, screen_rounds, evidence.limits.min_effect);
+        let exact = known_exactly(evidence, screen_rounds, evidence.limits.min_effect)
+            .or_else(|| counts::known(evidence, screen_rounds));
         let rounds = match limits.version {
             // An error that is always the same is no coarse one.
             Version::Two if exact.is_none() && !evidence.exact && !evidence.limits.absolute => {
