@@ -47,7 +47,7 @@ fn read(folder: &Path, path: &str) -> String {
 fn each_language_of_a_project_gets_an_entry_that_loads() {
     let folder = folder(&MIXED);
     let ran = ran(folder.path(), "init").exits(0).says("with 5 benchmarks:").says("/sort (criterion)");
-    let ran = ran.says("not understood, and noted at its end: - net/X.csproj uses BenchmarkDotNet");
+    let ran = ran.says("seen and left out, as noted at its end: - net/X.csproj uses BenchmarkDotNet");
     let ran = ran.says("next: read it, then run `gbench-ci list --cases` and `gbench-ci run`");
     assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
     let suite = Suite::load(&folder.path().join("gbench.toml"), &[]).unwrap();
@@ -110,7 +110,7 @@ fn the_workflows_install_what_the_entries_require() {
 #[test]
 fn what_was_seen_and_not_understood_is_no_empty_folder() {
     let folder = folder(&MIXED[9..]);
-    let ran = ran(folder.path(), "init").exits(0).says("not understood, and noted at its end:");
+    let ran = ran(folder.path(), "init").exits(0).says("seen and left out, as noted at its end:");
     let ran = ran.says("None of these was understood well enough to be measured.");
     assert!(!ran.out.contains("Nothing here looks like"), "{}", ran.out);
     assert!(read(folder.path(), "gbench.toml").contains("# - net/X.csproj uses BenchmarkDotNet"));

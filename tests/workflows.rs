@@ -9,7 +9,7 @@ use crate::support::cli::{ended, ran};
 use crate::support::tools;
 
 /// The repositories that are tried: nothing, a Python project, CUDA projects. Path and text of each file.
-const REPOSITORIES: [(&str, &[(&str, &str)]); 4] = [
+const REPOSITORIES: [(&str, &[(&str, &str)]); 5] = [
     ("empty", &[]),
     (
         "python",
@@ -23,6 +23,20 @@ const REPOSITORIES: [(&str, &[(&str, &str)]); 4] = [
         &[
             ("bench/gemm.cu", "int main() { return 0; }\n"),
             ("Makefile", "bench:\n\tnvcc -o gemm bench/gemm.cu\n"),
+        ],
+    ),
+    (
+        "several harnesses",
+        &[
+            ("Cargo.toml", "[package]\nname = \"a\"\n[[bench]]\nname = \"b\"\nharness = false\n"),
+            ("benches/b.rs", "use iai_callgrind::main;\nmain!(library_benchmark_groups = g);\n"),
+            ("CMakeLists.txt", "add_executable(b b.cpp)\ntarget_link_libraries(b benchmark::benchmark)\n"),
+            ("b.cpp", "#include <benchmark/benchmark.h>\nBENCHMARK(x);\n"),
+            ("requirements.txt", "pytest-benchmark\n"),
+            ("test_x.py", "def test_x(benchmark):\n    benchmark(len, [])\n"),
+            ("package.json", "{ \"devDependencies\": { \"vitest\": \"3\" } }\n"),
+            ("pnpm-lock.yaml", ""),
+            ("x.bench.js", "import { bench } from 'vitest'\n"),
         ],
     ),
     ("cuda without a makefile", &[("gemm_bench.cu", "int main() { return 0; }\n")]),

@@ -46,11 +46,14 @@ impl Adapter for CTest {
                 let name = test.name.to_ascii_lowercase();
                 (name.contains("bench") || name.contains("perf")) && !measured.contains(&test.program)
             };
-            let names: Vec<&str> =
-                tests.tests.iter().filter(measures).map(|test| test.name.as_str()).collect();
+            let tested: Vec<&cmake::Test> = tests.tests.iter().filter(measures).collect();
+            let names: Vec<&str> = tested.iter().map(|test| test.name.as_str()).collect();
             if names.is_empty() {
                 continue;
             }
+            let tests_it = |target: &cmake::Target| tested.iter().any(|test| test.program == target.name);
+            let sources = cmake::targets(tree).into_iter().filter(tests_it).flat_map(|target| target.sources);
+            let files = tests.files.iter().cloned().chain(sources).collect();
             let (build, shell) = tests.built();
             let named: Vec<String> = names.iter().map(|name| escaped(name)).collect();
             detected.found.push(FoundBenchmark {
@@ -60,7 +63,7 @@ impl Adapter for CTest {
                     .to_vec(),
                 build: Some(BuildStep::Shell(shell)),
                 binaries: vec!["cmake".into(), "ctest".into()],
-                files: tests.files,
+                files,
                 why: format!("add_test names what looks like a benchmark: {}", names.join(", ")),
                 ..FoundBenchmark::default()
             });

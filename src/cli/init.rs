@@ -113,7 +113,7 @@ pub fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
     Ok(Exit::Pass)
 }
 
-/// What was written, and what was not understood.
+/// What was written, and what was left out.
 fn tell_suite(prepared: &PreparedSuite, shown: &str, out: &mut impl Write) -> Result<()> {
     let benchmarks = &prepared.suite.benchmarks;
     wrote(writeln!(out, "wrote {shown} with {}:", count(benchmarks.len(), "benchmark")))?;
@@ -122,7 +122,7 @@ fn tell_suite(prepared: &PreparedSuite, shown: &str, out: &mut impl Write) -> Re
         wrote(writeln!(out, "  {}{harness}", benchmark.id))?;
     }
     if !prepared.unclear.is_empty() {
-        wrote(writeln!(out, "not understood, and noted at its end:"))?;
+        wrote(writeln!(out, "seen and left out, as noted at its end:"))?;
     }
     for sentence in &prepared.unclear {
         wrote(write!(out, "{}", paragraph("  - ", sentence)))?;

@@ -33,6 +33,10 @@ const PROGRAMS: [(&str, &str); 20] = [
 /// Written after the name of the program.
 const RUNNER: &str = "cargo install";
 
+/// What `get` is in the lines.
+const GET: &str =
+    r#"get() { sudo apt-get update --quiet && sudo apt-get install --yes --no-install-recommends "$@"; }"#;
+
 /// Libraries by the harness that they are of: a file of theirs, and the package.
 const LIBRARIES: [(&str, &str, &str); 2] = [
     ("google-benchmark", "/usr/include/benchmark/benchmark.h", "libbenchmark-dev"),
@@ -62,6 +66,9 @@ pub fn dependencies(suite: &Suite) -> Vec<String> {
             lines.push(format!("[ -e {file} ] || get {package} # needless where CMake fetches it"));
         }
     }
+    if lines.iter().any(|line| line.contains(" get ")) {
+        lines.insert(0, GET.into());
+    }
     lines
 }
 
@@ -83,6 +90,7 @@ mod tests {
         assert_eq!(
             lines(text),
             [
+                GET,
                 "command -v c++ >/dev/null || get g++",
                 "command -v cmake >/dev/null || get cmake",
                 "command -v python3 >/dev/null || get python3",
@@ -90,6 +98,12 @@ mod tests {
                 "[ -e /usr/include/benchmark/benchmark.h ] || get libbenchmark-dev # needless where CMake fetches it",
             ]
         );
+    }
+
+    #[test]
+    fn a_function_that_nobody_calls_is_not_there() {
+        let text = "[[benchmark]]\nid = 'a'\ncommand = ['./a']\nrequires = { binary = ['yarn'] }\n";
+        assert_eq!(lines(text), ["command -v yarn >/dev/null || sudo npm install --global yarn"]);
     }
 
     #[test]

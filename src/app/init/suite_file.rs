@@ -91,6 +91,7 @@ fn compose(name: &str, found: &Discovery, builtins: &[Benchmark]) -> Result<Stri
     let values = context! {
         name => quote(name),
         found => found.benchmarks.iter().map(entry).collect::<Vec<_>>(),
+        harness => found.benchmarks.iter().any(|entry| entry.harness.is_some()),
         timed => found.benchmarks.iter().any(|entry| entry.harness.is_none()),
         unclear => found.unclear.iter().map(|sentence| plain(sentence)).collect::<Vec<_>>(),
         builtins => builtins.iter().filter_map(of_builtin).collect::<Vec<_>>(),

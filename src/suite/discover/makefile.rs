@@ -16,17 +16,26 @@ pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
     else {
         return false;
     };
-    let say = |what: &str| {
-        format!(
-            "the target `{target}` of {file} {what}; a target that does the same work each time is `command = [\"make\", \"{target}\"]`"
-        )
-    };
-    if let Some((_, command)) = calibrating::by_commands(&recipe) {
-        findings.found.unclear.push(say(&format!(
-            "starts `{command}`, which calibrates itself, so that its time from outside tells nothing: give that program an entry with its `harness`"
-        )));
+    if findings.claimed.contains(file) {
+        return true;
+    }
+    let starts = calibrating::by_commands(&recipe).map(|(_, command)| command);
+    let by_hand =
+        format!("`command = [\"make\", \"{target}\"]` measures a target that does the same work each time");
+    if let Some(command) = starts {
+        let next = if findings.has_harness() {
+            "what was found of a harness here has entries of its own"
+        } else {
+            "give its program an entry with its `harness`"
+        };
+        findings.found.unclear.push(format!(
+            "the target `{target}` of {file} starts `{command}`, which calibrates itself, so that its time from outside tells nothing: \
+             {next}"
+        ));
     } else if findings.has_harness() {
-        findings.found.unclear.push(say("may start the harness that was found here, whose time from outside tells nothing: it is not proposed"));
+        findings.found.unclear.push(format!(
+            "the target `{target}` of {file} may start the harness that was found here, whose time from outside tells nothing; {by_hand}"
+        ));
     } else {
         findings.found.benchmarks.push(Discovered {
             name: target.into(),

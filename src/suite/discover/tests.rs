@@ -178,9 +178,13 @@ fn a_bench_of_an_unknown_harness_is_told_and_not_timed() {
 fn a_target_of_cmake_has_its_build_step_and_no_test_times_it_from_outside() {
     let cmake = "project(x)\nadd_executable(bench_sort bench/sort.cpp)\ntarget_link_libraries(bench_sort benchmark::benchmark)\n\
                  add_test(NAME bench_sort COMMAND bench_sort)\nadd_executable(walk bench/walk.cpp)\n\
-                 add_test(NAME perf_walk COMMAND $<TARGET_FILE:walk> --once)\n";
-    let (benchmarks, unclear) =
-        found(&[("CMakeLists.txt", cmake), ("bench/sort.cpp", GOOGLE), ("bench/walk.cpp", MAIN)]);
+                 add_test(NAME perf_walk COMMAND $<TARGET_FILE:walk> --once)\nadd_executable(own bench/own.cpp)\n";
+    let (benchmarks, unclear) = found(&[
+        ("CMakeLists.txt", cmake),
+        ("bench/sort.cpp", GOOGLE),
+        ("bench/walk.cpp", MAIN),
+        ("bench/own.cpp", MAIN),
+    ]);
     let built = |target: &str| {
         format!(
             "sh: cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --target {target} -j"
@@ -191,7 +195,7 @@ fn a_target_of_cmake_has_its_build_step_and_no_test_times_it_from_outside() {
          cmake --build build -j"
             .to_owned(),
         format!("[google-benchmark] bench_sort: ./build/bench_sort <- {}", built("bench_sort")),
-        format!("walk: ./build/walk <- {}", built("walk")),
+        format!("own: ./build/own <- {}", built("own")),
     ];
     assert_eq!(benchmarks, expected);
     assert_eq!(unclear, [""; 0]);

@@ -132,7 +132,7 @@ mod tests {
             ("builder/a.go", "", 0o644),
             ("target/x", "", 0o644),
             ("build-debug/x", "", 0o644),
-            ("BuildStep/x", "", 0o644),
+            ("Build/x", "", 0o644),
             (".venv/x", "", 0o644),
             ("web/node_modules/x/y.js", "", 0o644),
             ("third_party/lib/x.cpp", "", 0o644),
