@@ -51,7 +51,8 @@ impl Adapter for CTest {
             if names.is_empty() {
                 continue;
             }
-            let tests_it = |target: &cmake::CMakeTarget| tested.iter().any(|test| test.program == target.name);
+            let tests_it =
+                |target: &cmake::CMakeTarget| tested.iter().any(|test| test.program == target.name);
             let sources = cmake::targets(tree).into_iter().filter(tests_it).flat_map(|target| target.sources);
             let files = tests.files.iter().cloned().chain(sources).collect();
             let (build, shell) = tests.built();

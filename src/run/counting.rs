@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use super::environment;
 use super::executor::{Execution, ExecutionEnd};
-use super::harness::{SLACK, command, files_below, invoke, native, with_folder};
+use super::harness_launch::{SLACK, command, files_below, invoke, native, with_folder};
 use super::launcher::Launcher;
 use super::outcome::signal_name;
 use crate::adapters::{

@@ -3,34 +3,20 @@
 //! A case that is lost with its process (a crash, a time-out, output that cannot be read) costs itself only: the others are
 //! measured again in fresh processes, and the one that fails by itself has failed.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use super::case_record::ProcessContext;
 use super::counting::CaseCount;
-use super::executor::{Execution, ExecutionEnd, Launch};
+use super::executor::{Execution, ExecutionEnd};
+use super::harness_launch::{SLACK, amount, command, invoke, native, read, start_directly, with_folder};
 use super::launcher::Launcher;
-use super::temporary::Temporary;
-use crate::adapters::{
-    self, Amount, CaseRequest, End, Harness, HarnessOutput, Invocation, OutputFiles, Reading,
-};
-use crate::model::{CutShort, Params, ProcessEnd, Result, Settings, Stage};
+use crate::adapters::{self, CaseRequest, End, Harness, Reading};
+use crate::model::{CutShort, ProcessEnd, Result, Stage};
 use crate::suite::plan::PlannedCase;
-use crate::suite::{Action, Benchmark};
 
 /// Processes of one side and round that may give nothing at all, before what is left of its cases counts as failed.
 const MAX_BARREN: u32 = 12;
-/// A harness may take so many times its nominal measuring time for a case, beside the deadline of the stage.
-pub(super) const SLACK: f64 = 20.0;
-/// Bytes of a harness's files that are read.
-const MAX_FILES_BYTES: u64 = 2 << 30;
-/// Bytes of its standard output that are kept for the reader.
-pub(super) const STDOUT_BYTES: usize = 256 << 20;
-
-/// Likewise of its standard error.
-const STDERR_BYTES: usize = 16 << 20;
 
 /// What one process gave for each of its cases.
 pub(super) type CaseParts = Vec<(Execution, ProcessContext)>;
@@ -110,11 +96,6 @@ pub(super) fn measure(
     Ok(Ok(parts.into_iter().flatten().collect()))
 }
 
-/// The harness's own name of a case.
-pub(super) fn native(case: &PlannedCase) -> Option<&str> {
-    case.benchmark.harness.as_ref()?.native(&case.id.params)
-}
-
 /// Takes one process apart: for each case an execution as if it had had a process of its own, or `None` where the process
 /// tells nothing about it. `last`: there will be no other process for it, so that what became of this one is its own fate.
 ///
@@ -156,32 +137,6 @@ fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Exec
         Some(it)
     };
     natives.iter().map(part).collect()
-}
-
-/// The program behind the command, where it is started directly.
-fn program(benchmark: &Benchmark) -> Option<&(Vec<String>, PathBuf)> {
-    benchmark.harness.as_ref()?.program.as_ref()
-}
-
-/// How much of a case a process measures.
-fn amount(settings: &Settings) -> Amount {
-    Amount {
-        seconds: settings.duration.value.max(1e-6),
-        warmup: settings.burnin.value,
-        samples: settings.iterations.value.max(1),
-    }
-}
-
-/// The command as the suite file has it. A shell's line gets the adapter's words as its own arguments, `"$@"`.
-pub(super) fn command(benchmark: &Benchmark) -> Vec<String> {
-    if let Some((argv, _)) = program(benchmark) {
-        return argv.clone();
-    }
-    let mut argv = benchmark.action.argv(&Params::new(), &[]);
-    if matches!(benchmark.action, Action::Shell(_)) {
-        argv.push("sh".into());
-    }
-    argv
 }
 
 impl Launcher<'_> {
@@ -249,75 +204,4 @@ impl Launcher<'_> {
             execution
         })
     }
-}
-
-/// Gives a launch the folder of the program that is started directly. Cargo names the package's folder to what it starts.
-pub(super) fn start_directly(launch: &mut Launch, benchmark: &Benchmark) {
-    if let Some((_, dir)) = program(benchmark) {
-        launch.dir = dir.clone();
-        launch.env.push(("CARGO_MANIFEST_DIR".into(), dir.into()));
-    }
-}
-
-/// Gives a launch the adapter's words.
-pub(super) fn invoke(launch: &mut Launch, invocation: Invocation) {
-    launch.argv = invocation.argv;
-    launch.env.extend(invocation.env.into_iter().map(|(name, value)| (name.into(), value.into())));
-    launch.stdout_limit = launch.stdout_limit.max(STDOUT_BYTES);
-    launch.stderr_limit = launch.stderr_limit.max(STDERR_BYTES);
-}
-
-/// Calls with an empty folder for a harness's files.
-pub(super) fn with_folder(call: impl FnOnce(&Path) -> Execution) -> Execution {
-    let folder = Temporary::make();
-    let inner = folder.and_then(|folder| {
-        let out = folder.path().join("out");
-        fs::create_dir(&out)?;
-        Ok((folder, out))
-    });
-    match inner {
-        Ok((_folder, out)) => call(&out),
-        Err(error) => {
-            Execution::not_started(format!("no folder for the harness's files can be made: {error}"))
-        }
-    }
-}
-
-/// Reads what a process wrote. Errors: the adapter's; files that cannot be read, or are too large.
-pub(super) fn read<T>(
-    execution: &Execution,
-    out: &Path,
-    by: impl FnOnce(&HarnessOutput) -> std::result::Result<T, adapters::ReadError>,
-) -> std::result::Result<T, adapters::ReadError> {
-    let mut files = files_below(out).map_err(|error| {
-        adapters::ReadError::new(adapters::Place::HarnessOutput, format!("its files cannot be read: {error}"))
-    })?;
-    if !execution.stdout.is_whole() {
-        let what = format!("it is longer than the {} bytes that are kept", execution.stdout.bytes().len());
-        return Err(adapters::ReadError::new(adapters::Place::Stdout, what));
-    }
-    files.0.insert(adapters::STDERR.into(), execution.stderr.bytes());
-    by(&HarnessOutput { stdout: &execution.stdout.bytes(), files: &files })
-}
-
-/// The regular files below a folder, by their path in it; links are not followed.
-pub(super) fn files_below(folder: &Path) -> io::Result<OutputFiles> {
-    let (mut files, mut folders, mut size) = (OutputFiles::default(), vec![folder.to_owned()], 0);
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(&next)? {
-            let entry = entry?;
-            let (kind, path) = (entry.file_type()?, entry.path());
-            if kind.is_dir() {
-                folders.push(path);
-            } else if kind.is_file() {
-                size += entry.metadata()?.len();
-                if size > MAX_FILES_BYTES {
-                    return Err(io::Error::other(format!("they are more than {MAX_FILES_BYTES} bytes")));
-                }
-                let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
-                files.0.insert(name, fs::read(&path)?);
-            }
-        }
-    }
-    Ok(files)
 }

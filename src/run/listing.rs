@@ -6,7 +6,7 @@ use std::path::Path;
 use super::build;
 use super::event::Observer;
 use super::executor::{Execution, ExecutionEnd, Executor, Launch};
-use super::harness::{STDOUT_BYTES, command, invoke, read, start_directly, with_folder};
+use super::harness_launch::{STDOUT_BYTES, command, invoke, read, start_directly, with_folder};
 use super::outcome::{first_line, signal_name};
 use super::recognition::recognised;
 use super::requires;

@@ -10,6 +10,7 @@ mod event;
 mod executor;
 mod extract;
 mod harness;
+mod harness_launch;
 mod interrupt;
 mod io;
 mod launcher;

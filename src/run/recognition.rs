@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
-use super::harness::command;
+use super::harness_launch::command;
 use crate::adapters::{ALL, Harness, Program};
 use crate::suite::discover::FolderTree;
 use crate::suite::{Action, Benchmark};

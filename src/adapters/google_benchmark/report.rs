@@ -6,7 +6,7 @@ mod visitor;
 
 use serde::Deserialize;
 
-use self::cases::{Cases, Context, Log};
+use self::cases::{Cases, Log, ReportContext};
 
 use super::super::json::document;
 use super::super::{HarnessOutput, Place, ReadError, Reading};
@@ -56,6 +56,6 @@ fn without_nan(bytes: &[u8]) -> Option<Vec<u8>> {
 #[derive(Deserialize)]
 struct Report {
     #[serde(default)]
-    context: Context,
+    context: ReportContext,
     benchmarks: Cases,
 }

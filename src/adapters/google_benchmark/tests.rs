@@ -1,7 +1,7 @@
 use super::super::detect::MemoryTree;
 use super::*;
-use crate::model::ParamValue;
 use crate::adapters::{Amount, BuildStep, End, OutputFiles, STDERR, list, read};
+use crate::model::ParamValue;
 
 fn words(text: &[&str]) -> Vec<String> {
     text.iter().map(|word| (*word).to_owned()).collect()

@@ -11,7 +11,7 @@ use super::entry::Entry;
 use crate::model::{Better, ParamValue};
 
 #[derive(Default, Deserialize)]
-pub(super) struct Context {
+pub(super) struct ReportContext {
     library_version: Option<String>,
     library_build_type: Option<String>,
     pub(super) json_schema_version: Option<u64>,
@@ -31,7 +31,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    pub(super) fn finish(self, context: &Context, log: &Log) -> Reading {
+    pub(super) fn finish(self, context: &ReportContext, log: &Log) -> Reading {
         let mut reading = self.reading;
         for (key, value) in [
             ("library_version", &context.library_version),
