@@ -130,9 +130,9 @@ pub fn advise(word: &str, known: &[&str]) -> String {
     }
 }
 
-/// `` `a`, `b` and 7 more ``: at most forty names in full.
+/// `` `a`, `b` and 7 more ``: at most fifty names in full.
 pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
-    const SHOWN: usize = 40;
+    const SHOWN: usize = 50;
     let shown: Vec<_> = names.iter().take(SHOWN).map(|name| format!("`{}`", name.as_ref())).collect();
     match names.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),
