@@ -14,12 +14,11 @@ use std::path::{Path, PathBuf};
 
 use super::environment;
 use super::executor::{Execution, ExecutionEnd};
-use super::harness_launch::{SLACK, command, files_below, invoke, native, with_folder};
+use super::harness::{self, CaseParts};
+use super::harness_launch::{SLACK, command, files_below, invoke, native, read, start_directly, with_folder};
 use super::launcher::Launcher;
 use super::outcome::signal_name;
-use crate::adapters::{
-    self, Adapter, Amount, CaseRequest, End, Harness, HarnessOutput, MetricReading, Reading, STDERR, wrapped,
-};
+use crate::adapters::{self, Adapter, Amount, CaseRequest, End, Harness, MetricReading, Reading, wrapped};
 use crate::model::{
     Better, CYCLES, CounterState, Counting, CutShort, Fault, INSTRUCTIONS, ProcessEnd, Result, Stage,
 };
@@ -35,14 +34,12 @@ const LARGE: f64 = 0.3;
 const FURTHER: f64 = 3.0;
 /// Valgrind may take so many times as long.
 const SIMULATED: f64 = 50.0;
-/// Bytes of standard error that are kept for the harness's reader.
-const STDERR_BYTES: usize = 16 << 20;
 
 /// What came of counting a case: metrics beside its others, and what is to be said of it.
 #[derive(Default)]
-pub(super) struct CaseCount {
-    pub metrics: Vec<MetricReading>,
-    pub warning: Option<String>,
+struct CaseCount {
+    metrics: Vec<MetricReading>,
+    warning: Option<String>,
 }
 
 /// By what is counted.
@@ -80,38 +77,56 @@ impl<S: Into<String>> From<S> for Stop {
 /// Keeps what a counting process printed.
 type Log<'l> = &'l mut dyn FnMut(&Execution) -> Result<()>;
 
-impl Launcher<'_> {
-    /// Counts one execution of a case that has just been measured, where the suite asks for it. `log` is told of a process that
-    /// failed. The inner error: the run was cut short.
-    pub(super) fn count(
-        &mut self,
-        case: &PlannedCase,
-        process: u32,
-        reading: &Reading,
-        log: Log,
-    ) -> Result<std::result::Result<CaseCount, CutShort>> {
-        let benchmark = &case.benchmark;
-        let counting = benchmark.settings.count.value;
-        let harness = benchmark.harness.as_ref().and_then(|entry| entry.harness);
-        let (false, Some(harness)) = (counting == Counting::Off, harness) else {
-            return Ok(Ok(CaseCount::default()));
-        };
-        // What the harness counts itself stands.
-        if reading.end != End::Measured || reading.metrics.iter().any(|metric| metric.name == INSTRUCTIONS) {
-            return Ok(Ok(CaseCount::default()));
-        }
-        let counted = tool(counting, benchmark, harness)
-            .and_then(|tool| CountRun { launcher: self, tool, case, process, adapter: harness.0 }.slope(log));
-        match counted {
-            Ok(counted) => Ok(Ok(counted)),
-            Err(Stop::CutShort(ended)) => Ok(Err(ended)),
-            Err(Stop::Fault(fault)) => Err(fault),
-            Err(Stop::NoCount(why)) => Ok(Ok(CaseCount {
-                metrics: Vec::new(),
-                warning: Some(format!("its instructions are not counted: {why}")),
-            })),
+/// [`harness::measure`], and then counts an execution of each case where the suite asks for it, and puts it beside what its
+/// process gave. `counted`: by case, whether that is wanted now. `log` is told of counting processes that failed, too.
+pub(super) fn measure(
+    launcher: &mut Launcher<'_>,
+    cases: &[&PlannedCase],
+    processes: &[u32],
+    shared: bool,
+    counted: impl Fn(usize) -> bool,
+    log: &mut dyn FnMut(&Execution, &str) -> Result<()>,
+) -> Result<std::result::Result<CaseParts, CutShort>> {
+    let mut parts = match harness::measure(launcher, cases, processes, shared, log)? {
+        Ok(parts) => parts,
+        Err(ended) => return Ok(Err(ended)),
+    };
+    for (at, (execution, context)) in parts.iter_mut().enumerate().filter(|(at, _)| counted(*at)) {
+        let Some(Ok([reading])) = execution.readings.as_mut().map(|it| it.as_deref_mut()) else { continue };
+        let mark = if cases.len() == 1 { ".count".to_owned() } else { format!(".{at}.count") };
+        match count_case(launcher, cases[at], context.process, reading, &mut |execution| {
+            log(execution, &mark)
+        }) {
+            Ok(CaseCount { metrics, warning }) => {
+                reading.metrics.extend(metrics);
+                execution.warning = warning;
+            }
+            Err(Stop::NoCount(why)) => {
+                execution.warning = Some(format!("its instructions are not counted: {why}"));
+            }
+            Err(Stop::CutShort(ended)) => return Ok(Err(ended)),
+            Err(Stop::Fault(fault)) => return Err(fault),
         }
     }
+    Ok(Ok(parts))
+}
+
+fn count_case(
+    launcher: &mut Launcher<'_>,
+    case: &PlannedCase,
+    process: u32,
+    reading: &Reading,
+    log: Log,
+) -> std::result::Result<CaseCount, Stop> {
+    let benchmark = &case.benchmark;
+    let counting = benchmark.settings.count.value;
+    let harness = benchmark.harness.as_ref().and_then(|entry| entry.harness);
+    // What the harness counts itself stands.
+    let counts_itself = reading.metrics.iter().any(|metric| metric.name == INSTRUCTIONS);
+    let wanted = counting != Counting::Off && reading.end == End::Measured && !counts_itself;
+    let Some(harness) = harness.filter(|_| wanted) else { return Ok(CaseCount::default()) };
+    let tool = tool(counting, benchmark, harness)?;
+    CountRun { launcher, tool, case, process, adapter: harness.0 }.slope(log)
 }
 
 /// What a benchmark is counted by. Errors: nothing is here for it.
@@ -205,7 +220,7 @@ impl CountRun<'_, '_, '_> {
         }
         let mut launch = self.launcher.launch(self.case, self.process, None, &[], false);
         invoke(&mut launch, wrapped(invocation, &words));
-        launch.stderr_limit = launch.stderr_limit.max(STDERR_BYTES);
+        start_directly(&mut launch, benchmark);
         let slower = match self.tool {
             Tool::Perf => 1.0,
             Tool::Valgrind(_) => {
@@ -274,10 +289,7 @@ impl CountRun<'_, '_, '_> {
                 return Err("the supervisor of a counting process was killed".into());
             }
         }
-        let mut files = files_below(out).map_err(unread)?;
-        files.0.insert(STDERR.into(), execution.stderr.bytes());
-        let output = HarnessOutput { stdout: &execution.stdout.bytes(), files: &files };
-        let readings = adapters::read(self.adapter, &output)
+        let readings = read(execution, out, |output| adapters::read(self.adapter, output))
             .map_err(|error| format!("what a counting process wrote cannot be read: {error}"))?;
         let reading = readings.into_iter().find(|reading| reading.case.native == native);
         let executions = reading.and_then(|reading| reading.iterations);

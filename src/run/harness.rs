@@ -7,7 +7,6 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::case_record::ProcessContext;
-use super::counting::CaseCount;
 use super::executor::{Execution, ExecutionEnd};
 use super::harness_launch::{SLACK, amount, command, invoke, native, read, start_directly, with_folder};
 use super::launcher::Launcher;
@@ -25,14 +24,12 @@ pub(super) type CaseParts = Vec<(Execution, ProcessContext)>;
 /// each case, or what cut it short.
 ///
 /// `processes`: by case, the index that the process has within it. `shared`: the cases may share their process by design.
-/// `counted`: by case, whether its instructions may be counted afterwards. `log` is told each process and the end of its log's
-/// name.
+/// `log` is told each process and the end of its log's name.
 pub(super) fn measure(
     launcher: &mut Launcher<'_>,
     cases: &[&PlannedCase],
     processes: &[u32],
     shared: bool,
-    counted: &[bool],
     log: &mut dyn FnMut(&Execution, &str) -> Result<()>,
 ) -> Result<std::result::Result<CaseParts, CutShort>> {
     let mut parts: Vec<Option<(Execution, ProcessContext)>> = cases.iter().map(|_| None).collect();
@@ -77,19 +74,6 @@ pub(super) fn measure(
                 let (front, back) = all.split_at(all.len() / 2);
                 waiting.push(back.to_vec());
                 waiting.push(front.to_vec());
-            }
-        }
-    }
-    for (at, part) in parts.iter_mut().enumerate().filter(|(at, _)| counted[*at]) {
-        let Some((execution, _)) = part else { continue };
-        let Some(Ok([reading])) = execution.readings.as_mut().map(|it| it.as_deref_mut()) else { continue };
-        let mark = if cases.len() == 1 { ".count".to_owned() } else { format!(".{at}.count") };
-        let mut log = |execution: &Execution| log(execution, &mark);
-        match launcher.count(cases[at], processes[at], reading, &mut log)? {
-            Err(ended) => return Ok(Err(ended)),
-            Ok(CaseCount { metrics, warning }) => {
-                reading.metrics.extend(metrics);
-                execution.warning = warning;
             }
         }
     }

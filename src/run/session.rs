@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::arm::{ArmRecorder, Finished, slug};
+use super::counting;
 use super::event::Progress;
 use super::executor::Execution;
-use super::harness;
 use super::launcher::{Launcher, RunSession};
 use super::outcome::cut_short;
 use crate::model::{CutShort, Result, RunRecord};
@@ -105,8 +105,7 @@ fn by_harness(
             _ => format!("{lead:03}-{}.{process}", slug(first.benchmark.id.as_str())),
         };
         let mut log = |execution: &Execution, mark: &str| arm.log(&format!("{name}{mark}"), execution);
-        let counted = vec![true; open.len()];
-        match harness::measure(launcher, &members, &indices, shared, &counted, &mut log)? {
+        match counting::measure(launcher, &members, &indices, shared, |_| true, &mut log)? {
             Err(reason) => ended = Some(reason),
             Ok(parts) => {
                 for (index, (execution, context)) in open.into_iter().zip(parts) {

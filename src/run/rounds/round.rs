@@ -3,8 +3,8 @@
 use crate::model::{CutShort, Params, Result};
 use crate::run::arm::{ArmRecorder, slug};
 use crate::run::case_record::ProcessContext;
+use crate::run::counting;
 use crate::run::executor::{Execution, StopReason};
-use crate::run::harness;
 use crate::run::launcher::Launcher;
 use crate::run::shared_process::split_by_case;
 use crate::suite::plan::{PlannedCase, RoundsPlan};
@@ -89,8 +89,8 @@ impl<'s> RoundRun<'s, '_> {
         let (arm, name) = (&self.arms[start.arm], self.log_name(start));
         let mut log = |execution: &Execution, mark: &str| arm.log(&format!("{name}{mark}"), execution);
         // A control is there for the time: counts know no order.
-        let counted: Vec<bool> = start.points.iter().map(|point| start.arm < 2 && !point.discarded).collect();
-        match harness::measure(self.launcher, &cases, &processes, start.shared, &counted, &mut log)? {
+        let counted = |at: usize| start.arm < 2 && !start.points[at].discarded;
+        match counting::measure(self.launcher, &cases, &processes, start.shared, counted, &mut log)? {
             Err(ended) => self.cut_short = Some(ended),
             Ok(parts) => {
                 let kept = start.points.iter().zip(parts).filter(|(point, _)| !point.discarded);
