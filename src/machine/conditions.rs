@@ -68,7 +68,9 @@ impl HostConditions {
     pub fn end(&mut self, child_cpu_seconds: Option<f64>, wall: f64) -> Option<Conditions> {
         let before = self.before.take()?;
         let gpu_after = self.gpu.as_mut().and_then(|look| look());
-        let ticks = before.ticks.zip(ticks(&self.root, before.processors.as_ref()));
+        // The kernel counts every interrupt since its start for this file: not where it would tell nothing.
+        let look = || before.ticks.zip(ticks(&self.root, before.processors.as_ref()));
+        let ticks = if wall < MIN_WALL { None } else { look() };
         let other = ticks.and_then(|(before, after)| other_cpu(before, after, child_cpu_seconds?, wall));
         if other.is_none() && gpu_after.is_none() {
             return None;
@@ -83,10 +85,10 @@ impl HostConditions {
     }
 }
 
-/// Work of others in processors; absent where the time was too short to tell, or the counters stand still.
+/// Work of others in processors; absent where the counters stand still. `wall`: long enough for them to tell.
 fn other_cpu(before: Ticks, after: Ticks, own_seconds: f64, wall: f64) -> Option<f64> {
     let counts = after.all > before.all && after.cores == before.cores;
-    if !counts || wall < MIN_WALL {
+    if !counts {
         return None;
     }
     let busy = after.busy.saturating_sub(before.busy) as f64 / TICKS;

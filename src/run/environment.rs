@@ -1,5 +1,7 @@
 //! The environment of a child: the user's without secrets, and the gate's request.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -60,10 +62,19 @@ pub(super) fn of_benchmark(benchmark: &Benchmark) -> Vec<(OsString, OsString)> {
     let inherited = std::env::vars_os().filter(|(name, _)| {
         let name = name.to_string_lossy();
         // Ours is written anew below: a gate inside a gate must not pass on the outer one's channel.
-        !name.starts_with("GBENCH_") && (kept(&name) || !scrubbed(&name))
+        !name.starts_with("GBENCH_") && (kept(&name) || !is_scrubbed(&name))
     });
     let own = benchmark.env.iter().map(|(name, value)| (name.into(), value.into()));
     inherited.chain(own).collect()
+}
+
+/// [`scrubbed`], which every process asks about the same names.
+fn is_scrubbed(name: &str) -> bool {
+    thread_local!(static KNOWN: RefCell<HashMap<String, bool>> = RefCell::default());
+    KNOWN.with_borrow_mut(|known| match known.get(name) {
+        Some(answer) => *answer,
+        None => *known.entry(name.to_owned()).or_insert_with(|| scrubbed(name)),
+    })
 }
 
 fn parameters(params: &Params) -> impl Iterator<Item = (String, String)> {

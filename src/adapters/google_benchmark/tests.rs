@@ -1,6 +1,7 @@
 use super::super::detect::MemoryTree;
 use super::*;
 use crate::adapters::{Amount, BuildStep, End, OutputFiles, STDERR, list, read};
+use crate::model::ParamValue;
 
 fn words(text: &[&str]) -> Vec<String> {
     text.iter().map(|word| (*word).to_owned()).collect()
