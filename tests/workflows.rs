@@ -418,7 +418,9 @@ fn where_nothing_was_found_the_last_words_say_that_nothing_of_the_users_is_measu
         );
         assert!(end.lines().all(|line| line.chars().count() <= 80), "{text}");
         std::fs::remove_file(folder.path().join("gbench.toml")).unwrap();
-        std::fs::write(folder.path().join("bench_a.py"), "").unwrap();
+        std::fs::write(folder.path().join("bench_a"), "").unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(folder.path().join("bench_a"), mode).unwrap();
         let text = ran(folder.path(), &format!("init {flags}")).exits(0).out;
         assert!(!text.contains("Nothing here"), "{text}");
     }

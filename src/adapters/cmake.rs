@@ -58,7 +58,7 @@ impl CMakeTarget {
 /// The tests below one folder that is configured.
 pub(super) struct Tests {
     pub root: String,
-    pub tests: Vec<Test>,
+    pub tests: Vec<DeclaredTest>,
     /// The files that declare them.
     pub files: Vec<String>,
     /// As those of a target.
@@ -85,7 +85,7 @@ fn configured(root: &str, options: &[String]) -> (String, String) {
     (build, shell)
 }
 
-pub(super) struct Test {
+pub(super) struct DeclaredTest {
     pub name: String,
     /// The first word of its command, of `$<TARGET_FILE:name>` the name alone.
     pub program: String,
@@ -204,7 +204,7 @@ struct Reader<'t> {
     tree: &'t dyn SourceTree,
     variables: HashMap<String, Vec<String>>,
     targets: Vec<CMakeTarget>,
-    tests: Vec<Test>,
+    tests: Vec<DeclaredTest>,
     options: &'t mut Vec<String>,
 }
 
@@ -282,7 +282,7 @@ impl Reader<'_> {
                 let target = program.strip_prefix("$<TARGET_FILE:").and_then(|rest| rest.strip_suffix('>'));
                 let program = target.unwrap_or(program).to_owned();
                 let name = name.filter(|name| !name.contains("${"));
-                self.tests.extend(name.map(|name| Test { name, program }));
+                self.tests.extend(name.map(|name| DeclaredTest { name, program }));
             }
             "add_executable" if !first.contains('$') => self.add(first, rest),
             "target_sources" | "target_link_libraries" => {

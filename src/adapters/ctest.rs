@@ -42,11 +42,11 @@ impl Adapter for CTest {
         let mut detected = Detected::default();
         let measured = measured_by_others(tree);
         for tests in cmake::tests(tree) {
-            let measures = |test: &&cmake::Test| {
+            let measures = |test: &&cmake::DeclaredTest| {
                 let name = test.name.to_ascii_lowercase();
                 (name.contains("bench") || name.contains("perf")) && !measured.contains(&test.program)
             };
-            let tested: Vec<&cmake::Test> = tests.tests.iter().filter(measures).collect();
+            let tested: Vec<&cmake::DeclaredTest> = tests.tests.iter().filter(measures).collect();
             let names: Vec<&str> = tested.iter().map(|test| test.name.as_str()).collect();
             if names.is_empty() {
                 continue;

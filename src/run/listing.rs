@@ -108,7 +108,7 @@ impl CaseLister<'_> {
         benchmark: &Benchmark,
     ) -> Result<Result<(Harness, Vec<CaseName>), Unlisted>, CutShort> {
         let known = benchmark.harness.as_ref().and_then(|entry| entry.harness);
-        let Some(harness) = known.or_else(|| recognised(benchmark)) else {
+        let Some(harness) = known.or_else(|| recognised(benchmark, &command(benchmark))) else {
             let names: Vec<&str> = adapters::ALL.iter().map(|adapter| adapter.name()).collect();
             return Ok(Err(Unlisted {
                 cause: "`harness = \"auto\"`: its program is not known to be of one harness".into(),

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
-use super::harness_launch::command;
 use crate::adapters::{ALL, Harness, Program};
+use crate::model::Params;
 use crate::suite::discover::FolderTree;
 use crate::suite::{Action, Benchmark};
 
@@ -13,11 +13,7 @@ use crate::suite::{Action, Benchmark};
 const MAX_PROGRAM_BYTES: u64 = 256 << 20;
 
 /// The harness of a program, by its words and bytes.
-pub(super) fn recognised(benchmark: &Benchmark) -> Option<Harness> {
-    by_program(benchmark, &command(benchmark))
-}
-
-fn by_program(benchmark: &Benchmark, command: &[String]) -> Option<Harness> {
+pub(super) fn recognised(benchmark: &Benchmark, command: &[String]) -> Option<Harness> {
     let bytes = program(benchmark, command).and_then(bytes_of).unwrap_or_default();
     Harness::recognised(&Program { command, bytes: &bytes })
 }
@@ -26,10 +22,10 @@ fn by_program(benchmark: &Benchmark, command: &[String]) -> Option<Harness> {
 pub(super) fn calibrating(benchmark: &Benchmark) -> Option<Harness> {
     let command = match &benchmark.action {
         Action::Shell(line) => line.split_whitespace().map(str::to_owned).collect(),
-        _ => command(benchmark),
+        action => action.argv(&Params::new(), &[]),
     };
     let words = Program { command: &command, bytes: b"" };
-    let known = by_program(benchmark, &command).or_else(|| by_sources(benchmark, &command));
+    let known = recognised(benchmark, &command).or_else(|| by_sources(benchmark, &command));
     known.filter(|harness| harness.0.calibrates(&words))
 }
 

@@ -29,6 +29,14 @@ pub(super) fn by_text(extension: &str, text: &str) -> Option<&'static str> {
     WORDS.iter().find(found).map(|(_, _, title)| *title)
 }
 
+/// That a program calibrates itself, and what to do.
+pub(super) fn calibrates(path: &str, title: &str) -> String {
+    format!(
+        "{path} calibrates itself ({title}): timed from outside it would take as long whatever changes. Let it print its figure and \
+         take that with `extract`, or let it speak the protocol (docs/protocol.md)"
+    )
+}
+
 /// Starts of commands that run a harness, whichever it is.
 const STARTERS: [&[&str]; 10] = [
     &["cargo", "bench"],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Discovered, Findings, leaf, literal};
+use super::findings::{Discovered, Findings, literal};
 use crate::adapters::{ALL, BenchTarget, BuildStep, FoundBenchmark, Harness, SourceTree, cargo_benches};
 
 pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
@@ -67,28 +67,5 @@ fn add_benches(tree: &dyn SourceTree, findings: &mut Findings) {
             first.path
         ));
         findings.claimed.extend(benches.into_iter().map(|bench| bench.path));
-    }
-}
-
-impl Findings {
-    /// Whether a harness has anything here, understood or not.
-    pub(super) fn has_harness(&self) -> bool {
-        !self.claimed.is_empty()
-    }
-
-    /// Whether a program of that path is started by an entry.
-    pub(super) fn starts(&self, path: &str) -> bool {
-        let same = |entry: &Discovered| {
-            let word = entry.command.first().map_or("", String::as_str);
-            let word = word.strip_prefix("./").unwrap_or(word);
-            path == if entry.dir.is_empty() { word.to_owned() } else { format!("{}/{word}", entry.dir) }
-        };
-        self.found.benchmarks.iter().any(same)
-    }
-
-    /// The entry of a harness whose program has that name.
-    pub(super) fn of_program(&self, name: &str) -> Option<&Discovered> {
-        let same = |entry: &&Discovered| entry.command.first().is_some_and(|word| leaf(word) == name);
-        self.found.benchmarks.iter().find(same)
     }
 }

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use super::programs::is_executable;
-use super::{Discovered, Findings, literal};
+use super::files::is_executable;
+use super::findings::{Discovered, Findings, literal};
 use crate::adapters::SourceTree;
 use crate::suite::{Extract, ExtractFrom};
 

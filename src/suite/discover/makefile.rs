@@ -1,6 +1,7 @@
 //! The target of a makefile that measures, where nothing says that it starts a harness.
 
-use super::{Discovered, Findings, calibrating};
+use super::calibrating;
+use super::findings::{Discovered, Findings};
 use crate::adapters::SourceTree;
 
 const FILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];

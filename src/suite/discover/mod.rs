@@ -6,6 +6,8 @@
 //! time, so that a slower function goes unseen.
 
 mod calibrating;
+mod files;
+mod findings;
 mod harnesses;
 mod linpack;
 mod makefile;
@@ -16,47 +18,11 @@ mod tree;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::Extract;
-use crate::adapters::{BuildStep, Harness, SourceTree};
+use crate::adapters::SourceTree;
 
+use findings::Findings;
+pub use findings::{Discovered, Discovery, id_word};
 pub(crate) use tree::FolderTree;
-
-/// A `[[benchmark]]` that lies in a folder.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Discovered {
-    /// Name within the suite, unlike every other found one.
-    pub name: String,
-    /// Whose cases it has; without one it is timed as a whole process, or says its figure by `extract`.
-    pub harness: Option<Harness>,
-    pub command: Vec<String>,
-    /// Folder to start in, from the suite file's; empty: that one.
-    pub dir: String,
-    /// Runs in the suite file's folder, whatever `dir` is.
-    pub build: Option<BuildStep>,
-    /// Programs that have to be there.
-    pub binaries: Vec<String>,
-    /// It needs a GPU.
-    pub gpu: bool,
-    pub extract: Option<Extract>,
-    /// Why it was proposed, as a sentence fragment.
-    pub why: String,
-}
-
-/// What lies in a folder.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Discovery {
-    pub benchmarks: Vec<Discovered>,
-    /// What looks like a benchmark and was not understood, as sentences that say what to write by hand.
-    pub unclear: Vec<String>,
-}
-
-/// What is found, step by step.
-#[derive(Default)]
-struct Findings {
-    found: Discovery,
-    /// Files that were proposed or spoken of: nobody else proposes them.
-    claimed: BTreeSet<String>,
-}
 
 /// Everything in `folder` that looks like a benchmark. What cannot be read is not there. `ignored`: whether a file or folder, by
 /// its whole path, is none of the project's.
@@ -92,25 +58,6 @@ fn rename(benchmarks: &mut [Discovered]) {
             entry.name = format!("{plain}-{number}");
             number += 1;
         }
-    }
-}
-
-fn leaf(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-/// An argument in which braces mean themselves.
-fn literal(argument: &str) -> String {
-    argument.replace('{', "{{").replace('}', "}}")
-}
-
-/// The characters of a benchmark's id.
-pub fn id_word(text: &str) -> String {
-    let allowed = |c: char| if c.is_ascii_alphanumeric() || "_-.+".contains(c) { c } else { '_' };
-    let word: String = text.chars().take(60).map(allowed).collect();
-    match word.trim_matches('.') {
-        "" => "suite".into(),
-        word => word.to_owned(),
     }
 }
 

@@ -1,12 +1,11 @@
 //! Programs and scripts that can be started as they are, and are no harness's.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::sources::calibrates;
-use super::tree::beginning;
-use super::{Discovered, Findings, calibrating, id_word, leaf, literal};
+use super::calibrating::{self, calibrates};
+use super::files::{files, is_executable, text_of};
+use super::findings::{Discovered, Findings, id_word, leaf, literal};
 use crate::adapters::{Harness, Program};
 
 /// Folders beside the suite file that are looked into.
@@ -104,22 +103,3 @@ fn has_tests(text: &str) -> bool {
 
 /// Words by which a program shows that it works on an NVIDIA GPU: in its text, or in what it is linked with.
 const CUDA: [&str; 5] = ["cuda", "cupy", "triton", "nvidia-smi", "nvcc"];
-
-pub(super) fn is_executable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
-}
-
-/// Paths of the regular files in a place of the folder whose names are text, sorted.
-pub(super) fn files(folder: &Path, place: &'static str) -> impl Iterator<Item = String> {
-    let entries = fs::read_dir(folder.join(place)).into_iter().flatten().flatten();
-    let files = entries.filter(|entry| entry.path().is_file());
-    let mut names: Vec<String> = files.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.retain(|name| !name.contains(char::is_control));
-    names.sort();
-    names.into_iter().map(move |name| if place.is_empty() { name } else { format!("{place}/{name}") })
-}
-
-/// The beginning of a file in small letters, whatever its bytes.
-pub(super) fn text_of(path: &Path) -> Option<String> {
-    Some(beginning(path)?.to_lowercase())
-}

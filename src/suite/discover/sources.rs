@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::programs::{files, text_of};
-use super::{Discovered, Findings, calibrating, leaf, literal};
+use super::calibrating::{self, calibrates};
+use super::files::{files, text_of};
+use super::findings::{Discovered, Findings, leaf, literal};
 use crate::adapters::{BuildStep, SourceTree, cmake_program};
 
 /// Folders that are looked into, and whether every program in them is a benchmark, whatever it is called.
@@ -80,14 +81,6 @@ fn by_cmake(tree: &dyn SourceTree, path: &str, extension: &str) -> Option<Discov
         why: found.why,
         ..Discovered::default()
     })
-}
-
-/// That a program calibrates itself, and what to do.
-pub(super) fn calibrates(path: &str, title: &str) -> String {
-    format!(
-        "{path} calibrates itself ({title}): timed from outside it would take as long whatever changes. Let it print its figure and \
-         take that with `extract`, or let it speak the protocol (docs/protocol.md)"
-    )
 }
 
 /// Whether the text has a `main`, or a macro that stands for one: parts of a program are none.

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
+use crate::adapters::BuildStep;
 
 pub(super) fn folder(files: &[(&str, &str, u32)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
