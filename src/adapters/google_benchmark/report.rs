@@ -6,7 +6,7 @@ mod visitor;
 
 use serde::Deserialize;
 
-use self::cases::{Cases, Log, ReportContext};
+use self::cases::{Cases, RunLog, ReportContext};
 
 use super::super::json::document;
 use super::super::{HarnessOutput, Place, ReadError, Reading};
@@ -23,7 +23,7 @@ pub(super) fn read(output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         let path = "context.json_schema_version".into();
         return Err(ReadError::new(Place::Path { file: Some(FILE.into()), path }, "it is not 1"));
     }
-    let log = Log::of(output);
+    let log = RunLog::of(output);
     let finished = report.benchmarks.cases.into_iter().map(|case| case.finish(&report.context, &log));
     Ok(finished.collect())
 }

@@ -31,7 +31,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    pub(super) fn finish(self, context: &ReportContext, log: &Log) -> Reading {
+    pub(super) fn finish(self, context: &ReportContext, log: &RunLog) -> Reading {
         let mut reading = self.reading;
         for (key, value) in [
             ("library_version", &context.library_version),
@@ -65,9 +65,9 @@ impl Case {
 }
 
 /// `-- LOG(2): Running BM_sort/8 for 1000`: iterations of each thread.
-pub(super) struct Log<'a>(HashMap<&'a str, u64>);
+pub(super) struct RunLog<'a>(HashMap<&'a str, u64>);
 
-impl<'a> Log<'a> {
+impl<'a> RunLog<'a> {
     pub(super) fn of(output: &HarnessOutput<'a>) -> Self {
         let mut runs = HashMap::new();
         for text in [output.files.get(STDERR).unwrap_or_default(), output.stdout] {
