@@ -176,11 +176,13 @@ fn the_log_counts_every_run_of_every_thread_and_without_it_only_a_fixed_number_i
 
 #[test]
 fn a_counting_process_says_its_runs_and_runs_a_fixed_case_more_often_for_more_seconds() {
-    let with = |seconds| asked(&["a"], Amount { seconds, ..AMOUNT }, Adapter::count);
-    assert!(with(0.1).contains(&"--v=2".to_owned()));
-    assert!(with(0.1).contains(&"--benchmark_repetitions=2".to_owned()));
-    assert!(with(0.5).contains(&"--benchmark_repetitions=10".to_owned()));
-    assert!(with(0.5).contains(&"--benchmark_min_time=0.050000".to_owned()));
+    let with = |case, seconds| asked(&[case], Amount { seconds, ..AMOUNT }, Adapter::count);
+    assert!(with("a", 0.5).contains(&"--v=2".to_owned()));
+    assert!(with("a", 0.5).contains(&"--benchmark_repetitions=1".to_owned()));
+    assert!(with("a", 0.5).contains(&"--benchmark_min_time=0.500000".to_owned()));
+    // A number of iterations of its own takes no notice of the time.
+    assert!(with("a/iterations:9", 0.1).contains(&"--benchmark_repetitions=2".to_owned()));
+    assert!(with("a/iterations:9", 0.5).contains(&"--benchmark_repetitions=10".to_owned()));
 }
 
 #[test]
