@@ -181,8 +181,8 @@ fn a_counting_process_says_its_runs_and_runs_a_fixed_case_more_often_for_more_se
     assert!(with("a", 0.5).contains(&"--benchmark_repetitions=1".to_owned()));
     assert!(with("a", 0.5).contains(&"--benchmark_min_time=0.500000".to_owned()));
     // A number of iterations of its own takes no notice of the time.
-    assert!(with("a/iterations:9", 0.1).contains(&"--benchmark_repetitions=2".to_owned()));
-    assert!(with("a/iterations:9", 0.5).contains(&"--benchmark_repetitions=10".to_owned()));
+    assert!(with("a/iterations:9", 0.1).contains(&"--benchmark_repetitions=10".to_owned()));
+    assert!(with("a/iterations:9", 0.5).contains(&"--benchmark_repetitions=50".to_owned()));
 }
 
 #[test]
