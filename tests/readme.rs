@@ -174,7 +174,7 @@ fn the_suite_file_of_the_readme_is_one() {
     assert_eq!(files.len(), 2);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gbench.toml");
-    std::fs::write(&path, files.concat()).unwrap();
+    std::fs::write(&path, files.join("\n")).unwrap();
     let listed = gate(&["list", "--config", path.to_str().unwrap()]);
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
 }

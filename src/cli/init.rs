@@ -124,8 +124,11 @@ fn tell_suite(prepared: &PreparedSuite, shown: &str, out: &mut impl Write) -> Re
     if !prepared.unclear.is_empty() {
         wrote(writeln!(out, "seen and left out, as noted at its end:"))?;
     }
-    for sentence in &prepared.unclear {
+    for sentence in prepared.unclear.iter().take(MAX_SAID) {
         wrote(write!(out, "{}", paragraph("  - ", sentence)))?;
+    }
+    if prepared.unclear.len() > MAX_SAID {
+        wrote(writeln!(out, "  - and {} more, in {shown}", prepared.unclear.len() - MAX_SAID))?;
     }
     Ok(())
 }
@@ -186,6 +189,9 @@ fn asked() -> Result<String> {
         labels => labels.to_owned(),
     })
 }
+
+/// Sentences about what was left out; the file has all.
+const MAX_SAID: usize = 20;
 
 const CHECK: &str = "check `requires` of each: a program that declines and ends well is timed all the same";
 
