@@ -6,7 +6,7 @@ mod visitor;
 
 use serde::Deserialize;
 
-use self::cases::{Cases, RunLog, ReportContext};
+use self::cases::{Cases, ReportContext, RunLog};
 
 use super::super::json::document;
 use super::super::{HarnessOutput, Place, ReadError, Reading};
