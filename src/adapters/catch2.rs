@@ -354,7 +354,7 @@ mod tests {
         assert!(of("<TestCase name=\"t\"><OverallResult success=\"false\"/></TestCase>").is_err());
         let source = "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n";
         let benchmark = format!("{source}TEST_CASE(\"a\") {{ BENCHMARK(\"b\") {{ return 1; }}; }}\n");
-        let detected = Catch2.detect(&MemoryTree::of(&[("a.cpp", source), ("b.cpp", &benchmark)]));
+        let detected = Catch2.detect(&MemoryTree::of([("a.cpp", source), ("b.cpp", &benchmark)]));
         let build = "mkdir -p build && c++ -O2 -std=c++17 -o build/b b.cpp";
         assert_eq!((detected.found.len(), detected.unclear.len()), (1, 0));
         assert_eq!(detected.found[0].build, Some(BuildStep::Shell(build.into())));

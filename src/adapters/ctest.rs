@@ -246,10 +246,10 @@ mod tests {
         let tests =
             "add_test(NAME unit COMMAND unit)\nadd_test(NAME sort_bench COMMAND s)\nadd_test(perf.copy c)\n";
         let tree = [("CMakeLists.txt", root), ("t/CMakeLists.txt", tests)];
-        let found = CTest.detect(&MemoryTree::of(&tree)).found.remove(0);
+        let found = CTest.detect(&MemoryTree::of(tree)).found.remove(0);
         assert_eq!(found.command.join(" "), r"ctest --test-dir build -R ^(sort_bench|perf\.copy)$");
         assert_eq!(found.files, ["t/CMakeLists.txt"]);
         let unit = [("CMakeLists.txt", "add_test(NAME unit COMMAND unit)")];
-        assert_eq!(CTest.detect(&MemoryTree::of(&unit)), Detected::default());
+        assert_eq!(CTest.detect(&MemoryTree::of(unit)), Detected::default());
     }
 }

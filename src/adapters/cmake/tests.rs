@@ -14,7 +14,7 @@ fn variables_lists_and_patterns_are_followed() {
     let files = [("CMakeLists.txt", text), ("src/a.cc", ""), ("src/b.cc", ""), ("src/deep/c.cc", "")];
     let names = ["App_one", "App_two", "App_three", "a", "b"].map(|name| format!("./build/{name}"));
     assert_eq!(programs(&files), names);
-    assert_eq!(targets(&MemoryTree::of(&files))[0].sources, ["src/a.cc", "src/b.cc"]);
+    assert_eq!(targets(&MemoryTree::of(files))[0].sources, ["src/a.cc", "src/b.cc"]);
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn a_program_lies_where_its_folder_or_the_output_directory_says() {
     let target = "add_executable(x ${CMAKE_CURRENT_SOURCE_DIR}/x.cc)";
     let files = [("lib/CMakeLists.txt", "project(l)"), ("lib/b/CMakeLists.txt", target), ("lib/b/x.cc", "")];
     assert_eq!(programs(&files), ["./lib/build/b/x"]);
-    assert_eq!(targets(&MemoryTree::of(&files))[0].sources, ["lib/b/x.cc"]);
+    assert_eq!(targets(&MemoryTree::of(files))[0].sources, ["lib/b/x.cc"]);
     let set = "set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)\nadd_executable(x x.cc)";
     assert_eq!(programs(&[("CMakeLists.txt", set)]), ["./build/bin/x"]);
     let (above, below) = set.split_once('\n').unwrap();

@@ -118,7 +118,7 @@ fn rows_of_the_csv_template_are_medians_of_one_unit() {
 fn a_source_with_the_header_in_the_tree_is_compiled_and_one_without_is_said() {
     let source = "#define ANKERL_NANOBENCH_IMPLEMENT\n#include <nanobench.h>\nint main() { ankerl::nanobench::Bench().run(\"a\", [] {}); }\n";
     let files = [("bench/a.cpp", source), ("third_party/nanobench.h", "")];
-    let detected = Nanobench.detect(&MemoryTree::of(&files));
+    let detected = Nanobench.detect(&MemoryTree::of(files));
     let build = "mkdir -p build && c++ -O2 -std=c++17 -o build/a bench/a.cpp -I third_party";
     assert_eq!(detected.found[0].build, Some(BuildStep::Shell(build.into())));
     let detected = Nanobench.detect(&MemoryTree::of(&files[..1]));

@@ -124,7 +124,7 @@ fn a_list_with_too_many_states_is_refused() {
 
 #[test]
 fn a_target_with_its_header_needs_a_gpu() {
-    let detected = Nvbench.detect(&MemoryTree::of(&[
+    let detected = Nvbench.detect(&MemoryTree::of([
         ("CMakeLists.txt", "add_executable(b b.cu)\ntarget_link_libraries(b PRIVATE nvbench::main)"),
         ("b.cu", "#include <nvbench/nvbench.cuh>\nNVBENCH_BENCH(f);\n"),
     ]));
