@@ -82,8 +82,12 @@ fn f7_three_per_cent_more_work_is_found_by_its_instructions_whatever_the_time_sa
     assert_eq!((counted["case_0"].verdict, counted["case_0"].time_verdict), (Verdict::Unchanged, None));
     for side in sides(&repository) {
         let case = &side.cases[1];
-        assert_eq!(counts(case).len(), case.processes.len());
-        assert!((6..=10).contains(&case.processes.len()), "{}", case.processes.len());
+        // Counts that are all alike are known after the screen, others from six processes on. The time may take more.
+        let (counted, processes) = (counts(case).len(), case.processes.len());
+        assert!(
+            (3..=6).contains(&counted) && counted <= processes && processes <= 10,
+            "{counted} {processes}"
+        );
         assert_eq!(case.config["count"].value, "valgrind");
         // A process's seconds are those of the timed one.
         assert!(case.processes.iter().all(|process| process.seconds < 1.0), "{:?}", case.processes);

@@ -33,6 +33,7 @@ mod compare_rounds;
 mod compare_rule;
 mod compare_sessions;
 mod counting;
+mod counting_real;
 mod direction;
 mod doctor;
 mod edges;

@@ -46,7 +46,7 @@ pub trait Adapter: Sync {
         None
     }
 
-    /// What the harness wrote about each case. Values as they stand: [`read`] checks them.
+    /// What the harness wrote about each case. Values as they stand: [`crate::adapters::read`] checks them.
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError>;
 
     /// The words that run the one case of `ask` so that its executions of the benchmarked code can be counted, where there are

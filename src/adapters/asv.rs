@@ -2,7 +2,7 @@
 //!
 //! <https://asv.readthedocs.io>. `asv run` measures commits that it checks out and builds itself, and writes into the folder that
 //! `asv.conf.json` names. Here it measures the tree as it stands, by the interpreter that runs it (`--python=same`, which saves
-//! nothing), so a few lines of Python stand in front of it: [`START`] keeps its words and its measuring, and writes into our
+//! nothing), so a few lines of Python stand in front of it: `START` keeps its words and its measuring, and writes into our
 //! folder. Each case has a process of asv's own.
 
 use std::collections::BTreeMap;

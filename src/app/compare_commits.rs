@@ -201,7 +201,11 @@ fn announce(
 ) {
     let rule = comparison.rule;
     let controls = plan.arms.get(2).map_or(0, |_| plan.of_arm(2).count());
-    let least = (plan.comparable() * 2 + controls) * rule.screen_rounds as usize;
+    let rounds = rule.screen_rounds as usize;
+    let counting = match plan.counting_processes() * rounds {
+        0 => String::new(),
+        processes => format!(" and up to {processes} that count"),
+    };
     let budget = comparison.budget.seconds();
     let budget = budget.map_or(String::new(), |seconds| format!(", within {}", rounded(seconds)));
     let controlled = match controls {
@@ -215,10 +219,10 @@ fn announce(
     };
     let cost = cost.unwrap_or_else(|| "the time is known after the first".into());
     reporter.note(&format!(
-        "{} on both sides{controlled}: {} screen them ({}), up to {} decide what is left{budget}; {cost}",
+        "{} on both sides{controlled}: {} screen them ({}{counting}), up to {} decide what is left{budget}; {cost}",
         count(plan.comparable(), "case"),
-        count(rule.screen_rounds as usize, "round"),
-        count(least, "process"),
+        count(rounds, "round"),
+        count(plan.screening_processes() * rounds, "process"),
         rule.most_rounds,
     ));
     notes.iter().for_each(|note| reporter.note(note));
@@ -283,7 +287,8 @@ impl MeasuredCommits {
     pub fn resume_open(&self, document: &VerdictDocument, request: &CommitsRequest) -> Option<String> {
         let most = document.method.rounds.as_ref().map_or(0, |rounds| rounds.most_rounds);
         let sequences = document.rows.iter().filter_map(|row| row.sequence.as_ref());
-        let total = sequences.filter_map(|sequence| Some(sequence.rounds + sequence.more_rounds?)).max()?;
+        // The soonest row: what the others need beyond that, the next verdict says from more rounds.
+        let total = sequences.filter_map(|sequence| Some(sequence.rounds + sequence.more_rounds?)).min()?;
         Some(self.resume_command(Some(total).filter(|total| *total > most), request))
     }
 }

@@ -34,8 +34,8 @@ pub struct SequentialStopping {
     reported: Option<(usize, f64)>,
     /// Seconds of the budget that each survivor of the screen may use before any uses more.
     share: Option<f64>,
-    /// Pairs that looked changed before the round of this number.
-    looked_changed: (u32, HashSet<usize>),
+    /// What was seen before the round of this number.
+    seen: (u32, Seen),
     pub out_of_time: bool,
 }
 
@@ -49,7 +49,7 @@ impl SequentialStopping {
             reporter,
             reported: None,
             share: None,
-            looked_changed: Default::default(),
+            seen: Default::default(),
             out_of_time: false,
         }
     }
@@ -60,15 +60,19 @@ impl SequentialStopping {
         case_progress(&self.rule, &side(0), &side(1), &self.policy).unwrap_or_default()
     }
 
-    /// The open pairs whose change looks like one.
-    fn look_changed(&mut self, state: &RoundsState<'_>) -> &HashSet<usize> {
-        if self.looked_changed.0 != state.passes + 1 {
-            let pairs = pairs_by_case(state);
-            let changed = self.standings(state).into_iter().filter(|it| it.open && it.looks_changed);
-            let changed = changed.filter_map(|it| pairs.get(&it.case).copied()).collect();
-            self.looked_changed = (state.passes + 1, changed);
+    /// What the rounds so far show; judged once before each.
+    fn seen(&mut self, state: &RoundsState<'_>) -> &Seen {
+        if self.seen.0 != state.passes + 1 {
+            let (pairs, standings) = (pairs_by_case(state), self.standings(state));
+            let those = |which: fn(&CaseProgress) -> bool| {
+                let chosen = standings.iter().filter(|it| which(it));
+                chosen.filter_map(|it| pairs.get(&it.case).copied()).collect()
+            };
+            let look_changed = those(|it| it.open && it.looks_changed);
+            let seen = Seen { look_changed, counts_decided: those(|it| it.counts_decided) };
+            self.seen = (state.passes + 1, seen);
         }
-        &self.looked_changed.1
+        &self.seen.1
     }
 
     /// Cases to be measured in the rounds after the screen, dearest last.
@@ -160,6 +164,15 @@ fn affordable(candidates: &[Candidate], share: f64, mut left: f64) -> Vec<usize>
     candidates[..fits].iter().map(pair).collect()
 }
 
+/// Pairs by what their rounds show.
+#[derive(Default)]
+struct Seen {
+    /// They are open, and their change looks like one.
+    look_changed: HashSet<usize>,
+    /// Their counts of executions need no further one.
+    counts_decided: HashSet<usize>,
+}
+
 /// A case that another round may decide.
 struct Candidate {
     pair: usize,
@@ -206,7 +219,11 @@ impl StoppingPolicy for SequentialStopping {
             record.cases.get((*index)?)?.processes.last().map(|process| process.shared.is_none())
         };
         let was_alone = state.records.iter().zip(&state.pairs[pair].cases).find_map(newest) == Some(true);
-        was_alone || rounds >= MAX_SHARED_ROUNDS || self.look_changed(state).contains(&pair)
+        was_alone || rounds >= MAX_SHARED_ROUNDS || self.seen(state).look_changed.contains(&pair)
+    }
+
+    fn wants_counts(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
+        !self.seen(state).counts_decided.contains(&pair)
     }
 
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {

@@ -1,10 +1,10 @@
 //! Between the rounds: which cases another one could still decide.
 
-use crate::model::{CaseId, Result};
+use crate::model::{CaseId, INSTRUCTIONS, Result};
 
 use super::pairing::pair;
 use super::rows::prepare;
-use super::{Policy, Rule, SeqE, SideInput};
+use super::{Policy, Row, Rule, SeqE, SideInput};
 
 /// One case as the rounds stand.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +14,8 @@ pub struct CaseProgress {
     pub open: bool,
     /// One of its open metrics looks changed: its interval excludes "no change".
     pub looks_changed: bool,
+    /// Its executions are counted, and what they show is decided: no further count is needed.
+    pub counts_decided: bool,
     /// Whole rounds so far.
     pub rounds: u32,
     /// Further rounds that the slowest of its metrics probably needs; `None` where no number of rounds is in sight.
@@ -34,7 +36,8 @@ pub fn case_progress(
     let mut progress: Vec<CaseProgress> = Vec::new();
     for (index, decision) in prepared.open.iter().zip(&output.decisions) {
         let Some(index) = index else { continue };
-        let case = &prepared.rows[*index].case;
+        let Row { case, metric, .. } = &prepared.rows[*index];
+        let is_count = metric == INSTRUCTIONS;
         let rounds = decision.sequence.as_ref().map_or(0, |sequence| sequence.rounds);
         let change = decision.change.as_ref().filter(|_| decision.open);
         let looks_changed = change.is_some_and(|change| change.low > 0.0 || change.high < 0.0);
@@ -44,6 +47,7 @@ pub fn case_progress(
         match progress.last_mut().filter(|last| last.case == *case) {
             Some(last) => {
                 last.looks_changed |= looks_changed;
+                last.counts_decided |= is_count && !decision.open;
                 last.rounds = last.rounds.max(rounds);
                 if decision.open {
                     last.more_rounds =
@@ -55,6 +59,7 @@ pub fn case_progress(
                 case: case.clone(),
                 open: decision.open,
                 looks_changed,
+                counts_decided: is_count && !decision.open,
                 rounds,
                 more_rounds: more.filter(|_| decision.open),
             }),

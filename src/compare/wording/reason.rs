@@ -36,10 +36,11 @@ pub enum Reason {
     },
     /// The interval of the change fits neither "unchanged" nor "regressed" nor "improved".
     #[display(
-        "{}after {} the change {}: not \"unchanged\", since not all of that lies within {}; not red or \
+        "{}after {}{} the change {}: not \"unchanged\", since not all of that lies within {}; not red or \
          improved, since more than {} is not proven{}{}",
         ended(*budget, *ended_early),
         rounds_of(*rounds),
+        of_its_own(*own_rounds),
         lies(*low, *high),
         percent(*target),
         percent(*min_effect),
@@ -48,6 +49,8 @@ pub enum Reason {
     )]
     RangeUndecided {
         rounds: u32,
+        /// Of them in processes of its own, where the others screened in shared ones: the range is of these.
+        own_rounds: Option<u32>,
         low: f64,
         high: f64,
         /// Unchanged lies within it.
@@ -66,11 +69,13 @@ pub enum Reason {
     },
     /// The interval is so wide that it says nothing.
     #[display(
-        "{}after {} nothing is known of the change{}",
-        ended(*budget, *ended_early), rounds_of(*rounds), scatter(": one round's", *rounds, *noise)
+        "{}after {}{} nothing is known of the change{}",
+        ended(*budget, *ended_early), rounds_of(*rounds), of_its_own(*own_rounds), scatter(": one round's", *rounds, *noise)
     )]
     ChangeUnknown {
         rounds: u32,
+        /// As of [`Reason::RangeUndecided`].
+        own_rounds: Option<u32>,
         noise: f64,
         budget: Option<f64>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -402,6 +407,11 @@ const CONSTANT: &str = "gave the same value: it is rounded, kept in a cache, or 
 
 fn rounds_of(rounds: u32) -> String {
     count(rounds as usize, "round")
+}
+
+/// A clause behind the rounds.
+fn of_its_own(rounds: Option<u32>) -> String {
+    rounds.map_or(String::new(), |rounds| format!(", {rounds} of them in processes of its own,"))
 }
 
 fn processes_of(processes: u32) -> String {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use super::grouping::{GroupMember, group, is_shared, starts};
+use super::grouping::{GroupMember, group, starts};
 use super::resume::state_of;
 use super::round::{CaseProcess, RoundRun};
 use super::{NextRound, PairState, RoundsState, StoppingPolicy};
@@ -25,6 +25,8 @@ pub(super) struct RoundDriver<'a> {
     passes: u32,
     /// By pair: in this round, a case of a harness has processes of its own.
     alone: Vec<bool>,
+    /// By pair: in this round, its executions are counted where its suite says so.
+    counted: Vec<bool>,
     /// When the first round began.
     since: Instant,
     /// The reason why the run was cut short.
@@ -36,8 +38,8 @@ impl<'a> RoundDriver<'a> {
         let mut next = vec![0; arms.len()];
         let state = |pair| state_of(pair, &mut next, &arms);
         let states = plan.pairs.iter().map(state).collect();
-        let alone = vec![false; plan.pairs.len()];
-        Self { plan, launcher, arms, states, passes: 0, alone, since: Instant::now(), ended: None }
+        let (alone, counted) = (vec![false; plan.pairs.len()], vec![true; plan.pairs.len()]);
+        Self { plan, launcher, arms, states, passes: 0, alone, counted, since: Instant::now(), ended: None }
     }
 
     pub(super) fn carry_out(mut self, policy: &mut dyn StoppingPolicy) -> Result<Vec<Finished>> {
@@ -56,7 +58,8 @@ impl<'a> RoundDriver<'a> {
             };
             let state = self.state();
             let alone = (0..self.states.len()).map(|pair| policy.is_candidate(pair, &state)).collect();
-            self.alone = alone;
+            let counted = (0..self.states.len()).map(|pair| policy.wants_counts(pair, &state)).collect();
+            (self.alone, self.counted) = (alone, counted);
             if !self.pass(pairs, policy)? || next == NextRound::Stop {
                 break;
             }
@@ -126,6 +129,7 @@ impl<'a> RoundDriver<'a> {
                 plan: self.plan,
                 launcher: &mut self.launcher,
                 arms: &self.arms,
+                counted: &self.counted,
                 round: group[0].round,
                 processes: Vec::new(),
                 cut_short: None,
@@ -155,7 +159,7 @@ impl<'a> RoundDriver<'a> {
     /// Pairs that are measured because others of their harness are, in a process that they share by the suite's word in every
     /// round: what is decided stays in it, or the others would no longer be measured as they were.
     fn beside(&self, named: &HashSet<usize>) -> Vec<usize> {
-        let always_shared = |pair: usize| is_shared(&self.plan.pairs[pair], false);
+        let always_shared = |pair: usize| self.plan.pairs[pair].shares(false);
         let of_harness = |pair: usize| self.plan.pairs[pair].cases[0].benchmark.harness.is_some();
         let key = |pair: usize| (&self.plan.pairs[pair].id().benchmark, self.states[pair].rounds);
         let led: HashSet<_> = named
@@ -179,7 +183,7 @@ impl<'a> RoundDriver<'a> {
             processes[planned.arm] = self.next_process(pair, case);
         }
         let round = self.states[pair].rounds;
-        let shared = is_shared(&self.plan.pairs[pair], !self.alone[pair]);
+        let shared = self.plan.pairs[pair].shares(!self.alone[pair]);
         processes.iter().any(Option::is_some).then_some(GroupMember { pair, round, processes, shared })
     }
 

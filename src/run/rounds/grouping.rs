@@ -2,7 +2,7 @@
 
 use super::round::{Point, ProcessStart};
 use crate::model::{CaseId, Params};
-use crate::suite::plan::{PlannedPair, RoundsPlan};
+use crate::suite::plan::RoundsPlan;
 
 /// A pair that takes part in a round.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,11 +80,6 @@ fn start(plan: &RoundsPlan, group: &[&GroupMember], arm: usize) -> Option<Proces
     points.iter().any(|point| !point.discarded).then_some(ProcessStart { arm, points, shared })
 }
 
-/// Whether the suite says on every side that the pair's processes may be shared. `screening`: see [`crate::suite::Benchmark::shares`].
-pub(super) fn is_shared(pair: &PlannedPair, screening: bool) -> bool {
-    pair.cases.iter().all(|case| case.benchmark.shares(screening))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +105,7 @@ mod tests {
     fn members(plan: &RoundsPlan, rounds: &[u32]) -> Vec<GroupMember> {
         let member = |(pair, round): (usize, &u32)| {
             let on = |arm| plan.pairs[pair].cases.iter().any(|case| case.arm == arm).then_some(*round);
-            let shared = is_shared(&plan.pairs[pair], true);
+            let shared = plan.pairs[pair].shares(true);
             GroupMember { pair, round: *round, processes: [on(0), on(1), on(2)], shared }
         };
         rounds.iter().enumerate().map(member).collect()

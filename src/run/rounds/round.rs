@@ -42,6 +42,8 @@ pub(super) struct RoundRun<'s, 'h> {
     pub plan: &'s RoundsPlan,
     pub launcher: &'s mut Launcher<'h>,
     pub arms: &'s [ArmRecorder],
+    /// By pair: its executions are counted where its suite says so.
+    pub counted: &'s [bool],
     pub round: u32,
     /// All that took part, or fewer where it was cut short.
     pub processes: Vec<CaseProcess>,
@@ -89,7 +91,10 @@ impl<'s> RoundRun<'s, '_> {
         let (arm, name) = (&self.arms[start.arm], self.log_name(start));
         let mut log = |execution: &Execution, mark: &str| arm.log(&format!("{name}{mark}"), execution);
         // A control is there for the time: counts know no order.
-        let counted = |at: usize| start.arm < 2 && !start.points[at].discarded;
+        let counted = |at: usize| {
+            let point = &start.points[at];
+            start.arm < 2 && !point.discarded && self.counted[point.pair]
+        };
         match counting::measure(self.launcher, &cases, &processes, start.shared, counted, &mut log)? {
             Err(ended) => self.cut_short = Some(ended),
             Ok(parts) => {

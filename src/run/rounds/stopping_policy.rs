@@ -15,6 +15,13 @@ pub trait StoppingPolicy {
         false
     }
 
+    /// Asked before each round: whether the executions of a pair, where its suite has them counted, are still to be counted.
+    /// Counting takes processes of its own, and its figures are decided long before the time is.
+    fn wants_counts(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
+        let _ = (pair, state);
+        true
+    }
+
     /// Asked before each pair of a round: `false` ends the round there, and the pairs not reached have a round less.
     /// The hook for a budget. Pairs that share their processes are measured if it may of each of them.
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {

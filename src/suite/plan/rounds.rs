@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rand::{RngExt, SeedableRng};
 
 use super::{Arm, PlannedCase, RunOrder, case_ids};
-use crate::model::{CaseId, Side};
+use crate::model::{CaseId, Counting, Side};
 use crate::suite::Suite;
 
 /// Everything that a comparison in rounds may measure.
@@ -34,6 +34,11 @@ impl PlannedPair {
     /// Whether there is anything to compare. What only one side has is measured once, so that it is known to work.
     pub fn is_comparable(&self) -> bool {
         self.cases.iter().filter(|case| case.arm < 2).count() == 2
+    }
+
+    /// Whether the suite says on every side that its processes may be shared. `screening`: see [`crate::suite::Benchmark::shares`].
+    pub fn shares(&self, screening: bool) -> bool {
+        self.cases.iter().all(|case| case.benchmark.shares(screening))
     }
 }
 
@@ -72,6 +77,27 @@ impl RoundsPlan {
         self.pairs.iter().filter(|pair| pair.is_comparable()).count()
     }
 
+    /// Processes of one round in which every comparable case screens, as far as their programs tell their cases apart.
+    /// Those that count executions are not among them.
+    pub fn screening_processes(&self) -> usize {
+        let (mut alone, mut shared) = (0, HashSet::new());
+        for pair in self.pairs.iter().filter(|pair| pair.is_comparable()) {
+            if pair.shares(true) {
+                shared.extend(pair.cases.iter().map(|case| (&pair.id().benchmark, case.arm)));
+            } else {
+                alone += pair.cases.len();
+            }
+        }
+        alone + shared.len()
+    }
+
+    /// Processes that count executions in one round, at most: two of each side of a case whose suite asks for it.
+    pub fn counting_processes(&self) -> usize {
+        let sides = self.pairs.iter().filter(|pair| pair.is_comparable()).flat_map(|pair| &pair.cases);
+        let counts = |case: &&PlannedCase| case.benchmark.settings.count.value != Counting::Off;
+        2 * sides.filter(|case| case.arm < 2).filter(counts).count()
+    }
+
     /// The planned cases of one arm, in the order in which they stand in its record.
     pub fn of_arm(&self, arm: usize) -> impl Iterator<Item = &PlannedCase> {
         self.pairs.iter().flat_map(|pair| &pair.cases).filter(move |case| case.arm == arm)
@@ -100,6 +126,7 @@ pub fn choose_controls(cases: &[CaseId], most: usize, seed: u64) -> Vec<CaseId> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{ParamValue, Params};
     use crate::suite::plan::case_id;
     use crate::suite::{Action, Benchmark, Source};
 
@@ -132,6 +159,19 @@ mod tests {
             plan.of_arm(1).map(|case| case.id.benchmark.name()).collect::<Vec<_>>(),
             ["a", "b", "new"]
         );
+    }
+
+    #[test]
+    fn cases_that_share_a_process_are_one_of_a_side_and_round() {
+        let with = |share: bool| {
+            let mut suite = suite(&["s/a", "s/b"]);
+            suite.benchmarks[0].settings.share.value = share;
+            suite.benchmarks[0].points =
+                (0..3).map(|n| Params::from([("n".into(), ParamValue::Int(n))])).collect();
+            let control = choose_controls(&common_cases(&suite, &suite)[..3], 1, 7);
+            RoundsPlan::new(&suite, &suite, &control, 1).screening_processes()
+        };
+        assert_eq!((with(true), with(false)), (3 + 2, 7 + 2));
     }
 
     #[test]

@@ -263,7 +263,9 @@ fn decide(
     spent: Option<f64>,
 ) -> RowDecision {
     let differences = &state.rounds.differences[..result.rounds];
-    let noise = sample_stddev(&differences[result.from..]).unwrap_or(0.0);
+    let (shared, own) = differences.split_at(result.from);
+    // One round in processes of its own shows no spread: until the second, that of the shared ones stands for it.
+    let noise = sample_stddev(own).or_else(|| sample_stddev(shared)).unwrap_or(0.0);
     let fresh = differences.get(result.confirms_from..).unwrap_or_default();
     let scale = state.rounds.scale;
     let (candidates, rounds) = (screen.candidates, result.rounds as u32);

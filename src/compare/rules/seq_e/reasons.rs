@@ -39,11 +39,13 @@ pub(super) fn why_open(
             target: state.target,
         };
     }
+    let own_rounds = (result.from > 0).then(|| rounds - result.from as u32);
     if !is_known(change) {
-        return Reason::ChangeUnknown { rounds, noise, budget, ended_early };
+        return Reason::ChangeUnknown { rounds, own_rounds, noise, budget, ended_early };
     }
     Reason::RangeUndecided {
         rounds,
+        own_rounds,
         low: change.low,
         high: change.high,
         target: state.target,
