@@ -4,7 +4,6 @@
 //! measured again in fresh processes, and the one that fails by itself has failed.
 
 use std::path::Path;
-use std::time::SystemTime;
 
 use super::case_record::ProcessContext;
 use super::executor::{Execution, ExecutionEnd};
@@ -131,25 +130,7 @@ impl Launcher<'_> {
         process: u32,
         natives: &[&str],
     ) -> (Execution, ProcessContext) {
-        let started = SystemTime::now();
-        if let Some(probe) = &mut self.session.probe {
-            probe.begin();
-        }
-        let execution = self.execute_harness(case, process, natives);
-        let probe = self.session.probe.as_mut();
-        let conditions = probe.and_then(|probe| probe.end(execution.cpu_seconds, execution.seconds));
-        let after_timeout = self.after_timeout(&execution, case);
-        self.tell_end(&execution);
-        let context = ProcessContext {
-            started,
-            process,
-            place: None,
-            shared: None,
-            lockstep: false,
-            after_timeout,
-            conditions,
-        };
-        (execution, context)
+        self.observed(case, process, |launcher| launcher.execute_harness(case, process, natives))
     }
 
     fn execute_harness(&mut self, case: &PlannedCase, process: u32, natives: &[&str]) -> Execution {

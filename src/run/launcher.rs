@@ -114,11 +114,21 @@ impl<'a> Launcher<'a> {
         process: u32,
         shared: &[Params],
     ) -> (Execution, ProcessContext) {
+        self.observed(case, process, |launcher| launcher.execute(case, process, shared))
+    }
+
+    /// Runs one process by `execute`, with when it started and what the machine was doing meanwhile.
+    pub(super) fn observed(
+        &mut self,
+        case: &PlannedCase,
+        process: u32,
+        execute: impl FnOnce(&mut Self) -> Execution,
+    ) -> (Execution, ProcessContext) {
         let started = SystemTime::now();
         if let Some(probe) = &mut self.session.probe {
             probe.begin();
         }
-        let execution = self.execute(case, process, shared);
+        let execution = execute(self);
         let probe = self.session.probe.as_mut();
         let conditions = probe.and_then(|probe| probe.end(execution.cpu_seconds, execution.seconds));
         let after_timeout = self.after_timeout(&execution, case);
