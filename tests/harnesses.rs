@@ -3,6 +3,7 @@
 //! every time.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use gbench_ci::compare::{Row, Verdict, VerdictDocument};
@@ -279,4 +280,33 @@ fn a_comparison_that_was_cut_off_goes_on_in_the_processes_that_it_would_have_had
 fn sides(repository: &Repository) -> [RunRecord; 2] {
     let (base, head, _) = read_comparison(&repository.latest()).unwrap();
     [base, head]
+}
+
+/// A folder with a suite of one benchmark of this harness and command, and with scripts.
+fn other(harness: &str, command: &str, scripts: &[(&str, String)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = format!(
+        "[suite]\nname = \"s\"\n[gate]\nwatch = false\n[[benchmark]]\nid = \"h\"\nharness = \"{harness}\"\n{command}\n"
+    );
+    std::fs::write(folder.path().join("gbench.toml"), suite).unwrap();
+    for (name, text) in scripts {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn a_program_behind_env_and_cargo_is_started_directly_with_its_variables() {
+    let cargo = "test \"$A\" = 1 || exit 9\ncase \"$*\" in *--no-run*) ;; *) exit 8;; esac\n\
+                 echo \"{\\\"reason\\\":\\\"compiler-artifact\\\",\\\"manifest_path\\\":\\\"$PWD/Cargo.toml\\\",\
+                 \\\"target\\\":{\\\"kind\\\":[\\\"bench\\\"],\\\"name\\\":\\\"x\\\"},\\\"executable\\\":\\\"$PWD/x\\\"}\"\n";
+    let program = format!("test \"$A\" = 1 || exit 7\nexec {} \"$@\"\n", harness().display());
+    let scripts = [("cargo", cargo.to_owned()), ("x", program), ("harness.conf", "cases 1\n".into())]
+        .map(|(name, text)| (name, if name == "harness.conf" { text } else { format!("#!/bin/sh\n{text}") }));
+    let command = "command = [\"env\", \"A=1\", \"./cargo\", \"bench\", \"--bench\", \"x\"]\nprocesses = 1";
+    let folder = other("google-benchmark", command, &scripts);
+    ran(folder.path(), "run --quiet").exits(0);
+    assert_eq!(newest(folder.path()).cases[0].id.to_string(), "s/h[case=case_0]");
 }

@@ -219,8 +219,8 @@ impl CountRun<'_, '_, '_> {
             );
         }
         let mut launch = self.launcher.launch(self.case, self.process, None, &[], false);
-        invoke(&mut launch, wrapped(invocation, &words));
         start_directly(&mut launch, benchmark);
+        invoke(&mut launch, wrapped(invocation, &words));
         let slower = match self.tool {
             Tool::Perf => 1.0,
             Tool::Valgrind(_) => {
