@@ -13,6 +13,11 @@ pub trait Adapter: Sync {
 
     fn about(&self) -> About;
 
+    /// What has to be on a machine beside the tools of its language.
+    fn needs(&self) -> &'static [Need] {
+        &[]
+    }
+
     /// Benchmarks of this harness in a tree, and what looks like one and was not understood. Nothing is run.
     fn detect(&self, _tree: &dyn SourceTree) -> Detected {
         Detected::default()
@@ -86,6 +91,17 @@ pub enum Language {
     JavaScript,
     /// Whole commands of any.
     Any,
+}
+
+/// Something to install, by the packages of Debian and Ubuntu where it is in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A program that its benchmarks require.
+    Program { name: &'static str, package: &'static str },
+    /// A program that its benchmarks require, of the version that the project's library has.
+    CargoProgram { name: &'static str },
+    /// A library that its benchmarks are built with, known by a file of it.
+    Library { file: &'static str, package: &'static str },
 }
 
 /// How cases become known before they are measured.

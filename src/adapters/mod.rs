@@ -30,8 +30,8 @@ mod xml;
 use std::fmt;
 
 pub use adapter::{
-    About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Reading,
-    Reads, SummaryReading,
+    About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Need,
+    Reading, Reads, SummaryReading,
 };
 pub use cargo::{BenchTarget, CargoBench, Executable, cargo_bench, cargo_benches, executable};
 pub use check::{list, read};
