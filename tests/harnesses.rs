@@ -298,6 +298,15 @@ fn other(harness: &str, command: &str, scripts: &[(&str, String)]) -> tempfile::
 }
 
 #[test]
+fn a_command_that_the_words_of_its_harness_have_no_place_in_is_refused_with_one_that_has() {
+    for command in ["command = [\"make\", \"bench\"]", "shell = \"asv run\""] {
+        let refused = ran(other("asv", command, &[]).path(), "list").exits(2);
+        refused.says("airspeed velocity").says(r#"`command = ["python3", "-m", "asv", "run"]`"#);
+    }
+    ran(other("asv", "command = [\"taskset\", \"-c\", \"1\", \"asv\"]", &[]).path(), "list").exits(0);
+}
+
+#[test]
 fn a_program_behind_env_and_cargo_is_started_directly_with_its_variables() {
     let cargo = "test \"$A\" = 1 || exit 9\ncase \"$*\" in *--no-run*) ;; *) exit 8;; esac\n\
                  echo \"{\\\"reason\\\":\\\"compiler-artifact\\\",\\\"manifest_path\\\":\\\"$PWD/Cargo.toml\\\",\

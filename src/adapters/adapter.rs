@@ -13,6 +13,11 @@ pub trait Adapter: Sync {
 
     fn about(&self) -> About;
 
+    /// A command that [`Adapter::run`] has words for, where it has none for others: shown to whoever wrote another.
+    fn example(&self) -> &'static [&'static str] {
+        &["./bench"]
+    }
+
     /// What has to be on a machine beside the tools of its language.
     fn needs(&self) -> &'static [Need] {
         &[]

@@ -85,10 +85,15 @@ impl Harness {
 
     /// Whether executions of a single case of it can be counted.
     pub fn counts(self) -> bool {
-        let command = ["bench".to_owned()];
+        let command: Vec<String> = self.0.example().iter().map(|word| (*word).to_owned()).collect();
         self.0
             .count(&CaseRequest { command: &command, cases: &["case"], out: "/", amount: Amount::LEAST })
             .is_some()
+    }
+
+    /// Whether it can put its words into a command.
+    pub fn takes(self, command: &[String]) -> bool {
+        self.0.run(&CaseRequest { command, cases: &[], out: "/", amount: Amount::LEAST }).is_some()
     }
 
     /// The one harness that a program is of; `None` where none knows it, or several do.
