@@ -298,6 +298,14 @@ fn other(harness: &str, command: &str, scripts: &[(&str, String)]) -> tempfile::
 }
 
 #[test]
+fn a_program_that_is_too_old_is_said_to_be_and_what_is_needed() {
+    // What Criterion.rs 0.3.6 prints.
+    let old = "echo \"error: Found argument '--quiet' which wasn't expected, or isn't valid in this context\" >&2; exit 1\n";
+    let folder = other("criterion", "command = [\"sh\", \"old\"]", &[("old", old.into())]);
+    ran(folder.path(), "list --cases").says("version 0.3 or older").says("`criterion` 0.4 or later");
+}
+
+#[test]
 fn a_command_that_the_words_of_its_harness_have_no_place_in_is_refused_with_one_that_has() {
     for command in ["command = [\"make\", \"bench\"]", "shell = \"asv run\""] {
         let refused = ran(other("asv", command, &[]).path(), "list").exits(2);

@@ -51,6 +51,11 @@ pub trait Adapter: Sync {
         Ok(self.read(output)?.into_iter().map(|reading| reading.case).collect())
     }
 
+    /// Why a program that was asked for its cases ended badly, where what it left says so for certain.
+    fn refusal(&self, _output: &HarnessOutput) -> Option<Refusal> {
+        None
+    }
+
     /// The words that measure the cases of `ask`. `None`: a format without a program.
     fn run(&self, _ask: &CaseRequest) -> Option<Invocation> {
         None
@@ -96,6 +101,14 @@ pub enum Language {
     JavaScript,
     /// Whole commands of any.
     Any,
+}
+
+/// Why a program cannot be asked for its cases, such as that it is too old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub cause: &'static str,
+    /// What to do about it.
+    pub advice: &'static str,
 }
 
 /// Something to install, by the packages of Debian and Ubuntu where it is in them.

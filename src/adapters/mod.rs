@@ -31,7 +31,7 @@ use std::fmt;
 
 pub use adapter::{
     About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Need,
-    Reading, Reads, SummaryReading,
+    Reading, Reads, Refusal, SummaryReading,
 };
 pub use cargo::{BenchTarget, CargoBench, Executable, cargo_bench, cargo_benches, executable};
 pub use check::{list, read};

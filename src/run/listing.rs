@@ -10,7 +10,7 @@ use super::harness_launch::{STDOUT_BYTES, command, invoke, read, set, start_dire
 use super::outcome::{first_line, signal_name};
 use super::recognition::recognised;
 use super::requires;
-use crate::adapters::{self, About, Adapter, Amount, CaseName, CaseRequest, Harness, Lists};
+use crate::adapters::{self, About, Adapter, Amount, CaseName, CaseRequest, Harness, Lists, Refusal};
 use crate::model::{CutShort, Isolation, Manifest, ProcessEnd, Side, Stage, shell_word};
 use crate::suite::{Benchmark, DirectProgram, Listing, Suite};
 
@@ -166,7 +166,14 @@ impl CaseLister<'_> {
             Err(error) if ended_well(&execution) => {
                 Err(Unlisted { cause: format!("{title} could not be listed: {error}"), advice })
             }
-            _ => Err(Unlisted { cause: format!("{title} could not be listed: {}", why(&execution)), advice }),
+            _ => Err(match read(&execution, out, |output| Ok(adapter.refusal(output))).ok().flatten() {
+                Some(Refusal { cause, advice }) => {
+                    Unlisted { cause: format!("{title} could not be listed: {cause}"), advice: advice.into() }
+                }
+                None => {
+                    Unlisted { cause: format!("{title} could not be listed: {}", why(&execution)), advice }
+                }
+            }),
         };
         (execution, listed)
     }
