@@ -135,7 +135,7 @@ fn tool(counting: Counting, benchmark: &Benchmark, harness: Harness) -> std::res
     const INSTEAD: &str = "`count = \"valgrind\"` counts without them";
     if !harness.counts() {
         let title = harness.0.about().title;
-        return Err(format!("{title} does not tell how often it ran the code; take `count` out").into());
+        return Err(format!("executions of {title} cannot be counted; take `count` out").into());
     }
     if counting == Counting::Valgrind {
         let found = on_path(benchmark, "valgrind").map(Tool::Valgrind);

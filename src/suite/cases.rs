@@ -74,7 +74,7 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
     }
     if let Some(harness) = harness.filter(|harness| !harness.counts()) {
         let title = harness.0.about().title;
-        let what = format!("`count` has no meaning here: {title} does not tell how often it ran the code");
+        let what = format!("`count` has no meaning here: executions of {title} cannot be counted");
         refuse_counting(it, table, &what, "take `count` out");
     }
     it.timing = Timing::Harness;
