@@ -170,11 +170,20 @@ fn what_cannot_be_counted_is_refused_and_in_defaults_it_means_what_can() {
     refused(&suite("count = \"valgrin\""), "`count` cannot be `valgrin`");
     let hyperfine =
         "[[benchmark]]\nid = \"x\"\nharness = \"hyperfine\"\ncommand = [\"hyperfine\", \"true\"]\n";
-    refused(&format!("{hyperfine}count = \"valgrind\""), "does not tell how often it ran");
+    refused(&format!("{hyperfine}count = \"valgrind\""), "executions of hyperfine cannot be counted");
+    let benchmark = |harness: &str, command: &str| {
+        format!(
+            "[[benchmark]]\nid = \"x\"\nharness = \"{harness}\"\ncommand = [{command}]\ncount = \"valgrind\"\n"
+        )
+    };
+    refused(&benchmark("go-test", "\"./a.test\""), "executions of go test -bench cannot be counted");
     let folder = tempfile::tempdir().unwrap();
     let text =
         format!("[defaults]\ncount = \"auto\"\n[[benchmark]]\nid = \"y\"\ncommand = [\"true\"]\n{hyperfine}");
     std::fs::write(folder.path().join("gbench.toml"), text).unwrap();
+    ran(folder.path(), "list").exits(0);
+    // asv has words for commands of its own alone.
+    std::fs::write(folder.path().join("gbench.toml"), benchmark("asv", "\"asv\", \"run\"")).unwrap();
     ran(folder.path(), "list").exits(0);
 }
 

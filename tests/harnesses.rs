@@ -3,6 +3,7 @@
 //! every time.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use gbench_ci::compare::{Row, Verdict, VerdictDocument};
@@ -279,4 +280,50 @@ fn a_comparison_that_was_cut_off_goes_on_in_the_processes_that_it_would_have_had
 fn sides(repository: &Repository) -> [RunRecord; 2] {
     let (base, head, _) = read_comparison(&repository.latest()).unwrap();
     [base, head]
+}
+
+/// A folder with a suite of one benchmark of this harness and command, and with scripts.
+fn other(harness: &str, command: &str, scripts: &[(&str, String)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = format!(
+        "[suite]\nname = \"s\"\n[gate]\nwatch = false\n[[benchmark]]\nid = \"h\"\nharness = \"{harness}\"\n{command}\n"
+    );
+    std::fs::write(folder.path().join("gbench.toml"), suite).unwrap();
+    for (name, text) in scripts {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn a_program_that_is_too_old_is_said_to_be_and_what_is_needed() {
+    // What Criterion.rs 0.3.6 prints.
+    let old = "echo \"error: Found argument '--quiet' which wasn't expected, or isn't valid in this context\" >&2; exit 1\n";
+    let folder = other("criterion", "command = [\"sh\", \"old\"]", &[("old", old.into())]);
+    ran(folder.path(), "list --cases").says("version 0.3 or older").says("`criterion` 0.4 or later");
+}
+
+#[test]
+fn a_command_that_the_words_of_its_harness_have_no_place_in_is_refused_with_one_that_has() {
+    for command in ["command = [\"make\", \"bench\"]", "shell = \"asv run\""] {
+        let refused = ran(other("asv", command, &[]).path(), "list").exits(2);
+        refused.says("airspeed velocity").says(r#"`command = ["python3", "-m", "asv", "run"]`"#);
+    }
+    ran(other("asv", "command = [\"taskset\", \"-c\", \"1\", \"asv\"]", &[]).path(), "list").exits(0);
+}
+
+#[test]
+fn a_program_behind_env_and_cargo_is_started_directly_with_its_variables() {
+    let cargo = "test \"$A\" = 1 || exit 9\ncase \"$*\" in *--no-run*) ;; *) exit 8;; esac\n\
+                 echo \"{\\\"reason\\\":\\\"compiler-artifact\\\",\\\"manifest_path\\\":\\\"$PWD/Cargo.toml\\\",\
+                 \\\"target\\\":{\\\"kind\\\":[\\\"bench\\\"],\\\"name\\\":\\\"x\\\"},\\\"executable\\\":\\\"$PWD/x\\\"}\"\n";
+    let program = format!("test \"$A\" = 1 || exit 7\nexec {} \"$@\"\n", harness().display());
+    let scripts = [("cargo", cargo.to_owned()), ("x", program), ("harness.conf", "cases 1\n".into())]
+        .map(|(name, text)| (name, if name == "harness.conf" { text } else { format!("#!/bin/sh\n{text}") }));
+    let command = "command = [\"env\", \"A=1\", \"./cargo\", \"bench\", \"--bench\", \"x\"]\nprocesses = 1";
+    let folder = other("google-benchmark", command, &scripts);
+    ran(folder.path(), "run --quiet").exits(0);
+    assert_eq!(newest(folder.path()).cases[0].id.to_string(), "s/h[case=case_0]");
 }

@@ -13,6 +13,16 @@ pub trait Adapter: Sync {
 
     fn about(&self) -> About;
 
+    /// A command that [`Adapter::run`] has words for, where it has none for others: shown to whoever wrote another.
+    fn example(&self) -> &'static [&'static str] {
+        &["./bench"]
+    }
+
+    /// What has to be on a machine beside the tools of its language.
+    fn needs(&self) -> &'static [Need] {
+        &[]
+    }
+
     /// Benchmarks of this harness in a tree, and what looks like one and was not understood. Nothing is run.
     fn detect(&self, _tree: &dyn SourceTree) -> Detected {
         Detected::default()
@@ -39,6 +49,11 @@ pub trait Adapter: Sync {
     /// The cases in what [`Adapter::list`] left. By default it measures, and they are those of [`Adapter::read`].
     fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
         Ok(self.read(output)?.into_iter().map(|reading| reading.case).collect())
+    }
+
+    /// Why a program that was asked for its cases ended badly, where what it left says so for certain.
+    fn refusal(&self, _output: &HarnessOutput) -> Option<Refusal> {
+        None
     }
 
     /// The words that measure the cases of `ask`. `None`: a format without a program.
@@ -86,6 +101,25 @@ pub enum Language {
     JavaScript,
     /// Whole commands of any.
     Any,
+}
+
+/// Why a program cannot be asked for its cases, such as that it is too old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub cause: &'static str,
+    /// What to do about it.
+    pub advice: &'static str,
+}
+
+/// Something to install, by the packages of Debian and Ubuntu where it is in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A program that its benchmarks require.
+    Program { name: &'static str, package: &'static str },
+    /// A program that its benchmarks require, of the version that the project's library has.
+    CargoProgram { name: &'static str },
+    /// A library that its benchmarks are built with, known by a file of it.
+    Library { file: &'static str, package: &'static str },
 }
 
 /// How cases become known before they are measured.

@@ -83,6 +83,10 @@ impl Adapter for Asv {
         }
     }
 
+    fn example(&self) -> &'static [&'static str] {
+        &["python3", "-m", "asv", "run"]
+    }
+
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         for path in tree.files() {

@@ -33,6 +33,8 @@ pub struct Executable {
 /// A command that lets Cargo start one benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CargoBench {
+    /// Variables that `env` before `cargo` sets, for both.
+    pub env: Vec<(String, String)>,
     /// The words that build it and tell where it lies, see [`executable`].
     pub messages: Vec<String>,
     /// Name of the bench target.
@@ -42,8 +44,10 @@ pub struct CargoBench {
 }
 
 /// Takes `cargo bench ... --bench NAME -- ...` apart. Cargo takes most of a second to find out that there is nothing to build, and
-/// stands between a counter and what it counts. `None`: another command, or one with words before `cargo`.
+/// stands between a counter and what it counts. `None`: another command, or one with other words before `cargo` than
+/// `env NAME=value`.
 pub fn cargo_bench(command: &[String]) -> Option<CargoBench> {
+    let (env, command) = variables(command);
     let (program, words) = command.split_first()?;
     let is_cargo = is_cargo(std::slice::from_ref(program));
     if !is_cargo || words.first().map(String::as_str) != Some("bench") {
@@ -62,7 +66,22 @@ pub fn cargo_bench(command: &[String]) -> Option<CargoBench> {
     }
     let more = ["--no-run", "--message-format=json"].map(str::to_owned);
     let messages = [program.clone()].into_iter().chain(cargos.iter().cloned()).chain(more).collect();
-    Some(CargoBench { messages, target, own: own.get(1..).unwrap_or_default().to_vec() })
+    Some(CargoBench { env, messages, target, own: own.get(1..).unwrap_or_default().to_vec() })
+}
+
+/// What `env NAME=value ...` sets, and the command behind it. `env` with flags is left as it is.
+fn variables(command: &[String]) -> (Vec<(String, String)>, &[String]) {
+    let is_env = |word: &String| Program { command: std::slice::from_ref(word), bytes: b"" }.name() == "env";
+    let Some((_, words)) = command.split_first().filter(|(program, _)| is_env(program)) else {
+        return (Vec::new(), command);
+    };
+    let set = |word: &String| {
+        let (name, value) = word.split_once('=')?;
+        (!name.is_empty() && !name.starts_with('-')).then(|| (name.to_owned(), value.to_owned()))
+    };
+    let env: Vec<_> = words.iter().map_while(set).collect();
+    let rest = &words[env.len()..];
+    (env, rest)
 }
 
 /// What `cargo bench --no-run --message-format=json ...` built for the benchmark, or for the library with benchmarks in it, of that
@@ -278,6 +297,23 @@ mod tests {
         assert_eq!(executable(message("lib", "l", "5").as_bytes(), "l").unwrap().path, "/w/target/l-5");
         assert_eq!(executable(messages.as_bytes(), "y"), None);
         assert_eq!(executable(messages.as_bytes(), "z"), None);
+    }
+
+    #[test]
+    fn what_env_sets_before_cargo_is_for_the_build_and_the_program() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let taken = |line: &str| cargo_bench(&words(line));
+        let plain = taken("cargo bench --bench x -- -q").unwrap();
+        assert_eq!(plain.messages.join(" "), "cargo bench --bench x --no-run --message-format=json");
+        let set = taken("/usr/bin/env RUSTC_BOOTSTRAP=1 A=b=c D= cargo bench --bench x -- -q").unwrap();
+        let env = [("RUSTC_BOOTSTRAP", "1"), ("A", "b=c"), ("D", "")];
+        let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        assert_eq!(set, CargoBench { env, ..plain });
+        for other in
+            ["env -i cargo bench --bench x", "env A=b make", "A=b cargo bench --bench x", "env", "env A=b"]
+        {
+            assert_eq!(taken(other), None, "{other}");
+        }
     }
 
     #[test]

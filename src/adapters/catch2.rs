@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::cpp::{self, Library};
 use super::xml::{self, Element};
 use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists,
+    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Need,
     Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 
@@ -54,6 +54,10 @@ impl Adapter for Catch2 {
             reads: Reads::Summary,
             tried: &["2.13.4", "2.13.10", "3.7.1"],
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Library { file: "/usr/include/catch2", package: "catch2" }]
     }
 
     fn detect(&self, tree: &dyn SourceTree) -> Detected {

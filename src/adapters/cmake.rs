@@ -13,6 +13,8 @@ use self::syntax::{CMakeCommand, commands};
 use super::detect::{BuildStep, FoundBenchmark, SourceTree};
 
 const FILE: &str = "CMakeLists.txt";
+/// `-j` alone starts as many compilers as there are files, which takes more memory than a runner has.
+const JOBS: &str = "-j $(nproc)";
 
 /// A program that a tree's CMake files build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +38,7 @@ impl CMakeTarget {
     /// The proposal to build and run it.
     pub fn found(&self, why: &str) -> FoundBenchmark {
         let (build, configure) = configured(&self.root, &self.options);
-        let shell = format!("{configure} --target {} -j", quoted(&self.name));
+        let shell = format!("{configure} --target {} {JOBS}", quoted(&self.name));
         // The file itself may declare programs of other harnesses too.
         let files = if self.sources.is_empty() { vec![self.file.clone()] } else { self.sources.clone() };
         FoundBenchmark {
@@ -69,7 +71,7 @@ impl Tests {
     /// The folder that is built in, and the line for `sh` that builds all.
     pub fn built(&self) -> (String, String) {
         let (build, configure) = configured(&self.root, &self.options);
-        (build, format!("{configure} -j"))
+        (build, format!("{configure} {JOBS}"))
     }
 }
 

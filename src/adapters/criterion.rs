@@ -13,11 +13,14 @@ use super::criterion_report::{CriterionReport, stdout};
 use super::json::document;
 use super::{
     About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
-    Program, ReadError, Reading, Reads, SourceTree,
+    Program, ReadError, Reading, Reads, Refusal, STDERR, SourceTree,
 };
 use crate::model::Better;
 
 pub struct Criterion;
+
+/// What version 0.3 says of a word that came with 0.4.
+const OLD: &str = "Found argument '--quiet' which wasn't expected";
 
 /// Fewer are refused.
 const MIN_SAMPLES: u32 = 10;
@@ -43,7 +46,7 @@ impl Adapter for Criterion {
             filters: true,
             orders: false,
             reads: Reads::Samples,
-            tried: &["0.5.1", "0.8.2"],
+            tried: &["0.4.0", "0.5.1", "0.8.2"],
         }
     }
 
@@ -55,15 +58,28 @@ impl Adapter for Criterion {
         program.holds("This executable is a Criterion.rs benchmark")
     }
 
+    /// `--quiet` changes nothing here: a version that does not know it cannot be told to measure for less than seconds either, and
+    /// says so before anything runs.
     fn list(&self, ask: &CaseRequest) -> Option<Invocation> {
-        let invocation =
-            cargo::invocation(ask.command, vec!["--list".into(), "--color".into(), "never".into()]);
-        Some(invocation.env("CRITERION_HOME", ask.out))
+        let words = ["--list", "--quiet", "--color", "never"].map(str::to_owned).to_vec();
+        Some(cargo::invocation(ask.command, words).env("CRITERION_HOME", ask.out))
     }
 
     fn read_list(&self, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
-        let text = stdout(output)?;
-        Ok(text.lines().filter_map(|line| line.strip_suffix(": benchmark")).map(CaseName::plain).collect())
+        // Version 0.4 says `bench`.
+        let name = |line: &'_ str| {
+            let name = line.strip_suffix(": benchmark").or_else(|| line.strip_suffix(": bench"));
+            name.map(CaseName::plain)
+        };
+        Ok(stdout(output)?.lines().filter_map(name).collect())
+    }
+
+    fn refusal(&self, output: &HarnessOutput) -> Option<Refusal> {
+        let old = memchr::memmem::find(output.files.get(STDERR)?, OLD.as_bytes()).is_some();
+        old.then_some(Refusal {
+            cause: "its program is of version 0.3 or older, which measures each case for whole seconds",
+            advice: "let Cargo.toml ask for `criterion` 0.4 or later",
+        })
     }
 
     fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
@@ -253,6 +269,26 @@ mod tests {
         assert_eq!(filter(&format!("{}...", "a".repeat(100))), format!("^(?:{}.+)$", "a".repeat(100)));
         assert_eq!(filter("twice #2"), r"^(?:twice|twice \#2)$");
         assert_eq!(words(&["./x"], &["a", "b"]).pop().unwrap(), "^(?:a|b)$");
+    }
+
+    #[test]
+    fn a_version_without_quiet_is_told_by_what_it_says_of_it() {
+        // As Criterion.rs 0.3.6 printed it.
+        let old = "error: Found argument '--quiet' which wasn't expected, or isn't valid in this context\n\n\
+                   USAGE:\n    x-88303587d722f556 --bench --list\n\nFor more information try --help\n";
+        let refusal = |stderr: &str| {
+            let files = OutputFiles([(STDERR.to_owned(), stderr.as_bytes().to_vec())].into());
+            Criterion.refusal(&HarnessOutput { stdout: b"", files: &files })
+        };
+        assert!(refusal(old).unwrap().cause.contains("version 0.3 or older"));
+        assert_eq!(refusal("error: could not compile `x`\n"), None);
+        assert!(
+            Criterion
+                .list(&CaseRequest { command: &[], cases: &[], out: "/o", amount: Amount::LEAST })
+                .unwrap()
+                .argv
+                .contains(&"--quiet".to_owned())
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::json::document;
 use super::xml::{self, Element};
 use super::{
     About, Adapter, CaseName, CaseRequest, Detected, End, FoundBenchmark, HarnessOutput, Invocation,
-    Language, Lists, Program, ReadError, Reading, Reads, SourceTree,
+    Language, Lists, Need, Program, ReadError, Reading, Reads, SourceTree,
 };
 
 pub struct CTest;
@@ -36,6 +36,10 @@ impl Adapter for CTest {
             reads: Reads::Samples,
             tried: &["3.21.4", "3.25.1", "4.1.3"],
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Program { name: "ctest", package: "cmake" }]
     }
 
     fn detect(&self, tree: &dyn SourceTree) -> Detected {

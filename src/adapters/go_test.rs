@@ -4,6 +4,9 @@
 //! <https://pkg.go.dev/cmd/go#hdr-Testing_flags>, <https://go.dev/design/14313-benchmark-format>. Everything runs with `-v`: only
 //! then are skipped benchmarks named, each name stands on a line of its own without the number of processors behind it, and
 //! what a benchmark prints does not tear its line apart.
+//!
+//! Executions are not counted, though `-benchtime=100x` would fix their number: Go's scheduler and garbage collector run beside
+//! the benchmark for as long as they like, and under Valgrind, which does not support Go, their spinning is many times its work.
 
 mod benchfmt;
 mod detection;
@@ -16,9 +19,6 @@ use super::{
 };
 
 pub struct GoTest;
-
-/// Executions for each second of [`Adapter::count`]'s amount.
-const EXECUTIONS: f64 = 1000.0;
 
 impl Adapter for GoTest {
     fn name(&self) -> &'static str {
@@ -70,14 +70,6 @@ impl Adapter for GoTest {
 
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
         benchfmt::read(output.stdout)
-    }
-
-    /// A fixed number of executions. A benchmark by `b.N` is called with 1 before, one by `b.Loop` is not: the one more is the same
-    /// for every amount. The number is the seed of `-shuffle` too, which prints it and has nothing to shuffle in one
-    /// case: the reader knows by it that the executions are those of the line and not the last of many attempts.
-    fn count(&self, ask: &CaseRequest) -> Option<Invocation> {
-        let executions = (ask.amount.seconds * EXECUTIONS).round().clamp(2.0, 1e9);
-        Some(words(ask, &[&format!("benchtime={executions}x"), "count=1", &format!("shuffle={executions}")]))
     }
 }
 

@@ -11,7 +11,7 @@ mod tests;
 
 use self::names::{FILE, case_name};
 use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
+    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Need, Place,
     Program, ReadError, Reading, Reads, SourceTree,
 };
 
@@ -38,6 +38,10 @@ impl Adapter for GoogleBenchmark {
             reads: Reads::Samples,
             tried: &["1.5.2", "1.7.1", "1.9.1", "1.9.5-python"],
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Library { file: "/usr/include/benchmark/benchmark.h", package: "libbenchmark-dev" }]
     }
 
     fn detect(&self, tree: &dyn SourceTree) -> Detected {

@@ -7,11 +7,14 @@ use super::callgrind_summary;
 use super::cargo;
 use super::iai_callgrind::{detect, words};
 use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Place,
+    About, Adapter, CaseName, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Need, Place,
     Program, ReadError, Reading, Reads, SourceTree,
 };
 
 pub struct Gungraun;
+
+/// Of the same version as the library.
+const RUNNER: &str = "gungraun-runner";
 
 impl Adapter for Gungraun {
     fn name(&self) -> &'static str {
@@ -30,8 +33,12 @@ impl Adapter for Gungraun {
         }
     }
 
+    fn needs(&self) -> &'static [Need] {
+        &[Need::CargoProgram { name: RUNNER }]
+    }
+
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
-        detect(tree, "gungraun", "gungraun-runner")
+        detect(tree, "gungraun", RUNNER)
     }
 
     fn recognises(&self, program: &Program) -> bool {

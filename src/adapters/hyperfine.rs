@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::json::document;
 use super::{
-    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Place,
-    Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
+    About, Adapter, CaseName, CaseRequest, Detected, End, HarnessOutput, Invocation, Language, Lists, Need,
+    Place, Program, ReadError, Reading, Reads, SourceTree, SummaryReading,
 };
 use crate::model::{Better, ParamValue, Params};
 
@@ -43,6 +43,10 @@ impl Adapter for Hyperfine {
     }
 
     /// Names the files that call it: what their commands need to be built by, and which variables they read, is not in them.
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Program { name: "hyperfine", package: "hyperfine" }]
+    }
+
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
         let mut detected = Detected::default();
         for path in tree.files() {

@@ -6,11 +6,14 @@
 use super::callgrind_summary;
 use super::cargo::{self, DeclaredTarget, TargetKind};
 use super::{
-    About, Adapter, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Program, ReadError,
-    Reading, Reads, SourceTree,
+    About, Adapter, CaseRequest, Detected, HarnessOutput, Invocation, Language, Lists, Need, Program,
+    ReadError, Reading, Reads, SourceTree,
 };
 
 pub struct IaiCallgrind;
+
+/// Of the same version as the library.
+const RUNNER: &str = "iai-callgrind-runner";
 
 impl Adapter for IaiCallgrind {
     fn name(&self) -> &'static str {
@@ -29,8 +32,12 @@ impl Adapter for IaiCallgrind {
         }
     }
 
+    fn needs(&self) -> &'static [Need] {
+        &[Need::CargoProgram { name: RUNNER }]
+    }
+
     fn detect(&self, tree: &dyn SourceTree) -> Detected {
-        detect(tree, "iai_callgrind", "iai-callgrind-runner")
+        detect(tree, "iai_callgrind", RUNNER)
     }
 
     fn recognises(&self, program: &Program) -> bool {

@@ -30,8 +30,8 @@ mod xml;
 use std::fmt;
 
 pub use adapter::{
-    About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Reading,
-    Reads, SummaryReading,
+    About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Need,
+    Reading, Reads, Refusal, SummaryReading,
 };
 pub use cargo::{BenchTarget, CargoBench, Executable, cargo_bench, cargo_benches, executable};
 pub use check::{list, read};
@@ -85,10 +85,15 @@ impl Harness {
 
     /// Whether executions of a single case of it can be counted.
     pub fn counts(self) -> bool {
-        let command = ["bench".to_owned()];
+        let command: Vec<String> = self.0.example().iter().map(|word| (*word).to_owned()).collect();
         self.0
             .count(&CaseRequest { command: &command, cases: &["case"], out: "/", amount: Amount::LEAST })
             .is_some()
+    }
+
+    /// Whether it can put its words into a command.
+    pub fn takes(self, command: &[String]) -> bool {
+        self.0.run(&CaseRequest { command, cases: &[], out: "/", amount: Amount::LEAST }).is_some()
     }
 
     /// The one harness that a program is of; `None` where none knows it, or several do.

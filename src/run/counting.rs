@@ -135,7 +135,7 @@ fn tool(counting: Counting, benchmark: &Benchmark, harness: Harness) -> std::res
     const INSTEAD: &str = "`count = \"valgrind\"` counts without them";
     if !harness.counts() {
         let title = harness.0.about().title;
-        return Err(format!("{title} does not tell how often it ran the code; take `count` out").into());
+        return Err(format!("executions of {title} cannot be counted; take `count` out").into());
     }
     if counting == Counting::Valgrind {
         let found = on_path(benchmark, "valgrind").map(Tool::Valgrind);
@@ -219,8 +219,8 @@ impl CountRun<'_, '_, '_> {
             );
         }
         let mut launch = self.launcher.launch(self.case, self.process, None, &[], false);
-        invoke(&mut launch, wrapped(invocation, &words));
         start_directly(&mut launch, benchmark);
+        invoke(&mut launch, wrapped(invocation, &words));
         let slower = match self.tool {
             Tool::Perf => 1.0,
             Tool::Valgrind(_) => {

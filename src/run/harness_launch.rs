@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::executor::{Execution, Launch};
 use super::temporary::Temporary;
 use crate::adapters::{self, Amount, HarnessOutput, Invocation, OutputFiles};
 use crate::model::{Params, Settings};
 use crate::suite::plan::PlannedCase;
-use crate::suite::{Action, Benchmark};
+use crate::suite::{Action, Benchmark, DirectProgram};
 
 /// A harness may take so many times its nominal measuring time for a case, beside the deadline of the stage.
 pub(super) const SLACK: f64 = 20.0;
@@ -27,7 +27,7 @@ pub(super) fn native(case: &PlannedCase) -> Option<&str> {
 }
 
 /// The program behind the command, where it is started directly.
-fn program(benchmark: &Benchmark) -> Option<&(Vec<String>, PathBuf)> {
+fn program(benchmark: &Benchmark) -> Option<&DirectProgram> {
     benchmark.harness.as_ref()?.program.as_ref()
 }
 
@@ -42,8 +42,8 @@ pub(super) fn amount(settings: &Settings) -> Amount {
 
 /// The command as the suite file has it. A shell's line gets the adapter's words as its own arguments, `"$@"`.
 pub(super) fn command(benchmark: &Benchmark) -> Vec<String> {
-    if let Some((argv, _)) = program(benchmark) {
-        return argv.clone();
+    if let Some(program) = program(benchmark) {
+        return program.argv.clone();
     }
     let mut argv = benchmark.action.argv(&Params::new(), &[]);
     if matches!(benchmark.action, Action::Shell(_)) {
@@ -52,18 +52,25 @@ pub(super) fn command(benchmark: &Benchmark) -> Vec<String> {
     argv
 }
 
-/// Gives a launch the folder of the program that is started directly. Cargo names the package's folder to what it starts.
+/// Gives a launch the folder and variables of the program that is started directly, before [`invoke`], whose variables stand above.
+/// Cargo names the package's folder to what it starts.
 pub(super) fn start_directly(launch: &mut Launch, benchmark: &Benchmark) {
-    if let Some((_, dir)) = program(benchmark) {
+    if let Some(DirectProgram { dir, env, .. }) = program(benchmark) {
         launch.dir = dir.clone();
         launch.env.push(("CARGO_MANIFEST_DIR".into(), dir.into()));
+        set(launch, env);
     }
+}
+
+/// Gives a launch variables, above those that it has.
+pub(super) fn set(launch: &mut Launch, env: &[(String, String)]) {
+    launch.env.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
 }
 
 /// Gives a launch the adapter's words.
 pub(super) fn invoke(launch: &mut Launch, invocation: Invocation) {
     launch.argv = invocation.argv;
-    launch.env.extend(invocation.env.into_iter().map(|(name, value)| (name.into(), value.into())));
+    set(launch, &invocation.env);
     launch.stdout_limit = launch.stdout_limit.max(STDOUT_BYTES);
     launch.stderr_limit = launch.stderr_limit.max(STDERR_BYTES);
 }

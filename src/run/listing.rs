@@ -6,13 +6,13 @@ use std::path::Path;
 use super::build;
 use super::event::Observer;
 use super::executor::{Execution, ExecutionEnd, Executor, Launch};
-use super::harness_launch::{STDOUT_BYTES, command, invoke, read, start_directly, with_folder};
+use super::harness_launch::{STDOUT_BYTES, command, invoke, read, set, start_directly, with_folder};
 use super::outcome::{first_line, signal_name};
 use super::recognition::recognised;
 use super::requires;
-use crate::adapters::{self, About, Adapter, Amount, CaseName, CaseRequest, Harness, Lists};
+use crate::adapters::{self, About, Adapter, Amount, CaseName, CaseRequest, Harness, Lists, Refusal};
 use crate::model::{CutShort, Isolation, Manifest, ProcessEnd, Side, Stage, shell_word};
-use crate::suite::{Benchmark, Listing, Suite};
+use crate::suite::{Benchmark, DirectProgram, Listing, Suite};
 
 /// Lists the cases of harnesses.
 pub struct CaseLister<'a> {
@@ -90,6 +90,7 @@ impl CaseLister<'_> {
         let mut launch =
             Launch::of_step(benchmark, bench.messages, benchmark.dir.clone(), Stage::Build, None);
         launch.stdout_limit = STDOUT_BYTES;
+        set(&mut launch, &bench.env);
         let execution = self.executor.execute(&launch);
         if let Some(ended) = execution.cut_short() {
             return Err(ended);
@@ -98,7 +99,7 @@ impl CaseLister<'_> {
             ended_well(&execution).then(|| adapters::executable(&execution.stdout.bytes(), &bench.target));
         if let (Some(Some(found)), Some(entry)) = (found, &mut benchmark.harness) {
             let argv = [found.path].into_iter().chain(bench.own).collect();
-            entry.program = Some((argv, found.dir.into()));
+            entry.program = Some(DirectProgram { argv, dir: found.dir.into(), env: bench.env });
         }
         Ok(())
     }
@@ -165,7 +166,14 @@ impl CaseLister<'_> {
             Err(error) if ended_well(&execution) => {
                 Err(Unlisted { cause: format!("{title} could not be listed: {error}"), advice })
             }
-            _ => Err(Unlisted { cause: format!("{title} could not be listed: {}", why(&execution)), advice }),
+            _ => Err(match read(&execution, out, |output| Ok(adapter.refusal(output))).ok().flatten() {
+                Some(Refusal { cause, advice }) => {
+                    Unlisted { cause: format!("{title} could not be listed: {cause}"), advice: advice.into() }
+                }
+                None => {
+                    Unlisted { cause: format!("{title} could not be listed: {}", why(&execution)), advice }
+                }
+            }),
         };
         (execution, listed)
     }

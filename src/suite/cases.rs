@@ -69,9 +69,12 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
         );
         return;
     }
+    if let Some(harness) = harness {
+        refuse_command(it, table, harness);
+    }
     if let Some(harness) = harness.filter(|harness| !harness.counts()) {
         let title = harness.0.about().title;
-        let what = format!("`count` has no meaning here: {title} does not tell how often it ran the code");
+        let what = format!("`count` has no meaning here: executions of {title} cannot be counted");
         refuse_counting(it, table, &what, "take `count` out");
     }
     it.timing = Timing::Harness;
@@ -107,6 +110,24 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
 }
 
 const NAME_IT: &str = "name it, such as `harness = \"criterion\"`, or take `count` out";
+
+/// A command that the harness cannot put its words into.
+fn refuse_command(it: &Benchmark, table: &Table, harness: Harness) {
+    let (key, argv) = match &it.action {
+        Action::Command(words) => ("command", words.clone()),
+        // A line has no words to put others among.
+        Action::Shell(_) => ("shell", vec![String::new()]),
+        Action::Builtin(_) => return,
+    };
+    if harness.takes(&argv) {
+        return;
+    }
+    let (title, words) = (harness.0.about().title, toml::Value::from(harness.0.example().to_vec()));
+    if let Some(item) = table.again(key) {
+        let what = format!("the gate's words for {title} have no place in this command");
+        item.fault(what, format!("let it look like `command = {words}`, with other words before or behind"));
+    }
+}
 
 /// Nothing of it can be counted. In `[defaults]` the key means the benchmarks that can.
 fn refuse_counting(it: &mut Benchmark, table: &Table, what: &str, next: &str) {

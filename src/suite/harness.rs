@@ -20,11 +20,20 @@ pub struct HarnessEntry {
     /// Parameters and the values that they may have, by the selection; they are asked once the cases are known.
     pub only: Vec<(String, Vec<String>)>,
     pub listing: Listing,
-    /// The program that the command leads to, where starting it directly saves what stands before it: its words, and the folder
-    /// that it starts in.
-    pub program: Option<(Vec<String>, PathBuf)>,
+    /// The program that the command leads to, where starting it directly saves what stands before it.
+    pub program: Option<DirectProgram>,
     /// The build step has run, for listing, and ended well.
     pub built: bool,
+}
+
+/// A program that is started without the build tool that the command names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirectProgram {
+    pub argv: Vec<String>,
+    /// Folder that it starts in.
+    pub dir: PathBuf,
+    /// What the command sets for it, above the benchmark's own.
+    pub env: Vec<(String, String)>,
 }
 
 /// Whether the cases are known.

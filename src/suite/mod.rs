@@ -24,7 +24,7 @@ use std::path::PathBuf;
 
 pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
-pub use self::harness::{HarnessEntry, Listing};
+pub use self::harness::{DirectProgram, HarnessEntry, Listing};
 pub use self::inputs::fits;
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;

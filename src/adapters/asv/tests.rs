@@ -1,5 +1,5 @@
 use super::super::detect::{BuildStep, MemoryTree};
-use super::super::{Amount, OutputFiles, list, read};
+use super::super::{Amount, Harness, OutputFiles, list, read};
 use super::*;
 
 const AMOUNT: Amount = Amount { seconds: 0.5, warmup: 0.1, samples: 5 };
@@ -54,8 +54,9 @@ fn asv_is_started_by_the_python_that_the_user_means() {
     ] {
         assert_eq!(run_of(words, &[]).0, start, "{words:?}");
     }
-    let words = command(&["make", "bench"]);
-    assert_eq!(Asv.run(&CaseRequest { command: &words, cases: &[], out: "/o", amount: AMOUNT }), None);
+    let takes = |words: &[&str]| Harness(&Asv).takes(&command(words));
+    assert!(!takes(&["make", "bench"]) && !takes(&["sh", "-c", "asv run", "sh"]) && takes(Asv.example()));
+    assert!(Harness(&Asv).counts());
 }
 
 #[test]

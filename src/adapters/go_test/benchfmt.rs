@@ -30,8 +30,6 @@ struct Reader<'a> {
     package: Package<'a>,
     /// How the last package ended, until `go test` says so too.
     passed: Option<bool>,
-    /// Seed of `-shuffle`.
-    seed: Option<u64>,
 }
 
 /// One test binary, from its first line to `PASS` or `FAIL`.
@@ -69,9 +67,7 @@ impl<'a> Reader<'a> {
         if let Some(rest) = line.strip_prefix("FAIL\t") {
             return self.failed_package(rest);
         }
-        if let Some(seed) = line.strip_prefix("-test.shuffle ") {
-            self.seed = seed.parse().ok();
-        } else if let Some(rest) = line.strip_prefix("Unit ") {
+        if let Some(rest) = line.strip_prefix("Unit ") {
             self.unit(rest);
         } else if let Some((key, value)) = line.split_once(": ")
             && ["goos", "goarch", "pkg", "cpu"].contains(&key)
@@ -115,7 +111,6 @@ impl<'a> Reader<'a> {
             return Err(format!("`{name}` ran no iteration"));
         }
         let place = self.place(current);
-        let counted = self.seed == Some(iterations);
         let reading = &mut self.readings[place];
         match reading.metadata.get("gomaxprocs").and_then(Value::as_u64) {
             None => _ = reading.metadata.insert("gomaxprocs".into(), processors.into()),
@@ -135,9 +130,6 @@ impl<'a> Reader<'a> {
         }
         if pairs == 0 {
             return Err(format!("`{name}` has no value"));
-        }
-        if counted {
-            *reading.iterations.get_or_insert(0.0) += iterations as f64;
         }
         self.package.ended = true;
         Ok(())

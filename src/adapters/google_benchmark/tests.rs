@@ -219,7 +219,7 @@ fn targets_of_cmake_that_link_the_library_are_found() {
     assert_eq!(detected.unclear, [""; 0]);
     let commands: Vec<&str> = detected.found.iter().map(|found| found.command[0].as_str()).collect();
     assert_eq!(commands, ["./build/bench/a_bench", "./build/bench/b_bench"]);
-    let build = "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DX_BENCHMARKS=ON && cmake --build build --target a_bench -j";
+    let build = "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DX_BENCHMARKS=ON && cmake --build build --target a_bench -j $(nproc)";
     assert_eq!(detected.found[0].build, Some(BuildStep::Shell(build.into())));
     assert_eq!(detected.found[0].files, ["bench/a.cc"]);
 }

@@ -188,12 +188,12 @@ fn a_target_of_cmake_has_its_build_step_and_no_test_times_it_from_outside() {
     ]);
     let built = |target: &str| {
         format!(
-            "sh: cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --target {target} -j"
+            "sh: cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --target {target} -j $(nproc)"
         )
     };
     let expected = [
         "[ctest] ctest: ctest --test-dir build -R ^(perf_walk)$ <- sh: cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && \
-         cmake --build build -j"
+         cmake --build build -j $(nproc)"
             .to_owned(),
         format!("[google-benchmark] bench_sort: ./build/bench_sort <- {}", built("bench_sort")),
         format!("own: ./build/own <- {}", built("own")),
