@@ -142,3 +142,55 @@ fn counts_of_what_is_no_harness_are_judged_as_before() {
         compare(&input(&base), &input(&head), &Policy::of(base.comparison.as_ref().unwrap())).unwrap();
     assert!(judged.rows[0].sequence.is_some(), "{}", judged.rows[0].reason);
 }
+
+/// One case with an exact size: `own` rounds of its own behind eight whose processes it shared.
+fn shared_then_own(own: u32, size: impl Fn(Side, bool) -> f64) -> VerdictDocument {
+    const SHARED: u32 = 8;
+    let plan = Planned {
+        metric: "B/op".into(),
+        unit: "B".into(),
+        ..timed("s/size", &differences(5, 0.0, 0.01, SHARED + own))
+    };
+    let (mut base, mut head) = sides(&[plan]);
+    for (side, record) in [(Side::Base, &mut base), (Side::Head, &mut head)] {
+        let case = &mut record.cases[0];
+        (case.id.timing, case.metrics[0].better) = (Timing::Harness, Some(Better::Lower));
+        let shared_screen = Shown { value: "shared-screen".into(), origin: Origin::Default };
+        case.config.insert("isolation".into(), shared_screen);
+        for round in 0..SHARED + own {
+            let shared = round < SHARED;
+            case.processes[round as usize].shared = shared.then_some(3);
+            case.metrics[0].processes[round as usize].values = vec![size(side, shared)];
+        }
+    }
+    let input = |record| SideInput { record, name: "x".into() };
+    let policy = Policy::of(base.comparison.as_ref().unwrap());
+    compare(&input(&base), &input(&head), &policy).unwrap()
+}
+
+#[test]
+fn exact_figures_of_shared_processes_are_no_evidence() {
+    let after_another = |side: Side, shared: bool| if shared && side == Side::Head { 4096.0 } else { 1024.0 };
+    let really = |side: Side, _: bool| if side == Side::Head { 4096.0 } else { 1024.0 };
+    let expected = |document: &VerdictDocument, verdict: Verdict, code: Option<&str>| {
+        let row = &document.rows[0];
+        let why = serde_json::to_value(&row.why).unwrap();
+        assert_eq!((row.verdict, why["code"].as_str()), (verdict, code), "{}", row.reason);
+    };
+    let waiting = Some("few-own-processes");
+    for own in [0, 1, 2] {
+        expected(&shared_then_own(own, really), Verdict::Inconclusive, waiting);
+        expected(&shared_then_own(own, after_another), Verdict::Inconclusive, waiting);
+        expected(&shared_then_own(own, |_, _| 1024.0), Verdict::Unchanged, None);
+    }
+    expected(&shared_then_own(4, really), Verdict::Regressed, Some("exact-values"));
+    let document = shared_then_own(4, after_another);
+    expected(&document, Verdict::Inconclusive, Some("shared-processes-differ"));
+    // The columns are of the rounds that the change is of.
+    let centre = |side: &Option<RowSide>| side.as_ref().unwrap().centre;
+    assert_eq!(
+        (centre(&document.rows[0].base), centre(&document.rows[0].head)),
+        (Some(1024.0), Some(1024.0))
+    );
+    assert!(document.method.rounds.unwrap().shared_screen);
+}

@@ -180,7 +180,9 @@ fn three_per_cent_more_work_is_found_on_a_busy_machine_and_nothing_else() {
 
     let red = |document: &VerdictDocument| -> Vec<String> {
         let rows = document.rows.iter().filter(|row| row.verdict == Verdict::Regressed);
-        rows.map(|row| format!("{} {}", name(row), row.metric)).collect()
+        let mut names: Vec<String> = rows.map(|row| format!("{} {}", name(row), row.metric)).collect();
+        names.sort();
+        names
     };
     let counted =
         |document: &VerdictDocument| document.rows.iter().filter(|row| row.metric == INSTRUCTIONS).count();

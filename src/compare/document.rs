@@ -152,6 +152,9 @@ pub struct RoundsMethod {
     pub alpha_improved: f64,
     /// Rounds in which every case was screened.
     pub screen_rounds: u32,
+    /// Cases of a harness shared their processes while they screened.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_screen: bool,
     /// Rounds after which an open case is inconclusive.
     pub most_rounds: u32,
     /// M: rows that the screen left open; they share `alpha`.

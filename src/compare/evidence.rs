@@ -84,6 +84,13 @@ pub enum Unusable {
     NotFinite,
 }
 
+impl<'a> Evidence<'a> {
+    /// The part of it that comes from processes which screen, or which do not. A side may have none of them.
+    pub(super) fn of_processes(&self, screens: bool) -> Self {
+        Self { base: self.base.of_processes(screens), head: self.head.of_processes(screens), ..self.clone() }
+    }
+}
+
 impl<'a> MeasuredSide<'a> {
     /// The complete processes of a metric; those that did not end well are left out.
     /// `scratch` is overwritten: 10,000 cases need one buffer, not 100,000.
@@ -122,8 +129,17 @@ impl<'a> MeasuredSide<'a> {
         if centres.is_empty() { Err(Unusable::NoCompleteSamples) } else { Ok(Self { processes, centres }) }
     }
 
-    /// How the document shows this side.
+    /// See [`Evidence::of_processes`].
+    fn of_processes(&self, screens: bool) -> MeasuredSide<'a> {
+        let of_kind = |(process, _): &(&ProcessValues<'a>, &f64)| process.screens == screens;
+        let (processes, centres) = self.processes.iter().zip(&self.centres).filter(of_kind).unzip();
+        MeasuredSide { processes, centres }
+    }
+
+    /// How the document shows this side: of processes of its own as soon as there are any, as the change is.
     pub fn row_side(&self, case: &CaseRecord) -> RowSide {
+        let own = self.of_processes(false);
+        let shown = if own.centres.is_empty() { self } else { &own };
         let samples = self.processes.iter().filter(|process| !process.stated);
         let mut throttled = BTreeMap::new();
         for reason in self.processes.iter().flat_map(|process| process.reasons) {
@@ -133,8 +149,8 @@ impl<'a> MeasuredSide<'a> {
             outcome: case.outcome.clone(),
             processes: self.centres.len() as u32,
             samples: samples.map(|process| process.samples.len() as u64).sum(),
-            centre: self.row_centre(),
-            spread: spread(&self.centres),
+            centre: shown.row_centre(),
+            spread: spread(&shown.centres),
             throttled,
             trace: None,
         }

@@ -27,6 +27,7 @@ mod document;
 mod evidence;
 mod history;
 mod key;
+mod known;
 mod merge;
 mod merged;
 mod outcome;

@@ -39,6 +39,11 @@ impl DecisionTrace {
         self.result.status.into()
     }
 
+    /// Rounds that only screen: those of the screen, and all in processes that were shared with other cases.
+    pub fn screened(&self) -> usize {
+        self.result.confirms_from.min(self.measured_rounds.len())
+    }
+
     /// log10 of the e-value that a red needs.
     pub fn log10_red(&self) -> f64 {
         self.limits.ln_red(self.candidates) / LN_10

@@ -162,6 +162,7 @@ fn rounds(parts: &[VerdictPart], rows: &[Row]) -> Option<(RoundsMethod, Option<W
     let rounds = RoundsMethod {
         alpha_improved: total(all.iter().map(|rounds| rounds.alpha_improved)),
         screen_rounds: greatest(|rounds| rounds.screen_rounds),
+        shared_screen: all.iter().any(|rounds| rounds.shared_screen),
         most_rounds: greatest(|rounds| rounds.most_rounds),
         candidates: sum(|rounds| rounds.candidates),
         seed: first.seed,

@@ -208,6 +208,13 @@ pub enum Reason {
     /// Counts that differ between the sides, of too few processes for a verdict.
     #[display("its counts differ, in {} a side of the {needed} that a verdict takes", processes_of(*processes))]
     FewCounts { processes: u32, needed: u32 },
+    /// Figures that leave nothing to chance differ between the sides in processes that several cases share, and the case has too
+    /// few of its own for a verdict.
+    #[display(
+        "the sides differ in processes that it shared with other cases, and of {needed} of its own that a verdict takes \
+         it has {processes}"
+    )]
+    FewOwnProcesses { processes: u32, needed: u32 },
     /// All processes of both sides gave one figure, of more digits than rounding explains.
     #[display(
         "every process of both sides gave the same figure, {value}: it is kept in a cache, or not left to \

@@ -58,7 +58,7 @@ pub(super) fn differences(trace: &DecisionTrace, style: Style) -> (String, Vec<S
     }
     canvas.line(at(0.0), ink.zero, "0 %".into(), "no change");
     for (round, difference) in trace.rounds.differences.iter().enumerate() {
-        let calm = if round < trace.limits.screen_rounds { ink.screen } else { ink.dot };
+        let calm = if round < trace.screened() { ink.screen } else { ink.dot };
         let dot = if trace.rounds.disturbed[round] { ink.disturbed } else { calm };
         canvas.dot(round, at(*difference), dot);
     }

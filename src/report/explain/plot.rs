@@ -11,7 +11,7 @@ pub(super) fn reach(trace: &DecisionTrace) -> f64 {
 
 /// The steps after the screen, on which the evidence rests.
 pub(super) fn fresh_steps(trace: &DecisionTrace) -> impl DoubleEndedIterator<Item = &SequentialStep> {
-    trace.steps.iter().filter(|step| step.rounds > trace.limits.screen_rounds)
+    trace.steps.iter().filter(|step| step.rounds > trace.screened())
 }
 
 /// Evidence far below even odds says nothing more.

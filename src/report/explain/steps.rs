@@ -104,7 +104,10 @@ fn with_range(change: &Change) -> String {
 /// The evidence of the fresh rounds after the screen.
 fn confirmed(trace: &DecisionTrace, ruled: Verdict, target: &str) -> String {
     let (limits, result) = (&trace.limits, &trace.result);
-    let fresh = count(result.rounds - limits.screen_rounds, "fresh round");
+    let fresh = match result.rounds.saturating_sub(result.confirms_from) {
+        0 => count(result.rounds - limits.screen_rounds, "further round of the screen"),
+        own => count(own, "fresh round"),
+    };
     let least = trace
         .rounds
         .scale

@@ -115,7 +115,7 @@ fn radius(trace: &DecisionTrace) -> f64 {
 
 /// The rounds of the screen, and where the decision fell.
 fn marks(svg: &mut Svg, trace: &DecisionTrace, (top, bottom): (f64, f64)) {
-    let screened = trace.limits.screen_rounds.min(trace.measured_rounds.len()) as f64;
+    let screened = trace.screened() as f64;
     svg.rect("shade", (LEFT, top), (middle(trace, screened - 0.5), bottom));
     let decided = trace.result.rounds;
     if decided < trace.measured_rounds.len() {
@@ -201,7 +201,7 @@ fn evidence(svg: &mut Svg, trace: &DecisionTrace) {
     svg.text("neededtext", RIGHT + 8.0, y(needed) + 4.0, &format!("needed {}", e_value(needed)));
     svg.line("zero", (LEFT, y(0.0)), (RIGHT, y(0.0)));
     svg.text("soft", RIGHT + 8.0, y(0.0) + 4.0, "even odds");
-    let start = (middle(trace, trace.limits.screen_rounds as f64 - 0.5), y(0.0));
+    let start = (middle(trace, trace.screened() as f64 - 0.5), y(0.0));
     let points =
         fresh_steps(trace).map(|step| (middle(trace, step.rounds as f64 - 1.0), y(side.log10(step))));
     let points: Vec<(f64, f64)> = std::iter::once(start).chain(points).collect();
@@ -227,7 +227,7 @@ fn rounds_axis(svg: &mut Svg, trace: &DecisionTrace) {
         }
         svg.text("soft", RIGHT + 8.0, bottom + 16.0, "round");
     }
-    let screen = trace.limits.screen_rounds;
+    let screen = trace.screened();
     let note = format!(
         "Shaded: the screen of {screen} rounds. Green band: the target. Blue band: where the change may lie, as known after \
          each round."

@@ -67,7 +67,7 @@ fn every_round(explained: &Explained, trace: &DecisionTrace, page: &mut Terminal
     let rows = trace.measured_rounds.iter().enumerate().map(|(at, turn)| {
         let step = trace.steps.iter().find(|step| step.rounds == at + 1);
         let e_value = match step {
-            _ if at < trace.limits.screen_rounds => "screen".to_owned(),
+            _ if at < trace.screened() => "screen".to_owned(),
             Some(step) => words::e_value(side.log10(step)),
             None => "decided".to_owned(),
         };

@@ -154,7 +154,13 @@ fn how(explained: &Explained, trace: &DecisionTrace) -> String {
     } else {
         format!("; base went first in {first} of them (run order seed {})", method.seed)
     };
-    format!("{rounds}, each a fresh process of either side, {way}{order}")
+    let shared = match trace.rounds.shared {
+        0 => String::new(),
+        shared => {
+            format!("; in the first {shared} that process was shared with other cases, and screened alone")
+        }
+    };
+    format!("{rounds}, each a fresh process of either side, {way}{order}{shared}")
 }
 
 /// The weight of one round's difference.

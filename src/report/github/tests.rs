@@ -323,6 +323,7 @@ fn a_reader_of_a_job_is_told_what_a_job_can_do_and_not_to_resume() {
         let mut document = of(rows, Conclusion::Inconclusive, 3);
         document.head.dirty = false;
         document.method.rounds = Some(RoundsMethod {
+            shared_screen: false,
             alpha_improved: 0.05,
             screen_rounds: 3,
             most_rounds: 40,

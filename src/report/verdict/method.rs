@@ -17,9 +17,11 @@ pub(in crate::report) fn measured(document: &VerdictDocument, rounds: &RoundsMet
         Interleaving::Alternating => "one after the other",
         Interleaving::Lockstep => "both alive and taking turns (lock-step) where the benchmark can",
     };
+    let shared =
+        if rounds.shared_screen { "; cases of a harness share it until they are candidates" } else { "" };
     format!(
         "{used} a case, {} at most; a round is a fresh process of base and one of head, {way}, in a randomised order \
-         (seed {})",
+         (seed {}){shared}",
         rounds.most_rounds, rounds.seed
     )
 }
@@ -64,6 +66,10 @@ pub(in crate::report) fn next(document: &VerdictDocument) -> Option<String> {
     ))
 }
 
+/// What rounds with shared processes are worth.
+const SHARED_SCREEN: &str = " Rounds of processes that cases of a harness share only screen: a red or an \
+                             improvement of such a case rests on processes of its own.";
+
 /// The basis of the verdicts, and how to read the figures.
 pub(in crate::report) fn method(document: &VerdictDocument, rounds: &RoundsMethod) -> String {
     let by_share = || document.rows.iter().filter(|row| row.margin.is_none());
@@ -73,12 +79,13 @@ pub(in crate::report) fn method(document: &VerdictDocument, rounds: &RoundsMetho
         0 => "No row".to_owned(),
         candidates => count(candidates, "candidate"),
     };
+    let shared = if rounds.shared_screen { SHARED_SCREEN } else { "" };
     let confidence = span(document.rows.iter().filter_map(|row| Some(row.change.as_ref()?.confidence)));
     format!(
         "Rule {}: every row was screened in {}; where the whole range of its change lay within {targets} either way, it \
          was called unchanged. {went_on} went on over fresh rounds, each until the evidence for more than {least} worse, or \
          better, was stronger than chance gives it with the probability said above, until its range lay within \
-         {targets} after all, or until the rounds were over. Base and head are geometric means over the processes' \
+         {targets} after all, or until the rounds were over.{shared} Base and head are geometric means over the processes' \
          medians; ± below the rounds says how much the change differs from round to round. Of a change, plus is worse \
          and minus is better; the range holds it with {confidence} confidence, taken row by row.",
         document.method.rule,

@@ -197,6 +197,7 @@ impl Rule for SeqE {
             rounds: Some(RoundsMethod {
                 alpha_improved: self.rule.alpha_improved,
                 screen_rounds: limits.screen_rounds as u32,
+                shared_screen: states.iter().any(|state| state.rounds.shared > 0),
                 most_rounds: limits.most_rounds as u32,
                 candidates: screen.candidates as u32,
                 seed: self.seed,

@@ -1,7 +1,6 @@
 //! One row on its way to a decision by rounds.
 
-use crate::compare::counts;
-use crate::compare::test::known_exactly;
+use crate::compare::known::known;
 use crate::compare::{Evidence, RoundDifferences, RoundScale, RowDecision};
 use crate::stats::seq_e::{self, Screen, SequentialLimits, SequentialResult, Series, Version};
 
@@ -49,8 +48,7 @@ pub(in crate::compare) fn row_states<'a, 'e>(
             RoundScale::Absolute { .. } => (rounds.margin, rounds.margin),
             _ => (evidence.limits.target.max(rounds.margin), evidence.limits.min_effect.max(rounds.margin)),
         };
-        let exact = known_exactly(evidence, screen_rounds, evidence.limits.min_effect)
-            .or_else(|| counts::known(evidence, screen_rounds));
+        let exact = known(evidence, screen_rounds);
         let rounds = match limits.version {
             // An error that is always the same is no coarse one.
             Version::Two if exact.is_none() && !evidence.exact && !evidence.limits.absolute => {
