@@ -103,6 +103,12 @@ pub fn measure(
     if let Some(common) = &suite_file {
         reporter.note(&common.sentence());
     }
+    if let (Some(begun), Some(rounds)) = (begun, request.rounds.rounds)
+        && rounds < begun.rule.most_rounds
+    {
+        let most = count(begun.rule.most_rounds as usize, "round");
+        reporter.note(&format!("it was begun with up to {most} a case: `--rounds` allows more, not fewer"));
+    }
     let comparison = match begun {
         Some(begun) => Comparison { suite_file, ..gone_on_with(begun, &gate, rule, request) },
         None => Comparison { suite_file, ..begun_now(&sides, seed, &gate, rule, request) },
