@@ -260,6 +260,8 @@ fn a_comparison_that_was_cut_off_goes_on_in_the_processes_that_it_would_have_had
     repository.compare("HEAD~1..HEAD --rounds 5 --order-seed 7").exits(3);
     let id = repository.latest().file_name().unwrap().to_str().unwrap().to_owned();
     repository.compare(&format!("--resume {id} --rounds 40")).exits(1);
+    let fewer = format!("compare --resume {id} --rounds 4");
+    ran(repository.root(), &fewer).exits(1).says("`--rounds` allows more, not fewer");
     let whole = Repository::new(
         &[("gbench.toml", &suite("controls = 1", "")), ("harness.conf", conf)],
         &[("harness.conf", "cases 6\nslow case_1 1.2\n")],
