@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gbench_ci::compare::*;
-use gbench_ci::model::RunRecord;
+use gbench_ci::model::{RunRecord, Timing};
 use gbench_ci::report::{Style, calibration};
 
 use crate::support::rounds::{Planned, comparison, differences, sides, timed};
@@ -65,6 +65,25 @@ fn the_noise_of_a_case_alone_is_the_deviation_of_its_rounds() {
     // Each process states one figure: what lies within it is not known.
     assert_eq!(noise.parts, None);
     assert_eq!(it.candidates, 2);
+}
+
+/// A sample of a harness is the mean of many executions: timing does not weigh as much as their work.
+#[test]
+fn a_short_iteration_is_a_reason_where_an_iteration_is_what_is_timed() {
+    let why = |timing| {
+        let plan = Planned { usual: 1e-8, ..timed("kernels/short", &differences(10, 0.0, 0.06, ROUNDS)) };
+        let (mut base, mut head) = sides(&[plan]);
+        for case in base.cases.iter_mut().chain(&mut head.cases) {
+            case.id.timing = timing;
+            for process in case.metrics.iter_mut().flat_map(|metric| &mut metric.processes) {
+                process.values.extend(process.stated.take().map(|stated| stated.value));
+            }
+        }
+        let it = calibrate(&base, &head, &comparison(1), ROUNDS).unwrap();
+        it.rows[0].why.join("; ")
+    };
+    assert!(why(Timing::Protocol).contains("an iteration takes"), "{}", why(Timing::Protocol));
+    assert!(!why(Timing::Harness).contains("an iteration takes"), "{}", why(Timing::Harness));
 }
 
 #[test]

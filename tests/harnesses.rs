@@ -7,10 +7,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use gbench_ci::compare::{Row, Verdict, VerdictDocument};
-use gbench_ci::model::{CaseRecord, Outcome, ParamValue, RunRecord};
+use gbench_ci::model::{CaseRecord, FailureKind, Outcome, ParamValue, RunRecord};
 use gbench_ci::store::read_comparison;
 
-use crate::support::cli::{newest, ran};
+use crate::support::cli::{newest, ran, runs};
 use crate::support::harness;
 use crate::support::repository::Repository;
 
@@ -174,8 +174,14 @@ fn cases_that_one_side_alone_lists_are_new_or_missing() {
     let repository = repository("cases 3\n", "cases 4\n", "controls = 0", "");
     repository.compare("HEAD~1..HEAD").exits(0);
     assert_eq!(by_verdict(&repository.verdict())[&Verdict::New], ["case_3"]);
+    let next = |verdict| {
+        let rows = repository.verdict().rows;
+        rows.into_iter().find(|row| row.verdict == verdict).map(|row| row.next).unwrap()
+    };
+    assert!(next(Verdict::New).contains("compared once it is on the base"), "{}", next(Verdict::New));
     repository.compare("HEAD..HEAD~1").exits(4);
     assert_eq!(by_verdict(&repository.verdict())[&Verdict::Missing], ["case_3"]);
+    assert!(next(Verdict::Missing).contains("`failed = \"pass\"`"), "{}", next(Verdict::Missing));
 }
 
 #[test]
@@ -305,6 +311,59 @@ fn a_program_that_is_too_old_is_said_to_be_and_what_is_needed() {
     let old = "echo \"error: Found argument '--quiet' which wasn't expected, or isn't valid in this context\" >&2; exit 1\n";
     let folder = other("criterion", "command = [\"sh\", \"old\"]", &[("old", old.into())]);
     ran(folder.path(), "list --cases").says("version 0.3 or older").says("`criterion` 0.4 or later");
+}
+
+#[test]
+fn cases_that_cannot_be_listed_are_named_with_their_reason_and_an_exit_code() {
+    let build = "build = { shell = \"echo 'a.c:1:2: error: no such thing' >&2; exit 7\" }";
+    let missing = "requires = { binary = [\"no-such-program\"] }";
+    for (more, cause, advice) in [
+        (build, "exit code 7: a.c:1:2: error: no such thing", "run the build step by hand"),
+        (missing, "the program `no-such-program` is not on PATH", "install `no-such-program`"),
+    ] {
+        let folder = folder("cases 3\n", more);
+        let told = ran(folder.path(), "list --cases").exits(4).says(cause).says(advice);
+        assert!(!told.out.contains("asks"), "{}", told.out);
+        assert!(told.out.contains("0 cases and those of 1 harness that could not be listed"), "{}", told.out);
+        let told = ran(folder.path(), "list --cases --json").exits(4);
+        let list: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+        let why = &list["benchmarks"][0]["not_listed"];
+        assert!(why["cause"].as_str().unwrap().contains(cause), "{why}");
+        assert!(why["advice"].as_str().unwrap().contains(advice), "{why}");
+        ran(folder.path(), "list").exits(0).says("`--cases` asks");
+    }
+    // As in a run, what is skipped here is no failure beside what is not.
+    let folder = folder("cases 3\n", missing);
+    let path = folder.path().join("gbench.toml");
+    let more = "[[benchmark]]\nid = \"i\"\ntiming = \"process\"\ncommand = [\"true\"]\n";
+    std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + more).unwrap();
+    ran(folder.path(), "list --cases").exits(0).says("is not on PATH");
+}
+
+#[test]
+fn a_build_that_failed_for_listing_is_not_run_again_and_its_output_is_kept() {
+    let build =
+        "build = { shell = \"echo run >> builds; echo 'a.c:1:2: error: no such thing' >&2; exit 7\" }";
+    let folder = folder("cases 3\n", build);
+    ran(folder.path(), "run").exits(4).says("build of s/h failed after").says("logs/build-s-h.stderr.log");
+    assert_eq!(std::fs::read_to_string(folder.path().join("builds")).unwrap(), "run\n");
+    assert!(matches!(
+        &newest(folder.path()).cases[0].outcome,
+        Outcome::Failed { kind: FailureKind::Build, .. }
+    ));
+    let log = runs(folder.path()).pop().unwrap().join("logs/build-s-h.stderr.log");
+    assert_eq!(std::fs::read_to_string(log).unwrap(), "a.c:1:2: error: no such thing\n");
+}
+
+#[test]
+fn names_in_cases_may_have_brackets_and_a_pattern_for_nothing_is_named() {
+    let script = "case \"$*\" in *benchmark_list_tests*) echo 'a[10]'; echo 'b<int,8>'; echo c;; esac\n";
+    let more = "command = [\"sh\", \"bench\"]\ncases = [\"a[10]\", \"b*\", \"x*\"]";
+    let folder = other("google-benchmark", more, &[("bench", script.into())]);
+    let told = ran(folder.path(), "list --cases").exits(0).says("s/h[case=a[10]]");
+    told.says("warning: s/h: no case of its harness is meant by `x*` in `cases`");
+    let told = ran(folder.path(), "list --cases --param case=b<int,8>").exits(0).says("1 case ");
+    assert!(!told.out.contains("a[10]"), "{}", told.out);
 }
 
 #[test]

@@ -93,6 +93,7 @@ fn suite(dir: &str, cases: usize) -> Suite {
         harness: Harness::named("google-benchmark"),
         cases: Vec::new(),
         only: Vec::new(),
+        unmatched: Vec::new(),
         listing: Listing::Unlisted,
         program: None,
         built: false,

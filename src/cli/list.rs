@@ -12,7 +12,7 @@ use crate::app::paths::project_root;
 use crate::model::text::count;
 use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result};
 use crate::suite::plan::case_id;
-use crate::suite::{Benchmark, HarnessEntry, Listing, Source, Suite};
+use crate::suite::{Benchmark, FailedBuild, HarnessEntry, Listing, Source, Suite};
 
 /// List the benchmarks of the suite
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -57,6 +57,15 @@ struct V1Entry<'a> {
     /// With `--cases`: the parameters of each.
     #[serde(skip_serializing_if = "Option::is_none")]
     points: Option<&'a [Params]>,
+    /// With `--cases`, where its harness could not be asked or gave no answer: why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_listed: Option<V1NotListed>,
+}
+
+#[derive(Serialize)]
+struct V1NotListed {
+    cause: String,
+    advice: String,
 }
 
 pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
@@ -69,24 +78,25 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
     }
     if args.json {
         wrote(write_json(&document(&suite, args.cases), out))?;
-        return Ok(Exit::Pass);
+        return Ok(exit(&suite, args.cases));
     }
     let rows = suite.benchmarks.iter().map(|benchmark| {
         let words: Vec<_> = benchmark.components.iter().map(|component| component.into_str()).collect();
         let tags = benchmark.tags.iter().map(|tag| format!(" #{tag}")).collect::<String>();
         vec![
             benchmark.id.to_string(),
-            if benchmark.is_unlisted() { "?".into() } else { benchmark.points.len().to_string() },
+            if is_known(benchmark) { benchmark.points.len().to_string() } else { "?".into() },
             words.join(" "),
             format!("{}{tags}", benchmark.description).trim_start().to_owned(),
         ]
     });
     let cases = suite.benchmarks.iter().map(cases_of).sum();
     let text = table(&["benchmark", "cases", "components", "description"], rows);
-    let unlisted = suite.benchmarks.iter().filter(|benchmark| benchmark.is_unlisted()).count();
-    let beside = match unlisted {
-        0 => String::new(),
-        _ => format!(" and those of {} (`--cases` asks)", count(unlisted, "harness")),
+    let unlisted = suite.benchmarks.iter().filter(|benchmark| !is_known(benchmark)).count();
+    let beside = match (unlisted, args.cases) {
+        (0, _) => String::new(),
+        (_, false) => format!(" and those of {} (`--cases` asks)", count(unlisted, "harness")),
+        (_, true) => format!(" and those of {} that could not be listed", count(unlisted, "harness")),
     };
     let counts = format!("{}, {}{beside}", count(suite.benchmarks.len(), "benchmark"), count(cases, "case"));
     let from = match &suite.source {
@@ -95,22 +105,19 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
     };
     wrote(write!(out, "{text}\n{counts} {from}\n"))?;
     if args.cases {
-        let names = suite
-            .benchmarks
-            .iter()
-            .flat_map(|benchmark| benchmark.points.iter().map(|point| case_id(benchmark, point).to_string()));
-        wrote(write!(out, "\n{}", names.map(|name| format!("{name}\n")).collect::<String>()))?;
-        let failed =
-            suite.benchmarks.iter().filter_map(|benchmark| match &benchmark.harness.as_ref()?.listing {
-                Listing::Failed { cause, advice } => Some((benchmark, cause, advice)),
-                Listing::Listed(_) | Listing::Unlisted => None,
+        let names =
+            suite.benchmarks.iter().filter(|benchmark| is_known(benchmark)).flat_map(|benchmark| {
+                benchmark.points.iter().map(|point| case_id(benchmark, point).to_string())
             });
-        let failed: Vec<_> = failed.collect();
-        for (benchmark, cause, advice) in &failed {
-            wrote(writeln!(out, "{}: {cause}; {advice}", benchmark.id))?;
+        wrote(write!(out, "\n{}", names.map(|name| format!("{name}\n")).collect::<String>()))?;
+        for benchmark in &suite.benchmarks {
+            if let Some(V1NotListed { cause, advice }) = not_listed(benchmark) {
+                wrote(writeln!(out, "{}: {cause}; {advice}", benchmark.id))?;
+            }
         }
-        if !failed.is_empty() {
-            return Ok(Exit::Failed);
+        let exit = exit(&suite, true);
+        if exit != Exit::Pass {
+            return Ok(exit);
         }
     }
     let listed_builtins =
@@ -122,9 +129,54 @@ pub fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write) -> Res
     Ok(Exit::Pass)
 }
 
+/// Whether its points are its cases, and not one that stands for those of its harness.
+fn is_known(benchmark: &Benchmark) -> bool {
+    benchmark.harness.is_none() || benchmark.is_listed()
+}
+
 /// Cases that are known.
 fn cases_of(benchmark: &Benchmark) -> usize {
-    if benchmark.is_unlisted() { 0 } else { benchmark.points.len() }
+    known_points(benchmark).len()
+}
+
+fn known_points(benchmark: &Benchmark) -> &[Params] {
+    if is_known(benchmark) { &benchmark.points } else { &[] }
+}
+
+/// Why the harness of a benchmark has no cases, once it was to be asked.
+fn not_listed(benchmark: &Benchmark) -> Option<V1NotListed> {
+    match &benchmark.harness.as_ref()?.listing {
+        Listing::Failed { cause, advice } => {
+            Some(V1NotListed { cause: cause.clone(), advice: advice.clone() })
+        }
+        Listing::Unmet { outcome, .. } | Listing::NotBuilt(FailedBuild { outcome, .. }) => {
+            Some(V1NotListed { cause: outcome.cause(), advice: outcome.advice().to_owned() })
+        }
+        Listing::Listed(_) | Listing::Unlisted => None,
+    }
+}
+
+/// By the rule for a run: a failure is 4; a benchmark that is skipped here is none as long as another has cases; a GPU
+/// that alone is missing is 5. `asked`: with `--cases`.
+fn exit(suite: &Suite, asked: bool) -> Exit {
+    let listings = || suite.benchmarks.iter().filter_map(|it| Some(&it.harness.as_ref()?.listing));
+    let failed = |listing: &Listing| match listing {
+        Listing::Failed { .. } | Listing::NotBuilt(_) => true,
+        Listing::Unmet { outcome, .. } => outcome.is_failure(),
+        Listing::Listed(_) | Listing::Unlisted => false,
+    };
+    let only_gpus = || {
+        let mut kept = listings().filter(|listing| !matches!(listing, Listing::Listed(_)));
+        kept.all(|listing| matches!(listing, Listing::Unmet { gpu: true, .. }))
+    };
+    let nothing = || !suite.benchmarks.iter().any(is_known);
+    if !asked || !(listings().any(failed) || nothing()) {
+        Exit::Pass
+    } else if only_gpus() {
+        Exit::Machine
+    } else {
+        Exit::Failed
+    }
 }
 
 fn document(suite: &Suite, points: bool) -> V1List<'_> {
@@ -152,6 +204,7 @@ fn entry(benchmark: &Benchmark, points: bool) -> V1Entry<'_> {
         cases: cases_of(benchmark),
         excluded: benchmark.excluded,
         harness: benchmark.harness.as_ref().map(HarnessEntry::name),
-        points: points.then_some(&benchmark.points),
+        points: points.then_some(known_points(benchmark)),
+        not_listed: not_listed(benchmark),
     }
 }

@@ -98,7 +98,7 @@ impl<'a> RowBuilder<'a, '_> {
                     }
                     None => Reason::NewCase {},
                 };
-                (Verdict::New, reason, Some(Advice::SaveBaseline {}))
+                (Verdict::New, reason, Some(self.of_new()))
             }
             (Some(base), None) if base.outcome.is_measured() => {
                 let (reason, next) = match near_match(pair.id, &unmatched.1) {
@@ -106,7 +106,7 @@ impl<'a> RowBuilder<'a, '_> {
                         Reason::MissingCaseRanOtherwise { device, other_device, other_thermal, other_timing },
                         Advice::MeasureAlike {},
                     ),
-                    None => (Reason::MissingCase {}, Advice::SelectOnBothSides {}),
+                    None => (Reason::MissingCase {}, self.of_missing(Advice::SelectOnBothSides {})),
                 };
                 (Verdict::Missing, reason, Some(next))
             }
@@ -120,6 +120,16 @@ impl<'a> RowBuilder<'a, '_> {
             }
         };
         self.case(pair, verdict, reason, next);
+    }
+
+    /// What to do about something that head alone has. Rounds are between commits, which have no baseline.
+    fn of_new(&self) -> Advice {
+        if self.in_rounds { Advice::ComparedOnceOnBase {} } else { Advice::SaveBaseline {} }
+    }
+
+    /// What to do about something that base alone has; `of_records`: where stored records are compared.
+    fn of_missing(&self, of_records: Advice) -> Advice {
+        if self.in_rounds { Advice::BringBackOrLetGo {} } else { of_records }
     }
 
     /// What a case that did not end well showed before, if both sides had begun: later than others it would have been
@@ -256,11 +266,11 @@ impl<'a> RowBuilder<'a, '_> {
                 return self.settle(row, Verdict::Invalid, Reason::NoCompleteSamples {}, next);
             }
             (_, None) => {
-                let next = Advice::SendMetric {};
+                let next = self.of_missing(Advice::SendMetric {});
                 return self.settle(row, Verdict::Missing, Reason::MissingMetric {}, next);
             }
             (None | Some((_, Err(_))), Some((_, Ok(_)))) => {
-                let next = Advice::SaveBaseline {};
+                let next = self.of_new();
                 return self.settle(row, Verdict::New, Reason::NewMetric {}, next);
             }
             (Some((base, Ok(base_values))), Some((head, Ok(head_values)))) => {

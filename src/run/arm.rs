@@ -178,8 +178,12 @@ impl ArmRecorder {
     }
 
     pub(super) fn log(&self, name: &str, execution: &Execution) -> Result<()> {
-        self.folder.log(&format!("{name}.stdout.log"), &execution.stdout.bytes())?;
-        self.folder.log(&format!("{name}.stderr.log"), &execution.stderr.bytes())
+        self.log_output(name, &execution.stdout.bytes(), &execution.stderr.bytes())
+    }
+
+    pub(super) fn log_output(&self, name: &str, stdout: &[u8], stderr: &[u8]) -> Result<()> {
+        self.folder.log(&format!("{name}.stdout.log"), stdout)?;
+        self.folder.log(&format!("{name}.stderr.log"), stderr)
     }
 
     /// Writes the whole record. `ended`: what came before the plan was through; the warning that says so is the last one,
@@ -205,7 +209,8 @@ impl ArmRecorder {
     }
 }
 
-fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> {
+/// What settles a benchmark's cases where something that it requires is missing, and whether that is a GPU.
+pub(super) fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> {
     let missing = requires::missing(benchmark, manifest);
     if missing.is_empty() {
         return None;

@@ -8,9 +8,11 @@ use regex::Regex;
 use super::arm::{ArmRecorder, slug};
 use super::event::{Observer, Progress};
 use super::executor::{Execution, ExecutionEnd, Executor, Launch, StopReason};
-use super::outcome::{first_line, signal_name};
+use super::lines::first_line;
+use super::outcome::signal_name;
+use super::telling::is_echo;
 use crate::model::{CutShort, FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
-use crate::suite::{Benchmark, Build};
+use crate::suite::{Benchmark, Build, FailedBuild};
 
 /// The time between two reports of a build that goes on.
 const BEAT: Duration = Duration::from_secs(1);
@@ -29,7 +31,32 @@ pub(super) fn build(
     if let Some(ended) = execution.cut_short() {
         return Ok(Err(ended));
     }
-    Ok(Ok(outcome(&execution, &logs(&execution, arm.side, &name))))
+    let logs = logs(execution.stdout.total() > 0, execution.stderr.total() > 0, arm.side, &name);
+    Ok(Ok(outcome(&execution, &logs)))
+}
+
+/// Keeps the output of a build step that has failed for listing, instead of running it again. Gives its outcome.
+pub(super) fn keep(failed: &FailedBuild, benchmark: &Benchmark, arm: &ArmRecorder) -> Result<Outcome> {
+    let name = log_name(benchmark);
+    let FailedBuild { outcome, stdout, stderr } = failed;
+    arm.log_output(&name, stdout, stderr)?;
+    let mut outcome = outcome.clone();
+    if let Outcome::Failed { advice, .. } | Outcome::TimedOut { advice, .. } = &mut outcome {
+        advice.push_str(&logs(!stdout.is_empty(), !stderr.is_empty(), arm.side, &name));
+    }
+    Ok(outcome)
+}
+
+/// What a build step that was run for listing leaves; `None` where it ended well.
+pub(super) fn failed(execution: &Execution) -> Option<FailedBuild> {
+    // Where its output is kept is said once it is kept.
+    let outcome = outcome(execution, "")?;
+    let (stdout, stderr) = (execution.stdout.bytes(), execution.stderr.bytes());
+    Some(FailedBuild { outcome, stdout, stderr })
+}
+
+fn log_name(benchmark: &Benchmark) -> String {
+    format!("build-{}", slug(&benchmark.id.to_string()))
 }
 
 /// Runs a build step and tells of it. Gives it with the name of its logs.
@@ -54,20 +81,21 @@ pub(super) fn execute(
         observer.on(&Progress::BuildGoesOn { benchmark: &id, side, seconds, line: &line });
     };
     let execution = executor.execute_telling(&launch, BEAT, &mut tell);
-    observer.on(&Progress::BuildEnded { benchmark: &id, side, seconds: execution.seconds });
-    (execution, format!("build-{}", slug(&id)))
+    let failed = execution.cut_short().is_none() && outcome(&execution, "").is_some();
+    observer.on(&Progress::BuildEnded { benchmark: &id, side, seconds: execution.seconds, failed });
+    (execution, log_name(benchmark))
 }
 
 /// Where its output is kept, by the names of files that were written: `; its output is in head/logs/build-x.stderr.log`.
-fn logs(execution: &Execution, side: Option<Side>, name: &str) -> String {
+fn logs(stdout: bool, stderr: bool, side: Option<Side>, name: &str) -> String {
     let (below, whose) = match side {
         Some(side) => (format!("{}/logs", side.into_str()), "comparison"),
         None => ("logs".to_owned(), "run"),
     };
-    let written = [("stderr", &execution.stderr), ("stdout", &execution.stdout)];
+    let written = [("stderr", stderr), ("stdout", stdout)];
     let files: Vec<String> = written
         .into_iter()
-        .filter(|(_, output)| output.total() > 0)
+        .filter(|(_, is_written)| *is_written)
         .map(|(stream, _)| format!("{below}/{name}.{stream}.log"))
         .collect();
     if files.is_empty() {
@@ -77,6 +105,7 @@ fn logs(execution: &Execution, side: Option<Side>, name: &str) -> String {
     }
 }
 
+/// What settles the benchmark's cases where the step failed. `logs`: what the advice says of its output.
 fn outcome(execution: &Execution, logs: &str) -> Option<Outcome> {
     let failed = |cause: String| {
         let advice = format!("run the build step by hand{logs}");
@@ -131,33 +160,8 @@ static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("{starts}|{linkers}|{others}")).ok()
 });
 
-/// Lines that a tool prints when another one has failed: they give no reason.
-static ECHO: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let echoes = [
-        r"ld returned \d+ exit status",
-        r"linker command failed",
-        r"could not compile",
-        r"aborting due to",
-        r"For more information about this error",
-        r"build failed, waiting",
-        r"\*\*\* \[.*\] (Error|Fehler) \d+",
-        r"ninja: build stopped",
-        r"^FAILED: ",
-        r"subcommand failed",
-        r"Leaving directory",
-        r"Configuring incomplete",
-        r"error\(?s?\)? generated",
-        r"\d+ errors? (detected|generated)",
-    ];
-    Regex::new(&format!("(?i){}", echoes.join("|"))).ok()
-});
-
 fn matches(pattern: &LazyLock<Option<Regex>>, line: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(line))
-}
-
-fn is_echo(line: &str) -> bool {
-    matches(&ECHO, line)
 }
 
 fn first_error(lines: &[String]) -> Option<String> {
@@ -224,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn both_patterns_are_regular_expressions() {
-        assert!(ERROR.is_some() && ECHO.is_some());
+    fn the_pattern_is_a_regular_expression() {
+        assert!(ERROR.is_some());
     }
 }

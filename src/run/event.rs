@@ -25,6 +25,7 @@ pub enum Progress<'a> {
         benchmark: &'a str,
         side: Option<Side>,
         seconds: f64,
+        failed: bool,
     },
     /// In rounds: before anything is started. `comparable`: cases that both sides have.
     RoundsPlanned {

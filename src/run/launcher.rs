@@ -58,16 +58,16 @@ impl<'a> Launcher<'a> {
             let outcome = match built.iter().find(|(other, _)| other == build) {
                 Some((_, outcome)) => outcome.clone(),
                 None => {
-                    let step = (&**benchmark, build);
-                    let outcome = match build::build(
-                        self.session.executor,
-                        self.session.observer,
-                        step,
-                        arm,
-                        self.until,
-                    )? {
-                        Ok(outcome) => outcome,
-                        Err(ended) => return Ok(Some(ended)),
+                    let outcome = match benchmark.failed_build() {
+                        Some(failed) => Some(build::keep(failed, benchmark, arm)?),
+                        None => {
+                            let (executor, observer) =
+                                (&mut *self.session.executor, &mut *self.session.observer);
+                            match build::build(executor, observer, (benchmark, build), arm, self.until)? {
+                                Ok(outcome) => outcome,
+                                Err(ended) => return Ok(Some(ended)),
+                            }
+                        }
                     };
                     built.push((build.clone(), outcome.clone()));
                     outcome

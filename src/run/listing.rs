@@ -3,16 +3,17 @@
 
 use std::path::Path;
 
+use super::arm::unmet;
 use super::build;
-use super::event::Observer;
+use super::event::{Observer, Progress};
 use super::executor::{Execution, ExecutionEnd, Executor, Launch};
 use super::harness_launch::{STDOUT_BYTES, command, invoke, read, set, start_directly, with_folder};
-use super::outcome::{first_line, signal_name};
+use super::outcome::signal_name;
 use super::recognition::recognised;
-use super::requires;
+use super::telling::telling_of;
 use crate::adapters::{self, About, Adapter, Amount, CaseName, CaseRequest, Harness, Lists, Refusal};
 use crate::model::{CutShort, Isolation, Manifest, ProcessEnd, Side, Stage, shell_word};
-use crate::suite::{Benchmark, DirectProgram, Listing, Suite};
+use crate::suite::{Benchmark, Build, DirectProgram, FailedBuild, Listing, Suite};
 
 /// Lists the cases of harnesses.
 pub struct CaseLister<'a> {
@@ -31,29 +32,31 @@ pub struct Unlisted {
 
 impl CaseLister<'_> {
     /// Gives every benchmark of the suite that has a harness its cases. One that cannot run here, or cannot be built, stays
-    /// unlisted: the run meets the same obstacle and records it. One whose harness cannot be listed is marked so. Gives what
-    /// cut the listing short.
+    /// unlisted and says why: the run meets the same obstacle and records it. One whose harness cannot be listed is marked
+    /// so. Gives what cut the listing short.
     pub fn list(&mut self, suite: &mut Suite, side: Option<Side>) -> Result<(), CutShort> {
-        let mut built: Vec<(crate::suite::Build, bool)> = Vec::new();
+        let mut built: Vec<(Build, Option<FailedBuild>)> = Vec::new();
         for benchmark in suite.benchmarks.iter_mut().filter(|benchmark| benchmark.is_unlisted()) {
-            if !requires::missing(benchmark, self.manifest).is_empty() {
+            if let Some((outcome, gpu)) = unmet(benchmark, self.manifest) {
+                set_listing(benchmark, Listing::Unmet { outcome, gpu });
                 continue;
             }
             if let Some(build) = benchmark.build.clone() {
-                let known = built.iter().find(|(other, _)| *other == build).map(|(_, well)| *well);
-                let well = match known {
-                    Some(well) => well,
+                let known = built.iter().find(|(other, _)| *other == build).map(|(_, failed)| failed.clone());
+                let failed = match known {
+                    Some(failed) => failed,
                     None => {
                         let (execution, _) =
                             build::execute(self.executor, self.observer, (benchmark, &build), side, None);
                         if let Some(ended) = execution.cut_short() {
                             return Err(ended);
                         }
-                        ended_well(&execution)
+                        build::failed(&execution)
                     }
                 };
-                built.push((build, well));
-                if !well {
+                built.push((build, failed.clone()));
+                if let Some(failed) = failed {
+                    set_listing(benchmark, Listing::NotBuilt(failed));
                     continue;
                 }
             }
@@ -76,6 +79,8 @@ impl CaseLister<'_> {
                                 advice: "loosen the patterns in `cases`".into(),
                             },
                         );
+                    } else if let Some(text) = unmatched(benchmark, side) {
+                        self.observer.on(&Progress::Note { text: &text });
                     }
                 }
                 Err(why) => fail(benchmark, why),
@@ -179,10 +184,23 @@ impl CaseLister<'_> {
     }
 }
 
-fn fail(benchmark: &mut Benchmark, Unlisted { cause, advice }: Unlisted) {
+/// What is to be said of patterns in `cases` that choose nothing.
+fn unmatched(benchmark: &Benchmark, side: Option<Side>) -> Option<String> {
+    let patterns: Vec<String> =
+        benchmark.harness.as_ref()?.unmatched.iter().map(|pattern| format!("`{pattern}`")).collect();
+    let side = side.map_or(String::new(), |side| format!(" ({})", side.into_str()));
+    let (id, patterns) = (&benchmark.id, (!patterns.is_empty()).then(|| patterns.join(", "))?);
+    Some(format!("warning: {id}{side}: no case of its harness is meant by {patterns} in `cases`"))
+}
+
+fn set_listing(benchmark: &mut Benchmark, listing: Listing) {
     if let Some(entry) = &mut benchmark.harness {
-        entry.listing = Listing::Failed { cause, advice };
+        entry.listing = listing;
     }
+}
+
+fn fail(benchmark: &mut Benchmark, Unlisted { cause, advice }: Unlisted) {
+    set_listing(benchmark, Listing::Failed { cause, advice });
 }
 
 /// What cannot be asked for single cases measures all of them in every process.
@@ -206,12 +224,8 @@ fn why(execution: &Execution) -> String {
         ExecutionEnd::Process(ProcessEnd::Signal(signal)) => format!("ended by {}", signal_name(*signal)),
         ExecutionEnd::SupervisorDied => "its supervisor was killed".into(),
     };
-    let last = |output: &super::io::capture::Capture| {
-        let text = output.end(4096);
-        text.lines().rev().find(|line| !line.trim().is_empty()).map(first_line)
-    };
-    match last(&execution.stderr).or_else(|| last(&execution.stdout)) {
-        Some(line) => format!("{end}; it ends: {line}"),
+    match telling_of(&execution.stderr, &execution.stdout) {
+        Some(told) => format!("{end}; it {}: {}", told.verb(), told.line),
         None => end,
     }
 }

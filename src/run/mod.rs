@@ -14,6 +14,7 @@ mod harness_launch;
 mod interrupt;
 mod io;
 mod launcher;
+mod lines;
 mod listing;
 mod lockstep;
 mod nothing;
@@ -29,6 +30,7 @@ mod session;
 mod shared_process;
 mod spawn;
 mod stages;
+mod telling;
 mod temporary;
 #[cfg(test)]
 mod test_support;

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::executor::{Execution, ExecutionEnd, Executor, Launch};
-use super::outcome::first_line;
+use super::lines::first_line;
 use crate::adapters::Harness;
 use crate::model::{NothingMeasured, Params, ProcessEnd, RefusalReason, Stage, Timing};
 use crate::suite::Benchmark;

@@ -7,9 +7,11 @@ use crate::model::{
 use crate::suite::Benchmark;
 
 use super::executor::{Execution, ExecutionEnd, ShareFault, StopReason};
+use super::lines::first_line;
 use super::lockstep::schedule::TurnFault;
 use super::reported::{self, Meaning};
 use super::samples::CollectedSamples;
+use super::telling::{error_on_stdout, telling};
 
 /// The outcome of one process. The order of the questions is the order of trust: what the kernel says, then what
 /// the child says, then what is missing.
@@ -199,16 +201,16 @@ fn exit_code(execution: &Execution) -> Option<Outcome> {
     if let Some(sign) = out_of_memory_sign(execution) {
         return Some(out_of_memory(format!("exit code {code}, and {sign}")));
     }
-    let last = execution.stderr.end(4096);
-    let last = last.lines().rev().find(|line| !line.trim().is_empty()).map(first_line);
     let shell = match code {
         126 => " (a shell's word for: found, but not executable)".into(),
         127 => " (a shell's word for: command not found)".into(),
         129..=192 => format!(" (a shell's word for: ended by {})", signal_name(code - 128)),
         _ => String::new(),
     };
-    let cause = match last {
-        Some(line) => format!("exit code {code}{shell}; stderr ends: {line}"),
+    let (stderr, stdout) = (&execution.stderr, &execution.stdout);
+    let told = error_on_stdout(stderr, stdout).map(|told| ("stdout", told));
+    let cause = match told.or_else(|| Some(("stderr", telling(stderr)?))) {
+        Some((stream, told)) => format!("exit code {code}{shell}; {stream} {}: {}", told.verb(), told.line),
         None => format!("exit code {code}{shell}"),
     };
     let advice = match execution.stderr.total() + execution.stdout.total() {
@@ -353,51 +355,10 @@ pub(super) fn failed(kind: FailureKind, cause: String, advice: &str) -> Outcome 
     Outcome::Failed { kind, cause, advice: advice.to_owned() }
 }
 
-/// At most one line of 200 characters, without control characters: causes stand in tables.
-pub(super) fn first_line(text: &str) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(empty)");
-    let mut line: String = without_escapes(line).chars().filter(|c| !c.is_control()).collect();
-    if let Some((end, _)) = line.char_indices().nth(200) {
-        line.truncate(end);
-        line.push('…');
-    }
-    line
-}
-
-/// Without a terminal's orders (ECMA-48): colours and cursor moves `ESC [ ... letter`, titles `ESC ] ... BEL`.
-fn without_escapes(text: &str) -> String {
-    let mut plain = String::new();
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' => match chars.next() {
-                Some('[') => _ = chars.find(|c| ('@'..='~').contains(c)),
-                Some(']') => _ = chars.find(|c| matches!(c, '\u{7}' | '\\')),
-                _ => {}
-            },
-            c => plain.push(c),
-        }
-    }
-    plain
-}
-
 /// `SIGSEGV`, or `signal 37` for those without a name.
 pub(super) fn signal_name(number: i32) -> String {
     match nix::sys::signal::Signal::try_from(number) {
         Ok(signal) => signal.as_str().to_owned(),
         Err(_) => format!("signal {number}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::first_line;
-
-    #[test]
-    fn a_line_for_a_table_has_no_terminals_orders_in_it() {
-        assert_eq!(first_line("\u{1b}[1;31merror\u{1b}[0m: no \u{7}such file"), "error: no such file");
-        assert_eq!(first_line("\u{1b}]0;a title\u{7}left"), "left");
-        assert_eq!(first_line("\u{1b}[2"), "");
-        assert_eq!(first_line(" \n\t"), "(empty)");
     }
 }

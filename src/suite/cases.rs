@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::harness::{AUTO, HarnessEntry, Listing};
+use super::harness::{AUTO, FailedBuild, HarnessEntry, Listing};
 use super::reader::{Item, Table};
 use super::words::advise;
 use super::{Action, Benchmark};
@@ -82,6 +82,7 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
     it.harness = Some(HarnessEntry {
         harness,
         cases: globs,
+        unmatched: Vec::new(),
         only: Vec::new(),
         listing: Listing::Unlisted,
         program: None,
@@ -164,14 +165,18 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, globset::Error> {
 
 impl Benchmark {
     /// Takes the cases that its harness has listed: each a point with the parameter `case` and those that the harness names.
-    /// `cases` of the suite file chooses among them.
+    /// `cases` of the suite file chooses among them, by a glob or by a name as it is listed: brackets, which names of cases
+    /// may have, are a class in a glob.
     pub fn take_cases(&mut self, found: Vec<CaseName>) {
         let Some(entry) = &mut self.harness else { return };
-        let globs: Vec<GlobMatcher> = entry.cases.iter().filter_map(|glob| matcher(glob).ok()).collect();
-        let chosen = |case: &CaseName| {
-            globs.is_empty()
-                || globs.iter().any(|glob| glob.is_match(&case.native) || glob.is_match(&case.case))
+        let compiled = |pattern: &String| Some((pattern.clone(), matcher(pattern).ok()?));
+        let globs: Vec<(String, GlobMatcher)> = entry.cases.iter().filter_map(compiled).collect();
+        let fits = |(pattern, glob): &(String, GlobMatcher), case: &CaseName| {
+            [&case.native, &case.case].into_iter().any(|name| name == pattern || glob.is_match(name))
         };
+        let missed = globs.iter().filter(|glob| !found.iter().any(|case| fits(glob, case)));
+        entry.unmatched = missed.map(|(pattern, _)| pattern.clone()).collect();
+        let chosen = |case: &CaseName| globs.is_empty() || globs.iter().any(|glob| fits(glob, case));
         let mut names = BTreeMap::new();
         self.points.clear();
         for case in found.into_iter().filter(chosen) {
@@ -204,6 +209,14 @@ impl Benchmark {
         warm && (self.settings.share.value || (self.harness.is_some() && by_harness))
     }
 
+    /// The build step that failed when its cases were to be listed.
+    pub fn failed_build(&self) -> Option<&FailedBuild> {
+        match &self.harness.as_ref()?.listing {
+            Listing::NotBuilt(failed) => Some(failed),
+            _ => None,
+        }
+    }
+
     /// Whether it has the cases that its harness has listed.
     pub fn is_listed(&self) -> bool {
         self.harness.as_ref().is_some_and(|entry| matches!(entry.listing, Listing::Listed(_)))
@@ -211,6 +224,9 @@ impl Benchmark {
 
     /// Whether its cases are still to be listed.
     pub fn is_unlisted(&self) -> bool {
-        self.harness.as_ref().is_some_and(|entry| entry.listing == Listing::Unlisted)
+        let open = |listing: &Listing| {
+            matches!(listing, Listing::Unlisted | Listing::Unmet { .. } | Listing::NotBuilt(_))
+        };
+        self.harness.as_ref().is_some_and(|entry| open(&entry.listing))
     }
 }

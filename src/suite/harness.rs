@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::param_values::means;
 use crate::adapters::Harness;
-use crate::model::Params;
+use crate::model::{Outcome, Params};
 
 /// The word by which a harness is found by its program.
 pub(super) const AUTO: &str = "auto";
@@ -15,8 +16,10 @@ pub(super) const AUTO: &str = "auto";
 pub struct HarnessEntry {
     /// `None`: not known before the program is there (`harness = "auto"`).
     pub harness: Option<Harness>,
-    /// Globs over the harness's own names; empty: all.
+    /// Names and globs over the harness's own names; empty: all.
     pub cases: Vec<String>,
+    /// Those of `cases` that none of the listed cases is.
+    pub unmatched: Vec<String>,
     /// Parameters and the values that they may have, by the selection; they are asked once the cases are known.
     pub only: Vec<(String, Vec<String>)>,
     pub listing: Listing,
@@ -36,11 +39,29 @@ pub struct DirectProgram {
     pub env: Vec<(String, String)>,
 }
 
+/// What a build step that failed leaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedBuild {
+    /// Without a word on where the output is kept.
+    pub outcome: Outcome,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
 /// Whether the cases are known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Listing {
     #[default]
     Unlisted,
+    /// Something that it requires is missing, so that its harness was not asked. A run meets the same obstacle and records
+    /// it.
+    Unmet {
+        outcome: Outcome,
+        /// It is a GPU, or something about it, that is missing.
+        gpu: bool,
+    },
+    /// Its build failed, so that its harness was not asked. A run records that without another build.
+    NotBuilt(FailedBuild),
     /// The harness's own name by the case's parameters.
     Listed(BTreeMap<Params, String>),
     /// It was built and could not be listed; a cause and a next step for the reader.
@@ -56,7 +77,7 @@ impl HarnessEntry {
     /// Whether the selection leaves a case of these parameters.
     pub fn selects(&self, params: &Params) -> bool {
         self.only.iter().all(|(name, values)| {
-            params.get(name).is_some_and(|found| values.iter().any(|value| found.is_written(value)))
+            params.get(name).is_some_and(|found| values.iter().any(|value| means(value, found)))
         })
     }
 
@@ -64,7 +85,7 @@ impl HarnessEntry {
     pub fn native(&self, params: &Params) -> Option<&str> {
         match &self.listing {
             Listing::Listed(names) => names.get(params).map(String::as_str),
-            Listing::Unlisted | Listing::Failed { .. } => None,
+            _ => None,
         }
     }
 }

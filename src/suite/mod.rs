@@ -9,6 +9,7 @@ mod file;
 mod harness;
 mod inputs;
 mod metrics;
+mod param_values;
 pub mod plan;
 mod reader;
 mod requires;
@@ -24,7 +25,7 @@ use std::path::PathBuf;
 
 pub use self::environment::{Environment, PREFIX};
 pub use self::file::FILE_NAME;
-pub use self::harness::{DirectProgram, HarnessEntry, Listing};
+pub use self::harness::{DirectProgram, FailedBuild, HarnessEntry, Listing};
 pub use self::inputs::fits;
 pub use self::select::{Registry, Selection, commas, fitting};
 pub use self::template::substitute;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use globset::{Glob, GlobMatcher};
 use strum::IntoEnumIterator;
 
+use super::param_values::{means, unescaped_parts};
 use super::words::{advise, listed};
 use super::{Benchmark, Source, Suite};
 use crate::model::{BenchmarkId, Component, Fault, Params, Result, near};
@@ -28,7 +29,8 @@ pub struct Selection {
     pub tags: Vec<String>,
     /// Globs over ids.
     pub exclude: Vec<String>,
-    /// A parameter and the values that it may have. A benchmark without the parameter is not selected.
+    /// A parameter and the values that it may have, each text as it was given: [`means`] reads it. A benchmark without the
+    /// parameter is not selected.
     pub params: Vec<(String, Vec<String>)>,
 }
 
@@ -48,17 +50,17 @@ impl Selection {
 
     /// Adds `--param n=1,2`; values of a parameter that is given twice are united.
     pub fn add_param(&mut self, text: &str) -> Result<()> {
-        let parts = text.split_once('=').map(|(name, values)| (name.trim(), commas(values)));
-        let Some((name, values)) = parts.filter(|(name, values)| !name.is_empty() && !values.is_empty())
+        let parts = text.split_once('=').map(|(name, values)| (name.trim(), values.trim()));
+        let Some((name, values)) =
+            parts.filter(|(name, values)| !name.is_empty() && !unescaped_parts(values).is_empty())
         else {
             let flag = format!("--param {text}");
             let what = "this is not of the form name=value";
             return Err(Fault::at_flag(flag, what, "write `--param n=32,64`"));
         };
-        let values = values.into_iter().map(str::to_owned);
         match self.params.iter_mut().find(|(known, _)| known == name) {
-            Some((_, united)) => united.extend(values),
-            None => self.params.push((name.to_owned(), values.collect())),
+            Some((_, united)) => united.push(values.to_owned()),
+            None => self.params.push((name.to_owned(), vec![values.to_owned()])),
         }
         Ok(())
     }
@@ -311,14 +313,16 @@ fn filter_params(benchmarks: &mut Vec<Benchmark>, params: &[(String, Vec<String>
             return Err(Fault::at_flag(flag, format!("no parameter is called `{name}`"), next));
         }
         let known = sorted(points.iter().filter_map(|point| point.get(name)));
-        let mut values_given = values.iter().filter(|_| !later);
-        if let Some(value) = values_given.find(|value| !known.iter().any(|known| known.is_written(value))) {
+        let is_known = |value: &str| known.iter().any(|known| known.is_written(value));
+        let given = values.iter().filter(|value| !later && !is_known(value));
+        let mut parts = given.flat_map(|value| unescaped_parts(value));
+        if let Some(value) = parts.find(|value| !is_known(value)) {
             let known: Vec<String> = known.iter().map(|value| value.to_string()).collect();
             let what = format!("`{name}` is never `{value}` in what is selected");
             return Err(Fault::at_flag(flag, what, format!("use one of {}", listed(&known))));
         }
         let allowed = |point: &Params| {
-            point.get(name).is_some_and(|found| values.iter().any(|value| found.is_written(value)))
+            point.get(name).is_some_and(|found| values.iter().any(|value| means(value, found)))
         };
         for benchmark in benchmarks.iter_mut().filter(|benchmark| !benchmark.is_unlisted()) {
             benchmark.points.retain(&allowed);

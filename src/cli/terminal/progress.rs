@@ -112,6 +112,9 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, progress: &Progress<'_>) {
             bar.set_message(building(benchmark, *side, *seconds, line));
             bar.tick();
         }
+        Progress::BuildEnded { benchmark, side, seconds, failed: true } => {
+            bar.println(failed_build(benchmark, *side, *seconds));
+        }
         Progress::BuildEnded { .. } => {}
         Progress::ProcessStarted { id, side, process, of, done, total } => {
             let left = left(*started, *done, *total);
@@ -171,8 +174,11 @@ impl LogLines {
                 self.next_report = seconds + REPORT_INTERVAL;
                 building(benchmark, *side, *seconds, line)
             }
+            Progress::BuildEnded { benchmark, side, seconds, failed: true } => {
+                failed_build(benchmark, *side, *seconds)
+            }
             // The time of a short build is no news.
-            Progress::BuildEnded { benchmark, side, seconds } if *seconds >= FIRST_REPORT => {
+            Progress::BuildEnded { benchmark, side, seconds, .. } if *seconds >= FIRST_REPORT => {
                 format!("built {benchmark}{} in {}", suffix(*side), whole_seconds(*seconds))
             }
             Progress::Note { text } => (*text).to_owned(),
@@ -197,6 +203,10 @@ impl LogLines {
 fn building(benchmark: &str, side: Option<Side>, seconds: f64, line: &str) -> String {
     let colon = if line.is_empty() { "" } else { ": " };
     format!("building {benchmark}{} for {}{colon}{line}", suffix(side), whole_seconds(seconds))
+}
+
+fn failed_build(benchmark: &str, side: Option<Side>, seconds: f64) -> String {
+    format!("build of {benchmark}{} failed after {}", suffix(side), whole_seconds(seconds))
 }
 
 fn whole_seconds(seconds: f64) -> String {
@@ -325,6 +335,18 @@ mod tests {
         // One beat a second, give or take: neither missed nor told twice.
         let beats = (1..80).map(|beat| f64::from(beat) * 1.013);
         assert_eq!(beats.filter(|seconds| heard(*seconds)).count(), 3);
+    }
+
+    #[test]
+    fn a_build_that_failed_is_not_said_to_be_built() {
+        let told = |seconds: f64, failed| {
+            let side = Some(Side::Head);
+            LogLines::new().on(&Progress::BuildEnded { benchmark: "s/gemm", side, seconds, failed })
+        };
+        assert_eq!(told(87.3, true).as_deref(), Some("build of s/gemm (head) failed after 1m 27s"));
+        assert_eq!(told(0.2, true).as_deref(), Some("build of s/gemm (head) failed after 0s"));
+        assert_eq!(told(87.3, false).as_deref(), Some("built s/gemm (head) in 1m 27s"));
+        assert_eq!(told(0.2, false), None);
     }
 
     #[test]

@@ -176,8 +176,13 @@ pub fn ticks(evidence: &Evidence) -> Option<usize> {
     counts.get(counts.len() / 2).copied().filter(|count| *count <= most)
 }
 
-/// Seconds of an iteration, where the unit is one of time.
+/// Seconds of an iteration, where the unit is one of time. A sample of a harness, and what a process states of itself, is a
+/// mean of many executions, so that its value says nothing of how long is timed at once.
 pub fn usual_seconds(evidence: &Evidence) -> Option<f64> {
+    let means = evidence.case.timing == Timing::Harness || evidence.base.processes.iter().any(|it| it.stated);
+    if means {
+        return None;
+    }
     let centre = crate::stats::median(&mut evidence.base.centres.clone())?;
     convert(centre, evidence.unit, "s")
 }

@@ -160,6 +160,15 @@ pub enum Advice {
     /// Save a new baseline, so that it is compared from now on.
     #[display("save a new baseline, so that it is compared from now on")]
     SaveBaseline {},
+    /// The row is compared once the base has what is new here: between commits there is no baseline to save.
+    #[display("nothing to do: it is compared once it is on the base")]
+    ComparedOnceOnBase {},
+    /// Bring back what head lacks, or let it go.
+    #[display(
+        "bring it back if it is not meant to go; if it is, `failed = \"pass\"` in `[gate]` of the base's suite file lets \
+         failed and missing cases pass, and once this is on the base nothing is missing"
+    )]
+    BringBackOrLetGo {},
     /// Measure both sides in the same way.
     #[display("measure both sides in the same way")]
     MeasureAlike {},

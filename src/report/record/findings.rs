@@ -26,8 +26,8 @@ const MIN_STARTING: f64 = 1.0;
 /// Thresholds that noise hides for good; noisy metrics, noisiest first; single processes, whose spread is unknown;
 /// lone outliers; slow starts; leftovers.
 pub(super) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec<RunFinding> {
-    // A rate that the gate derived varies as its time does.
-    let lines = || lines.iter().filter(|line| !line.is_derived);
+    // A rate that the gate derived varies as its time does, and what is never judged needs no processes.
+    let lines = || lines.iter().filter(|line| !line.is_derived && line.is_judged());
     let mut noisy: Vec<Noise> = lines().filter_map(Noise::new).collect();
     noisy.sort_by(|a, b| b.spread.total_cmp(&a.spread));
     let (helped, hopeless): (Vec<_>, Vec<_>) =
@@ -249,6 +249,18 @@ mod tests {
     #[test]
     fn slow_starts_leftovers_and_hopeless_thresholds_are_found() {
         insta::assert_snapshot!("wasteful", facts(&records::wasteful()));
+    }
+
+    #[test]
+    fn what_is_never_judged_gets_no_advice() {
+        let mut record = records::record();
+        assert!(facts(&record).contains("between processes"));
+        for case in &mut record.cases {
+            for metric in &case.metrics {
+                case.declared.entry(metric.name.clone()).or_default().gate = Some(false);
+            }
+        }
+        assert!(!facts(&record).contains("metric"), "{}", facts(&record));
     }
 
     #[test]

@@ -77,6 +77,12 @@ impl<'a> MetricView<'a> {
         declared.and_then(|declared| declared.absolute) == Some(true)
     }
 
+    /// Whether a comparison judges it; else it is shown alone.
+    pub fn is_judged(&self) -> bool {
+        let declared = self.case.declared.get(&self.metric.name);
+        declared.and_then(|declared| declared.gate) != Some(false)
+    }
+
     /// The least change that matters for this metric.
     pub fn threshold(&self) -> f64 {
         let declared = self.case.declared.get(&self.metric.name).and_then(|metric| metric.threshold);

@@ -152,6 +152,34 @@ fn a_parameter_keeps_the_cases_that_have_one_of_its_values() {
 }
 
 #[test]
+fn a_value_with_a_comma_is_taken_whole_or_with_an_escape() {
+    let name = |text: &str| Params::from([("case".to_owned(), ParamValue::Text(text.into()))]);
+    let mut registry = registry();
+    let file = registry.file.as_mut().unwrap();
+    file.benchmarks[0].points = ["BM_t<int,8>", "BM_t<int, 9>", "BM_u"].map(name).to_vec();
+    let left = |texts: &[&str]| {
+        let mut selection = globs(&["kernels/gemm"]);
+        texts.iter().for_each(|text| selection.add_param(text).unwrap());
+        registry.select(&selection).map(|suite| suite.benchmarks[0].points.len()).map_err(|fault| fault.what)
+    };
+    assert_eq!(left(&["case=BM_t<int,8>"]), Ok(1));
+    assert_eq!(left(&["case=BM_t<int, 9>"]), Ok(1));
+    assert_eq!(left(&["case=BM_t<int\\,8>,BM_u"]), Ok(2));
+    assert_eq!(left(&["case=BM_t<int,8>", "case=BM_u"]), Ok(2));
+    // Repeated and separated by commas mean the same where no value has a comma.
+    for (together, apart) in [("n=1,2", ["n=1", "n=2"]), ("n=4, 1", ["n=4", "n=1"])] {
+        let points = |texts: &[&str]| {
+            let mut selection = Selection::default();
+            texts.iter().for_each(|text| selection.add_param(text).unwrap());
+            let suite = self::registry().select(&selection).unwrap();
+            suite.benchmarks.iter().flat_map(|it| it.points.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(points(&[together]), points(&apart));
+    }
+    assert!(left(&["case=BM_t<int,7>"]).unwrap_err().contains("never `BM_t<int`"));
+}
+
+#[test]
 fn a_number_is_compared_as_a_number() {
     assert!(ParamValue::Float(0.5).is_written("0.50"));
     assert!(ParamValue::Int(8).is_written("8"));
