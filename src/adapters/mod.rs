@@ -34,7 +34,7 @@ pub use adapter::{
     Reading, Reads, Refusal, SummaryReading,
 };
 pub use cargo::{BenchTarget, CargoBench, Executable, cargo_bench, cargo_benches, executable};
-pub use check::{list, read};
+pub use check::{list, list_beside, read};
 pub use cmake::program as cmake_program;
 #[cfg(test)]
 use detect::MemoryTree;
