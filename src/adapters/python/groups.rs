@@ -133,8 +133,9 @@ fn of_one(name: &str, wanted: &Value, project: &str) -> Option<String> {
     };
     let mut markers: Vec<String> = text("markers").into_iter().map(|marker| format!("({marker})")).collect();
     let python = clauses(text("python").unwrap_or("*")).unwrap_or_default();
-    markers
-        .extend(python.iter().map(|(operator, version)| format!("python_full_version {operator} \"{version}\"")));
+    markers.extend(
+        python.iter().map(|(operator, version)| format!("python_full_version {operator} \"{version}\"")),
+    );
     Some(if markers.is_empty() { named } else { format!("{named} ; {}", markers.join(" and ")) })
 }
 
