@@ -39,6 +39,7 @@ pub use cmake::program as cmake_program;
 #[cfg(test)]
 use detect::MemoryTree;
 pub use detect::{BuildStep, Detected, FoundBenchmark, Program, SourceTree};
+pub use javascript::imports as javascript_imports;
 pub use output::{HarnessOutput, OutputFiles, Place, ReadError, STDERR};
 pub use wrap::wrapped;
 
