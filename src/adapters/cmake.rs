@@ -10,7 +10,7 @@ mod tests;
 
 use std::collections::HashMap;
 
-use self::place::{Properties, marked};
+use self::place::{Properties, joined, marked};
 use self::syntax::{CMakeCommand, commands};
 use super::detect::{BuildStep, FoundBenchmark, SourceTree};
 
@@ -184,7 +184,8 @@ fn declared(tree: &dyn SourceTree) -> (Vec<CMakeTarget>, Vec<Tests>) {
     }
     for target in &mut targets {
         target.options = options.get(target.root.as_str()).cloned().unwrap_or_default();
-        target.program = properties.program(target);
+        let CMakeTarget { name, root, below, directory, .. } = &*target;
+        target.program = properties.program(name, (root, below), directory.as_ref());
     }
     for tests in &mut tests {
         tests.options = options.get(tests.root.as_str()).cloned().unwrap_or_default();
@@ -202,18 +203,6 @@ fn within<'p>(path: &'p str, above: &str) -> Option<&'p str> {
         return Some(path.strip_prefix(above).unwrap_or(path));
     }
     path.strip_prefix(above)?.strip_prefix('/')
-}
-
-fn joined(folder: &str, rest: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in folder.split('/').chain(rest.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." => _ = parts.pop(),
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
 }
 
 struct Reader<'t> {

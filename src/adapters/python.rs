@@ -1,7 +1,9 @@
 //! Python projects in a tree: where they are, what they say they need, and an environment of their own to run in.
 
 mod groups;
+mod words;
 
+pub(super) use self::words::{below, names};
 use super::detect::{BuildStep, SourceTree};
 
 /// Files that make a folder the root of a project.
@@ -16,15 +18,6 @@ pub(super) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A path below a folder; an empty folder is the tree's own.
-pub(super) fn below(folder: &str, path: &str) -> String {
-    match (folder, path) {
-        ("", path) => path.to_owned(),
-        (folder, "") => folder.to_owned(),
-        _ => format!("{folder}/{path}"),
-    }
-}
-
 /// The nearest project above a file; the tree's own folder where there is none.
 pub(super) fn project(tree: &dyn SourceTree, path: &str) -> String {
     let mut at = folder(path);
@@ -35,18 +28,6 @@ pub(super) fn project(tree: &dyn SourceTree, path: &str) -> String {
         at = folder(at);
     }
     String::new()
-}
-
-/// Whether a text names a package: as a whole word, with `-` or `_`, in any case.
-pub(super) fn names(text: &str, package: &str) -> bool {
-    let (text, package) = (plain(text), plain(package));
-    let part = |c: char| c.is_alphanumeric() || c == '-';
-    text.match_indices(&package)
-        .any(|(at, found)| !text[..at].ends_with(part) && !text[at + found.len()..].starts_with(part))
-}
-
-fn plain(text: &str) -> String {
-    text.to_ascii_lowercase().replace('_', "-")
 }
 
 /// Texts of a project that say what it needs, with their paths from the tree.

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::{CMakeTarget, joined};
-
 /// Variables that name the folder of programs, the strongest first. What is built is of the configuration Release.
 pub(super) const VARIABLES: [&str; 3] =
     ["CMAKE_RUNTIME_OUTPUT_DIRECTORY_RELEASE", "CMAKE_RUNTIME_OUTPUT_DIRECTORY", "EXECUTABLE_OUTPUT_PATH"];
@@ -26,6 +24,19 @@ pub(super) fn built(below: &str) -> String {
 pub(super) fn marked(words: &[String]) -> Vec<String> {
     let mark = |word: &String| if word.starts_with('/') { format!("{ABSOLUTE}{word}") } else { word.clone() };
     words.iter().map(mark).collect()
+}
+
+/// A path from a folder, without `.` and `..`.
+pub(super) fn joined(folder: &str, rest: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(rest.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => _ = parts.pop(),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// Properties of targets, by their names.
@@ -53,25 +64,31 @@ impl Properties {
         }
     }
 
-    /// The path of a target's program from the tree's folder. Errors: the word that is not understood.
-    pub fn program(&self, target: &CMakeTarget) -> Result<String, String> {
-        let own = self.0.get(&target.name);
+    /// The path of a target's program from the tree's folder. `root`: the folder that is configured; `below`: that of the target's file in
+    /// the build; `directory`: what the variables say. Errors: the word that is not understood.
+    pub fn program(
+        &self,
+        target: &str,
+        (root, below): (&str, &str),
+        directory: Option<&String>,
+    ) -> Result<String, String> {
+        let own = self.0.get(target);
         let value = |name: &str| own.and_then(|own| own.get(name));
-        let directory = DIRECTORIES.iter().find_map(|name| value(name)).or(target.directory.as_ref());
-        let name = NAMES.iter().find_map(|name| value(name)).unwrap_or(&target.name);
+        let directory = DIRECTORIES.iter().find_map(|name| value(name)).or(directory);
+        let name = NAMES.iter().find_map(|name| value(name)).map_or(target, String::as_str);
         let suffix = value("SUFFIX").map_or("", String::as_str);
-        let build = joined(&target.root, "build");
+        let build = joined(root, "build");
         let folder = match directory.map(|text| (text, text.strip_prefix(BUILD))) {
-            None => joined(&build, &target.below),
+            None => joined(&build, below),
             Some((_, Some(rest))) if rest.is_empty() || rest.starts_with('/') => joined(&build, rest),
             Some((text, _)) if text.starts_with('/') => joined("", text),
-            Some((text, _)) => joined(&joined(&build, &target.below), text),
+            Some((text, _)) => joined(&joined(&build, below), text),
         };
         let path = joined(&folder, &format!("{name}{suffix}"));
         // A path that leads out of the tree cannot be said from here; the rest of a mark is none either.
-        let asked = directory.into_iter().chain([name]).chain(value("SUFFIX"));
-        let outside = |text: &&String| text.contains("..");
-        let unknown = |text: &&String| text.strip_prefix(BUILD).unwrap_or(text).contains('$');
+        let asked = directory.into_iter().chain(value("SUFFIX")).map(String::as_str).chain([name]);
+        let outside = |text: &&str| text.contains("..");
+        let unknown = |text: &&str| text.strip_prefix(BUILD).unwrap_or(text).contains('$');
         match asked.clone().find(unknown).or_else(|| asked.clone().find(outside)) {
             Some(text) => Err(text.replace(ABSOLUTE, "").replace(BUILD, "${CMAKE_BINARY_DIR}")),
             None => Ok(path),

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 
-use super::{below, names, plain};
+use super::words::{below, names, plain};
 
 /// What a group asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct PackageGroup {
     /// Requirements in the words of pip.
     pub packages: Vec<String>,
     /// Extras of the project itself that it asks for.
@@ -17,7 +17,7 @@ pub(super) struct Group {
 }
 
 /// The first group that names a package. `project`: the folder of the file.
-pub(super) fn naming(pyproject: &Table, project: &str, package: &str) -> Option<Group> {
+pub(super) fn naming(pyproject: &Table, project: &str, package: &str) -> Option<PackageGroup> {
     standard(pyproject, package)
         .or_else(|| of_uv(pyproject, package))
         .or_else(|| of_poetry(pyproject, project, package))
@@ -32,21 +32,27 @@ fn same(one: &str, other: &str) -> bool {
     plain(one).replace('.', "-") == plain(other).replace('.', "-")
 }
 
-fn standard(pyproject: &Table, package: &str) -> Option<Group> {
+fn standard(pyproject: &Table, package: &str) -> Option<PackageGroup> {
     let groups = pyproject.get("dependency-groups")?.as_table()?;
     let direct = |list: &Value| {
         let mut words = list.as_array().into_iter().flatten().filter_map(Value::as_str);
         words.any(|word| names(word, package))
     };
     let (first, _) = groups.iter().find(|(_, list)| direct(list))?;
-    let mut group = Group::default();
+    let mut group = PackageGroup::default();
     let mut seen = BTreeSet::new();
     collect(pyproject, groups, first, &mut seen, &mut group);
     Some(group)
 }
 
 /// Adds a group with those that it includes; one that includes itself ends there.
-fn collect(pyproject: &Table, groups: &Table, name: &str, seen: &mut BTreeSet<String>, group: &mut Group) {
+fn collect(
+    pyproject: &Table,
+    groups: &Table,
+    name: &str,
+    seen: &mut BTreeSet<String>,
+    group: &mut PackageGroup,
+) {
     let Some((key, list)) = groups.iter().find(|(key, _)| same(key, name)) else { return };
     if !seen.insert(key.clone()) {
         return;
@@ -65,7 +71,7 @@ fn collect(pyproject: &Table, groups: &Table, name: &str, seen: &mut BTreeSet<St
 }
 
 /// Adds a requirement. One of the project itself is no package of an index, but extras of what is installed from the tree.
-fn add(pyproject: &Table, requirement: &str, group: &mut Group) {
+fn add(pyproject: &Table, requirement: &str, group: &mut PackageGroup) {
     let requirement = requirement.trim();
     let end = requirement.find(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)));
     let (name, rest) = requirement.split_at(end.unwrap_or(requirement.len()));
@@ -86,18 +92,18 @@ fn add(pyproject: &Table, requirement: &str, group: &mut Group) {
 }
 
 /// `dev-dependencies`, which uv had before the standard.
-fn of_uv(pyproject: &Table, package: &str) -> Option<Group> {
+fn of_uv(pyproject: &Table, package: &str) -> Option<PackageGroup> {
     let list = table(pyproject, &["tool", "uv"])?.get("dev-dependencies")?.as_array()?;
     let words: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
     if !words.iter().any(|word| names(word, package)) {
         return None;
     }
-    let mut group = Group::default();
+    let mut group = PackageGroup::default();
     words.iter().for_each(|word| add(pyproject, word, &mut group));
     Some(group)
 }
 
-fn of_poetry(pyproject: &Table, project: &str, package: &str) -> Option<Group> {
+fn of_poetry(pyproject: &Table, project: &str, package: &str) -> Option<PackageGroup> {
     let poetry = table(pyproject, &["tool", "poetry"])?;
     let groups = table(poetry, &["group"]).into_iter().flatten();
     let groups = groups.filter_map(|(_, group)| group.as_table()?.get("dependencies")?.as_table());
@@ -109,7 +115,7 @@ fn of_poetry(pyproject: &Table, project: &str, package: &str) -> Option<Group> {
         let each = wanted.as_array().map_or(std::slice::from_ref(wanted), Vec::as_slice);
         packages.extend(each.iter().filter_map(|wanted| of_one(name, wanted, project)));
     }
-    Some(Group { packages, extras: BTreeSet::new() })
+    Some(PackageGroup { packages, extras: BTreeSet::new() })
 }
 
 /// A dependency of Poetry in the words of pip.
