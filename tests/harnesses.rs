@@ -69,8 +69,17 @@ fn f2_a_run_has_a_case_for_each_that_the_harness_lists_and_one_process_measures_
     assert_eq!((time.unit.as_str(), time.processes.len(), time.processes[0].values.len()), ("ns", 4, 5));
     assert!(matches!(&record.cases[1].outcome, Outcome::Skipped { cause, .. } if cause == "not here"));
     let name = folder.path().file_name().unwrap().to_str().unwrap();
-    // The one that skipped itself is not asked for again.
-    assert_eq!(starts(&folder.path().join("log"), name), (1, vec![3, 2, 2, 2]));
+    // The one that skipped itself is not asked for again. A second listing says what the program prints by itself.
+    assert_eq!(starts(&folder.path().join("log"), name), (2, vec![3, 2, 2, 2]));
+}
+
+#[test]
+fn a_line_that_the_program_prints_by_itself_is_no_case() {
+    let cases = |says: &str| folder(&format!("cases 2\nsays {says}\n"), "");
+    let loading = cases("Loading...");
+    ran(loading.path(), "run --quiet --processes 1").exits(0);
+    assert_eq!(newest(loading.path()).cases.len(), 2);
+    ran(cases("time").path(), "run --quiet").exits(4).says("text of its own beside its list");
 }
 
 #[test]
@@ -84,7 +93,7 @@ fn f3_a_harness_of_100_cases_in_which_nothing_changed_is_started_at_most_10_time
     for side in ["base", "head"] {
         let (listed, asked) = starts(log.path(), side);
         assert!(listed + asked.len() <= 10, "{side}: {listed} {asked:?}");
-        assert_eq!((listed, asked[0]), (1, 100));
+        assert_eq!((listed, asked[0]), (2, 100));
     }
 }
 

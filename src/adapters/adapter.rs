@@ -51,6 +51,12 @@ pub trait Adapter: Sync {
         Ok(self.read(output)?.into_iter().map(|reading| reading.case).collect())
     }
 
+    /// The words that list no case at all, where a listed name cannot be told from a line that the program prints by itself:
+    /// what stands on stdout then is no case. `None`: [`Adapter::read_list`] tells them apart.
+    fn list_none(&self, _ask: &CaseRequest) -> Option<Invocation> {
+        None
+    }
+
     /// Why a program that was asked for its cases ended badly, where what it left says so for certain.
     fn refusal(&self, _output: &HarnessOutput) -> Option<Refusal> {
         None

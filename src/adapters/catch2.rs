@@ -64,8 +64,11 @@ impl Adapter for Catch2 {
         cpp::detect(tree, &LIBRARY)
     }
 
+    /// The names of the flags stand in the library: a program that is linked with a shared one holds the library's name and its
+    /// symbols instead. That of a debug build is called `libCatch2d.so`.
     fn recognises(&self, program: &Program) -> bool {
         program.holds("benchmark-resamples") && program.holds("benchmark-samples") && program.holds("Catch")
+            || (program.holds("libCatch2.so") || program.holds("libCatch2d.so")) && program.holds("_ZN5Catch")
     }
 
     /// Its programs have tests without benchmarks, too, and the words of a tag alone say which run.
@@ -305,6 +308,15 @@ mod tests {
         let words = "-r xml -o /out/catch2.xml --benchmark-samples 9 --benchmark-resamples 10 --benchmark-warmup-time 250";
         assert_eq!(argv(&["./t"]), format!("./t {words} ~[.],[!benchmark]"));
         assert_eq!(argv(&["./t", "[mine]"]), format!("./t [mine] {words}"));
+    }
+
+    #[test]
+    fn a_program_with_the_library_inside_or_beside_it_is_known() {
+        let knows = |bytes: &str| Catch2.recognises(&Program { command: &[], bytes: bytes.as_bytes() });
+        assert!(knows("Catch benchmark-resamples benchmark-samples"));
+        assert!(knows("libCatch2.so.3.7.1\0_ZN5Catch9Benchmark6Detail"));
+        assert!(knows("libCatch2d.so\0_ZN5Catch7SessionC1Ev"));
+        assert!(!knows("cp libCatch2.so build/"));
     }
 
     #[test]

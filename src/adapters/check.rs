@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::adapter::{Adapter, CaseName, End, Reading};
-use super::output::{HarnessOutput, Place, ReadError};
+use super::output::{HarnessOutput, OutputFiles, Place, ReadError};
 use crate::model::direction_of_unit;
 
 /// What a harness wrote about each case, checked. Errors: it cannot be read as this harness's output; nothing in it is a benchmark; a case
@@ -21,13 +21,48 @@ pub fn read(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<Reading
 
 /// The cases that a harness has, each once, in its order. Errors: as [`read`].
 pub fn list(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
+    list_beside(adapter, output, b"")
+}
+
+/// Likewise, without what the program prints by itself. `own`: what stood on stdout after [`Adapter::list_none`]. Errors: as
+/// [`read`]; that text is another one in each process.
+pub fn list_beside(
+    adapter: &dyn Adapter,
+    output: &HarnessOutput,
+    own: &[u8],
+) -> Result<Vec<CaseName>, ReadError> {
     let mut cases = adapter.read_list(output)?;
+    if !own.is_empty() {
+        let own = adapter.read_list(&HarnessOutput { stdout: own, files: &OutputFiles::default() })?;
+        cases = without(cases, own)?;
+    }
     if cases.is_empty() {
         return Err(ReadError::new(Place::HarnessOutput, "it names no benchmark"));
     }
     once(cases.iter())?;
     tell_apart(&mut cases);
     Ok(cases)
+}
+
+/// The cases without the lines that the program prints by itself.
+fn without(cases: Vec<CaseName>, own: Vec<CaseName>) -> Result<Vec<CaseName>, ReadError> {
+    // A program that takes no notice of the words that list none lists all again.
+    if own == cases {
+        return Ok(cases);
+    }
+    let mut kept = cases;
+    for line in own {
+        let Some(place) = kept.iter().position(|case| case.native == line.native) else {
+            let what = format!(
+                "the program prints text of its own beside its list, and not the same each time, such as `{}`: let it print that on \
+                 standard error",
+                line.native
+            );
+            return Err(ReadError::new(Place::Stdout, what));
+        };
+        kept.remove(place);
+    }
+    Ok(kept)
 }
 
 fn once<'a>(cases: impl Iterator<Item = &'a CaseName>) -> Result<(), ReadError> {

@@ -1,14 +1,16 @@
 //! What CMake's files say about programs: which sources, which libraries, where the build leaves them. For the harnesses of C++.
 //!
 //! A reader of the language, not an interpreter: it knows `set`, `foreach` over words and `option`, follows no condition and no
-//! function of the project's own, and gives up on a name that it cannot work out.
+//! function of the project's own, and gives up on a name that it cannot work out. What stands below `if(FALSE)` is not there.
 
+mod place;
 mod syntax;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 
+use self::place::{Properties, joined, marked};
 use self::syntax::{CMakeCommand, commands};
 use super::detect::{BuildStep, FoundBenchmark, SourceTree};
 
@@ -17,7 +19,7 @@ const FILE: &str = "CMakeLists.txt";
 const JOBS: &str = "-j $(nproc)";
 
 /// A program that a tree's CMake files build.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CMakeTarget {
     pub name: String,
     /// The file that declares it.
@@ -28,28 +30,39 @@ pub(super) struct CMakeTarget {
     pub links: Vec<String>,
     /// Folder of the outermost CMakeLists.txt above it, which is configured.
     root: String,
-    /// Path of the program below the build folder.
-    program: String,
+    /// Folder of the build that its own file belongs to, below the build folder.
+    below: String,
+    /// Folder that the variables of its file name for programs, as it stands there.
+    directory: Option<String>,
+    /// Path of the program from the tree's folder. Errors: what of its place is not understood.
+    program: Result<String, String>,
     /// Options that name benchmarks and are off.
     options: Vec<String>,
 }
 
 impl CMakeTarget {
-    /// The proposal to build and run it.
-    pub fn found(&self, why: &str) -> FoundBenchmark {
-        let (build, configure) = configured(&self.root, &self.options);
+    /// The proposal to build and run it. Errors: why there is none, with what to write by hand.
+    pub fn found(&self, why: &str) -> Result<FoundBenchmark, String> {
+        let (_, configure) = configured(&self.root, &self.options);
         let shell = format!("{configure} --target {} {JOBS}", quoted(&self.name));
         // The file itself may declare programs of other harnesses too.
         let files = if self.sources.is_empty() { vec![self.file.clone()] } else { self.sources.clone() };
-        FoundBenchmark {
+        let program = self.program.as_ref().map_err(|what| {
+            format!(
+                "{why}: `{}` of {}, and where its program lies is not understood (`{what}`): write `build = {{ shell = \"{shell}\" }}` and \
+                 its `command` by hand",
+                self.name, self.file
+            )
+        })?;
+        Ok(FoundBenchmark {
             name: self.name.clone(),
-            command: vec![format!("./{build}/{}", self.program)],
+            command: vec![format!("./{program}")],
             build: Some(BuildStep::Shell(shell)),
             binaries: vec!["cmake".into(), "c++".into()],
             files,
             why: why.to_owned(),
             ..FoundBenchmark::default()
-        }
+        })
     }
 
     pub fn links_one_of(&self, libraries: &[&str]) -> bool {
@@ -107,8 +120,9 @@ pub(super) fn targets(tree: &dyn SourceTree) -> Vec<CMakeTarget> {
     declared(tree).0
 }
 
-/// The program that CMake builds of a source, whatever measures in it; `None`: no target that was understood has it.
-pub fn program(tree: &dyn SourceTree, source: &str) -> Option<FoundBenchmark> {
+/// The program that CMake builds of a source, whatever measures in it; `None`: no target that was understood has it. Errors: as
+/// those of a target.
+pub fn program(tree: &dyn SourceTree, source: &str) -> Option<Result<FoundBenchmark, String>> {
     let has = |target: &CMakeTarget| target.sources.iter().any(|path| path == source);
     let target = targets(tree).into_iter().find(has)?;
     Some(target.found(&format!("a target of CMake has {source}, which has a main function")))
@@ -128,6 +142,7 @@ fn declared(tree: &dyn SourceTree) -> (Vec<CMakeTarget>, Vec<Tests>) {
     let folders: Vec<&str> = files.iter().map(|path| folder(path)).collect();
     let (mut targets, mut tests): (Vec<CMakeTarget>, Vec<Tests>) = (Vec::new(), Vec::new());
     let mut options: HashMap<&str, Vec<String>> = HashMap::new();
+    let mut properties = Properties::default();
     for path in &files {
         let here = folder(path);
         let root = folders.iter().copied().filter(|above| within(here, above).is_some());
@@ -144,6 +159,7 @@ fn declared(tree: &dyn SourceTree) -> (Vec<CMakeTarget>, Vec<Tests>) {
             targets: Vec::new(),
             tests: Vec::new(),
             options: options.entry(root).or_default(),
+            properties: &mut properties,
         };
         reader.run(&commands(&text));
         targets.append(&mut reader.targets);
@@ -168,6 +184,8 @@ fn declared(tree: &dyn SourceTree) -> (Vec<CMakeTarget>, Vec<Tests>) {
     }
     for target in &mut targets {
         target.options = options.get(target.root.as_str()).cloned().unwrap_or_default();
+        let CMakeTarget { name, root, below, directory, .. } = &*target;
+        target.program = properties.program(name, (root, below), directory.as_ref());
     }
     for tests in &mut tests {
         tests.options = options.get(tests.root.as_str()).cloned().unwrap_or_default();
@@ -187,18 +205,6 @@ fn within<'p>(path: &'p str, above: &str) -> Option<&'p str> {
     path.strip_prefix(above)?.strip_prefix('/')
 }
 
-fn joined(folder: &str, rest: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in folder.split('/').chain(rest.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." => _ = parts.pop(),
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
-}
-
 struct Reader<'t> {
     path: &'t str,
     here: &'t str,
@@ -208,6 +214,7 @@ struct Reader<'t> {
     targets: Vec<CMakeTarget>,
     tests: Vec<DeclaredTest>,
     options: &'t mut Vec<String>,
+    properties: &'t mut Properties,
 }
 
 impl Reader<'_> {
@@ -215,6 +222,10 @@ impl Reader<'_> {
         let mut at = 0;
         while let Some(command) = commands.get(at) {
             at += 1;
+            if command.name == "if" && syntax::is_false(&command.words) {
+                at += syntax::branch(&commands[at..]);
+                continue;
+            }
             if command.name != "foreach" {
                 self.command(command);
                 continue;
@@ -236,13 +247,15 @@ impl Reader<'_> {
             }
             for item in items {
                 self.variables.insert(variable.clone(), vec![item]);
-                body[..length].iter().for_each(|command| self.command(command));
+                self.run(&body[..length]);
             }
         }
     }
 
     fn command(&mut self, command: &CMakeCommand) {
-        let words = self.expanded(&command.words);
+        let places = ["set", "set_target_properties", "set_property"].contains(&command.name.as_str());
+        let words = if places { marked(&command.words) } else { command.words.clone() };
+        let words = self.expanded(&words);
         let (Some(first), rest) = (words.first().cloned(), words.get(1..).unwrap_or_default()) else {
             return;
         };
@@ -251,8 +264,18 @@ impl Reader<'_> {
                 for name in ["PROJECT_NAME", "CMAKE_PROJECT_NAME"] {
                     self.variables.insert(name.into(), vec![first.clone()]);
                 }
+                let below = within(self.here, self.root).unwrap_or_default();
+                self.variables.insert("PROJECT_BINARY_DIR".into(), vec![place::built(below)]);
+                self.variables.insert("PROJECT_SOURCE_DIR".into(), vec![format!("/{}", self.here)]);
             }
-            "set" => _ = self.variables.insert(first, rest.to_vec()),
+            "set" => {
+                let ends = |word: &&String| ["CACHE", "PARENT_SCOPE"].contains(&word.as_str());
+                let value = rest.iter().take_while(|word| !ends(word)).cloned().collect();
+                self.variables.insert(first, value);
+            }
+            "unset" => _ = self.variables.remove(&first),
+            "set_target_properties" => self.properties.of_targets(&words),
+            "set_property" if first == "TARGET" => self.properties.of_one(rest),
             "list" if first == "APPEND" => {
                 if let Some((name, more)) = rest.split_first() {
                     self.variables.entry(name.clone()).or_default().extend(more.iter().cloned());
@@ -303,10 +326,11 @@ impl Reader<'_> {
 
     fn add(&mut self, name: String, words: &[String]) {
         let below = within(self.here, self.root).unwrap_or_default();
-        let set = self.variables.get("CMAKE_RUNTIME_OUTPUT_DIRECTORY").and_then(|words| words.first());
-        let place = set.and_then(|set| set.strip_prefix("${BUILD}")).map_or(below, |rest| rest);
+        let set = |name: &&str| self.variables.get(*name)?.first().cloned();
         self.targets.push(CMakeTarget {
-            program: joined(place, &name),
+            below: below.to_owned(),
+            directory: place::VARIABLES.iter().find_map(set),
+            program: Err(String::new()),
             name,
             file: self.path.to_owned(),
             sources: words.iter().filter_map(|word| self.source(word)).collect(),
@@ -352,15 +376,19 @@ impl Reader<'_> {
             let mut text = word
                 .replace("${CMAKE_CURRENT_SOURCE_DIR}", &format!("/{}", self.here))
                 .replace("${CMAKE_SOURCE_DIR}", &format!("/{}", self.root))
-                .replace("${PROJECT_SOURCE_DIR}", &format!("/{}", self.root))
-                .replace("${CMAKE_BINARY_DIR}", "${BUILD}")
-                .replace("${PROJECT_BINARY_DIR}", "${BUILD}");
+                .replace("${CMAKE_BINARY_DIR}", &place::built(""))
+                .replace(
+                    "${CMAKE_CURRENT_BINARY_DIR}",
+                    &place::built(within(self.here, self.root).unwrap_or_default()),
+                );
             for (name, value) in &self.variables {
                 if text.contains("${") {
                     text = text.replace(&format!("${{{name}}}"), &value.join(" "));
                 }
             }
-            out.push(text);
+            // Where no `project` was read.
+            let text = text.replace("${PROJECT_SOURCE_DIR}", &format!("/{}", self.root));
+            out.push(text.replace("${PROJECT_BINARY_DIR}", &place::built("")));
         }
         out
     }

@@ -36,13 +36,18 @@ pub(super) fn detect(tree: &dyn SourceTree, library: &Library) -> Detected {
     for target in cmake::targets(tree) {
         let uses = target.sources.iter().any(|path| sources.iter().any(|(source, _)| *source == path));
         if uses || target.links_one_of(library.targets) {
-            detected
-                .found
-                .push(target.found(&format!("a target of CMake has benchmarks of {}", library.title)));
+            let files = target.sources.clone();
+            match target.found(&format!("a target of CMake has benchmarks of {}", library.title)) {
+                Ok(found) => detected.found.push(found),
+                Err(why_not) => {
+                    detected.unclear.push(why_not);
+                    detected.seen.extend(files);
+                }
+            }
         }
     }
     for (path, text) in &sources {
-        if detected.found.iter().any(|found| found.files.contains(path)) {
+        if detected.found.iter().any(|found| found.files.contains(path)) || detected.seen.contains(path) {
             continue;
         }
         let alone =

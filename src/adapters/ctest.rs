@@ -119,8 +119,19 @@ fn measured_by_others(tree: &dyn SourceTree) -> Vec<String> {
     let of_programs = |adapter: &&&dyn Adapter| {
         matches!(adapter.about().language, Language::Cpp | Language::Cuda) && adapter.name() != CTest.name()
     };
-    let found = super::ALL.iter().filter(of_programs).flat_map(|adapter| adapter.detect(tree).found);
-    found.filter_map(|found| Some(found.command.first()?.rsplit('/').next()?.to_owned())).collect()
+    let mut programs = Vec::new();
+    for detected in super::ALL.iter().filter(of_programs).map(|adapter| adapter.detect(tree)) {
+        let has =
+            |target: &cmake::CMakeTarget| target.sources.iter().any(|path| detected.seen.contains(path));
+        programs.extend(cmake::targets(tree).into_iter().filter(has).map(|target| target.name));
+        for found in detected.found {
+            programs
+                .extend(found.command.first().and_then(|word| word.rsplit('/').next()).map(str::to_owned));
+            // A test names the target, whose program may be called otherwise.
+            programs.push(found.name);
+        }
+    }
+    programs
 }
 
 #[derive(Deserialize)]

@@ -48,8 +48,11 @@ impl Adapter for GoogleBenchmark {
         detect::detect(tree)
     }
 
+    /// The names of the flags stand in the library: a program that is linked with a shared one, as Debian has it, holds the library's
+    /// name and its symbols instead.
     fn recognises(&self, program: &Program) -> bool {
         program.holds("benchmark_list_tests") && program.holds("benchmark_min_time")
+            || program.holds("libbenchmark.so") && program.holds("_ZN9benchmark")
             || program.holds("import google_benchmark")
     }
 
@@ -66,6 +69,11 @@ impl Adapter for GoogleBenchmark {
         let text = std::str::from_utf8(output.stdout)
             .map_err(|error| ReadError::new(Place::Stdout, format!("it is not UTF-8: {error}")))?;
         Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(case_name).collect())
+    }
+
+    /// A list is names alone, of any characters.
+    fn list_none(&self, ask: &CaseRequest) -> Option<Invocation> {
+        Some(Invocation::of(ask.command, ["--benchmark_list_tests=true", "--benchmark_filter=^$"]))
     }
 
     fn run(&self, ask: &CaseRequest) -> Option<Invocation> {

@@ -66,7 +66,7 @@ pub(super) fn name(folder: &str, otherwise: &str) -> String {
 }
 
 /// Whether a source takes something from a module.
-pub(super) fn imports(text: &str, module: &str) -> bool {
+pub fn imports(text: &str, module: &str) -> bool {
     // ASCII classes alone: those of Unicode need tables that the regex crate is built without.
     let words = r"(?:from|import|require)[ \t]*\(?[ \t]*";
     Regex::new(&format!("{words}[\"'`]{}[\"'`]", regex::escape(module)))

@@ -34,11 +34,12 @@ pub use adapter::{
     Reading, Reads, Refusal, SummaryReading,
 };
 pub use cargo::{BenchTarget, CargoBench, Executable, cargo_bench, cargo_benches, executable};
-pub use check::{list, read};
+pub use check::{list, list_beside, read};
 pub use cmake::program as cmake_program;
 #[cfg(test)]
 use detect::MemoryTree;
 pub use detect::{BuildStep, Detected, FoundBenchmark, Program, SourceTree};
+pub use javascript::imports as javascript_imports;
 pub use output::{HarnessOutput, OutputFiles, Place, ReadError, STDERR};
 pub use wrap::wrapped;
 

@@ -1,5 +1,9 @@
 //! Python projects in a tree: where they are, what they say they need, and an environment of their own to run in.
 
+mod groups;
+mod words;
+
+pub(super) use self::words::{below, names};
 use super::detect::{BuildStep, SourceTree};
 
 /// Files that make a folder the root of a project.
@@ -14,15 +18,6 @@ pub(super) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A path below a folder; an empty folder is the tree's own.
-pub(super) fn below(folder: &str, path: &str) -> String {
-    match (folder, path) {
-        ("", path) => path.to_owned(),
-        (folder, "") => folder.to_owned(),
-        _ => format!("{folder}/{path}"),
-    }
-}
-
 /// The nearest project above a file; the tree's own folder where there is none.
 pub(super) fn project(tree: &dyn SourceTree, path: &str) -> String {
     let mut at = folder(path);
@@ -33,18 +28,6 @@ pub(super) fn project(tree: &dyn SourceTree, path: &str) -> String {
         at = folder(at);
     }
     String::new()
-}
-
-/// Whether a text names a package: as a whole word, with `-` or `_`, in any case.
-pub(super) fn names(text: &str, package: &str) -> bool {
-    let (text, package) = (plain(text), plain(package));
-    let part = |c: char| c.is_alphanumeric() || c == '-';
-    text.match_indices(&package)
-        .any(|(at, found)| !text[..at].ends_with(part) && !text[at + found.len()..].starts_with(part))
-}
-
-fn plain(text: &str) -> String {
-    text.to_ascii_lowercase().replace('_', "-")
 }
 
 /// Texts of a project that say what it needs, with their paths from the tree.
@@ -81,13 +64,17 @@ pub(super) fn environment(
         texts.iter().find(|(other, _)| *other == path).map_or("", |(_, text)| text.as_str())
     };
     let pyproject: toml::Table = text("pyproject.toml").parse().unwrap_or_default();
+    let group = groups::naming(&pyproject, project, package).unwrap_or_default();
     let installs = pyproject.contains_key("project")
         || pyproject.contains_key("build-system")
         || !text("setup.py").is_empty()
         || text("setup.cfg").contains("[metadata]");
     if installs {
         let path = if project.is_empty() { "." } else { project };
-        let extra = extra(&pyproject, package).map_or_else(String::new, |extra| format!("[{extra}]"));
+        let mut extras = group.extras;
+        extras.extend(extra(&pyproject, package));
+        let extras: Vec<String> = extras.into_iter().collect();
+        let extra = if extras.is_empty() { String::new() } else { format!("[{}]", extras.join(",")) };
         words.push(format!("-e {}", quoted(&format!("{path}{extra}"))));
     }
     for (path, text) in &texts {
@@ -95,7 +82,10 @@ pub(super) fn environment(
             words.push(format!("-r {}", quoted(path)));
         }
     }
-    words.push(quoted(package));
+    words.extend(group.packages.iter().map(|requirement| quoted(requirement)));
+    if !group.packages.iter().any(|requirement| names(requirement, package)) {
+        words.push(quoted(package));
+    }
     words.extend(more.iter().map(|word| quoted(word)));
     let (python, packages) = (quoted(&format!("{venv}/bin/python")), words.join(" "));
     BuildStep::Shell(format!(
@@ -147,6 +137,17 @@ mod tests {
             "python3 -m venv py/.venv && py/.venv/bin/python -m pip install --quiet -e 'py[test]' \
              -r py/requirements/ci.txt pytest-benchmark 'a>1'"
         );
+    }
+
+    #[test]
+    fn a_group_that_names_the_package_is_installed_with_it() {
+        let tree = MemoryTree::of([(
+            "pyproject.toml",
+            "[project]\nname='x'\n[dependency-groups]\ndev=['numpy>=2','pytest-benchmark>=5','x[fast]']\n",
+        )]);
+        let BuildStep::Shell(line) = environment(&tree, "", "", "pytest-benchmark", &[]) else { panic!() };
+        let install = line.split_once("--quiet ").unwrap().1;
+        assert_eq!(install, "-e '.[fast]' 'numpy>=2' 'pytest-benchmark>=5'");
     }
 
     #[test]

@@ -45,9 +45,8 @@ impl Adapter for VitestBench {
                 continue;
             }
             let Some(package) = package(tree, path, "vitest") else {
-                detected.unclear.push(format!(
-                    "{path} imports vitest, and no package.json above it depends on it: add vitest there, or write its command by hand"
-                ));
+                let why = "imports vitest, and no package.json above it depends on it: add vitest there, or write its command by hand";
+                detected.unclear(path, format!("{path} {why}"));
                 continue;
             };
             match detected.found.iter_mut().find(|found| found.dir == package.folder) {

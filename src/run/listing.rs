@@ -11,7 +11,9 @@ use super::harness_launch::{STDOUT_BYTES, command, invoke, read, set, start_dire
 use super::outcome::signal_name;
 use super::recognition::recognised;
 use super::telling::telling_of;
-use crate::adapters::{self, About, Adapter, Amount, CaseName, CaseRequest, Harness, Lists, Refusal};
+use crate::adapters::{
+    self, About, Adapter, Amount, CaseName, CaseRequest, Harness, Invocation, Lists, Refusal,
+};
 use crate::model::{CutShort, Isolation, Manifest, ProcessEnd, Side, Stage, shell_word};
 use crate::suite::{Benchmark, Build, DirectProgram, FailedBuild, Listing, Suite};
 
@@ -155,13 +157,20 @@ impl CaseLister<'_> {
                 Err(Unlisted { cause, advice: "let a program print it, and use `extract`".into() }),
             );
         };
+        let none = adapter.list_none(&ask);
         let words: Vec<String> = invocation.argv.iter().map(|word| shell_word(word)).collect();
         let shown = words.join(" ");
-        let mut launch = Launch::of_step(benchmark, Vec::new(), benchmark.dir.clone(), Stage::Measure, None);
-        start_directly(&mut launch, benchmark);
-        invoke(&mut launch, invocation);
-        let execution = self.executor.execute(&launch);
-        let listed = read(&execution, out, |output| adapters::list(adapter, output));
+        let execution = self.start(benchmark, invocation);
+        let mut own = Vec::new();
+        if let Some(invocation) = none.filter(|_| ended_well(&execution)) {
+            let silent = self.start(benchmark, invocation);
+            if silent.cut_short().is_some() {
+                return (silent, Err(Unlisted { cause: String::new(), advice: String::new() }));
+            }
+            // However it ends: some programs do so badly where no case is theirs.
+            own = silent.stdout.bytes();
+        }
+        let listed = read(&execution, out, |output| adapters::list_beside(adapter, output, &own));
         // A harness that lists by running may end badly because one of its benchmarks fails.
         let by_itself = matches!(execution.end, ExecutionEnd::Process(ProcessEnd::Exit(_)));
         let lenient = adapter.about().lists == Lists::ByRunning && by_itself && execution.stopped.is_none();
@@ -181,6 +190,13 @@ impl CaseLister<'_> {
             }),
         };
         (execution, listed)
+    }
+
+    fn start(&mut self, benchmark: &Benchmark, invocation: Invocation) -> Execution {
+        let mut launch = Launch::of_step(benchmark, Vec::new(), benchmark.dir.clone(), Stage::Measure, None);
+        start_directly(&mut launch, benchmark);
+        invoke(&mut launch, invocation);
+        self.executor.execute(&launch)
     }
 }
 

@@ -96,6 +96,8 @@ mod tests {
         let program = "\x7fELF benchmark_list_tests benchmark_min_time";
         assert_eq!(of(&[("a", program)], &["./a"]), Some("google-benchmark"));
         assert_eq!(of(&[("a", program)], &["./a", "--benchmark_min_time=100x"]), None);
+        let shared = "\x7fELF _ZN9benchmark10InitializeEPiPPcPFvvE libbenchmark.so.1debian";
+        assert_eq!(of(&[("a", shared)], &["./a"]), Some("google-benchmark"));
         assert_eq!(of(&[("a", program)], &["taskset", "-c", "1", "./a"]), Some("google-benchmark"));
         assert_eq!(of(&[], &["go", "test", "-bench=."]), Some("go-test"));
         assert_eq!(of(&[], &["go", "test"]), None);

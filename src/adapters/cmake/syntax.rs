@@ -34,6 +34,28 @@ fn after_comment(rest: &str) -> &str {
     }
 }
 
+/// Whether a condition is a constant that never holds.
+pub(super) fn is_false(words: &[String]) -> bool {
+    let [word] = words else { return false };
+    let never = ["0", "OFF", "NO", "FALSE", "N", "IGNORE", "NOTFOUND"];
+    never.iter().any(|constant| word.eq_ignore_ascii_case(constant))
+}
+
+/// Commands of the branch that begins here, with the one that ends it.
+pub(super) fn branch(commands: &[CMakeCommand]) -> usize {
+    let mut depth = 0_usize;
+    for (place, command) in commands.iter().enumerate() {
+        match command.name.as_str() {
+            "if" => depth += 1,
+            "else" | "elseif" if depth == 0 => return place + 1,
+            "endif" if depth == 0 => return place + 1,
+            "endif" => depth -= 1,
+            _ => {}
+        }
+    }
+    commands.len()
+}
+
 /// The words up to the closing bracket, and what follows it.
 fn arguments(text: &str) -> (Vec<String>, &str) {
     let (mut words, mut word, mut depth) = (Vec::new(), String::new(), 0_usize);

@@ -2,7 +2,11 @@ use super::super::detect::MemoryTree;
 use super::*;
 
 fn programs(files: &[(&str, &str)]) -> Vec<String> {
-    targets(&MemoryTree::of(files)).into_iter().map(|target| target.found("").command[0].clone()).collect()
+    let found = |target: CMakeTarget| match target.found("") {
+        Ok(found) => found.command[0].clone(),
+        Err(why_not) => why_not,
+    };
+    targets(&MemoryTree::of(files)).into_iter().map(found).collect()
 }
 
 #[test]
@@ -27,6 +31,62 @@ fn a_program_lies_where_its_folder_or_the_output_directory_says() {
     assert_eq!(programs(&[("CMakeLists.txt", set)]), ["./build/bin/x"]);
     let (above, below) = set.split_once('\n').unwrap();
     assert_eq!(programs(&[("A/CMakeLists.txt", below), ("CMakeLists.txt", above)]), ["./build/bin/x"]);
+}
+
+#[test]
+fn properties_of_a_target_say_where_its_program_lies_and_what_it_is_called() {
+    let of = |more: &str| {
+        let text = format!("project(p)\nadd_executable(x x.cc)\n{more}");
+        let files = [("CMakeLists.txt", "project(all)"), ("lib/CMakeLists.txt", &text), ("lib/x.cc", "")];
+        programs(&files).remove(0)
+    };
+    assert_eq!(of(""), "./build/lib/x");
+    for (value, expected) in [
+        ("${CMAKE_BINARY_DIR}/bin", "./build/bin/y"),
+        ("\"${PROJECT_BINARY_DIR}\"", "./build/lib/y"),
+        ("${CMAKE_CURRENT_BINARY_DIR}/bin", "./build/lib/bin/y"),
+        ("bin", "./build/lib/bin/y"),
+        ("${CMAKE_SOURCE_DIR}/out", "./out/y"),
+        ("${PROJECT_SOURCE_DIR}/out", "./lib/out/y"),
+    ] {
+        let both = format!("PROPERTIES RUNTIME_OUTPUT_DIRECTORY {value} FOLDER f OUTPUT_NAME y)");
+        assert_eq!(of(&format!("set_target_properties(x {both}")), expected, "{value}");
+        let one = format!("set_property(TARGET a x PROPERTY RUNTIME_OUTPUT_DIRECTORY {value})");
+        assert_eq!(of(&one), expected.replace("/y", "/x"), "{value}");
+    }
+    assert_eq!(of("set_target_properties(other PROPERTIES OUTPUT_NAME y)"), "./build/lib/x");
+}
+
+#[test]
+fn a_place_that_is_not_understood_is_said_and_not_guessed() {
+    for value in [
+        "${OUT}/bin",
+        "$<TARGET_PROPERTY:a>",
+        "/opt/bin",
+        "${CMAKE_BINARY_DIR}/../bin",
+        "${CMAKE_BINARY_DIR}/$<CONFIG>",
+    ] {
+        for text in [
+            format!(
+                "add_executable(x x.cc)\nset_target_properties(x PROPERTIES RUNTIME_OUTPUT_DIRECTORY {value})"
+            ),
+            format!("set(CMAKE_RUNTIME_OUTPUT_DIRECTORY {value} CACHE PATH \"\")\nadd_executable(x x.cc)"),
+        ] {
+            let said = programs(&[("CMakeLists.txt", &text), ("x.cc", "")]).remove(0);
+            assert!(
+                said.contains(&format!("where its program lies is not understood (`{value}`)")),
+                "{said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_target_that_no_build_has_is_not_there() {
+    let text = "if(FALSE)\nif(A)\nadd_executable(a x.cc)\nendif()\nadd_executable(b x.cc)\nelse()\nadd_executable(c x.cc)\nendif()\n\
+                if(0)\nforeach(n d e)\nadd_executable(${n} x.cc)\nendforeach()\nendif()\nif(OPTION)\nadd_executable(f x.cc)\nendif()\n\
+                foreach(n g)\nif(off)\nadd_executable(h x.cc)\nendif()\nendforeach()\nif(NO)\nadd_executable(i x.cc)";
+    assert_eq!(programs(&[("CMakeLists.txt", text), ("x.cc", "")]), ["./build/c", "./build/f"]);
 }
 
 #[test]

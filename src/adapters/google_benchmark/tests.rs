@@ -1,6 +1,6 @@
 use super::super::detect::MemoryTree;
 use super::*;
-use crate::adapters::{Amount, BuildStep, End, OutputFiles, STDERR, list, read};
+use crate::adapters::{Amount, BuildStep, End, OutputFiles, STDERR, list, list_beside, read};
 use crate::model::ParamValue;
 
 fn words(text: &[&str]) -> Vec<String> {
@@ -193,6 +193,38 @@ fn a_list_names_each_case_and_an_empty_one_is_refused() {
     assert_eq!(listed("BM_a\nBM_b/n:8\n").unwrap()[1].case, "BM_b");
     assert!(listed("\n").is_err());
     assert!(listed("BM_a\nBM_a\n").is_err());
+}
+
+#[test]
+fn what_a_program_prints_by_itself_is_no_case() {
+    let listed = |stdout: &str, own: &str| {
+        let files = OutputFiles::default();
+        let output = HarnessOutput { stdout: stdout.as_bytes(), files: &files };
+        let cases = list_beside(&GoogleBenchmark, &output, own.as_bytes()).map_err(|error| error.to_string());
+        cases.map(|cases| cases.into_iter().map(|case| case.native).collect::<Vec<_>>())
+    };
+    let own = "----\nLoading tables...\nready\n----\n";
+    let list = format!("{own}BM_a\ntwo words/8\ndone\n");
+    assert_eq!(listed(&list, &format!("{own}done\n")).unwrap(), ["BM_a", "two words/8"]);
+    // One that takes no notice of the filter.
+    assert_eq!(listed("BM_a\n", "BM_a\n").unwrap(), ["BM_a"]);
+    for (list, own) in [("loaded in 3 ms\nBM_a\n", "loaded in 4 ms\n"), ("Loading... BM_a\n", "Loading... ")]
+    {
+        let error = listed(list, own).unwrap_err();
+        assert!(error.starts_with("stdout: the program prints text of its own beside its list"), "{error}");
+    }
+    let words = asked(&[], AMOUNT, Adapter::list_none);
+    assert_eq!(words, ["./bench", "--benchmark_list_tests=true", "--benchmark_filter=^$"]);
+}
+
+#[test]
+fn a_program_with_the_library_inside_or_beside_it_is_known() {
+    let knows = |bytes: &str| GoogleBenchmark.recognises(&Program { command: &[], bytes: bytes.as_bytes() });
+    assert!(knows("benchmark_list_tests\0benchmark_min_time"));
+    // Debian's library is a shared one.
+    assert!(knows("_ZN9benchmark10InitializeEPiPPcPFvvE\0libbenchmark.so.1debian"));
+    assert!(!knows("cp libbenchmark.so.1 build/"));
+    assert!(!knows("_ZN9benchmark3runEv"));
 }
 
 const SOURCE: &str = "#include <benchmark/benchmark.h>\nBENCHMARK(f);\nBENCHMARK_MAIN();\n";

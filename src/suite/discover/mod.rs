@@ -9,6 +9,7 @@ mod calibrating;
 mod files;
 mod findings;
 mod harnesses;
+mod javascript;
 mod linpack;
 mod makefile;
 mod programs;
@@ -30,6 +31,7 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     let tree = FolderTree::walk(folder, ignored);
     let mut findings = Findings::default();
     harnesses::add(&tree, &mut findings);
+    javascript::add(folder, &tree, &mut findings);
     linpack::add(folder, &tree, &mut findings);
     programs::add(folder, &mut findings);
     // A makefile knows how its programs are built.

@@ -38,10 +38,17 @@ pub(super) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
                 findings.found.unclear.push(calibrates(&path, title));
                 continue;
             }
-            if let Some(entry) = by_cmake(tree, &path, extension) {
-                findings.found.benchmarks.retain(|other| other.command != entry.command);
-                findings.found.benchmarks.push(entry);
-                continue;
+            match by_cmake(tree, &path, extension) {
+                Some(Ok(entry)) => {
+                    findings.found.benchmarks.retain(|other| other.command != entry.command);
+                    findings.found.benchmarks.push(entry);
+                    continue;
+                }
+                Some(Err(why_not)) => {
+                    findings.found.unclear.push(why_not);
+                    continue;
+                }
+                None => {}
             }
             let mut output = stem.to_owned();
             if taken.contains(&output) || folder.join(&output).is_dir() {
@@ -69,10 +76,13 @@ pub(super) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
 }
 
 /// The entry of a source that is part of a program which CMake builds.
-fn by_cmake(tree: &dyn SourceTree, path: &str, extension: &str) -> Option<Discovered> {
-    let found = cmake_program(tree, path)?;
+fn by_cmake(tree: &dyn SourceTree, path: &str, extension: &str) -> Option<Result<Discovered, String>> {
+    let found = match cmake_program(tree, path)? {
+        Ok(found) => found,
+        Err(why_not) => return Some(Err(why_not)),
+    };
     let cuda = extension == "cu";
-    Some(Discovered {
+    Some(Ok(Discovered {
         name: found.name,
         command: found.command.iter().map(|word| literal(word)).collect(),
         build: found.build,
@@ -80,7 +90,7 @@ fn by_cmake(tree: &dyn SourceTree, path: &str, extension: &str) -> Option<Discov
         gpu: cuda,
         why: found.why,
         ..Discovered::default()
-    })
+    }))
 }
 
 /// Whether the text has a `main`, or a macro that stands for one: parts of a program are none.

@@ -293,3 +293,70 @@ fn odd_names_are_words_of_their_own() {
     assert_eq!(names, ["[go-test] a_b", "[go-test] a_b_", "bench_a_b"]);
     assert!(benchmarks[1].contains("./a{{b}}.test in a{b} <- sh: cd 'a{b}' && "), "{}", benchmarks[1]);
 }
+
+#[test]
+fn benchmarks_of_javascript_that_nobody_knows_are_told_with_what_to_write() {
+    let manifest = r#"{"scripts": {"bench": "node benchmark.js", "test": "node test.js"}, "devDependencies": {"benchmark": "^2"}}"#;
+    let own = r#"{"scripts": {"bench:all": "node a.js && node b.js", "bench:b": "node b.js"}}"#;
+    let tiny = "import { Bench } from 'tinybench'\n";
+    let (benchmarks, unclear) = found(&[
+        ("package.json", manifest),
+        ("benchmark.js", "const Benchmark = require('benchmark')\n"),
+        ("test.js", ""),
+        ("own/package.json", own),
+        ("own/a.js", ""),
+        ("own/b.js", ""),
+        ("tiny/package.json", "{}"),
+        ("tiny/perf/sort.ts", tiny),
+        ("tiny/perf/x.bench.js", ""),
+        ("tiny/perf/workbench.js", ""),
+    ]);
+    assert_eq!(benchmarks, [""; 0]);
+    let [first, second, third] = unclear.as_slice() else { panic!("{unclear:?}") };
+    assert!(
+        first.starts_with(
+            "the script `bench` of package.json (`node benchmark.js`) calibrates itself (Benchmark.js)"
+        ),
+        "{first}"
+    );
+    assert!(first.contains("`command = [\"node\", \"benchmark.js\"]`, a `build`"), "{first}");
+    let starts = "the script `bench:all` of own/package.json (and 1 more there) (`node a.js && node b.js`) is of no harness";
+    assert!(second.starts_with(starts), "{second}");
+    assert!(
+        second.contains("`command = [\"npm\", \"run\", \"--silent\", \"bench:all\"]`, `dir = \"own\"`"),
+        "{second}"
+    );
+    assert!(
+        third.starts_with("tiny/perf/sort.ts (and 1 more there) calibrates itself (tinybench)"),
+        "{third}"
+    );
+    assert!(third.contains("[\"npx\", \"tsx\", \"perf/sort.ts\"]`, `dir = \"tiny\"`"), "{third}");
+}
+
+#[test]
+fn scripts_that_start_what_has_an_entry_are_not_told() {
+    let vitest = r#"{"scripts": {"bench": "vitest bench"}, "devDependencies": {"vitest": "^3"}}"#;
+    let (benchmarks, unclear) =
+        found(&[("package.json", vitest), ("a.bench.ts", "import { bench } from 'vitest'\n"), ("b.js", "")]);
+    assert_eq!(benchmarks.len(), 1, "{benchmarks:?}");
+    assert_eq!(unclear, [""; 0]);
+    let mitata = r#"{"scripts": {"bench": "node ./b"}, "devDependencies": {"mitata": "^1"}}"#;
+    let source = "import { run } from 'mitata'\nawait run({ format: 'json' })\n";
+    let (benchmarks, unclear) = found(&[("package.json", mitata), ("b.js", source)]);
+    assert_eq!((benchmarks.len(), unclear.len()), (1, 0), "{unclear:?}");
+}
+
+#[test]
+fn a_target_whose_program_lies_nobody_knows_where_is_told_and_no_test_times_it() {
+    let cmake = "add_executable(x x.cpp)\ntarget_link_libraries(x benchmark::benchmark)\nadd_test(NAME bench_x COMMAND x)\n\
+                 set_target_properties(x PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${OUT})\nadd_executable(y bench_y.cpp)\n\
+                 set_target_properties(y PROPERTIES OUTPUT_NAME $<CONFIG>)\n";
+    let (benchmarks, unclear) = found(&[("CMakeLists.txt", cmake), ("x.cpp", GOOGLE), ("bench_y.cpp", MAIN)]);
+    assert_eq!(benchmarks, [""; 0]);
+    let [x, y] = unclear.as_slice() else { panic!("{unclear:?}") };
+    assert!(
+        x.starts_with("a target of CMake has benchmarks of Google Benchmark: `x` of CMakeLists.txt"),
+        "{x}"
+    );
+    assert!(x.contains("(`${OUT}`)") && y.contains("bench_y.cpp") && y.contains("(`$<CONFIG>`)"), "{x} {y}");
+}
