@@ -29,7 +29,7 @@ pub struct Selection {
     pub tags: Vec<String>,
     /// Globs over ids.
     pub exclude: Vec<String>,
-    /// A parameter and the values that it may have, each text as it was given: [`means`] reads it. A benchmark without the
+    /// A parameter and the values that it may have, each text as it was given: `means` reads it. A benchmark without the
     /// parameter is not selected.
     pub params: Vec<(String, Vec<String>)>,
 }
