@@ -17,8 +17,11 @@ pub(in crate::report) fn measured(document: &VerdictDocument, rounds: &RoundsMet
         Interleaving::Alternating => "one after the other",
         Interleaving::Lockstep => "both alive and taking turns (lock-step) where the benchmark can",
     };
-    let shared =
-        if rounds.shared_screen { "; cases of a harness share it until they are candidates" } else { "" };
+    let shared = if rounds.shared_screen {
+        "; cases of a harness share these processes until they are candidates"
+    } else {
+        ""
+    };
     format!(
         "{used} a case, {} at most; a round is a fresh process of base and one of head, {way}, in a randomised order \
          (seed {}){shared}",
