@@ -144,7 +144,7 @@ fn counts_of_what_is_no_harness_are_judged_as_before() {
 }
 
 /// One case with an exact size: `own` rounds of its own behind eight whose processes it shared.
-fn shared_then_own(own: u32, size: impl Fn(Side, bool) -> f64) -> VerdictDocument {
+fn records_of_shared(own: u32, size: impl Fn(Side, bool) -> f64) -> (RunRecord, RunRecord) {
     const SHARED: u32 = 8;
     let plan = Planned {
         metric: "B/op".into(),
@@ -163,6 +163,11 @@ fn shared_then_own(own: u32, size: impl Fn(Side, bool) -> f64) -> VerdictDocumen
             case.metrics[0].processes[round as usize].values = vec![size(side, shared)];
         }
     }
+    (base, head)
+}
+
+fn shared_then_own(own: u32, size: impl Fn(Side, bool) -> f64) -> VerdictDocument {
+    let (base, head) = records_of_shared(own, size);
     let input = |record| SideInput { record, name: "x".into() };
     let policy = Policy::of(base.comparison.as_ref().unwrap());
     compare(&input(&base), &input(&head), &policy).unwrap()
@@ -193,4 +198,14 @@ fn exact_figures_of_shared_processes_are_no_evidence() {
         (Some(1024.0), Some(1024.0))
     );
     assert!(document.method.rounds.unwrap().shared_screen);
+}
+
+#[test]
+fn a_change_from_zero_in_shared_processes_makes_a_candidate() {
+    let (base, head) = records_of_shared(0, |side, _| if side == Side::Head { 3.0 } else { 0.0 });
+    let comparison = base.comparison.clone().unwrap();
+    let input = |record| SideInput { record, name: "x".into() };
+    let policy = Policy::of(&comparison);
+    let progress = case_progress(&SeqE::of(&comparison), &input(&base), &input(&head), &policy).unwrap();
+    assert!(progress[0].open && progress[0].looks_changed, "{progress:?}");
 }

@@ -21,20 +21,22 @@ pub fn read(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<Reading
 
 /// The cases that a harness has, each once, in its order. Errors: as [`read`].
 pub fn list(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<CaseName>, ReadError> {
-    list_beside(adapter, output, b"")
+    list_beside(adapter, output, b"", true)
 }
 
-/// Likewise, without what the program prints by itself. `own`: what stood on stdout after [`Adapter::list_none`]. Errors: as
-/// [`read`]; that text is another one in each process.
+/// Likewise, without what the program prints by itself. `own`: what stood on stdout after [`Adapter::list_none`]; `steady`: the list is
+/// the same from process to process, so that what stands there alone is of that process alone. Errors: as [`read`]; the program's
+/// own text is another one in each process.
 pub fn list_beside(
     adapter: &dyn Adapter,
     output: &HarnessOutput,
     own: &[u8],
+    steady: bool,
 ) -> Result<Vec<CaseName>, ReadError> {
     let mut cases = adapter.read_list(output)?;
     if !own.is_empty() {
         let own = adapter.read_list(&HarnessOutput { stdout: own, files: &OutputFiles::default() })?;
-        cases = without(cases, own)?;
+        cases = without(cases, own, steady)?;
     }
     if cases.is_empty() {
         return Err(ReadError::new(Place::HarnessOutput, "it names no benchmark"));
@@ -45,7 +47,7 @@ pub fn list_beside(
 }
 
 /// The cases without the lines that the program prints by itself.
-fn without(cases: Vec<CaseName>, own: Vec<CaseName>) -> Result<Vec<CaseName>, ReadError> {
+fn without(cases: Vec<CaseName>, own: Vec<CaseName>, steady: bool) -> Result<Vec<CaseName>, ReadError> {
     // A program that takes no notice of the words that list none lists all again.
     if own == cases {
         return Ok(cases);
@@ -53,6 +55,9 @@ fn without(cases: Vec<CaseName>, own: Vec<CaseName>) -> Result<Vec<CaseName>, Re
     let mut kept = cases;
     for line in own {
         let Some(place) = kept.iter().position(|case| case.native == line.native) else {
+            if steady {
+                continue;
+            }
             let what = format!(
                 "the program prints text of its own beside its list, and not the same each time, such as `{}`: let it print that on \
                  standard error",

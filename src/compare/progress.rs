@@ -4,7 +4,7 @@ use crate::model::{CaseId, INSTRUCTIONS, Result};
 
 use super::pairing::pair;
 use super::rows::prepare;
-use super::{Policy, Row, Rule, SeqE, SideInput};
+use super::{Policy, Reason, Row, Rule, SeqE, SideInput};
 
 /// One case as the rounds stand.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,9 @@ pub fn case_progress(
         let is_count = metric == INSTRUCTIONS;
         let rounds = decision.sequence.as_ref().map_or(0, |sequence| sequence.rounds);
         let change = decision.change.as_ref().filter(|_| decision.open);
-        let looks_changed = change.is_some_and(|change| change.low > 0.0 || change.high < 0.0);
+        // A change without a ratio, such as from zero, is known by what it waits for.
+        let waits = decision.open && matches!(decision.reason, Some(Reason::FewOwnProcesses { .. }));
+        let looks_changed = waits || change.is_some_and(|change| change.low > 0.0 || change.high < 0.0);
         let more =
             decision.sequence.as_ref().and_then(|sequence| sequence.more_rounds).or(decision.wants_rounds);
         // A case's rows follow each other.

@@ -58,7 +58,8 @@ impl<'a> Launcher<'a> {
             let outcome = match built.iter().find(|(other, _)| other == build) {
                 Some((_, outcome)) => outcome.clone(),
                 None => {
-                    let outcome = match benchmark.failed_build() {
+                    let same = plan.benchmarks.iter().filter(|it| it.build.as_ref() == Some(build));
+                    let outcome = match same.into_iter().find_map(|it| it.failed_build()) {
                         Some(failed) => Some(build::keep(failed, benchmark, arm)?),
                         None => {
                             let (executor, observer) =

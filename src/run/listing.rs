@@ -170,7 +170,15 @@ impl CaseLister<'_> {
             // However it ends: some programs do so badly where no case is theirs.
             own = silent.stdout.bytes();
         }
-        let listed = read(&execution, out, |output| adapters::list_beside(adapter, output, &own));
+        let mut steady = true;
+        if let Some(invocation) = adapter.list(&ask).filter(|_| !own.is_empty()) {
+            let again = self.start(benchmark, invocation);
+            if again.cut_short().is_some() {
+                return (again, Err(Unlisted { cause: String::new(), advice: String::new() }));
+            }
+            steady = again.stdout.bytes() == execution.stdout.bytes();
+        }
+        let listed = read(&execution, out, |output| adapters::list_beside(adapter, output, &own, steady));
         // A harness that lists by running may end badly because one of its benchmarks fails.
         let by_itself = matches!(execution.end, ExecutionEnd::Process(ProcessEnd::Exit(_)));
         let lenient = adapter.about().lists == Lists::ByRunning && by_itself && execution.stopped.is_none();

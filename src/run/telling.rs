@@ -148,9 +148,9 @@ pub(super) fn telling_of(stderr: &Capture, stdout: &Capture) -> Option<Telling> 
     errors.or_else(|| [stderr, stdout].into_iter().find_map(telling))
 }
 
-/// The error that a program printed to stdout alone, as test runners do.
+/// The error of a program that prints to stdout alone, as test runners do. Beside words on stderr, `error: 1e-9` is a figure.
 pub(super) fn error_on_stdout(stderr: &Capture, stdout: &Capture) -> Option<Telling> {
-    error_in(stdout).filter(|_| error_in(stderr).is_none())
+    error_in(stdout).filter(|_| telling(stderr).is_none())
 }
 
 #[cfg(test)]

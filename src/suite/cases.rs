@@ -1,6 +1,6 @@
 //! Reads what a `[[benchmark]]` says of its harness, and gives it the cases that the harness has listed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -148,7 +148,10 @@ fn by_default<T>(setting: &mut Setting<T>, value: T) {
 fn read_globs(item: &Item) -> Option<Vec<String>> {
     let globs = item.texts("[\"BM_sort*\"]")?;
     for pattern in &globs {
-        if let Err(error) = matcher(pattern) {
+        // A name may hold brackets that are no class, as of a parameter `small-10`: without a wildcard it can be meant as it is.
+        if let Err(error) = matcher(pattern)
+            && pattern.contains(['*', '?'])
+        {
             item.fault(
                 format!("`{pattern}` is no glob: {}", error.kind()),
                 "write a name or a pattern such as \"BM_sort*\"",
@@ -169,10 +172,15 @@ impl Benchmark {
     /// may have, are a class in a glob.
     pub fn take_cases(&mut self, found: Vec<CaseName>) {
         let Some(entry) = &mut self.harness else { return };
-        let compiled = |pattern: &String| Some((pattern.clone(), matcher(pattern).ok()?));
-        let globs: Vec<(String, GlobMatcher)> = entry.cases.iter().filter_map(compiled).collect();
-        let fits = |(pattern, glob): &(String, GlobMatcher), case: &CaseName| {
-            [&case.native, &case.case].into_iter().any(|name| name == pattern || glob.is_match(name))
+        let names = |case: &CaseName| [case.native.clone(), case.case.clone()];
+        let listed: HashSet<String> = found.iter().flat_map(names).collect();
+        // `None`: the name of a case, which is no pattern.
+        let compiled =
+            |pattern: &String| (pattern.clone(), matcher(pattern).ok().filter(|_| !listed.contains(pattern)));
+        let globs: Vec<(String, Option<GlobMatcher>)> = entry.cases.iter().map(compiled).collect();
+        let fits = |(pattern, glob): &(String, Option<GlobMatcher>), case: &CaseName| {
+            let mut names = [&case.native, &case.case].into_iter();
+            names.any(|name| glob.as_ref().map_or(name == pattern, |glob| glob.is_match(name)))
         };
         let missed = globs.iter().filter(|glob| !found.iter().any(|case| fits(glob, case)));
         entry.unmatched = missed.map(|(pattern, _)| pattern.clone()).collect();

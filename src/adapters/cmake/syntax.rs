@@ -34,11 +34,12 @@ fn after_comment(rest: &str) -> &str {
     }
 }
 
-/// Whether a condition is a constant that never holds.
+/// Whether a condition is one that never holds here: a constant, or another system than this.
 pub(super) fn is_false(words: &[String]) -> bool {
     let [word] = words else { return false };
     let never = ["0", "OFF", "NO", "FALSE", "N", "IGNORE", "NOTFOUND"];
-    never.iter().any(|constant| word.eq_ignore_ascii_case(constant))
+    let elsewhere = ["WIN32", "MSVC", "MINGW", "CYGWIN", "APPLE", "IOS", "ANDROID", "EMSCRIPTEN", "XCODE"];
+    never.iter().any(|constant| word.eq_ignore_ascii_case(constant)) || elsewhere.contains(&word.as_str())
 }
 
 /// Commands of the branch that begins here, with the one that ends it.

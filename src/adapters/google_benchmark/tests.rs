@@ -197,15 +197,19 @@ fn a_list_names_each_case_and_an_empty_one_is_refused() {
 
 #[test]
 fn what_a_program_prints_by_itself_is_no_case() {
-    let listed = |stdout: &str, own: &str| {
+    let listed_as = |steady: bool, stdout: &str, own: &str| {
         let files = OutputFiles::default();
         let output = HarnessOutput { stdout: stdout.as_bytes(), files: &files };
-        let cases = list_beside(&GoogleBenchmark, &output, own.as_bytes()).map_err(|error| error.to_string());
-        cases.map(|cases| cases.into_iter().map(|case| case.native).collect::<Vec<_>>())
+        let cases = list_beside(&GoogleBenchmark, &output, own.as_bytes(), steady);
+        let names = cases.map(|cases| cases.into_iter().map(|case| case.native).collect::<Vec<_>>());
+        names.map_err(|error| error.to_string())
     };
+    let listed = |stdout: &str, own: &str| listed_as(false, stdout, own);
     let own = "----\nLoading tables...\nready\n----\n";
     let list = format!("{own}BM_a\ntwo words/8\ndone\n");
     assert_eq!(listed(&list, &format!("{own}done\n")).unwrap(), ["BM_a", "two words/8"]);
+    // One that has a word for it where nothing matches.
+    assert_eq!(listed_as(true, "BM_a\n", "no benchmark matched\n").unwrap(), ["BM_a"]);
     // One that takes no notice of the filter.
     assert_eq!(listed("BM_a\n", "BM_a\n").unwrap(), ["BM_a"]);
     for (list, own) in [("loaded in 3 ms\nBM_a\n", "loaded in 4 ms\n"), ("Loading... BM_a\n", "Loading... ")]

@@ -171,6 +171,12 @@ fn clauses(constraint: &str) -> Option<Vec<(String, String)>> {
                 continue;
             }
             operator => {
+                // Poetry has two more words than pip.
+                let operator = match operator {
+                    "=" => "==",
+                    "<>" => "!=",
+                    other => other,
+                };
                 clauses.push((operator.to_owned(), version.to_owned()));
                 continue;
             }

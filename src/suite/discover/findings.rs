@@ -40,14 +40,11 @@ pub(super) struct Findings {
     pub found: Discovery,
     /// Files that were proposed or spoken of: nobody else proposes them.
     pub claimed: BTreeSet<String>,
+    /// A harness has something here, understood or not.
+    pub has_harness: bool,
 }
 
 impl Findings {
-    /// Whether a harness has anything here, understood or not.
-    pub fn has_harness(&self) -> bool {
-        !self.claimed.is_empty()
-    }
-
     /// Whether a program of that path is started by an entry.
     pub fn starts(&self, path: &str) -> bool {
         let same = |entry: &Discovered| {

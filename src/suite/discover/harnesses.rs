@@ -26,6 +26,7 @@ pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
         }
     }
     add_benches(tree, findings);
+    findings.has_harness = !findings.claimed.is_empty();
 }
 
 fn entry(harness: Harness, found: FoundBenchmark) -> Discovered {

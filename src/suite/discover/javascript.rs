@@ -65,7 +65,9 @@ pub(super) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
         findings.claimed.insert(path.clone());
         packages.entry(above(&packages, path)).or_default().files.push((path.clone(), library));
     }
-    findings.claimed.extend(named);
+    // A program that a script starts beside its JavaScript is looked at by itself.
+    let is_source = |path: &String| path.rsplit_once('.').is_some_and(|(_, end)| ENDS.contains(&end));
+    findings.claimed.extend(named.into_iter().filter(is_source));
     for (place, told) in packages {
         let inside = |words: &str| {
             if place.is_empty() { words.to_owned() } else { format!("{words}, `dir = \"{place}\"`") }

@@ -24,7 +24,7 @@ pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
     let by_hand =
         format!("`command = [\"make\", \"{target}\"]` measures a target that does the same work each time");
     if let Some(command) = starts {
-        let next = if findings.has_harness() {
+        let next = if findings.has_harness {
             "what was found of a harness here has entries of its own"
         } else {
             "give its program an entry with its `harness`"
@@ -33,7 +33,7 @@ pub(super) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
             "the target `{target}` of {file} starts `{command}`, which calibrates itself, so that its time from outside tells nothing: \
              {next}"
         ));
-    } else if findings.has_harness() {
+    } else if findings.has_harness {
         findings.found.unclear.push(format!(
             "the target `{target}` of {file} may start the harness that was found here, whose time from outside tells nothing; {by_hand}"
         ));
