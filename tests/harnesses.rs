@@ -246,7 +246,7 @@ fn what_has_no_meaning_beside_a_harness_is_refused() {
         ("matrix = {n = [1]}", "`matrix` has no meaning beside `harness`"),
         ("timing = \"process\"", "`timing` has no meaning beside `harness`"),
         ("isolation = \"proces\"", "`isolation` cannot be `proces`"),
-        ("cases = [\"[\"]", "is no glob"),
+        ("cases = [\"[*\"]", "is no glob"),
         ("share = true", "`share` is for programs that speak the protocol"),
     ];
     for (more, words) in refused {
