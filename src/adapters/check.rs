@@ -14,9 +14,14 @@ pub fn read(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<Reading
     if readings.is_empty() {
         return Err(ReadError::new(Place::HarnessOutput, "it holds no benchmark"));
     }
-    once(readings.iter().map(|reading| &reading.case))?;
-    readings.iter().try_for_each(sound)?;
+    sound_all(&readings)?;
     Ok(readings)
+}
+
+/// Each case once, and each of its values one to measure by.
+pub(super) fn sound_all(readings: &[Reading]) -> Result<(), ReadError> {
+    once(readings.iter().map(|reading| &reading.case))?;
+    readings.iter().try_for_each(sound)
 }
 
 /// The cases that a harness has, each once, in its order. Errors: as [`read`].

@@ -16,6 +16,7 @@ mod cpp;
 mod criterion_report;
 mod detect;
 mod divan_tree;
+pub mod formats;
 mod javascript;
 mod json;
 mod junit;
@@ -81,7 +82,8 @@ pub struct Harness(pub &'static dyn Adapter);
 impl Harness {
     /// The harness of that name.
     pub fn named(name: &str) -> Option<Self> {
-        ALL.iter().find(|adapter| adapter.name() == name).map(|adapter| Self(*adapter))
+        let mut known = ALL.iter().chain(formats::PROGRAMS);
+        known.find(|adapter| adapter.name() == name).map(|adapter| Self(*adapter))
     }
 
     /// Whether executions of a single case of it can be counted.

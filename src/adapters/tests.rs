@@ -140,7 +140,7 @@ fn every_adapter_has_a_fixture_a_name_of_its_own_and_says_what_was_tried() {
 }
 
 /// Damage of one kind to one of the fixture's texts.
-fn damaged(bytes: &[u8], random: &mut Pcg64) -> Vec<u8> {
+pub(super) fn damaged(bytes: &[u8], random: &mut Pcg64) -> Vec<u8> {
     let at = |random: &mut Pcg64, len: usize| random.random_range(0..len.max(1));
     let mut copy = bytes.to_vec();
     match random.random_range(0..8_u32) {

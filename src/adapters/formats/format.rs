@@ -1,0 +1,108 @@
+//! What a format of result files is: how it is known, and what is read from it.
+
+use std::collections::BTreeMap;
+
+use crate::adapters::output::{OutputFiles, Place, ReadError};
+use crate::adapters::{Reading, Reads};
+
+/// A kind of file, or of text, in which a program leaves its results. Each method is pure.
+pub trait ResultFormat: Sync {
+    /// The word of `--format NAME` and `harness = "NAME"`: small letters, digits and `-`.
+    fn name(&self) -> &'static str;
+
+    fn about(&self) -> FormatAbout;
+
+    /// Whether a file is of this format, by what only this format has. Certain, or `false`: a table whose columns could be
+    /// anything is none that can be known.
+    fn recognises(&self, file: &ResultFile) -> bool;
+
+    /// The runs that stand in a file: one in nearly all formats. Values as they stand: [`super::read`] checks them. What did
+    /// not run properly is [`crate::adapters::End::Failed`], never a number.
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError>;
+}
+
+/// Facts for documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatAbout {
+    /// As its authors write it: `nccl-tests`.
+    pub title: &'static str,
+    /// Versions or layouts that are read: "2.0 to 2.17, and the older layout with `error`".
+    pub versions: &'static str,
+    /// Fields that are read, as the format calls them.
+    pub fields: &'static str,
+    pub reads: Reads,
+    /// Which way is better: "times lower, bandwidths higher".
+    pub direction: &'static str,
+    /// Versions of the real tool whose output a fixture holds; the names of the other fixtures begin with `by-hand`.
+    pub tried: &'static [&'static str],
+}
+
+/// A file of results.
+#[derive(Clone, Copy, Debug)]
+pub struct ResultFile<'a> {
+    /// As messages call it: the path that the user gave, or `stdout`.
+    pub name: &'a str,
+    pub bytes: &'a [u8],
+    /// Other files, by their path from this one's folder, where a format has several.
+    pub beside: &'a OutputFiles,
+}
+
+impl<'a> ResultFile<'a> {
+    /// The last part of its name.
+    pub fn file_name(&self) -> &'a str {
+        self.name.rsplit('/').next().unwrap_or(self.name)
+    }
+
+    /// Errors: it is not UTF-8, with the line.
+    pub fn text(&self) -> Result<&'a str, ReadError> {
+        std::str::from_utf8(self.bytes).map_err(|error| {
+            let line = 1 + self.bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+            self.line(line, "it is no UTF-8 text")
+        })
+    }
+
+    /// The text, with what is no UTF-8 in it replaced: for recognising, and for logs that hold other programs' output.
+    pub fn lossy(&self) -> std::borrow::Cow<'a, str> {
+        String::from_utf8_lossy(self.bytes)
+    }
+
+    /// What is wrong with the whole of it.
+    pub fn wrong(&self, what: impl Into<String>) -> ReadError {
+        ReadError::new(Place::File(self.name.to_owned()), what)
+    }
+
+    /// What is wrong in a line, from 1.
+    pub fn line(&self, line: usize, what: impl Into<String>) -> ReadError {
+        ReadError::new(Place::Line { file: Some(self.name.to_owned()), line }, what)
+    }
+
+    /// What is wrong at a path of keys: `results[3].time`.
+    pub fn at(&self, path: impl Into<String>, what: impl Into<String>) -> ReadError {
+        ReadError::new(Place::Path { file: Some(self.name.to_owned()), path: path.into() }, what)
+    }
+}
+
+/// One run that a file tells of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunReading {
+    /// When it began, or was reported, where the file says so for certain: RFC 3339 in UTC with milliseconds, such as
+    /// `2026-11-22T10:00:00.000Z`.
+    pub started: Option<String>,
+    /// The commit that it measured, where the file says so.
+    pub commit: Option<String>,
+    /// What the file says of the machine and the software: `gpu`, `driver`, `version`.
+    pub facts: BTreeMap<String, serde_json::Value>,
+    pub readings: Vec<Reading>,
+}
+
+impl RunReading {
+    /// The one run of a file that says nothing about when, of what and where.
+    pub fn only(readings: Vec<Reading>) -> Vec<Self> {
+        vec![Self { readings, ..Self::default() }]
+    }
+
+    pub fn fact(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
+        self.facts.insert(name.to_owned(), value.into());
+        self
+    }
+}

@@ -1,0 +1,146 @@
+//! nccl-tests: the table that `all_reduce_perf` and its like print. The row of a size is two cases, out of place and in place.
+//!
+//! <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>. Its columns before the times differ by program and version
+//! (`redop` and `root` are not everywhere), so they are read from the header.
+
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{number, param};
+use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
+use crate::model::{ParamValue, Params};
+
+pub struct NcclTests;
+
+/// Columns of each of the two halves of a row: the last one is `error` in old versions.
+const HALF: usize = 4;
+
+impl ResultFormat for NcclTests {
+    fn name(&self) -> &'static str {
+        "nccl-tests"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "nccl-tests",
+            versions: "2.x with `#wrong`, and the older layout with `error`",
+            fields: "`size`, `count`, `type`, `redop`, `root`; `time`, `algbw`, `busbw`, `#wrong` of both halves; `Out of bounds values`",
+            reads: Reads::Summary,
+            direction: "time lower; bandwidths follow from it and are shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let text = file.lossy();
+        text.lines().any(|line| columns(line).is_some())
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        let mut keys: Option<Vec<&str>> = None;
+        let (mut readings, mut bounds): (Vec<Reading>, Option<bool>) = (Vec::new(), None);
+        let mut devices = Vec::new();
+        for (at, line) in text.split_inclusive('\n').enumerate() {
+            let (number, whole) = (at + 1, line.ends_with('\n'));
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if let Some(found) = columns(line) {
+                keys = Some(found);
+            } else if let Some(rest) = line.strip_prefix("# Out of bounds values") {
+                bounds = Some(rest.split_whitespace().any(|word| word == "OK"));
+            } else if let Some(device) = device(&words) {
+                devices.push(device);
+            } else if words.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
+                let Some(keys) = &keys else { continue };
+                if words.len() != keys.len() + 2 * HALF || !whole {
+                    let what = format!(
+                        "a row of {} columns, and the header names {}",
+                        words.len(),
+                        keys.len() + 2 * HALF
+                    );
+                    return Err(file.line(number, if whole { what } else { "it breaks off here".into() }));
+                }
+                let (front, halves) = words.split_at(keys.len());
+                for (half, in_place) in halves.chunks(HALF).zip([false, true]) {
+                    let mut params: Params =
+                        keys.iter().zip(front).map(|(key, word)| ((*key).to_owned(), param(word))).collect();
+                    params.insert("in_place".into(), ParamValue::Bool(in_place));
+                    add(&mut readings, file, number, params, half)?;
+                }
+            }
+        }
+        match bounds {
+            None => Err(file.wrong("`# Out of bounds values` is missing: the program did not end")),
+            Some(false) if readings.iter().all(|reading| reading.end == End::Measured) => {
+                Err(file.wrong("it says that values are out of bounds, and not in which row"))
+            }
+            Some(_) => {
+                let run = RunReading { readings, ..RunReading::default() };
+                let run = if devices.is_empty() { run } else { run.fact("devices", devices) };
+                Ok(vec![run])
+            }
+        }
+    }
+}
+
+/// The names of the columns before the first `time`, where a line is the header.
+fn columns(line: &str) -> Option<Vec<&str>> {
+    let words: Vec<&str> = line.strip_prefix('#')?.split_whitespace().collect();
+    let first = words.iter().position(|word| *word == "time")?;
+    let (keys, halves) = words.split_at(first);
+    let half = ["time", "algbw", "busbw"];
+    let fits = |half_words: &[&str]| half_words[..3] == half && ["#wrong", "error"].contains(&half_words[3]);
+    let is_header = keys.starts_with(&["size", "count"]) && halves.len() == 2 * HALF;
+    (is_header && halves.chunks(HALF).all(fits)).then(|| keys.to_vec())
+}
+
+/// `#   Rank  0 Pid 112424 on host device  0 [0x00] NVIDIA A100`, or with a group before the process.
+fn device(words: &[&str]) -> Option<String> {
+    let is_rank = words.starts_with(&["#", "Rank"]);
+    let bus = words.iter().position(|word| word.starts_with('[') && word.ends_with(']'))?;
+    (is_rank && bus + 1 < words.len()).then(|| words[bus + 1..].join(" "))
+}
+
+/// Adds what half a row says. A size that the program measured twice, as it does with sizes below an element, is one case with two values.
+fn add(
+    readings: &mut Vec<Reading>,
+    file: &ResultFile,
+    line: usize,
+    params: Params,
+    half: &[&str],
+) -> Result<(), ReadError> {
+    let names = ["time", "algbw", "busbw"];
+    let mut values = [0.0; 3];
+    for (value, (name, word)) in values.iter_mut().zip(names.iter().zip(half)) {
+        *value =
+            number(word).ok_or_else(|| file.line(line, format!("`{word}` under `{name}` is no number")))?;
+    }
+    let wrong = half[3];
+    // `error` is a difference in old versions, `#wrong` a number of elements in new ones; `N/A` where nothing was checked.
+    let wrong_values = match wrong {
+        "N/A" => None,
+        text => Some(
+            number(text).ok_or_else(|| file.line(line, format!("`{text}` is no number of wrong values")))?,
+        ),
+    };
+    let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let native = format!("nccl-tests[{}]", pairs.join(","));
+    let place = readings.iter().position(|reading| reading.case.native == native).unwrap_or_else(|| {
+        readings.push(Reading::new(CaseName { native, case: "nccl-tests".into(), params }));
+        readings.len() - 1
+    });
+    let reading = &mut readings[place];
+    // The old column holds differences of rounding, far below one.
+    if wrong_values.is_some_and(|wrong| wrong >= 1.0 || !wrong.is_finite()) {
+        reading.end = End::Failed { message: format!("{wrong} values are wrong") };
+    }
+    if values[0] <= 0.0 {
+        reading.end = End::Failed { message: format!("it took {} us, which is no time", half[0]) };
+    }
+    let checked = if wrong_values.is_some() { "yes" } else { "no" };
+    reading.metadata.insert("checked".into(), checked.into());
+    for ((name, unit), value) in names.into_iter().zip(["us", "GB/s", "GB/s"]).zip(values) {
+        let metric = reading.metric(name, unit, None);
+        metric.values.push(value);
+        metric.judged = name == "time";
+    }
+    Ok(())
+}

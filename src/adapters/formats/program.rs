@@ -1,0 +1,61 @@
+//! A program whose output is a known format, as an adapter: it is started as the suite file writes it, and each row of what it
+//! prints is a case.
+
+use super::format::{ResultFile, ResultFormat};
+use crate::adapters::output::STDERR;
+use crate::adapters::{
+    About, Adapter, CaseRequest, HarnessOutput, Invocation, Language, Lists, OutputFiles, ReadError, Reading,
+};
+
+/// The word of a command that stands for the folder in which the program is to leave its file.
+const OUT: &str = "{out}";
+
+pub struct ResultProgram(pub &'static dyn ResultFormat);
+
+impl Adapter for ResultProgram {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn about(&self) -> About {
+        let about = self.0.about();
+        About {
+            title: about.title,
+            language: Language::Any,
+            lists: Lists::ByRunning,
+            filters: false,
+            orders: false,
+            reads: about.reads,
+            tried: about.tried,
+        }
+    }
+
+    /// The program measures as much as its own words say.
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
+        let argv = ask.command.iter().map(|word| word.replace(OUT, ask.out)).collect();
+        Some(Invocation { argv, env: Vec::new() })
+    }
+
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        let left: Vec<(&String, &Vec<u8>)> =
+            output.files.0.iter().filter(|(path, _)| path.as_str() != STDERR).collect();
+        let none = OutputFiles::default();
+        let stdout = ResultFile { name: "stdout", bytes: output.stdout, beside: &none };
+        let files = left.iter().map(|(path, bytes)| ResultFile { name: path, bytes, beside: output.files });
+        let mut known: Vec<ResultFile> = files.filter(|file| self.0.recognises(file)).collect();
+        let file = match (known.len(), left.as_slice()) {
+            (1, _) => known.remove(0),
+            (0, []) => stdout,
+            (0, [(path, bytes)]) => ResultFile { name: path, bytes, beside: output.files },
+            (found, _) => {
+                let what = format!("{found} of {} files are of {}, and one is read", left.len(), self.name());
+                return Err(stdout.wrong(what));
+            }
+        };
+        let mut runs = super::read(self.0, &file)?;
+        match (runs.pop(), runs.is_empty()) {
+            (Some(run), true) => Ok(run.readings),
+            _ => Err(file.wrong("it holds several runs, and a process is one")),
+        }
+    }
+}
