@@ -16,8 +16,9 @@
 //! | 2 | [`report`] | `model`, `compare` |
 //! | 3 | [`run`] | `model`, `stats`, `adapters`, `suite`, `supervise`, `store` |
 //! | 3 | [`trees`] | `model`, `suite`, `machine`, `store` |
-//! | 4 | [`app`] | any but `cli` |
-//! | 5 | [`cli`] | any |
+//! | 4 | [`ingest`] | `model`, `adapters`, `run` |
+//! | 5 | [`app`] | any but `cli` |
+//! | 6 | [`cli`] | any |
 //!
 //! [`app`] holds the use cases, [`cli`] the flags and the printing. `tests/arrows.rs` holds this table as data and
 //! reads the imports. `model`, `stats`, `adapters`, `suite::plan`, `compare` and `report` do no I/O. NVML is reached from one
@@ -33,6 +34,7 @@ pub mod cli;
 pub mod compare;
 pub mod github;
 pub mod guard;
+pub mod ingest;
 pub mod machine;
 pub mod micro;
 pub mod model;

@@ -10,7 +10,7 @@ use regex::Regex;
 use circles::Source;
 
 /// Every room and the rooms that it may import. `app` alone knows the whole route, and `cli` alone its flags.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("model", &[]),
     ("stats", &[]),
     ("adapters", &["model"]),
@@ -25,10 +25,11 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("report", &["model", "compare"]),
     ("run", &["model", "stats", "adapters", "suite", "supervise", "store"]),
     ("trees", &["model", "suite", "machine", "store"]),
+    ("ingest", &["model", "adapters", "run"]),
     ("app", BELOW_APP),
     ("cli", &BELOW_CLI),
 ];
-const BELOW_CLI: [&str; 15] = [
+const BELOW_CLI: [&str; 16] = [
     "model",
     "stats",
     "adapters",
@@ -43,13 +44,14 @@ const BELOW_CLI: [&str; 15] = [
     "report",
     "run",
     "trees",
+    "ingest",
     "app",
 ];
 /// All but the last.
 const BELOW_APP: &[&str] = BELOW_CLI.split_at(BELOW_CLI.len() - 1).0;
 
 /// Rooms, or parts of one, that turn values into values: their callers read and write.
-const WITHOUT_IO: [&str; 6] = ["model/", "stats/", "adapters/", "suite/plan/", "compare/", "report/"];
+const WITHOUT_IO: [&str; 7] = ["model/", "stats/", "adapters/", "suite/plan/", "compare/", "report/", "ingest/"];
 
 /// What a room without I/O has no business with. `std::process` has one harmless type.
 const IO: [&str; 4] = ["fs", "net", "env", "process"];

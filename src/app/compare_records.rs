@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::compare_target::looks_like_a_record;
+use super::ingest::{IngestOptions, is_own, load, load_files};
 use super::measure::{match_key, measure};
 use super::paths::shown;
 use super::progress::Reporter;
@@ -36,6 +37,10 @@ pub struct RecordsRequest {
     pub fail_inconclusive: bool,
     /// Put the records into the documents.
     pub embed: bool,
+    /// How files of other programs are read.
+    pub ingest: IngestOptions,
+    /// Files of both sides, each a process of its side, in place of `base` and `head`.
+    pub files: Option<[Vec<PathBuf>; 2]>,
 }
 
 pub enum ComparedRecords {
@@ -69,15 +74,19 @@ pub fn compare(
     // Two files need no suite; where there is one, its gate still decides how they are judged.
     let registry = local.registry()?;
     let overrides = &request.run.settings.overrides;
-    let mut loaded = match &request.head {
-        Some(head) => {
+    let mut loaded = match (&request.files, &request.head) {
+        (Some(files), _) => {
+            refuse_measuring(request)?;
+            Loaded::files(request, files, registry.file.as_ref(), stores)?
+        }
+        (None, Some(head)) => {
             refuse_measuring(request)?;
             Loaded::both(request, head, registry.file.as_ref(), stores)?
         }
-        None => {
+        (None, None) => {
             let suite = request.run.configured(registry.select(&selection.selection)?)?;
             // Before anything is measured: a baseline that is not there must not cost a run.
-            let base = LoadedRecord::find(&request.base, Some(&suite), stores)?;
+            let base = LoadedRecord::find(&request.base, Some(&suite), request, stores)?;
             let anchor = LoadedRecord::anchor(Some(&suite), request, stores)?;
             let finished = measure(&suite, reporter)?;
             if finished.interrupted.is_some() {
@@ -90,8 +99,9 @@ pub fn compare(
         }
     };
     // Of two records those cases are known that stand in them; of a fresh run those of its suite.
-    let of_both = (request.head.is_some() && selection.selection != Selection::default())
-        .then(|| of_records(loaded.records().map(|loaded| &loaded.record)));
+    let of_both = ((request.head.is_some() || request.files.is_some())
+        && selection.selection != Selection::default())
+    .then(|| of_records(loaded.records().map(|loaded| &loaded.record)));
     let filter = SelectionFilter::new(of_both.as_ref().unwrap_or(registry), &selection.selection)?;
     loaded.records_mut().for_each(|loaded| filter.apply(&mut loaded.record));
     let Loaded { base, head, anchor, suite, reports } = loaded;
@@ -162,13 +172,33 @@ impl Loaded {
         let [base_found, head_found] = found;
         let (base_found, head_found) = (base_found?, head_found?);
         let (base, head_record) = match (&base_found, &head_found) {
-            (Found::Path(base), Found::Path(head)) => read_two_records(base, head),
-            (base, head) => (base.read(), head.read()),
+            (Found::Path(base), Found::Path(head)) if are_own(request, [base, head]) => {
+                read_two_records(base, head)
+            }
+            (base, head) => (read(base, request), read(head, request)),
         };
         let base = LoadedRecord { record: base?, name: request.base.clone(), path: base_found.place() };
         let head = LoadedRecord { record: head_record?, name: head.to_owned(), path: head_found.place() };
         // Those of one comparison in rounds are judged by its rule, which rests on them.
         check_claims(&base.record, &head.record, None)?;
+        let anchor = LoadedRecord::anchor(suite, request, stores)?;
+        Ok(Self { base, head, anchor, suite: suite.cloned(), reports: None })
+    }
+
+    /// Files of other programs, several a side.
+    fn files(
+        request: &RecordsRequest,
+        files: &[Vec<PathBuf>; 2],
+        suite: Option<&Suite>,
+        stores: &Stores<'_>,
+    ) -> Result<Self> {
+        let side = |name: &str, files: &[PathBuf]| -> Result<LoadedRecord> {
+            let record = load_files(files, &request.ingest)?;
+            let path = files.first().cloned().unwrap_or_default();
+            Ok(LoadedRecord { record, name: name.to_owned(), path })
+        };
+        let [base, head] = files;
+        let (base, head) = (side("--base", base)?, side("--head", head)?);
         let anchor = LoadedRecord::anchor(suite, request, stores)?;
         Ok(Self { base, head, anchor, suite: suite.cloned(), reports: None })
     }
@@ -182,6 +212,18 @@ impl Loaded {
     }
 }
 
+/// Whether both paths are documents of ours, which are read together.
+fn are_own(request: &RecordsRequest, paths: [&Path; 2]) -> bool {
+    paths.into_iter().all(|path| is_own(path, &request.ingest).unwrap_or(false))
+}
+
+fn read(found: &Found, request: &RecordsRequest) -> Result<RunRecord> {
+    match found {
+        Found::Path(path) => load(path, &request.ingest),
+        Found::Run(_) => found.read(),
+    }
+}
+
 /// A record that the request names, or the one of its fresh run.
 struct LoadedRecord {
     record: RunRecord,
@@ -192,9 +234,14 @@ struct LoadedRecord {
 }
 
 impl LoadedRecord {
-    fn find(text: &str, suite: Option<&Suite>, stores: &Stores<'_>) -> Result<Self> {
+    fn find(
+        text: &str,
+        suite: Option<&Suite>,
+        request: &RecordsRequest,
+        stores: &Stores<'_>,
+    ) -> Result<Self> {
         let found = Self::found(text, suite, stores)?;
-        Ok(Self { record: found.read()?, name: text.to_owned(), path: found.place() })
+        Ok(Self { record: read(&found, request)?, name: text.to_owned(), path: found.place() })
     }
 
     /// A record's path, or the newest one of a baseline's name. Where both fit, the name wins: a program or folder
@@ -213,7 +260,7 @@ impl LoadedRecord {
     }
 
     fn anchor(suite: Option<&Suite>, request: &RecordsRequest, stores: &Stores<'_>) -> Result<Option<Self>> {
-        request.anchor.as_deref().map(|text| Self::find(text, suite, stores)).transpose()
+        request.anchor.as_deref().map(|text| Self::find(text, suite, request, stores)).transpose()
     }
 
     fn side(&self) -> SideInput<'_> {
@@ -240,14 +287,25 @@ pub fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
 
 /// The command that gives the same verdict from the records.
 fn reproduce(request: &RecordsRequest, base: &Path, head: &Path, policy: &Policy) -> String {
-    let [base, head] = [base, head].map(|path| shell_word(&shown(path)));
+    let words = |paths: &[PathBuf]| {
+        let words: Vec<String> = paths.iter().map(|path| shell_word(&shown(path))).collect();
+        words.join(" ")
+    };
+    let sides = match &request.files {
+        Some([base, head]) => format!("--base {} --head {}", words(base), words(head)),
+        None => format!("{} {}", words(&[base.to_owned()]), words(&[head.to_owned()])),
+    };
     let fail = if request.fail_inconclusive { " --fail-inconclusive" } else { "" };
     let given = shell_flags([
         ("--sessions", request.sessions.map(|sessions| sessions.to_string())),
         ("--store", request.store.clone()),
         ("--threshold", policy.threshold.map(ratio_text)),
     ]);
-    format!("gbench-ci compare {base} {head}{}{fail}{given}", request.run.selection.flags())
+    format!(
+        "gbench-ci compare {sides}{}{}{fail}{given}",
+        request.ingest.flags(),
+        request.run.selection.flags()
+    )
 }
 
 #[cfg(test)]

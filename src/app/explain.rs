@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::compare_records::policy;
+use super::ingest::IngestOptions;
 use super::stored_comparison::{ArtifactsRequest, StoredComparison};
 use super::subject::Subject;
 use crate::compare::{
@@ -55,7 +56,12 @@ pub fn explain(request: &ExplainRequest, builtins: &[Benchmark]) -> Result<Expla
             let control = request.control.as_deref();
             Subject::Comparison(Box::new(StoredComparison::read(base, head, control)?))
         }
-        _ => Subject::find(request.subject.as_deref(), &request.artifacts, builtins)?,
+        _ => Subject::find(
+            request.subject.as_deref(),
+            &request.artifacts,
+            &IngestOptions::default(),
+            builtins,
+        )?,
     };
     let explained = |document: VerdictDocument, cases, traces| {
         let metric = request.metric.clone();

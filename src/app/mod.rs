@@ -17,6 +17,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod fail_on;
 pub(crate) mod github_client;
+pub(crate) mod ingest;
 pub(crate) mod init;
 pub(crate) mod job_flags;
 pub(crate) mod listing;

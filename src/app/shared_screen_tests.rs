@@ -115,6 +115,7 @@ fn header(side: Option<Side>, salt: u32) -> RunRecord {
         finished: None,
         side,
         comparison: None,
+        ingested: None,
         source: RunSource { suite: "s".into(), path: None, sha256: None },
         command: Vec::new(),
         config: Default::default(),

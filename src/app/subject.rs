@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::ingest::{IngestOptions, is_own, load};
 use super::paths::shown;
 use super::stored_comparison::{ArtifactsRequest, StoredComparison, comparison_folder};
 use crate::model::{Fault, Result, RunId};
@@ -20,7 +21,12 @@ pub enum Subject {
 impl Subject {
     /// A comparison's folder or id, a run's folder or id, the folder of a merge, a verdict or a record; without any of them
     /// the latest comparison, else the latest run.
-    pub fn find(named: Option<&str>, place: &ArtifactsRequest, builtins: &[Benchmark]) -> Result<Self> {
+    pub fn find(
+        named: Option<&str>,
+        place: &ArtifactsRequest,
+        ingest: &IngestOptions,
+        builtins: &[Benchmark],
+    ) -> Result<Self> {
         let Some(text) = named else {
             let artifacts = place.folder(builtins)?;
             let folder = match (latest_comparison(&artifacts), latest_run(&artifacts)) {
@@ -39,6 +45,9 @@ impl Subject {
                     return Err(unknown(text, &artifacts));
                 }
                 Self::in_folder(&folder)
+            }
+            _ if path.is_file() && !is_own(path, ingest)? => {
+                Ok(Self::Document(Input::Record(Box::new(load(path, ingest)?))))
             }
             // What a killed run left.
             _ if path.extension().is_some_and(|extension| extension == "jsonl") => {

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::args::{MeasureArgs, RoundsArgs, format_parser};
+use super::args::{IngestArgs, MeasureArgs, RoundsArgs, format_parser};
 use super::exit::{of_run, of_signal};
 use super::terminal::progress::reporter;
 use super::terminal::style;
@@ -30,6 +30,9 @@ use crate::suite::Benchmark;
 /// tree.
 ///
 /// The name of a stored baseline, a record or a run's folder is compared with a fresh run, or with a second record.
+///
+/// Files of other programs are records, too: `compare before.json after.json`; a folder of such files is a side of as many
+/// processes, and so are several after --base and --head. docs/formats.md lists what is read.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct CompareArgs {
     /// Commits: A..B, A...B, A.. or A; or a baseline's name, a record, a run's folder
@@ -65,6 +68,27 @@ pub struct CompareArgs {
     /// counts
     #[arg(long, value_name = "NAME|RECORD")]
     anchor: Option<String>,
+    /// Result files of the base, each a process of it; with --head, in place of BASE and HEAD
+    #[arg(
+        long = "base",
+        value_name = "FILE",
+        num_args = 1..,
+        requires = "head_files",
+        conflicts_with_all = ["base", "head"],
+        help_heading = "Files of other programs"
+    )]
+    base_files: Vec<PathBuf>,
+    /// Result files of the head, likewise
+    #[arg(
+        long = "head",
+        value_name = "FILE",
+        num_args = 1..,
+        requires = "base_files",
+        help_heading = "Files of other programs"
+    )]
+    head_files: Vec<PathBuf>,
+    #[command(flatten)]
+    ingest: IngestArgs,
     #[command(flatten)]
     measure: MeasureArgs,
     #[command(flatten)]
@@ -95,7 +119,18 @@ pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
     let local = LocalSuite::new(&run.selection, builtins);
     let rounds_flag = args.rounds.first().or(args.resume.is_some().then_some("--resume"));
     let rounds_flag = rounds_flag.or(args.suite_file.is_some().then_some("--suite-file"));
-    let target = target(args.base.as_deref(), args.head.as_deref(), rounds_flag, &stores, &local)?;
+    let files = (!args.base_files.is_empty()).then(|| [args.base_files.clone(), args.head_files.clone()]);
+    let target = match (&files, rounds_flag) {
+        (None, _) => target(args.base.as_deref(), args.head.as_deref(), rounds_flag, &stores, &local)?,
+        (Some(_), Some(flag)) => {
+            return Err(Fault::at_flag(
+                flag,
+                "it speaks of rounds between two commits, and files are compared here",
+                "take it out",
+            ));
+        }
+        (Some(_), None) => CompareTarget::Records { base: "", also_a_commit: None },
+    };
     if let CompareTarget::Records { also_a_commit: Some(note), .. } = &target {
         // A standard error that is closed is no reason to stop.
         let _ = writeln!(io::stderr(), "{note}");
@@ -121,6 +156,8 @@ pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
                 sessions: args.sessions,
                 fail_inconclusive: args.fail_inconclusive,
                 embed: args.embed,
+                ingest: args.ingest.options()?,
+                files,
             };
             records(args, &request, &stores, &local, out)
         }

@@ -13,6 +13,7 @@ mod doctor;
 mod exit;
 mod explain;
 mod guard;
+mod ingest;
 mod init;
 mod list;
 mod manifest;
@@ -61,6 +62,7 @@ enum Command {
     Ci(Box<ci::CiArgs>),
     Calibrate(Box<calibrate::CalibrateArgs>),
     Baseline(baseline::BaselineArgs),
+    Ingest(Box<ingest::IngestCommandArgs>),
     Report(report::ReportArgs),
     Publish(Box<publish::PublishArgs>),
     Merge(merge::MergeArgs),
@@ -135,6 +137,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Ci(args) => ci::run(args, &builtins(), &mut out),
         Command::Calibrate(args) => calibrate::run(args, &builtins(), &mut out),
         Command::Baseline(args) => baseline::run(args, &builtins(), &mut out),
+        Command::Ingest(args) => ingest::run(args, &builtins(), &mut out),
         Command::Report(args) => report::run(args, &builtins(), &mut out),
         Command::Publish(args) => publish::run(args, &builtins(), &mut out),
         Command::Merge(args) => merge::run(args, &mut out),

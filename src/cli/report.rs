@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::args::{ArtifactsArgs, format_parser};
 use super::terminal::style;
 use super::terminal::write::wrote;
+use crate::app::ingest::IngestOptions;
 use crate::app::subject::Subject;
 use crate::app::verdict_files::bytes_of;
 use crate::model::{Exit, Fault, Result};
@@ -37,7 +38,9 @@ pub struct ReportArgs {
 
 /// Reads the document and writes the report. Exit 0, or with `--exit-code` the document's own.
 pub fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::Write) -> Result<Exit> {
-    let input = Subject::find(args.what.as_deref(), &args.place.request(), builtins)?.document()?;
+    let input =
+        Subject::find(args.what.as_deref(), &args.place.request(), &IngestOptions::default(), builtins)?
+            .document()?;
     let style = if args.output.is_some() { Style::PLAIN } else { style::of_stdout() };
     let options = Options { format: args.format, style, all: args.all };
     match &args.output {

@@ -19,6 +19,32 @@ pub struct Manifest {
     pub environment: BTreeMap<String, String>,
 }
 
+impl Manifest {
+    /// Of a machine of which nothing is known, for this reason.
+    pub fn unknown(reason: &str) -> Self {
+        fn failed<T>(reason: &str) -> Probe<T> {
+            Probe::Failed(reason.to_owned())
+        }
+        let host = HostFacts {
+            hostname: failed(reason),
+            os: failed(reason),
+            kernel: failed(reason),
+            architecture: "unknown".into(),
+            cpu_model: failed(reason),
+            cores: failed(reason),
+            last_level_cache: failed(reason),
+            governor: failed(reason),
+            memory_total: failed(reason),
+            memory_available: failed(reason),
+            load: failed(reason),
+            container: failed(reason),
+            virtualization: failed(reason),
+        };
+        let (tools, environment) = Default::default();
+        Self { host, gpu: failed(reason), git: failed(reason), tools, environment }
+    }
+}
+
 /// A fact, or the reason why it is not known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -8,8 +8,8 @@ use serde_with::skip_serializing_none;
 
 use super::samples::{exact, is_default};
 use super::{
-    Better, CaseId, Comparison, Component, Kind, Manifest, Metric, NothingMeasured, Outcome, RunId, Shown,
-    StageReport,
+    Better, CaseId, Comparison, Component, Ingested, Kind, Manifest, Metric, NothingMeasured, Outcome, RunId,
+    Shown, StageReport,
 };
 
 /// Written into every record, refused if it is another one. A change that old readers cannot take
@@ -39,6 +39,8 @@ pub struct RunRecord {
     pub side: Option<Side>,
     /// Present when the run was one side of a comparison in rounds.
     pub comparison: Option<Box<Comparison>>,
+    /// Present where the record was read from files of another program.
+    pub ingested: Option<Box<Ingested>>,
     pub source: RunSource,
     /// The command line, for reproducing; values of secret-looking names are cut.
     pub command: Vec<String>,

@@ -262,7 +262,7 @@ impl CaseRecorder {
         }
         for metric in &mut record.metrics {
             // Of a case that did not end well nothing is a result, also what its good processes gave.
-            metric.summary = summary(metric, &self.settings.percentiles.value);
+            metric.summary = summary_of(metric, &self.settings.percentiles.value);
         }
     }
 
@@ -324,7 +324,8 @@ fn not_finished() -> Outcome {
     not_run(OutcomeCode::Unfinished, cause, "run again, or raise `deadline` in [run]")
 }
 
-fn summary(metric: &Metric, percentiles: &[f64]) -> Option<Summary> {
+/// Descriptive statistics over the complete samples of a metric; `None` without any.
+pub fn summary_of(metric: &Metric, percentiles: &[f64]) -> Option<Summary> {
     let whole = || metric.processes.iter().filter(|samples| !samples.partial && !samples.values.is_empty());
     let description = stats::summarize(whole().map(|samples| samples.values.as_slice()), percentiles)?;
     Some(Summary {

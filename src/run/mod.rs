@@ -36,6 +36,7 @@ mod temporary;
 mod test_support;
 
 pub use arm::Finished;
+pub use case_record::summary_of;
 pub use event::{Observer, Progress, Silent};
 pub use executor::{
     ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, ShareFault, StagePlan, StopReason,

@@ -118,6 +118,7 @@ pub fn header() -> RunRecord {
         finished: None,
         side: None,
         comparison: None,
+        ingested: None,
         source: RunSource { suite: "test".into(), path: None, sha256: None },
         command: Vec::new(),
         config: Default::default(),

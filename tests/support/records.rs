@@ -64,6 +64,7 @@ pub fn build_sized(seed: u32, plans: &[Planned], processes: u32, iterations: u32
         finished: Some(format!("2026-11-21T10:{seed:02}:42.000Z")),
         side: None,
         comparison: None,
+        ingested: None,
         source: RunSource {
             suite: "fixture".into(),
             path: Some("gbench.toml".into()),

@@ -6,12 +6,14 @@
 //!
 //! A new format is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
+mod described;
 mod format;
 mod program;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use described::{Described, DescribedMetric, RowLayout};
 pub use format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 pub use program::ResultProgram;
 
@@ -31,6 +33,11 @@ macro_rules! formats {
 
 formats! {
     nccl_tests::NcclTests,
+}
+
+/// Every format that a file can be read as.
+pub fn all() -> impl Iterator<Item = &'static dyn ResultFormat> {
+    FORMATS.iter().copied()
 }
 
 /// The format of that name.

@@ -1,10 +1,12 @@
 //! The flags that several commands share, and the parts of requests that they become.
 
+mod ingest;
 mod measure;
 mod rounds;
 mod selection;
 mod words;
 
+pub use ingest::IngestArgs;
 pub use measure::{ArtifactsArgs, MeasureArgs};
 pub use rounds::{RoundsArgs, budget};
 pub use selection::{SelectionArgs, SettingsArgs};

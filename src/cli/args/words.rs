@@ -5,6 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use strum::{IntoEnumIterator, VariantArray};
 
 use crate::app::fail_on::FailOn;
+use crate::app::ingest::DatedBy;
 use crate::report::Format;
 
 /// Takes the word of a [`Format`].
@@ -17,6 +18,21 @@ pub fn format_parser() -> impl TypedValueParser<Value = Format> {
 pub enum PageFormat {
     Terminal,
     Json,
+}
+
+impl ValueEnum for DatedBy {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Content => "What stands in the file alone",
+            Self::Name => "The date in its name: 2026-11-22, 20261122T0315",
+            Self::Modified => "When it was last changed",
+        };
+        Some(PossibleValue::new(self.into_str()).help(help))
+    }
 }
 
 impl ValueEnum for FailOn {

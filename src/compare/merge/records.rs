@@ -46,6 +46,7 @@ pub fn merge_records(parts: Vec<(String, RunRecord)>) -> Result<(RunRecord, Vec<
         finished: ended.and_then(|ended| ended.into_iter().max()),
         side: None,
         comparison: None,
+        ingested: None,
         source: earliest.source.clone(),
         command: earliest.command.clone(),
         config: earliest.config.clone(),

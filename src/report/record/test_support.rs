@@ -81,6 +81,7 @@ fn record_of(cases: Vec<CaseRecord>) -> RunRecord {
         finished: Some("2026-11-21T11:02:31.120Z".into()),
         side: None,
         comparison: None,
+        ingested: None,
         source: RunSource { suite: "kernels".into(), path: Some("gbench.toml".into()), sha256: None },
         command: ["gbench-ci", "run", "--suite", "kernels", "--tag", "it's fast"].map(String::from).to_vec(),
         config: BTreeMap::new(),

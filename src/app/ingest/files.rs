@@ -1,0 +1,311 @@
+//! Files of results of other programs: known by their content, read, and kept as records.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::date::{DatedBy, date_in_name};
+use crate::adapters::OutputFiles;
+use crate::adapters::formats::{self, Described, ResultFile, ResultFormat, RunReading};
+use crate::app::paths::shown;
+use crate::app::request::{GivenFlag, shell_flags};
+use crate::ingest::{FileRun, RecordOptions, record};
+use crate::model::{Better, Fault, Result, RunRecord, near, sha256_hex};
+use crate::store::{holds_run, read_record};
+
+/// The word for a format that is known by the file.
+pub const AUTO: &str = "auto";
+
+/// First part of the ids of benchmarks that come from files.
+pub const SUITE: &str = "results";
+
+/// Bytes at the beginning of a file in which a document of ours says what it is.
+const HEAD: usize = 4096;
+
+/// Files larger than this are not read: no result of a benchmark is.
+const MAX_BYTES: u64 = 2 << 30;
+
+/// How files of other programs are read.
+#[derive(Clone, Debug, Default)]
+pub struct IngestOptions {
+    /// The name of a format; `None` or `auto`: by the file.
+    pub format: Option<String>,
+    /// Rows that the user describes, for files of no known format.
+    pub described: Option<Described>,
+    /// `None`: [`SUITE`].
+    pub suite: Option<String>,
+    pub units: BTreeMap<String, String>,
+    pub better: BTreeMap<String, Better>,
+    /// The words that `described` was read from, for commands that are shown.
+    pub given: Vec<GivenFlag>,
+}
+
+/// The record at a path: of gbench-ci itself, or of a file of another program, or of a folder of such files.
+pub fn load(path: &Path, options: &IngestOptions) -> Result<RunRecord> {
+    if is_own(path, options)? {
+        return read_record(path);
+    }
+    load_files(&[path.to_owned()], options)
+}
+
+/// One record of several files, each a process of its own.
+pub fn load_files(paths: &[PathBuf], options: &IngestOptions) -> Result<RunRecord> {
+    let (format, runs) = runs_of(paths, options)?;
+    let several = |file: &str| runs.iter().filter(|run| run.path == file).count();
+    if let Some(file) = runs.iter().map(|run| run.path.as_str()).find(|file| several(file) > 1) {
+        let what = format!("it holds {} runs, and they are no processes of one thing", several(file));
+        let next = "keep each as a run of its own: `gbench-ci ingest --each`";
+        return Err(Fault::at_path(file, what, next));
+    }
+    record(&runs, &options.of_record(&format))
+}
+
+/// A record of each run in the files, oldest first. Errors: it is not known when one began.
+pub fn load_each(paths: &[PathBuf], dated_by: DatedBy, options: &IngestOptions) -> Result<Vec<RunRecord>> {
+    let (format, mut runs) = runs_of(paths, options)?;
+    for run in runs.iter_mut().filter(|run| run.run.started.is_none()) {
+        run.run.started = match dated_by {
+            DatedBy::Modified => None,
+            DatedBy::Name => Some(date_in_name(&run.path)?),
+            DatedBy::Content => {
+                let what = "it does not say when its run began, and a history is in the order of its runs";
+                let next = "take the date in the files' names with `--dated-by name`, or that of the files \
+                            with `--dated-by modified`";
+                return Err(Fault::at_path(&run.path, what, next));
+            }
+        };
+    }
+    let options = options.of_record(&format);
+    let mut records: Vec<RunRecord> =
+        runs.iter().map(|run| record(std::slice::from_ref(run), &options)).collect::<Result<_>>()?;
+    records.sort_by(|one, other| one.run_id.cmp(&other.run_id));
+    Ok(records)
+}
+
+impl IngestOptions {
+    fn of_record(&self, format: &str) -> RecordOptions {
+        RecordOptions {
+            suite: self.suite.clone().unwrap_or_else(|| SUITE.into()),
+            format: format.to_owned(),
+            units: self.units.clone(),
+            better: self.better.clone(),
+            command: Vec::new(),
+        }
+    }
+
+    /// The options as flags for a shell, with a blank before each; what describes rows is told as the user wrote it.
+    pub fn flags(&self) -> String {
+        let format = self.format.clone().filter(|format| format != AUTO);
+        let flags = [("--input-format", format), ("--input-suite", self.suite.clone())];
+        let pair = |(name, value): (&String, &str)| format!("{name}={value}");
+        let units = self.units.iter().map(|(name, unit)| ("--unit", Some(pair((name, unit)))));
+        let better = self.better.iter().map(|(name, way)| ("--better", Some(pair((name, way.into_str())))));
+        let given = self.given.iter().map(|(flag, value)| (*flag, Some(value.clone())));
+        shell_flags(flags.into_iter().chain(units).chain(better).chain(given))
+    }
+
+    /// Whether anything says how a file of another program is to be read.
+    pub fn says_how(&self) -> bool {
+        self.described.is_some() || self.format.as_deref().is_some_and(|format| format != AUTO)
+    }
+}
+
+/// The formats' names, for messages.
+fn format_names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = formats::all().map(|format| format.name()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Whether a path is a document of ours: the folder of a run, or a file that says so in its first lines.
+pub fn is_own(path: &Path, options: &IngestOptions) -> Result<bool> {
+    if options.says_how() {
+        return Ok(false);
+    }
+    if path.is_dir() {
+        return Ok(holds_run(path) || !has_files(path));
+    }
+    let mut head = Vec::new();
+    let Ok(file) = std::fs::File::open(path) else { return Ok(true) };
+    if file.take(HEAD as u64).read_to_end(&mut head).is_err() {
+        return Ok(true);
+    }
+    let blank = head.iter().all(u8::is_ascii_whitespace);
+    Ok(blank || memchr::memmem::find(&head, b"\"gbench-ci/").is_some() || !is_known(path)?)
+}
+
+/// Whether a format is certain for a file. What is none is left to the reader of records, whose words say what is wrong.
+fn is_known(path: &Path) -> Result<bool> {
+    let file = LoadedFile::read(path)?;
+    Ok(!formats::recognised(&file.result()).is_empty())
+}
+
+fn has_files(folder: &Path) -> bool {
+    files_in(folder).is_ok_and(|files| !files.is_empty())
+}
+
+/// The files in a folder, sorted by name; hidden ones are left out.
+fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
+        if path.is_file() && !is_hidden {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// A file with what lies beside it.
+struct LoadedFile {
+    /// As it was given.
+    name: String,
+    bytes: Vec<u8>,
+    beside: OutputFiles,
+    modified: SystemTime,
+}
+
+impl LoadedFile {
+    fn read(path: &Path) -> Result<Self> {
+        let fault = |error: std::io::Error| {
+            Fault::of_io(path, "it cannot be read", &error, "check the path, and that you may read it")
+        };
+        let metadata = std::fs::metadata(path).map_err(fault)?;
+        if metadata.len() > MAX_BYTES {
+            let what =
+                format!("it has {} MiB, and at most {} are read", metadata.len() >> 20, MAX_BYTES >> 20);
+            return Err(Fault::at_path(path, what, "give the program's summary instead"));
+        }
+        let mut beside = BTreeMap::new();
+        folders_beside(path, &mut beside).map_err(fault)?;
+        Ok(Self {
+            name: shown(path),
+            bytes: std::fs::read(path).map_err(fault)?,
+            beside: OutputFiles(beside),
+            modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        })
+    }
+
+    fn result(&self) -> ResultFile<'_> {
+        ResultFile { name: &self.name, bytes: &self.bytes, beside: &self.beside }
+    }
+}
+
+/// The files of folders that are called as the file is with more behind it, such as `out.json-bin/0.bin`.
+fn folders_beside(path: &Path, beside: &mut BTreeMap<String, Vec<u8>>) -> std::io::Result<()> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Ok(());
+    };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    for entry in std::fs::read_dir(parent)? {
+        let entry = entry?;
+        let folder = entry.file_name().to_string_lossy().into_owned();
+        if folder.len() > name.len() && folder.starts_with(name) && entry.path().is_dir() {
+            for file in files_in(&entry.path())? {
+                let below = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                beside.insert(format!("{folder}/{below}"), std::fs::read(&file)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The runs of all files, in their order, and the name of their one format.
+fn runs_of(paths: &[PathBuf], options: &IngestOptions) -> Result<(String, Vec<FileRun>)> {
+    let mut files = Vec::new();
+    for path in paths {
+        let unreadable =
+            |error| Fault::of_io(path, "the folder cannot be read", &error, "check that you may read it");
+        if path.is_dir() {
+            files.extend(files_in(path).map_err(unreadable)?);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    if files.is_empty() {
+        let place = paths.first().map_or_else(|| "ingest".into(), |path| shown(path));
+        return Err(Fault::at(
+            place,
+            "no file of results is there",
+            "name files, or a folder that holds some",
+        ));
+    }
+    let mut known: Option<(&'static str, String)> = None;
+    let mut runs = Vec::new();
+    for path in &files {
+        let file = LoadedFile::read(path)?;
+        let (name, found) = read(&file, path, options)?;
+        match &known {
+            Some((format, first)) if *format != name => {
+                let what = format!("it is of {name}, and {first} is of {format}");
+                return Err(Fault::at_path(path, what, "give files of one program"));
+            }
+            Some(_) => {}
+            None => known = Some((name, file.name.clone())),
+        }
+        let sha256 = sha256_hex(&file.bytes);
+        runs.extend(found.into_iter().map(|run| FileRun {
+            path: file.name.clone(),
+            sha256: sha256.clone(),
+            bytes: file.bytes.len() as u64,
+            modified: file.modified,
+            run,
+        }));
+    }
+    let format = known.map_or(AUTO, |(name, _)| name).to_owned();
+    Ok((format, runs))
+}
+
+/// The runs of one file. Errors: its format is not certain; it is broken.
+fn read(file: &LoadedFile, path: &Path, options: &IngestOptions) -> Result<(&'static str, Vec<RunReading>)> {
+    let result = file.result();
+    let broken = |name: &str| {
+        let next = format!("copy it again, whole, as the program wrote it (read as {name})");
+        move |error: crate::adapters::ReadError| Fault::at(error.place.to_string(), error.what, next)
+    };
+    if let Some(described) = &options.described {
+        let next = "change --rows, --where, --parameters or --metric, or the file";
+        let runs = formats::read(described, &result);
+        let runs = runs.map_err(|error| Fault::at(error.place.to_string(), error.what, next))?;
+        return Ok((described.name(), runs));
+    }
+    let format = match options.format.as_deref() {
+        None | Some(AUTO) => certain(&result, path)?,
+        Some(name) => named(name)?,
+    };
+    let runs = formats::read(format, &result).map_err(broken(format.name()))?;
+    Ok((format.name(), runs))
+}
+
+/// The one format that a file is of for certain.
+fn certain(file: &ResultFile, path: &Path) -> Result<&'static dyn ResultFormat> {
+    let found = formats::recognised(file);
+    let names: Vec<&str> = found.iter().map(|format| format.name()).collect();
+    match found.as_slice() {
+        [only] => Ok(*only),
+        [] => {
+            let what = "no format is known for certain by what stands in it";
+            let next = "name it with `--input-format NAME`, or describe its rows with `--metric`: `gbench-ci ingest --help`";
+            Err(Fault::at_path(path, what, next))
+        }
+        _ => {
+            let what = format!("it may be of {}", names.join(" and of "));
+            Err(Fault::at_path(path, what, format!("say which: `--input-format {}`", names[0])))
+        }
+    }
+}
+
+/// The format of that name.
+pub fn named(name: &str) -> Result<&'static dyn ResultFormat> {
+    formats::named(name).ok_or_else(|| {
+        let names = format_names();
+        let next = match near(name, &names).first() {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("it is one of: {}", names.join(", ")),
+        };
+        Fault::at_flag(format!("--input-format {name}"), "no format has this name", next)
+    })
+}

@@ -1,0 +1,154 @@
+//! `ingest`: results of other programs become a record, a baseline or runs of a history.
+
+mod date;
+mod files;
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+pub use date::DatedBy;
+pub use files::{AUTO, IngestOptions, is_own, load, load_files, named};
+
+use super::request::SelectionRequest;
+use super::stored_comparison::ArtifactsRequest;
+use super::stores::{folder_of, history_of, name_of};
+use super::verdict_files::{bytes_of, json_of};
+use crate::model::text::count;
+use crate::model::{Exit, Fault, Result, RunRecord};
+use crate::report::{self, Format, Options, Style};
+use crate::store::{HistoryBranch, HistoryEntry, RunFolder, SCHEMA_HISTORY, note_start, write_atomically};
+use crate::suite::Benchmark;
+
+#[derive(Clone, Debug, Default)]
+pub struct IngestRequest {
+    /// Files, and folders of files.
+    pub files: Vec<PathBuf>,
+    pub options: IngestOptions,
+    /// Every run in the files is one of its own, and not a process of one run.
+    pub each: Option<DatedBy>,
+    pub keep: Keep,
+}
+
+/// Where the records go.
+#[derive(Clone, Debug)]
+pub enum Keep {
+    /// A run's folder below the artifacts.
+    Artifacts(ArtifactsRequest),
+    /// A file.
+    File(PathBuf),
+    /// The records of a baseline's name.
+    Baseline { name: String, config: Option<PathBuf>, store: Option<String> },
+    /// Runs of a branch in a history.
+    History { address: String, branch: String },
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        Self::Artifacts(ArtifactsRequest::default())
+    }
+}
+
+/// What was read, and where it is.
+pub struct IngestedRecords {
+    /// Oldest first.
+    pub records: Vec<RunRecord>,
+    /// By record; of a history none.
+    pub places: Vec<PathBuf>,
+    /// Records that were there already.
+    pub known: usize,
+}
+
+/// Reads the files of a request and keeps what they say. Errors: those of reading; nothing is kept then.
+pub fn ingest(request: &IngestRequest, builtins: &[Benchmark]) -> Result<IngestedRecords> {
+    let records = match request.each {
+        Some(dated_by) => files::load_each(&request.files, dated_by, &request.options)?,
+        None => vec![load_files(&request.files, &request.options)?],
+    };
+    let (mut places, mut known) = (Vec::new(), 0);
+    match &request.keep {
+        Keep::File(path) => {
+            let [record] = records.as_slice() else {
+                let what = format!("{} do not go into one file", count(records.len(), "run"));
+                let next = "keep them with `--save NAME` or `--history git:BRANCH`";
+                return Err(Fault::at_flag("--output", what, next));
+            };
+            write_atomically(path, &json_of(record)?)?;
+            places.push(path.clone());
+        }
+        Keep::Artifacts(place) => {
+            let artifacts = place.folder(builtins)?;
+            for record in &records {
+                let root = artifacts.join(record.run_id.as_str());
+                if root.join("results/record.json").is_file() {
+                    known += 1;
+                    places.push(root);
+                    continue;
+                }
+                let folder = RunFolder::create(&root, record)?;
+                note_start(&artifacts, &record.run_id)?;
+                let options = Options { format: Format::Markdown, style: Style::PLAIN, all: true };
+                folder.report("summary.md", &bytes_of(|bytes| report::record(record, &options, bytes))?)?;
+                folder.finish(record)?;
+                places.push(root);
+            }
+        }
+        Keep::Baseline { name, config, store } => {
+            let name = name_of(name)?;
+            let suite = SelectionRequest::of_file(config.clone()).suite(builtins)?;
+            let store_folder = folder_of(&suite, store.as_deref())?;
+            let kept = suite.run.keep.value as usize;
+            if records.len() > kept {
+                let what = format!(
+                    "{} are more than the {kept} that the store keeps of a name",
+                    count(records.len(), "run")
+                );
+                let next = format!("set `keep = {}` in [run], or use `--history git:BRANCH`", records.len());
+                return Err(Fault::at_flag("--save", what, next));
+            }
+            for record in &records {
+                places.push(store_folder.save(&name, record)?);
+            }
+        }
+        Keep::History { address, branch } => known = append(&records, address, branch)?,
+    }
+    Ok(IngestedRecords { records, places, known })
+}
+
+/// Adds runs to a history of this repository; gives how many were there already.
+fn append(records: &[RunRecord], address: &str, branch: &str) -> Result<usize> {
+    let address = history_of(address)?;
+    let folder = super::paths::current_folder()?;
+    let client = super::github_client::client_for(&address)?;
+    let history = HistoryBranch::open(&address, &folder, client.as_ref())?;
+    let entries: Vec<HistoryEntry> =
+        records.iter().map(|record| entry(record, branch)).collect::<Result<_>>()?;
+    let mut known = 0;
+    for entry in &entries {
+        known += usize::from(history.append(entry)?.already);
+    }
+    Ok(known)
+}
+
+fn entry(record: &RunRecord, branch: &str) -> Result<HistoryEntry> {
+    let file = record.ingested.as_ref().and_then(|ingested| ingested.files.first());
+    let path = file.map_or("", |file| file.path.as_str());
+    let commit = file.and_then(|file| file.commit.clone()).ok_or_else(|| {
+        let what = "it does not say which commit its run measured, and a history is one of commits";
+        let next = "keep the runs under a name instead: `--save NAME`, which needs none";
+        Fault::at_path(path, what, next).exits(Exit::Usage)
+    })?;
+    Ok(HistoryEntry {
+        schema: SCHEMA_HISTORY.into(),
+        run_id: record.run_id.clone(),
+        appended: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        event: "ingest".into(),
+        branch: branch.to_owned(),
+        commit,
+        label: String::new(),
+        shard: None,
+        conclusion: None,
+        exit_code: None,
+        base: None,
+        record: record.clone(),
+    })
+}

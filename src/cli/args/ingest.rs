@@ -1,0 +1,131 @@
+//! The flags that say how files of other programs are read.
+
+use std::collections::BTreeMap;
+
+use crate::adapters::formats::{Described, DescribedMetric, RowLayout};
+use crate::app::ingest::{AUTO, IngestOptions, named};
+use crate::model::{Better, Fault, Result};
+
+/// What files of other programs leave open.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Files of other programs")]
+pub struct IngestArgs {
+    /// Their format: a name of docs/formats.md; `auto`: known for certain by what stands in the file, else refused
+    #[arg(long, value_name = "NAME", default_value = AUTO)]
+    input_format: String,
+    /// First part of the benchmarks' names [default: results]
+    #[arg(long, value_name = "NAME")]
+    input_suite: Option<String>,
+    /// Unit of a metric whose file has none: bandwidth=GB/s; repeatable
+    #[arg(long, value_name = "METRIC=UNIT")]
+    unit: Vec<String>,
+    /// Which way a metric is better, and that it is judged: score=higher; repeatable
+    #[arg(long, value_name = "METRIC=WAY")]
+    better: Vec<String>,
+    /// A number of each row, for files of no known format: time=elapsed_ms:ms is the field elapsed_ms in ms,
+    /// score=score::higher has no unit; repeatable
+    #[arg(long, value_name = "METRIC=FIELD[:UNIT[:WAY]]")]
+    metric: Vec<String>,
+    /// The fields that tell rows apart; repeatable, or separated by commas
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', requires = "metric")]
+    parameters: Vec<String>,
+    /// Where the rows stand: a JSON path (RFC 9535), or `csv` [default: the elements of a JSON list, each document of JSON
+    /// lines, the lines of a table]
+    #[arg(long, value_name = "PATH", requires = "metric")]
+    rows: Option<String>,
+    /// Only rows whose field has this value: op=gelu; repeatable
+    #[arg(long = "where", value_name = "FIELD=VALUE", requires = "metric")]
+    conditions: Vec<String>,
+}
+
+impl IngestArgs {
+    /// Errors: flags that cannot be followed.
+    pub fn options(&self) -> Result<IngestOptions> {
+        if self.input_format != AUTO {
+            named(&self.input_format)?;
+        }
+        if self.input_format != AUTO && !self.metric.is_empty() {
+            let what = "the format is named, and its reader knows the metrics";
+            return Err(Fault::at_flag("--metric", what, "take --metric or --input-format out"));
+        }
+        let better = pairs("--better", &self.better, "write METRIC=lower or METRIC=higher")?;
+        let better = better.into_iter().map(|(name, way)| Ok((name, direction("--better", &way)?)));
+        Ok(IngestOptions {
+            format: Some(self.input_format.clone()),
+            described: self.described()?,
+            suite: self.input_suite.clone(),
+            units: pairs("--unit", &self.unit, "write METRIC=UNIT")?,
+            better: better.collect::<Result<_>>()?,
+            given: self.given(),
+        })
+    }
+
+    /// What describes rows, as it was written.
+    fn given(&self) -> Vec<(&'static str, String)> {
+        let lists =
+            [("--metric", &self.metric), ("--parameters", &self.parameters), ("--where", &self.conditions)];
+        let given =
+            lists.into_iter().flat_map(|(flag, list)| list.iter().map(move |value| (flag, value.clone())));
+        given.chain(self.rows.iter().map(|path| ("--rows", path.clone()))).collect()
+    }
+
+    fn described(&self) -> Result<Option<Described>> {
+        if self.metric.is_empty() {
+            return Ok(None);
+        }
+        let layout = match self.rows.as_deref() {
+            None => RowLayout::Auto,
+            Some("csv") => RowLayout::Csv,
+            Some(path) => RowLayout::Json(path.to_owned()),
+        };
+        Ok(Some(Described {
+            layout,
+            conditions: pairs("--where", &self.conditions, "write FIELD=VALUE")?,
+            parameters: self.parameters.clone(),
+            metrics: self.metric.iter().map(|text| metric(text)).collect::<Result<_>>()?,
+            case: "rows".into(),
+        }))
+    }
+}
+
+fn pairs(flag: &str, texts: &[String], next: &str) -> Result<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    for text in texts {
+        let fault = |what: &str| Fault::at_flag(format!("{flag} {text}"), what, next);
+        let (name, value) = text.split_once('=').ok_or_else(|| fault("there is no `=` in it"))?;
+        if name.is_empty() || value.is_empty() {
+            return Err(fault("one side of the `=` is empty"));
+        }
+        if found.insert(name.to_owned(), value.to_owned()).is_some() {
+            return Err(fault("it is said twice"));
+        }
+    }
+    Ok(found)
+}
+
+fn direction(flag: &str, word: &str) -> Result<Better> {
+    match word {
+        "lower" => Ok(Better::Lower),
+        "higher" => Ok(Better::Higher),
+        _ => Err(Fault::at_flag(format!("{flag} {word}"), "it is no direction", "write `lower` or `higher`")),
+    }
+}
+
+/// `time=elapsed_ms:ms:lower`; a unit may hold no colon.
+fn metric(text: &str) -> Result<DescribedMetric> {
+    let next = "write METRIC=FIELD:UNIT, such as time=elapsed_ms:ms, or METRIC=FIELD::higher";
+    let fault = |what: &str| Fault::at_flag(format!("--metric {text}"), what, next);
+    let (name, rest) = text.split_once('=').ok_or_else(|| fault("there is no `=` in it"))?;
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c)) {
+        return Err(fault("a metric's name has letters, digits, `_`, `-`, `.` and `/` only"));
+    }
+    let mut parts = rest.split(':');
+    let field = parts.next().unwrap_or_default();
+    let (unit, way) = (parts.next().unwrap_or_default(), parts.next());
+    if field.is_empty() || parts.next().is_some() {
+        return Err(fault("it is not a field with a unit and a direction"));
+    }
+    let better = way.map(|way| direction(&format!("--metric {text}:"), way)).transpose()?;
+    let (name, field, unit) = (name.to_owned(), field.to_owned(), unit.to_owned());
+    Ok(DescribedMetric { name, field, unit, better, optional: false })
+}

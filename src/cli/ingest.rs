@@ -1,0 +1,99 @@
+//! `gbench-ci ingest`: results of other programs become a record, a baseline or runs of a history.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::args::{ArtifactsArgs, IngestArgs, format_parser};
+use super::terminal::style;
+use super::terminal::write::{beside_report, check_place, wrote};
+use crate::app::ingest::{DatedBy, IngestRequest, Keep, ingest};
+use crate::app::paths::shown;
+use crate::model::text::count;
+use crate::model::{Exit, Result};
+use crate::report::{self, Format, Options};
+use crate::suite::Benchmark;
+
+/// Take results that other programs wrote: benchmark tools' files, tables and logs
+///
+/// Each file is a process of one run, and each of its rows a case with parameters. A format is known for certain by what stands in
+/// the file, or has to be named with --input-format; rows of any other JSON, JSON lines or CSV are described with --metric,
+/// --parameters, --rows and --where. docs/formats.md lists the formats.
+#[derive(clap::Args, Clone, Debug)]
+pub struct IngestCommandArgs {
+    /// Files, or folders of files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    how: IngestArgs,
+    /// Every run in the files is a run of its own: the nights of a year
+    #[arg(long)]
+    each: bool,
+    /// With --each: what tells when a run began whose file does not say it
+    #[arg(long, value_enum, value_name = "BY", default_value = "content", requires = "each")]
+    dated_by: DatedBy,
+    /// Write the record to this file alone
+    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["save", "history"])]
+    output: Option<PathBuf>,
+    /// Save as the named baseline
+    #[arg(long, value_name = "NAME", conflicts_with = "history")]
+    save: Option<String>,
+    /// Store instead of the suite file's, for --save: dir:PATH
+    #[arg(long, value_name = "ADDRESS", requires = "save")]
+    store: Option<String>,
+    /// Append to a history: git:BRANCH or github:OWNER/REPO@BRANCH
+    #[arg(long, value_name = "ADDRESS")]
+    history: Option<String>,
+    /// The branch that the runs of a history measured
+    #[arg(long, value_name = "BRANCH", default_value = "main", requires = "history")]
+    branch: String,
+    #[command(flatten)]
+    place: ArtifactsArgs,
+    /// What to print
+    #[arg(long, default_value = "terminal", value_parser = format_parser())]
+    format: Format,
+    /// Show everything: no table cut short
+    #[arg(long)]
+    all: bool,
+}
+
+pub fn run(args: &IngestCommandArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    check_place("--output", args.output.as_deref())?;
+    let request = IngestRequest {
+        files: args.files.clone(),
+        options: args.how.options()?,
+        each: args.each.then_some(args.dated_by),
+        keep: keep(args),
+    };
+    let ingested = ingest(&request, builtins)?;
+    let [record] = ingested.records.as_slice() else {
+        let runs = count(ingested.records.len(), "run");
+        let span = [ingested.records.first(), ingested.records.last()];
+        let days: Vec<&str> = span.iter().flatten().map(|record| record.started.as_str()).collect();
+        let known = match ingested.known {
+            0 => String::new(),
+            known => format!(", {known} of them known already"),
+        };
+        wrote(writeln!(out, "kept {runs}{known}, {}", days.join(" to ")))?;
+        return Ok(Exit::Pass);
+    };
+    let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
+    wrote(report::record(record, &options, out))?;
+    if let Some(place) = ingested.places.first() {
+        beside_report(args.format, &format!("record  {}", shown(place)), out)?;
+    }
+    let measured = record.cases.iter().all(|case| !case.outcome.is_failure());
+    Ok(if measured { Exit::Pass } else { Exit::Failed })
+}
+
+fn keep(args: &IngestCommandArgs) -> Keep {
+    match (&args.output, &args.save, &args.history) {
+        (Some(path), ..) => Keep::File(path.clone()),
+        (_, Some(name), _) => Keep::Baseline {
+            name: name.clone(),
+            config: args.place.request().config,
+            store: args.store.clone(),
+        },
+        (.., Some(address)) => Keep::History { address: address.clone(), branch: args.branch.clone() },
+        _ => Keep::Artifacts(args.place.request()),
+    }
+}
