@@ -14,7 +14,7 @@ use super::verdict_files::{ANCHOR_PREFIX, write_reports};
 use crate::compare::{
     History, Policy, Records, Reproduce, SideInput, VerdictDocument, Warning, compare_with,
 };
-use crate::model::{Fault, Result, RunRecord, shell_word};
+use crate::model::{Fault, Origin, Result, RunRecord, shell_word};
 use crate::run::Finished;
 use crate::store::read_two_records;
 use crate::suite::plan::check_claims;
@@ -106,7 +106,8 @@ pub fn compare(
     loaded.records_mut().for_each(|loaded| filter.apply(&mut loaded.record));
     let Loaded { base, head, anchor, suite, reports } = loaded;
     let mut policy = policy(suite.as_ref().map(|suite| &suite.gate), overrides.threshold);
-    policy.sessions = request.sessions.unwrap_or(policy.sessions);
+    let by_processes = request.sessions.is_none() && are_files(&base.record, &head.record, suite.as_ref());
+    policy.sessions = request.sessions.unwrap_or(if by_processes { 0 } else { policy.sessions });
     policy.inconclusive_fails |= request.fail_inconclusive;
     let bases = std::iter::once(&base).chain(&anchor);
     let pairs: Vec<_> = bases.clone().map(|base| (&base.record, &head.record)).collect();
@@ -116,6 +117,9 @@ pub fn compare(
         let policy = Policy { reproduce, ..policy.clone() };
         let mut document = compare_with(history, &base.side(), &head.side(), &policy)?;
         document.warn(unread.iter().map(|text| Warning::HistoryUnread { text: text.clone() }).collect());
+        if by_processes {
+            document.warn(vec![Warning::FilesByProcesses {}]);
+        }
         if request.embed {
             document.records = Some(Box::new(Records {
                 base: base.record.clone(),
@@ -134,6 +138,12 @@ pub fn compare(
     let records = [Some(base), Some(head), anchor].into_iter().flatten().map(|loaded| loaded.record);
     let _records = records.collect();
     Ok(ComparedRecords::Verdict(Box::new(RecordsVerdict { document, anchored, reports, _records })))
+}
+
+/// Whether both sides are results of other programs, of which no session is known, and nobody has asked for any.
+fn are_files(base: &RunRecord, head: &RunRecord, suite: Option<&Suite>) -> bool {
+    let asked = suite.is_some_and(|suite| suite.gate.sessions.origin != Origin::Default);
+    base.ingested.is_some() && head.ingested.is_some() && !asked
 }
 
 /// Refuses what says how to measure where nothing will be measured.
@@ -192,13 +202,17 @@ impl Loaded {
         suite: Option<&Suite>,
         stores: &Stores<'_>,
     ) -> Result<Self> {
-        let side = |name: &str, files: &[PathBuf]| -> Result<LoadedRecord> {
+        let side = |files: &[PathBuf]| -> Result<LoadedRecord> {
             let record = load_files(files, &request.ingest)?;
             let path = files.first().cloned().unwrap_or_default();
-            Ok(LoadedRecord { record, name: name.to_owned(), path })
+            let name = match files.len() {
+                1 => shown(&path),
+                more => format!("{} and {} more", shown(&path), more - 1),
+            };
+            Ok(LoadedRecord { record, name, path })
         };
         let [base, head] = files;
-        let (base, head) = (side("--base", base)?, side("--head", head)?);
+        let (base, head) = (side(base)?, side(head)?);
         let anchor = LoadedRecord::anchor(suite, request, stores)?;
         Ok(Self { base, head, anchor, suite: suite.cloned(), reports: None })
     }

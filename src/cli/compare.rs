@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::args::{IngestArgs, MeasureArgs, RoundsArgs, format_parser};
+use super::args::{IngestArgs, MeasureArgs, RoundsArgs, SweepArgs, SweepFilterArgs, format_parser, sweep};
 use super::exit::{of_run, of_signal};
 use super::terminal::progress::reporter;
 use super::terminal::style;
@@ -19,7 +19,7 @@ use crate::app::verdict_files::{anchor_beside, exit_from, rendered, write_as};
 use crate::compare::VerdictDocument;
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result};
-use crate::report::Format;
+use crate::report::{Format, Options, Sweep};
 use crate::suite::Benchmark;
 
 /// Compare two commits, a baseline with a fresh run, or two records
@@ -90,6 +90,8 @@ pub struct CompareArgs {
     #[command(flatten)]
     ingest: IngestArgs,
     #[command(flatten)]
+    sweep: SweepArgs,
+    #[command(flatten)]
     measure: MeasureArgs,
     #[command(flatten)]
     rounds: RoundsArgs,
@@ -134,6 +136,13 @@ pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
     if let CompareTarget::Records { also_a_commit: Some(note), .. } = &target {
         // A standard error that is closed is no reason to stop.
         let _ = writeln!(io::stderr(), "{note}");
+    }
+    if args.sweep.request(&SweepFilterArgs::default())?.is_some()
+        && !matches!(args.format, Format::Terminal | Format::Markdown)
+    {
+        let what = "the sweep's tables do not go into one document with the verdict";
+        let next = "write the verdict with `--json FILE`, and look at it with `gbench-ci report FILE --by`";
+        return Err(Fault::at_flag("--by, --group-by", what, next));
     }
     check_place("--json", args.json.as_deref())?;
     check_place("--markdown", args.markdown.as_deref())?;
@@ -281,6 +290,11 @@ fn deliver(
     };
     let text = rendered(document, args.format, style::of_stdout(), args.all)?;
     wrote(out.write_all(heading.as_bytes()).and_then(|()| out.write_all(&text)))?;
+    if let Some(request) = args.sweep.request(&SweepFilterArgs::default())? {
+        let tables = sweep(Sweep::of_verdict(document, &request), args.format)?;
+        let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
+        wrote(tables.write(&options, out))?;
+    }
     match (args.format, reports) {
         (Format::Terminal, Some(folder)) => {
             let [verdict, report] =

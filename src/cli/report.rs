@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::args::{ArtifactsArgs, format_parser};
+use super::args::{ArtifactsArgs, SweepArgs, SweepFilterArgs, format_parser, sweep};
 use super::terminal::style;
 use super::terminal::write::wrote;
 use crate::app::ingest::IngestOptions;
@@ -15,6 +15,9 @@ use crate::store::write_atomically;
 use crate::suite::Benchmark;
 
 /// Show a comparison, a run, a verdict or a record again
+///
+/// With --by, --group-by or --where it shows the sweep instead: the figures by parameters, and the best at each point. A file of
+/// another program is shown as a run.
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
     /// A comparison or a run by its folder or id, a verdict, a run record, or the folder of a merge [default: the latest
@@ -31,6 +34,10 @@ pub struct ReportArgs {
     /// Show everything: unchanged rows in full, no table cut short
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    sweep: SweepArgs,
+    #[command(flatten)]
+    filter: SweepFilterArgs,
     /// Exit with the code that the document stands for, instead of 0
     #[arg(long)]
     exit_code: bool,
@@ -43,9 +50,23 @@ pub fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::Write) 
             .document()?;
     let style = if args.output.is_some() { Style::PLAIN } else { style::of_stdout() };
     let options = Options { format: args.format, style, all: args.all };
+    let looked_at = match args.sweep.request(&args.filter)? {
+        None => None,
+        Some(request) => {
+            let of_parts = || {
+                let what = "it is of several parts, each with parameters of its own";
+                Fault::at("the report", what, "name the verdict or the record of one part")
+            };
+            Some(sweep(input.sweep(&request).ok_or_else(of_parts)?, args.format)?)
+        }
+    };
+    let render = |to: &mut dyn io::Write| match &looked_at {
+        Some(sweep) => sweep.write(&options, to),
+        None => input.render(&options, to),
+    };
     match &args.output {
-        Some(path) => write_atomically(path, &bytes_of(|bytes| input.render(&options, bytes))?)?,
-        None => wrote(input.render(&options, out).and_then(|()| out.flush()))?,
+        Some(path) => write_atomically(path, &bytes_of(|bytes| render(bytes))?)?,
+        None => wrote(render(out).and_then(|()| out.flush()))?,
     }
     if !args.exit_code {
         return Ok(Exit::Pass);

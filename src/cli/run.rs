@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use strum::IntoEnumIterator;
 
-use super::args::MeasureArgs;
+use super::args::{MeasureArgs, SweepArgs, SweepFilterArgs, sweep};
 use super::exit::of_run;
 use super::terminal::progress::reporter;
 use super::terminal::style;
@@ -16,7 +16,7 @@ use crate::app::paths::shown;
 use crate::app::verdict_files::json_of;
 use crate::model::text::count;
 use crate::model::{Exit, Result, Stage, Timing, format_duration};
-use crate::report::{self, Format, Options};
+use crate::report::{self, Format, Options, Sweep};
 use crate::run::Finished;
 use crate::store::write_atomically;
 use crate::suite::plan::Plan;
@@ -27,6 +27,10 @@ use crate::suite::{Action, Benchmark, Suite, substitute};
 pub struct RunArgs {
     #[command(flatten)]
     measure: MeasureArgs,
+    #[command(flatten)]
+    sweep: SweepArgs,
+    #[command(flatten)]
+    filter: SweepFilterArgs,
     /// Also write the record to this file; {suite} and {run_id} in its name are replaced
     #[arg(long, value_name = "PATTERN")]
     export: Option<PathBuf>,
@@ -37,6 +41,7 @@ pub struct RunArgs {
 
 pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let export = args.export.as_deref().map(Pattern::new).transpose()?;
+    let sweep_request = args.sweep.request(&args.filter)?;
     let suite = args.measure.request()?.suite(builtins)?;
     if args.dry_run {
         wrote(write!(out, "{}", dry_run(&suite)))?;
@@ -46,6 +51,11 @@ pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Resu
     check_place("--export", place.as_deref())?;
     let finished = measure(&suite, &reporter(args.measure.is_quiet()))?;
     print(&finished, out)?;
+    if let Some(request) = &sweep_request {
+        let tables = sweep(Sweep::of_record(&finished.record, request), Format::Terminal)?;
+        let options = Options { format: Format::Terminal, style: style::of_stdout(), all: false };
+        wrote(tables.write(&options, out))?;
+    }
     if let Some(pattern) = export {
         let path = pattern.path(&suite.name, finished.record.run_id.as_str());
         write_atomically(&path, &json_of(&finished.record)?)?;

@@ -6,6 +6,9 @@ use crate::model::{Fact, MATCH_FIELDS, RunRecord, Strictness};
 
 use super::Difference;
 
+/// How the names of facts begin that a file of another program tells.
+const OF_FILES: &str = "file.";
+
 /// Every fact in which the two records differ and that is not ignored; strict ones first, then by name.
 ///
 /// Unknown on one side is a difference, since nothing shows that the fact agrees; unknown on both is none,
@@ -41,13 +44,23 @@ fn facts(record: &RunRecord) -> BTreeMap<String, Fact> {
     let mut facts = record.manifest.facts();
     let version = Fact { text: record.tool.version.clone(), is_known: true };
     facts.insert("tools.gbench-ci".into(), version);
+    let of_files = record.ingested.iter().flat_map(|ingested| &ingested.facts);
+    facts.extend(
+        of_files
+            .map(|(name, text)| (format!("{OF_FILES}{name}"), Fact { text: text.clone(), is_known: true })),
+    );
     facts
 }
 
 /// What a difference in a field means: by its own name, else by its group's, else as usual.
 pub fn strictness(field: &str, match_key: &BTreeMap<String, Strictness>) -> Strictness {
     let group = field.split('.').next().unwrap_or(field);
-    let default = || MATCH_FIELDS.iter().find(|(name, _)| *name == field).map(|(_, strictness)| *strictness);
+    // What another program calls a GPU or a device is the card that it ran on.
+    let names_card = field
+        .strip_prefix(OF_FILES)
+        .is_some_and(|name| ["gpu", "device"].iter().any(|word| name.to_ascii_lowercase().contains(word)));
+    let known = || MATCH_FIELDS.iter().find(|(name, _)| *name == field).map(|(_, strictness)| *strictness);
+    let default = || known().or(names_card.then_some(Strictness::Strict));
     match_key
         .get(field)
         .or_else(|| match_key.get(group))

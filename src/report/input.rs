@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::format::Options;
 use super::record::{RunStatus, RunView};
+use super::sweep::{Sweep, SweepRequest, UnknownField};
 use crate::compare::{Merged, SCHEMA_MERGED, SCHEMA_VERDICT, VERDICTS_READ, VerdictDocument};
 use crate::model::{Exit, Fault, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
 
@@ -60,6 +61,15 @@ impl Input {
                 RunStatus::Measured => Exit::Pass,
                 RunStatus::Failed | RunStatus::Incomplete => Exit::Failed,
             }),
+        }
+    }
+
+    /// Its sweep; `None` for merged verdicts, which have several suites and machines.
+    pub fn sweep(&self, request: &SweepRequest) -> Option<Result<Sweep, UnknownField>> {
+        match self {
+            Input::Verdict(document) => Some(Sweep::of_verdict(document, request)),
+            Input::Merged(_) => None,
+            Input::Record(record) => Some(Sweep::of_record(record, request)),
         }
     }
 

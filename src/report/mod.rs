@@ -23,6 +23,7 @@ pub mod github;
 mod input;
 mod layout;
 mod record;
+mod sweep;
 #[cfg(test)]
 mod test_support;
 mod verdict;
@@ -32,4 +33,5 @@ pub use self::input::Input;
 pub use self::layout::terminal::{Style, table};
 pub use self::layout::width::{COLUMNS, paragraph, wrap};
 pub use self::record::record;
+pub use self::sweep::{Sweep, SweepRequest, UnknownField};
 pub use self::verdict::{merged, verdict};

@@ -22,7 +22,7 @@ impl ResultFormat for NcclTests {
         FormatAbout {
             title: "nccl-tests",
             versions: "2.x with `#wrong`, and the older layout with `error`",
-            fields: "`size`, `count`, `type`, `redop`, `root`; `time`, `algbw`, `busbw`, `#wrong` of both halves; `Out of bounds values`",
+            fields: "`size`, `type`, `redop`, `root`; `time`, `algbw`, `busbw`, `#wrong` of both halves; `Out of bounds values`",
             reads: Reads::Summary,
             direction: "time lower; bandwidths follow from it and are shown",
             tried: &[],
@@ -60,8 +60,10 @@ impl ResultFormat for NcclTests {
                 }
                 let (front, halves) = words.split_at(keys.len());
                 for (half, in_place) in halves.chunks(HALF).zip([false, true]) {
+                    // The count follows from size and type.
+                    let named = keys.iter().zip(front).filter(|(key, _)| **key != "count");
                     let mut params: Params =
-                        keys.iter().zip(front).map(|(key, word)| ((*key).to_owned(), param(word))).collect();
+                        named.map(|(key, word)| ((*key).to_owned(), param(word))).collect();
                     params.insert("in_place".into(), ParamValue::Bool(in_place));
                     add(&mut readings, file, number, params, half)?;
                 }

@@ -4,10 +4,12 @@ mod ingest;
 mod measure;
 mod rounds;
 mod selection;
+mod sweep;
 mod words;
 
 pub use ingest::IngestArgs;
 pub use measure::{ArtifactsArgs, MeasureArgs};
 pub use rounds::{RoundsArgs, budget};
 pub use selection::{SelectionArgs, SettingsArgs};
+pub use sweep::{SweepArgs, SweepFilterArgs, sweep};
 pub use words::{PageFormat, format_parser};

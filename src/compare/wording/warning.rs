@@ -84,6 +84,12 @@ pub enum Warning {
     /// Both sides were measured with one suite file.
     #[display("{}", common_suite(path, sha256, folder, *judge))]
     CommonSuiteFile { path: String, sha256: String, folder: String, judge: Judge },
+    /// Results of other programs, which say nothing of sessions.
+    #[display(
+        "judged by processes alone: files of other programs do not say how much sessions differ. Run the program for \
+         base and head by turns, file by file, or ask for stored runs with `--sessions 4`"
+    )]
+    FilesByProcesses {},
     /// Something of the history could not be read.
     #[display("{text}")]
     HistoryUnread { text: String },

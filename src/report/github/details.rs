@@ -2,10 +2,11 @@
 
 use super::budget::{ByteBudget, Width, figure, prose};
 use super::machine::{MachineSection, left_out};
-use crate::model::text::count;
+use crate::model::text::{capitalized, count};
 use crate::report::layout::escape::markdown_block;
 use crate::report::layout::grouped::joined;
 use crate::report::layout::markdown::{details, facts};
+use crate::report::sweep::Sweep;
 use crate::report::verdict::markdown::{differences, suites};
 use crate::report::verdict::method;
 use crate::report::verdict::table::Shape;
@@ -26,8 +27,20 @@ pub(super) fn folded(
     let view = section.view;
     let method = budget.fit(method(view, commands));
     let machines = budget.fit(machines(view));
+    let sweep = by_parameters(view, rows, budget);
     let results = results(view, rows, more, budget);
-    joined([&results, &machines, &method], "\n")
+    joined([&results, &sweep, &machines, &method], "\n")
+}
+
+/// How fast head is by the parameters of a sweep, each parameter a part.
+fn by_parameters(view: &VerdictView, rows: usize, budget: &mut ByteBudget) -> String {
+    let tables = Sweep::overview(view.document).markdown(rows);
+    let parts: Vec<String> = tables
+        .into_iter()
+        .map(|(title, table)| budget.fit(details(&prose(&capitalized(&title), 300), &table)))
+        .filter(|part| !part.is_empty())
+        .collect();
+    parts.join("\n")
 }
 
 /// The commands of the document are shown, all but the one that stands above already.

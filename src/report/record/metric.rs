@@ -31,6 +31,8 @@ pub(in crate::report) struct Rank {
     /// How many times worse than the best: value / best where lower is better, else best / value. Absent where one
     /// of them is not above zero.
     pub vs_best: Option<f64>,
+    /// Its interval at 95 %, shared by the answers to the problem; absent with a process alone.
+    pub interval: Option<(f64, f64)>,
     /// Worse than the best beyond what chance gives.
     pub apart: bool,
 }

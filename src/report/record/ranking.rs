@@ -10,10 +10,11 @@
 //! never tells anything apart.
 
 use super::metric::{MetricView, Rank};
-use crate::compare::{Evidence, MeasuredSide, ProcessWelchHolm, RowLimits, Rule, Verdict};
+use crate::compare::{Evidence, MeasuredSide, ProcessWelchHolm, RowDecision, RowLimits, Rule, Verdict};
 use crate::model::text::percent;
-use crate::model::{Better, CaseId, Params, Thermal, Timing, direction_of_unit};
+use crate::model::{Better, CaseId, Params, Thermal, Timing, Variant, direction_of_unit};
 use crate::report::layout::grouped::together;
+use crate::report::layout::number;
 
 /// Chance, for each problem, of telling apart what does not differ.
 const ALPHA: f64 = 0.05;
@@ -50,11 +51,52 @@ struct Key<'a> {
 }
 
 /// One answer, before it has its place.
-struct Answer<'a> {
-    case: &'a CaseId,
-    line: usize,
-    center: f64,
-    measured: MeasuredSide<'a>,
+pub(in crate::report) struct Answer<'a> {
+    pub case: &'a CaseId,
+    /// Index of its line.
+    pub line: usize,
+    pub center: f64,
+    pub measured: MeasuredSide<'a>,
+}
+
+/// What the answers to a problem measure.
+#[derive(Clone, Copy)]
+pub(in crate::report) struct Measure<'a> {
+    pub metric: &'a str,
+    pub unit: &'a str,
+    pub better: Better,
+}
+
+impl Measure<'_> {
+    /// The answers, the best first; equal ones keep their order.
+    pub fn sort(&self, answers: &mut [Answer]) {
+        answers.sort_by(|a, b| match self.better {
+            Better::Lower => a.center.total_cmp(&b.center),
+            Better::Higher => b.center.total_cmp(&a.center),
+        });
+    }
+
+    /// How each of `others` stands to the first: whether a difference can be told, and by which factor it is slower.
+    fn against(&self, first: &Answer, others: &[&Answer]) -> Vec<RowDecision> {
+        let evidence: Vec<Evidence> = others
+            .iter()
+            .map(|answer| Evidence {
+                case: answer.case,
+                metric: self.metric,
+                unit: self.unit,
+                // A ranking is no gate: figures that never vary are ranked as they stand.
+                exact: true,
+                counted: false,
+                stated: [None, None],
+                better: self.better,
+                threshold: 0.0,
+                limits: RowLimits::default(),
+                base: first.measured.clone(),
+                head: answer.measured.clone(),
+            })
+            .collect();
+        ProcessWelchHolm { alpha: ALPHA }.decide(&evidence)
+    }
 }
 
 /// Gives every line of a contest its place. The problems are in the record's order.
@@ -64,17 +106,14 @@ pub(in crate::report) fn rank(lines: &mut [MetricView]) -> Vec<Problem> {
     let contests = together(answers);
     let mut problems = Vec::new();
     for (key, mut answers) in contests.into_iter().filter(|(_, answers)| answers.len() > 1) {
-        // The sort is stable: equal ones keep the record's order.
-        answers.sort_by(|a, b| match key.better {
-            Better::Lower => a.center.total_cmp(&b.center),
-            Better::Higher => b.center.total_cmp(&a.center),
-        });
-        let places = places(&answers, &key);
+        let measure = Measure { metric: key.metric, unit: key.unit, better: key.better };
+        measure.sort(&mut answers);
+        let places = places(&answers, &measure);
         let entry =
             |answer: &Answer| RankedAnswer { line: answer.line, name: short_name(&lines[answer.line]) };
         let entries: Vec<RankedAnswer> = answers.iter().map(entry).collect();
         let title = title(&key, &lines[answers[0].line], &entries[0].name);
-        let conclusion = conclusion(&answers, &entries, &places);
+        let conclusion = conclusion(&answers, &entries, &places) + &speedups(&answers, &measure);
         for (answer, place) in answers.iter().zip(places) {
             lines[answer.line].place = Some(place);
         }
@@ -106,40 +145,47 @@ fn answer<'a>(index: usize, line: &MetricView<'a>, scratch: &mut Vec<f64>) -> Op
 }
 
 /// The place of each of the sorted answers.
-fn places(answers: &[Answer], key: &Key) -> Vec<Rank> {
-    let (best, better) = (&answers[0], key.better);
-    let against_best = |answer: &Answer<'_>| match better {
+pub(in crate::report) fn places(answers: &[Answer], measure: &Measure) -> Vec<Rank> {
+    let Some((best, others)) = answers.split_first() else { return Vec::new() };
+    let against_best = |answer: &Answer<'_>| match measure.better {
         Better::Lower => answer.center / best.center,
         Better::Higher => best.center / answer.center,
     };
-    let evidence: Vec<Evidence> = answers[1..]
-        .iter()
-        .map(|answer| Evidence {
-            case: answer.case,
-            metric: key.metric,
-            unit: key.unit,
-            // A ranking is no gate: figures that never vary are ranked as they stand.
-            exact: true,
-            counted: false,
-            stated: [None, None],
-            better,
-            threshold: 0.0,
-            limits: RowLimits::default(),
-            base: best.measured.clone(),
-            head: answer.measured.clone(),
-        })
-        .collect();
-    let decisions = ProcessWelchHolm { alpha: ALPHA }.decide(&evidence);
-    let apart = decisions.iter().map(|decision| decision.verdict == Verdict::Regressed);
+    let decisions = measure.against(best, &others.iter().collect::<Vec<_>>());
+    let of_others = decisions.iter().map(|decision| {
+        let change = decision.change.as_ref();
+        let interval = change.map(|change| (1.0 + change.low, 1.0 + change.high));
+        (
+            decision.verdict == Verdict::Regressed,
+            interval.filter(|(low, high)| low.is_finite() && high.is_finite()),
+        )
+    });
     let mut rank = 1;
-    let place = |(index, (answer, apart)): (usize, (&Answer<'_>, bool))| {
+    let place = |(index, (answer, (apart, interval))): (usize, (&Answer<'_>, (bool, Option<(f64, f64)>)))| {
         if index > 0 && answer.center != answers[index - 1].center {
             rank = index + 1;
         }
         let positive = best.center > 0.0 && answer.center > 0.0;
-        Rank { rank, vs_best: positive.then(|| against_best(answer)), apart }
+        Rank { rank, vs_best: positive.then(|| against_best(answer)), interval, apart }
     };
-    answers.iter().zip(std::iter::once(false).chain(apart)).enumerate().map(place).collect()
+    answers.iter().zip(std::iter::once((false, None)).chain(of_others)).enumerate().map(place).collect()
+}
+
+/// `; k/a:optimized is 0.82x as fast as the baseline (0.80x to 0.84x)`, for each optimized answer where a baseline is among them:
+/// below 1 it is slower.
+fn speedups(answers: &[Answer], measure: &Measure) -> String {
+    let is = |variant| move |answer: &&Answer| answer.case.variant == Some(variant);
+    let Some(baseline) = answers.iter().find(is(Variant::Baseline)) else { return String::new() };
+    let optimized: Vec<&Answer> = answers.iter().filter(is(Variant::Optimized)).collect();
+    let decisions = measure.against(baseline, &optimized);
+    let told = optimized.iter().zip(decisions).filter_map(|(answer, decision)| {
+        let change = decision.change?;
+        let factor = |slowdown: f64| number::times(1.0 / (1.0 + slowdown));
+        let (value, low, high) = (factor(change.slowdown), factor(change.high), factor(change.low));
+        let benchmark = &answer.case.benchmark;
+        Some(format!("; {benchmark}:optimized is {value} as fast as the baseline ({low} to {high})"))
+    });
+    told.collect()
 }
 
 /// `kernels/softmax_online:optimized`: all else in the case's name is the problem's.

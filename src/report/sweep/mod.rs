@@ -1,0 +1,74 @@
+//! A sweep looked at by its parameters: one row a value, one column an implementation, the best of each point.
+
+mod fields;
+mod of_record;
+mod of_verdict;
+mod table;
+
+use std::io;
+
+use super::format::Options;
+use super::layout::terminal::TerminalLayout;
+use crate::compare::VerdictDocument;
+use crate::model::RunRecord;
+pub use fields::UnknownField;
+use table::SweepTable;
+
+/// What is asked of a sweep.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SweepRequest {
+    /// One row for each value of these parameters, or combination of them.
+    pub by: Vec<String>,
+    /// What is held against each other: one column, or line, for each value of this parameter.
+    pub group_by: Option<String>,
+    /// Only what has these values.
+    pub conditions: Vec<(String, String)>,
+    /// `None`: `time`, else the first metric that is judged.
+    pub metric: Option<String>,
+}
+
+impl SweepRequest {
+    /// Whether anything is asked.
+    pub fn is_asked(&self) -> bool {
+        !self.by.is_empty() || self.group_by.is_some() || !self.conditions.is_empty()
+    }
+}
+
+/// The tables that answer a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    tables: Vec<SweepTable>,
+}
+
+impl Sweep {
+    /// Of what one run measured. Errors: no case has a field of that name, or that value.
+    pub fn of_record(record: &RunRecord, request: &SweepRequest) -> Result<Self, UnknownField> {
+        Ok(Self { tables: of_record::tables(record, request)? })
+    }
+
+    /// Of the rows of a comparison. Errors: likewise.
+    pub fn of_verdict(document: &VerdictDocument, request: &SweepRequest) -> Result<Self, UnknownField> {
+        Ok(Self { tables: of_verdict::tables(document, request)? })
+    }
+
+    /// Of a comparison whose rows have parameters with several values: how much faster head is by each of them; nothing
+    /// where there are too few rows to look at that way.
+    pub(in crate::report) fn overview(document: &VerdictDocument) -> Self {
+        Self { tables: of_verdict::overview(document) }
+    }
+
+    /// Errors: only those of `out`.
+    pub fn write(&self, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
+        table::write(&self.tables, options, out)
+    }
+
+    /// Adds the tables to a page, each of at most `limit` rows.
+    pub(in crate::report) fn terminal(&self, limit: usize, page: &mut TerminalLayout) {
+        table::terminal(&self.tables, limit, page);
+    }
+
+    /// Title and Markdown of each table, of at most `limit` rows.
+    pub(in crate::report) fn markdown(&self, limit: usize) -> Vec<(String, String)> {
+        self.tables.iter().map(|table| (table.title.clone(), table::markdown(table, limit))).collect()
+    }
+}

@@ -1,0 +1,171 @@
+//! The tables of a comparison: how many times as fast head is, by the parameters of its rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::SweepRequest;
+use super::fields::{Fields, UnknownField, conditions};
+use super::table::{Cell, SweepTable};
+use crate::compare::{Row, VerdictDocument};
+use crate::model::ParamValue;
+use crate::report::layout::number;
+use crate::report::verdict::summary::{counts, counts_text};
+
+/// Rows from which on a comparison is also shown by its parameters.
+const MIN_ROWS: usize = 8;
+/// Values of a parameter that are still worth a table of their own in an overview.
+const MAX_VALUES: usize = 24;
+
+pub(super) fn tables(
+    document: &VerdictDocument,
+    request: &SweepRequest,
+) -> Result<Vec<SweepTable>, UnknownField> {
+    Fields::check(document.rows.iter().map(|row| &row.case), request)?;
+    let rows: Vec<&Row> =
+        document.rows.iter().filter(|row| Fields::fits(&row.case, &request.conditions)).collect();
+    let metrics: BTreeSet<&str> = rows.iter().map(|row| row.metric.as_str()).collect();
+    let metrics: Vec<&str> = match &request.metric {
+        None => metrics.into_iter().filter(|name| !name.is_empty()).collect(),
+        Some(name) if metrics.contains(name.as_str()) => vec![name.as_str()],
+        Some(name) => {
+            return Err(UnknownField {
+                name: "metric".into(),
+                value: Some(name.clone()),
+                known: metrics.into_iter().map(str::to_owned).collect(),
+            });
+        }
+    };
+    let by: Vec<String> = request.by.iter().cloned().collect();
+    let tables = metrics.into_iter().map(|metric| {
+        let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.metric == metric).collect();
+        let title = format!("{}{metric}", conditions(request));
+        match (&request.group_by, by.is_empty()) {
+            (None, true) => points(&rows, &title),
+            (Some(group), true) => by_values(&rows, std::slice::from_ref(group), &title),
+            (None, false) => by_values(&rows, &by, &title),
+            (Some(group), false) => matrix(&rows, &by, group, &title),
+        }
+    });
+    Ok(tables.collect())
+}
+
+/// A table for each parameter that has several values, of the first metric that has rows enough.
+pub(super) fn overview(document: &VerdictDocument) -> Vec<SweepTable> {
+    let mut by_metric: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in document.rows.iter().filter(|row| row.change.is_some()) {
+        by_metric.entry(&row.metric).or_default().push(row);
+    }
+    let mut tables = Vec::new();
+    for (metric, rows) in by_metric.into_iter().filter(|(_, rows)| rows.len() >= MIN_ROWS) {
+        let names: BTreeSet<&String> = rows.iter().flat_map(|row| row.case.params.keys()).collect();
+        for name in names {
+            let values: BTreeSet<&ParamValue> =
+                rows.iter().filter_map(|row| row.case.params.get(name)).collect();
+            // A value for each row would only repeat the rows.
+            if (2..=MAX_VALUES).contains(&values.len()) && values.len() * 2 <= rows.len() {
+                tables.push(by_values(&rows, std::slice::from_ref(name), metric));
+            }
+        }
+    }
+    tables
+}
+
+/// How many times as fast head is as base; below 1 it is slower.
+fn speedup(row: &Row) -> Option<f64> {
+    let factor = 1.0 / (1.0 + row.change.as_ref()?.slowdown);
+    (factor.is_finite() && factor > 0.0).then_some(factor)
+}
+
+fn factor(value: Option<f64>) -> Cell {
+    value.map_or_else(Cell::none, |value| Cell::number(number::times(value), value))
+}
+
+/// The geometric mean.
+fn mean(rows: &[&Row]) -> Option<f64> {
+    let factors: Vec<f64> = rows.iter().filter_map(|row| speedup(row)).collect();
+    let logarithms: f64 = factors.iter().map(|factor| factor.ln()).sum();
+    (!factors.is_empty()).then(|| (logarithms / factors.len() as f64).exp())
+}
+
+fn grouped<'r>(rows: &[&'r Row], names: &[String]) -> BTreeMap<Vec<ParamValue>, Vec<&'r Row>> {
+    let mut found: BTreeMap<Vec<ParamValue>, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        let values: Option<Vec<ParamValue>> =
+            names.iter().map(|name| Fields::value(&row.case, name)).collect();
+        if let Some(values) = values {
+            found.entry(values).or_default().push(row);
+        }
+    }
+    found
+}
+
+fn value_cells(values: &[ParamValue]) -> Vec<Cell> {
+    values.iter().map(|value| Cell::text(value.to_string())).collect()
+}
+
+const SPEED: &str = "Speed of head against base, above 1 is faster, below 1 slower";
+
+/// Each row, with its interval.
+fn points(rows: &[&Row], title: &str) -> SweepTable {
+    let rows = rows.iter().map(|row| {
+        let interval = row.change.as_ref().map_or(String::new(), |change| {
+            let end = |slowdown: f64| number::times(1.0 / (1.0 + slowdown));
+            format!("{} to {}", end(change.high), end(change.low))
+        });
+        vec![
+            Cell::text(Fields::point(&row.case, &[])),
+            factor(speedup(row)),
+            Cell::text(interval),
+            Cell::text(row.verdict.into_str()),
+        ]
+    });
+    SweepTable {
+        title: format!("{title} of each row"),
+        columns: ["case", "speed", "interval", "verdict"].map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+        notes: vec![SPEED.into()],
+    }
+}
+
+/// One row a value: the mean speed over all else, its extremes, and the verdicts.
+fn by_values(rows: &[&Row], names: &[String], title: &str) -> SweepTable {
+    let lines = grouped(rows, names).into_iter().map(|(values, rows)| {
+        let factors: Vec<f64> = rows.iter().filter_map(|row| speedup(row)).collect();
+        let mut line = value_cells(&values);
+        line.extend([
+            Cell::count(rows.len()),
+            factor(mean(&rows)),
+            factor(factors.iter().copied().reduce(f64::min)),
+            factor(factors.iter().copied().reduce(f64::max)),
+            Cell::text(counts_text(&counts(rows.iter().copied()))),
+        ]);
+        line
+    });
+    let more = ["rows", "speed", "slowest", "fastest", "verdicts"].map(str::to_owned);
+    SweepTable {
+        title: format!("{title} by {}", names.join(", ")),
+        rows: lines.collect(),
+        columns: names.iter().cloned().chain(more).collect(),
+        notes: vec![format!("{SPEED}: geometric mean over all other parameters")],
+    }
+}
+
+fn matrix(rows: &[&Row], by: &[String], group: &str, title: &str) -> SweepTable {
+    let columns: BTreeSet<ParamValue> =
+        rows.iter().filter_map(|row| Fields::value(&row.case, group)).collect();
+    let lines = grouped(rows, by).into_iter().map(|(values, rows)| {
+        let mut line = value_cells(&values);
+        line.extend(columns.iter().map(|column| {
+            let own = rows.iter().copied();
+            let own: Vec<&Row> =
+                own.filter(|row| Fields::value(&row.case, group).as_ref() == Some(column)).collect();
+            factor(mean(&own))
+        }));
+        line
+    });
+    SweepTable {
+        title: format!("{title} by {} and {group}", by.join(", ")),
+        rows: lines.collect(),
+        columns: by.iter().cloned().chain(columns.iter().map(ParamValue::to_string)).collect(),
+        notes: vec![format!("{SPEED}: geometric mean over all other parameters")],
+    }
+}
