@@ -82,8 +82,30 @@ pub struct Harness(pub &'static dyn Adapter);
 impl Harness {
     /// The harness of that name.
     pub fn named(name: &str) -> Option<Self> {
-        let mut known = ALL.iter().chain(formats::PROGRAMS);
-        known.find(|adapter| adapter.name() == name).map(|adapter| Self(*adapter))
+        Self::all().find(|harness| harness.0.name() == name)
+    }
+
+    /// Harnesses, and formats that a program prints.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ALL.iter().chain(formats::PROGRAMS).map(|adapter| Self(*adapter))
+    }
+
+    /// A program whose rows the suite file describes. Suite files are read a few times in a process; what they describe stays as long
+    /// as it does.
+    pub fn described(rows: formats::Described) -> Self {
+        Self(Box::leak(Box::new(formats::DescribedProgram(rows))))
+    }
+
+    /// Whether it is a format that programs write by themselves.
+    pub fn is_format(self) -> bool {
+        formats::PROGRAMS.iter().any(|program| program.name() == self.0.name())
+    }
+
+    /// Whether its command may say `{out}`, the folder for its files.
+    pub fn takes_folder(self) -> bool {
+        let out = ["program".to_owned(), formats::OUT_WORD.to_owned()];
+        let ask = CaseRequest { command: &out, cases: &[], out: "/folder", amount: Amount::LEAST };
+        self.0.run(&ask).is_some_and(|invocation| invocation.argv.iter().any(|word| word == "/folder"))
     }
 
     /// Whether executions of a single case of it can be counted.

@@ -96,6 +96,7 @@ fn suite(dir: &str, cases: usize) -> Suite {
         unmatched: Vec::new(),
         listing: Listing::Unlisted,
         program: None,
+        file: None,
         built: false,
     });
     benchmark.settings.isolation = Setting::default(crate::model::Isolation::SharedScreen);

@@ -130,6 +130,17 @@ fn extracts(benchmark: &Benchmark) -> Vec<Value> {
         {
             shown["rows"] = json!(rows);
         }
+        let rows = &extract.rows;
+        let texts = [("file", &rows.file), ("rows", &rows.path)];
+        texts.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?))).for_each(|(key, text)| {
+            shown[key] = json!(text);
+        });
+        if !rows.conditions.is_empty() {
+            shown["where"] = json!(rows.conditions);
+        }
+        if !rows.parameters.is_empty() {
+            shown["parameters"] = json!(rows.parameters);
+        }
         shown
     });
     extract.collect()

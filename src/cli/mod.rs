@@ -12,6 +12,7 @@ mod describe;
 mod doctor;
 mod exit;
 mod explain;
+mod export;
 mod guard;
 mod ingest;
 mod init;
@@ -64,6 +65,7 @@ enum Command {
     Baseline(baseline::BaselineArgs),
     Ingest(Box<ingest::IngestCommandArgs>),
     Report(report::ReportArgs),
+    Export(export::ExportArgs),
     Publish(Box<publish::PublishArgs>),
     Merge(merge::MergeArgs),
     Matrix(matrix::MatrixArgs),
@@ -139,6 +141,7 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Baseline(args) => baseline::run(args, &builtins(), &mut out),
         Command::Ingest(args) => ingest::run(args, &builtins(), &mut out),
         Command::Report(args) => report::run(args, &builtins(), &mut out),
+        Command::Export(args) => export::run(args, &builtins(), &mut out),
         Command::Publish(args) => publish::run(args, &builtins(), &mut out),
         Command::Merge(args) => merge::run(args, &mut out),
         Command::Matrix(args) => matrix::run(args, &mut out),

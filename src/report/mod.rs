@@ -18,6 +18,7 @@
 
 pub mod calibration;
 pub mod explain;
+mod export;
 mod format;
 pub mod github;
 mod input;
@@ -28,6 +29,7 @@ mod sweep;
 mod test_support;
 mod verdict;
 
+pub use self::export::{ExportFormat, export};
 pub use self::format::{Format, Options};
 pub use self::input::Input;
 pub use self::layout::terminal::{Style, table};

@@ -12,6 +12,7 @@ use crate::suite::Benchmark;
 
 use super::environment;
 use super::io::capture::Capture;
+use super::left_files::LeftFiles;
 use super::lockstep::schedule::{Block, TurnFault, Turns};
 
 /// Bytes kept of each stream of a step: all of it, unless its output has no end.
@@ -123,6 +124,8 @@ pub struct Execution {
     pub warning: Option<String>,
     /// The turns that it had, where it was asked to take turns.
     pub blocks: Vec<Block>,
+    /// The files in which extractions look.
+    pub left_files: LeftFiles,
     pub stdout: Capture,
     pub stderr: Capture,
     pub peak_rss_bytes: Option<u64>,
@@ -208,6 +211,7 @@ impl Execution {
             readings: None,
             warning: None,
             blocks: Vec::new(),
+            left_files: LeftFiles::default(),
             stdout: Capture::new(0),
             stderr: Capture::new(0),
             peak_rss_bytes: None,

@@ -8,23 +8,35 @@ use std::collections::BTreeMap;
 use crate::suite::{Extract, ExtractFrom};
 
 use super::io::capture::Capture;
+use super::left_files::LeftFiles;
 pub(super) use error::ExtractError;
 
 /// The values that a rule found, in order: `None` where it found what is no finite number. Only optional metrics have such gaps.
 type Found<'a> = (&'a Extract, Vec<Option<f64>>);
 
 /// Each rule with the numbers it found, at least one each; none of an optional metric that is not there.
+///
+/// `files`: what the program left in the files that rules name, or why that cannot be used.
 pub(super) fn all<'a>(
     rules: &'a [Extract],
     stdout: &Capture,
+    files: &LeftFiles,
     optional: impl Fn(&str) -> bool,
 ) -> Result<Vec<Found<'a>>, ExtractError> {
     if !stdout.is_whole() {
         return Err(ExtractError::NotKept(stdout.total()));
     }
     let bytes = stdout.bytes();
-    let text = String::from_utf8_lossy(&bytes);
-    rules.iter().map(|rule| Ok((rule, one(rule, &text, optional(&rule.metric))?))).collect()
+    let stdout = String::from_utf8_lossy(&bytes);
+    let text = |rule: &Extract| match &rule.rows.file {
+        None => Ok(stdout.clone()),
+        Some(file) => match files.get(file) {
+            Some(Ok(bytes)) => Ok(String::from_utf8_lossy(bytes)),
+            Some(Err(cause)) => Err(ExtractError::File { file: file.clone(), cause: cause.clone() }),
+            None => Err(ExtractError::File { file: file.clone(), cause: "it was not looked for".into() }),
+        },
+    };
+    rules.iter().map(|rule| Ok((rule, one(rule, &text(rule)?, optional(&rule.metric))?))).collect()
 }
 
 fn one(rule: &Extract, text: &str, optional: bool) -> Result<Vec<Option<f64>>, ExtractError> {
@@ -34,7 +46,7 @@ fn one(rule: &Extract, text: &str, optional: bool) -> Result<Vec<Option<f64>>, E
         ExtractFrom::CsvColumn { column, .. } => format!("csv = \"{column}\""),
     };
     let texts = match &rule.from {
-        ExtractFrom::JsonPath(path) => json::texts(&name, path, text)?,
+        ExtractFrom::JsonPath(path) => json::texts(&name, path, &rule.rows, text)?,
         ExtractFrom::Regex(pattern) => regex(&name, pattern, text)?,
         ExtractFrom::CsvColumn { column, rows } => match csv(&name, column, rows, text) {
             // A table without the column is a table without the metric.
@@ -110,8 +122,14 @@ mod tests {
     fn extract(from: ExtractFrom, text: &str) -> Result<Vec<f64>, ExtractError> {
         let mut capture = Capture::new(1 << 16);
         capture.push(text.as_bytes());
-        let rule = Extract { metric: "m".into(), unit: "s".into(), better: None, from };
-        Ok(all(&[rule], &capture, |_| false)?.remove(0).1.into_iter().flatten().collect())
+        let rule =
+            Extract { metric: "m".into(), unit: "s".into(), better: None, from, rows: Default::default() };
+        Ok(all(&[rule], &capture, &LeftFiles::default(), |_| false)?
+            .remove(0)
+            .1
+            .into_iter()
+            .flatten()
+            .collect())
     }
 
     #[test]
@@ -142,7 +160,7 @@ mod tests {
     fn output_that_was_not_kept_whole_is_not_read() {
         let mut capture = Capture::new(4);
         capture.push(b"123456");
-        assert_eq!(all(&[], &capture, |_| false), Err(ExtractError::NotKept(6)));
+        assert_eq!(all(&[], &capture, &LeftFiles::default(), |_| false), Err(ExtractError::NotKept(6)));
     }
 
     fn mixed(from: ExtractFrom, text: &str) -> (String, String) {

@@ -4,10 +4,13 @@
 //! measured again in fresh processes, and the one that fails by itself has failed.
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::case_record::ProcessContext;
 use super::executor::{Execution, ExecutionEnd};
-use super::harness_launch::{SLACK, amount, command, invoke, native, read, start_directly, with_folder};
+use super::harness_launch::{
+    SLACK, amount, bring_file, command, invoke, native, read, start_directly, with_folder,
+};
 use super::launcher::Launcher;
 use crate::adapters::{self, CaseRequest, End, Harness, Reading};
 use crate::model::{CutShort, ProcessEnd, Result, Stage};
@@ -164,8 +167,12 @@ impl Launcher<'_> {
             if let Some(deadline) = launch.stages.deadlines.get_mut(&Stage::Measure) {
                 deadline.value = each + more;
             }
+            let started = SystemTime::now();
             let mut execution = self.session.executor.execute(&launch);
-            execution.readings = Some(read(&execution, out, |output| adapters::read(adapter, output)));
+            let brought = bring_file(benchmark, out, started);
+            let readings =
+                brought.and_then(|()| read(&execution, out, |output| adapters::read(adapter, output)));
+            execution.readings = Some(readings);
             execution
         })
     }

@@ -3,8 +3,10 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::executor::{Execution, Launch};
+use super::left_files;
 use super::temporary::Temporary;
 use crate::adapters::{self, Amount, HarnessOutput, Invocation, OutputFiles};
 use crate::model::{Params, Settings};
@@ -89,6 +91,21 @@ pub(super) fn with_folder(call: impl FnOnce(&Path) -> Execution) -> Execution {
             Execution::not_started(format!("no folder for the harness's files can be made: {error}"))
         }
     }
+}
+
+/// Puts the file that the suite file names into the folder of the harness's files, where the process has written it. Errors: it
+/// cannot be read, or is an older one.
+pub(super) fn bring_file(
+    benchmark: &Benchmark,
+    out: &Path,
+    started: SystemTime,
+) -> std::result::Result<(), adapters::ReadError> {
+    let Some(file) = benchmark.harness.as_ref().and_then(|entry| entry.file.as_ref()) else { return Ok(()) };
+    let fault = |what: String| adapters::ReadError::new(adapters::Place::File(file.clone()), what);
+    let path = benchmark.dir.join(file);
+    let bytes = left_files::one(&path, started).map_err(fault)?;
+    let name = path.file_name().unwrap_or_default();
+    fs::write(out.join(name), bytes).map_err(|error| fault(error.to_string()))
 }
 
 /// Reads what a process wrote. Errors: the adapter's; files that cannot be read, or are too large.

@@ -9,6 +9,7 @@ use super::case_record::ProcessContext;
 use super::environment;
 use super::event::{Observer, Progress};
 use super::executor::{ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason};
+use super::left_files;
 use super::nothing;
 use super::recognition::calibrating;
 use super::temporary::Temporary;
@@ -157,7 +158,11 @@ impl<'a> Launcher<'a> {
             }
         };
         let launch = self.launch(case, process, cold.as_ref().map(Temporary::path), shared, false);
-        self.session.executor.execute(&launch)
+        let started = SystemTime::now();
+        let mut execution = self.session.executor.execute(&launch);
+        let files = case.benchmark.extract.iter().filter_map(|extract| extract.rows.file.clone());
+        execution.left_files = left_files::read(files, &case.benchmark.dir, started);
+        execution
     }
 
     /// The launch of one process of a case. `cold`: an empty folder for caches, given exactly for cold ones. `shared`: see

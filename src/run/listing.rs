@@ -2,12 +2,15 @@
 //! points. It comes before the plan, which needs them.
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::arm::unmet;
 use super::build;
 use super::event::{Observer, Progress};
 use super::executor::{Execution, ExecutionEnd, Executor, Launch};
-use super::harness_launch::{STDOUT_BYTES, command, invoke, read, set, start_directly, with_folder};
+use super::harness_launch::{
+    STDOUT_BYTES, bring_file, command, invoke, read, set, start_directly, with_folder,
+};
 use super::outcome::signal_name;
 use super::recognition::recognised;
 use super::telling::telling_of;
@@ -160,7 +163,9 @@ impl CaseLister<'_> {
         let none = adapter.list_none(&ask);
         let words: Vec<String> = invocation.argv.iter().map(|word| shell_word(word)).collect();
         let shown = words.join(" ");
+        let started = SystemTime::now();
         let execution = self.start(benchmark, invocation);
+        let brought = bring_file(benchmark, out, started);
         let mut own = Vec::new();
         if let Some(invocation) = none.filter(|_| ended_well(&execution)) {
             let silent = self.start(benchmark, invocation);
@@ -178,7 +183,9 @@ impl CaseLister<'_> {
             }
             steady = again.stdout.bytes() == execution.stdout.bytes();
         }
-        let listed = read(&execution, out, |output| adapters::list_beside(adapter, output, &own, steady));
+        let listed = brought.and_then(|()| {
+            read(&execution, out, |output| adapters::list_beside(adapter, output, &own, steady))
+        });
         // A harness that lists by running may end badly because one of its benchmarks fails.
         let by_itself = matches!(execution.end, ExecutionEnd::Process(ProcessEnd::Exit(_)));
         let lenient = adapter.about().lists == Lists::ByRunning && by_itself && execution.stopped.is_none();

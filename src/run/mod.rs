@@ -14,6 +14,7 @@ mod harness_launch;
 mod interrupt;
 mod io;
 mod launcher;
+mod left_files;
 mod lines;
 mod listing;
 mod lockstep;

@@ -98,7 +98,7 @@ impl CollectedSamples {
             Timing::Stdout => {
                 collected.forget_samples();
                 let optional = |metric: &str| benchmark.is_optional(metric, case);
-                match extract::all(&benchmark.extract, &execution.stdout, optional) {
+                match extract::all(&benchmark.extract, &execution.stdout, &execution.left_files, optional) {
                     Ok(found) => {
                         for (rule, values) in found {
                             collected.add(&rule.metric, Some(&rule.unit), rule.better, values);

@@ -13,6 +13,7 @@ use super::settings::Changes;
 use super::sweep::{constrain, sweep};
 use super::words::advise;
 use super::{Action, Benchmark, MetricRule};
+use crate::adapters::Harness;
 use crate::model::{BenchmarkId, Component, Origin, Params, Setting, Thermal, Timing};
 
 /// The parts of the file that hold for every benchmark.
@@ -66,6 +67,10 @@ impl FileContext<'_> {
         check_sharing(&mut it, &table, &names);
         read_harness(&mut it, &mut table);
         if let Some((Action::Command(_), item)) = &action {
+            let is_program =
+                it.harness.as_ref().and_then(|entry| entry.harness).is_some_and(Harness::takes_folder);
+            let out = is_program.then(|| "out".to_owned());
+            let names: Vec<String> = names.iter().cloned().chain(out).collect();
             check_placeholders(item, &names);
         }
         if let Some(build) = &build {

@@ -8,7 +8,7 @@ use super::harness::{AUTO, FailedBuild, HarnessEntry, Listing};
 use super::reader::{Item, Table};
 use super::words::advise;
 use super::{Action, Benchmark};
-use crate::adapters::{ALL, CaseName, Harness, Lists};
+use crate::adapters::{CaseName, Harness, Lists};
 use crate::model::{Counting, Isolation, Origin, ParamValue, Setting, Thermal, Timing};
 
 /// How much of a case one process measures unless the file says so: processes are what decides, and many are started.
@@ -21,7 +21,34 @@ const CASE: &str = "case";
 
 /// Reads `harness`, `cases` and what follows from them, after `timing` and `extract`.
 pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
-    let (harness, cases) = (table.take("harness"), table.take("cases"));
+    let (harness, cases, file) = (table.take("harness"), table.take("cases"), table.take("file"));
+    let file = file.and_then(|item| Some((item.filled()?.to_owned(), item)));
+    if let Some(described) = it.described_rows().filter(|_| harness.is_none()) {
+        refuse_counting(
+            it,
+            table,
+            "`count` has no meaning here: a program that prints rows runs as a whole",
+            "take `count` out",
+        );
+        if let Some((_, item)) = &file {
+            item.fault("`file` stands in the extractions here", "move it into each `[[benchmark.extract]]`");
+        }
+        if let Some(item) = table.again("matrix").or_else(|| table.again("zip")) {
+            let next = "take it out, or take `parameters` out and let each process measure one combination";
+            item.fault(
+                format!("`{}` has no meaning beside `parameters`: the rows are the cases", item.key),
+                next,
+            );
+        }
+        let file = it.extract.first().and_then(|extract| extract.rows.file.clone());
+        let globs = cases.and_then(|cases| read_globs(&cases)).unwrap_or_default();
+        return measured_by(it, table, Some(Harness::described(described)), globs, file);
+    }
+    if let Some((_, item)) = file.as_ref().filter(|_| harness.is_none()) {
+        let next =
+            "name the format, such as `harness = \"vllm\"`, or write `file` into `[[benchmark.extract]]`";
+        item.fault("`file` is where a program leaves results of a known format", next);
+    }
     let Some(item) = harness else {
         if let Some(cases) = cases {
             cases.fault(
@@ -51,8 +78,8 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
     let Some(word) = item.filled() else { return };
     let harness = Harness::named(word);
     if harness.is_none() && word != AUTO {
-        let known: Vec<&str> = ALL.iter().map(|adapter| adapter.name()).chain([AUTO]).collect();
-        item.fault(format!("no harness is called `{word}`"), advise(word, &known));
+        let known: Vec<&str> = Harness::all().map(|harness| harness.0.name()).chain([AUTO]).collect();
+        item.fault(format!("no harness or format is called `{word}`"), advise(word, &known));
         return;
     }
     if matches!(it.action, Action::Builtin(_)) {
@@ -77,8 +104,23 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
         let what = format!("`count` has no meaning here: executions of {title} cannot be counted");
         refuse_counting(it, table, &what, "take `count` out");
     }
-    it.timing = Timing::Harness;
+    if let (Some((_, item)), true) = (&file, harness.is_none_or(|harness| !harness.is_format())) {
+        let next = "take it out: the harness is told where to write";
+        item.fault("`file` is for programs that write a format by themselves", next);
+    }
     let globs = cases.and_then(|cases| read_globs(&cases)).unwrap_or_default();
+    measured_by(it, table, harness, globs, file.map(|(file, _)| file));
+}
+
+/// The entry's cases are those of a harness, or of the rows that a program leaves.
+fn measured_by(
+    it: &mut Benchmark,
+    table: &Table,
+    harness: Option<Harness>,
+    globs: Vec<String>,
+    file: Option<String>,
+) {
+    it.timing = Timing::Harness;
     it.harness = Some(HarnessEntry {
         harness,
         cases: globs,
@@ -86,6 +128,7 @@ pub(super) fn read_harness(it: &mut Benchmark, table: &mut Table) {
         only: Vec::new(),
         listing: Listing::Unlisted,
         program: None,
+        file,
         built: false,
     });
     for key in ["lockstep", "share"] {

@@ -25,6 +25,9 @@ pub struct HarnessEntry {
     pub listing: Listing,
     /// The program that the command leads to, where starting it directly saves what stands before it.
     pub program: Option<DirectProgram>,
+    /// The file in which the program leaves its results, from the benchmark's folder; `None`: stdout, or what it writes into the
+    /// folder that it is given.
+    pub file: Option<String>,
     /// The build step has run, for listing, and ended well.
     pub built: bool,
 }

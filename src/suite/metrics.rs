@@ -7,7 +7,8 @@ use regex::Regex;
 use serde_json_path::JsonPath;
 
 use super::reader::{Item, Table};
-use super::{Benchmark, Extract, ExtractFrom, MetricRule};
+use super::{Benchmark, Extract, ExtractFrom, ExtractRows, MetricRule};
+use crate::adapters::formats::{Described, DescribedMetric, RowLayout};
 use crate::model::MetricDeclaration;
 
 impl Benchmark {
@@ -127,13 +128,82 @@ pub(super) fn extracts(list: &Item) -> Vec<Extract> {
         let metric = table.need("metric", "`metric = \"time\"`").and_then(|metric| name(&metric, &found));
         let unit = table.take("unit").and_then(|unit| unit.text()).unwrap_or("");
         let better = table.take("better").and_then(|better| better.variant());
-        let from = source(&mut table);
+        let (from, rows) = (source(&mut table), rows(&mut table));
         table.close();
-        if let (Some(metric), Some(from)) = (metric, from) {
-            found.push(Extract { metric, unit: unit.into(), better, from });
+        if let (Some(metric), Some((from, way)), Some(rows)) = (metric, from, rows) {
+            let rows = ExtractRows { path: way.path, conditions: way.conditions, ..rows };
+            let first = found.first().filter(|first| first.rows != rows);
+            if let Some(first) = first.filter(|first| rows.is_table() || first.rows.is_table()) {
+                let what = format!("`{}` and `{metric}` take their rows in different ways", first.metric);
+                let next = "give every extraction of the benchmark the same `file`, `rows`, `where` and `parameters`";
+                item.fault(what, next);
+            }
+            if rows.is_table() && matches!(from, ExtractFrom::Regex(_)) {
+                item.fault("`parameters` are fields of rows, and a `regex` has none", "use `json` or `csv`");
+            }
+            found.push(Extract { metric, unit: unit.into(), better, from, rows });
         }
     }
     found
+}
+
+/// `file` and `parameters`.
+fn rows(table: &mut Table) -> Option<ExtractRows> {
+    let file = table.take("file");
+    let parameters = table.take("parameters");
+    let file = match &file {
+        Some(item) => Some(item.filled()?.to_owned()),
+        None => None,
+    };
+    let parameters = match &parameters {
+        Some(item) => item.texts("[\"batch_size\", \"dtype\"]")?,
+        None => Vec::new(),
+    };
+    Some(ExtractRows { file, parameters, ..ExtractRows::default() })
+}
+
+impl ExtractRows {
+    /// Its rows are cases.
+    pub fn is_table(&self) -> bool {
+        !self.parameters.is_empty()
+    }
+}
+
+impl Benchmark {
+    /// The rows that are cases, where its extractions say so.
+    pub(super) fn described_rows(&self) -> Option<Described> {
+        let first = self.extract.first().filter(|first| first.rows.is_table())?;
+        let metric = |extract: &Extract| {
+            let (unit, declared) = self.declaration(&extract.metric, "");
+            let field = match &extract.from {
+                ExtractFrom::JsonPath(path) => path.clone(),
+                ExtractFrom::CsvColumn { column, .. } => column.clone(),
+                // Refused where the file is read.
+                ExtractFrom::Regex(_) => String::new(),
+            };
+            DescribedMetric {
+                name: extract.metric.clone(),
+                field,
+                unit: unit.unwrap_or_else(|| extract.unit.clone()),
+                better: declared.better.or(extract.better),
+                optional: declared.optional == Some(true),
+            }
+        };
+        let (layout, conditions) = match &first.from {
+            ExtractFrom::CsvColumn { rows, .. } => (RowLayout::Csv, rows.clone()),
+            _ => {
+                let path = first.rows.path.clone();
+                (path.map_or(RowLayout::Auto, RowLayout::Json), first.rows.conditions.clone())
+            }
+        };
+        Some(Described {
+            layout,
+            conditions,
+            parameters: first.rows.parameters.clone(),
+            metrics: self.extract.iter().map(metric).collect(),
+            case: self.id.name().rsplit('/').next().unwrap_or("rows").to_owned(),
+        })
+    }
 }
 
 fn name(item: &Item, earlier: &[Extract]) -> Option<String> {
@@ -149,26 +219,46 @@ fn name(item: &Item, earlier: &[Extract]) -> Option<String> {
     Some(metric.to_owned())
 }
 
-fn source(table: &mut Table) -> Option<ExtractFrom> {
+/// Which rows a `json` takes.
+#[derive(Default)]
+struct JsonRows {
+    path: Option<String>,
+    conditions: BTreeMap<String, String>,
+}
+
+/// Where the number stands, and `rows` and `where`: of a `csv` both are cells that must be so; of a `json`, `rows` is a path.
+fn source(table: &mut Table) -> Option<(ExtractFrom, JsonRows)> {
     let next = "add `json = \"$.path\"`, `regex = \"(number)\"` or `csv = \"column\"`";
     let nothing = ("this extraction says nowhere to look", next);
     let second = "write a second `[[benchmark.extract]]` for it";
     let first = table.one_of(["json", "regex", "csv"], "an extraction", nothing, second);
-    let rows = table.take("rows");
+    let (rows, conditions) = (table.take("rows"), table.take("where"));
     let first = first?;
     let text = first.expression()?.to_owned();
-    if let Some(rows) = rows.as_ref().filter(|_| first.key != "csv") {
-        let what = format!("`rows` chooses rows of a `csv`, and this extraction has `{}`", first.key);
-        rows.page.fault(rows.key_span.clone(), what, "take `rows` out");
+    let chosen = conditions.as_ref().map(cells).unwrap_or_default();
+    if first.key == "regex" {
+        for item in rows.iter().chain(&conditions) {
+            let what = format!(
+                "`{}` chooses rows of a `json` or a `csv`, and this extraction has `regex`",
+                item.key
+            );
+            item.page.fault(item.key_span.clone(), what, format!("take `{}` out", item.key));
+        }
+        return Some((regex(&first, text)?, JsonRows::default()));
     }
-    match first.key {
-        "json" => json_path(&first, text),
-        "regex" => regex(&first, text),
-        _ => Some(ExtractFrom::CsvColumn {
-            column: text,
-            rows: rows.map(|rows| cells(&rows)).unwrap_or_default(),
-        }),
+    if first.key == "json" {
+        let path = match &rows {
+            Some(item) => match json_path(item, item.expression()?.to_owned())? {
+                ExtractFrom::JsonPath(path) => Some(path),
+                _ => None,
+            },
+            None => None,
+        };
+        return Some((json_path(&first, text)?, JsonRows { path, conditions: chosen }));
     }
+    let mut cells_of_rows = rows.as_ref().map(cells).unwrap_or_default();
+    cells_of_rows.extend(chosen);
+    Some((ExtractFrom::CsvColumn { column: text, rows: cells_of_rows }, JsonRows::default()))
 }
 
 /// `{ name = "copy" }`: the cells by which rows are chosen.

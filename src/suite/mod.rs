@@ -176,13 +176,27 @@ pub struct Requires {
     pub env: Vec<String>,
 }
 
-/// One number taken from stdout.
+/// One number taken from stdout, or from a file that the program writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extract {
     pub metric: String,
     pub unit: String,
     pub better: Option<Better>,
     pub from: ExtractFrom,
+    pub rows: ExtractRows,
+}
+
+/// Where an extraction looks, and which rows it takes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExtractRows {
+    /// A file, from the benchmark's folder; `None`: stdout.
+    pub file: Option<String>,
+    /// JSON path of the rows, in which the extraction's own path then counts; of a `json` only.
+    pub path: Option<String>,
+    /// Only rows whose fields have these values; of a `json` only, a `csv` has its own.
+    pub conditions: BTreeMap<String, String>,
+    /// Fields by which rows are cases; empty: all rows are samples of one.
+    pub parameters: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::table::{Table, number, param};
-use crate::adapters::{CaseName, ReadError, Reading, Reads};
+use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
 use crate::model::{Better, ParamValue, Params};
 
 /// Which rows a file has, what names them, and what is measured.
@@ -48,7 +48,7 @@ pub struct DescribedMetric {
 
 impl ResultFormat for Described {
     fn name(&self) -> &'static str {
-        "described"
+        "rows"
     }
 
     fn about(&self) -> FormatAbout {
@@ -109,7 +109,10 @@ impl Described {
             for (index, row) in rows.into_iter().enumerate() {
                 let place = format!("document {count}, row {}", index + 1);
                 let field = |name: &str| json_field(row, name);
-                if let Some(reading) = self.row(&field, &|what| file.at(place.clone(), what))? {
+                if let Some(mut reading) = self.row(&field, &|what| file.at(place.clone(), what))? {
+                    if let Some(message) = row.as_object().and_then(failed_row) {
+                        reading.end = End::Failed { message };
+                    }
                     readings.push(reading);
                 }
             }
@@ -178,6 +181,27 @@ impl Described {
         }
         Ok(Some(reading))
     }
+}
+
+/// Keys that well-known tools write beside the numbers of a run that failed.
+pub fn failed_row(entry: &Map<String, Value>) -> Option<String> {
+    // Google Benchmark.
+    for key in ["error_occurred", "skipped"] {
+        if entry.get(key) == Some(&Value::Bool(true)) {
+            let message =
+                ["error_message", "skip_message"].into_iter().find_map(|key| entry.get(key)?.as_str());
+            let message = message.map_or(String::new(), |message| {
+                format!(": {}", message.chars().take(200).collect::<String>())
+            });
+            return Some(format!("`{key}` is true beside the number{message}"));
+        }
+    }
+    // hyperfine, told to ignore failures.
+    let codes = entry.get("exit_codes")?.as_array()?;
+    let bad = codes.iter().find(|code| code.as_i64() != Some(0))?;
+    let bad =
+        if bad.is_null() { "ended by a signal".to_owned() } else { format!("ended with exit code {bad}") };
+    Some(format!("its `exit_codes` say that the command {bad}"))
 }
 
 /// What stands in a field of a row.

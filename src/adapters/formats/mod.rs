@@ -13,9 +13,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use described::{Described, DescribedMetric, RowLayout};
+pub use described::{Described, DescribedMetric, RowLayout, failed_row};
 pub use format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-pub use program::ResultProgram;
+pub(super) use program::OUT as OUT_WORD;
+pub use program::{DescribedProgram, ResultProgram};
 
 use super::check;
 use super::output::ReadError;

@@ -1,6 +1,7 @@
 //! A program whose output is a known format, as an adapter: it is started as the suite file writes it, and each row of what it
 //! prints is a case.
 
+use super::described::Described;
 use super::format::{ResultFile, ResultFormat};
 use crate::adapters::output::STDERR;
 use crate::adapters::{
@@ -8,9 +9,15 @@ use crate::adapters::{
 };
 
 /// The word of a command that stands for the folder in which the program is to leave its file.
-const OUT: &str = "{out}";
+pub(in crate::adapters) const OUT: &str = "{out}";
+
+/// The variable of the same folder, for lines of a shell.
+const OUT_VARIABLE: &str = "GBENCH_OUT";
 
 pub struct ResultProgram(pub &'static dyn ResultFormat);
+
+/// A program whose rows the user describes.
+pub struct DescribedProgram(pub Described);
 
 impl Adapter for ResultProgram {
     fn name(&self) -> &'static str {
@@ -18,44 +25,75 @@ impl Adapter for ResultProgram {
     }
 
     fn about(&self) -> About {
-        let about = self.0.about();
-        About {
-            title: about.title,
-            language: Language::Any,
-            lists: Lists::ByRunning,
-            filters: false,
-            orders: false,
-            reads: about.reads,
-            tried: about.tried,
-        }
+        about(self.0)
     }
 
     /// The program measures as much as its own words say.
     fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
-        let argv = ask.command.iter().map(|word| word.replace(OUT, ask.out)).collect();
-        Some(Invocation { argv, env: Vec::new() })
+        Some(invocation(ask))
     }
 
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
-        let left: Vec<(&String, &Vec<u8>)> =
-            output.files.0.iter().filter(|(path, _)| path.as_str() != STDERR).collect();
-        let none = OutputFiles::default();
-        let stdout = ResultFile { name: "stdout", bytes: output.stdout, beside: &none };
-        let files = left.iter().map(|(path, bytes)| ResultFile { name: path, bytes, beside: output.files });
-        let mut known: Vec<ResultFile> = files.filter(|file| self.0.recognises(file)).collect();
-        let file = match (known.len(), left.as_slice()) {
-            (1, _) => known.remove(0),
-            (0, []) => stdout,
-            (0, [(path, bytes)]) => ResultFile { name: path, bytes, beside: output.files },
-            (found, _) => {
-                let what = format!("{found} of {} files are of {}, and one is read", left.len(), self.name());
-                return Err(stdout.wrong(what));
-            }
-        };
-        let mut runs = super::read(self.0, &file)?;
-        match (runs.pop(), runs.is_empty()) {
-            (Some(run), true) => Ok(run.readings),
-            _ => Err(file.wrong("it holds several runs, and a process is one")),
+        read(self.0, output)
+    }
+}
+
+impl Adapter for DescribedProgram {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn about(&self) -> About {
+        about(&self.0)
+    }
+
+    fn run(&self, ask: &CaseRequest) -> Option<Invocation> {
+        Some(invocation(ask))
+    }
+
+    fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+        read(&self.0, output)
+    }
+}
+
+fn about(format: &dyn ResultFormat) -> About {
+    let about = format.about();
+    About {
+        title: about.title,
+        language: Language::Any,
+        lists: Lists::ByRunning,
+        filters: false,
+        orders: false,
+        reads: about.reads,
+        tried: about.tried,
+    }
+}
+
+fn invocation(ask: &CaseRequest) -> Invocation {
+    let argv = ask.command.iter().map(|word| word.replace(OUT, ask.out)).collect();
+    Invocation { argv, env: vec![(OUT_VARIABLE.to_owned(), ask.out.to_owned())] }
+}
+
+/// The file that the program left; standard output where it left none.
+fn read(format: &dyn ResultFormat, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+    let left: Vec<(&String, &Vec<u8>)> =
+        output.files.0.iter().filter(|(path, _)| path.as_str() != STDERR).collect();
+    let none = OutputFiles::default();
+    let stdout = ResultFile { name: "stdout", bytes: output.stdout, beside: &none };
+    let files = left.iter().map(|(path, bytes)| ResultFile { name: path, bytes, beside: output.files });
+    let mut known: Vec<ResultFile> = files.filter(|file| format.recognises(file)).collect();
+    let file = match (known.len(), left.as_slice()) {
+        (1, _) => known.remove(0),
+        (0, []) => stdout,
+        (0, [(path, bytes)]) => ResultFile { name: path, bytes, beside: output.files },
+        (found, _) => {
+            let what = format!("{found} of {} files are of {}, and one is read", left.len(), format.name());
+            return Err(stdout.wrong(what));
         }
+    };
+    let mut runs = super::read(format, &file)?;
+    match (runs.pop(), runs.is_empty()) {
+        (Some(run), true) => Ok(run.readings),
+        _ => Err(file.wrong("it holds several runs, and a process is one")),
     }
 }

@@ -6,7 +6,7 @@ use strum::{IntoEnumIterator, VariantArray};
 
 use crate::app::fail_on::FailOn;
 use crate::app::ingest::DatedBy;
-use crate::report::Format;
+use crate::report::{ExportFormat, Format};
 
 /// Takes the word of a [`Format`].
 pub fn format_parser() -> impl TypedValueParser<Value = Format> {
@@ -18,6 +18,21 @@ pub fn format_parser() -> impl TypedValueParser<Value = Format> {
 pub enum PageFormat {
     Terminal,
     Json,
+}
+
+impl ValueEnum for ExportFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Record => "The run record, with every sample",
+            Self::OperatorList => "A JSON list with a row a case",
+            Self::Benchfmt => "The Go benchmark format, for benchstat",
+        };
+        Some(PossibleValue::new(self.into_str()).help(help))
+    }
 }
 
 impl ValueEnum for DatedBy {

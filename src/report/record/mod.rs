@@ -15,7 +15,7 @@ mod view;
 
 use std::io;
 
-pub(super) use self::metric::{MetricView, Rank, median};
+pub(super) use self::metric::{MetricView, Rank, centers, median};
 pub(super) use self::ranking::{Answer, Measure, places};
 pub(super) use self::view::{RunStatus, RunView};
 use super::format::{Format, Options};

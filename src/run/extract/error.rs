@@ -5,6 +5,8 @@
 pub(in crate::run) enum ExtractError {
     #[error("stdout has {0} bytes, more than were kept")]
     NotKept(u64),
+    #[error("the file {file} cannot be used: {cause}")]
+    File { file: String, cause: String },
     #[error("nothing in stdout matches {0}")]
     Nothing(String),
     #[error("{rule} found `{text}`, which is not a finite number")]
@@ -26,6 +28,10 @@ impl ExtractError {
     pub(in crate::run) fn next(&self) -> Option<String> {
         match self {
             Self::NotKept(_) => Some("raise `log_limit`, or print less".into()),
+            Self::File { .. } => Some(
+                "let the program write it anew in every run, at the path that `file` in `extract` says"
+                    .into(),
+            ),
             Self::Mixed { next, .. } => Some(next.clone()),
             Self::Failed { .. } => {
                 Some("let the tool fail with the command, and mend what it measures".into())

@@ -10,6 +10,8 @@ use serde_json::{Map, Value};
 use serde_json_path::{JsonPath, LocatedNode, PathElement};
 
 use super::error::ExtractError;
+use crate::adapters::formats::failed_row;
+use crate::suite::ExtractRows;
 
 /// Keys by which tools name what an entry is about.
 pub(super) const NAMES: [&str; 15] = [
@@ -31,26 +33,57 @@ pub(super) const NAMES: [&str; 15] = [
 ];
 
 /// The texts that the path selects in a document, or in the lines of JSON lines.
-pub(super) fn texts(rule: &str, path: &str, text: &str) -> Result<Vec<String>, ExtractError> {
+///
+/// `rows`: the path then counts within each of these, of those that fulfil the conditions.
+pub(super) fn texts(
+    rule: &str,
+    path: &str,
+    rows: &ExtractRows,
+    text: &str,
+) -> Result<Vec<String>, ExtractError> {
     let parsed = JsonPath::parse(path).map_err(|error| ExtractError::unreadable(rule, error))?;
     let documents: Result<Vec<Value>, _> = match serde_json::from_str(text) {
         Ok(document) => Ok(vec![document]),
         Err(_) => serde_json::Deserializer::from_str(text).into_iter().collect(),
     };
     let documents = documents.map_err(|error| ExtractError::unreadable(rule, error))?;
-    let found: Vec<Match> = documents
-        .iter()
+    let rows = chosen(rule, rows, &documents)?;
+    let found: Vec<Match> = rows
+        .into_iter()
         .flat_map(|document| {
             parsed.query_located(document).all().into_iter().map(|node| Match::new(document, &node))
         })
         .collect();
     for it in &found {
-        if let Some(why) = it.entries.iter().find_map(|entry| failure(entry)) {
+        if let Some(why) = it.entries.iter().find_map(|entry| failed_row(entry)) {
             return Err(ExtractError::Failed { rule: rule.to_owned(), why });
         }
     }
     one_meaning(rule, path, &found)?;
     Ok(found.into_iter().map(|it| it.text).collect())
+}
+
+/// The rows of the documents, or the documents themselves.
+fn chosen<'a>(
+    rule: &str,
+    rows: &ExtractRows,
+    documents: &'a [Value],
+) -> Result<Vec<&'a Value>, ExtractError> {
+    let path = rows.path.as_deref().map(JsonPath::parse).transpose();
+    let path = path.map_err(|error| ExtractError::unreadable(rule, error))?;
+    let fits = |row: &Value| {
+        let is = |(name, value): (&String, &String)| match row.get(name) {
+            Some(Value::String(text)) => text == value,
+            Some(other) => other.to_string() == *value,
+            None => false,
+        };
+        rows.conditions.iter().all(is)
+    };
+    let found: Vec<&Value> = match &path {
+        Some(path) => documents.iter().flat_map(|document| path.query(document).all()).collect(),
+        None => documents.iter().collect(),
+    };
+    Ok(found.into_iter().filter(|row| fits(row)).collect())
 }
 
 /// One selected value.
@@ -145,23 +178,4 @@ fn short(name: &str) -> String {
     } else {
         plain.collect()
     }
-}
-
-/// Keys that well-known tools write beside the numbers of a run that failed.
-fn failure(entry: &Map<String, Value>) -> Option<String> {
-    // Google Benchmark.
-    for key in ["error_occurred", "skipped"] {
-        if entry.get(key) == Some(&Value::Bool(true)) {
-            let message =
-                ["error_message", "skip_message"].into_iter().find_map(|key| entry.get(key)?.as_str());
-            let message = message.map_or(String::new(), |message| format!(": {}", short(message)));
-            return Some(format!("`{key}` is true beside the number{message}"));
-        }
-    }
-    // hyperfine, told to ignore failures.
-    let codes = entry.get("exit_codes")?.as_array()?;
-    let bad = codes.iter().find(|code| code.as_i64() != Some(0))?;
-    let bad =
-        if bad.is_null() { "ended by a signal".to_owned() } else { format!("ended with exit code {bad}") };
-    Some(format!("its `exit_codes` say that the command {bad}"))
 }

@@ -50,6 +50,7 @@ fn entry(path: &str, dir: &str, processes: u32) -> Discovered {
             unit: "GFLOP/s".into(),
             better: None,
             from: ExtractFrom::Regex(ROW.into()),
+            rows: Default::default(),
         }),
         why: format!("{path} is the input of HPL; say in `build` how {PROGRAM} is built"),
         ..Discovered::default()
