@@ -6,6 +6,7 @@
 //!
 //! A new format is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
+mod case;
 mod format;
 mod program;
 mod table;
@@ -30,6 +31,9 @@ macro_rules! formats {
 }
 
 formats! {
+    hpcg::Hpcg,
+    hpl::Hpl,
+    loadgen::LoadGen,
     nccl_tests::NcclTests,
 }
 
