@@ -31,10 +31,13 @@ macro_rules! formats {
 }
 
 formats! {
+    babelstream::BabelStream,
+    cutlass::Cutlass,
     hpcg::Hpcg,
     hpl::Hpl,
     loadgen::LoadGen,
     nccl_tests::NcclTests,
+    nvbandwidth::NvBandwidth,
 }
 
 /// The format of that name.
