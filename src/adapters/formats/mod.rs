@@ -36,7 +36,10 @@ formats! {
     hpcg::Hpcg,
     hpl::Hpl,
     loadgen::LoadGen,
+    monitor::Monitor,
     nccl_tests::NcclTests,
+    ncu::Ncu,
+    nsys_stats::NsysStats,
     nvbandwidth::NvBandwidth,
 }
 
