@@ -56,8 +56,9 @@ impl ResultFormat for Cutlass {
 }
 
 fn is_header(line: &str) -> bool {
-    let figures = FIGURES.iter().all(|(name, ..)| line.split(',').any(|column| column.trim() == *name));
-    figures && (line.starts_with(START) || line.contains(&format!(",{START}")))
+    let is_start =
+        line.starts_with(START) || line.split_once(START).is_some_and(|(tags, _)| tags.ends_with(','));
+    is_start && FIGURES.iter().all(|(name, ..)| line.split(',').any(|column| column.trim() == *name))
 }
 
 struct Columns {

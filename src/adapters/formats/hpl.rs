@@ -77,6 +77,9 @@ struct Solved {
 }
 
 fn is_header(line: &str) -> bool {
+    if !line.trim_start().starts_with(COLUMNS[0]) {
+        return false;
+    }
     let words: Vec<&str> = line.split_whitespace().collect();
     words.starts_with(&COLUMNS) && (words.len() == COLUMNS.len() || words.contains(&"GPU)"))
 }

@@ -74,6 +74,9 @@ impl ResultFormat for NsysStats {
 }
 
 fn is_header(line: &str) -> bool {
+    if !line.contains(TOTAL) {
+        return false;
+    }
     let cells: Vec<&str> = line.split(',').map(|cell| cell.trim().trim_matches('"')).collect();
     let any = |names: &[&str]| names.iter().any(|name| cells.contains(name));
     cells.first().is_some_and(|first| SHARE.contains(first))
