@@ -1,0 +1,124 @@
+//! CUTLASS profiler: the CSV of `--output`, or the part below `CSV Results:` of what it prints. A row is a case.
+//!
+//! <https://docs.nvidia.com/cutlass/media/docs/cpp/profiler.html>. The columns of the arguments differ by operation and version: they are those
+//! between `Status` and `Bytes`, and tags of the user before `Problem`. The column `GB/s` holds GiB/s, as the profiler's other output
+//! says. The number of the problem depends on what else ran, and identifies nothing.
+
+use super::case::{lines, measured, named_by_params, shown};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{Row, Table, number, param};
+use crate::adapters::{End, ReadError, Reading, Reads};
+use crate::model::Params;
+
+pub struct Cutlass;
+
+const START: &str = "Problem,Provider,OperationKind,Operation,Disposition,Status";
+const FIGURES: [(&str, &str, &str); 3] =
+    [("Runtime", "time", "ms"), ("GB/s", "bandwidth", "GiB/s"), ("GFLOPs", "gflops", "GFLOP/s")];
+
+impl ResultFormat for Cutlass {
+    fn name(&self) -> &'static str {
+        "cutlass"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "CUTLASS profiler",
+            versions: "2.x to 4.x",
+            fields: "`Provider`, `OperationKind`, `Operation`, `Disposition`, `Status`, the arguments, tags, `Runtime`, `GB/s` (which is GiB/s), \
+                     `GFLOPs`",
+            reads: Reads::Summary,
+            direction: "times lower; bandwidths and rates follow from them and are shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        file.lossy().lines().any(is_header)
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        let (first, ..) = lines(text)
+            .find(|(_, line, _)| is_header(line))
+            .ok_or_else(|| file.wrong(format!("no line begins with `{START}`")))?;
+        let part: Vec<&str> =
+            text.split_inclusive('\n').skip(first - 1).take_while(|line| !line.trim().is_empty()).collect();
+        if part.last().is_some_and(|line| !line.ends_with('\n')) {
+            return Err(file.line(first + part.len() - 1, "it breaks off here"));
+        }
+        let table = Table::read(*file, &part.concat(), first, b',')?;
+        let columns = Columns::of(&table)?;
+        let readings: Result<Vec<Reading>, ReadError> =
+            table.rows.iter().map(|row| columns.reading(file, &table, row)).collect();
+        Ok(RunReading::only(readings?))
+    }
+}
+
+fn is_header(line: &str) -> bool {
+    let is_start =
+        line.starts_with(START) || line.split_once(START).is_some_and(|(tags, _)| tags.ends_with(','));
+    is_start && FIGURES.iter().all(|(name, ..)| line.split(',').any(|column| column.trim() == *name))
+}
+
+struct Columns {
+    operation: usize,
+    disposition: usize,
+    status: usize,
+    /// Columns that say what ran.
+    keys: Vec<usize>,
+}
+
+impl Columns {
+    fn of(table: &Table) -> Result<Self, ReadError> {
+        let (problem, provider, kind) =
+            (table.need("Problem")?, table.need("Provider")?, table.need("OperationKind")?);
+        let (status, bytes) = (table.need("Status")?, table.need("Bytes")?);
+        let keys = (0..problem).chain([provider, kind]).chain(status + 1..bytes).collect();
+        let (operation, disposition) = (table.need("Operation")?, table.need("Disposition")?);
+        Ok(Self { operation, disposition, status, keys })
+    }
+
+    fn reading(&self, file: &ResultFile, table: &Table, row: &Row) -> Result<Reading, ReadError> {
+        let cell = |column: usize| row.cells.get(column).map_or("", String::as_str);
+        let pairs = self.keys.iter().filter_map(|column| Some((table.header.get(*column)?, cell(*column))));
+        let params: Params = pairs
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| (name.clone(), param(value)))
+            .collect();
+        let mut reading = named_by_params(cell(self.operation), params);
+        reading.metadata.insert("disposition".into(), cell(self.disposition).into());
+        reading.end = end(cell(self.disposition), cell(self.status));
+        if reading.end != End::Measured {
+            return Ok(reading);
+        }
+        for (column, name, unit) in FIGURES {
+            let text = cell(table.need(column)?);
+            // What was verified and not timed has empty cells.
+            let value = if text.is_empty() { Some(0.0) } else { number(text) };
+            let value = value
+                .ok_or_else(|| file.line(row.line, format!("`{text}` under `{column}` is no number")))?;
+            if name != "time" {
+                shown(&mut reading, name, unit, value);
+                continue;
+            }
+            measured(&mut reading, name, unit, value);
+            if value <= 0.0 {
+                reading.end =
+                    End::Failed { message: "it was not timed: its runtime is not above zero".into() };
+            }
+        }
+        Ok(reading)
+    }
+}
+
+/// What the row says of its run: `not_verified` is one whose result nothing was compared with.
+fn end(disposition: &str, status: &str) -> End {
+    let (fate, state) = (disposition.to_ascii_lowercase(), status.to_ascii_lowercase());
+    let message = || format!("its disposition is `{disposition}`, its status `{status}`");
+    match (fate.as_str(), state.as_str()) {
+        ("passed" | "not_verified", "success") => End::Measured,
+        ("not_run" | "not_supported", _) => End::Skipped { reason: message() },
+        _ => End::Failed { message: message() },
+    }
+}

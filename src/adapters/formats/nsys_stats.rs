@@ -1,0 +1,130 @@
+//! `nsys stats`: its summaries as CSV (`--format csv`), of kernels, of copies and of calls. A row is a case, named by the kernel or function.
+//!
+//! <https://docs.nvidia.com/nsight-systems/UserGuide/index.html#statistical-analysis>. Older versions have other names for the same columns, and
+//! no median. All times are nanoseconds. Several tables may follow each other, with an empty line between them.
+
+use super::case::{alone, lines, named_by_params, shown, summarised};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::table::{Row, Table, param};
+use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
+use crate::model::Params;
+
+pub struct NsysStats;
+
+const TOTAL: &str = "Total Time (ns)";
+const SHARE: [&str; 2] = ["Time (%)", "Time(%)"];
+/// How often each ran, by report.
+const COUNTS: [&str; 4] = ["Instances", "Num Calls", "Count", "Operations"];
+const NAMES: [&str; 3] = ["Name", "Operation", "Range"];
+const MEAN: [&str; 3] = ["Avg (ns)", "Average (ns)", "Average"];
+const MEDIAN: [&str; 2] = ["Med (ns)", "Median (ns)"];
+const MIN: [&str; 3] = ["Min (ns)", "Minimum (ns)", "Minimum"];
+const MAX: [&str; 3] = ["Max (ns)", "Maximum (ns)", "Maximum"];
+const STDDEV: [&str; 2] = ["StdDev (ns)", "StdDev"];
+/// What tells nothing of what ran, or changes from run to run.
+const OTHERS: [&str; 3] = [TOTAL, "PID", "TID"];
+
+impl ResultFormat for NsysStats {
+    fn name(&self) -> &'static str {
+        "nsys-stats"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "Nsight Systems `nsys stats`",
+            versions: "CSV summaries of 2020 to 2025: `cuda_gpu_kern_sum`, `cuda_api_sum`, `cuda_gpu_mem_time_sum`, `osrt_sum`, `nvtx_sum`",
+            fields: "`Name`, `Operation` or `Range`; `Instances`, `Num Calls` or `Count`; total, average, median, minimum, maximum and standard \
+                     deviation; columns such as `GridXYZ` as parameters",
+            reads: Reads::Summary,
+            direction: "times lower: the median is judged, or the average where there is none",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        file.lossy().lines().any(is_header)
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        let firsts: Vec<usize> =
+            lines(text).filter(|(_, line, _)| is_header(line)).map(|(at, ..)| at).collect();
+        if firsts.is_empty() {
+            return Err(file.wrong(format!("no line names the columns `Time (%)` and `{TOTAL}`")));
+        }
+        let mut readings = Vec::new();
+        for first in firsts {
+            let part: Vec<&str> = text
+                .split_inclusive('\n')
+                .skip(first - 1)
+                .enumerate()
+                .take_while(|(at, line)| !line.trim().is_empty() && (*at == 0 || !is_header(line)))
+                .map(|(_, line)| line)
+                .collect();
+            if part.last().is_some_and(|line| !line.ends_with('\n')) {
+                return Err(file.line(first + part.len() - 1, "it breaks off here"));
+            }
+            let table = Table::read(*file, &part.concat(), first, b',')?;
+            for row in &table.rows {
+                readings.push(reading(file, &table, row)?);
+            }
+        }
+        Ok(RunReading::only(readings))
+    }
+}
+
+fn is_header(line: &str) -> bool {
+    if !line.contains(TOTAL) {
+        return false;
+    }
+    let cells: Vec<&str> = line.split(',').map(|cell| cell.trim().trim_matches('"')).collect();
+    let any = |names: &[&str]| names.iter().any(|name| cells.contains(name));
+    cells.first().is_some_and(|first| SHARE.contains(first))
+        && cells.contains(&TOTAL)
+        && any(&COUNTS)
+        && any(&NAMES)
+        && any(&MEAN)
+}
+
+fn reading(file: &ResultFile, table: &Table, row: &Row) -> Result<Reading, ReadError> {
+    let of = |names: &[&str]| names.iter().find_map(|name| table.column(name));
+    let cell = |column: usize| row.cells.get(column).map_or("", String::as_str);
+    let number = |names: &[&str]| of(names).map(|column| table.number(row, column)).transpose();
+    let name = of(&NAMES).map_or("", cell);
+    if name.is_empty() {
+        return Err(file.line(row.line, "a row without a name"));
+    }
+    let known = [SHARE.as_slice(), &COUNTS, &NAMES, &MEAN, &MEDIAN, &MIN, &MAX, &STDDEV, &OTHERS].concat();
+    let params: Params = table
+        .header
+        .iter()
+        .zip(&row.cells)
+        .filter(|(column, value)| !known.contains(&column.as_str()) && !value.is_empty())
+        .map(|(column, value)| {
+            let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+            (column.to_ascii_lowercase().replace(' ', "_"), param(&value))
+        })
+        .collect();
+    let mut reading = named_by_params(name, params);
+    let count = number(&COUNTS)?.unwrap_or(0.0);
+    if count < 1.0 {
+        reading.end = End::Failed { message: "it never ran".into() };
+        return Ok(reading);
+    }
+    let (mean, median) = (number(&MEAN)?, number(&MEDIAN)?);
+    let value = median.or(mean).ok_or_else(|| file.line(row.line, "it has neither median nor average"))?;
+    let stddev = number(&STDDEV)?.filter(|stddev| count > 1.0 && *stddev > 0.0);
+    summarised(&mut reading, "time", "ns", SummaryReading { value, stddev, count: Some(count as u64) });
+    if let Some(mean) = mean.filter(|_| median.is_some()) {
+        summarised(&mut reading, "time_mean", "ns", alone(mean)).judged = false;
+    }
+    let figures =
+        [("time_min", number(&MIN)?), ("time_max", number(&MAX)?), ("time_total", number(&[TOTAL])?)];
+    for (name, value) in figures {
+        if let Some(value) = value {
+            shown(&mut reading, name, "ns", value);
+        }
+    }
+    shown(&mut reading, "count", "count", count);
+    Ok(reading)
+}

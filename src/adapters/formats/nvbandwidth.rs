@@ -1,0 +1,85 @@
+//! nvbandwidth: what it prints, and its JSON (`-j`). A cell of a matrix is a case, named by its test, row and column.
+//!
+//! <https://github.com/NVIDIA/nvbandwidth>. A cell is the median of a few copies, or their mean with `--useMean`. The sum of a matrix is a case of its
+//! own, which follows from the cells and is shown. The text does not name the tests that it waives; the JSON does.
+
+mod json;
+mod text;
+
+use super::case::{alone, named_by_params, shown, summarised};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use crate::adapters::{End, ReadError, Reading, Reads};
+use crate::model::{ParamValue, Params};
+
+pub struct NvBandwidth;
+
+/// The first words of the text.
+const TITLE: &str = "nvbandwidth Version:";
+
+impl ResultFormat for NvBandwidth {
+    fn name(&self) -> &'static str {
+        "nvbandwidth"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "nvbandwidth",
+            versions: "0.2 to 0.8, text and JSON",
+            fields: "`Running`, the matrices with their unit, `SUM`, errors; JSON: `testcases[]` with `name`, `status`, `bandwidth_description`, \
+                     `bandwidth_matrix`, `sum`, `error`; versions",
+            reads: Reads::Summary,
+            direction: "bandwidths higher, latencies lower; sums are shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let text = file.lossy();
+        text.lines().any(|line| line.starts_with(TITLE))
+            || text.trim_start().starts_with('{')
+                && text.contains("\"nvbandwidth\"")
+                && json::document(file).is_ok()
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        if file.bytes.trim_ascii_start().starts_with(b"{") { json::read(file) } else { text::read(file) }
+    }
+}
+
+/// What a test measures, by the unit at the end of its description: `memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)`.
+fn quantity(description: &str) -> Option<(&'static str, &'static str)> {
+    match description.trim().strip_suffix(')')?.rsplit_once('(')?.1 {
+        "GB/s" => Some(("bandwidth", "GB/s")),
+        "ns" => Some(("latency", "ns")),
+        _ => None,
+    }
+}
+
+fn unknown(description: &str) -> String {
+    format!("the unit of `{description}` is unknown")
+}
+
+/// Adds a cell.
+fn cell(readings: &mut Vec<Reading>, test: &str, place: (i64, i64), of: (&str, &str), value: f64) {
+    let (row, column) = place;
+    let params =
+        Params::from([("row".into(), ParamValue::Int(row)), ("column".into(), ParamValue::Int(column))]);
+    let mut reading = named_by_params(test, params);
+    if value <= 0.0 {
+        reading.end = End::Failed { message: format!("its {} is not above zero", of.0) };
+    }
+    summarised(&mut reading, of.0, of.1, alone(value));
+    readings.push(reading);
+}
+
+fn sum(readings: &mut Vec<Reading>, test: &str, unit: &str, value: f64) {
+    let mut reading = named_by_params(test, Params::new());
+    shown(&mut reading, "sum", unit, value);
+    readings.push(reading);
+}
+
+fn failed(readings: &mut Vec<Reading>, test: &str, end: End) {
+    let mut reading = named_by_params(test, Params::new());
+    reading.end = end;
+    readings.push(reading);
+}

@@ -1,0 +1,110 @@
+//! The JSON of nvbandwidth. Numbers of a matrix are texts in it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::super::format::{ResultFile, RunReading};
+use super::super::table::number;
+use super::{cell, failed, quantity, sum, unknown};
+use crate::adapters::json;
+use crate::adapters::{End, ReadError, Reading};
+
+#[derive(Deserialize)]
+pub(super) struct Document {
+    nvbandwidth: Body,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    #[serde(default)]
+    testcases: Vec<TestCase>,
+    error: Option<String>,
+    #[serde(flatten)]
+    others: BTreeMap<String, serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct TestCase {
+    name: String,
+    status: String,
+    error: Option<String>,
+    bandwidth_description: Option<String>,
+    #[serde(default)]
+    bandwidth_matrix: Vec<Vec<Cell>>,
+    sum: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Cell {
+    Number(f64),
+    Text(String),
+}
+
+pub(super) fn document(file: &ResultFile) -> Result<Document, ReadError> {
+    json::document(Some(file.name), file.bytes)
+}
+
+pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let body = document(file)?.nvbandwidth;
+    let mut readings = Vec::new();
+    for (at, test) in body.testcases.iter().enumerate() {
+        let place = format!("nvbandwidth.testcases[{at}]");
+        test.read(file, &place, &mut readings)?;
+    }
+    if readings.is_empty() {
+        let why = body.error.unwrap_or_else(|| "it holds no test".into());
+        return Err(file.at("nvbandwidth", why));
+    }
+    let mut run = RunReading { readings, ..RunReading::default() };
+    for (key, name) in
+        [("version", "version"), ("CUDA Runtime Version", "cuda"), ("Driver Version", "driver")]
+    {
+        if let Some(value) = body.others.get(key) {
+            // CUDA's is a number.
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            run = run.fact(name, text);
+        }
+    }
+    Ok(vec![run])
+}
+
+impl TestCase {
+    fn read(&self, file: &ResultFile, place: &str, readings: &mut Vec<Reading>) -> Result<(), ReadError> {
+        let said = self.error.as_deref().unwrap_or("it does not say why");
+        match self.status.as_str() {
+            "Passed" if self.error.is_none() => {}
+            "Waived" => {
+                failed(readings, &self.name, End::Skipped { reason: "the test is waived here".into() });
+                return Ok(());
+            }
+            status => {
+                let message = format!("its status is `{status}`: {said}");
+                failed(readings, &self.name, End::Failed { message });
+                return Ok(());
+            }
+        }
+        let description = self.bandwidth_description.as_deref().unwrap_or_default();
+        let of = quantity(description).ok_or_else(|| file.at(place, unknown(description)))?;
+        for (row, cells) in self.bandwidth_matrix.iter().enumerate() {
+            for (column, found) in cells.iter().enumerate() {
+                let value = match found {
+                    Cell::Number(value) => *value,
+                    Cell::Text(text) if text == "N/A" => continue,
+                    Cell::Text(text) => number(text).ok_or_else(|| {
+                        file.at(
+                            format!("{place}.bandwidth_matrix[{row}][{column}]"),
+                            format!("`{text}` is no number"),
+                        )
+                    })?,
+                };
+                cell(readings, &self.name, (row as i64, column as i64), of, value);
+            }
+        }
+        if let Some(value) = self.sum {
+            sum(readings, &self.name, of.1, value);
+        }
+        Ok(())
+    }
+}

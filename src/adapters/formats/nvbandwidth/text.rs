@@ -1,0 +1,111 @@
+//! The text of nvbandwidth: each test between `Running NAME.` and `SUM NAME VALUE`.
+
+use super::super::case::lines;
+use super::super::format::{ResultFile, RunReading};
+use super::super::table::number;
+use super::{cell, failed, quantity, sum, unknown};
+use crate::adapters::{End, ReadError, Reading};
+
+/// A test of the text that has begun.
+struct Running<'a> {
+    name: &'a str,
+    of: Option<(&'static str, &'static str)>,
+    columns: Vec<i64>,
+    cells: Vec<((i64, i64), f64)>,
+    error: Option<&'a str>,
+}
+
+impl Running<'_> {
+    /// It ends without its sum.
+    fn give_up(self, readings: &mut Vec<Reading>) {
+        let why = self.error.unwrap_or("it printed no sum");
+        failed(readings, self.name, End::Failed { message: format!("the test did not end: {why}") });
+    }
+}
+
+pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let text = file.text()?;
+    let (mut readings, mut run) = (Vec::new(), RunReading::default());
+    let mut running: Option<Running> = None;
+    for (at, line, is_whole) in lines(text) {
+        if !is_whole {
+            return Err(file.line(at, "it breaks off here"));
+        }
+        if let Some((key, value)) = version(line) {
+            run = run.fact(key, value);
+        } else if let Some(name) = line.strip_prefix("Running ") {
+            if let Some(before) = running.take() {
+                before.give_up(&mut readings);
+            }
+            let name = name.trim_end().trim_end_matches('.');
+            running = Some(Running { name, of: None, columns: vec![], cells: vec![], error: None });
+        } else if line.starts_with("SUM ") {
+            let Some(test) = running.take() else { return Err(file.line(at, "a sum of no test")) };
+            if test.error.is_some() {
+                test.give_up(&mut readings);
+                continue;
+            }
+            let of = test.of.ok_or_else(|| file.line(at, "no matrix stands above this sum"))?;
+            let value = line.split_whitespace().last().and_then(number);
+            let value = value.ok_or_else(|| file.line(at, "the sum is no number"))?;
+            for (place, value) in test.cells {
+                cell(&mut readings, test.name, place, of, value);
+            }
+            sum(&mut readings, test.name, of.1, value);
+        } else if let Some(test) = &mut running {
+            inside(file, at, line, test)?;
+        }
+    }
+    match running {
+        Some(test) if test.error.is_none() => {
+            return Err(file.wrong(format!("it breaks off in the test `{}`", test.name)));
+        }
+        Some(test) => test.give_up(&mut readings),
+        None => {}
+    }
+    run.readings = readings;
+    Ok(vec![run])
+}
+
+fn version(line: &str) -> Option<(&'static str, &str)> {
+    let (key, value) = line.split_once(": ")?;
+    let key = match key {
+        "nvbandwidth Version" => "version",
+        "CUDA Runtime Version" => "cuda",
+        "Driver Version" => "driver",
+        _ => return None,
+    };
+    Some((key, value.trim()))
+}
+
+/// A line between `Running` and `SUM`: the description, the numbers of the columns, a row, or an error.
+fn inside<'a>(file: &ResultFile, at: usize, line: &'a str, test: &mut Running<'a>) -> Result<(), ReadError> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let whole: Option<Vec<i64>> = words.iter().map(|word| word.parse().ok()).collect();
+    let lower = line.to_ascii_lowercase();
+    match (words.as_slice(), whole) {
+        ([], _) => {}
+        (_, Some(columns)) if test.of.is_some() && test.columns.is_empty() => test.columns = columns,
+        ([row, cells @ ..], _) if !test.columns.is_empty() && row.parse::<i64>().is_ok() => {
+            if cells.len() != test.columns.len() {
+                return Err(file.line(
+                    at,
+                    format!("a row of {} cells under {} columns", cells.len(), test.columns.len()),
+                ));
+            }
+            let row = row.parse().unwrap_or_default();
+            for (column, word) in test.columns.iter().zip(cells).filter(|(_, word)| **word != "N/A") {
+                let value = number(word).ok_or_else(|| file.line(at, format!("`{word}` is no number")))?;
+                test.cells.push(((row, *column), value));
+            }
+        }
+        _ if ["error", "[error", "not found"].iter().any(|word| lower.starts_with(word)) => {
+            test.error = Some(line.trim());
+        }
+        _ if line.contains("(row)") || line.contains("(column)") => {
+            test.of = Some(quantity(line).ok_or_else(|| file.line(at, unknown(line)))?);
+        }
+        _ => {}
+    }
+    Ok(())
+}
