@@ -6,11 +6,14 @@
 //!
 //! A new format is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
+mod fields;
 mod format;
+mod outline;
 mod program;
 mod table;
 #[cfg(test)]
 mod tests;
+mod time_statistics;
 
 pub use format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 pub use program::ResultProgram;
@@ -30,7 +33,13 @@ macro_rules! formats {
 }
 
 formats! {
+    attention_harness::AttentionHarness,
+    attention_jsonl::AttentionJsonl,
+    harness_results::HarnessResults,
+    kernel_summary::KernelSummary,
     nccl_tests::NcclTests,
+    operator_list::OperatorList,
+    warpt::Warpt,
 }
 
 /// The format of that name.
