@@ -101,3 +101,33 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
     }
     Ok(reading)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::adapters::OutputFiles;
+
+    #[test]
+    fn each_point_of_a_whole_sweep_is_a_case_of_its_own() {
+        let mut rows = Vec::new();
+        for operation in ["LayerNorm", "GELU", "Swish", "Loss"] {
+            for implementation in ["PyTorch", "CUDA", "Triton"] {
+                for point in 0..24 {
+                    rows.push(serde_json::json!({
+                        "operation": operation, "implementation": implementation, "batch_size": 1 << (point % 4),
+                        "sequence_length": 128 << (point / 4 % 3), "tensor_dimension": 64 << (point / 12),
+                        "time_ms": 0.5, "memory_mb": 8.0, "inference_speed": 2000.0, "gpu_efficiency": 100.0, "throughput_gbps": 1.5,
+                    }));
+                }
+            }
+        }
+        let (bytes, none) = (serde_json::to_vec(&rows).unwrap(), OutputFiles::default());
+        let file = ResultFile { name: "r.json", bytes: &bytes, beside: &none };
+        let runs = super::super::read(&OperatorList, &file).unwrap();
+        let cases: HashSet<&str> =
+            runs[0].readings.iter().map(|reading| reading.case.native.as_str()).collect();
+        assert_eq!((rows.len(), cases.len()), (288, 288));
+    }
+}

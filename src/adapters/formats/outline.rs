@@ -16,6 +16,7 @@ pub(super) enum Outline {
     /// With its first element.
     List(Option<Box<Outline>>),
     Text(String),
+    Flag(bool),
     Other,
 }
 
@@ -63,6 +64,11 @@ impl Outline {
         self.first_of(key).is_some_and(|row| row.has(keys))
     }
 
+    /// The text at a path of keys.
+    pub fn text_at(&self, path: &[&str]) -> Option<&str> {
+        path.iter().try_fold(self, |outline, key| outline.get(key))?.text()
+    }
+
     pub fn text(&self) -> Option<&str> {
         match self {
             Outline::Text(text) => Some(text),
@@ -86,8 +92,8 @@ impl<'de> Visitor<'de> for OutlineVisitor {
         f.write_str("any value of JSON")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Outline, E> {
-        Ok(Outline::Other)
+    fn visit_bool<E>(self, flag: bool) -> Result<Outline, E> {
+        Ok(Outline::Flag(flag))
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<Outline, E> {
