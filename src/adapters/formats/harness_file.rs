@@ -21,8 +21,10 @@ pub struct HarnessFile {
 pub(super) enum Source {
     /// As what the program printed.
     Stdout,
-    /// As a file of this name, with the others beside it.
+    /// As a file of this name. What lies beside it is not its own.
     File(&'static str),
+    /// As a file of this name, with those beside it that it names.
+    Beside(&'static str),
     Own(fn(&ResultFile) -> Result<Vec<Reading>, ReadError>),
 }
 
@@ -50,7 +52,11 @@ impl ResultFormat for HarnessFile {
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let readings = match self.source {
             Source::Stdout => read_stdout(self.adapter, file, file.bytes)?,
-            Source::File(name) => read_file(self.adapter, file, name)?,
+            Source::File(name) => {
+                let none = OutputFiles::default();
+                read_file(self.adapter, &ResultFile { beside: &none, ..*file }, name)?
+            }
+            Source::Beside(name) => read_file(self.adapter, file, name)?,
             Source::Own(read) => read(file)?,
         };
         Ok(vec![RunReading { readings, ..(self.run)(file) }])
@@ -68,7 +74,7 @@ pub(super) fn read_stdout(
     read.map_err(|error| renamed(error, None, file.name))
 }
 
-/// A file that the adapter knows by a name of its own.
+/// A file that the adapter knows by a name of its own, and those beside it.
 pub(super) fn read_file(
     adapter: &dyn Adapter,
     file: &ResultFile,

@@ -153,7 +153,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         adapter: &Nvbench,
-        source: Source::File("nvbench.json"),
+        source: Source::Beside("nvbench.json"),
         recognises: is_nvbench,
         run: nvbench_run,
         versions: "JSON of version 1; the samples of `--jsonbin` where their files lie beside it",

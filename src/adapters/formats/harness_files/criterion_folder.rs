@@ -43,7 +43,10 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
         |part: &str| if is_new { format!("{folder}/{part}") } else { format!("{folder}/new/{part}") };
     let mut files = OutputFiles::default();
     for (path, bytes) in &file.beside.0 {
+        let is_folder = file.bytes.is_empty();
         let place = match path.rsplit_once('/') {
+            // Of one file, only the other part of its case.
+            Some(_) if !is_folder => continue,
             None if PARTS.contains(&path.as_str()) => of_case(path),
             Some(("new", part)) => of_case(part),
             _ => path.clone(),

@@ -150,6 +150,16 @@ fn an_error_names_the_file_of_the_user() {
 }
 
 #[test]
+fn what_lies_beside_a_report_is_not_its_own() {
+    let left = left_by(HARNESS_FILES.iter().find(|file| file.name() == "benchmarkdotnet").unwrap()).remove(0);
+    let other =
+        String::from_utf8(left.bytes.clone()).unwrap().replace("\"FullName\": \"", "\"FullName\": \"Other.");
+    let beside = OutputFiles([("Other-report-full.json".to_owned(), other.into_bytes())].into());
+    let file = ResultFile { beside: &beside, ..left.file() };
+    assert_eq!(read(recognised(&file)[0], &file).unwrap()[0].readings, left.readings);
+}
+
+#[test]
 fn a_case_of_criterion_is_one_file_with_the_other_beside_it() {
     let sample = br#"{"sampling_mode": "Flat", "iters": [2.0], "times": [10.0]}"#.to_vec();
     let benchmark =
