@@ -43,6 +43,7 @@ mod evaluate;
 mod extraction;
 mod fake_nvml;
 mod figures;
+mod formats;
 mod github_artifacts;
 mod github_checks;
 mod github_client;

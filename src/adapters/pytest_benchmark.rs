@@ -21,8 +21,8 @@ mod detect;
 
 pub struct PytestBenchmark;
 
-const FILE: &str = "pytest-benchmark.json";
-const ENDS: &str = "pytest.xml";
+pub(super) const FILE: &str = "pytest-benchmark.json";
+pub(super) const ENDS: &str = "pytest.xml";
 
 /// What pytest says of tests that `--benchmark-only` leaves out.
 const NO_BENCHMARK: &str = "Skipping non-benchmark (--benchmark-only active).";
@@ -349,8 +349,18 @@ struct Stats {
     iterations: Option<u64>,
 }
 
+/// The benchmarks of a report alone: which of their tests failed does not stand in it. Where somebody has shortened the data, the median of
+/// all rounds is left.
+pub(super) fn measured(bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
+    Ok(reported(bytes, true)?.into_values().collect())
+}
+
 /// The benchmarks of a report by their names in the XML.
 fn measurements(bytes: &[u8]) -> Result<BTreeMap<(String, String), Reading>, ReadError> {
+    reported(bytes, false)
+}
+
+fn reported(bytes: &[u8], shortened: bool) -> Result<BTreeMap<(String, String), Reading>, ReadError> {
     let report: Report = document(Some(FILE), bytes)?;
     let refused =
         |path: String, what: &str| Err(ReadError::new(Place::Path { file: Some(FILE.into()), path }, what));
@@ -378,7 +388,8 @@ fn measurements(bytes: &[u8]) -> Result<BTreeMap<(String, String), Reading>, Rea
         // Beside these the code runs a few times for calibration, and once for its result.
         reading.iterations = Some(rounds as f64 * iterations as f64);
         let time = reading.metric("time", "s", None);
-        match (stats.data, stats.median) {
+        let is_short = |data: &Vec<f64>| shortened && stats.median.is_some() && (data.len() as u64) < rounds;
+        match (stats.data.filter(|data| !is_short(data)), stats.median) {
             (Some(data), _) if data.len() as u64 == rounds => time.values = data,
             (Some(_), _) => return refused(path("stats.data"), "there are not as many as rounds"),
             (None, Some(value)) => {

@@ -6,15 +6,23 @@
 //!
 //! A new format is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
+mod case;
 mod described;
+mod fields;
 mod format;
+mod harness_file;
+mod harness_files;
+mod outline;
 mod program;
 mod table;
 #[cfg(test)]
 mod tests;
+mod time_statistics;
 
 pub use described::{Described, DescribedMetric, RowLayout, failed_row};
 pub use format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+pub use harness_file::HarnessFile;
+pub use harness_files::HARNESS_FILES;
 pub(super) use program::OUT as OUT_WORD;
 pub use program::{DescribedProgram, ResultProgram};
 
@@ -25,7 +33,7 @@ use super::output::ReadError;
 macro_rules! formats {
     ($($file:ident::$name:ident),* $(,)?) => {
         $(mod $file;)*
-        /// Every format of result files, in the order in which a file is held against them.
+        /// Every format of result files that has no harness with an adapter of its own, in the order in which a file is held against them.
         pub const FORMATS: &[&dyn ResultFormat] = &[$(&$file::$name),*];
         /// Each as an adapter.
         pub(super) const PROGRAMS: &[&dyn super::Adapter] = &[$(&ResultProgram(&$file::$name)),*];
@@ -33,22 +41,38 @@ macro_rules! formats {
 }
 
 formats! {
+    attention_harness::AttentionHarness,
+    attention_jsonl::AttentionJsonl,
+    babelstream::BabelStream,
+    cutlass::Cutlass,
+    harness_results::HarnessResults,
+    hpcg::Hpcg,
+    hpl::Hpl,
+    kernel_summary::KernelSummary,
+    loadgen::LoadGen,
+    monitor::Monitor,
     nccl_tests::NcclTests,
+    ncu::Ncu,
+    nsys_stats::NsysStats,
+    nvbandwidth::NvBandwidth,
+    operator_list::OperatorList,
+    warpt::Warpt,
 }
 
-/// Every format that a file can be read as.
-pub fn all() -> impl Iterator<Item = &'static dyn ResultFormat> {
-    FORMATS.iter().copied()
+/// Every format, those of harnesses with an adapter too.
+pub fn every() -> impl Iterator<Item = &'static dyn ResultFormat> {
+    let harnesses = HARNESS_FILES.iter().map(|file| -> &'static dyn ResultFormat { file });
+    FORMATS.iter().copied().chain(harnesses)
 }
 
 /// The format of that name.
 pub fn named(name: &str) -> Option<&'static dyn ResultFormat> {
-    FORMATS.iter().copied().find(|format| format.name() == name)
+    every().find(|format| format.name() == name)
 }
 
 /// The formats that say for certain that a file is theirs: it is known where that is one.
 pub fn recognised(file: &ResultFile) -> Vec<&'static dyn ResultFormat> {
-    FORMATS.iter().copied().filter(|format| format.recognises(file)).collect()
+    every().filter(|format| format.recognises(file)).collect()
 }
 
 /// The runs of a file, checked as every harness's output is. Errors: it cannot be read as this format; it holds no result; a case stands

@@ -113,7 +113,7 @@ impl IngestOptions {
 
 /// The formats' names, for messages.
 fn format_names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = formats::all().map(|format| format.name()).collect();
+    let mut names: Vec<&str> = formats::every().map(|format| format.name()).collect();
     names.sort_unstable();
     names
 }

@@ -1,0 +1,94 @@
+//! Rows of attention kernels: JSON lines, each one implementation and shape with the mean of its times.
+//!
+//! `{impl, B, H, S, d, dtype, causal, ms_mean, ms_std, qps, seed, torch, cuda, driver, cudnn, gpu_name, sm, commit}`. Rows of different commits
+//! or machines in one file are different runs. Blank lines are passed over; a line that breaks off is refused with its number.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::fields::{Fields, case_with, param_of};
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::outline::Outline;
+use crate::adapters::{End, ReadError, Reading, Reads, SummaryReading};
+use crate::model::Params;
+
+pub struct AttentionJsonl;
+
+const SHAPE: [&str; 7] = ["impl", "B", "H", "S", "d", "dtype", "causal"];
+
+const ENVIRONMENT: [&str; 6] = ["torch", "cuda", "driver", "cudnn", "gpu_name", "sm"];
+
+impl ResultFormat for AttentionJsonl {
+    fn name(&self) -> &'static str {
+        "attention-jsonl"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "rows of attention kernels",
+            versions: "JSON lines with `impl` and `ms_mean`",
+            fields: "`impl`, `B`, `H`, `S`, `d`, `dtype`, `causal`; `ms_mean`, `ms_std`, `qps`; `torch`, `cuda`, `driver`, `cudnn`, `gpu_name`, `sm`, `commit` of the run",
+            reads: Reads::Summary,
+            direction: "time lower; queries a second follow from it and are shown",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let first = file.bytes.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
+        let outline = first.filter(|line| line.trim_ascii().starts_with(b"{")).and_then(Outline::parse);
+        outline.is_some_and(|row| row.has(&SHAPE) && row.has(&["ms_mean", "qps"]))
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let mut runs: Vec<RunReading> = Vec::new();
+        for (index, line) in file.text()?.lines().enumerate() {
+            if line.trim().is_empty() {
+                continue;
+            }
+            let value: Value = serde_json::from_str(line).map_err(|error| {
+                let what = if error.is_eof() { "the line breaks off" } else { "the line is no JSON object" };
+                file.line(index + 1, what)
+            })?;
+            let row = Fields::of(file, format!("line {}", index + 1), &value)?;
+            let commit = row.text("commit")?.map(str::to_owned);
+            let facts: BTreeMap<String, Value> = ENVIRONMENT
+                .iter()
+                .filter_map(|key| row.get(key).map(|value| ((*key).to_owned(), value.clone())))
+                .collect();
+            let reading = read_row(&row)?;
+            match runs.iter_mut().find(|run| run.commit == commit && run.facts == facts) {
+                Some(run) => run.readings.push(reading),
+                None => runs.push(RunReading { started: None, commit, facts, readings: vec![reading] }),
+            }
+        }
+        Ok(runs)
+    }
+}
+
+fn read_row(row: &Fields) -> Result<Reading, ReadError> {
+    let mut params = Params::new();
+    for key in SHAPE {
+        let param = row.need(key, row.get(key))?;
+        let param = param_of(param).ok_or_else(|| row.wrong(key, "it is no plain value"))?;
+        params.insert(key.to_owned(), param);
+    }
+    let mut reading = Reading::new(case_with("attention", params));
+    reading.metadata.extend(row.get("seed").map(|seed| ("seed".to_owned(), seed.clone())));
+    let (mean, stddev, qps) = (row.number("ms_mean")?, row.number("ms_std")?, row.number("qps")?);
+    let error = row.get("error").and_then(Value::as_str).filter(|text| !text.is_empty());
+    let Some(value) = mean.filter(|mean| *mean > 0.0 && error.is_none()) else {
+        let time = mean
+            .map_or("`ms_mean` is missing".into(), |mean| format!("`ms_mean` is {mean}, which is no time"));
+        reading.end = End::Failed { message: error.map_or(time, str::to_owned) };
+        return Ok(reading);
+    };
+    reading.metric("time", "ms", None).summary = Some(SummaryReading { value, stddev, count: None });
+    if let Some(value) = qps {
+        let metric = reading.metric("qps", "queries/s", None);
+        metric.summary = Some(SummaryReading { value, stddev: None, count: None });
+        metric.judged = false;
+    }
+    Ok(reading)
+}

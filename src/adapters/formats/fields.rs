@@ -1,0 +1,197 @@
+//! JSON objects whose fields a reader knows by name: each error says at which path it stands.
+
+use serde_json::{Map, Value};
+
+use super::format::ResultFile;
+use crate::adapters::json::document;
+use crate::adapters::loose_json::standard_json;
+use crate::adapters::{CaseName, ReadError};
+use crate::model::{ParamValue, Params};
+
+/// An object of a document. A field that is `null` is not there.
+#[derive(Clone)]
+pub(super) struct Fields<'a> {
+    file: ResultFile<'a>,
+    /// Empty for the document itself.
+    path: String,
+    object: &'a Map<String, Value>,
+}
+
+/// A document as Python writes it: what JSON does not have, such as `NaN`, is a text, and no number.
+pub(super) fn python_document(file: &ResultFile) -> Result<Value, ReadError> {
+    document(Some(file.name), &standard_json(file.bytes))
+}
+
+impl<'a> Fields<'a> {
+    /// Errors: the value is no object.
+    pub fn of(file: &ResultFile<'a>, path: impl Into<String>, value: &'a Value) -> Result<Self, ReadError> {
+        let path = path.into();
+        match value.as_object() {
+            Some(object) => Ok(Self { file: *file, path, object }),
+            None if path.is_empty() => Err(file.wrong("it is no JSON object")),
+            None => Err(file.at(path, "it is no object")),
+        }
+    }
+
+    /// Of each element of a list. Errors: the value is no list, or an element no object.
+    pub fn each(file: &ResultFile<'a>, path: &str, value: &'a Value) -> Result<Vec<Self>, ReadError> {
+        let list = value.as_array().ok_or_else(|| match path {
+            "" => file.wrong("it is no JSON list"),
+            path => file.at(path, "it is no list"),
+        })?;
+        let of = |(index, element)| Self::of(file, format!("{path}[{index}]"), element);
+        list.iter().enumerate().map(of).collect()
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    pub fn wrong(&self, key: &str, what: impl Into<String>) -> ReadError {
+        self.file.at(self.path_of(key), what)
+    }
+
+    pub fn get(&self, key: &str) -> Option<&'a Value> {
+        self.object.get(key).filter(|value| !value.is_null())
+    }
+
+    /// Its fields without those that are `null`.
+    pub fn all(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
+        self.object.iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.as_str(), value))
+    }
+
+    fn typed<T>(
+        &self,
+        key: &str,
+        kind: &str,
+        of: impl Fn(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>, ReadError> {
+        let typed = |value| of(value).ok_or_else(|| self.wrong(key, format!("{value} is no {kind}")));
+        self.get(key).map(typed).transpose()
+    }
+
+    pub fn text(&self, key: &str) -> Result<Option<&'a str>, ReadError> {
+        self.typed(key, "text", Value::as_str)
+    }
+
+    pub fn number(&self, key: &str) -> Result<Option<f64>, ReadError> {
+        self.typed(key, "number", Value::as_f64)
+    }
+
+    pub fn count(&self, key: &str) -> Result<Option<u64>, ReadError> {
+        self.typed(key, "count", Value::as_u64)
+    }
+
+    pub fn flag(&self, key: &str) -> Result<Option<bool>, ReadError> {
+        self.typed(key, "boolean", Value::as_bool)
+    }
+
+    pub fn object(&self, key: &str) -> Result<Option<Self>, ReadError> {
+        self.get(key).map(|value| Self::of(&self.file, self.path_of(key), value)).transpose()
+    }
+
+    /// The objects of a list; none where there is no such list.
+    pub fn objects(&self, key: &str) -> Result<Vec<Self>, ReadError> {
+        match self.get(key) {
+            Some(value) => Self::each(&self.file, &self.path_of(key), value),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Errors: as the reader says, and where there is no such field.
+    pub fn need<T>(&self, key: &str, found: Option<T>) -> Result<T, ReadError> {
+        found.ok_or_else(|| self.wrong(key, "it is missing"))
+    }
+}
+
+/// Fields and those of objects within them, by their names with a point between.
+pub(super) fn flattened<'a>(fields: &Fields<'a>) -> Vec<(String, &'a Value)> {
+    fn add<'a>(prefix: &str, key: &str, value: &'a Value, flat: &mut Vec<(String, &'a Value)>) {
+        let name = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
+        match value {
+            Value::Null => {}
+            Value::Object(inner) => inner.iter().for_each(|(key, value)| add(&name, key, value, flat)),
+            _ => flat.push((name, value)),
+        }
+    }
+    let mut flat = Vec::new();
+    fields.all().for_each(|(key, value)| add("", key, value, &mut flat));
+    flat
+}
+
+/// A text, a number or a boolean; a list of them is a text, `[2, 3]` is `2x3`. `None`: it is more than that.
+pub(super) fn param_of(value: &Value) -> Option<ParamValue> {
+    match value {
+        Value::Bool(flag) => Some(ParamValue::Bool(*flag)),
+        Value::String(text) => Some(ParamValue::Text(text.clone())),
+        Value::Number(number) => {
+            number.as_i64().map(ParamValue::Int).or_else(|| number.as_f64().map(ParamValue::Float))
+        }
+        Value::Array(list) => {
+            let parts: Option<Vec<String>> =
+                list.iter().map(|value| Some(param_of(value)?.to_string())).collect();
+            Some(ParamValue::Text(parts?.join("x")))
+        }
+        Value::Null | Value::Object(_) => None,
+    }
+}
+
+/// A case whose whole name is `name[k=v,...]`.
+pub(super) fn case_with(case: &str, params: Params) -> CaseName {
+    let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let native = if pairs.is_empty() { case.to_owned() } else { format!("{case}[{}]", pairs.join(",")) };
+    CaseName { native, case: case.to_owned(), params }
+}
+
+/// A time of RFC 3339 with its offset, as UTC with milliseconds. `None`: it is of another form, or does not say its offset.
+pub(super) fn utc(text: &str) -> Option<String> {
+    let (local, offset) = match text.strip_suffix(['Z', 'z']) {
+        Some(local) => (local, 0),
+        None => {
+            let at = text.len().checked_sub(6)?;
+            let (local, offset) = (text.get(..at)?, text.get(at..)?);
+            let (sign, clock) = match offset.strip_prefix('-') {
+                Some(clock) => (-1, clock),
+                None => (1, offset.strip_prefix('+')?),
+            };
+            let (hours, minutes) = clock.split_once(':')?;
+            (local, sign * (hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60))
+        }
+    };
+    let local = humantime::parse_rfc3339_weak(local).ok()?;
+    let shift = std::time::Duration::from_secs(offset.unsigned_abs());
+    let time = if offset > 0 { local.checked_sub(shift)? } else { local.checked_add(shift)? };
+    // Years behind 9999 have no such form.
+    let far = std::time::Duration::from_secs(253_402_300_799);
+    let known = time.duration_since(std::time::UNIX_EPOCH).is_ok_and(|since| since < far);
+    known.then(|| humantime::format_rfc3339_millis(time).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::OutputFiles;
+
+    #[test]
+    fn a_time_without_an_offset_is_none() {
+        assert_eq!(utc("2026-11-22T10:00:00Z").as_deref(), Some("2026-11-22T10:00:00.000Z"));
+        assert_eq!(utc("2026-11-22T10:00:00.25+02:30").as_deref(), Some("2026-11-22T07:30:00.250Z"));
+        assert_eq!(utc("2026-11-22T23:30:00-01:00").as_deref(), Some("2026-11-23T00:30:00.000Z"));
+        for text in ["2026-11-22T10:00:00", "2026-11-22", "", "é", "22.11.2026 10:00 Z", "ééé+01:00"] {
+            assert_eq!(utc(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_path() {
+        let none = OutputFiles::default();
+        let file =
+            ResultFile { name: "r.json", bytes: br#"{"a": [{"b": NaN, "c": [2, 3]}]}"#, beside: &none };
+        let value = python_document(&file).unwrap();
+        let rows = Fields::of(&file, "", &value).unwrap().objects("a").unwrap();
+        assert_eq!(rows[0].number("b").unwrap_err().to_string(), "r.json: a[0].b: \"NaN\" is no number");
+        let missing = rows[0].need("d", rows[0].text("d").unwrap());
+        assert_eq!(missing.unwrap_err().to_string(), "r.json: a[0].d: it is missing");
+        assert_eq!(param_of(&value["a"][0]["c"]), Some(ParamValue::Text("2x3".into())));
+    }
+}

@@ -1,0 +1,61 @@
+//! Criterion.rs as files: the folder `target/criterion` or one below it, whose name the result then has, with no bytes of its own and all files
+//! beside it; or one `sample.json` or `benchmark.json`, with the other beside it.
+
+use crate::adapters::criterion::Criterion;
+use crate::adapters::formats::format::ResultFile;
+use crate::adapters::formats::outline::Outline;
+use crate::adapters::output::HarnessOutput;
+use crate::adapters::{Adapter, OutputFiles, ReadError, Reading};
+
+/// The files of a case that are read.
+const PARTS: [&str; 2] = ["sample.json", "benchmark.json"];
+
+pub(super) fn is_criterion(file: &ResultFile) -> bool {
+    if file.bytes.is_empty() {
+        let mut cases = file.beside.ending("benchmark.json");
+        return cases.any(|(path, bytes)| {
+            let none = OutputFiles::default();
+            is_part(&ResultFile { name: path, bytes, beside: &none })
+        });
+    }
+    is_part(file)
+}
+
+fn is_part(file: &ResultFile) -> bool {
+    let sample = ["sampling_mode", "iters", "times"];
+    let benchmark = ["group_id", "full_id", "directory_name", "title"];
+    let is = |keys: &[&str]| {
+        let quoted: Vec<String> = keys.iter().map(|key| format!("\"{key}\"")).collect();
+        let quoted: Vec<&str> = quoted.iter().map(String::as_str).collect();
+        Outline::of(file, &quoted).is_some_and(|outline| outline.has(keys))
+    };
+    is(&sample) || is(&benchmark)
+}
+
+pub(super) fn read(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
+    // What the adapter reads lies in a folder `new` of its case.
+    let folder = match file.name.rsplit_once('/') {
+        Some((folder, _)) if !file.bytes.is_empty() => folder,
+        _ => "criterion",
+    };
+    let is_new = folder.ends_with("/new");
+    let of_case =
+        |part: &str| if is_new { format!("{folder}/{part}") } else { format!("{folder}/new/{part}") };
+    let mut files = OutputFiles::default();
+    for (path, bytes) in &file.beside.0 {
+        let is_folder = file.bytes.is_empty();
+        let place = match path.rsplit_once('/') {
+            // Of one file, only the other part of its case.
+            Some(_) if !is_folder => continue,
+            None if PARTS.contains(&path.as_str()) => of_case(path),
+            Some(("new", part)) => of_case(part),
+            _ => path.clone(),
+        };
+        files.0.insert(place, bytes.clone());
+    }
+    if !file.bytes.is_empty() {
+        let part = if file.file_name() == PARTS[1] { PARTS[1] } else { PARTS[0] };
+        files.0.insert(of_case(part), file.bytes.to_vec());
+    }
+    Criterion.read(&HarnessOutput { stdout: b"", files: &files })
+}

@@ -1,0 +1,57 @@
+//! What `go test -bench` prints, also without `-v`: then no line announces a benchmark, and its name ends in the number of processors.
+
+use crate::adapters::formats::format::ResultFile;
+use crate::adapters::formats::harness_file::read_stdout;
+use crate::adapters::go_test::GoTest;
+use crate::adapters::output::Place;
+use crate::adapters::{ReadError, Reading};
+
+pub(super) fn is_go(file: &ResultFile) -> bool {
+    let text = file.lossy();
+    let starts = |start: &str| text.lines().any(|line| line.starts_with(start));
+    starts("goos: ") && starts("goarch: ") && text.lines().any(|line| measured(line).is_some())
+}
+
+/// The name of a line that holds a measurement: a name, a number of iterations, and a value an operation.
+fn measured(line: &str) -> Option<&str> {
+    let mut words = line.split_ascii_whitespace();
+    let name = words.next().filter(|name| name.starts_with("Benchmark"))?;
+    words.next()?.parse::<u64>().ok()?;
+    words.any(|word| word.ends_with("/op")).then_some(name)
+}
+
+/// The name without the number of processors.
+fn announced(name: &str) -> &str {
+    let numbered = name
+        .rsplit_once('-')
+        .filter(|(_, count)| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit()));
+    numbered.map_or(name, |(base, _)| base)
+}
+
+pub(super) fn read(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
+    let (mut text, mut lines) = (Vec::with_capacity(file.bytes.len()), Vec::new());
+    let mut current = String::new();
+    for (index, bytes) in file.bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let line = String::from_utf8_lossy(bytes);
+        let mut words = line.split_ascii_whitespace();
+        if let (Some(name), None) = (words.next().filter(|name| name.starts_with("Benchmark")), words.next())
+        {
+            current = name.to_owned();
+        }
+        if let Some(name) = measured(&line).filter(|name| **name != current && announced(name) != current) {
+            current = announced(name).to_owned();
+            text.extend_from_slice(current.as_bytes());
+            text.push(b'\n');
+            lines.push(index + 1);
+        }
+        text.extend_from_slice(bytes);
+        lines.push(index + 1);
+    }
+    read_stdout(&GoTest, file, &text).map_err(|mut error| {
+        // The lines that were put in between are not the user's.
+        if let Place::Line { line, .. } = &mut error.place {
+            *line = line.checked_sub(1).and_then(|at| lines.get(at)).copied().unwrap_or(*line);
+        }
+        error
+    })
+}
