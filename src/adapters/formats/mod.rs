@@ -7,6 +7,7 @@
 //! A new format is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
 mod format;
+mod parts;
 mod program;
 mod table;
 #[cfg(test)]
@@ -30,7 +31,10 @@ macro_rules! formats {
 }
 
 formats! {
+    kernel_tuner::KernelTuner,
+    llama_bench::LlamaBench,
     nccl_tests::NcclTests,
+    vllm::Vllm,
 }
 
 /// The format of that name.

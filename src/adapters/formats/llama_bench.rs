@@ -1,0 +1,295 @@
+//! llama-bench of llama.cpp: its JSON, JSON lines, CSV and Markdown. A row is a test: so many tokens of prompt and of output.
+//!
+//! <https://github.com/ggml-org/llama.cpp/blob/master/tools/llama-bench/README.md>. Fields come and go with versions: all but those known to
+//! describe the machine, the build or the measurement are parameters. Rows of several builds in one file are a run each. CSV and Markdown
+//! hold means alone, and Markdown the rate alone. A fork writes empty values, which are no JSON: refused, with the place.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::parts::{self, Entries, document, failed, json_param, named, params_of, summarised, utc};
+use super::table::{Table, number};
+use crate::adapters::output::Place;
+use crate::adapters::{ReadError, Reading, Reads, json};
+use crate::model::{ParamValue, Params};
+
+pub struct LlamaBench;
+
+/// Fields that are no parameter: of the build and the machine, of the file, and measured ones.
+const OTHER: [&str; 16] = [
+    "build_commit",
+    "build_number",
+    "cpu_info",
+    "gpu_info",
+    "cuda",
+    "metal",
+    "model_filename",
+    "model_size",
+    "model_n_params",
+    "test_time",
+    "avg_ns",
+    "stddev_ns",
+    "avg_ts",
+    "stddev_ts",
+    "samples_ns",
+    "samples_ts",
+];
+const KNOWN: [&str; 4] = ["build_commit", "model_filename", "n_gen", "avg_ts"];
+/// First and last columns of the Markdown table.
+const FIRST: [&str; 4] = ["model", "size", "params", "backend"];
+const LAST: [&str; 2] = ["test", "t/s"];
+
+/// One test, with texts as they stand.
+type Test = Entries<Value>;
+
+impl ResultFormat for LlamaBench {
+    fn name(&self) -> &'static str {
+        "llama-bench"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "llama-bench",
+            versions: "`-o json`, `jsonl`, `csv` and `md`, with any fields",
+            fields: "`model_filename`, `n_prompt`, `n_gen`, `n_depth`, `backends` and each setting; `samples_ns`, `samples_ts`, `avg_ns`, \
+                     `stddev_ns`, `avg_ts`, `stddev_ts`; `test`, `t/s`; `build_commit`, `test_time`",
+            reads: Reads::Samples,
+            direction: "time lower; tokens a second higher, and judged where there is no time",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let begins = |with: &[u8]| file.bytes.trim_ascii_start().starts_with(with);
+        if begins(b"[") || begins(b"{") {
+            let named =
+                |key: &&str| memchr::memmem::find(file.bytes, format!("\"{key}\":").as_bytes()).is_some();
+            return KNOWN.iter().all(named)
+                && rows_of_json(file).is_ok_and(|tests| tests.iter().all(is_test));
+        }
+        let text = file.lossy();
+        header_of_csv(&text) || text.lines().any(|line| header_of_markdown(line).is_some())
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let begins = |with: &[u8]| file.bytes.trim_ascii_start().starts_with(with);
+        if begins(b"[") || begins(b"{") {
+            return runs(file, rows_of_json(file)?);
+        }
+        let text = file.text()?;
+        if header_of_csv(text) {
+            return runs(file, rows_of_csv(file, text)?);
+        }
+        markdown(file, text)
+    }
+}
+
+fn is_test(test: &Test) -> bool {
+    KNOWN.iter().all(|key| test.get(key).is_some())
+}
+
+fn rows_of_json(file: &ResultFile) -> Result<Vec<Test>, ReadError> {
+    if file.bytes.trim_ascii_start().starts_with(b"[") {
+        return document(file);
+    }
+    let mut tests = Vec::new();
+    for (at, line) in file.bytes.split(|byte| *byte == b'\n').enumerate() {
+        if !line.trim_ascii().is_empty() {
+            let test = json::document(None, line).map_err(|error| match error.place {
+                Place::Column { column, .. } => {
+                    let file = Some(file.name.to_owned());
+                    ReadError::new(Place::Column { file, line: at + 1, column }, error.what)
+                }
+                _ => file.line(at + 1, error.what),
+            })?;
+            tests.push(test);
+        }
+    }
+    Ok(tests)
+}
+
+fn header_of_csv(text: &str) -> bool {
+    let header = text.trim_start().lines().next().unwrap_or_default();
+    KNOWN.iter().all(|key| header.split(',').any(|column| column.trim_matches('"') == *key))
+}
+
+fn rows_of_csv(file: &ResultFile, text: &str) -> Result<Vec<Test>, ReadError> {
+    if !text.ends_with('\n') {
+        return Err(file.line(text.lines().count(), "it breaks off here"));
+    }
+    let table = Table::read(*file, text, 1, b',')?;
+    let mut tests = Vec::new();
+    for row in &table.rows {
+        let mut pairs = Vec::new();
+        for (at, (name, cell)) in table.header.iter().zip(&row.cells).enumerate() {
+            let figure = ["avg_ns", "stddev_ns", "avg_ts", "stddev_ts"].contains(&name.as_str());
+            let value = if figure {
+                let value = table.number(row, at)?;
+                let wrong =
+                    || file.line(row.line, format!("`{cell}` under `{name}` is no number to measure by"));
+                serde_json::Number::from_f64(value).map(Value::Number).ok_or_else(wrong)?
+            } else {
+                let param = super::table::param(cell);
+                serde_json::to_value(param).unwrap_or_else(|_| Value::String(cell.clone()))
+            };
+            pairs.push((name.clone(), value));
+        }
+        tests.push(Entries(pairs));
+    }
+    Ok(tests)
+}
+
+/// A run for each build, in the order of the file.
+fn runs(file: &ResultFile, tests: Vec<Test>) -> Result<Vec<RunReading>, ReadError> {
+    let mut runs: Vec<RunReading> = Vec::new();
+    for (at, test) in tests.iter().enumerate() {
+        let path = |key: &str| format!("[{at}].{key}");
+        if !is_test(test) {
+            return Err(file.at(format!("[{at}]"), "it is no test of llama-bench"));
+        }
+        let text = |key: &str| test.get(key).and_then(Value::as_str).map(str::to_owned);
+        let commit = text("build_commit").filter(|commit| !["unknown", ""].contains(&commit.as_str()));
+        let place = runs.iter().position(|run| run.commit == commit).unwrap_or_else(|| {
+            let started = text("test_time").and_then(|time| utc(&time));
+            runs.push(RunReading { started, commit, ..RunReading::default() });
+            runs.len() - 1
+        });
+        let Some(run) = runs.get_mut(place) else { continue };
+        for key in ["build_number", "cpu_info", "gpu_info"] {
+            if let Some(value) = test.get(key) {
+                run.facts.entry(key.into()).or_insert_with(|| value.clone());
+            }
+        }
+        run.readings.push(reading(file, test, &path)?);
+    }
+    Ok(runs)
+}
+
+/// The short name of a test, as the Markdown table has it without its depth.
+fn test_name(prompt: i64, output: i64) -> String {
+    match (prompt, output) {
+        (prompt, 0) => format!("pp{prompt}"),
+        (0, output) => format!("tg{output}"),
+        (prompt, output) => format!("pp{prompt}+tg{output}"),
+    }
+}
+
+fn reading(file: &ResultFile, test: &Test, path: &dyn Fn(&str) -> String) -> Result<Reading, ReadError> {
+    let mut params: Params = test
+        .0
+        .iter()
+        .filter(|(name, _)| !OTHER.contains(&name.as_str()))
+        .filter_map(|(name, value)| Some((name.clone(), json_param(value)?)))
+        .collect();
+    // The folder of the model is the machine's.
+    let model = test.get("model_filename").and_then(Value::as_str).unwrap_or_default();
+    let model = model.rsplit(['/', '\\']).next().unwrap_or(model);
+    params.insert("model".into(), ParamValue::Text(model.to_owned()));
+    let tokens = |key: &str| test.get(key).and_then(Value::as_i64).unwrap_or(0);
+    let mut reading = Reading::new(named(&test_name(tokens("n_prompt"), tokens("n_gen")), params));
+    for (metric, unit, end) in [("time", "ns", "ns"), ("throughput", "t/s", "ts")] {
+        let figure = |name: &str| -> Result<Option<f64>, ReadError> {
+            let key = format!("{name}_{end}");
+            test.get(&key).map(|value| parts::typed(file, &path(&key), value)).transpose()
+        };
+        let samples = format!("samples_{end}");
+        let values: Vec<f64> =
+            test.get(&samples).map_or(Ok(Vec::new()), |value| parts::typed(file, &path(&samples), value))?;
+        let Some(mean) = figure("avg")? else { continue };
+        if mean <= 0.0 || values.iter().any(|value| *value <= 0.0) {
+            reading.end = failed(format!("`avg_{end}` is {mean}: a repetition did nothing"));
+        }
+        // One repetition, and several that are alike to the nanosecond, are no samples.
+        let differ = values.iter().any(|value| Some(value) != values.first());
+        let count = (!values.is_empty()).then_some(values.len() as u64);
+        let stddev = figure("stddev")?.filter(|_| differ || values.is_empty());
+        let made = summarised(&mut reading, metric, unit, mean, stddev, count);
+        made.judged = metric == "time";
+        if differ {
+            made.values = values;
+            made.summary = None;
+        }
+    }
+    // The rate alone is what is judged where there is no time.
+    if let [only] = reading.metrics.as_mut_slice() {
+        only.judged = true;
+    }
+    Ok(reading)
+}
+
+fn cells(line: &str) -> Option<Vec<&str>> {
+    let inside = line.trim().strip_prefix('|')?.strip_suffix('|')?;
+    Some(inside.split('|').map(str::trim).collect())
+}
+
+fn header_of_markdown(line: &str) -> Option<Vec<&str>> {
+    cells(line).filter(|cells| cells.starts_with(&FIRST) && cells.ends_with(&LAST))
+}
+
+fn markdown(file: &ResultFile, text: &str) -> Result<Vec<RunReading>, ReadError> {
+    let mut header: Option<Vec<&str>> = None;
+    let mut run = RunReading::default();
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        let wrong = |what: String| file.line(at + 1, what);
+        let build = line.strip_prefix("build: ").and_then(|rest| rest.trim_end().strip_suffix(')'));
+        if let Some((commit, build)) = build.and_then(|rest| rest.split_once(" (")) {
+            run.commit = Some(commit.to_owned()).filter(|commit| commit != "unknown");
+            run = run.fact("build_number", build);
+        }
+        let Some(cells) = cells(line).filter(|_| line.ends_with('\n')) else {
+            if line.starts_with('|') && header.is_some() {
+                return Err(wrong("the row breaks off here".into()));
+            }
+            continue;
+        };
+        if let Some(found) = header_of_markdown(line) {
+            header = Some(found);
+            continue;
+        }
+        let Some(header) = &header else { continue };
+        if cells.iter().all(|cell| !cell.is_empty() && cell.chars().all(|c| "-:".contains(c))) {
+            continue;
+        }
+        if cells.len() != header.len() {
+            return Err(wrong(format!(
+                "it has {} cells, and the header names {}",
+                cells.len(),
+                header.len()
+            )));
+        }
+        let row: BTreeMap<&str, &str> = header.iter().copied().zip(cells).collect();
+        run.readings.push(markdown_row(&row).map_err(wrong)?);
+    }
+    if header.is_none() {
+        return Err(file.wrong("it holds no JSON, CSV or Markdown table of llama-bench"));
+    }
+    // It stands last: without it a run did not end, or its commit is not known.
+    if !run.facts.contains_key("build_number") {
+        return Err(file.wrong("the line `build: ...` is missing: the program did not end"));
+    }
+    Ok(vec![run])
+}
+
+fn markdown_row(row: &BTreeMap<&str, &str>) -> Result<Reading, String> {
+    let cell = |name: &str| row.get(name).copied().unwrap_or_default();
+    let keys = row.iter().filter(|(name, _)| !["size", "params", "test", "t/s"].contains(*name));
+    let mut params = params_of(keys.map(|(name, cell)| (*name, *cell)));
+    let (test, depth) = cell("test").split_once(" @ d").unwrap_or((cell("test"), ""));
+    if !depth.is_empty() {
+        let depth = depth.parse().map_err(|_| format!("`{depth}` is no depth"))?;
+        params.insert("n_depth".into(), ParamValue::Int(depth));
+    }
+    let rate = cell("t/s");
+    let (mean, stddev) = rate.split_once('±').ok_or_else(|| format!("`{rate}` is no mean with `±`"))?;
+    let read = |text: &str| number(text).ok_or_else(|| format!("`{rate}` is no mean with `±`"));
+    let (mean, stddev) = (read(mean)?, read(stddev)?);
+    let mut reading = Reading::new(named(test, params));
+    if mean <= 0.0 {
+        reading.end = failed(format!("its rate is `{rate}`"));
+    }
+    // One repetition has no deviation.
+    summarised(&mut reading, "throughput", "t/s", mean, Some(stddev).filter(|stddev| *stddev > 0.0), None);
+    Ok(reading)
+}
