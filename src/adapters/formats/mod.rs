@@ -31,9 +31,16 @@ macro_rules! formats {
 }
 
 formats! {
+    chrome_trace::ChromeTrace,
+    github_action_benchmark::GithubActionBenchmark,
     kernel_tuner::KernelTuner,
+    kernelbench::KernelBench,
     llama_bench::LlamaBench,
     nccl_tests::NcclTests,
+    primbench::Primbench,
+    torch_measurement::TorchMeasurement,
+    triton::Triton,
+    tritonbench::TritonBench,
     vllm::Vllm,
 }
 

@@ -1,0 +1,109 @@
+//! The CSV file that `triton.testing.perf_report` leaves with `save_path`: the columns of the parameters, then one of each provider.
+//!
+//! <https://triton-lang.org/main/python-api/generated/triton.testing.Benchmark.html>. Nothing in the file says that it is one, so it is never
+//! recognised, and nothing says which columns are parameters. The rule: where columns end in a unit, as in `Triton (GB/s)`, those
+//! before the first such are parameters; else the first column alone is. A provider without a unit is shown and not judged.
+
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::parts::{failed, named, params_of, summarised};
+use super::table::{Row, Table};
+use crate::adapters::{ReadError, Reading, Reads};
+use crate::model::{direction_of_unit, is_time};
+
+pub struct Triton;
+
+impl ResultFormat for Triton {
+    fn name(&self) -> &'static str {
+        "triton"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "triton.testing",
+            versions: "the CSV of `perf_report`",
+            fields: "the first column, or those before the first whose name ends in a unit, as parameters; the others as providers",
+            reads: Reads::Summary,
+            direction: "by the unit in the name of a column; without one it is shown and not judged",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, _: &ResultFile) -> bool {
+        false
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let text = file.text()?;
+        if !text.ends_with('\n') {
+            return Err(file.line(text.lines().count(), "the row breaks off here"));
+        }
+        let table = Table::read(*file, text, 1, b',')?;
+        let with_unit = table.header.iter().skip(1).position(|name| unit(name).is_some());
+        let keys = with_unit.map_or(1, |place| place + 1);
+        if table.header.len() <= keys {
+            return Err(file.line(1, "it has one column, and the first is the parameter"));
+        }
+        let mut readings: Vec<Reading> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        for row in &table.rows {
+            let (key, _) = row.cells.split_at(keys.min(row.cells.len()));
+            if !seen.insert(key) {
+                let what =
+                    format!("`{}` stands there twice as `{}`", key.join(","), table.header[..keys].join(","));
+                let advice =
+                    "a provider's column needs its unit in its name where several columns are parameters";
+                return Err(file.line(row.line, format!("{what}: {advice}")));
+            }
+            let first = readings.len();
+            for column in keys..table.header.len() {
+                provider(file, &table, row, (keys, column), (&mut readings, first))?;
+            }
+        }
+        Ok(RunReading::only(readings))
+    }
+}
+
+/// `Triton (GB/s)` in its parts.
+fn unit(column: &str) -> Option<(&str, &str)> {
+    let (name, unit) = column.strip_suffix(')')?.rsplit_once(" (")?;
+    (!name.trim().is_empty() && !unit.trim().is_empty()).then_some((name.trim(), unit.trim()))
+}
+
+/// Reads a cell into the case of its provider and row: one that stands there in two units is one case. `readings`: those of the row begin
+/// at that place.
+fn provider(
+    file: &ResultFile,
+    table: &Table,
+    row: &Row,
+    (keys, column): (usize, usize),
+    (readings, first): (&mut Vec<Reading>, usize),
+) -> Result<(), ReadError> {
+    let header = table.header.get(column).map(String::as_str).unwrap_or_default();
+    let (name, unit) = unit(header).unwrap_or((header, ""));
+    if name.is_empty() {
+        return Err(file.line(1, format!("column {} has no name", column + 1)));
+    }
+    let same = readings.iter().skip(first).position(|reading| reading.case.case == name);
+    let place = same.map_or(readings.len(), |place| first + place);
+    if same.is_none() {
+        let params = table.header.iter().zip(&row.cells).take(keys);
+        let params = params_of(params.map(|(name, cell)| (name.as_str(), cell.as_str())));
+        readings.push(Reading::new(named(name, params)));
+    }
+    let Some(reading) = readings.get_mut(place) else { return Ok(()) };
+    // What a provider did not do is an empty cell.
+    if row.cells.get(column).is_none_or(|cell| cell.is_empty() || cell.eq_ignore_ascii_case("nan")) {
+        reading.end = failed(format!("line {}: it has no value under `{header}`", row.line));
+        return Ok(());
+    }
+    let value = table.number(row, column)?;
+    if value == 0.0 {
+        reading.end = failed(format!("line {}: it is 0 under `{header}`", row.line));
+    }
+    let metric = if is_time(unit) { "time" } else { "value" };
+    if reading.metrics.iter().any(|known| known.name == metric) {
+        return Err(file.line(1, format!("`{name}` has two columns of the same kind, as `{header}`")));
+    }
+    summarised(reading, metric, unit, value, None, None).judged = direction_of_unit(unit).is_some();
+    Ok(())
+}
