@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{Entries, failed, named, summarised, utc, utc_millis};
+use super::parts::{Entries, ended, failed, named, summarised, utc, utc_millis};
 use crate::adapters::{ReadError, Reading, Reads, json};
 use crate::model::{Better, ParamValue, Params, direction_of_unit, is_time};
 
@@ -158,5 +158,5 @@ fn reading(suite: &str, tool: &str, bench: &Bench) -> Reading {
     if let Some(range) = &bench.range {
         reading.metadata.insert("range".into(), range.clone());
     }
-    reading
+    ended(reading)
 }

@@ -57,18 +57,17 @@ impl ResultFormat for KernelTuner {
 
     fn recognises(&self, file: &ResultFile) -> bool {
         let keys = ["kernel_name", "tune_params_keys", "tune_params", "cache"];
-        has_keys(file, &keys)
-            || closed(file.bytes).is_some_and(|bytes| {
-                has_keys(&ResultFile { name: file.name, bytes: &bytes, beside: file.beside }, &keys)
-            })
+        let named = memchr::memmem::find(file.bytes, b"\"tune_params_keys\"").is_some();
+        let whole = |bytes: Vec<u8>| has_keys(&ResultFile { bytes: &bytes, ..*file }, &keys);
+        named && (has_keys(file, &keys) || closed(file.bytes).is_some_and(whole))
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let name = Some(file.name);
-        let found: Cache = match (json::document(name, file.bytes), closed(file.bytes)) {
-            (Err(error), Some(bytes)) => json::document(name, &bytes).map_err(|_: ReadError| error)?,
-            (found, _) => found?,
-        };
+        let found: Cache = json::document(name, file.bytes).or_else(|error| {
+            let bytes = closed(file.bytes).ok_or_else(|| error.clone())?;
+            json::document(name, &bytes).map_err(|_: ReadError| error)
+        })?;
         let mut readings = Vec::with_capacity(found.cache.0.len());
         for (key, entry) in &found.cache.0 {
             readings.push(reading(file, &found, key, entry)?);

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{self, Entries, document, failed, named, summarised};
+use super::parts::{self, Entries, document, ended, failed, named, summarised};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -21,7 +21,6 @@ struct Statistics {
     max: f64,
     num_trials: u64,
     hardware: Option<String>,
-    device: Option<String>,
 }
 
 impl ResultFormat for KernelBench {
@@ -33,7 +32,7 @@ impl ResultFormat for KernelBench {
         FormatAbout {
             title: "KernelBench",
             versions: "`results/timing/.../baseline_time_*.json`",
-            fields: "`mean`, `std`, `min`, `max`, `num_trials`, `hardware`, `device` of each problem of a level",
+            fields: "`mean`, `std`, `min`, `max`, `num_trials`, `hardware` of each problem of a level",
             reads: Reads::Summary,
             direction: "times lower; the least and the most are shown",
             tried: &[],
@@ -90,9 +89,6 @@ fn reading(
         return Ok((reading, None));
     }
     let found: Statistics = parts::typed(file, &format!("{level}[\"{problem}\"]"), value)?;
-    if let Some(device) = &found.device {
-        params.insert("device".into(), ParamValue::Text(device.clone()));
-    }
     let mut reading = Reading::new(named(name, params));
     if found.mean <= 0.0 || found.num_trials == 0 {
         reading.end = failed(format!("its mean is {} ms of {} trials", found.mean, found.num_trials));
@@ -101,5 +97,5 @@ fn reading(
     for (name, value) in [("time_min", found.min), ("time_max", found.max)] {
         summarised(&mut reading, name, "ms", value, None, None).judged = false;
     }
-    Ok((reading, found.hardware))
+    Ok((ended(reading), found.hardware))
 }

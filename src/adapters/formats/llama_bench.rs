@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{self, Entries, document, failed, json_param, named, params_of, summarised, utc};
+use super::parts::{self, Entries, document, ended, fail, json_param, named, params_of, summarised, utc};
 use super::table::{Table, number};
 use crate::adapters::output::Place;
 use crate::adapters::{ReadError, Reading, Reads, json};
@@ -199,7 +199,7 @@ fn reading(file: &ResultFile, test: &Test, path: &dyn Fn(&str) -> String) -> Res
             test.get(&samples).map_or(Ok(Vec::new()), |value| parts::typed(file, &path(&samples), value))?;
         let Some(mean) = figure("avg")? else { continue };
         if mean <= 0.0 || values.iter().any(|value| *value <= 0.0) {
-            reading.end = failed(format!("`avg_{end}` is {mean}: a repetition did nothing"));
+            fail(&mut reading, format!("`avg_{end}` is {mean}: a repetition did nothing"));
         }
         // One repetition, and several that are alike to the nanosecond, are no samples.
         let differ = values.iter().any(|value| Some(value) != values.first());
@@ -216,7 +216,7 @@ fn reading(file: &ResultFile, test: &Test, path: &dyn Fn(&str) -> String) -> Res
     if let [only] = reading.metrics.as_mut_slice() {
         only.judged = true;
     }
-    Ok(reading)
+    Ok(ended(reading))
 }
 
 fn cells(line: &str) -> Option<Vec<&str>> {
@@ -287,9 +287,9 @@ fn markdown_row(row: &BTreeMap<&str, &str>) -> Result<Reading, String> {
     let (mean, stddev) = (read(mean)?, read(stddev)?);
     let mut reading = Reading::new(named(test, params));
     if mean <= 0.0 {
-        reading.end = failed(format!("its rate is `{rate}`"));
+        fail(&mut reading, format!("its rate is `{rate}`"));
     }
     // One repetition has no deviation.
     summarised(&mut reading, "throughput", "t/s", mean, Some(stddev).filter(|stddev| *stddev > 0.0), None);
-    Ok(reading)
+    Ok(ended(reading))
 }

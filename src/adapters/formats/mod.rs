@@ -31,6 +31,7 @@ macro_rules! formats {
 }
 
 formats! {
+    aiperf::AiPerf,
     chrome_trace::ChromeTrace,
     github_action_benchmark::GithubActionBenchmark,
     kernel_tuner::KernelTuner,

@@ -50,6 +50,21 @@ pub(super) fn failed(message: impl Into<String>) -> End {
     End::Failed { message: message.into() }
 }
 
+/// The case failed, for the first reason that is found.
+pub(super) fn fail(reading: &mut Reading, message: impl Into<String>) {
+    if reading.end == End::Measured {
+        reading.end = failed(message);
+    }
+}
+
+/// What failed without the numbers that stand beside it.
+pub(super) fn ended(mut reading: Reading) -> Reading {
+    if reading.end != End::Measured {
+        reading.metrics.clear();
+    }
+    reading
+}
+
 /// The document of a file. Errors: as [`json::document`].
 pub(super) fn document<'a, T: Deserialize<'a>>(file: &ResultFile<'a>) -> Result<T, ReadError> {
     json::document(Some(file.name), file.bytes)

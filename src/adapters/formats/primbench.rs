@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{Entries, document, failed, has_keys, json_param, named, summarised, utc};
+use super::parts::{Entries, document, ended, fail, has_keys, json_param, named, summarised, utc};
 use crate::adapters::{End, ReadError, Reading, Reads};
 use crate::model::Params;
 
@@ -104,12 +104,12 @@ fn reading(algorithm: &str, context: &Context, found: &Specialization) -> Readin
                 let judged = reading.metrics.is_empty();
                 summarised(&mut reading, name, unit, value, None, None).judged = judged;
             }
-            Some(value) => reading.end = failed(format!("`{name}` is {value}")),
+            Some(value) => fail(&mut reading, format!("`{name}` is {value}")),
             None => {}
         }
     }
-    if reading.metrics.is_empty() && reading.end == End::Measured {
-        reading.end = failed("it has no rate");
+    if reading.metrics.is_empty() {
+        fail(&mut reading, "it has no rate");
     }
     if let Some(percent) = found.noise_percent.filter(|percent| percent.is_finite()) {
         reading.metadata.insert("noise_percent".into(), percent.into());
@@ -117,5 +117,5 @@ fn reading(algorithm: &str, context: &Context, found: &Specialization) -> Readin
     if let Some(timeout) = found.noise_timeout {
         reading.metadata.insert("noise_timeout".into(), timeout.into());
     }
-    reading
+    ended(reading)
 }

@@ -5,7 +5,7 @@
 //! before the first such are parameters; else the first column alone is. A provider without a unit is shown and not judged.
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{failed, named, params_of, summarised};
+use super::parts::{ended, fail, named, params_of, summarised};
 use super::table::{Row, Table};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{direction_of_unit, is_time};
@@ -59,7 +59,7 @@ impl ResultFormat for Triton {
                 provider(file, &table, row, (keys, column), (&mut readings, first))?;
             }
         }
-        Ok(RunReading::only(readings))
+        Ok(RunReading::only(readings.into_iter().map(ended).collect()))
     }
 }
 
@@ -93,12 +93,12 @@ fn provider(
     let Some(reading) = readings.get_mut(place) else { return Ok(()) };
     // What a provider did not do is an empty cell.
     if row.cells.get(column).is_none_or(|cell| cell.is_empty() || cell.eq_ignore_ascii_case("nan")) {
-        reading.end = failed(format!("line {}: it has no value under `{header}`", row.line));
+        fail(reading, format!("line {}: it has no value under `{header}`", row.line));
         return Ok(());
     }
     let value = table.number(row, column)?;
     if value == 0.0 {
-        reading.end = failed(format!("line {}: it is 0 under `{header}`", row.line));
+        fail(reading, format!("line {}: it is 0 under `{header}`", row.line));
     }
     let metric = if is_time(unit) { "time" } else { "value" };
     if reading.metrics.iter().any(|known| known.name == metric) {

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{Entries, document, failed, has_keys, named, summarised};
+use super::parts::{Entries, document, ended, fail, has_keys, named, summarised};
 use super::table::{Table, number, param};
 use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
@@ -92,7 +92,7 @@ impl Case {
             let Cell::Number(value) = cell else { continue };
             // Nothing takes no time, and an accuracy of 0 is a wrong result.
             if *value == 0.0 && (known.is_some() || name == "accuracy") {
-                reading.end = failed(format!("`{name}` is 0"));
+                fail(&mut reading, format!("`{name}` is 0"));
             }
             let (metric, unit, judged) = match known {
                 Some((.., unit, judged)) if name == "tflops" || name == "gbps" => {
@@ -108,11 +108,11 @@ impl Case {
                 Cell::Text(text) => Some(text.clone()),
                 _ => None,
             });
-            reading.end = failed(error.unwrap_or_else(|| "it has no value".into()));
+            fail(&mut reading, error.unwrap_or_else(|| "it has no value".into()));
         }
         // The time is what it is about, wherever it stands.
         reading.metrics.sort_by_key(|metric| metric.name != "time");
-        reading
+        ended(reading)
     }
 }
 

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{self, Entries, document, failed, has_keys, json_param, named, summarised};
+use super::parts::{self, Entries, document, ended, fail, failed, has_keys, json_param, named, summarised};
 use crate::adapters::{CaseName, ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -173,10 +173,10 @@ fn throughput(file: &ResultFile, found: &Document) -> Result<Reading, ReadError>
     for (name, unit) in [("tokens_per_second", "tokens/s"), ("requests_per_second", "req/s")] {
         let value = need(file, found, name)?;
         if value <= 0.0 || seconds <= 0.0 {
-            reading.end = failed(format!("`{name}` is {value} after {seconds} s: it completed nothing"));
+            fail(&mut reading, format!("`{name}` is {value} after {seconds} s: it completed nothing"));
         }
         summarised(&mut reading, name, unit, value, None, None).judged = name == "tokens_per_second";
     }
     summarised(&mut reading, "elapsed_time", "s", seconds, None, None).judged = false;
-    Ok(reading)
+    Ok(ended(reading))
 }
