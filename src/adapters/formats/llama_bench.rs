@@ -4,13 +4,13 @@
 //! describe the machine, the build or the measurement are parameters. Rows of several builds in one file are a run each. CSV and Markdown
 //! hold means alone, and Markdown the rate alone. A fork writes empty values, which are no JSON: refused, with the place.
 
-use std::collections::BTreeMap;
+mod markdown;
 
 use serde_json::Value;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{self, Entries, document, ended, fail, json_param, named, params_of, summarised, utc};
-use super::table::{Table, number};
+use super::parts::{self, Entries, document, ended, fail, json_param, named, summarised, utc};
+use super::table::Table;
 use crate::adapters::output::Place;
 use crate::adapters::{ReadError, Reading, Reads, json};
 use crate::model::{ParamValue, Params};
@@ -18,13 +18,11 @@ use crate::model::{ParamValue, Params};
 pub struct LlamaBench;
 
 /// Fields that are no parameter: of the build and the machine, of the file, and measured ones.
-const OTHER: [&str; 16] = [
+const OTHER: [&str; 14] = [
     "build_commit",
     "build_number",
     "cpu_info",
     "gpu_info",
-    "cuda",
-    "metal",
     "model_filename",
     "model_size",
     "model_n_params",
@@ -37,9 +35,6 @@ const OTHER: [&str; 16] = [
     "samples_ts",
 ];
 const KNOWN: [&str; 4] = ["build_commit", "model_filename", "n_gen", "avg_ts"];
-/// First and last columns of the Markdown table.
-const FIRST: [&str; 4] = ["model", "size", "params", "backend"];
-const LAST: [&str; 2] = ["test", "t/s"];
 
 /// One test, with texts as they stand.
 type Test = Entries<Value>;
@@ -70,7 +65,7 @@ impl ResultFormat for LlamaBench {
                 && rows_of_json(file).is_ok_and(|tests| tests.iter().all(is_test));
         }
         let text = file.lossy();
-        header_of_csv(&text) || text.lines().any(|line| header_of_markdown(line).is_some())
+        header_of_csv(&text) || text.lines().any(|line| markdown::header_of(line).is_some())
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -82,7 +77,7 @@ impl ResultFormat for LlamaBench {
         if header_of_csv(text) {
             return runs(file, rows_of_csv(file, text)?);
         }
-        markdown(file, text)
+        markdown::read(file, text)
     }
 }
 
@@ -216,80 +211,5 @@ fn reading(file: &ResultFile, test: &Test, path: &dyn Fn(&str) -> String) -> Res
     if let [only] = reading.metrics.as_mut_slice() {
         only.judged = true;
     }
-    Ok(ended(reading))
-}
-
-fn cells(line: &str) -> Option<Vec<&str>> {
-    let inside = line.trim().strip_prefix('|')?.strip_suffix('|')?;
-    Some(inside.split('|').map(str::trim).collect())
-}
-
-fn header_of_markdown(line: &str) -> Option<Vec<&str>> {
-    cells(line).filter(|cells| cells.starts_with(&FIRST) && cells.ends_with(&LAST))
-}
-
-fn markdown(file: &ResultFile, text: &str) -> Result<Vec<RunReading>, ReadError> {
-    let mut header: Option<Vec<&str>> = None;
-    let mut run = RunReading::default();
-    for (at, line) in text.split_inclusive('\n').enumerate() {
-        let wrong = |what: String| file.line(at + 1, what);
-        let build = line.strip_prefix("build: ").and_then(|rest| rest.trim_end().strip_suffix(')'));
-        if let Some((commit, build)) = build.and_then(|rest| rest.split_once(" (")) {
-            run.commit = Some(commit.to_owned()).filter(|commit| commit != "unknown");
-            run = run.fact("build_number", build);
-        }
-        let Some(cells) = cells(line).filter(|_| line.ends_with('\n')) else {
-            if line.starts_with('|') && header.is_some() {
-                return Err(wrong("the row breaks off here".into()));
-            }
-            continue;
-        };
-        if let Some(found) = header_of_markdown(line) {
-            header = Some(found);
-            continue;
-        }
-        let Some(header) = &header else { continue };
-        if cells.iter().all(|cell| !cell.is_empty() && cell.chars().all(|c| "-:".contains(c))) {
-            continue;
-        }
-        if cells.len() != header.len() {
-            return Err(wrong(format!(
-                "it has {} cells, and the header names {}",
-                cells.len(),
-                header.len()
-            )));
-        }
-        let row: BTreeMap<&str, &str> = header.iter().copied().zip(cells).collect();
-        run.readings.push(markdown_row(&row).map_err(wrong)?);
-    }
-    if header.is_none() {
-        return Err(file.wrong("it holds no JSON, CSV or Markdown table of llama-bench"));
-    }
-    // It stands last: without it a run did not end, or its commit is not known.
-    if !run.facts.contains_key("build_number") {
-        return Err(file.wrong("the line `build: ...` is missing: the program did not end"));
-    }
-    Ok(vec![run])
-}
-
-fn markdown_row(row: &BTreeMap<&str, &str>) -> Result<Reading, String> {
-    let cell = |name: &str| row.get(name).copied().unwrap_or_default();
-    let keys = row.iter().filter(|(name, _)| !["size", "params", "test", "t/s"].contains(*name));
-    let mut params = params_of(keys.map(|(name, cell)| (*name, *cell)));
-    let (test, depth) = cell("test").split_once(" @ d").unwrap_or((cell("test"), ""));
-    if !depth.is_empty() {
-        let depth = depth.parse().map_err(|_| format!("`{depth}` is no depth"))?;
-        params.insert("n_depth".into(), ParamValue::Int(depth));
-    }
-    let rate = cell("t/s");
-    let (mean, stddev) = rate.split_once('±').ok_or_else(|| format!("`{rate}` is no mean with `±`"))?;
-    let read = |text: &str| number(text).ok_or_else(|| format!("`{rate}` is no mean with `±`"));
-    let (mean, stddev) = (read(mean)?, read(stddev)?);
-    let mut reading = Reading::new(named(test, params));
-    if mean <= 0.0 {
-        fail(&mut reading, format!("its rate is `{rate}`"));
-    }
-    // One repetition has no deviation.
-    summarised(&mut reading, "throughput", "t/s", mean, Some(stddev).filter(|stddev| *stddev > 0.0), None);
     Ok(ended(reading))
 }

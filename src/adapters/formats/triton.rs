@@ -2,7 +2,9 @@
 //!
 //! <https://triton-lang.org/main/python-api/generated/triton.testing.Benchmark.html>. Nothing in the file says that it is one, so it is never
 //! recognised, and nothing says which columns are parameters. The rule: where columns end in a unit, as in `Triton (GB/s)`, those
-//! before the first such are parameters; else the first column alone is. A provider without a unit is shown and not judged.
+//! before the first such are parameters. Else the first column is one, with those next to it that repeat it in each row, as where one
+//! value is given to several parameters. A provider without a unit is shown and not judged. Columns of
+//! extremes and of differences, which some versions add, are left out.
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use super::parts::{ended, fail, named, params_of, summarised};
@@ -21,7 +23,7 @@ impl ResultFormat for Triton {
         FormatAbout {
             title: "triton.testing",
             versions: "the CSV of `perf_report`",
-            fields: "the first column, or those before the first whose name ends in a unit, as parameters; the others as providers",
+            fields: "as parameters the first column and those that repeat it, or those before the first whose name ends in a unit; the others as providers",
             reads: Reads::Summary,
             direction: "by the unit in the name of a column; without one it is shown and not judged",
             tried: &[],
@@ -39,7 +41,7 @@ impl ResultFormat for Triton {
         }
         let table = Table::read(*file, text, 1, b',')?;
         let with_unit = table.header.iter().skip(1).position(|name| unit(name).is_some());
-        let keys = with_unit.map_or(1, |place| place + 1);
+        let keys = with_unit.map_or_else(|| 1 + repeated(&table), |place| place + 1);
         if table.header.len() <= keys {
             return Err(file.line(1, "it has one column, and the first is the parameter"));
         }
@@ -55,12 +57,28 @@ impl ResultFormat for Triton {
                 return Err(file.line(row.line, format!("{what}: {advice}")));
             }
             let first = readings.len();
-            for column in keys..table.header.len() {
+            for column in (keys..table.header.len()).filter(|column| is_provider(&table, *column)) {
                 provider(file, &table, row, (keys, column), (&mut readings, first))?;
             }
         }
         Ok(RunReading::only(readings.into_iter().map(ended).collect()))
     }
+}
+
+/// What stands behind the providers: the difference that `diff_col` adds, and the extremes of each, which some versions leave there.
+fn is_provider(table: &Table, column: usize) -> bool {
+    let name = |header: &'_ str| unit(header).map_or(header, |(name, _)| name).to_owned();
+    let header = table.header.get(column).map(|header| name(header)).unwrap_or_default();
+    let extreme = header.strip_suffix("-min").or_else(|| header.strip_suffix("-max"));
+    let of_one = extreme.is_some_and(|base| table.header.iter().any(|other| name(other) == base));
+    let difference = column + 1 == table.header.len() && header == "Diff";
+    !of_one && !difference
+}
+
+/// How many columns after the first hold what it holds in each row.
+fn repeated(table: &Table) -> usize {
+    let repeats = |column: &usize| table.rows.iter().all(|row| row.cells.get(*column) == row.cells.first());
+    (1..table.header.len()).take_while(repeats).count()
 }
 
 /// `Triton (GB/s)` in its parts.
