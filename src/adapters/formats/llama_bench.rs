@@ -9,10 +9,9 @@ mod markdown;
 use serde_json::Value;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{self, Entries, document, ended, fail, json_param, named, summarised, utc};
+use super::parts::{self, Entries, document, ended, fail, json_lines, json_param, named, summarised, utc};
 use super::table::Table;
-use crate::adapters::output::Place;
-use crate::adapters::{ReadError, Reading, Reads, json};
+use crate::adapters::{ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
 pub struct LlamaBench;
@@ -89,20 +88,7 @@ fn rows_of_json(file: &ResultFile) -> Result<Vec<Test>, ReadError> {
     if file.bytes.trim_ascii_start().starts_with(b"[") {
         return document(file);
     }
-    let mut tests = Vec::new();
-    for (at, line) in file.bytes.split(|byte| *byte == b'\n').enumerate() {
-        if !line.trim_ascii().is_empty() {
-            let test = json::document(None, line).map_err(|error| match error.place {
-                Place::Column { column, .. } => {
-                    let file = Some(file.name.to_owned());
-                    ReadError::new(Place::Column { file, line: at + 1, column }, error.what)
-                }
-                _ => file.line(at + 1, error.what),
-            })?;
-            tests.push(test);
-        }
-    }
-    Ok(tests)
+    json_lines(file)
 }
 
 fn header_of_csv(text: &str) -> bool {

@@ -8,6 +8,7 @@ use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
 
 use super::format::ResultFile;
 use super::table::param;
+use crate::adapters::output::Place;
 use crate::adapters::{CaseName, End, MetricReading, ReadError, Reading, SummaryReading, json};
 use crate::model::{ParamValue, Params};
 
@@ -68,6 +69,21 @@ pub(super) fn ended(mut reading: Reading) -> Reading {
 /// The document of a file. Errors: as [`json::document`].
 pub(super) fn document<'a, T: Deserialize<'a>>(file: &ResultFile<'a>) -> Result<T, ReadError> {
     json::document(Some(file.name), file.bytes)
+}
+
+/// A document a line. Errors: as [`json::document`].
+pub(super) fn json_lines<'a, T: Deserialize<'a>>(file: &ResultFile<'a>) -> Result<Vec<T>, ReadError> {
+    let lines = file.bytes.split(|byte| *byte == b'\n').enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+    let read = |(at, line): (usize, &'a [u8])| {
+        json::document(Some(file.name), line).map_err(|mut error| {
+            if let Place::Column { line, .. } = &mut error.place {
+                *line = at + 1;
+            }
+            error
+        })
+    };
+    lines.map(read).collect()
 }
 
 /// Whether a file is a JSON object that has these keys among its own.

@@ -1,4 +1,5 @@
-//! vLLM: the JSON files of `vllm bench serve`, `vllm bench latency` and `vllm bench throughput`. A file is one case.
+//! vLLM: the JSON files of `vllm bench serve`, `vllm bench latency` and `vllm bench throughput`. A file is one case, or
+//! with `--append-result` one a line.
 //!
 //! <https://docs.vllm.ai/en/latest/cli/bench/serve.html>. A serving run in which every request failed leaves latencies of 0.0, and a latency of
 //! 0.0 stands where an endpoint does not stream: neither is a time. `--save-detailed` adds the time to the first token of each
@@ -7,7 +8,9 @@
 use serde_json::Value;
 
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
-use super::parts::{self, Entries, document, ended, fail, failed, has_keys, json_param, named, summarised};
+use super::parts::{
+    self, Entries, document, ended, fail, failed, has_keys, json_lines, json_param, named, summarised,
+};
 use crate::adapters::{CaseName, ReadError, Reading, Reads};
 use crate::model::{ParamValue, Params};
 
@@ -58,22 +61,33 @@ impl ResultFormat for Vllm {
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
-        [&SERVE[..], &LATENCY, &THROUGHPUT].iter().any(|keys| has_keys(file, keys))
+        let is =
+            |file: &ResultFile| [&SERVE[..], &LATENCY, &THROUGHPUT].iter().any(|keys| has_keys(file, keys));
+        let first = file.bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        is(file) || first.len() < file.bytes.len() && is(&ResultFile { bytes: first, ..*file })
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let found: Document = document(file)?;
-        let has = |keys: &[&str]| keys.iter().all(|key| found.get(key).is_some());
-        let reading = if has(&SERVE) {
-            serve(file, &found)?
-        } else if has(&LATENCY) {
-            latency(file, &found)?
-        } else if has(&THROUGHPUT) {
-            throughput(file, &found)?
-        } else {
-            return Err(file.wrong("it is no result of `vllm bench serve`, `latency` or `throughput`"));
-        };
-        Ok(RunReading::only(vec![reading]))
+        // `--append-result` leaves a line for each run.
+        let lines = file.bytes.trim_ascii().split(|byte| *byte == b'\n');
+        let appended = lines.filter(|line| line.starts_with(b"{\"")).count() > 1;
+        let found: Vec<Document> = if appended { json_lines(file)? } else { vec![document(file)?] };
+        let readings: Result<Vec<Reading>, ReadError> =
+            found.iter().map(|found| reading(file, found)).collect();
+        Ok(RunReading::only(readings?))
+    }
+}
+
+fn reading(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
+    let has = |keys: &[&str]| keys.iter().all(|key| found.get(key).is_some());
+    if has(&SERVE) {
+        serve(file, found)
+    } else if has(&LATENCY) {
+        latency(file, found)
+    } else if has(&THROUGHPUT) {
+        throughput(file, found)
+    } else {
+        Err(file.wrong("it is no result of `vllm bench serve`, `latency` or `throughput`"))
     }
 }
 
