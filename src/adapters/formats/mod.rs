@@ -13,6 +13,7 @@ mod format;
 mod harness_file;
 mod harness_files;
 mod outline;
+mod parts;
 mod program;
 mod table;
 #[cfg(test)]
@@ -41,14 +42,20 @@ macro_rules! formats {
 }
 
 formats! {
+    aiperf::AiPerf,
     attention_harness::AttentionHarness,
     attention_jsonl::AttentionJsonl,
     babelstream::BabelStream,
+    chrome_trace::ChromeTrace,
     cutlass::Cutlass,
+    github_action_benchmark::GithubActionBenchmark,
     harness_results::HarnessResults,
     hpcg::Hpcg,
     hpl::Hpl,
     kernel_summary::KernelSummary,
+    kernel_tuner::KernelTuner,
+    kernelbench::KernelBench,
+    llama_bench::LlamaBench,
     loadgen::LoadGen,
     monitor::Monitor,
     nccl_tests::NcclTests,
@@ -56,6 +63,11 @@ formats! {
     nsys_stats::NsysStats,
     nvbandwidth::NvBandwidth,
     operator_list::OperatorList,
+    primbench::Primbench,
+    torch_measurement::TorchMeasurement,
+    triton::Triton,
+    tritonbench::TritonBench,
+    vllm::Vllm,
     warpt::Warpt,
 }
 

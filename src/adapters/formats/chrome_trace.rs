@@ -1,0 +1,106 @@
+//! Chrome traces as the profiler of PyTorch writes them: each GPU kernel is a case, and each time that it ran is a sample.
+//!
+//! <https://docs.pytorch.org/docs/stable/profiler.html>, and the trace event format that it names. Events of other kinds, such as operators on the
+//! CPU and copies, are passed over. Old profilers call the category `Kernel` and round durations to whole microseconds.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use super::parts::{document, named};
+use crate::adapters::{ReadError, Reading, Reads};
+use crate::model::{ParamValue, Params};
+
+pub struct ChromeTrace;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Trace<'a> {
+    #[serde(borrow)]
+    trace_events: Vec<Event<'a>>,
+    #[serde(default)]
+    device_properties: Vec<Device>,
+    #[serde(default)]
+    compute_properties: Vec<Device>,
+}
+
+#[derive(Deserialize)]
+struct Device {
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow)]
+    ph: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    cat: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    dur: Option<f64>,
+    args: Option<Place>,
+}
+
+/// Where a kernel ran. Other events have other things of that name.
+#[derive(Deserialize)]
+struct Place {
+    device: Option<Value>,
+}
+
+impl Event<'_> {
+    fn is_kernel(&self) -> bool {
+        self.ph.as_deref() == Some("X") && matches!(self.cat.as_deref(), Some("kernel" | "Kernel"))
+    }
+}
+
+impl ResultFormat for ChromeTrace {
+    fn name(&self) -> &'static str {
+        "chrome-trace"
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout {
+            title: "PyTorch profiler (Chrome trace)",
+            versions: "`traceEvents` with `cat` `kernel`, and the older `Kernel`",
+            fields: "`name`, `dur` and `args.device` of each event with `ph` `X` that is a kernel; `deviceProperties`",
+            reads: Reads::Samples,
+            direction: "times lower",
+            tried: &[],
+        }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        let begins = file.bytes.trim_ascii_start().starts_with(b"{");
+        let holds = |text: &str| memchr::memmem::find(file.bytes, text.as_bytes()).is_some();
+        let named = begins && holds("\"traceEvents\"") && (holds("\"kernel\"") || holds("\"Kernel\""));
+        named && document::<Trace>(file).is_ok_and(|trace| trace.trace_events.iter().any(Event::is_kernel))
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let trace: Trace = document(file)?;
+        let mut readings: Vec<Reading> = Vec::new();
+        let mut places: HashMap<(&str, Option<i64>), usize> = HashMap::new();
+        for (at, event) in trace.trace_events.iter().enumerate().filter(|(_, event)| event.is_kernel()) {
+            let missing = |key: &str| file.at(format!("traceEvents[{at}].{key}"), "a kernel without it");
+            let name = event.name.as_deref().ok_or_else(|| missing("name"))?;
+            let us = event.dur.ok_or_else(|| missing("dur"))?;
+            let device = event.args.as_ref().and_then(|args| args.device.as_ref()?.as_i64());
+            let place = *places.entry((name, device)).or_insert_with(|| {
+                let device = device.map(|device| ("device".to_owned(), ParamValue::Int(device)));
+                let params: Params = device.into_iter().collect();
+                readings.push(Reading::new(named(name, params)));
+                readings.len() - 1
+            });
+            if let Some(reading) = readings.get_mut(place) {
+                reading.metric("time", "us", None).values.push(us);
+            }
+        }
+        let run = RunReading { readings, ..RunReading::default() };
+        let devices = trace.device_properties.into_iter().chain(trace.compute_properties);
+        let devices: Vec<String> = devices.filter_map(|device| device.name).collect();
+        Ok(vec![if devices.is_empty() { run } else { run.fact("devices", devices) }])
+    }
+}
