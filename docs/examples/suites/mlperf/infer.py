@@ -60,7 +60,7 @@ class Expected:
     @staticmethod
     def least(work):
         times = []
-        for _ in range(max(request["warmup"], 10)):
+        for _ in range(max(request["warmup"], 100)):
             begin = time.perf_counter()
             work()
             times.append(time.perf_counter() - begin)
@@ -75,9 +75,9 @@ def settings(options, mode, expected):
     chosen.min_duration_ms = int(1000 * (request["duration"] or 2))
     chosen.min_query_count = 100
     chosen.single_stream_target_latency_percentile = 0.9
-    # How many samples it makes ready: half as many again as the warm-up got through.
-    chosen.single_stream_expected_latency_ns = int(1e9 * expected.one / 1.5)
-    chosen.offline_expected_qps = 1.5 / expected.of_batch
+    # How many samples it makes ready: twice as many as the warm-up would get through.
+    chosen.single_stream_expected_latency_ns = int(1e9 * expected.one / 2)
+    chosen.offline_expected_qps = 2 / expected.of_batch
     chosen.server_target_qps = options.rate
     chosen.server_target_latency_ns = int(1e6 * options.target_ms)
     chosen.server_target_latency_percentile = 0.99
