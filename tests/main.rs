@@ -40,6 +40,7 @@ mod edges;
 mod environment;
 mod errors;
 mod evaluate;
+mod example_suites;
 mod extraction;
 mod fake_nvml;
 mod figures;
