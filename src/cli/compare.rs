@@ -12,6 +12,7 @@ use super::terminal::write::{check_place, wrote};
 use crate::app::compare_commits::{self, MeasuredCommits};
 use crate::app::compare_records::{self, ComparedRecords, RecordsRequest};
 use crate::app::compare_target::{CompareTarget, target};
+use crate::app::ingest::AUTO;
 use crate::app::paths::shown;
 use crate::app::request::{CommitsRequest, LocalSuite, RunRequest};
 use crate::app::stores::Stores;
@@ -87,6 +88,9 @@ pub struct CompareArgs {
         help_heading = "Files of other programs"
     )]
     head_files: Vec<PathBuf>,
+    /// Their format: a name of docs/formats.md; `auto`: known for certain by what stands in the file, else refused
+    #[arg(long, value_name = "NAME", default_value = AUTO, help_heading = "Files of other programs")]
+    input_format: String,
     #[command(flatten)]
     ingest: IngestArgs,
     #[command(flatten)]
@@ -165,7 +169,7 @@ pub fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> 
                 sessions: args.sessions,
                 fail_inconclusive: args.fail_inconclusive,
                 embed: args.embed,
-                ingest: args.ingest.options()?,
+                ingest: args.ingest.options(&args.input_format)?,
                 files,
             };
             records(args, &request, &stores, &local, out)

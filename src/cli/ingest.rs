@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::args::{ArtifactsArgs, IngestArgs, format_parser};
+use super::args::{ArtifactsArgs, IngestArgs};
 use super::terminal::style;
-use super::terminal::write::{beside_report, check_place, wrote};
-use crate::app::ingest::{DatedBy, IngestRequest, Keep, ingest};
+use super::terminal::write::{check_place, wrote};
+use crate::app::ingest::{AUTO, DatedBy, IngestRequest, Keep, ingest};
 use crate::app::paths::shown;
 use crate::model::text::count;
 use crate::model::{Exit, Result};
@@ -16,13 +16,16 @@ use crate::suite::Benchmark;
 /// Take results that other programs wrote: benchmark tools' files, tables and logs
 ///
 /// Each file is a process of one run, and each of its rows a case with parameters. A format is known for certain by what stands in
-/// the file, or has to be named with --input-format; rows of any other JSON, JSON lines or CSV are described with --metric,
+/// the file, or has to be named with --format; rows of any other JSON, JSON lines or CSV are described with --metric,
 /// --parameters, --rows and --where. docs/formats.md lists the formats.
 #[derive(clap::Args, Clone, Debug)]
 pub struct IngestCommandArgs {
     /// Files, or folders of files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Their format: a name of docs/formats.md; `auto`: known for certain by what stands in the file, else refused
+    #[arg(long, visible_alias = "input-format", value_name = "NAME", default_value = AUTO)]
+    format: String,
     #[command(flatten)]
     how: IngestArgs,
     /// Every run in the files is a run of its own: the nights of a year
@@ -48,9 +51,6 @@ pub struct IngestCommandArgs {
     branch: String,
     #[command(flatten)]
     place: ArtifactsArgs,
-    /// What to print
-    #[arg(long, default_value = "terminal", value_parser = format_parser())]
-    format: Format,
     /// Show everything: no table cut short
     #[arg(long)]
     all: bool,
@@ -60,7 +60,7 @@ pub fn run(args: &IngestCommandArgs, builtins: &[Benchmark], out: &mut impl Writ
     check_place("--output", args.output.as_deref())?;
     let request = IngestRequest {
         files: args.files.clone(),
-        options: args.how.options()?,
+        options: args.how.options(&args.format)?,
         each: args.each.then_some(args.dated_by),
         keep: keep(args),
     };
@@ -76,10 +76,10 @@ pub fn run(args: &IngestCommandArgs, builtins: &[Benchmark], out: &mut impl Writ
         wrote(writeln!(out, "kept {runs}{known}, {}", days.join(" to ")))?;
         return Ok(Exit::Pass);
     };
-    let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
+    let options = Options { format: Format::Terminal, style: style::of_stdout(), all: args.all };
     wrote(report::record(record, &options, out))?;
     if let Some(place) = ingested.places.first() {
-        beside_report(args.format, &format!("record  {}", shown(place)), out)?;
+        wrote(writeln!(out, "\nrecord  {}", shown(place)))?;
     }
     let measured = record.cases.iter().all(|case| !case.outcome.is_failure());
     Ok(if measured { Exit::Pass } else { Exit::Failed })

@@ -124,7 +124,7 @@ pub fn is_own(path: &Path, options: &IngestOptions) -> Result<bool> {
         return Ok(false);
     }
     if path.is_dir() {
-        return Ok(holds_run(path) || !has_files(path));
+        return Ok(holds_run(path) || !(has_files(path) || is_result_folder(path)));
     }
     let mut head = Vec::new();
     let Ok(file) = std::fs::File::open(path) else { return Ok(true) };
@@ -159,6 +159,34 @@ fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Folders within which a folder of results is looked for, and files that one may hold.
+const MAX_DEPTH: usize = 6;
+const MAX_FILES: usize = 100_000;
+
+/// Whether a folder as a whole is one result, as Criterion leaves it.
+fn is_result_folder(folder: &Path) -> bool {
+    LoadedFile::folder(folder).is_ok_and(|file| !formats::recognised(&file.result()).is_empty())
+}
+
+/// The JSON files below a folder, by their path in it. Links are not followed.
+fn json_below(folder: &Path) -> std::io::Result<BTreeMap<String, Vec<u8>>> {
+    let (mut files, mut folders) = (BTreeMap::new(), vec![(folder.to_owned(), 0)]);
+    while let Some((next, depth)) = folders.pop() {
+        for entry in std::fs::read_dir(&next)? {
+            let entry = entry?;
+            let (kind, path) = (entry.file_type()?, entry.path());
+            let is_json = path.extension().is_some_and(|extension| extension == "json");
+            if kind.is_dir() && depth < MAX_DEPTH {
+                folders.push((path, depth + 1));
+            } else if kind.is_file() && is_json && files.len() < MAX_FILES {
+                let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+                files.insert(name, std::fs::read(&path)?);
+            }
+        }
+    }
+    Ok(files)
+}
+
 /// A file with what lies beside it.
 struct LoadedFile {
     /// As it was given.
@@ -187,6 +215,22 @@ impl LoadedFile {
             beside: OutputFiles(beside),
             modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
         })
+    }
+
+    /// A folder that is one result: it has no bytes of its own, and all files beside it.
+    fn folder(path: &Path) -> std::io::Result<Self> {
+        let beside = json_below(path)?;
+        let modified = std::fs::metadata(path)?.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        Ok(Self { name: shown(path), bytes: Vec::new(), beside: OutputFiles(beside), modified })
+    }
+
+    /// SHA-256 of the file; of a folder, of the names and contents of all.
+    fn sha256(&self) -> String {
+        if !self.bytes.is_empty() {
+            return sha256_hex(&self.bytes);
+        }
+        let lines = self.beside.0.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256_hex(bytes)));
+        sha256_hex(lines.collect::<String>().as_bytes())
     }
 
     fn result(&self) -> ResultFile<'_> {
@@ -219,7 +263,7 @@ fn runs_of(paths: &[PathBuf], options: &IngestOptions) -> Result<(String, Vec<Fi
     for path in paths {
         let unreadable =
             |error| Fault::of_io(path, "the folder cannot be read", &error, "check that you may read it");
-        if path.is_dir() {
+        if path.is_dir() && !is_result_folder(path) {
             files.extend(files_in(path).map_err(unreadable)?);
         } else {
             files.push(path.clone());
@@ -236,7 +280,13 @@ fn runs_of(paths: &[PathBuf], options: &IngestOptions) -> Result<(String, Vec<Fi
     let mut known: Option<(&'static str, String)> = None;
     let mut runs = Vec::new();
     for path in &files {
-        let file = LoadedFile::read(path)?;
+        let unreadable =
+            |error| Fault::of_io(path, "the folder cannot be read", &error, "check that you may read it");
+        let file = if path.is_dir() {
+            LoadedFile::folder(path).map_err(unreadable)?
+        } else {
+            LoadedFile::read(path)?
+        };
         let (name, found) = read(&file, path, options)?;
         match &known {
             Some((format, first)) if *format != name => {
@@ -246,7 +296,7 @@ fn runs_of(paths: &[PathBuf], options: &IngestOptions) -> Result<(String, Vec<Fi
             Some(_) => {}
             None => known = Some((name, file.name.clone())),
         }
-        let sha256 = sha256_hex(&file.bytes);
+        let sha256 = file.sha256();
         runs.extend(found.into_iter().map(|run| FileRun {
             path: file.name.clone(),
             sha256: sha256.clone(),
@@ -263,7 +313,7 @@ fn runs_of(paths: &[PathBuf], options: &IngestOptions) -> Result<(String, Vec<Fi
 fn read(file: &LoadedFile, path: &Path, options: &IngestOptions) -> Result<(&'static str, Vec<RunReading>)> {
     let result = file.result();
     let broken = |name: &str| {
-        let next = format!("copy it again, whole, as the program wrote it (read as {name})");
+        let next = format!("look into the file there; what is read of {name} stands in docs/formats.md");
         move |error: crate::adapters::ReadError| Fault::at(error.place.to_string(), error.what, next)
     };
     if let Some(described) = &options.described {

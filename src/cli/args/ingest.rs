@@ -10,9 +10,6 @@ use crate::model::{Better, Fault, Result};
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Files of other programs")]
 pub struct IngestArgs {
-    /// Their format: a name of docs/formats.md; `auto`: known for certain by what stands in the file, else refused
-    #[arg(long, value_name = "NAME", default_value = AUTO)]
-    input_format: String,
     /// First part of the benchmarks' names [default: results]
     #[arg(long, value_name = "NAME")]
     input_suite: Option<String>,
@@ -39,19 +36,19 @@ pub struct IngestArgs {
 }
 
 impl IngestArgs {
-    /// Errors: flags that cannot be followed.
-    pub fn options(&self) -> Result<IngestOptions> {
-        if self.input_format != AUTO {
-            named(&self.input_format)?;
+    /// `format`: a format's name, or `auto`. Errors: flags that cannot be followed.
+    pub fn options(&self, format: &str) -> Result<IngestOptions> {
+        if format != AUTO {
+            named(format)?;
         }
-        if self.input_format != AUTO && !self.metric.is_empty() {
+        if format != AUTO && !self.metric.is_empty() {
             let what = "the format is named, and its reader knows the metrics";
             return Err(Fault::at_flag("--metric", what, "take --metric or --input-format out"));
         }
         let better = pairs("--better", &self.better, "write METRIC=lower or METRIC=higher")?;
         let better = better.into_iter().map(|(name, way)| Ok((name, direction("--better", &way)?)));
         Ok(IngestOptions {
-            format: Some(self.input_format.clone()),
+            format: Some(format.to_owned()),
             described: self.described()?,
             suite: self.input_suite.clone(),
             units: pairs("--unit", &self.unit, "write METRIC=UNIT")?,

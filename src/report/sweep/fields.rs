@@ -75,6 +75,18 @@ impl Fields {
         Ok(())
     }
 
+    /// The fields in which no two cases differ, with their value.
+    pub fn common<'a>(cases: impl Iterator<Item = &'a CaseId> + Clone) -> Vec<(String, ParamValue)> {
+        let names: BTreeSet<&str> =
+            cases.clone().flat_map(|case| case.params.keys().map(String::as_str)).chain(OWN).collect();
+        let same = |name: &str| {
+            let mut values = cases.clone().map(|case| Self::value(case, name));
+            let first = values.next()??;
+            values.all(|value| value.as_ref() == Some(&first)).then_some(first)
+        };
+        names.into_iter().filter_map(|name| Some((name.to_owned(), same(name)?))).collect()
+    }
+
     /// What a case is but for some of its fields: the point at which it stands.
     pub fn point(case: &CaseId, without: &[&str]) -> String {
         let shown = |name: &str| !without.contains(&name);
@@ -87,7 +99,7 @@ impl Fields {
         let params = case.params.iter().filter(|(name, _)| shown(name));
         let params: Vec<String> = params.map(|(name, value)| format!("{name}={value}")).collect();
         let own: Vec<String> = own.collect();
-        own.into_iter().chain(params).collect::<Vec<_>>().join(" ")
+        own.into_iter().chain(params).collect::<Vec<_>>().join(", ")
     }
 }
 

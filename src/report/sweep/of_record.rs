@@ -41,8 +41,13 @@ pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<S
         let lines: Vec<&MetricView> =
             of_metric.iter().copied().filter(|line| line.metric.unit == unit).collect();
         let better = lines.iter().find_map(|line| direction(line));
-        let sweep = SweepLines { lines, metric: &metric, unit, better, request };
-        tables.extend(sweep.tables());
+        let common = Fields::common(lines.iter().map(|line| &line.case.id));
+        let sweep = SweepLines { lines, metric: &metric, unit, better, common: &common, request };
+        let mut own = sweep.tables();
+        if let (Some(last), Some(all)) = (own.last_mut(), for_all(&common, request)) {
+            last.notes.push(all);
+        }
+        tables.extend(own);
     }
     if let Some(first) = tables.first_mut() {
         if lost > 0 {
@@ -54,6 +59,17 @@ pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<S
         }
     }
     Ok(tables)
+}
+
+/// `For all: dtype=fp16, root=-1`: parameters that need not be said of each.
+fn for_all(common: &[(String, ParamValue)], request: &SweepRequest) -> Option<String> {
+    let asked = |name: &String| request.conditions.iter().any(|(known, _)| known == name);
+    let usual = |name: &str, value: &ParamValue| {
+        ["suite", "benchmark"].contains(&name) || (name == "device" && value.to_string() == "host")
+    };
+    let shown = common.iter().filter(|(name, value)| !asked(name) && !usual(name, value));
+    let shown: Vec<String> = shown.map(|(name, value)| format!("{name}={value}")).collect();
+    (!shown.is_empty()).then(|| format!("For all: {}", shown.join(", ")))
 }
 
 fn direction(line: &MetricView) -> Option<Better> {
@@ -88,6 +104,8 @@ struct SweepLines<'a> {
     metric: &'a str,
     unit: &'a str,
     better: Option<Better>,
+    /// What holds for all lines.
+    common: &'a [(String, ParamValue)],
     request: &'a SweepRequest,
 }
 
@@ -104,6 +122,16 @@ impl SweepLines<'_> {
     fn title(&self, what: &str) -> String {
         let better = self.better.map_or(String::new(), |better| format!(", {} is better", better.into_str()));
         format!("{}{} {what}{better}", conditions(self.request), self.metric)
+    }
+
+    /// Where a line stands, without what holds for all.
+    fn point(&self, line: &MetricView, without: &str) -> String {
+        let mut left_out: Vec<&str> = self.common.iter().map(|(name, _)| name.as_str()).collect();
+        left_out.push(without);
+        match Fields::point(&line.case.id, &left_out) {
+            nothing if nothing.is_empty() => line.name.clone(),
+            point => point,
+        }
     }
 
     fn figure(&self, value: f64) -> Cell {
@@ -130,7 +158,7 @@ impl SweepLines<'_> {
     /// Every chosen case.
     fn points(&self) -> SweepTable {
         let rows = self.lines.iter().map(|line| {
-            let point = Fields::point(&line.case.id, &[]);
+            let point = self.point(line, "");
             let value = line.center.map_or_else(Cell::none, |center| self.figure(center));
             vec![Cell::text(point), value, Cell::text(line.spread_text())]
         });
@@ -247,7 +275,7 @@ impl SweepLines<'_> {
             if Fields::value(&line.case.id, group).is_none() {
                 continue;
             }
-            let point = Fields::point(&line.case.id, &[group]);
+            let point = self.point(line, group);
             let at = *known.entry(point.clone()).or_insert_with(|| {
                 contests.push(Contest { point, answers: Vec::new(), places: Vec::new() });
                 contests.len() - 1
@@ -286,6 +314,9 @@ impl SweepLines<'_> {
         let rows: Vec<Vec<Cell>> = rows.collect();
         let mut notes =
             vec!["The margin is how many times worse the next is, with its interval at 95 %".to_owned()];
+        if contests.iter().flat_map(|contest| &contest.answers).any(|it| it.measured.centres.len() == 1) {
+            notes.push("Unknown against noise: one process shows none, several files of a run do".to_owned());
+        }
         if self.better.is_none() {
             notes =
                 vec![format!("Nothing says which way {} is better, so that there is no best", self.metric)];
@@ -321,7 +352,7 @@ fn margin(place: &Rank) -> Cell {
 fn certainty(best: &Answer, next: &Answer, place: &Rank) -> Cell {
     let single = [best, next].iter().any(|answer| answer.measured.centres.len() == 1);
     Cell::text(match (single, place.apart) {
-        (true, _) => "noise unknown: one process",
+        (true, _) => "unknown",
         (false, true) => "clear",
         (false, false) => "may be chance",
     })
