@@ -51,7 +51,8 @@ const BELOW_CLI: [&str; 16] = [
 const BELOW_APP: &[&str] = BELOW_CLI.split_at(BELOW_CLI.len() - 1).0;
 
 /// Rooms, or parts of one, that turn values into values: their callers read and write.
-const WITHOUT_IO: [&str; 7] = ["model/", "stats/", "adapters/", "suite/plan/", "compare/", "report/", "ingest/"];
+const WITHOUT_IO: [&str; 7] =
+    ["model/", "stats/", "adapters/", "suite/plan/", "compare/", "report/", "ingest/"];
 
 /// What a room without I/O has no business with. `std::process` has one harmless type.
 const IO: [&str; 4] = ["fs", "net", "env", "process"];

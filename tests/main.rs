@@ -61,6 +61,7 @@ mod harnesses;
 mod hints;
 mod history_git;
 mod history_github;
+mod ingest;
 mod init;
 mod keys;
 mod kill;

@@ -20,7 +20,7 @@ use crate::app::verdict_files::{anchor_beside, exit_from, rendered, write_as};
 use crate::compare::VerdictDocument;
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result};
-use crate::report::{Format, Options, Sweep};
+use crate::report::{Format, Options, SweepTables};
 use crate::suite::Benchmark;
 
 /// Compare two commits, a baseline with a fresh run, or two records
@@ -295,7 +295,7 @@ fn deliver(
     let text = rendered(document, args.format, style::of_stdout(), args.all)?;
     wrote(out.write_all(heading.as_bytes()).and_then(|()| out.write_all(&text)))?;
     if let Some(request) = args.sweep.request(&SweepFilterArgs::default())? {
-        let tables = sweep(Sweep::of_verdict(document, &request), args.format)?;
+        let tables = sweep(SweepTables::of_verdict(document, &request), args.format)?;
         let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
         wrote(tables.write(&options, out))?;
     }

@@ -16,7 +16,7 @@ use crate::app::paths::shown;
 use crate::app::verdict_files::json_of;
 use crate::model::text::count;
 use crate::model::{Exit, Result, Stage, Timing, format_duration};
-use crate::report::{self, Format, Options, Sweep};
+use crate::report::{self, Format, Options, SweepTables};
 use crate::run::Finished;
 use crate::store::write_atomically;
 use crate::suite::plan::Plan;
@@ -52,7 +52,7 @@ pub fn run(args: &RunArgs, builtins: &[Benchmark], out: &mut impl Write) -> Resu
     let finished = measure(&suite, &reporter(args.measure.is_quiet()))?;
     print(&finished, out)?;
     if let Some(request) = &sweep_request {
-        let tables = sweep(Sweep::of_record(&finished.record, request), Format::Terminal)?;
+        let tables = sweep(SweepTables::of_record(&finished.record, request), Format::Terminal)?;
         let options = Options { format: Format::Terminal, style: style::of_stdout(), all: false };
         wrote(tables.write(&options, out))?;
     }

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::format::Options;
 use super::record::{RunStatus, RunView};
-use super::sweep::{Sweep, SweepRequest, UnknownField};
+use super::sweep::{SweepRequest, SweepTables, UnknownField};
 use crate::compare::{Merged, SCHEMA_MERGED, SCHEMA_VERDICT, VERDICTS_READ, VerdictDocument};
 use crate::model::{Exit, Fault, Result, RunRecord, SCHEMA_RECORD, SCHEMAS_READ};
 
@@ -65,11 +65,11 @@ impl Input {
     }
 
     /// Its sweep; `None` for merged verdicts, which have several suites and machines.
-    pub fn sweep(&self, request: &SweepRequest) -> Option<Result<Sweep, UnknownField>> {
+    pub fn sweep(&self, request: &SweepRequest) -> Option<Result<SweepTables, UnknownField>> {
         match self {
-            Input::Verdict(document) => Some(Sweep::of_verdict(document, request)),
+            Input::Verdict(document) => Some(SweepTables::of_verdict(document, request)),
             Input::Merged(_) => None,
-            Input::Record(record) => Some(Sweep::of_record(record, request)),
+            Input::Record(record) => Some(SweepTables::of_record(record, request)),
         }
     }
 

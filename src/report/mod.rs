@@ -35,5 +35,5 @@ pub use self::input::Input;
 pub use self::layout::terminal::{Style, table};
 pub use self::layout::width::{COLUMNS, paragraph, wrap};
 pub use self::record::record;
-pub use self::sweep::{Sweep, SweepRequest, UnknownField};
+pub use self::sweep::{SweepRequest, SweepTables, UnknownField};
 pub use self::verdict::{merged, verdict};

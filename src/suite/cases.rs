@@ -232,7 +232,9 @@ impl Benchmark {
         self.points.clear();
         for case in found.into_iter().filter(chosen) {
             let mut point = case.params;
-            point.insert(CASE.into(), ParamValue::Text(case.case));
+            if !case.case.is_empty() {
+                point.insert(CASE.into(), ParamValue::Text(case.case));
+            }
             if !entry.selects(&point) {
                 continue;
             }

@@ -10,6 +10,9 @@ use super::table::{Table, number, param};
 use crate::adapters::{CaseName, End, ReadError, Reading, Reads};
 use crate::model::{Better, ParamValue, Params};
 
+/// The name of rows without one.
+const ROWS: &str = "rows";
+
 /// Which rows a file has, what names them, and what is measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Described {
@@ -19,7 +22,7 @@ pub struct Described {
     /// Fields that tell the rows apart.
     pub parameters: Vec<String>,
     pub metrics: Vec<DescribedMetric>,
-    /// What the cases are called.
+    /// What the cases are called; empty: by their parameters alone.
     pub case: String,
 }
 
@@ -48,7 +51,7 @@ pub struct DescribedMetric {
 
 impl ResultFormat for Described {
     fn name(&self) -> &'static str {
-        "rows"
+        ROWS
     }
 
     fn about(&self) -> FormatAbout {
@@ -164,8 +167,8 @@ impl Described {
             params.insert(name.trim_start_matches(['$', '.']).to_owned(), value);
         }
         let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let native =
-            if pairs.is_empty() { self.case.clone() } else { format!("{}[{}]", self.case, pairs.join(",")) };
+        let name = if self.case.is_empty() { ROWS } else { &self.case };
+        let native = if pairs.is_empty() { name.to_owned() } else { format!("{name}[{}]", pairs.join(",")) };
         let mut reading = Reading::new(CaseName { native, case: self.case.clone(), params });
         for metric in &self.metrics {
             match field(&metric.field) {

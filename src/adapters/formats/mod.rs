@@ -7,6 +7,7 @@
 //! A new format is one file beside this one and one line of the list below; CONTRIBUTING has the steps.
 
 mod case;
+mod checked;
 mod described;
 mod fields;
 mod format;
@@ -20,15 +21,13 @@ mod table;
 mod tests;
 mod time_statistics;
 
+pub use checked::read;
 pub use described::{Described, DescribedMetric, RowLayout, failed_row};
 pub use format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 pub use harness_file::HarnessFile;
 pub use harness_files::HARNESS_FILES;
 pub(super) use program::OUT as OUT_WORD;
 pub use program::{DescribedProgram, ResultProgram};
-
-use super::check;
-use super::output::ReadError;
 
 /// Declares the module of each format and the list of all: one line a format.
 macro_rules! formats {
@@ -85,15 +84,4 @@ pub fn named(name: &str) -> Option<&'static dyn ResultFormat> {
 /// The formats that say for certain that a file is theirs: it is known where that is one.
 pub fn recognised(file: &ResultFile) -> Vec<&'static dyn ResultFormat> {
     every().filter(|format| format.recognises(file)).collect()
-}
-
-/// The runs of a file, checked as every harness's output is. Errors: it cannot be read as this format; it holds no result; a case stands
-/// twice in a run; a value is not a finite number; a time below zero; a judged metric without a direction.
-pub fn read(format: &dyn ResultFormat, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-    let runs = format.read(file)?;
-    if runs.iter().all(|run| run.readings.is_empty()) {
-        return Err(file.wrong(format!("it holds no result of {}", format.about().title)));
-    }
-    runs.iter().try_for_each(|run| check::sound_all(&run.readings))?;
-    Ok(runs)
 }

@@ -1,6 +1,7 @@
 //! A program whose output is a known format, as an adapter: it is started as the suite file writes it, and each row of what it
 //! prints is a case.
 
+use super::checked;
 use super::described::Described;
 use super::format::{ResultFile, ResultFormat};
 use crate::adapters::output::STDERR;
@@ -91,7 +92,7 @@ fn read(format: &dyn ResultFormat, output: &HarnessOutput) -> Result<Vec<Reading
             return Err(stdout.wrong(what));
         }
     };
-    let mut runs = super::read(format, &file)?;
+    let mut runs = checked::read(format, &file)?;
     match (runs.pop(), runs.is_empty()) {
         (Some(run), true) => Ok(run.readings),
         _ => Err(file.wrong("it holds several runs, and a process is one")),

@@ -15,7 +15,7 @@ use rand_pcg::Pcg64;
 
 use super::*;
 use crate::adapters::tests::damaged;
-use crate::adapters::{End, OutputFiles};
+use crate::adapters::{End, OutputFiles, ReadError};
 
 /// Damaged copies of the fixtures of each format, at least.
 const MUTATIONS: usize = 2_000;

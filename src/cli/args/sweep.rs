@@ -1,7 +1,7 @@
 //! The flags that look at a sweep by its parameters.
 
 use crate::model::{Fault, Result};
-use crate::report::{Format, Sweep, SweepRequest, UnknownField};
+use crate::report::{Format, SweepRequest, SweepTables, UnknownField};
 use crate::suite::words::advise;
 
 /// How a sweep is looked at.
@@ -65,7 +65,7 @@ impl SweepArgs {
 }
 
 /// The sweep, or what is wrong with its request. Errors: a field or value that is not there; a format that has no tables.
-pub fn sweep(sweep: Result<Sweep, UnknownField>, format: Format) -> Result<Sweep> {
+pub fn sweep(sweep: Result<SweepTables, UnknownField>, format: Format) -> Result<SweepTables> {
     if format == Format::Junit {
         let what = "a sweep has tables, and no test cases";
         return Err(Fault::at_flag("--format junit", what, "take another format"));

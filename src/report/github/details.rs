@@ -6,7 +6,7 @@ use crate::model::text::{capitalized, count};
 use crate::report::layout::escape::markdown_block;
 use crate::report::layout::grouped::joined;
 use crate::report::layout::markdown::{details, facts};
-use crate::report::sweep::Sweep;
+use crate::report::sweep::SweepTables;
 use crate::report::verdict::markdown::{differences, suites};
 use crate::report::verdict::method;
 use crate::report::verdict::table::Shape;
@@ -34,7 +34,7 @@ pub(super) fn folded(
 
 /// How fast head is by the parameters of a sweep, each parameter a part.
 fn by_parameters(view: &VerdictView, rows: usize, budget: &mut ByteBudget) -> String {
-    let tables = Sweep::overview(view.document).markdown(rows);
+    let tables = SweepTables::overview(view.document).markdown(rows);
     let parts: Vec<String> = tables
         .into_iter()
         .map(|(title, table)| budget.fit(details(&prose(&capitalized(&title), 300), &table)))

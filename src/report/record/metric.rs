@@ -31,10 +31,19 @@ pub(in crate::report) struct Rank {
     /// How many times worse than the best: value / best where lower is better, else best / value. Absent where one
     /// of them is not above zero.
     pub vs_best: Option<f64>,
-    /// Its interval at 95 %, shared by the answers to the problem; absent with a process alone.
-    pub interval: Option<(f64, f64)>,
+    /// The same factor as the rule of comparisons estimates it, from the means over processes, with its interval at 95 %, which the answers to
+    /// the problem share; absent with a process alone.
+    pub estimate: Option<FactorInterval>,
     /// Worse than the best beyond what chance gives.
     pub apart: bool,
+}
+
+/// A factor and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::report) struct FactorInterval {
+    pub factor: f64,
+    pub low: f64,
+    pub high: f64,
 }
 
 impl Rank {

@@ -15,8 +15,8 @@ mod view;
 
 use std::io;
 
-pub(super) use self::metric::{MetricView, Rank, centers, median};
-pub(super) use self::ranking::{Answer, Measure, places};
+pub(super) use self::metric::{FactorInterval, MetricView, Rank, centers, median};
+pub(super) use self::ranking::{ContestAnswer, Measure, places};
 pub(super) use self::view::{RunStatus, RunView};
 use super::format::{Format, Options};
 use super::layout::{json, junit as junit_document};

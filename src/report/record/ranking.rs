@@ -9,7 +9,7 @@
 //! over processes, with an error rate of 5 % that the answers to a problem share. One process by itself
 //! never tells anything apart.
 
-use super::metric::{MetricView, Rank};
+use super::metric::{FactorInterval, MetricView, Rank};
 use crate::compare::{Evidence, MeasuredSide, ProcessWelchHolm, RowDecision, RowLimits, Rule, Verdict};
 use crate::model::text::percent;
 use crate::model::{Better, CaseId, Params, Thermal, Timing, Variant, direction_of_unit};
@@ -51,7 +51,7 @@ struct Key<'a> {
 }
 
 /// One answer, before it has its place.
-pub(in crate::report) struct Answer<'a> {
+pub(in crate::report) struct ContestAnswer<'a> {
     pub case: &'a CaseId,
     /// Index of its line.
     pub line: usize,
@@ -69,7 +69,7 @@ pub(in crate::report) struct Measure<'a> {
 
 impl Measure<'_> {
     /// The answers, the best first; equal ones keep their order.
-    pub fn sort(&self, answers: &mut [Answer]) {
+    pub fn sort(&self, answers: &mut [ContestAnswer]) {
         answers.sort_by(|a, b| match self.better {
             Better::Lower => a.center.total_cmp(&b.center),
             Better::Higher => b.center.total_cmp(&a.center),
@@ -77,7 +77,7 @@ impl Measure<'_> {
     }
 
     /// How each of `others` stands to the first: whether a difference can be told, and by which factor it is slower.
-    fn against(&self, first: &Answer, others: &[&Answer]) -> Vec<RowDecision> {
+    fn against(&self, first: &ContestAnswer, others: &[&ContestAnswer]) -> Vec<RowDecision> {
         let evidence: Vec<Evidence> = others
             .iter()
             .map(|answer| Evidence {
@@ -109,8 +109,10 @@ pub(in crate::report) fn rank(lines: &mut [MetricView]) -> Vec<Problem> {
         let measure = Measure { metric: key.metric, unit: key.unit, better: key.better };
         measure.sort(&mut answers);
         let places = places(&answers, &measure);
-        let entry =
-            |answer: &Answer| RankedAnswer { line: answer.line, name: short_name(&lines[answer.line]) };
+        let entry = |answer: &ContestAnswer| RankedAnswer {
+            line: answer.line,
+            name: short_name(&lines[answer.line]),
+        };
         let entries: Vec<RankedAnswer> = answers.iter().map(entry).collect();
         let title = title(&key, &lines[answers[0].line], &entries[0].name);
         let conclusion = conclusion(&answers, &entries, &places) + &speedups(&answers, &measure);
@@ -122,7 +124,11 @@ pub(in crate::report) fn rank(lines: &mut [MetricView]) -> Vec<Problem> {
     problems
 }
 
-fn answer<'a>(index: usize, line: &MetricView<'a>, scratch: &mut Vec<f64>) -> Option<(Key<'a>, Answer<'a>)> {
+fn answer<'a>(
+    index: usize,
+    line: &MetricView<'a>,
+    scratch: &mut Vec<f64>,
+) -> Option<(Key<'a>, ContestAnswer<'a>)> {
     let (case, metric) = (line.case, line.metric);
     // Work over time ranks as time does: a second ranking would only repeat the first.
     if line.is_derived {
@@ -141,42 +147,46 @@ fn answer<'a>(index: usize, line: &MetricView<'a>, scratch: &mut Vec<f64>) -> Op
         better: declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))?,
     };
     let measured = MeasuredSide::of(case, metric, scratch).ok()?;
-    Some((key, Answer { case: &case.id, line: index, center: line.center?, measured }))
+    Some((key, ContestAnswer { case: &case.id, line: index, center: line.center?, measured }))
 }
 
 /// The place of each of the sorted answers.
-pub(in crate::report) fn places(answers: &[Answer], measure: &Measure) -> Vec<Rank> {
+pub(in crate::report) fn places(answers: &[ContestAnswer], measure: &Measure) -> Vec<Rank> {
     let Some((best, others)) = answers.split_first() else { return Vec::new() };
-    let against_best = |answer: &Answer<'_>| match measure.better {
+    let against_best = |answer: &ContestAnswer<'_>| match measure.better {
         Better::Lower => answer.center / best.center,
         Better::Higher => best.center / answer.center,
     };
     let decisions = measure.against(best, &others.iter().collect::<Vec<_>>());
     let of_others = decisions.iter().map(|decision| {
         let change = decision.change.as_ref();
-        let interval = change.map(|change| (1.0 + change.low, 1.0 + change.high));
-        (
-            decision.verdict == Verdict::Regressed,
-            interval.filter(|(low, high)| low.is_finite() && high.is_finite()),
-        )
+        let estimate = change.map(|change| FactorInterval {
+            factor: 1.0 + change.slowdown,
+            low: 1.0 + change.low,
+            high: 1.0 + change.high,
+        });
+        let is_finite = |it: &FactorInterval| it.low.is_finite() && it.high.is_finite();
+        (decision.verdict == Verdict::Regressed, estimate.filter(is_finite))
     });
     let mut rank = 1;
-    let place = |(index, (answer, (apart, interval))): (usize, (&Answer<'_>, (bool, Option<(f64, f64)>)))| {
-        if index > 0 && answer.center != answers[index - 1].center {
-            rank = index + 1;
-        }
-        let positive = best.center > 0.0 && answer.center > 0.0;
-        Rank { rank, vs_best: positive.then(|| against_best(answer)), interval, apart }
-    };
-    answers.iter().zip(std::iter::once((false, None)).chain(of_others)).enumerate().map(place).collect()
+    let mut place =
+        |index: usize, answer: &ContestAnswer, (apart, estimate): (bool, Option<FactorInterval>)| {
+            if index > 0 && answer.center != answers[index - 1].center {
+                rank = index + 1;
+            }
+            let positive = best.center > 0.0 && answer.center > 0.0;
+            Rank { rank, vs_best: positive.then(|| against_best(answer)), estimate, apart }
+        };
+    let of_all = std::iter::once((false, None)).chain(of_others);
+    answers.iter().zip(of_all).enumerate().map(|(index, (answer, of))| place(index, answer, of)).collect()
 }
 
 /// `; k/a:optimized is 0.82x as fast as the baseline (0.80x to 0.84x)`, for each optimized answer where a baseline is among them:
 /// below 1 it is slower.
-fn speedups(answers: &[Answer], measure: &Measure) -> String {
-    let is = |variant| move |answer: &&Answer| answer.case.variant == Some(variant);
+fn speedups(answers: &[ContestAnswer], measure: &Measure) -> String {
+    let is = |variant| move |answer: &&ContestAnswer| answer.case.variant == Some(variant);
     let Some(baseline) = answers.iter().find(is(Variant::Baseline)) else { return String::new() };
-    let optimized: Vec<&Answer> = answers.iter().filter(is(Variant::Optimized)).collect();
+    let optimized: Vec<&ContestAnswer> = answers.iter().filter(is(Variant::Optimized)).collect();
     let decisions = measure.against(baseline, &optimized);
     let told = optimized.iter().zip(decisions).filter_map(|(answer, decision)| {
         let change = decision.change?;
@@ -202,7 +212,7 @@ fn title(key: &Key, line: &MetricView, short_name: &str) -> String {
 }
 
 /// Whether there is one best, and who else may be it.
-fn conclusion(answers: &[Answer], entries: &[RankedAnswer], places: &[Rank]) -> String {
+fn conclusion(answers: &[ContestAnswer], entries: &[RankedAnswer], places: &[Rank]) -> String {
     let others = entries.iter().zip(places).skip(1).filter(|(_, place)| !place.apart);
     let tied: Vec<&str> = others.map(|(entry, _)| entry.name.as_str()).collect();
     let behind = places[1].vs_best.map(|factor| factor - 1.0);

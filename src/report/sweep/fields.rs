@@ -18,9 +18,9 @@ pub struct UnknownField {
 /// Names of fields that are no parameters; a parameter of the same name goes before.
 const OWN: [&str; 4] = ["benchmark", "device", "suite", "variant"];
 
-pub(super) struct Fields;
+pub(super) struct CaseFields;
 
-impl Fields {
+impl CaseFields {
     /// The value of a field; `None` where the case has none.
     pub fn value(case: &CaseId, name: &str) -> Option<ParamValue> {
         let text = |text: &str| Some(ParamValue::Text(text.to_owned()));

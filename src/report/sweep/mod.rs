@@ -36,11 +36,11 @@ impl SweepRequest {
 
 /// The tables that answer a request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sweep {
+pub struct SweepTables {
     tables: Vec<SweepTable>,
 }
 
-impl Sweep {
+impl SweepTables {
     /// Of what one run measured. Errors: no case has a field of that name, or that value.
     pub fn of_record(record: &RunRecord, request: &SweepRequest) -> Result<Self, UnknownField> {
         Ok(Self { tables: of_record::tables(record, request)? })

@@ -3,24 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::SweepRequest;
-use super::fields::{Fields, UnknownField, conditions};
+use super::fields::{CaseFields, UnknownField, conditions};
 use super::table::{Cell, SweepTable};
 use crate::compare::MeasuredSide;
 use crate::model::text::count;
 use crate::model::{Better, ParamValue, RunRecord, direction_of_unit};
 use crate::report::layout::number;
-use crate::report::record::{Answer, Measure, MetricView, Rank, RunView, median, places};
+use crate::report::record::{
+    ContestAnswer, FactorInterval, Measure, MetricView, Rank, RunView, median, places,
+};
 
 /// The values of the fields by which rows or columns are told apart.
 type Values = Vec<ParamValue>;
 
 pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<SweepTable>, UnknownField> {
     let view = RunView::new(record);
-    Fields::check(record.cases.iter().map(|case| &case.id), request)?;
+    CaseFields::check(record.cases.iter().map(|case| &case.id), request)?;
     let chosen = |line: &&MetricView| {
         line.center.is_some()
             && line.case.outcome.is_measured()
-            && Fields::fits(&line.case.id, &request.conditions)
+            && CaseFields::fits(&line.case.id, &request.conditions)
     };
     let lines: Vec<&MetricView> = view.lines.iter().filter(chosen).collect();
     let metric = metric_of(&lines, request)?;
@@ -34,14 +36,14 @@ pub(super) fn tables(record: &RunRecord, request: &SweepRequest) -> Result<Vec<S
     let lost = record
         .cases
         .iter()
-        .filter(|case| !case.outcome.is_measured() && Fields::fits(&case.id, &request.conditions))
+        .filter(|case| !case.outcome.is_measured() && CaseFields::fits(&case.id, &request.conditions))
         .count();
     let mut tables = Vec::new();
     for unit in units {
         let lines: Vec<&MetricView> =
             of_metric.iter().copied().filter(|line| line.metric.unit == unit).collect();
         let better = lines.iter().find_map(|line| direction(line));
-        let common = Fields::common(lines.iter().map(|line| &line.case.id));
+        let common = CaseFields::common(lines.iter().map(|line| &line.case.id));
         let sweep = SweepLines { lines, metric: &metric, unit, better, common: &common, request };
         let mut own = sweep.tables();
         if let (Some(last), Some(all)) = (own.last_mut(), for_all(&common, request)) {
@@ -128,7 +130,7 @@ impl SweepLines<'_> {
     fn point(&self, line: &MetricView, without: &str) -> String {
         let mut left_out: Vec<&str> = self.common.iter().map(|(name, _)| name.as_str()).collect();
         left_out.push(without);
-        match Fields::point(&line.case.id, &left_out) {
+        match CaseFields::point(&line.case.id, &left_out) {
             nothing if nothing.is_empty() => line.name.clone(),
             point => point,
         }
@@ -143,7 +145,7 @@ impl SweepLines<'_> {
         let mut found: BTreeMap<Values, Vec<&MetricView>> = BTreeMap::new();
         for line in &self.lines {
             let values: Option<Values> =
-                names.iter().map(|name| Fields::value(&line.case.id, name)).collect();
+                names.iter().map(|name| CaseFields::value(&line.case.id, name)).collect();
             if let Some(values) = values {
                 found.entry(values).or_default().push(line);
             }
@@ -208,7 +210,8 @@ impl SweepLines<'_> {
         let rows = by.iter().map(|(values, lines)| {
             let centers: Vec<f64> = lines.iter().filter_map(|line| line.center).collect();
             let mean = centers.iter().sum::<f64>() / centers.len().max(1) as f64;
-            let is_own = |line: &MetricView| Fields::value(&line.case.id, group).as_ref() == values.first();
+            let is_own =
+                |line: &MetricView| CaseFields::value(&line.case.id, group).as_ref() == values.first();
             let best = contests.iter().filter(|contest| {
                 contest.answers.first().is_some_and(|answer| is_own(self.lines[answer.line]))
             });
@@ -238,13 +241,14 @@ impl SweepLines<'_> {
     /// A row for each value of the parameters, a column for each of what is held against each other.
     fn matrix(&self, group: &str) -> SweepTable {
         let columns: BTreeSet<ParamValue> =
-            self.lines.iter().filter_map(|line| Fields::value(&line.case.id, group)).collect();
+            self.lines.iter().filter_map(|line| CaseFields::value(&line.case.id, group)).collect();
         let rows = self.by(&self.request.by).into_iter().map(|(values, lines)| {
             let mut row: Vec<Cell> = values.iter().map(cell_of).collect();
             row.extend(columns.iter().map(|column| {
                 let own = lines.iter().copied();
-                let own: Vec<&MetricView> =
-                    own.filter(|line| Fields::value(&line.case.id, group).as_ref() == Some(column)).collect();
+                let own: Vec<&MetricView> = own
+                    .filter(|line| CaseFields::value(&line.case.id, group).as_ref() == Some(column))
+                    .collect();
                 Self::middle(&own).map_or_else(Cell::none, |value| self.figure(value))
             }));
             row
@@ -272,7 +276,7 @@ impl SweepLines<'_> {
         for (index, line) in self.lines.iter().enumerate() {
             let measured = MeasuredSide::of(line.case, line.metric, &mut scratch).ok();
             let (Some(center), Some(measured)) = (line.center, measured) else { continue };
-            if Fields::value(&line.case.id, group).is_none() {
+            if CaseFields::value(&line.case.id, group).is_none() {
                 continue;
             }
             let point = self.point(line, group);
@@ -280,7 +284,7 @@ impl SweepLines<'_> {
                 contests.push(Contest { point, answers: Vec::new(), places: Vec::new() });
                 contests.len() - 1
             });
-            contests[at].answers.push(Answer { case: &line.case.id, line: index, center, measured });
+            contests[at].answers.push(ContestAnswer { case: &line.case.id, line: index, center, measured });
         }
         for contest in &mut contests {
             measure.sort(&mut contest.answers);
@@ -291,8 +295,8 @@ impl SweepLines<'_> {
 
     /// The best at each point, the next, and whether chance may explain the difference.
     fn best(&self, group: &str) -> SweepTable {
-        let name = |answer: &Answer| {
-            Fields::value(answer.case, group).map_or_else(Cell::none, |value| cell_of(&value))
+        let name = |answer: &ContestAnswer| {
+            CaseFields::value(answer.case, group).map_or_else(Cell::none, |value| cell_of(&value))
         };
         let contests = self.contests(group);
         let rows = contests.iter().filter_map(|contest| {
@@ -335,21 +339,24 @@ impl SweepLines<'_> {
 /// Cases that are alike but for one field, the best first.
 struct Contest<'a> {
     point: String,
-    answers: Vec<Answer<'a>>,
+    answers: Vec<ContestAnswer<'a>>,
     places: Vec<Rank>,
 }
 
 /// `1.25x (1.20x to 1.31x)`.
 fn margin(place: &Rank) -> Cell {
-    let Some(factor) = place.vs_best else { return Cell::none() };
-    let interval = place
-        .interval
-        .map_or(String::new(), |(low, high)| format!(" ({} to {})", number::times(low), number::times(high)));
-    Cell::number(format!("{}{interval}", number::times(factor)), factor)
+    match (place.estimate, place.vs_best) {
+        (Some(FactorInterval { factor, low, high }), _) => {
+            let [value, low, high] = [factor, low, high].map(number::times);
+            Cell::number(format!("{value} ({low} to {high})"), factor)
+        }
+        (None, Some(factor)) => Cell::number(number::times(factor), factor),
+        (None, None) => Cell::none(),
+    }
 }
 
 /// What may be said of the difference between the best and the next.
-fn certainty(best: &Answer, next: &Answer, place: &Rank) -> Cell {
+fn certainty(best: &ContestAnswer, next: &ContestAnswer, place: &Rank) -> Cell {
     let single = [best, next].iter().any(|answer| answer.measured.centres.len() == 1);
     Cell::text(match (single, place.apart) {
         (true, _) => "unknown",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::SweepRequest;
-use super::fields::{Fields, UnknownField, conditions};
+use super::fields::{CaseFields, UnknownField, conditions};
 use super::table::{Cell, SweepTable};
 use crate::compare::{Row, VerdictDocument};
 use crate::model::ParamValue;
@@ -19,9 +19,9 @@ pub(super) fn tables(
     document: &VerdictDocument,
     request: &SweepRequest,
 ) -> Result<Vec<SweepTable>, UnknownField> {
-    Fields::check(document.rows.iter().map(|row| &row.case), request)?;
+    CaseFields::check(document.rows.iter().map(|row| &row.case), request)?;
     let rows: Vec<&Row> =
-        document.rows.iter().filter(|row| Fields::fits(&row.case, &request.conditions)).collect();
+        document.rows.iter().filter(|row| CaseFields::fits(&row.case, &request.conditions)).collect();
     let metrics: BTreeSet<&str> = rows.iter().map(|row| row.metric.as_str()).collect();
     let metrics: Vec<&str> = match &request.metric {
         None => metrics.into_iter().filter(|name| !name.is_empty()).collect(),
@@ -90,7 +90,7 @@ fn grouped<'r>(rows: &[&'r Row], names: &[String]) -> BTreeMap<Vec<ParamValue>, 
     let mut found: BTreeMap<Vec<ParamValue>, Vec<&Row>> = BTreeMap::new();
     for row in rows {
         let values: Option<Vec<ParamValue>> =
-            names.iter().map(|name| Fields::value(&row.case, name)).collect();
+            names.iter().map(|name| CaseFields::value(&row.case, name)).collect();
         if let Some(values) = values {
             found.entry(values).or_default().push(row);
         }
@@ -112,7 +112,7 @@ fn points(rows: &[&Row], title: &str) -> SweepTable {
             format!("{} to {}", end(change.high), end(change.low))
         });
         vec![
-            Cell::text(Fields::point(&row.case, &[])),
+            Cell::text(CaseFields::point(&row.case, &[])),
             factor(speedup(row)),
             Cell::text(interval),
             Cell::text(row.verdict.into_str()),
@@ -151,13 +151,13 @@ fn by_values(rows: &[&Row], names: &[String], title: &str) -> SweepTable {
 
 fn matrix(rows: &[&Row], by: &[String], group: &str, title: &str) -> SweepTable {
     let columns: BTreeSet<ParamValue> =
-        rows.iter().filter_map(|row| Fields::value(&row.case, group)).collect();
+        rows.iter().filter_map(|row| CaseFields::value(&row.case, group)).collect();
     let lines = grouped(rows, by).into_iter().map(|(values, rows)| {
         let mut line = value_cells(&values);
         line.extend(columns.iter().map(|column| {
             let own = rows.iter().copied();
             let own: Vec<&Row> =
-                own.filter(|row| Fields::value(&row.case, group).as_ref() == Some(column)).collect();
+                own.filter(|row| CaseFields::value(&row.case, group).as_ref() == Some(column)).collect();
             factor(mean(&own))
         }));
         line

@@ -12,7 +12,7 @@ use crate::report::layout::escape::{markdown as prose, markdown_block, markdown_
 use crate::report::layout::grouped::{named, together};
 use crate::report::layout::markdown::{self, bullets, details, facts, stacked};
 use crate::report::layout::number;
-use crate::report::sweep::Sweep;
+use crate::report::sweep::SweepTables;
 
 /// Rows of one table before the rest is only counted, as long as the page is not too long.
 const MAX_ROWS: usize = 60;
@@ -76,7 +76,7 @@ pub(super) fn text(view: &VerdictView, limit: usize) -> String {
     if !view.suites.is_empty() {
         say(details("Suites and speed", &suites(view)));
     }
-    for (title, table) in Sweep::overview(document).markdown(limit) {
+    for (title, table) in SweepTables::overview(document).markdown(limit) {
         say(details(&capitalized(&prose(&title)), &table));
     }
     if !noted.is_empty() {

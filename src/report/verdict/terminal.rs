@@ -10,13 +10,13 @@ use crate::report::layout::emphasis::Emphasis;
 use crate::report::layout::grouped::{MAX_NAMED, named, together};
 use crate::report::layout::number;
 use crate::report::layout::terminal::{GridRow, Style, TerminalLayout};
-use crate::report::sweep::Sweep;
+use crate::report::sweep::SweepTables;
 
 /// Rows of one group before the rest is only counted.
 const MAX_ROWS: usize = 50;
 
 /// Values of a parameter before the rest is only counted.
-const MAX_VALUES: usize = 12;
+const MAX_VALUES: usize = 24;
 
 /// The report. `all`: every row is shown, also the unchanged ones.
 pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
@@ -42,7 +42,7 @@ pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
     page.list("Warnings", Emphasis::Doubt, &document.warnings);
     differences(&mut page, "Also differs between base and head", Emphasis::Plain, &noted);
     suites(&mut page, view);
-    Sweep::overview(document).terminal(if all { usize::MAX } else { MAX_VALUES }, &mut page);
+    SweepTables::overview(document).terminal(if all { usize::MAX } else { MAX_VALUES }, &mut page);
     let title = view.unchanged_title();
     match (view.unchanged.is_empty(), all) {
         (true, _) => {}
