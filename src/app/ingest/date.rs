@@ -20,17 +20,24 @@ pub enum DatedBy {
     Modified,
 }
 
-/// A day, and perhaps a time of it.
+/// A day, and perhaps a time of it behind a `T`.
 #[expect(clippy::unwrap_used, reason = "the pattern is a constant, and a test uses it")]
 static DATE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[^0-9])(20\d\d)-?([01]\d)-?([0-3]\d)(?:[T_ -]?([0-2]\d)[:.-]?([0-5]\d)(?:[:.-]?([0-5]\d))?Z?)?(?:[^0-9]|$)")
+    Regex::new(r"(20\d\d)-?([01]\d)-?([0-3]\d)(?:T([0-2]\d)[:.-]?([0-5]\d)(?:[:.-]?([0-5]\d))?Z?)?")
         .unwrap()
 });
 
 /// The one date in a file's name, as RFC 3339 in UTC with milliseconds; without a time, midnight. Errors: there is none, or several.
 pub fn date_in_name(path: &str) -> Result<String> {
     let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
+    let digit_at =
+        |at: Option<usize>| at.and_then(|at| name.as_bytes().get(at)).is_some_and(u8::is_ascii_digit);
     let mut dates = DATE.captures_iter(&name).filter_map(|found| {
+        // A part of a longer number is no date.
+        let whole = found.get(0)?;
+        if digit_at(whole.start().checked_sub(1)) || digit_at(Some(whole.end())) {
+            return None;
+        }
         let part = |index: usize| found.get(index).map_or("00", |part| part.as_str());
         let text = format!("{}-{}-{}T{}:{}:{}.000Z", part(1), part(2), part(3), part(4), part(5), part(6));
         humantime::parse_rfc3339(&text).is_ok().then_some(text)
